@@ -27,6 +27,16 @@ pub(crate) enum Resource {
 
 const RESOURCES: usize = 4;
 
+impl Resource {
+    /// All of them, with their names in metrics.
+    pub(crate) const ALL: [(Resource, &str); RESOURCES] = [
+        (Resource::Connections, "connections"),
+        (Resource::Requests, "requests"),
+        (Resource::BodyBytes, "body_bytes"),
+        (Resource::AnswerBytes, "answer_bytes"),
+    ];
+}
+
 /// A client that is accounted for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Owner {
@@ -89,6 +99,16 @@ impl Budget {
         ];
         let (used, accounts) = (Amounts::default(), Mutex::default());
         Arc::new(Budget { limits, used, accounts })
+    }
+
+    /// The amount of a resource that is in use.
+    pub(crate) fn used(&self, resource: Resource) -> u64 {
+        self.used[resource as usize].load(Ordering::Relaxed)
+    }
+
+    /// The amount of a resource that there is.
+    pub(crate) fn limit(&self, resource: Resource) -> u64 {
+        self.limits[resource as usize]
     }
 
     fn account(self: &Arc<Budget>, owner: Owner) -> Arc<Account> {
@@ -170,7 +190,7 @@ impl Seat {
 
     /// Connections that are open now, this one included.
     pub(crate) fn connections(&self) -> u64 {
-        self.owner.budget.used[Resource::Connections as usize].load(Ordering::Relaxed)
+        self.owner.budget.used(Resource::Connections)
     }
 
     /// The client at the other end.

@@ -254,9 +254,19 @@ pub(crate) struct ServerArgs {
     /// TOML file with more such targets, with secrets to sign events.
     #[arg(long, value_name = "FILE", env = "LITEIO_WEBHOOK_FILE")]
     pub(crate) webhook_file: Option<PathBuf>,
+    /// Readers of metrics at /_liteio/metrics: "jwt", with a token that `mc admin prometheus generate` makes or a signed
+    /// request of a user with admin:Prometheus; or "public" [default: jwt].
+    #[arg(long, value_name = "READERS", env = "LITEIO_METRICS_AUTH")]
+    pub(crate) metrics_auth: Option<String>,
     /// File to whose end the audit log is written: a line of JSON for each request.
     #[arg(long, value_name = "FILE", env = "LITEIO_AUDIT_FILE")]
     pub(crate) audit_file: Option<PathBuf>,
+    /// MiB of that file, after which it becomes FILE.1 and a new one begins [default: it grows].
+    #[arg(long, value_name = "MIB", env = "LITEIO_AUDIT_FILE_SIZE")]
+    pub(crate) audit_file_size: Option<u32>,
+    /// Former files that are kept, FILE.1 to FILE.N; older ones are deleted [default: 10].
+    #[arg(long, value_name = "FILES", env = "LITEIO_AUDIT_FILES_KEPT")]
+    pub(crate) audit_files_kept: Option<u32>,
     /// URL that the audit log is posted to.
     #[arg(long, value_name = "URL", env = "LITEIO_AUDIT_WEBHOOK", hide_env_values = true)]
     pub(crate) audit_webhook: Option<String>,

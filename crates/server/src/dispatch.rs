@@ -16,20 +16,22 @@ use serde_json::{Map, Value, json};
 use crate::access;
 use crate::admin::Admin;
 use crate::auth::Identity;
+use crate::budget::Budget;
 use crate::console::{Console, browser};
 use crate::delivery::Follower;
 use crate::events::Senders;
 use crate::front::body::RequestBody;
 use crate::front::{Allowance, Handler, HandlerFuture, Observer, Observers, Plan};
 use crate::iam::minio::Manager;
+use crate::metrics::{Counters, Metrics};
 use crate::operational::{Health, Operational, Readiness, Way, is_signed};
 use crate::origin::Origin;
 use crate::reply::Reply;
-use crate::s3;
 use crate::space::Space;
 use crate::state::App;
 use crate::test_api::{TestApi, TestControl};
 use crate::trace::Tracer;
+use crate::{iam, s3, vectors};
 
 /// The spaces of a server.
 #[derive(Clone)]
@@ -55,6 +57,7 @@ pub(crate) struct Dispatch {
     spaces: Spaces,
     operational: Arc<Operational>,
     tracer: Arc<Tracer>,
+    counters: Arc<Counters>,
     observers: Observers,
     followers: Arc<[Arc<dyn Follower>]>,
     health: Arc<Health>,
@@ -96,7 +99,10 @@ impl Dispatch {
         };
         let health = Health::new(readiness, details, has_buckets);
         let tracer = Arc::new(Tracer::new());
-        let mut observers: Vec<Arc<dyn Observer>> = vec![Arc::clone(&tracer) as _];
+        let others = vectors::operation_names().chain(iam::operation_names());
+        let counters = Arc::new(Counters::new(s3::operation_names(), others));
+        let mut observers: Vec<Arc<dyn Observer>> =
+            vec![Arc::clone(&counters) as _, Arc::clone(&tracer) as _];
         for follower in &*followers {
             follower.start();
             observers.push(Arc::clone(follower) as _);
@@ -105,11 +111,13 @@ impl Dispatch {
             observers.push(tests.observer());
         }
         let health = Arc::new(health);
-        let operational = operational(&health, &tracer, &spaces.main(), has_console);
+        let shown = (&health, &tracer, &counters);
+        let operational = operational(shown, &spaces.main(), has_console);
         Dispatch {
             operational: Arc::new(operational),
             spaces,
             tracer,
+            counters,
             observers: observers.into(),
             followers,
             health,
@@ -150,19 +158,23 @@ impl Dispatch {
     }
 }
 
-/// The operational routes over a space.
+/// The operational routes over a space, and what is of the server as a whole.
 fn operational(
-    health: &Arc<Health>,
-    tracer: &Arc<Tracer>,
-    space: &Space,
+    (health, tracer, counters): (&Arc<Health>, &Arc<Tracer>, &Arc<Counters>),
+    space: &Arc<Space>,
     has_console: bool,
 ) -> Operational {
     let (app, users) = (Arc::clone(&space.app), Arc::clone(&space.users));
     let manager = Manager::new(Arc::clone(&app), users);
     let admin = Admin::new(Arc::clone(&app), manager, Arc::clone(tracer));
     let is_open = space.no_auth().is_some();
+    let told = Arc::clone(space);
+    let failing = move || told.senders.failing();
+    let metrics = Metrics::new(Arc::clone(&app), Arc::clone(counters), failing);
     let console = has_console.then(|| Arc::new(Console::new(app, is_open)));
-    Operational::new(Arc::clone(health), Arc::clone(tracer), console).with_admin(admin)
+    Operational::new(Arc::clone(health), Arc::clone(tracer), console)
+        .with_admin(admin)
+        .with_metrics(metrics)
 }
 
 /// Gives a request to the operational routes, with the identity of its sender if it is signed.
@@ -173,6 +185,10 @@ async fn operate(
     origin: &Origin,
     allowance: &Allowance,
 ) -> Reply {
+    // Also of a page whose name was made to lead here, and that sends a token along.
+    if let Some(no_auth) = space.no_auth() {
+        no_auth.check(&request)?;
+    }
     let (mut head, body) = request.into_parts();
     // A bearer's token is the matter of the route that knows it.
     let is_bearer = head.headers.get(AUTHORIZATION).is_some_and(|value| {
@@ -183,9 +199,6 @@ async fn operate(
         return operational.call(Request::from_parts(head, body)).await;
     }
     let request = Request::from_parts(head, body);
-    if let Some(no_auth) = space.no_auth() {
-        no_auth.check(&request)?;
-    }
     let request = space.authenticated(request, origin, allowance).await?;
     operational.call(request).await
 }
@@ -235,7 +248,8 @@ impl Handler for Dispatch {
                 let shown = match spaces {
                     Spaces::One(_) => shown,
                     Spaces::Many(_) => {
-                        Arc::new(operational(&self.health, &self.tracer, &space, self.has_console))
+                        let of_server = (&self.health, &self.tracer, &self.counters);
+                        Arc::new(operational(of_server, &space, self.has_console))
                     }
                 };
                 Box::pin(async move {
@@ -259,6 +273,10 @@ impl Handler for Dispatch {
 
     fn observers(&self) -> Observers {
         Arc::clone(&self.observers)
+    }
+
+    fn watch_budget(&self, budget: &Arc<Budget>) {
+        self.counters.watch_budget(budget);
     }
 
     fn scrub(&self) {

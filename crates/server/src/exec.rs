@@ -1,11 +1,13 @@
 //! `liteio exec`: a server in memory for as long as one command runs, whose environment leads to it.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
+use std::fs::File;
+use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use rustix::termios::tcgetpgrp;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -15,6 +17,17 @@ use crate::server::{Server, ServerError, ServerHandle};
 /// The command cannot be started, as shells tell it.
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
+
+/// Variables that would lead SDKs to other credentials or to another endpoint than those that are set.
+const REMOVED: [&str; 7] = [
+    "AWS_PROFILE",
+    "AWS_DEFAULT_PROFILE",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+    "AWS_ROLE_ARN",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
 
 /// The reason for which a command was not run.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +85,9 @@ pub(crate) fn settings(config: Config) -> Config {
 pub(crate) async fn run(config: Config, command: &[OsString]) -> Result<u8, ExecError> {
     // Caught before the command starts, so that none is lost.
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut quit = signal(SignalKind::quit())?;
     let mut terminate = signal(SignalKind::terminate())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
     let server = Server::spawn(config.clone()).await?;
     let child = start(&config, &server, command)?;
     let process = Pid::from_child(&child);
@@ -80,13 +95,10 @@ pub(crate) async fn run(config: Config, command: &[OsString]) -> Result<u8, Exec
     let status = loop {
         tokio::select! {
             status = &mut ended => break status.map_err(io::Error::other)??,
-            // A terminal sends it to the command itself.
-            Some(()) = interrupt.recv() => {
-                if !io::stdin().is_terminal() {
-                    pass_on(process, Signal::INT);
-                }
-            }
+            Some(()) = interrupt.recv() => pass_on_unless_typed(process, Signal::INT),
+            Some(()) = quit.recv() => pass_on_unless_typed(process, Signal::QUIT),
             Some(()) = terminate.recv() => pass_on(process, Signal::TERM),
+            Some(()) = hang_up.recv() => pass_on(process, Signal::HUP),
         }
     };
     // Nothing is kept, so that nothing has to be finished.
@@ -97,6 +109,16 @@ pub(crate) async fn run(config: Config, command: &[OsString]) -> Result<u8, Exec
 fn pass_on(process: Pid, signal: Signal) {
     // It may have ended just now.
     let _ = kill_process(process, signal);
+}
+
+/// Passes on a signal that a terminal also sends for a key.
+///
+/// It sends it to all processes in its foreground, of which the command is one as this one is: it has it already.
+fn pass_on_unless_typed(process: Pid, signal: Signal) {
+    let foreground = File::open("/dev/tty").and_then(|tty| Ok(tcgetpgrp(tty)?));
+    if !foreground.is_ok_and(|group| group == getpgrp()) {
+        pass_on(process, signal);
+    }
 }
 
 fn code_of(status: ExitStatus) -> u8 {
@@ -127,6 +149,11 @@ fn start(config: &Config, server: &ServerHandle, command: &[OsString]) -> Result
     for service in endpoints {
         child.env(format!("AWS_ENDPOINT_URL{service}"), &endpoint);
     }
+    for name in REMOVED {
+        child.env_remove(name);
+    }
+    // A proxy does not reach this machine's loopback.
+    let direct = direct(|name| std::env::var(name).ok());
     child
         .env("AWS_ACCESS_KEY_ID", access_key)
         .env("AWS_SECRET_ACCESS_KEY", secret_key)
@@ -134,12 +161,21 @@ fn start(config: &Config, server: &ServerHandle, command: &[OsString]) -> Result
         .env("AWS_DEFAULT_REGION", &config.region)
         .env("LITEIO_ENDPOINT", &endpoint)
         .env("LITEIO_TEST_ENDPOINT", format!("{endpoint}/_liteio/test"))
-        .env_remove("AWS_PROFILE")
-        .env_remove("AWS_SESSION_TOKEN");
+        .env("NO_PROXY", &direct)
+        .env("no_proxy", &direct);
     child.spawn().map_err(|source| {
         let command = program.to_string_lossy().into_owned();
         ExecError::Command { command, source }
     })
+}
+
+/// The hosts that clients ask without a proxy: those that are set, and the server's.
+fn direct(variable: impl Fn(&str) -> Option<String>) -> String {
+    let set = variable("no_proxy").or_else(|| variable("NO_PROXY")).unwrap_or_default();
+    let server = ["localhost", "127.0.0.1"];
+    let hosts = set.split(',').map(str::trim).filter(|host| !host.is_empty());
+    let more = server.iter().copied().filter(|host| !set.split(',').any(|it| it.trim() == *host));
+    hosts.chain(more).collect::<Vec<_>>().join(",")
 }
 
 fn credentials(config: &Config, server: &ServerHandle) -> Result<(String, String), ExecError> {

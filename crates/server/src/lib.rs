@@ -57,6 +57,7 @@ mod identity;
 mod import;
 mod keys;
 mod made_credentials;
+mod metrics;
 mod no_auth;
 mod offload;
 mod open;
@@ -89,11 +90,11 @@ mod website;
 
 pub use applets::run;
 pub use config::{
-    AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError, ConsoleAddress,
-    CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings,
-    InitialBucket, KeySources, ListenAddress, MasterKeySource, ObjectOwnership, OidcIssuer,
-    OtlpSettings, Preparation, Profile, PublicAccess, Scrub, Storage, TestAccess, TlsSettings,
-    Webhook,
+    AuditRotation, AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError,
+    ConsoleAddress, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
+    EventSettings, InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth,
+    ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, Scrub, Storage,
+    TestAccess, TlsSettings, Webhook,
 };
 pub use front::limits::Limits;
 pub use proxy::Network;

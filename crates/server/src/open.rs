@@ -4,11 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use liteio_store::{Owner, ShiftedClock, Store, StoreConfig, StoreError, StoreImage};
+use liteio_store::{
+    EventObserver, Owner, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
+};
 
 use crate::acl::Ownership;
 use crate::audit::Audit;
-use crate::config::{Config, CredentialsSource, EventSettings, ObjectOwnership, Storage};
+use crate::config::{
+    Config, CredentialsSource, EventSettings, MetricsAuth, ObjectOwnership, Storage,
+};
 use crate::cors::Cors;
 use crate::delivery::Follower;
 use crate::events::{Target, open_webhooks};
@@ -19,7 +23,6 @@ use crate::offload::Offload;
 use crate::platform::{Grant, refusal_to_write};
 use crate::prepare::{Plan, Site};
 use crate::state::{App, EventTarget, Settings};
-use crate::test_api::EVENTS_TARGET;
 
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
 /// the users cannot be read.
@@ -37,14 +40,21 @@ pub(crate) struct Opened {
     pub(crate) made: Option<MadeCredentials>,
 }
 
-/// Opens the users, the keys, the targets of events and the data, unless the store is open. With a clock of the test
-/// API, the store tells it all events; with an image, it is opened with these contents.
+/// The parts of the test API that a store is opened with.
+pub(crate) struct TestHooks {
+    pub(crate) clock: Arc<ShiftedClock>,
+    /// It is told all events.
+    pub(crate) events: Arc<dyn EventObserver>,
+}
+
+/// Opens the users, the keys, the targets of events and the data, unless the store is open. With an image, it is
+/// opened with these contents.
 ///
 /// # Errors
 /// [`OpenError`].
 pub(crate) async fn open(
     config: &Config,
-    clock: Option<&Arc<ShiftedClock>>,
+    tests: Option<&TestHooks>,
     image: Option<Arc<StoreImage>>,
     store: Option<Store>,
 ) -> Result<Opened, OpenError> {
@@ -63,9 +73,9 @@ pub(crate) async fn open(
         Some(store) => store,
         None => {
             let mut store_config = StoreConfig { keys: Arc::clone(&keys), ..store_config(config) };
-            if let Some(clock) = clock {
+            if let Some(TestHooks { clock, events }) = tests {
                 store_config.clock = Arc::clone(clock) as _;
-                store_config.all_events_target = Some(EVENTS_TARGET.to_owned());
+                store_config.event_observer = Some(Arc::clone(events));
             }
             let opened = offload.run(move || match image {
                 Some(image) => Store::open_image(store_config, &image),
@@ -107,9 +117,10 @@ pub(crate) async fn open(
         allows_keys_in_plain: config.allow_insecure_sse_c,
         object_ownership,
         cors: Cors::of_server(&config.cors_origins).map(Arc::new),
+        metrics_are_public: config.no_auth || config.metrics_auth == MetricsAuth::Public,
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
-    prepare(plan, &app, &offload).await?;
+    prepare(plan, &app, None).await?;
     Ok(Opened { app, users, targets, followers, made })
 }
 
@@ -127,8 +138,21 @@ fn followers(config: &Config) -> Result<Vec<Arc<dyn Follower>>, String> {
     Ok(followers)
 }
 
-/// Makes what is to be there before the first request.
-async fn prepare(plan: Plan, app: &App, offload: &Offload) -> Result<(), OpenError> {
+/// Makes again what a configuration wants to be in a bucket.
+///
+/// # Errors
+/// [`OpenError`].
+pub(crate) async fn prepare_bucket(
+    config: &Config,
+    app: &App,
+    name: String,
+) -> Result<(), OpenError> {
+    let plan = Plan::read(&config.preparation).map_err(OpenError)?;
+    prepare(plan, app, Some(name)).await
+}
+
+/// Makes what is to be there before the first request: in all buckets, or in `only` one.
+async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), OpenError> {
     if plan.is_empty() {
         return Ok(());
     }
@@ -141,10 +165,11 @@ async fn prepare(plan: Plan, app: &App, offload: &Offload) -> Result<(), OpenErr
         owner: owner.ok_or_else(|| OpenError("nobody would own the buckets".to_owned()))?,
         region: app.region.clone(),
         object_ownership: app.object_ownership,
+        only,
         given_up: Arc::default(),
     };
     let _given_up = GiveUp(Arc::clone(&site.given_up));
-    let made = offload.run(move || plan.make(&site)).await;
+    let made = app.offload().run(move || plan.make(&site)).await;
     made.map_err(|error| OpenError(error.to_string()))?.map_err(OpenError)
 }
 
@@ -181,8 +206,7 @@ fn drop_events(events: &EventSettings, store: &Store) -> Result<(), OpenError> {
 fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
     let queues = store.outbox_state().map(|state| state.queues).unwrap_or_default();
     for (name, queue) in queues {
-        let is_stranded = name != EVENTS_TARGET;
-        if is_stranded && queue.waiting > 0 && targets.iter().all(|target| target.name() != name) {
+        if queue.waiting > 0 && targets.iter().all(|target| target.name() != name) {
             let waiting = queue.waiting;
             tracing::warn!(
                 webhook = name,

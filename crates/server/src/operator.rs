@@ -6,13 +6,12 @@ use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
 use http::header::USER_AGENT;
 use http::request::Parts;
-use jiff::Timestamp;
 
 use crate::auth::Identity;
 use crate::iam::minio::Sender;
 use crate::iam::{self, Circumstances};
 use crate::identity::{AccessKey, SecretKey, User};
-use crate::origin::Origin;
+use crate::origin::{Moment, Origin};
 use crate::reply::{ApiError, ErrorCode};
 
 /// The resource of actions that are about the server.
@@ -23,6 +22,7 @@ pub(crate) struct Operator {
     key: Arc<AccessKey>,
     origin: Arc<Origin>,
     user_agent: Option<String>,
+    now: i64,
 }
 
 impl Operator {
@@ -44,7 +44,7 @@ impl Operator {
             sender: Some(&self.key.user),
             peer: self.origin.peer,
             user_agent: self.user_agent.as_deref(),
-            now: Timestamp::now().as_second(),
+            now: self.now,
             more: Vec::new(),
         }
     }
@@ -52,6 +52,11 @@ impl Operator {
     /// The user.
     pub(crate) fn user(&self) -> &User {
         &self.key.user
+    }
+
+    /// The keys of the user that the request is signed with.
+    pub(crate) fn key(&self) -> &AccessKey {
+        &self.key
     }
 
     /// The secret key that the request is signed with.
@@ -80,7 +85,10 @@ impl<S: Sync> FromRequestParts<S> for Operator {
 
     async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Operator, ApiError> {
         let key = head.extensions.get().and_then(Identity::key);
-        let (Some(key), Some(origin)) = (key, head.extensions.get::<Arc<Origin>>()) else {
+        let now = head.extensions.get::<Moment>();
+        let (Some(key), Some(origin), Some(Moment(now))) =
+            (key, head.extensions.get::<Arc<Origin>>(), now)
+        else {
             return Err(ApiError::new(
                 ErrorCode::AccessDenied,
                 "Only users may ask for this: sign the request (AWS Signature Version 4).",
@@ -91,6 +99,7 @@ impl<S: Sync> FromRequestParts<S> for Operator {
             key: Arc::clone(key),
             origin: Arc::clone(origin),
             user_agent: user_agent.map(str::to_owned),
+            now: *now,
         })
     }
 }

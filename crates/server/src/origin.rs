@@ -239,6 +239,10 @@ pub(crate) struct Locale {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
+/// The time of a request with an identity, by the clock that its signature was judged by: in seconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment(pub(crate) i64);
+
 /// A time in milliseconds since 1970, the last one that there is a date for if it is later.
 pub(crate) fn timestamp(ms: u64) -> Timestamp {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);

@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource,
-    Durability, EventSettings, InitialBucket, KeySources, ListenAddress, ObjectOwnership,
-    OidcIssuer, OtlpSettings, Preparation, Storage, TestAccess, TlsSettings,
+    Durability, EventSettings, InitialBucket, KeySources, ListenAddress, MetricsAuth,
+    ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Storage, TestAccess, TlsSettings,
 };
 use crate::delivery::Follower;
 use crate::dispatch::{Dispatch, Spaces};
@@ -23,13 +23,13 @@ use crate::front::limits::Limits;
 use crate::front::{Front, Handler};
 use crate::made_credentials::MadeCredentials;
 use crate::no_auth::NoAuth;
-use crate::open::{OpenError, Opened, open};
+use crate::open::{OpenError, Opened, TestHooks, open, prepare_bucket};
 use crate::origin::{Domains, Entrance};
 use crate::platform::Grant;
 use crate::proxy::{Network, Proxies};
 use crate::serve::{self, Listener};
 use crate::space::{MAIN, Space, SpaceParts};
-use crate::test_api::{Making, Setup, TestApi, TestControl};
+use crate::test_api::{Contents, Events, Making, Setup, Tap, TestApi, TestControl};
 use crate::tls::{Certificates, ServerTls, fingerprint};
 
 /// The reason for which a server did not start. No request was served.
@@ -264,6 +264,12 @@ impl ServerBuilder {
         self
     }
 
+    /// The readers of metrics.
+    pub fn metrics_auth(mut self, auth: MetricsAuth) -> ServerBuilder {
+        self.config.metrics_auth = auth;
+        self
+    }
+
     /// The targets of events.
     pub fn events(mut self, events: EventSettings) -> ServerBuilder {
         self.config.events = events;
@@ -431,20 +437,26 @@ async fn spaces(
     store: Option<Store>,
     endpoint: String,
 ) -> Result<(Spaces, Vec<Arc<dyn Follower>>, Option<MadeCredentials>), ServerError> {
-    let clock = ShiftedClock::new(Arc::new(SystemClock));
-    let clock = config.test_api.map(|_| Arc::new(clock));
-    let opened = open(config, clock.as_ref(), None, store).await?;
+    let tests = config.test_api.map(|access| {
+        let clock = Arc::new(ShiftedClock::new(Arc::new(SystemClock)));
+        let events = Arc::<Events>::default();
+        let tap = Tap::new(&events, MAIN);
+        (access, clock, events, tap)
+    });
+    let hooks = tests.as_ref().map(|(_, clock, _, tap)| hooks(clock, tap));
+    let opened = open(config, hooks.as_ref(), None, store).await?;
     let Opened { app, users, targets, followers, made } = opened;
     // A space that takes the place of this one has the same users.
     let credentials = made.as_ref().map_or(&config.credentials, |made| &made.source);
     let config = Config { credentials: credentials.clone(), ..config.clone() };
     let no_auth = NoAuth::of(&config);
     let name = MAIN.to_owned();
-    let is_clock_shifted = clock.is_some();
+    let is_clock_shifted = tests.is_some();
     let main = Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted });
-    let (Some(access), Some(clock)) = (config.test_api, clock) else {
+    let Some((access, clock, events, tap)) = tests else {
         return Ok((Spaces::One(Arc::new(main)), followers, made));
     };
+    let is_in_memory = config.storage == Storage::Memory;
     let setup = Setup {
         access,
         domains: config.domains.clone(),
@@ -452,25 +464,51 @@ async fn spaces(
         endpoint,
         main,
         clock,
-        is_in_memory: config.storage == Storage::Memory,
+        events,
+        tap,
+        is_in_memory,
+        prepare: Box::new({
+            let config = config.clone();
+            move |app, name| {
+                let config = config.clone();
+                Box::pin(async move {
+                    let prepared = prepare_bucket(&config, &app, name).await;
+                    prepared.map_err(|error| error.to_string())
+                })
+            }
+        }),
         make: Box::new(move |making| Box::pin(make_space(config.clone(), making))),
     };
     Ok((Spaces::Many(Arc::new(TestApi::new(setup))), followers, made))
 }
 
-/// Makes a space in memory.
+fn hooks(clock: &Arc<ShiftedClock>, tap: &Arc<Tap>) -> TestHooks {
+    TestHooks { clock: Arc::clone(clock), events: Arc::clone(tap) as _ }
+}
+
+/// Makes a space.
 async fn make_space(config: Config, making: Making) -> Result<Space, String> {
-    let Making { name, credentials, clock, image } = making;
+    let Making { name, credentials, clock, tap, contents } = making;
     // Requests are followed once, for all spaces.
     let (audit, otlp) = (AuditSettings::default(), None);
-    let mut config = Config { storage: Storage::Memory, audit, otlp, ..config };
+    let mut config = Config { audit, otlp, ..config };
+    // They were dropped at the start.
+    config.events.dropped.clear();
     if let Some((access_key, secret_key)) = credentials {
         config.credentials = CredentialsSource::Pair { access_key, secret_key };
     }
-    if image.is_some() {
-        config.preparation = Preparation::default();
+    let (image, store) = match contents {
+        Contents::Prepared => (None, None),
+        Contents::Image(image) => {
+            config.preparation = Preparation::default();
+            (Some(image), None)
+        }
+        Contents::Emptied(store) => (None, Some(store)),
+    };
+    if store.is_none() {
+        config.storage = Storage::Memory;
     }
-    let opened = open(&config, Some(&clock), image, None).await;
+    let opened = open(&config, Some(&hooks(&clock, &tap)), image, store).await;
     let Opened { app, users, targets, .. } = opened.map_err(|error| error.to_string())?;
     let no_auth = NoAuth::of(&config);
     let is_clock_shifted = true;

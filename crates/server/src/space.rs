@@ -14,7 +14,7 @@ use crate::events::{Senders, Target};
 use crate::front::Allowance;
 use crate::iam::{self, Api, Iam, Users, Watch, is_web_identity};
 use crate::no_auth::NoAuth;
-use crate::origin::{Locale, Origin};
+use crate::origin::{Locale, Moment, Origin};
 use crate::reply::{self, ApiError, BoxError, Reply};
 use crate::s3::{self, S3Service};
 use crate::state::App;
@@ -111,7 +111,8 @@ impl Space {
         B::Error: Into<BoxError>,
     {
         let host_bucket = origin.target.host_bucket();
-        let request = self.authenticator.authenticate(request, host_bucket).await?;
+        let mut request = self.authenticator.authenticate(request, host_bucket).await?;
+        request.extensions_mut().insert(Moment(self.app.now_unix_seconds()));
         let Some(key) = request.extensions().get().and_then(Identity::key) else {
             return Ok(request);
         };

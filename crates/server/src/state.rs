@@ -30,6 +30,8 @@ pub(crate) struct App {
     pub(crate) object_ownership: Ownership,
     /// The CORS rules of requests to buckets without their own, and to no bucket.
     pub(crate) cors: Option<Arc<Cors>>,
+    /// Everybody may read metrics.
+    pub(crate) metrics_are_public: bool,
     /// The users and accounts, as they are at the moment.
     pub(crate) directory: Arc<CurrentDirectory>,
     offload: Offload,
@@ -44,6 +46,7 @@ pub(crate) struct Settings {
     pub(crate) allows_keys_in_plain: bool,
     pub(crate) object_ownership: Ownership,
     pub(crate) cors: Option<Arc<Cors>>,
+    pub(crate) metrics_are_public: bool,
 }
 
 /// A target of events, as notifications of buckets name it.
@@ -87,6 +90,7 @@ impl App {
             allows_keys_in_plain,
             object_ownership,
             cors,
+            metrics_are_public,
         } = settings;
         App {
             store,
@@ -96,6 +100,7 @@ impl App {
             allows_keys_in_plain,
             object_ownership,
             cors,
+            metrics_are_public,
             directory,
             offload,
         }

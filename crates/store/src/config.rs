@@ -9,6 +9,7 @@ use liteio_disk::Durability;
 use crate::clock::{Clock, SystemClock};
 use crate::encryption::KeyRing;
 use crate::limits::{EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
+use crate::meta::EventObserver;
 use crate::random::{RandomSource, SystemRandom};
 
 /// The place of the data.
@@ -64,8 +65,8 @@ pub struct StoreConfig {
     pub lifecycle_day: Duration,
     /// Events that wait for one target. Beyond them events are lost.
     pub events_waiting_max: u64,
-    /// A target that every event of an object is told to, also in buckets without notifications.
-    pub all_events_target: Option<String>,
+    /// The one that is told every event of an object, also in buckets without notifications.
+    pub event_observer: Option<Arc<dyn EventObserver>>,
     /// A new data directory may hold empty directories that have names of buckets; the caller makes buckets of
     /// [`Store::empty_directories`](crate::Store::empty_directories).
     pub takes_empty_directories: bool,
@@ -110,7 +111,7 @@ impl StoreConfig {
             scrub_bytes_per_second: 8 << 20,
             lifecycle_day: Duration::from_secs(24 * 60 * 60),
             events_waiting_max: EVENTS_WAITING_MAX,
-            all_events_target: None,
+            event_observer: None,
             takes_empty_directories: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,

@@ -266,6 +266,7 @@ mod outbox;
 mod reclaim;
 mod recover;
 mod repair;
+mod reset;
 mod rewrap;
 mod scrub;
 mod stats;
@@ -288,10 +289,10 @@ pub use image::StoreImage;
 pub use lifecycle::LifecycleState;
 pub use liteio_disk::Durability;
 pub use meta::{
-    Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, Expiration, Lifecycle,
-    LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule, Notifications,
-    ObjectLock, OutboxState, QueueState, Requester, Retention, RetentionMode, RetentionPeriod,
-    ScrubState, Settings, Subject, Usage, Versioning,
+    Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver, Expiration,
+    Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,
+    Notifications, ObjectLock, OutboxState, QueueState, Requester, Retention, RetentionMode,
+    RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use crate::error::StoreError;
 use crate::kv;
-use crate::process::StagedBlob;
+use crate::process::{Guard, StagedBlob};
 
 /// Resolves when the write is as durable as the store promises, or has failed. Await it, or
 /// [`wait`](Pending::wait) for it.
@@ -31,9 +31,8 @@ enum State<T> {
 #[derive(Debug)]
 pub(crate) struct Committed<T> {
     value: T,
-    /// Dropped after the commit and before the acknowledgement.
-    #[expect(dead_code, reason = "held for its drop")]
-    guard: Option<Guard>,
+    /// Told of the commit, and dropped after it and before the acknowledgement.
+    guard: Option<Box<dyn Guard>>,
 }
 
 impl<T> Committed<T> {
@@ -41,17 +40,15 @@ impl<T> Committed<T> {
         Self { value, guard: None }
     }
 
-    pub(crate) fn with_guard(value: T, guard: impl Send + 'static) -> Self {
-        Self { value, guard: Some(Guard(Box::new(guard))) }
+    pub(crate) fn with_guard(value: T, guard: impl Guard + 'static) -> Self {
+        Self { value, guard: Some(Box::new(guard)) }
     }
-}
 
-/// Something whose drop has an effect.
-pub(crate) struct Guard(#[expect(dead_code, reason = "held for its drop")] Box<dyn Send>);
-
-impl std::fmt::Debug for Guard {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Guard").finish_non_exhaustive()
+    /// The transaction has committed.
+    pub(crate) fn committed(&self) {
+        if let Some(guard) = &self.guard {
+            guard.committed();
+        }
     }
 }
 

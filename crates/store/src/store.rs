@@ -276,7 +276,7 @@ impl Store {
             + 'static,
         T: Send + 'static,
     {
-        self.submit(closure, Kv::update)
+        self.submit(closure, |kv, closure| kv.update_then(closure, Committed::committed))
     }
 
     /// Submits a write that publishes `blob`, if there is one: its closure writes a record that references
@@ -320,7 +320,7 @@ impl Store {
             + 'static,
         T: Send + 'static,
     {
-        self.submit(closure, Kv::update_freeing)
+        self.submit(closure, |kv, closure| kv.update_freeing_then(closure, Committed::committed))
     }
 
     fn submit<T, F>(

@@ -1,8 +1,8 @@
 //! A file of the audit log: lines of JSON, written by a thread of its own.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +11,7 @@ use std::time::Duration;
 use rustix::fs::OFlags;
 use tokio::sync::Notify;
 
+use crate::config::AuditRotation;
 use crate::delivery::Queue;
 
 /// Bytes of one write.
@@ -30,8 +31,8 @@ impl FileWriter {
     ///
     /// # Errors
     /// One line.
-    pub(super) fn open(path: &Path) -> Result<FileWriter, String> {
-        let file = open(path);
+    pub(super) fn open(path: &Path, rotation: Option<AuditRotation>) -> Result<FileWriter, String> {
+        let file = Lines::open(path);
         let file = file.map_err(|error| {
             format!("the audit file {} cannot be written: {error}", path.display())
         })?;
@@ -39,6 +40,8 @@ impl FileWriter {
         let (wants_new, ended) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
         let writing = Writing {
             path: path.to_owned(),
+            rotation,
+            rotates_at: rotation.map_or(u64::MAX, |rotation| rotation.bytes),
             file,
             queue: Arc::clone(&queue),
             wants_new: Arc::clone(&wants_new),
@@ -75,16 +78,47 @@ impl Drop for FileWriter {
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    // A pipe that nobody reads must not hold up the start, nor the thread for ever.
-    let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
-    OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags).open(path)
+/// A file of lines that is added to.
+struct Lines {
+    file: File,
+    /// Its last line has no end: who wrote it was ended meanwhile. The next one begins on a line of its own.
+    is_torn: bool,
+}
+
+impl Lines {
+    fn open(path: &Path) -> io::Result<Lines> {
+        // A pipe that nobody reads must not hold up the start, nor the thread for ever.
+        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).mode(0o600).custom_flags(flags);
+        let file = options.open(path)?;
+        let is_torn = last_byte(path, &file).is_some_and(|byte| byte != b'\n');
+        Ok(Lines { file, is_torn })
+    }
+
+    /// Bytes of a regular file; nothing of anything else.
+    fn bytes(&self) -> u64 {
+        let metadata = self.file.metadata();
+        metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
+    }
+}
+
+/// The last byte of a regular file, if it has one that can be read.
+fn last_byte(path: &Path, file: &File) -> Option<u8> {
+    let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+    let last = metadata.len().checked_sub(1)?;
+    let mut byte = [0];
+    File::open(path).ok()?.read_exact_at(&mut byte, last).ok()?;
+    Some(byte[0])
 }
 
 /// The file, in the hands of its thread.
 struct Writing {
     path: PathBuf,
-    file: File,
+    rotation: Option<AuditRotation>,
+    /// Bytes of a file that is not added to any more.
+    rotates_at: u64,
+    file: Lines,
     queue: Arc<Queue>,
     wants_new: Arc<AtomicBool>,
 }
@@ -101,7 +135,12 @@ impl Writing {
                 }
                 continue;
             }
-            if !self.write(&lines.concat()) {
+            let mut bytes = lines.concat();
+            self.rotate_before(bytes.len() as u64);
+            if std::mem::take(&mut self.file.is_torn) {
+                bytes.insert(0, b'\n');
+            }
+            if !self.write(&bytes) {
                 return;
             }
             self.queue.done();
@@ -112,7 +151,7 @@ impl Writing {
     fn write(&mut self, bytes: &[u8]) -> bool {
         let mut written = 0;
         loop {
-            match self.file.write(&bytes[written..]) {
+            match self.file.file.write(&bytes[written..]) {
                 Ok(more) => {
                     written += more;
                     if self.queue.note_failing(false) {
@@ -142,12 +181,33 @@ impl Writing {
         }
     }
 
+    /// Begins a new file, if the one that is there would get too large. It ends with a whole line.
+    fn rotate_before(&mut self, more: u64) {
+        let Some(rotation) = self.rotation else { return };
+        let bytes = self.file.bytes();
+        if bytes == 0 || bytes.saturating_add(more) <= self.rotates_at {
+            return;
+        }
+        let rotated = rotation.rotate(&self.path, &self.file.file);
+        match rotated.and_then(|()| Lines::open(&self.path)) {
+            Ok(file) => {
+                self.file = file;
+                self.rotates_at = rotation.bytes;
+            }
+            Err(error) => {
+                // The entries go on into the one that is open.
+                self.rotates_at = bytes.saturating_add(rotation.bytes);
+                tracing::error!(path = %self.path.display(), %error, "the audit file cannot be rotated: it grows");
+            }
+        }
+    }
+
     /// Opens the file anew, if that is wanted. The old one stays in use while it cannot be.
     fn reopen(&mut self) -> bool {
         if !self.wants_new.swap(false, Ordering::Relaxed) {
             return false;
         }
-        match open(&self.path) {
+        match Lines::open(&self.path) {
             Ok(file) => {
                 self.file = file;
                 true

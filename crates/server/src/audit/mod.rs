@@ -9,6 +9,7 @@
 
 mod entry;
 mod file;
+mod rotation;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +48,8 @@ impl Audit {
         settings: &AuditSettings,
         ca_file: Option<&Path>,
     ) -> Result<Option<Arc<Audit>>, String> {
-        let file = settings.file.as_deref().map(FileWriter::open).transpose()?;
+        let open = |path| FileWriter::open(path, settings.rotation);
+        let file = settings.file.as_deref().map(open).transpose()?;
         let mut webhooks = Vec::new();
         if !settings.webhooks.is_empty() {
             let client = http_client(ca_file)?;

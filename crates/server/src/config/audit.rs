@@ -16,14 +16,30 @@ const TOKEN: &str = "MINIO_AUDIT_WEBHOOK_AUTH_TOKEN";
 
 /// Longest token.
 const TOKEN_BYTES_MAX: usize = 4096;
+/// Largest size of a file of the audit log, 1 TiB.
+const SIZE_MIB_MAX: u32 = 1 << 20;
+/// Former files that are kept unless somebody says otherwise, and at most: each is renamed by every rotation.
+const KEPT: u32 = 10;
+const KEPT_MAX: u32 = 1000;
 
 /// The targets of the audit log. Without any there is none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditSettings {
     /// A file, to whose end entries are added.
     pub file: Option<PathBuf>,
+    /// The rotation of that file; without one it grows.
+    pub rotation: Option<AuditRotation>,
     /// Targets that take entries by HTTP.
     pub webhooks: Vec<AuditWebhook>,
+}
+
+/// The rotation of the file of the audit log: the file becomes `FILE.1`, that one `FILE.2`, and so on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuditRotation {
+    /// Bytes of a file that is not added to any more.
+    pub bytes: u64,
+    /// Former files that are kept.
+    pub kept: u32,
 }
 
 /// A target of the audit log that takes entries by HTTP.
@@ -75,7 +91,8 @@ impl AuditWebhook {
 /// The targets that the arguments give.
 ///
 /// # Errors
-/// [`ConfigError`] for a webhook that is not valid, and for a token without a webhook.
+/// [`ConfigError`] for a webhook that is not valid, for a token without a webhook, and for a rotation that is not valid
+/// or has no file.
 pub(super) fn resolve(arguments: &ServerArgs) -> Result<AuditSettings, ConfigError> {
     let token = arguments.audit_webhook_token.clone();
     let mut webhooks = Vec::new();
@@ -86,7 +103,31 @@ pub(super) fn resolve(arguments: &ServerArgs) -> Result<AuditSettings, ConfigErr
         }
         None => {}
     }
-    Ok(AuditSettings { file: arguments.audit_file.clone(), webhooks })
+    Ok(AuditSettings {
+        file: arguments.audit_file.clone(),
+        rotation: rotation(arguments)?,
+        webhooks,
+    })
+}
+
+fn rotation(arguments: &ServerArgs) -> Result<Option<AuditRotation>, ConfigError> {
+    let Some(mib) = arguments.audit_file_size else {
+        return match arguments.audit_files_kept {
+            Some(_) => error("--audit-files-kept needs --audit-file-size: give the size, too"),
+            None => Ok(None),
+        };
+    };
+    if arguments.audit_file.is_none() {
+        return error("--audit-file-size needs --audit-file: give the file, too");
+    }
+    if !(1..=SIZE_MIB_MAX).contains(&mib) {
+        return error(format!("--audit-file-size is from 1 to {SIZE_MIB_MAX} MiB"));
+    }
+    let kept = arguments.audit_files_kept.unwrap_or(KEPT);
+    if !(1..=KEPT_MAX).contains(&kept) {
+        return error(format!("--audit-files-kept is from 1 to {KEPT_MAX}"));
+    }
+    Ok(Some(AuditRotation { bytes: u64::from(mib) << 20, kept }))
 }
 
 /// `true` for a variable of MinIO that [`of_minio`] reads.

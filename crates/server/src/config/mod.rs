@@ -4,6 +4,7 @@ mod audit;
 mod buckets;
 mod credentials;
 pub(crate) mod environment;
+mod metrics;
 mod network;
 mod otlp;
 mod profile;
@@ -16,9 +17,10 @@ use std::time::Duration;
 
 pub use liteio_store::Durability;
 
-pub use self::audit::{AuditSettings, AuditWebhook};
+pub use self::audit::{AuditRotation, AuditSettings, AuditWebhook};
 pub use self::buckets::{InitialBucket, Preparation, PublicAccess};
 pub use self::credentials::{CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
+pub use self::metrics::MetricsAuth;
 pub use self::network::{CertificateFiles, ConsoleAddress, TlsSettings};
 pub use self::otlp::OtlpSettings;
 pub use self::profile::Profile;
@@ -222,6 +224,8 @@ pub struct Config {
     pub lifecycle_day: Duration,
     /// The targets of events.
     pub events: EventSettings,
+    /// The readers of metrics.
+    pub metrics_auth: MetricsAuth,
     /// The targets of the audit log.
     pub audit: AuditSettings,
     /// The collector of OpenTelemetry.
@@ -316,6 +320,7 @@ impl Default for Config {
             scrub: Scrub::default(),
             lifecycle_day: DAY,
             events: EventSettings::default(),
+            metrics_auth: MetricsAuth::default(),
             audit: AuditSettings::default(),
             otlp: None,
             test_api: None,
@@ -387,6 +392,11 @@ impl Config {
             scrub: resolve_scrub(arguments)?,
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             events: resolve_events(arguments)?,
+            metrics_auth: arguments
+                .metrics_auth
+                .as_deref()
+                .map_or(Ok(MetricsAuth::default()), MetricsAuth::parse)
+                .map_err(named("metrics_auth"))?,
             audit: audit::resolve(arguments)?,
             otlp: None,
             test_api: resolve_test_api(arguments.test_api.as_deref()).map_err(named("test_api"))?,

@@ -128,6 +128,12 @@ async fn sign_in(
             "Sign in with the keys of a user: those of a session cannot begin another one.",
         ));
     }
+    if operator.key().is_of_service {
+        return Err(ApiError::new(
+            ErrorCode::AccessDenied,
+            "Sign in with the keys of a user: a service account cannot begin a session.",
+        ));
+    }
     let (user, now) = (operator.user(), console.app.now_unix_seconds());
     let session = session::of_console(&user.caller.user_id, origin.peer.address.ip(), now);
     let mut told = issue(&console, session)?;
@@ -167,7 +173,10 @@ async fn share(
     let arn = format!("arn:aws:s3:::{bucket}/{key}");
     let user = operator.user();
     // Else a link could make other links, and would never expire.
-    let may_share = user.session.as_ref().is_none_or(|session| session.is_of_console);
+    let may_share = match &user.session {
+        Some(session) => session.is_of_console,
+        None => !operator.key().is_of_service,
+    };
     let context: Circumstances<'_> = operator.circumstances();
     if !may_share || !session::is_within(user, "s3:GetObject", &arn, &context) {
         return Err(ApiError::new(

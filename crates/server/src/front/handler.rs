@@ -10,6 +10,7 @@ use http::request::Parts;
 use super::allowance::Allowance;
 use super::body::RequestBody;
 use super::observer::Observers;
+use crate::budget::Budget;
 use crate::origin::Origin;
 use crate::reply::Reply;
 
@@ -52,6 +53,11 @@ pub(crate) trait Handler: Send + Sync + 'static {
     /// Those who are told of every request.
     fn observers(&self) -> Observers {
         Observers::default()
+    }
+
+    /// Takes notice of the budget of the front.
+    fn watch_budget(&self, budget: &Arc<Budget>) {
+        let _ = budget;
     }
 
     /// Begins to look for damage, unless it is looking.

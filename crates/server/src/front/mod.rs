@@ -74,12 +74,14 @@ impl Front {
         seed: [u8; 24],
         handler: Arc<dyn Handler>,
     ) -> Front {
+        let budget = Budget::new(|resource| limits.of(resource));
+        handler.watch_budget(&budget);
         Front {
             limits,
             observers: handler.observers(),
             handler,
             ids: RequestIdSource::new(seed),
-            budget: Budget::new(|resource| limits.of(resource)),
+            budget,
             domains,
             proxies,
         }

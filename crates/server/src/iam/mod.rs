@@ -26,6 +26,7 @@ mod xml;
 pub(crate) use self::error::{for_sts, refusal};
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) use self::exercise::exercise;
+pub(crate) use self::operations::operation_names;
 pub(crate) use self::permission::{Circumstances, check, is_within_session};
 pub(crate) use self::service::{Api, Iam, is_web_identity};
 pub(crate) use self::users::{ConfiguredUsers, Users, Watch, other_owner_of_all, reseal_secrets};

@@ -132,11 +132,11 @@ impl Iam {
                 let directory = self.users.current();
                 let context = Circumstances { sender: user, ..context };
                 let mut asked = Asked { form: &form, directory, context };
-                Some(match user {
+                Some(match &key {
                     _ if action == "AssumeRoleWithWebIdentity" => {
                         sts::assume_role_with_web_identity(&mut asked, &self.web_identities).await?
                     }
-                    Some(user) => sts::signed(&mut asked, action, user)?,
+                    Some(key) => sts::signed(&mut asked, action, key)?,
                     None => return Err(not_signed(&form, action)),
                 })
             }

@@ -309,7 +309,7 @@ fn add_service_key(
     let secret = open_secret(&record.secret, keys)
         .ok_or("its secret is sealed by a master key that is not given")?;
     let key = AccessKey::new(record.id.clone(), secret, user).map_err(|error| error.to_string())?;
-    directory.service_key(key.until(record.expires)).map_err(|error| error.to_string())
+    directory.service_key(key.of_service(record.expires)).map_err(|error| error.to_string())
 }
 
 /// Users with keys whose secret is not sealed by the first of `keys`, with their secrets sealed anew, as entries

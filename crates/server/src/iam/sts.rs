@@ -8,7 +8,8 @@ use super::permission::{Circumstances, cannot_assume, check_role};
 use super::web_identity::WebIdentities;
 use super::xml::Xml;
 use crate::identity::{
-    CurrentDirectory, Directory, Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX, Session, User,
+    AccessKey, CurrentDirectory, Directory, Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX,
+    Session, User,
 };
 use crate::policy::{
     Caller, CallerKind, Kind, Policy, Request, SESSION_POLICY_CHARACTERS_MAX, Verdict,
@@ -47,11 +48,11 @@ pub(super) struct Asked<'a> {
 }
 
 /// The operation of a signed request.
-pub(super) fn signed(asked: &mut Asked<'_>, action: &str, user: &User) -> ApiResult<Xml> {
+pub(super) fn signed(asked: &mut Asked<'_>, action: &str, key: &AccessKey) -> ApiResult<Xml> {
     match action {
-        "GetCallerIdentity" => Ok(caller_identity(user)),
-        "GetSessionToken" => session_token(asked, user),
-        "AssumeRole" => assume_role(asked, user),
+        "GetCallerIdentity" => Ok(caller_identity(&key.user)),
+        "GetSessionToken" => session_token(asked, key),
+        "AssumeRole" => assume_role(asked, &key.user),
         _ => Err(unknown(asked.form, action)),
     }
 }
@@ -72,14 +73,13 @@ fn caller_identity(user: &User) -> Xml {
     xml
 }
 
-fn session_token(asked: &Asked<'_>, user: &User) -> ApiResult<Xml> {
+fn session_token(asked: &Asked<'_>, key: &AccessKey) -> ApiResult<Xml> {
+    let user = &key.user;
     if user.session.is_some() {
         return Err(error::access_denied("Cannot call GetSessionToken with session credentials"));
     }
-    // A session has the rights of its user, and not what the policy of the key leaves of them.
-    if user.session_policies.is_some() {
-        let message = "Keys whose rights a policy narrows cannot call GetSessionToken";
-        return Err(error::access_denied(message));
+    if key.is_of_service {
+        return Err(error::access_denied("A service account cannot call GetSessionToken"));
     }
     refuse(asked.form, &["SerialNumber", "TokenCode"])?;
     let seconds = asked.form.number("DurationSeconds", SECONDS_MIN, TOKEN_SECONDS_MAX)?;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use liteio_store::vectors::ListVectorBuckets;
@@ -52,10 +53,12 @@ pub(crate) struct Users {
     parts: Mutex<Parts>,
     /// One change at a time: each begins with what the last one left.
     changing: Arc<tokio::sync::Mutex<()>>,
+    /// Others have taken their place: what is changed here would not be in effect.
+    is_retired: AtomicBool,
 }
 
 /// The right to make the next change, for who holds it alone.
-pub(super) struct Changing(OwnedMutexGuard<()>);
+pub(crate) struct Changing(OwnedMutexGuard<()>);
 
 /// The parts of the current directory. Locked while another one is made.
 #[derive(Debug)]
@@ -228,6 +231,7 @@ impl Users {
             owner_id,
             parts: Mutex::new(Parts { configured: Arc::new(directory), stamps, state }),
             changing: Arc::default(),
+            is_retired: AtomicBool::new(false),
         })
     }
 
@@ -252,15 +256,21 @@ impl Users {
     }
 
     /// Waits until no other change is made.
-    pub(super) async fn changing(&self) -> Changing {
+    pub(crate) async fn changing(&self) -> Changing {
         Changing(Arc::clone(&self.changing).lock_owned().await)
+    }
+
+    /// Refuses all changes from now on, also those that wait.
+    pub(crate) fn retire(&self, changing: Changing) {
+        self.is_retired.store(true, Ordering::Release);
+        drop(changing);
     }
 
     /// Makes changes durable, and then puts the state with them into effect. Both happen, or neither, also when
     /// the result is not waited for: the sender of a request may break it off.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Those of the store; [`StoreError::Closed`] of users that were retired.
     pub(super) async fn change(
         self: &Arc<Users>,
         store: &Store,
@@ -268,6 +278,9 @@ impl Users {
         changes: Vec<IdentityEntry>,
         state: State,
     ) -> Result<(), StoreError> {
+        if self.is_retired.load(Ordering::Acquire) {
+            return Err(StoreError::Closed);
+        }
         let (users, store) = (Arc::clone(self), store.clone());
         let task = tokio::spawn(async move {
             let Changing(_alone) = changing;

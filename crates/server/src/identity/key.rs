@@ -67,6 +67,9 @@ pub(crate) struct AccessKey {
     pub(super) token: Option<String>,
     /// The second since 1970 from which it is refused; none if it stays good.
     pub(super) expires: Option<i64>,
+    /// It is a service account, and begins no sessions: those are bound to the user, and would have rights that a
+    /// policy takes from the key, and outlive it.
+    pub(crate) is_of_service: bool,
     /// Unlike that of every other key of this process, also of one with the same id: what is cached for a
     /// key that is gone is never used for one that got its id.
     pub(crate) serial: u64,
@@ -87,12 +90,12 @@ impl AccessKey {
         let id = id.into();
         check_key_id(&id)?;
         let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
-        Ok(AccessKey { id, secret, user, token: None, expires: None, serial })
+        Ok(AccessKey { id, secret, user, token: None, expires: None, is_of_service: false, serial })
     }
 
-    /// The same pair, refused from that second since 1970 on.
-    pub(crate) fn until(self, expires: Option<i64>) -> AccessKey {
-        AccessKey { expires, ..self }
+    /// The same pair as that of a service account, refused from that second since 1970 on.
+    pub(crate) fn of_service(self, expires: Option<i64>) -> AccessKey {
+        AccessKey { expires, is_of_service: true, ..self }
     }
 }
 

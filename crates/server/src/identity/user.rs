@@ -142,6 +142,13 @@ impl User {
         self.caller.kind == CallerKind::Root
     }
 
+    /// True for keys of the user of that unique id whose rights a policy narrows. Whoever made or changed other keys of the
+    /// user with them would have all of its rights.
+    pub(crate) fn is_narrowed_to_less_than(&self, user_id: &str) -> bool {
+        let is_of_console = self.session.as_ref().is_some_and(|session| session.is_of_console);
+        self.session_policies.is_some() && !is_of_console && self.caller.user_id == user_id
+    }
+
     /// The canonical id of its account.
     pub(crate) fn canonical_id(&self) -> &str {
         &self.account.canonical_id

@@ -20,6 +20,7 @@ use tower_service::Service as _;
 pub(crate) use self::health::{Health, READY_PATH, Readiness};
 use crate::admin::{self, Admin};
 use crate::console::{self, Console};
+use crate::metrics::{self, Metrics};
 use crate::origin::Target;
 use crate::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
 use crate::trace::{self, Tracer};
@@ -76,6 +77,12 @@ impl Operational {
         Operational { router: self.router.merge(routes.with_state(Arc::new(admin))) }
     }
 
+    /// These routes with those of metrics.
+    pub(crate) fn with_metrics(self, metrics: Metrics) -> Operational {
+        let routes = metrics::routes().method_not_allowed_fallback(method_not_allowed);
+        Operational { router: self.router.merge(routes.with_state(Arc::new(metrics))) }
+    }
+
     /// The claim to a request, if it is operational. In virtual-host addressing everything is a key.
     pub(crate) fn claim(head: &Parts, target: &Target) -> Option<Claim> {
         let path = target.path();
@@ -89,7 +96,8 @@ impl Operational {
             }
             .map(|way| Claim { way, is_borrowed: false });
         }
-        if path.starts_with(admin::PREFIX) && target.host_bucket().is_none() {
+        let is_of_minio = || path.starts_with(admin::PREFIX) || metrics::is_minio(path);
+        if path.starts_with("/minio/") && is_of_minio() && target.host_bucket().is_none() {
             return Some(Claim { way: Way::Operator, is_borrowed: true });
         }
         let is_read = || matches!(head.method, Method::GET | Method::HEAD);

@@ -12,7 +12,7 @@ use crate::config::InitialBucket;
 /// Makes the buckets that are missing, and lets everybody in and keeps versions as they say.
 pub(super) fn make(site: &Site, buckets: &[InitialBucket]) -> Result<(), String> {
     make_missing(site, buckets.iter().map(InitialBucket::name))?;
-    for wanted in buckets {
+    for wanted in buckets.iter().filter(|wanted| site.wants(wanted.name().as_str())) {
         let failed = |error| cannot_make(wanted.name(), &error);
         let bucket = site.store.bucket(wanted.name()).map_err(failed)?;
         if wanted.is_versioned() && bucket.versioning != Versioning::Enabled {
@@ -47,6 +47,7 @@ fn make_missing<'n>(
     let documents: Vec<_> =
         ownership.into_iter().map(|it| (DocumentKind::OwnershipControls, it)).collect();
     let pending: Vec<_> = names
+        .filter(|name| site.wants(name.as_str()))
         .filter(|name| matches!(site.store.bucket(name), Err(StoreError::NoSuchBucket { .. })))
         .map(|name| {
             let new = NewBucket::new(name.clone(), site.owner.clone(), site.region.clone());

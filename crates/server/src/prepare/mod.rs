@@ -27,6 +27,8 @@ pub(crate) struct Site {
     pub(crate) owner: Owner,
     pub(crate) region: String,
     pub(crate) object_ownership: Ownership,
+    /// Of all that is to be made, this bucket alone; none for everything.
+    pub(crate) only: Option<String>,
     /// Nobody waits for the end any more.
     pub(crate) given_up: Arc<AtomicBool>,
 }
@@ -34,6 +36,11 @@ pub(crate) struct Site {
 impl Site {
     fn is_given_up(&self) -> bool {
         self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// True for a bucket that is to be made.
+    fn wants(&self, bucket: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only == bucket)
     }
 }
 

@@ -67,7 +67,7 @@ use std::sync::Arc;
 use s3s::{S3Request, S3Response, S3Result};
 
 pub(crate) use self::document::holds_body;
-pub(crate) use self::route::{known_operation, operation_of};
+pub(crate) use self::route::{known_operation, operation_names, operation_of};
 pub(crate) use self::service::S3Service;
 use crate::state::App;
 

@@ -223,6 +223,11 @@ fn is_of_model(name: &str) -> bool {
     S3Api::ROUTES.iter().any(|route| route.required.contains(&name) || route.known.contains(&name))
 }
 
+/// The names of all operations.
+pub(crate) fn operation_names() -> impl Iterator<Item = &'static str> {
+    S3Api::ROUTES.iter().map(|route| route.operation)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use jiff::Timestamp;
-use liteio_store::{ShiftedClock, StoreError, StoreImage};
+use liteio_store::{BucketName, DocumentKind, ShiftedClock, StoreError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::events::Tap;
 use super::faults::FaultRule;
 use super::guard::bad_request;
 use super::routes::not_found;
 use super::slot::{Slot, Snapshot};
-use super::{Making, NAME_BYTES_MAX, SPACES_MAX, TestApi};
+use super::{Contents, Making, NAME_BYTES_MAX, SPACES_MAX, TestApi};
 use crate::origin::timestamp;
 use crate::reply::{ApiError, Dialect, ErrorCode};
 use crate::space::MAIN;
@@ -80,9 +81,17 @@ impl TestControl {
     /// Makes everything in the main space as it was at the start.
     ///
     /// # Errors
-    /// [`TestError`] for a server with a data directory.
+    /// [`TestError`] if the disk of a data directory fails.
     pub async fn reset(&self) -> Result<(), TestError> {
         Ok(self.0.reset(None, None).await?)
+    }
+
+    /// Makes a bucket of the main space as it was when it was created, and puts into it what the configuration does.
+    ///
+    /// # Errors
+    /// [`TestError`] if there is none of that name, or the disk of a data directory fails.
+    pub async fn reset_bucket(&self, bucket: &str) -> Result<(), TestError> {
+        Ok(self.0.reset(None, Some(bucket)).await?)
     }
 
     /// Takes a snapshot of the main space.
@@ -155,35 +164,71 @@ impl TestApi {
         bucket: Option<&str>,
     ) -> Result<(), ApiError> {
         let slot = self.slot(space)?;
-        if bucket.is_some() {
-            return Err(not_implemented(
-                "The reset of one bucket is not implemented: reset the space, or restore a snapshot.",
-            ));
+        let _alone = slot.replacing.lock().await;
+        if let Some(bucket) = bucket {
+            return self.reset_bucket(&slot, bucket).await;
         }
-        self.put_in_place(&slot, None).await?;
-        slot.faults.clear();
+        // What is prepared has the time of the machine.
         slot.clock.set_offset_ms(0);
+        match slot.is_in_memory {
+            true => self.put_in_place(&slot, Contents::Prepared).await?,
+            false => self.empty(&slot).await?,
+        }
+        slot.faults.clear();
         self.requests.forget(&slot.name);
         self.events.forget(&slot.name);
         Ok(())
     }
 
-    /// Puts a new space into a slot.
-    async fn put_in_place(
-        &self,
-        slot: &Slot,
-        image: Option<Arc<StoreImage>>,
-    ) -> Result<(), ApiError> {
-        in_memory(slot)?;
-        let _alone = slot.replacing.lock().await;
+    /// Makes a bucket as it was when it was created, and puts into it what the configuration does.
+    async fn reset_bucket(&self, slot: &Slot, bucket: &str) -> Result<(), ApiError> {
+        let name = BucketName::new(bucket).map_err(|error| bad_request(error.to_string()))?;
+        let app = Arc::clone(&slot.space().app);
+        let ownership = app.object_ownership.document();
+        let documents = ownership.map(|it| (DocumentKind::OwnershipControls, it));
+        let documents = documents.into_iter().collect();
+        let reset = app.blocking(move |store| store.reset_bucket(&name, documents)).await;
+        reset.map_err(|error| match error {
+            StoreError::NoSuchBucket { .. } => ApiError::with_status(
+                Dialect::S3,
+                "NoSuchBucket",
+                StatusCode::NOT_FOUND,
+                format!("There is no bucket {bucket:?} to reset: create it first."),
+            ),
+            error => internal(error.to_string()),
+        })?;
+        (self.prepare)(app, bucket.to_owned()).await.map_err(internal)
+    }
+
+    /// Empties the store of a space in a directory, and puts a space with other users before it.
+    async fn empty(&self, slot: &Slot) -> Result<(), ApiError> {
+        let former = slot.space();
+        // A change of users has ended before they go, and none begins with those of before.
+        let changing = former.users.changing().await;
+        let emptied = former.app.blocking(|store| store.reset()).await;
+        emptied.map_err(|error: StoreError| internal(error.to_string()))?;
+        let store = former.app.store.clone();
+        self.put_in_place(slot, Contents::Emptied(store)).await?;
+        former.users.retire(changing);
+        Ok(())
+    }
+
+    /// Puts a new space into a slot, whose replacement belongs to the caller.
+    async fn put_in_place(&self, slot: &Slot, contents: Contents) -> Result<(), ApiError> {
+        let tap = match &contents {
+            // The store goes on with the one that it was opened with.
+            Contents::Emptied(_) => slot.tap(),
+            Contents::Prepared | Contents::Image(_) => Tap::new(&self.events, &slot.name),
+        };
         let making = Making {
             name: slot.name.clone(),
             credentials: slot.credentials.clone(),
             clock: Arc::clone(&slot.clock),
-            image,
+            tap: Arc::clone(&tap),
+            contents,
         };
         let space = (self.make)(making).await.map_err(internal)?;
-        slot.replace(space);
+        slot.replace(space, tap);
         Ok(())
     }
 
@@ -217,7 +262,8 @@ impl TestApi {
         in_memory(&slot)?;
         let snapshot = slot.snapshots.lock().get(name).cloned();
         let snapshot = snapshot.ok_or_else(|| no_snapshot(name))?;
-        self.put_in_place(&slot, Some(snapshot.image)).await
+        let _alone = slot.replacing.lock().await;
+        self.put_in_place(&slot, Contents::Image(snapshot.image)).await
     }
 
     pub(super) async fn create_space(&self, name: Option<String>) -> Result<TestSpace, ApiError> {
@@ -235,15 +281,17 @@ impl TestApi {
         let access_key = format!("LITEIO{}", random_text(14)?);
         let secret_key = random_text(40)?;
         let clock = Arc::new(ShiftedClock::new(Arc::new(liteio_store::SystemClock)));
+        let tap = Tap::new(&self.events, &name);
         let credentials = Some((access_key.clone(), secret_key.clone()));
         let making = Making {
             name: name.clone(),
             credentials: credentials.clone(),
             clock: Arc::clone(&clock),
-            image: None,
+            tap: Arc::clone(&tap),
+            contents: Contents::Prepared,
         };
         let space = (self.make)(making).await.map_err(internal)?;
-        let slot = Slot::new(name.clone(), credentials, clock, true, space, &self.events);
+        let slot = Slot::new(name.clone(), credentials, clock, true, space, tap);
         {
             // Another request may have made it meanwhile.
             self.check_room(&name)?;
@@ -273,7 +321,7 @@ impl TestApi {
     pub(super) fn delete_space(&self, name: &str) -> Result<(), ApiError> {
         let removed = self.named.write().remove(name);
         let slot = removed.ok_or_else(|| not_found(format!("There is no space {name:?}.")))?;
-        slot.space().senders.stop();
+        slot.end();
         self.requests.forget(name);
         self.events.forget(name);
         Ok(())
@@ -334,7 +382,7 @@ fn in_memory(slot: &Slot) -> Result<(), ApiError> {
     match slot.is_in_memory {
         true => Ok(()),
         false => Err(not_implemented(
-            "This is for spaces in memory only: start the server with --memory, or make a space (POST \
+            "Snapshots are for spaces in memory only: start the server with --memory, or make a space (POST \
              /_liteio/test/spaces).",
         )),
     }

@@ -1,27 +1,22 @@
-//! The events of objects in all buckets, as the store tells them to a target of its own.
+//! The events of objects in all buckets, as stores tell them after each commit. They are in memory alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
-use liteio_store::{Event, QueuedEvent, Store, StoreError};
+use liteio_store::{Event, EventObserver};
 use serde::Serialize;
-use tokio::task::JoinHandle;
 
-use super::EVENTS_TARGET;
 use super::glob::Glob;
 use super::history::{Happened, History};
 use crate::origin::timestamp;
-use crate::state::App;
-
-/// Events that are read at once.
-const PAGE: usize = 256;
 
 /// The last events.
-pub(super) type Events = History<Told>;
+pub(crate) type Events = History<Told>;
 
 /// An event.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Told {
+pub(crate) struct Told {
     pub(super) name: String,
     pub(super) bucket: String,
     pub(super) key: String,
@@ -37,65 +32,53 @@ impl Happened for Told {
     fn space(&self) -> &str {
         &self.space
     }
+
+    fn bytes(&self) -> usize {
+        self.key.len() + 512
+    }
 }
 
 impl Told {
-    fn of(event: Event, space: &str) -> Told {
+    fn of(event: &Event, space: &str) -> Told {
         let time: Timestamp = timestamp(event.time_ms);
         Told {
             name: format!("s3:{}", event.kind.name()),
-            bucket: event.bucket,
-            key: event.key,
-            version_id: event.version,
+            bucket: event.bucket.clone(),
+            key: event.key.clone(),
+            version_id: event.version.clone(),
             size: event.bytes,
-            etag: event.etag.map(|etag| etag.to_string()),
+            etag: event.etag.as_ref().map(ToString::to_string),
             time: format!("{time:.3}"),
             space: space.to_owned(),
         }
     }
 }
 
-/// The task that reads the events of one store. It ends when this is dropped.
+/// The place where the store of a space tells its events, until the space is replaced or deleted.
 #[derive(Debug)]
-pub(super) struct Tap(JoinHandle<()>);
+pub(crate) struct Tap {
+    events: Arc<Events>,
+    space: String,
+    is_closed: AtomicBool,
+}
 
 impl Tap {
-    /// Begins to read the events of the store of a space.
-    pub(super) fn open(events: &Arc<Events>, app: &Arc<App>, space: &str) -> Tap {
-        let (events, app, space) = (Arc::clone(events), Arc::clone(app), space.to_owned());
-        Tap(tokio::spawn(async move {
-            if let Err(error) = read(&events, &app, &space).await
-                && !matches!(error, StoreError::Closed)
-            {
-                tracing::error!(%error, "the events of a space cannot be read");
-            }
-        }))
+    pub(crate) fn new(events: &Arc<Events>, space: &str) -> Arc<Tap> {
+        let (events, space) = (Arc::clone(events), space.to_owned());
+        Arc::new(Tap { events, space, is_closed: AtomicBool::new(false) })
+    }
+
+    /// Tells nothing any more: requests that are under way end in a space that is gone.
+    pub(super) fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
     }
 }
 
-impl Drop for Tap {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
-async fn read(events: &Events, app: &Arc<App>, space: &str) -> Result<(), StoreError> {
-    loop {
-        let seen = app.store.events_queued(EVENTS_TARGET);
-        let page = app.blocking(|store: &Store| store.queued_events(EVENTS_TARGET, None, PAGE));
-        let page = page.await?;
-        if page.is_empty() {
-            app.store.wait_for_events(EVENTS_TARGET, seen).await;
-            continue;
+impl EventObserver for Tap {
+    fn told(&self, event: &Event) {
+        if !self.is_closed.load(Ordering::Relaxed) {
+            self.events.add(Told::of(event, &self.space));
         }
-        let numbers = page.iter().map(|event| event.number).collect();
-        for QueuedEvent { event, .. } in page {
-            // A damaged one is found by `liteio verify`.
-            if let Ok(event) = event {
-                events.add(Told::of(event, space));
-            }
-        }
-        app.store.forget_events(EVENTS_TARGET, numbers).await?;
     }
 }
 

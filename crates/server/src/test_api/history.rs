@@ -7,15 +7,20 @@ use tokio::sync::watch;
 
 /// Entries that are kept.
 const ENTRIES_MAX: usize = 10_000;
+/// And bytes of them: a client may send heads of many kilobytes.
+const BYTES_MAX: usize = 32 << 20;
 
 /// Something that has happened in a space.
-pub(super) trait Happened {
+pub(crate) trait Happened {
     fn space(&self) -> &str;
+
+    /// About so many bytes of memory.
+    fn bytes(&self) -> usize;
 }
 
 /// The last of what has happened.
 #[derive(Debug)]
-pub(super) struct History<T> {
+pub(crate) struct History<T> {
     kept: Mutex<Kept<T>>,
     /// The number of the next entry, for those who wait.
     next: watch::Sender<u64>,
@@ -25,11 +30,12 @@ pub(super) struct History<T> {
 struct Kept<T> {
     next: u64,
     entries: VecDeque<(u64, T)>,
+    bytes: usize,
 }
 
 impl<T> Default for History<T> {
     fn default() -> History<T> {
-        let kept = Mutex::new(Kept { next: 1, entries: VecDeque::new() });
+        let kept = Mutex::new(Kept { next: 1, entries: VecDeque::new(), bytes: 0 });
         History { kept, next: watch::Sender::new(1) }
     }
 }
@@ -38,8 +44,10 @@ impl<T: Happened + Clone> History<T> {
     pub(super) fn add(&self, entry: T) {
         let next = {
             let mut kept = self.kept.lock();
-            if kept.entries.len() == ENTRIES_MAX {
-                kept.entries.pop_front();
+            kept.bytes += entry.bytes();
+            while kept.entries.len() >= ENTRIES_MAX || kept.bytes > BYTES_MAX {
+                let Some((_, oldest)) = kept.entries.pop_front() else { break };
+                kept.bytes -= oldest.bytes();
             }
             let number = kept.next;
             kept.entries.push_back((number, entry));
@@ -51,7 +59,9 @@ impl<T: Happened + Clone> History<T> {
 
     /// Forgets what has happened in a space.
     pub(super) fn forget(&self, space: &str) {
-        self.kept.lock().entries.retain(|(_, entry)| entry.space() != space);
+        let mut kept = self.kept.lock();
+        kept.entries.retain(|(_, entry)| entry.space() != space);
+        kept.bytes = kept.entries.iter().map(|(_, entry)| entry.bytes()).sum();
     }
 
     /// The entries from the number `since` on that `wants` accepts, the oldest first, at most `max`; and the number
@@ -85,9 +95,15 @@ impl<T: Happened + Clone> History<T> {
 mod tests {
     use super::*;
 
+    const MANY_BYTES: u64 = 1 << 32;
+
     impl Happened for u64 {
         fn space(&self) -> &str {
             if self.is_multiple_of(2) { "even" } else { "odd" }
+        }
+
+        fn bytes(&self) -> usize {
+            if *self >= MANY_BYTES { 5 << 20 } else { 8 }
         }
     }
 
@@ -102,5 +118,18 @@ mod tests {
         assert_eq!((rest, next), (vec![(9, 8), (11, 10)], 13));
         let (none, next) = history.since(next, 5, |entry| *entry > 20_000);
         assert_eq!((none, next), (vec![], 10_006));
+    }
+
+    #[test]
+    fn many_bytes_are_not_kept() {
+        let history = History::default();
+        (0..10).for_each(|entry: u64| history.add(MANY_BYTES + entry));
+        let first = |history: &History<u64>| history.since(0, 1, |_| true).0[0].1 - MANY_BYTES;
+        assert_eq!(first(&history), 4, "six of them are 30 MiB");
+        history.forget("odd");
+        (10..13).for_each(|entry: u64| history.add(MANY_BYTES + entry));
+        assert_eq!(first(&history), 4, "what was forgotten counts no more");
+        history.add(MANY_BYTES + 13);
+        assert_eq!(first(&history), 6);
     }
 }

@@ -28,12 +28,12 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use http::Request;
-use liteio_store::{ShiftedClock, StoreImage};
+use liteio_store::{ShiftedClock, Store, StoreImage};
 use parking_lot::RwLock;
 use tokio::sync::watch;
 
 pub use self::control::{TestControl, TestError, TestSpace};
-use self::events::Events;
+pub(crate) use self::events::{Events, Tap};
 pub use self::faults::FaultRule;
 use self::guard::Guard;
 use self::requests::Requests;
@@ -44,13 +44,12 @@ use crate::front::{Allowance, Observer};
 use crate::origin::Origin;
 use crate::reply::{ApiError, ErrorCode, Reply};
 use crate::space::{MAIN, Space};
+use crate::state::App;
 
 /// The first segments of the paths of the test API.
 const PREFIX: &str = "/_liteio/test";
 /// The name of the space that a request is for, where no access key tells it.
 const SPACE_HEADER: &str = "x-liteio-space";
-/// The target that the store tells all events to.
-pub(crate) const EVENTS_TARGET: &str = "liteio-test-api";
 
 /// Spaces beside the main one. Each has threads and a store of its own.
 const SPACES_MAX: usize = 1000;
@@ -63,11 +62,26 @@ pub(crate) struct Making {
     /// Access key and secret key of its root user; those of the configuration for the main space.
     pub(crate) credentials: Option<(String, String)>,
     pub(crate) clock: Arc<ShiftedClock>,
-    /// The contents that it begins with; what the configuration prepares without.
-    pub(crate) image: Option<Arc<StoreImage>>,
+    /// The place where it tells its events.
+    pub(crate) tap: Arc<Tap>,
+    pub(crate) contents: Contents,
 }
 
-/// Makes spaces in memory.
+/// The contents that a space begins with.
+pub(crate) enum Contents {
+    /// A new store in memory, with what the configuration prepares.
+    Prepared,
+    /// A new store in memory, with those of a snapshot.
+    Image(Arc<StoreImage>),
+    /// This store in a directory, which was emptied, with what the configuration prepares.
+    Emptied(Store),
+}
+
+/// Makes again what the configuration prepares in a bucket.
+pub(crate) type PrepareBucket =
+    Box<dyn Fn(Arc<App>, String) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// Makes spaces.
 pub(crate) type MakeSpace =
     Box<dyn Fn(Making) -> BoxFuture<'static, Result<Space, String>> + Send + Sync>;
 
@@ -82,9 +96,13 @@ pub(crate) struct Setup {
     /// The main space, and its clock.
     pub(crate) main: Space,
     pub(crate) clock: Arc<ShiftedClock>,
+    /// The events of all spaces, and the place where the main one tells its own.
+    pub(crate) events: Arc<Events>,
+    pub(crate) tap: Arc<Tap>,
     /// The main space is in memory.
     pub(crate) is_in_memory: bool,
     pub(crate) make: MakeSpace,
+    pub(crate) prepare: PrepareBucket,
 }
 
 /// The test API of one server.
@@ -95,6 +113,7 @@ pub(crate) struct TestApi {
     main: Arc<Slot>,
     named: RwLock<BTreeMap<String, Arc<Slot>>>,
     make: MakeSpace,
+    prepare: PrepareBucket,
     requests: Arc<Requests>,
     events: Arc<Events>,
     stopping: watch::Sender<bool>,
@@ -102,9 +121,9 @@ pub(crate) struct TestApi {
 
 impl TestApi {
     pub(crate) fn new(setup: Setup) -> TestApi {
-        let Setup { access, domains, region, endpoint, main, clock, is_in_memory, make } = setup;
-        let events = Arc::new(Events::default());
-        let main = Slot::new(MAIN.to_owned(), None, clock, is_in_memory, main, &events);
+        let Setup { access, domains, region, endpoint, main, clock, events, .. } = setup;
+        let Setup { tap, is_in_memory, make, prepare, .. } = setup;
+        let main = Slot::new(MAIN.to_owned(), None, clock, is_in_memory, main, tap);
         TestApi {
             guard: Guard::new(access, domains),
             region,
@@ -112,6 +131,7 @@ impl TestApi {
             main: Arc::new(main),
             named: RwLock::default(),
             make,
+            prepare,
             requests: Arc::default(),
             events,
             stopping: watch::Sender::new(false),

@@ -40,6 +40,13 @@ impl Happened for Request {
     fn space(&self) -> &str {
         &self.space
     }
+
+    fn bytes(&self) -> usize {
+        let header = |(name, value): (&String, &Value)| {
+            name.len() + value.as_str().unwrap_or_default().len() + 128
+        };
+        self.key.len() + self.query.len() + self.headers.iter().map(header).sum::<usize>() + 512
+    }
 }
 
 impl Observer for Requests {

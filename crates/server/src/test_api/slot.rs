@@ -11,7 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::time::sleep;
 
 use super::bodies::{self, Slow, TestBody, cut};
-use super::events::{Events, Tap};
+use super::events::Tap;
 use super::faults::{Asked, Faults};
 use super::operation::{dialect, operation};
 use crate::front::Allowance;
@@ -31,12 +31,11 @@ pub(super) struct Slot {
     /// One replacement at a time.
     pub(super) replacing: tokio::sync::Mutex<()>,
     current: RwLock<Current>,
-    events: Arc<Events>,
 }
 
 struct Current {
     space: Arc<Space>,
-    _tap: Tap,
+    tap: Arc<Tap>,
 }
 
 /// A snapshot of a space.
@@ -53,10 +52,9 @@ impl Slot {
         clock: Arc<ShiftedClock>,
         is_in_memory: bool,
         space: Space,
-        events: &Arc<Events>,
+        tap: Arc<Tap>,
     ) -> Slot {
         let space = Arc::new(space);
-        let tap = Tap::open(events, &space.app, &name);
         Slot {
             name,
             credentials,
@@ -65,8 +63,7 @@ impl Slot {
             faults: Faults::default(),
             snapshots: Mutex::default(),
             replacing: tokio::sync::Mutex::default(),
-            current: RwLock::new(Current { space, _tap: tap }),
-            events: Arc::clone(events),
+            current: RwLock::new(Current { space, tap }),
         }
     }
 
@@ -76,12 +73,25 @@ impl Slot {
     }
 
     /// Puts another space in the place. Requests in flight end in the old one, whose store goes with the last of them.
-    pub(super) fn replace(&self, space: Space) {
-        let space = Arc::new(space);
-        let tap = Tap::open(&self.events, &space.app, &self.name);
-        let current = Current { space, _tap: tap };
+    pub(super) fn replace(&self, space: Space, tap: Arc<Tap>) {
+        let current = Current { space: Arc::new(space), tap };
         let former = std::mem::replace(&mut *self.current.write(), current);
         former.space.senders.stop();
+        if !Arc::ptr_eq(&former.tap, &self.tap()) {
+            former.tap.close();
+        }
+    }
+
+    /// The place where the store of the space tells its events.
+    pub(super) fn tap(&self) -> Arc<Tap> {
+        Arc::clone(&self.current.read().tap)
+    }
+
+    /// Ends what the space does by itself.
+    pub(super) fn end(&self) {
+        let current = self.current.read();
+        current.tap.close();
+        current.space.senders.stop();
     }
 
     /// Answers a request for one of the services, with the faults that it meets.

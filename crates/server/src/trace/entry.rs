@@ -23,6 +23,9 @@ const SECRET_HEADERS: [&str; 9] = [
     "x-auth-token",
 ];
 
+/// Headers with addresses, whose query may have secrets: a page that was opened by a presigned URL names it.
+const ADDRESS_HEADERS: [&str; 2] = ["location", "referer"];
+
 /// Query parameters likewise, in lower case.
 const SECRET_PARAMETERS: [&str; 5] =
     ["signature", "token", "webidentitytoken", "x-amz-security-token", "x-amz-signature"];
@@ -98,17 +101,25 @@ impl Entry {
 
 pub(crate) fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
     let told = headers.iter().map(|(name, value)| {
-        let value = match SECRET_HEADERS.contains(&name.as_str()) {
-            true => HIDDEN.into(),
-            false => String::from_utf8_lossy(value.as_bytes()),
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let value = match (name.as_str(), value.split_once('?')) {
+            (name, _) if SECRET_HEADERS.contains(&name) => HIDDEN.to_owned(),
+            (name, Some((path, query))) if ADDRESS_HEADERS.contains(&name) => {
+                format!("{path}?{}", pairs_without_secrets(query))
+            }
+            _ => value.into_owned(),
         };
-        (name.as_str().to_owned(), value.into_owned())
+        (name.as_str().to_owned(), value)
     });
     told.collect()
 }
 
 pub(crate) fn query_without_secrets(uri: &Uri) -> String {
-    let pairs = uri.query().unwrap_or_default().split('&').map(|pair| {
+    pairs_without_secrets(uri.query().unwrap_or_default())
+}
+
+fn pairs_without_secrets(query: &str) -> String {
+    let pairs = query.split('&').map(|pair| {
         let name = pair.split('=').next().unwrap_or_default();
         // A name may be written with escapes.
         let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
@@ -123,7 +134,7 @@ pub(crate) fn query_without_secrets(uri: &Uri) -> String {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
-    use http::header::{AUTHORIZATION, HOST};
+    use http::header::{AUTHORIZATION, HOST, REFERER};
 
     use super::*;
 
@@ -137,8 +148,11 @@ mod tests {
             HeaderValue::from_static("secret"),
         );
         headers.insert(HOST, HeaderValue::from_static("localhost"));
+        let referer = "http://localhost/b/k?X-Amz-Signature=secret&x=page";
+        headers.insert(REFERER, HeaderValue::from_static(referer));
         let told = format!("{:?}", headers_without_secrets(&headers));
         assert!(!told.contains("secret") && told.contains("localhost"), "{told}");
+        assert!(told.contains("http://localhost/b/k?X-Amz-Signature=***&x=page"), "{told}");
         let uri = "/b/k?versionId=1&X-Amz-Signature=secret&%58-amz-security-token=secret&acl";
         let told = query_without_secrets(&uri.parse().expect("a URI"));
         assert_eq!(told, "versionId=1&X-Amz-Signature=***&%58-amz-security-token=***&acl");

@@ -94,6 +94,13 @@ const OPERATIONS: [(&str, Action, Operation); 19] = [
     ),
 ];
 
+/// The names of all operations.
+pub(crate) fn operation_names() -> impl Iterator<Item = &'static str> {
+    let tags = [Method::GET, Method::POST, Method::DELETE];
+    let tags = tags.into_iter().filter_map(|method| tags::action(&method));
+    OPERATIONS.iter().map(|(_, action, _)| *action).chain(tags).map(name_of)
+}
+
 /// The target of a request.
 enum Route {
     Operation(&'static str, Operation),

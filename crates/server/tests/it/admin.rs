@@ -159,6 +159,70 @@ async fn a_service_account_of_a_root_user_may_no_more_than_its_policy_says() {
 }
 
 #[tokio::test]
+async fn a_service_account_begins_no_session_which_would_have_more_rights_and_outlive_it() {
+    let server = in_memory_with_users(ACCOUNTS).await;
+    server.bucket("photos").await;
+    server.put("/photos/a", "1").await.expect_status(200);
+    let read: Value = serde_json::from_str(READ_PHOTOS).expect("JSON");
+    for policy in [read, json!({})] {
+        let new = json!({
+            "policy": policy, "accessKey": NARROW.access_key, "secretKey": NARROW.secret_key,
+        });
+        opened(sealed(&server, ALICE, "PUT", "add-service-account", new).await, ALICE);
+        server.request("GET", "/photos/a").by(NARROW).send().await.expect_status(200);
+        let session = server.form("sts", "Action=GetSessionToken").by(NARROW).send().await;
+        assert_eq!(session.expect_status(403).code(), "AccessDenied");
+        let signed_in = server.request("POST", "/_liteio/console/session").by(NARROW).send().await;
+        let signed_in = signed_in.expect_error(403, "AccessDenied");
+        assert!(signed_in.text().contains("keys of a user"), "{}", signed_in.text());
+        let link = json!({ "bucket": "photos", "key": "a", "seconds": 600 }).to_string();
+        let shared = server.request("POST", "/_liteio/console/share").by(NARROW).body(link).send();
+        shared.await.expect_error(403, "AccessDenied");
+        let path = "delete-service-account?accessKey=narrow";
+        send(&server, ALICE, "DELETE", path, "").await.expect_status(204);
+    }
+}
+
+#[tokio::test]
+async fn a_service_account_makes_no_keys_of_its_user_that_its_policy_does_not_narrow() {
+    let server = with_dave().await;
+    let everything = "Action=AttachUserPolicy&UserName=dave&PolicyArn=arn:aws:iam::aws:policy/AdministratorAccess";
+    server.form("iam", everything).send().await.expect_status(200);
+    let rights = json!({ "Version": "2012-10-17", "Statement": [
+        { "Effect": "Allow", "Action": "*", "Resource": "*" },
+        { "Effect": "Deny", "Action": "s3:CreateBucket", "Resource": "*" },
+    ] });
+    let new = json!({
+        "policy": rights, "accessKey": NARROW.access_key, "secretKey": NARROW.secret_key,
+    });
+    opened(sealed(&server, DAVE, "PUT", "add-service-account", new).await, DAVE);
+    server.request("PUT", "/other").by(NARROW).send().await.expect_error(403, "AccessDenied");
+
+    let more = json!({ "accessKey": "wider", "secretKey": "a wider secret" });
+    let more = sealed(&server, NARROW, "PUT", "add-service-account", more).await;
+    check_error(&more, 403, "AccessDenied");
+    let path = "update-service-account?accessKey=narrow";
+    let none = sealed(&server, NARROW, "POST", path, json!({ "newPolicy": {} })).await;
+    check_error(&none, 403, "AccessDenied");
+    let secret = json!({ "secretKey": "known to narrow" });
+    let secret = sealed(&server, NARROW, "PUT", "add-user?accessKey=dave", secret).await;
+    check_error(&secret, 403, "AccessDenied");
+    let key = server.form("iam", "Action=CreateAccessKey&UserName=dave").by(NARROW).send().await;
+    assert_eq!(key.expect_status(403).code(), "AccessDenied");
+
+    // Its user does all of that.
+    server
+        .form("iam", "Action=CreateAccessKey&UserName=dave")
+        .by(DAVE)
+        .send()
+        .await
+        .expect_status(200);
+    let none = sealed(&server, DAVE, "POST", path, json!({ "newPolicy": {} })).await;
+    none.expect_status(204);
+    server.request("PUT", "/other").by(NARROW).send().await.expect_status(200);
+}
+
+#[tokio::test]
 async fn a_user_has_service_accounts_of_its_own_which_end_with_it() {
     let server = with_dave().await;
     let new = json!({ "accessKey": "narrow", "secretKey": NARROW.secret_key });

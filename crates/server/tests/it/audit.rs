@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use liteio::{AuditSettings, AuditWebhook};
+use liteio::{AuditRotation, AuditSettings, AuditWebhook};
 use serde_json::Value;
 
+use crate::command::{liteio, stderr};
 use crate::harness::{ALICE, BOB, TestServer, start_with};
 use crate::receiver::{Post, Receiver};
 
@@ -21,12 +22,12 @@ async fn server(audit: AuditSettings) -> TestServer {
 }
 
 fn to_file(path: &Path) -> AuditSettings {
-    AuditSettings { file: Some(path.to_owned()), webhooks: Vec::new() }
+    AuditSettings { file: Some(path.to_owned()), ..AuditSettings::default() }
 }
 
 fn to_webhook(url: String) -> AuditSettings {
     let webhook = AuditWebhook::new(url, Some("a token".to_owned())).expect("valid");
-    AuditSettings { file: None, webhooks: vec![webhook] }
+    AuditSettings { webhooks: vec![webhook], ..AuditSettings::default() }
 }
 
 async fn poll<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
@@ -129,6 +130,69 @@ async fn a_file_that_was_moved_away_is_followed_by_a_new_one_and_the_end_loses_n
     let ids: HashSet<String> =
         entries(&path).iter().map(|entry| entry["requestID"].to_string()).collect();
     assert_eq!(ids.len(), 50);
+}
+
+#[tokio::test]
+async fn a_file_is_followed_by_a_new_one_when_it_is_large_and_so_many_are_kept() {
+    let (directory, path) = file();
+    let rotation = Some(AuditRotation { bytes: 20_000, kept: 2 });
+    let settings = AuditSettings { rotation, ..to_file(&path) };
+    let begun = server(settings.clone()).await;
+    let long = "x".repeat(1_000);
+    for at in 0..100 {
+        let get = begun.request("GET", "/").header("user-agent", format!("{at} {long}"));
+        get.send().await.expect_status(200);
+    }
+    begun.stop().await;
+    let mut names: Vec<_> = fs::read_dir(directory.path())
+        .expect("readable")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("text"))
+        .collect();
+    names.sort();
+    assert_eq!(names, ["audit.log", "audit.log.1", "audit.log.2"]);
+    let mut kept = Vec::new();
+    for name in names.iter().rev() {
+        let file = directory.path().join(name);
+        assert!(fs::metadata(&file).expect("there").len() <= 20_000, "{name}");
+        kept.extend(entries(&file));
+    }
+    // The last ones, without a gap, though requests of one moment may change places.
+    let mut numbers: Vec<usize> = kept
+        .iter()
+        .map(|it| it["userAgent"].as_str().expect("text").split_once(' ').expect("two").0)
+        .map(|number| number.parse().expect("a number"))
+        .collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (100 - numbers.len()..100).collect::<Vec<_>>());
+
+    // Whoever wrote the file was ended in the middle of a line.
+    fs::write(&path, "{\"half of a li").expect("written");
+    let again = server(settings).await;
+    again.get("/").await.expect_status(200);
+    again.stop().await;
+    let text = fs::read_to_string(&path).expect("text");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (2, "{\"half of a li"));
+    serde_json::from_str::<Value>(lines[1]).expect("a whole line");
+}
+
+#[test]
+fn a_rotation_that_cannot_be_meant_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (arguments, words) in [
+        (&["--audit-file-size", "1"][..], "--audit-file-size needs --audit-file"),
+        (&["--audit-file", "a", "--audit-files-kept", "1"], "needs --audit-file-size"),
+        (&["--audit-file", "a", "--audit-file-size", "0"], "from 1 to 1048576 MiB"),
+        (
+            &["--audit-file", "a", "--audit-file-size", "1", "--audit-files-kept", "0"],
+            "from 1 to 1000",
+        ),
+    ] {
+        let server = liteio(&directory).args(["server", "--memory"]).args(arguments).output();
+        let server = server.expect("it ends");
+        assert!(!server.status.success(), "{arguments:?}");
+        assert!(stderr(&server).contains(words), "{arguments:?}: {}", stderr(&server));
+    }
 }
 
 #[tokio::test]

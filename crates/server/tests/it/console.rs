@@ -82,6 +82,25 @@ async fn a_session_may_what_its_user_may_and_call_iam() {
 }
 
 #[tokio::test]
+async fn a_session_disables_users_and_the_keys_of_a_link_do_not() {
+    let server = memory().await;
+    server.bucket("photos").await;
+    let session = sign_in(&server, ALICE).await;
+    let reply = share(&server, &session, "a").await.expect_status(200);
+    let link = keys(&serde_json::from_slice(&reply.body).expect("JSON"));
+    server.form("iam", "Action=CreateUser&UserName=dora").send().await.expect_status(200);
+    let path = "/minio/admin/v3/set-user-status?accessKey=dora&status=disabled";
+    for (keys, status) in [(&link, 403), (&session, 200)] {
+        let request = server.request("PUT", path).by(keys.user);
+        let reply = request.header("x-amz-security-token", &keys.token).send().await;
+        reply.expect_status(status);
+    }
+    let reply = server.request("GET", "/minio/admin/v3/user-info?accessKey=dora").send().await;
+    let told: Value = serde_json::from_slice(&reply.expect_status(200).body).expect("JSON");
+    assert_eq!(told["status"], "disabled");
+}
+
+#[tokio::test]
 async fn a_stolen_session_works_from_its_own_address_only() {
     let server = start_with("memory", "us-east-1", |builder, _| {
         builder.trusted_proxy(liteio::Network::parse("127.0.0.1").expect("an address"))

@@ -1,6 +1,7 @@
 //! `liteio exec`: a command beside a server of its own.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
 
 use crate::command::{liteio, stderr};
@@ -25,6 +26,37 @@ fn the_command_finds_the_server_in_its_environment() {
     assert_eq!(endpoints[1], endpoints[0]);
     assert_eq!(endpoints[2], format!("{}/_liteio/test", endpoints[0]));
     assert_eq!(lines.next(), Some("alice a secret us-east-1 us-east-1 []"));
+}
+
+#[test]
+fn nothing_in_the_environment_leads_the_command_elsewhere() {
+    let elsewhere = [
+        "AWS_PROFILE",
+        "AWS_DEFAULT_PROFILE",
+        "AWS_SESSION_TOKEN",
+        "AWS_SECURITY_TOKEN",
+        "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+        "AWS_ROLE_ARN",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_ENDPOINT_URL_S3",
+    ];
+    for (set, no_proxy) in [
+        (&[][..], "localhost,127.0.0.1"),
+        (&[("NO_PROXY", "a.test, 127.0.0.1")][..], "a.test,127.0.0.1,localhost"),
+        (&[("NO_PROXY", "a.test"), ("no_proxy", "b.test")][..], "b.test,localhost,127.0.0.1"),
+    ] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut command = liteio(&directory);
+        command.env_remove("NO_PROXY").env_remove("no_proxy");
+        command.envs(elsewhere.map(|name| (name, "elsewhere"))).envs(set.iter().copied());
+        let output = command.args(["exec", "--", "env"]).output().expect("it runs");
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(!text.contains("elsewhere"), "{text}");
+        for name in ["NO_PROXY", "no_proxy"] {
+            assert!(text.lines().any(|line| line == format!("{name}={no_proxy}")), "{text}");
+        }
+    }
 }
 
 #[test]
@@ -62,12 +94,14 @@ fn it_ends_as_the_command_does() {
 
 #[test]
 fn signals_reach_the_command() {
-    for (name, code) in [("INT", 3), ("TERM", 4)] {
+    for (name, code) in [("INT", 3), ("TERM", 4), ("HUP", 5), ("QUIT", 6)] {
         let directory = tempfile::tempdir().expect("a directory");
-        let script =
-            "trap 'exit 3' INT; trap 'exit 4' TERM; echo ready; while :; do sleep 0.05; done";
+        let script = "trap 'exit 3' INT; trap 'exit 4' TERM; trap 'exit 5' HUP; trap 'exit 6' QUIT; \
+            echo ready; while :; do sleep 0.05; done";
         let mut command = liteio(&directory);
         command.args(["exec", "--", "sh", "-c", script]).stdout(Stdio::piped());
+        // Not in the foreground of the terminal where the tests may run, which would have told the command itself.
+        command.process_group(0);
         let mut running = command.spawn().expect("it starts");
         let mut line = String::new();
         let stdout = running.stdout.take().expect("a pipe");

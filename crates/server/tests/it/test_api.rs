@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::command::{Running, liteio};
 use crate::harness::{TestServer, User, memory, start_with};
+use crate::iam::user_with_key;
+use crate::raw::{FORM_TYPE, Keys, form_body, form_fields};
 use crate::reply::Reply;
 
 const BASE: &str = "/_liteio/test";
@@ -72,7 +74,7 @@ async fn what_it_does_not_understand_it_refuses() {
         ("GET", "/nothing", Value::Null, 404),
         ("GET", "/reset", Value::Null, 405),
         ("POST", "/reset", json!({ "buckets": "b" }), 400),
-        ("POST", "/reset", json!({ "bucket": "b" }), 501),
+        ("POST", "/reset", json!({ "bucket": "nobody" }), 404),
         ("POST", "/reset", json!({ "space": "nobody" }), 404),
         ("POST", "/spaces", json!({ "name": "main" }), 400),
         ("POST", "/spaces", json!({ "name": "a/b" }), 400),
@@ -213,21 +215,51 @@ async fn snapshots_show_everything_again() {
 const TAGS: &str = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
 
 #[tokio::test]
-async fn a_data_directory_is_neither_reset_nor_copied() {
-    let server =
-        start_with("directory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local))
-            .await;
-    for (method, path) in
-        [("POST", "/reset"), ("PUT", "/snapshots/a"), ("POST", "/snapshots/a/restore")]
-    {
-        let reply = ask(&server, method, path, &Value::Null).await;
-        reply.expect_error(501, "NotImplemented");
-    }
-    // A space beside it is in memory.
+async fn a_form_reaches_the_space_of_its_signer() {
+    let server = server().await;
     let user = space(&server, "mine").await;
-    server.request("PUT", "/bucket").by(user).send().await.expect_status(200);
-    tell(&server, "POST", "/reset", json!({ "space": "mine" }), 204).await;
-    server.request("GET", "/bucket").by(user).send().await.expect_error(404, "NoSuchBucket");
+    server.request("PUT", "/mine").by(user).send().await.expect_status(200);
+    let keys = Keys { access: user.access_key, secret: user.secret_key };
+    let fields = form_fields(keys, 60, r#"{"bucket": "mine"}, {"key": "a"}, "#, &[("key", "a")]);
+    for (fields, status) in [(fields.clone(), 204), (fields[..fields.len() - 1].to_vec(), 400)] {
+        let post = server.request("POST", "/mine").anonymous().header("content-type", FORM_TYPE);
+        let reply = post.body(form_body(&fields, &[b'x'; 100_000])).send().await;
+        assert_eq!(reply.status, status, "{}", reply.everything());
+    }
+    let got = server.request("GET", "/mine/a").by(user).send().await.expect_status(200);
+    assert_eq!(got.body.len(), 100_000);
+    server.get("/mine/a").await.expect_error(404, "NoSuchBucket");
+}
+
+#[tokio::test]
+async fn the_clock_decides_about_conditions_of_policies() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    server.put("/bucket/key", "value").await.expect_status(200);
+    let policy = |action: &str, rest: &str| {
+        json!({ "Version": "2012-10-17", "Statement": [serde_json::from_str::<Value>(&format!(
+            r#"{{"Effect": "Allow", "Action": "{action}", {rest},
+                "Condition": {{"DateGreaterThan": {{"aws:CurrentTime": "2031-01-01T00:00:00Z"}}}}}}"#
+        )).expect("JSON")] })
+        .to_string()
+    };
+    let rest = r#""Principal": "*", "Resource": "arn:aws:s3:::bucket/*""#;
+    server.put("/bucket?policy", policy("s3:GetObject", rest)).await.expect_status(204);
+    let bob = user_with_key(&server, "carl").await;
+    let document = policy("admin:Prometheus", r#""Resource": "*""#);
+    let document: String = form_urlencoded::byte_serialize(document.as_bytes()).collect();
+    let put = format!("Action=PutUserPolicy&UserName=carl&PolicyName=p&PolicyDocument={document}");
+    server.form("iam", &put).send().await.expect_status(200);
+    let status = async || {
+        let object = server.request("GET", "/bucket/key").anonymous().send().await;
+        let metrics = server.request("GET", "/_liteio/metrics").by(bob).send().await;
+        (object.status, metrics.status)
+    };
+    assert_eq!(status().await, (403, 403));
+    told(&server, "PUT", "/clock", json!({ "now": "2031-06-01T00:00:00Z" })).await;
+    assert_eq!(status().await, (200, 200));
+    told(&server, "PUT", "/clock", json!({ "reset": true })).await;
+    assert_eq!(status().await, (403, 403));
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Response;
-use liteio::{Network, Server, ServerHandle};
+use liteio::{FaultRule, Network, Server, ServerHandle, TestAccess};
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -142,6 +142,53 @@ async fn objects_are_written_and_read_by_http2() {
     let keyed = by_http2(&requests, keyed).await;
     let text = String::from_utf8_lossy(keyed.body()).into_owned();
     assert!(!text.contains("secure connection"), "{text}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn faults_meet_requests_by_http2() {
+    let builder = Server::builder().memory().tls_self_signed().test_api(TestAccess::Local);
+    let server = builder.spawn().await.expect("it starts");
+    let certificate = first_certificate(&server);
+    let stream =
+        try_connect(&server, &certificate, "localhost", "h2").await.expect("it is trusted");
+    let (requests, connection) = h2::client::handshake(stream).await.expect("HTTP/2");
+    tokio::spawn(connection);
+    let request = |method, path: &str| {
+        RawRequest::of_s3(server.address(), "us-east-1", method, path).by(DEFAULT)
+    };
+    let tests = server.test_control().expect("it has the test API");
+    let fault = |rule: FaultRule| tests.add_fault(FaultRule { times: Some(1), ..rule });
+    by_http2(&requests, request("PUT", "/bucket")).await;
+    fault(FaultRule { status: Some(503), ..FaultRule::default() }).expect("a rule");
+    let put = by_http2(&requests, request("PUT", "/bucket/key").body("value")).await;
+    assert_eq!(put.status(), 503);
+    fault(FaultRule { bandwidth: Some(1 << 20), ..FaultRule::default() }).expect("a rule");
+    let put = by_http2(&requests, request("PUT", "/bucket/key").body("value")).await;
+    assert_eq!(put.status(), 200);
+    // The stream is reset behind the bytes, and the connection goes on.
+    fault(FaultRule { cut_after_bytes: Some(2), ..FaultRule::default() }).expect("a rule");
+    let (head, _) = request("GET", "/bucket/key").into_http("https", "localhost").into_parts();
+    let mut sender = requests.clone().ready().await.expect("the connection is open");
+    let sent = sender.send_request(http::Request::from_parts(head, ()), true);
+    let answer = sent.expect("a stream").0.await;
+    let mut received = Vec::new();
+    let ended = match answer {
+        Ok(answer) => {
+            let mut body = answer.into_body();
+            loop {
+                match body.data().await {
+                    Some(Ok(data)) => received.extend_from_slice(&data),
+                    Some(Err(error)) => break Some(error),
+                    None => break None,
+                }
+            }
+        }
+        Err(error) => Some(error),
+    };
+    assert!(ended.is_some() && received.len() <= 2, "{ended:?} {received:?}");
+    let get = by_http2(&requests, request("GET", "/bucket/key")).await;
+    assert_eq!((get.status().as_u16(), &get.body()[..]), (200, &b"value"[..]));
     server.stop().await;
 }
 

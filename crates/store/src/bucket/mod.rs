@@ -1,12 +1,13 @@
 //! Buckets.
 
+mod reset;
 mod settings;
 
 use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
+use crate::kv::{Read, Transaction, Write};
 use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::ContentId;
@@ -17,6 +18,8 @@ use crate::name::{BucketId, BucketName};
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket, WakeReclaimer};
 use crate::store::{Shared, Store};
+
+pub(crate) use self::reset::Emptying;
 
 /// A query for a page of buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -126,12 +129,7 @@ impl Store {
                     return Err(StoreError::BucketNotEmpty { bucket: name.clone() });
                 }
             }
-            let wake = end_uploads(write, shared, id)?;
-            let documents = space::documents(id);
-            while let Some(key) = first_key(write, &documents)? {
-                write.delete(&key)?;
-            }
-            write.delete(&space::usage(id))?;
+            let wake = remove_rest(write, shared, id)?;
             write.delete(&space::bucket(name.as_str()))?;
             let forget = ForgetBucket::new(shared, &name);
             Ok(Committed::with_guard((), (wake, forget)))
@@ -189,6 +187,21 @@ impl Store {
         }
         Ok(page)
     }
+}
+
+/// Removes what a bucket has beside objects and its record: uploads, documents, usage.
+fn remove_rest(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    id: BucketId,
+) -> Result<Option<WakeReclaimer>, StoreError> {
+    let wake = end_uploads(write, shared, id)?;
+    let documents = space::documents(id);
+    while let Some(key) = first_key(write, &documents)? {
+        write.delete(&key)?;
+    }
+    write.delete(&space::usage(id))?;
+    Ok(wake)
 }
 
 /// Queues all uploads in progress of a deleted bucket as one entry. The number of the bucket is never used

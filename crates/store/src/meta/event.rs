@@ -1,6 +1,7 @@
 //! Events: what has become of an object, as it is told to somebody else. Records of the outbox.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,13 @@ impl EventKind {
             None => self.name() == pattern,
         }
     }
+}
+
+/// Whoever is told every event of an object in this process, after the commit of the change and before its answer. What
+/// it is told is nowhere else: a process that ends takes it along.
+pub trait EventObserver: fmt::Debug + Send + Sync {
+    /// An event. The change waits for the end of the call.
+    fn told(&self, event: &Event);
 }
 
 /// The sender of a request, as events tell of it.

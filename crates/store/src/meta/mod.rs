@@ -23,7 +23,7 @@ pub(crate) mod vector_metadata;
 
 pub use bucket::Versioning;
 pub use document::DocumentKind;
-pub use event::{Cause, Event, EventKind, OutboxState, QueueState, Requester};
+pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, QueueState, Requester};
 pub use lifecycle::{
     Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, Subject,
 };

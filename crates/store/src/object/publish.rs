@@ -358,6 +358,41 @@ impl<'a> Slot<'a> {
         Ok((outcome, Some(wakes)))
     }
 
+    /// Removes versions of the key, the newest first and the current one last, whatever locks them, as long as there
+    /// is `room` for more. Nobody is told. Returns whether all are gone; the guard must live until the commit.
+    pub(crate) fn wipe(
+        mut self,
+        write: &mut Transaction<'_>,
+        room: &mut usize,
+    ) -> Result<(bool, WakeReclaimer), StoreError> {
+        let mut is_gone = true;
+        while let Some((place, _)) = history::newest(write, self.state.id, self.key)? {
+            if *room == 0 {
+                is_gone = false;
+                break;
+            }
+            let record = ObjectRecord::read(write, &place)?;
+            let record = record.ok_or_else(|| StoreError::corrupt("a version has vanished"))?;
+            history::remove(write, self.state.id, self.key, &record, &mut self.usage)?;
+            self.discarded.push(record.content);
+            *room -= 1;
+        }
+        match self.current.take() {
+            Some(_) if *room == 0 => is_gone = false,
+            Some(record) => {
+                write.delete(&self.place)?;
+                self.usage.removed(write, &self.place, &record)?;
+                self.discarded.push(record.content);
+                *room -= 1;
+            }
+            // A delete marker may have been newer than the rest.
+            None if !is_gone => self.promote(write)?,
+            None => {}
+        }
+        self.usage.write(write)?;
+        Ok((is_gone, release(write, self.shared, &self.discarded)?))
+    }
+
     fn add_delete_marker(
         &mut self,
         write: &mut Transaction<'_>,

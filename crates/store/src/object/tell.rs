@@ -10,11 +10,11 @@ use crate::meta::object::ObjectRecord;
 use crate::meta::{Notifications, Versioning, document};
 use crate::name::ObjectKey;
 use crate::outbox;
-use crate::process::{Bucket, WakeSender};
+use crate::process::{Bucket, TellObserver, WakeSender};
 use crate::store::Shared;
 
-/// Wake-up calls for the target that a rule of the bucket names, and the one of all events.
-pub(crate) type Told = (Option<WakeSender>, Option<WakeSender>);
+/// The wake-up call for the target that a rule of the bucket names, and the call of the observer of all events.
+pub(crate) type Told = (Option<WakeSender>, Option<TellObserver>);
 
 /// Queues the event that tells of a change of `record`, if the bucket, or the store, wants it told. The guard must live until
 /// the commit.
@@ -36,8 +36,8 @@ pub(super) fn tell(
         }
     };
     let rule = notified.and_then(|notified| notified.rule_for(kind, key.as_str()));
-    let everything = shared.config.all_events_target.as_deref();
-    if rule.is_none() && everything.is_none() {
+    let observer = shared.config.event_observer.as_ref();
+    if rule.is_none() && observer.is_none() {
         return Ok(Told::default());
     }
     let is_object = !record.is_delete_marker;
@@ -55,8 +55,6 @@ pub(super) fn tell(
         bytes: (is_object && is_there).then_some(record.bytes),
         etag: is_there.then_some(record.etag),
     };
-    let mut note = |target: Option<&str>| {
-        target.map(|target| outbox::note(write, shared, target, &event)).transpose()
-    };
-    Ok((note(rule.map(|rule| &*rule.target))?, note(everything)?))
+    let wake = rule.map(|rule| outbox::note(write, shared, &rule.target, &event)).transpose()?;
+    Ok((wake, observer.map(|observer| TellObserver::new(observer, event))))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 
-use super::{Bucket, Shared};
+use super::{Bucket, Guard, Shared};
 use crate::name::BucketName;
 
 /// Buckets kept; beyond it the cache starts again.
@@ -83,6 +83,8 @@ impl ForgetBucket {
         Self { shared: Arc::clone(shared), name: name.clone() }
     }
 }
+
+impl Guard for ForgetBucket {}
 
 impl Drop for ForgetBucket {
     fn drop(&mut self) {

@@ -22,6 +22,7 @@
 mod background;
 mod bucket;
 mod bucket_cache;
+mod guard;
 mod ids;
 mod pins;
 mod signal;
@@ -38,9 +39,10 @@ use crate::stats::Counters;
 pub(crate) use background::{Background, Calls};
 pub use bucket::Bucket;
 pub(crate) use bucket_cache::{BucketCache, ForgetBucket};
+pub(crate) use guard::Guard;
 pub(crate) use ids::Ids;
 pub(crate) use pins::{Pin, Pins};
-pub(crate) use signal::{Signals, WakeSender};
+pub(crate) use signal::{Signals, TellObserver, WakeSender};
 pub(crate) use staging::{StagedBlob, Staging};
 pub(crate) use work::{WakeReclaimer, Work, Worker};
 

@@ -6,7 +6,8 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
-use super::Shared;
+use super::{Guard, Shared};
+use crate::meta::event::{Event, EventObserver};
 
 /// Numbers that grow, one for each name, and who waits for them to.
 #[derive(Debug, Default)]
@@ -65,8 +66,29 @@ impl WakeSender {
     }
 }
 
+impl Guard for WakeSender {}
+
 impl Drop for WakeSender {
     fn drop(&mut self) {
         self.shared.outbox.raise(&self.target);
+    }
+}
+
+/// Tells an event to the observer of the store, if the transaction that has made it commits.
+#[derive(Debug)]
+pub(crate) struct TellObserver {
+    observer: Arc<dyn EventObserver>,
+    event: Event,
+}
+
+impl TellObserver {
+    pub(crate) fn new(observer: &Arc<dyn EventObserver>, event: Event) -> Self {
+        Self { observer: Arc::clone(observer), event }
+    }
+}
+
+impl Guard for TellObserver {
+    fn committed(&self) {
+        self.observer.told(&self.event);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::Shared;
+use super::{Guard, Shared};
 
 /// The wake-up calls of the reclaimer.
 #[derive(Debug, Default)]
@@ -116,6 +116,8 @@ impl WakeReclaimer {
         Self { shared: is_queued.then(|| Arc::clone(shared)) }
     }
 }
+
+impl Guard for WakeReclaimer {}
 
 impl Drop for WakeReclaimer {
     fn drop(&mut self) {

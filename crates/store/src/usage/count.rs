@@ -93,7 +93,8 @@ impl Store {
 
     fn uncounted(&self) -> Result<Vec<(BucketName, BucketId)>, StoreError> {
         let snapshot = self.snapshot()?;
-        let mut all = buckets(&snapshot)?;
+        let all = buckets(&snapshot)?.into_iter();
+        let mut all: Vec<_> = all.map(|(name, id, _)| (name, id)).collect();
         let mut result = Ok(());
         all.retain(|(_, id)| match UsageRecord::read(&snapshot, *id) {
             Ok(row) => row.is_none_or(|row| row.counted_to.is_some()),

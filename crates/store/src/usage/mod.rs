@@ -19,6 +19,8 @@ use crate::store::Store;
 pub struct BucketUsage {
     /// Its name.
     pub name: BucketName,
+    /// The canonical id of its owner.
+    pub owner_id: String,
     /// Its objects, versions and bytes.
     pub usage: Usage,
     /// `false` while the objects of a bucket that an older program has made are being counted: there are more.
@@ -34,9 +36,9 @@ impl Store {
     pub fn usage(&self) -> Result<Vec<BucketUsage>, StoreError> {
         let snapshot = self.snapshot()?;
         let mut all = Vec::new();
-        for (name, id) in buckets(&snapshot)? {
+        for (name, id, owner_id) in buckets(&snapshot)? {
             let (usage, is_complete) = of_bucket(&snapshot, id)?;
-            all.push(BucketUsage { name, usage, is_complete });
+            all.push(BucketUsage { name, owner_id, usage, is_complete });
         }
         Ok(all)
     }
@@ -47,7 +49,8 @@ impl Store {
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
     pub fn bucket_usage(&self, bucket: &Bucket) -> Result<BucketUsage, StoreError> {
         let (usage, is_complete) = of_bucket(&self.snapshot()?, bucket.id)?;
-        Ok(BucketUsage { name: bucket.name.clone(), usage, is_complete })
+        let (name, owner_id) = (bucket.name.clone(), bucket.owner.id.clone());
+        Ok(BucketUsage { name, owner_id, usage, is_complete })
     }
 }
 
@@ -56,8 +59,8 @@ fn of_bucket(snapshot: &Snapshot, id: BucketId) -> Result<(Usage, bool), StoreEr
     Ok(row.map_or_else(Default::default, |row| (row.usage, row.counted_to.is_none())))
 }
 
-/// Names and numbers of all buckets.
-fn buckets(snapshot: &Snapshot) -> Result<Vec<(BucketName, BucketId)>, StoreError> {
+/// Names, numbers and owners of all buckets.
+fn buckets(snapshot: &Snapshot) -> Result<Vec<(BucketName, BucketId, String)>, StoreError> {
     let prefix = space::bucket("");
     let end = successor(&prefix).unwrap_or_default();
     let mut cursor = snapshot.cursor(Bound::Included(&prefix), Bound::Excluded(&end))?;
@@ -65,7 +68,8 @@ fn buckets(snapshot: &Snapshot) -> Result<Vec<(BucketName, BucketId)>, StoreErro
     while let Some((key, value)) = cursor.next()? {
         let name = space::bucket_name(key).and_then(|name| BucketName::new(name).ok());
         let name = name.ok_or_else(|| StoreError::corrupt("a bucket's name"))?;
-        all.push((name, BucketRecord::decode(key, value)?.id));
+        let record = BucketRecord::decode(key, value)?;
+        all.push((name, record.id, record.owner.id));
     }
     Ok(all)
 }

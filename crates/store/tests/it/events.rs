@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 
 use liteio_disk::SimulatedDisk;
 use liteio_store::{
-    Cause, CopyOptions, DeleteTarget, EtagCondition, Event, Expiration, Lifecycle, LifecycleRule,
-    ManualClock, NotificationRule, Notifications, ObjectId, PutOptions, Requester, Store,
-    StoreConfig, UploadOptions, VersionChange, Versioning, WriteConditions,
+    Cause, CopyOptions, DeleteTarget, EtagCondition, Event, EventObserver, Expiration, Lifecycle,
+    LifecycleRule, ManualClock, NotificationRule, Notifications, ObjectId, PutOptions, Requester,
+    Store, StoreConfig, UploadOptions, VersionChange, Versioning, WriteConditions,
 };
 
 use crate::harness::*;
@@ -306,4 +306,44 @@ fn the_queue_of_a_target_that_is_gone_can_be_dropped() {
         put(store, "b", b"1");
         assert_eq!(take(store), ["ObjectCreated:Put b"]);
     });
+}
+
+/// Keeps what it is told.
+#[derive(Debug, Default)]
+struct Kept(std::sync::Mutex<Vec<String>>);
+
+impl EventObserver for Kept {
+    fn told(&self, event: &Event) {
+        self.0.lock().expect("no panic").push(format!("{} {}", event.kind.name(), event.key));
+    }
+}
+
+#[test]
+fn an_observer_is_told_what_has_happened_before_the_answer_and_costs_no_write() {
+    let kept = Arc::new(Kept::default());
+    let config = StoreConfig { event_observer: Some(Arc::clone(&kept) as _), ..config(1) };
+    let store = Store::open(config).expect("memory");
+    create_bucket(&store, "bucket");
+    let commits = |store: &Store| store.stats().kv;
+    let before = commits(&store);
+    put(&store, "a", b"1");
+    delete(&store, "a");
+    let after = commits(&store);
+    assert_eq!(
+        *kept.0.lock().expect("no panic"),
+        ["ObjectCreated:Put a", "ObjectRemoved:Delete a"]
+    );
+    assert_eq!(after.updates - before.updates, 2, "{after:?}");
+    assert!(store.outbox_state().expect("readable").queues.is_empty());
+    let only_new =
+        WriteConditions { if_none_match: Some(EtagCondition::Any), ..WriteConditions::default() };
+    put(&store, "b", b"1");
+    let options = PutOptions { conditions: only_new, ..PutOptions::default() };
+    try_put(&store, "b", b"2", options).expect_err("it is there");
+    assert_eq!(kept.0.lock().expect("no panic").len(), 3);
+    // Rules of the bucket are followed beside it.
+    everything(&store);
+    put(&store, "c", b"1");
+    assert_eq!(take(&store), ["TestEvent ", "ObjectCreated:Put c"]);
+    assert_eq!(kept.0.lock().expect("no panic").len(), 4);
 }

@@ -26,6 +26,7 @@ mod read_only;
 mod reclaim;
 mod rename;
 mod repair;
+mod reset;
 mod scrub;
 mod tree_damage;
 mod usage;

@@ -109,6 +109,11 @@ pub(super) fn persistence(value: &str, arguments: &mut ServerArgs) -> Result<boo
     Ok(true)
 }
 
+pub(super) fn metrics_auth(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    arguments.metrics_auth = Some(value.to_owned());
+    Ok(true)
+}
+
 pub(super) fn no_fsync(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     let is_wanted = truth(value)? && !arguments.memory;
     if is_wanted {

@@ -90,7 +90,9 @@ impl Manager {
         let changing = self.users.changing().await;
         let mut desk = self.desk(&sender)?;
         let user = Arc::clone(&desk.key.user);
-        if user.session.is_some() && user.caller.kind != CallerKind::AssumedRole {
+        // As IAM: a session of the console may what its user may.
+        let is_plain = user.session.as_ref().is_some_and(|session| !session.is_of_console);
+        if is_plain && user.caller.kind != CallerKind::AssumedRole {
             let message = "Keys of GetSessionToken cannot change users: use those of the user.";
             return Err(error::access_denied(message));
         }

@@ -153,7 +153,7 @@ impl Desk<'_> {
     pub(crate) fn add_service_account(&mut self, new: &NewServiceAccount) -> AdminResult<Value> {
         let owner = self.target(&new.target_user)?;
         self.may_for(&owner, "admin:CreateServiceAccount")?;
-        self.refuse_keys_of_root(&owner)?;
+        self.refuse_more_rights(&owner)?;
         let own = self.draft.state.keys.values().filter(|key| key.owner == owner).count();
         if own >= SERVICE_KEYS_OF_USER_MAX {
             let message =
@@ -192,10 +192,15 @@ impl Desk<'_> {
         Ok(json!({ "credentials": credentials }))
     }
 
-    /// Keys of the root user are the matter of the root user: whoever could make or change one would have all of its
-    /// rights.
-    fn refuse_keys_of_root(&self, owner: &str) -> AdminResult<()> {
+    /// Whoever could make or change keys of a user would have all of its rights. Those of the root user are the matter
+    /// of the root user; and those of any user not that of keys that have less.
+    pub(super) fn refuse_more_rights(&self, owner: &str) -> AdminResult<()> {
         let user = &self.key.user;
+        if user.is_narrowed_to_less_than(owner) {
+            return Err(error::access_denied(
+                "A key that a policy narrows makes and changes no other keys of its user.",
+            ));
+        }
         let is_root = user.is_root() && user.session_policies.is_none();
         match owner == self.account() && !is_root {
             true => Err(error::access_denied(
@@ -241,7 +246,7 @@ impl Desk<'_> {
         change: &ServiceAccountChange,
     ) -> AdminResult<()> {
         let mut key = self.service_account(id)?;
-        self.refuse_keys_of_root(&key.owner)?;
+        self.refuse_more_rights(&key.owner)?;
         if !change.new_secret_key.is_empty() {
             check_key(id, &change.new_secret_key)?;
             let sealed = seal_secret(change.new_secret_key.as_bytes(), self.secrets);

@@ -17,6 +17,11 @@ fn status(is_active: bool) -> &'static str {
 
 pub(super) fn create(call: &mut Call<'_>) -> Answer {
     let mut user: UserRecord = call.named()?;
+    if call.sender.is_narrowed_to_less_than(&user.id) {
+        return Err(error::access_denied(
+            "A key that a policy narrows makes no other keys of its user.",
+        ));
+    }
     if user.keys.len() >= KEYS_MAX {
         return Err(error::limit_exceeded(format!(
             "Cannot exceed quota for AccessKeysPerUser: {KEYS_MAX}"

@@ -127,6 +127,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
     write("UpdateUser", On::User, users::update),
 ];
 
+/// The names of all operations.
+pub(crate) fn operation_names() -> impl Iterator<Item = &'static str> {
+    OPERATIONS.iter().map(|operation| operation.name)
+}
+
 /// Operations of AWS that are not built. Others are unknown.
 const NOT_BUILT: &str = "AddRoleToInstanceProfile ChangePassword CreateAccountAlias CreateInstanceProfile \
     CreateLoginProfile CreateSAMLProvider CreateServiceLinkedRole CreateServiceSpecificCredential \

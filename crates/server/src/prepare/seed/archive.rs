@@ -71,6 +71,7 @@ fn sow_zip(mut archive: Zip, sower: &mut Sower<'_>) -> Result<(), String> {
 fn sow_entry(entry: &Entry, body: &mut dyn Read, sower: &mut Sower<'_>) -> Result<(), String> {
     match (entry.kind, Place::of(&entry.name)?) {
         (_, Place::Root) => Ok(()),
+        (_, Place::Bucket(bucket) | Place::Inside(bucket, _)) if !sower.wants(bucket) => Ok(()),
         (Kind::Directory, Place::Bucket(bucket) | Place::Inside(bucket, _)) => {
             sower.bucket(bucket).map(drop)
         }

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use self::archive::Format;
 use self::sower::Sower;
 use super::Site;
-use crate::import::walk::{Found, walk};
+use crate::import::walk::{Found, FoundFile, walk};
 
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = 256 << 10;
@@ -104,6 +104,9 @@ fn sow_directory(root: &Path, sower: &mut Sower<'_>) -> Result<(), String> {
         }
     }
     let mut sow = |found: Found<'_>| match found {
+        Found::Bucket(name) | Found::File(FoundFile { bucket: name, .. }) if !sower.wants(name) => {
+            Ok(())
+        }
         Found::Bucket(name) => sower.bucket(name).map(drop).map_err(Refused),
         Found::LeftOut(path, reason) => Err(Refused(format!("{path:?}: {reason}"))),
         Found::File(found) => {

@@ -44,6 +44,11 @@ impl<'s> Sower<'s> {
         self.counts
     }
 
+    /// True for a bucket that is to be made.
+    pub(super) fn wants(&self, bucket: &str) -> bool {
+        self.site.wants(bucket)
+    }
+
     /// The bucket of that name, which is made if it is missing.
     pub(super) fn bucket(&self, name: &str) -> Result<Arc<Bucket>, String> {
         buckets::find_or_make(self.site, name)

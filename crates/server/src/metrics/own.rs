@@ -1,0 +1,237 @@
+//! LiteIO's own metrics. `docs/metrics.md` explains each of them.
+
+use liteio_store::Usage;
+
+use super::figures::{Buckets, Figures, StoreFigures};
+use super::page::{Column, Format, Kind, Label, Page};
+use super::process::Process;
+use super::requests::{CLASSES, ENDS, Figures as RequestFigures};
+
+/// The label of all buckets that are not told one by one. No bucket can have such a name.
+const REST: &str = "_others";
+
+/// All metrics of LiteIO.
+pub(super) fn page(figures: &Figures, format: Format) -> String {
+    let mut page = Page::new(format);
+    write_requests(&mut page, &figures.requests);
+    page.counter(
+        "liteio_rejected_total",
+        "Answers to bytes that never became a request.",
+        figures.rejected,
+    );
+    let mut used = page.metric("liteio_budget_used", Kind::Gauge, "What all clients use now.");
+    figures.budget.iter().for_each(|(name, now, _)| used.sample(&[("resource", name)], now));
+    let mut limit = page.metric("liteio_budget_limit", Kind::Gauge, "What all clients may use.");
+    figures.budget.iter().for_each(|(name, _, max)| limit.sample(&[("resource", name)], max));
+    write_store(&mut page, &figures.store);
+    write_background(&mut page, figures);
+    write_vectors(&mut page, &figures.store);
+    write_buckets(&mut page, &figures.store.buckets);
+    write_process(&mut page, &figures.process);
+    page.finish()
+}
+
+fn write_requests(page: &mut Page, requests: &[RequestFigures]) {
+    let help = "Requests that ended, by operation and class of status; none: the client went away.";
+    let mut metric = page.metric("liteio_requests_total", Kind::Counter, help);
+    for figures in requests {
+        for (class, count) in CLASSES.iter().zip(figures.classes).filter(|(_, count)| *count > 0) {
+            metric.sample(&[("operation", figures.operation), ("status", class)], count);
+        }
+    }
+    let help = "Answers with an error, by operation and code.";
+    let mut metric = page.metric("liteio_request_errors_total", Kind::Counter, help);
+    for figures in requests {
+        for (code, count) in &figures.errors {
+            metric.sample(&[("operation", figures.operation), ("code", code)], count);
+        }
+    }
+    let help = "Time from the head of a request to the end of its answer.";
+    let mut metric = page.metric("liteio_request_duration_seconds", Kind::Histogram, help);
+    for figures in requests {
+        let operation: Label<'_> = ("operation", figures.operation);
+        let ends = ENDS.iter().map(|(_, end)| *end).chain(["+Inf"]);
+        let mut count = 0;
+        for (end, more) in ends.zip(figures.durations) {
+            count += more;
+            metric.sample_of("_bucket", &[operation, ("le", end)], count);
+        }
+        metric.sample_of("_sum", &[operation], figures.seconds);
+        metric.sample_of("_count", &[operation], count);
+    }
+    let help = "Bytes of bodies of requests.";
+    let mut metric = page.metric("liteio_received_bytes_total", Kind::Counter, help);
+    for figures in requests {
+        metric.sample(&[("operation", figures.operation)], figures.bytes_in);
+    }
+    let help = "Bytes of bodies of answers.";
+    let mut metric = page.metric("liteio_sent_bytes_total", Kind::Counter, help);
+    for figures in requests {
+        metric.sample(&[("operation", figures.operation)], figures.bytes_out);
+    }
+}
+
+fn write_store(page: &mut Page, store: &StoreFigures) {
+    page.gauge(
+        "liteio_store_ready",
+        "1 while everything can be written, else 0: the device is full, or has failed.",
+        u8::from(store.is_ready),
+    );
+    let (free, capacity) = store.space.unzip();
+    optional(page, "liteio_store_free_bytes", "Free bytes of the device of the data.", free);
+    optional(page, "liteio_store_capacity_bytes", "Bytes of the device of the data.", capacity);
+    let kv = &store.stats.kv;
+    page.counter("liteio_store_updates_total", "Updates of metadata.", kv.updates);
+    page.counter("liteio_store_commits_total", "Groups of updates that were committed.", kv.groups);
+    page.counter(
+        "liteio_store_syncs_total",
+        "Commits that waited for the device before they were acknowledged.",
+        kv.syncs,
+    );
+    page.counter(
+        "liteio_store_sync_seconds_total",
+        "Time of these waits.",
+        kv.sync_time.as_secs_f64(),
+    );
+    page.counter(
+        "liteio_store_background_syncs_total",
+        "Syncs of what is synced later than acknowledged.",
+        kv.background_syncs,
+    );
+    page.gauge("liteio_store_log_bytes", "Bytes of the log in use.", kv.log_bytes);
+    page.gauge("liteio_store_tables", "Tables of metadata in memory.", kv.tables);
+    page.gauge("liteio_store_table_bytes", "Their bytes.", kv.table_bytes);
+    page.gauge("liteio_store_runs", "Sorted files that wait for the tree.", kv.runs);
+    page.gauge("liteio_store_run_bytes", "Their bytes.", kv.run_bytes);
+    page.gauge("liteio_store_tree_bytes", "Bytes of the tree of metadata.", kv.tree_bytes);
+    page.counter("liteio_store_drains_total", "Tables that went into the tree.", kv.drains);
+    page.counter("liteio_store_spills_total", "Tables that became runs.", kv.spills);
+    page.counter("liteio_store_merges_total", "Merges of runs into the tree.", kv.merges);
+    page.counter("liteio_store_compactions_total", "Compactions of the tree.", kv.compactions);
+    page.counter(
+        "liteio_store_damaged_reads_total",
+        "Reads that met damaged or missing data.",
+        store.stats.damaged_reads,
+    );
+}
+
+fn write_background(page: &mut Page, figures: &Figures) {
+    let store = &figures.store;
+    let waiting = store.deletions.map(|waiting| waiting as u64);
+    let help =
+        "Content that is no longer referenced and waits to be deleted, counted up to 100,000.";
+    optional(page, "liteio_reclaimer_waiting", help, waiting);
+    page.counter(
+        "liteio_reclaimer_deleted_total",
+        "Files of content that were deleted.",
+        store.stats.blobs_deleted,
+    );
+    page.counter(
+        "liteio_reclaimer_orphans_total",
+        "Files without a record that were set aside after a crash.",
+        store.stats.orphans_swept,
+    );
+    page.gauge("liteio_reclaimer_lost", "Files that are set aside.", store.stats.lost_blobs);
+    let lifecycle = store.lifecycle.as_ref();
+    let running = lifecycle.map(|it| u64::from(it.is_running));
+    optional(page, "liteio_lifecycle_running", "1 while lifecycle rules are executed.", running);
+    let help =
+        "Versions and uploads that this execution of lifecycle rules, or the last, has looked at.";
+    optional(page, "liteio_lifecycle_examined", help, lifecycle.map(|it| it.looked_at));
+    let help = "Those that it has ended.";
+    optional(page, "liteio_lifecycle_ended", help, lifecycle.map(|it| it.ended));
+    let scrub = store.scrub.as_ref();
+    let running = scrub.map(|it| u64::from(it.begun_ms.is_some()));
+    optional(page, "liteio_scrub_running", "1 while everything is being read again.", running);
+    let help = "Records that this scrub, or the last, has read.";
+    optional(page, "liteio_scrub_records", help, scrub.map(|it| it.records));
+    let help = "Damage that it has found.";
+    optional(page, "liteio_scrub_damaged", help, scrub.map(|it| it.damaged));
+    let ended = scrub.and_then(|it| it.ended_ms).map(|ms| ms / 1_000);
+    let help = "End of the last scrub, in seconds since 1970.";
+    optional(page, "liteio_scrub_ended_timestamp_seconds", help, ended);
+    let outbox = store.outbox.as_ref();
+    let waiting = outbox.map(|it| it.queues.values().map(|queue| queue.waiting).sum());
+    optional(page, "liteio_events_waiting", "Events that wait for their targets.", waiting);
+    // Of the data directory, not of the process: it does not begin again with a start.
+    let help = "Events that were lost because too many waited.";
+    let mut lost = page.metric("liteio_events_lost_total", Kind::Counter, help);
+    outbox.iter().for_each(|it| lost.sample(&[], it.lost()));
+    page.gauge(
+        "liteio_events_failing_targets",
+        "Targets that do not take their events just now.",
+        figures.failing_targets,
+    );
+}
+
+fn write_vectors(page: &mut Page, store: &StoreFigures) {
+    let vectors = store.vectors.as_ref();
+    let mut gauge = |name, help, value: Option<u64>| optional(page, name, help, value);
+    gauge("liteio_vector_buckets", "Vector buckets.", vectors.map(|it| it.buckets));
+    gauge("liteio_vector_indexes", "Vector indexes.", vectors.map(|it| it.indexes));
+    let help = "Vector indexes that are open: in use since the start.";
+    gauge("liteio_vector_open_indexes", help, vectors.map(|it| it.open_indexes));
+    gauge("liteio_vector_open_vectors", "Vectors in these.", vectors.map(|it| it.open_vectors));
+    let help = "Vector indexes whose codes are being made, or whose recall is measured.";
+    gauge("liteio_vector_preparing", help, vectors.map(|it| it.preparing));
+    let help = "The lowest measured recall of the ten nearest neighbours of an open index.";
+    let mut recall = page.metric("liteio_vector_recall", Kind::Gauge, help);
+    vectors.and_then(|it| it.recall_at_10).iter().for_each(|value| recall.sample(&[], value));
+}
+
+fn write_buckets(page: &mut Page, buckets: &Buckets) {
+    page.gauge("liteio_buckets", "Buckets.", buckets.count);
+    page.gauge(
+        "liteio_buckets_counting",
+        "Buckets of an older version whose objects are still being counted.",
+        buckets.uncounted,
+    );
+    let Usage { objects, versions, delete_markers, bytes } = buckets.total;
+    page.gauge("liteio_objects", "Current objects of all buckets.", objects);
+    page.gauge("liteio_versions", "Versions of all buckets, with delete markers.", versions);
+    page.gauge("liteio_delete_markers", "Delete markers of all buckets.", delete_markers);
+    page.gauge("liteio_stored_bytes", "Bytes of all versions of all buckets.", bytes);
+    let metrics: [Column<Usage>; 4] = [
+        ("liteio_bucket_objects", "Current objects of a bucket.", |it| it.objects),
+        ("liteio_bucket_versions", "Versions of a bucket, with delete markers.", |it| it.versions),
+        ("liteio_bucket_delete_markers", "Delete markers of a bucket.", |it| it.delete_markers),
+        ("liteio_bucket_bytes", "Bytes of all versions of a bucket.", |it| it.bytes),
+    ];
+    for (name, help, of) in metrics {
+        let mut metric = page.metric(name, Kind::Gauge, help);
+        for (bucket, usage) in &buckets.named {
+            metric.sample(&[("bucket", bucket)], of(usage));
+        }
+        if let Some(rest) = &buckets.rest {
+            metric.sample(&[("bucket", REST)], of(rest));
+        }
+    }
+}
+
+fn write_process(page: &mut Page, process: &Process) {
+    let version = env!("CARGO_PKG_VERSION");
+    let mut info = page.metric("liteio_build_info", Kind::Gauge, "1, with the version.");
+    info.sample(&[("version", version)], 1);
+    page.counter(
+        "process_cpu_seconds_total",
+        "Time of processors that the process took.",
+        process.cpu_seconds,
+    );
+    let mut gauge = |name, help, value: Option<u64>| optional(page, name, help, value);
+    gauge("process_resident_memory_bytes", "Memory of the process.", process.resident_bytes);
+    gauge("process_virtual_memory_bytes", "Addresses of the process.", process.virtual_bytes);
+    gauge("process_threads", "Threads of the process.", process.threads);
+    gauge("process_open_fds", "Open files and connections.", process.open_files);
+    gauge("process_max_fds", "The most of them that there can be.", process.open_files_max);
+    page.gauge(
+        "process_start_time_seconds",
+        "Start of the process, in seconds since 1970.",
+        process.started_seconds,
+    );
+}
+
+/// A gauge that has no sample where nothing is known.
+fn optional(page: &mut Page, name: &'static str, help: &str, value: Option<u64>) {
+    let mut metric = page.metric(name, Kind::Gauge, help);
+    value.iter().for_each(|value| metric.sample(&[], value));
+}
