@@ -41,13 +41,13 @@ class Failed(AssertionError):
 
 
 class Browser:
-    def __init__(self):
+    def __init__(self, scroll_bars=False):
         program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
         assert program, "chromium is missing: install it, or name it in CHROMIUM"
         self.profile = tempfile.mkdtemp(prefix="liteio-console-")
         self.process = subprocess.Popen(
             [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
+             "--disable-background-networking", "--disable-component-update", *([] if scroll_bars else ["--hide-scrollbars"]),
              "--remote-debugging-port=0", "--remote-allow-origins=*", f"--user-data-dir={self.profile}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         port_file = os.path.join(self.profile, "DevToolsActivePort")
@@ -57,7 +57,7 @@ class Browser:
     def page(self, url="about:blank"):
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/json/new?about:blank", method="PUT")
         target = json.load(urllib.request.urlopen(request))
-        return Page(target["webSocketDebuggerUrl"], url)
+        return Page(target["webSocketDebuggerUrl"], url, f"http://127.0.0.1:{self.port}/json/close/{target['id']}")
 
     def close(self):
         os.killpg(self.process.pid, signal.SIGTERM)
@@ -81,7 +81,8 @@ def until(found, what, seconds=15):
 
 
 class Page:
-    def __init__(self, address, url):
+    def __init__(self, address, url, closing):
+        self.closing = closing
         self.socket = websocket.create_connection(address, timeout=60, max_size=None)
         self.ids = itertools.count(1)
         self.events = []
@@ -211,3 +212,5 @@ class Page:
 
     def close(self):
         self.socket.close()
+        # A tab that stays open keeps its connections, of which a browser has six to a server: a trace never ends.
+        urllib.request.urlopen(self.closing).close()

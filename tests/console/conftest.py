@@ -1,5 +1,7 @@
 """One server and one browser for all tests; a page, signed in, for each."""
 
+import contextlib
+import json
 import os
 import re
 import subprocess
@@ -9,11 +11,13 @@ import pytest
 
 from browser import Browser
 
+KEYS = {"aws_access_key_id": "liteio", "aws_secret_access_key": "liteio123"}
 
-@pytest.fixture(scope="session")
-def server():
+
+@contextlib.contextmanager
+def start(*options):
     process = subprocess.Popen(
-        [os.environ["LITEIO"], "server", "--memory", "--address", "127.0.0.1:0", "--log", "warn"],
+        [os.environ["LITEIO"], "server", "--memory", "--address", "127.0.0.1:0", "--log", "warn", *options],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in process.stdout:
         found = re.search(r"Endpoint\s+(\S+)", line)
@@ -21,15 +25,53 @@ def server():
             break
     else:
         raise AssertionError("the server did not start")
-    yield found[1]
-    process.terminate()
-    process.wait(30)
+    try:
+        yield found[1]
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def client(server, service="s3", **keys):
+    return boto3.client(service, endpoint_url=server, region_name="us-east-1", **(keys or KEYS))
+
+
+def sign_in(browser, server, access_key="liteio", secret_key="liteio123"):
+    opened = browser.page(f"{server}/_liteio/console/")
+    opened.fill("Access key", access_key)
+    opened.fill("Secret key", secret_key)
+    opened.click("Sign in")
+    opened.sees("New bucket")
+    return opened
+
+
+def user_with(iam, name, *statements):
+    """A user with rights; its keys."""
+    iam.create_user(UserName=name)
+    if statements:
+        document = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": list(statements), "Resource": "*"}]}
+        iam.put_user_policy(UserName=name, PolicyName="rights", PolicyDocument=json.dumps(document))
+    key = iam.create_access_key(UserName=name)["AccessKey"]
+    return key["AccessKeyId"], key["SecretAccessKey"]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    keys = tmp_path_factory.mktemp("keys")
+    subprocess.run([os.environ["LITEIO"], "key", "new", keys / "master.key"], check=True, capture_output=True)
+    with start("--master-key-file", keys / "master.key", "--webhook", "thumbnails=http://127.0.0.1:9/hook",
+               "--test-api") as endpoint:
+        yield endpoint
 
 
 @pytest.fixture(scope="session")
 def s3(server):
-    return boto3.client("s3", endpoint_url=server, region_name="us-east-1", aws_access_key_id="liteio",
-                        aws_secret_access_key="liteio123")
+    return client(server)
+
+
+@pytest.fixture(scope="session")
+def iam(server):
+    return client(server, "iam")
 
 
 @pytest.fixture(scope="session")
@@ -41,11 +83,7 @@ def browser():
 
 @pytest.fixture
 def page(browser, server):
-    opened = browser.page(f"{server}/_liteio/console/")
-    opened.fill("Access key", "liteio")
-    opened.fill("Secret key", "liteio123")
-    opened.click("Sign in")
-    opened.sees("New bucket")
+    opened = sign_in(browser, server)
     yield opened
     assert opened.complaints() == []
     opened.close()

@@ -1,31 +1,45 @@
 // The console: sign in, the frame around the pages, and the choice of the page.
 
-import { html, render, useEffect, useState } from './vendor/preact.js';
-import { about, current, now, onSession, signOut, start } from './lib/session.js';
+import { html, render, useEffect, useRef, useState } from './vendor/preact.js';
+import { dropDrafts, hasDrafts } from './lib/drafts.js';
+import { about, current, endSession, nameOf, now, onSession, signOut, start } from './lib/session.js';
 import { cancelAll } from './lib/upload.js';
 import { Icon } from './ui/icons.js';
 import { Button, Dialog, Failure, Spinner, Toasts } from './ui/kit.js';
 import { go, useEvent, useRoute, useShortcuts } from './ui/hooks.js';
 import { nextTheme, theme, useTheme } from './ui/theme.js';
-import { SignIn } from './pages/sign_in.js';
+import { Renew, SignIn } from './pages/sign_in.js';
 import { UploadList } from './pages/upload_list.js';
 import { Buckets } from './pages/buckets.js';
 import { Objects } from './pages/objects.js';
+import { Settings } from './pages/settings/index.js';
+import { Users } from './pages/users/index.js';
+import { Vectors } from './pages/vectors/index.js';
+import { Trace } from './pages/trace/index.js';
+import { Metrics } from './pages/metrics/index.js';
 
-const PAGES = [['buckets', 'Buckets', 'bucket']];
+const PAGES = [
+  ['buckets', 'Buckets', 'bucket'], ['vectors', 'Vectors', 'vectors'], ['users', 'Users', 'users'], ['trace', 'Trace', 'trace'],
+  ['metrics', 'Metrics', 'metrics'],
+];
 
 function Page({ route }) {
   const [page = 'buckets', ...path] = route.path;
   if (page === 'buckets') {
     if (!path.length) return html`<${Buckets} />`;
+    if (path[1] === 'settings') return html`<${Settings} key=${path[0]} bucket=${path[0]} part=${path[2]} />`;
     return html`<${Objects} key=${path[0]} bucket=${path[0]} query=${route.query} />`;
   }
+  if (page === 'users') return html`<${Users} path=${path} />`;
+  if (page === 'vectors') return html`<${Vectors} path=${path} query=${route.query} />`;
+  if (page === 'trace') return html`<${Trace} />`;
+  if (page === 'metrics') return html`<${Metrics} />`;
   return html`<${Buckets} />`;
 }
 
 function Help({ onClose }) {
   const rows = [
-    ['g then b', 'Go to the buckets'], ['/', 'Search or filter'],
+    ['g then b, v, u, t, m', 'Go to buckets, vectors, users, trace, metrics'], ['p', 'Pause and resume the trace'], ['/', 'Search or filter'],
     ['n', 'New bucket'], ['u', 'Upload files'], ['↑ ↓ PageUp PageDown Home End', 'Move in a table'],
     ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift up to it'], ['Delete', 'Delete the row or the selection'],
     ['Backspace', 'One folder up'], ['Escape', 'Close'], ['d', 'Light, dark, or as the system'], ['?', 'This help'],
@@ -40,7 +54,7 @@ function Remaining({ expires }) {
   const [, again] = useState(0);
   useEffect(() => {
     const timer = setInterval(() => {
-      if (Date.parse(expires) <= now()) signOut('The session has ended. Sign in again.');
+      if (Date.parse(expires) <= now()) endSession();
       again((it) => it + 1);
     }, 15_000);
     return () => clearInterval(timer);
@@ -58,35 +72,46 @@ function Shell({ session }) {
   useShortcuts(isGoing ? { ...letters, Escape: () => setGoing(false) }
     : { g: () => setGoing(true), d: nextTheme, '?': () => setHelp(true) });
   useEvent(document, 'keyup', (event) => { if (isGoing && event.key !== 'g') setGoing(false); });
+  useEvent(window, 'beforeunload', (event) => { if (hasDrafts()) event.preventDefault(); });
   const page = PAGES.find(([id]) => id === route.path[0])?.[0] ?? 'buckets';
   const toTitle = (event) => { event.preventDefault(); document.getElementById('title')?.focus(); };
-  return html`<a class="sr" href="#title" onClick=${toTitle}>Skip to the page</a><div class="shell"><div class="side">
+  return html`<a class="sr" href="#title" onClick=${toTitle}>Skip to the page</a><div class="shell"><header class="side">
     <a class="brand" href="#/buckets"><img src="icon.svg" alt="" />LiteIO</a>
     <nav aria-label="Pages">${PAGES.map(([id, name, icon]) => html`<a href=${`#/${id}`} aria-current=${id === page ? 'page' : undefined}>
       <${Icon} name=${icon} />${name}</a>`)}</nav>
-    <div class="who"><div class="about"><div class="name cut" title=${session.arn}>${session.user}</div>
+    <div class="who"><div class="about"><div class="name cut" title=${session.arn}>${nameOf(session)}</div>
       <${Remaining} expires=${session.expires} /><div><small>LiteIO ${about().version}</small></div></div>
       <div class="row tools"><${Button} kind="quiet" small icon=${kind === 'dark' ? 'moon' : 'sun'} label=${`Colours: ${theme()}`} onClick=${nextTheme} />
       <span class="wide-only"><${Button} kind="quiet" small icon="help" label="Keyboard shortcuts" onClick=${() => setHelp(true)} /></span>
-      <${Button} kind="quiet" small icon="exit" label="Sign out" onClick=${() => signOut()} /></div></div></div>
+      <${Button} kind="quiet" small icon="exit" label="Sign out" onClick=${() => signOut()} /></div></div></header>
     <main class="main" aria-labelledby="title"><${Page} route=${route} /></main></div>
     <${UploadList} />${help && html`<${Help} onClose=${() => setHelp(false)} />`}`;
 }
 
+/**
+ * The pages of `shown` stay when its session has ended, below the question to sign in again: what was typed and
+ * uploaded is there for the same user.
+ */
 function App() {
   const [state, setState] = useState({ isStarting: true });
+  const shown = useRef(null);
   useTheme();
-  const begin = () => start().then(() => setState({ session: current() }), (error) => setState({ error }));
+  const begin = () => start().then(() => { shown.current = current(); setState({}); }, (error) => setState({ error }));
   useEffect(() => {
     begin();
     return onSession((session, reason) => {
-      if (!session) cancelAll();
-      setState({ session, reason });
+      if (session ? session.arn !== shown.current?.arn : !reason) {
+        cancelAll();
+        dropDrafts();
+      }
+      if (session || !reason) shown.current = session;
+      setState({ reason });
     });
   }, []);
   if (state.isStarting) return html`<${Spinner} />`;
   if (state.error) return html`<main class="signin"><div><${Failure} error=${state.error} retry=${begin} /></div></main>`;
-  return html`${state.session ? html`<${Shell} session=${state.session} />` : html`<${SignIn} reason=${state.reason} />`}<${Toasts} />`;
+  return html`${shown.current ? html`<${Shell} key=${shown.current.arn} session=${shown.current} />${!current() && html`<${Renew} reason=${state.reason} user=${nameOf(shown.current)} />`}`
+    : html`<${SignIn} reason=${state.reason} />`}<${Toasts} />`;
 }
 
 render(html`<${App} />`, document.getElementById('app'));

@@ -2,7 +2,7 @@
 
 import { base64, bytesOf, hex, sha256 } from './hash.js';
 import { UNSIGNED, canonicalQuery, encode, encodeKey, presign, signHeaders } from './sign.js';
-import { keys, now, signOut } from './session.js';
+import { ask, endSession, keys, now } from './session.js';
 import { parseXml } from './xml.js';
 
 /** An error of the server, in its words. */
@@ -15,8 +15,8 @@ export class ApiError extends Error {
 
 const SESSION_IS_OVER = ['ExpiredToken', 'InvalidToken', 'InvalidClientTokenId', 'ExpiredTokenException'];
 
-/** The error in an answer. */
-export function errorOf(status, text, requestId) {
+/** The error in an answer to a request with these headers. */
+export function errorOf(status, text, requestId, headers = {}) {
   let code = '', message = '';
   if (text.trimStart().startsWith('{')) {
     try {
@@ -30,7 +30,7 @@ export function errorOf(status, text, requestId) {
     code = error.get('Code') ?? '';
     message = error.get('Message') ?? '';
   }
-  if (SESSION_IS_OVER.includes(code)) signOut('The session has ended. Sign in again.');
+  if (SESSION_IS_OVER.includes(code)) endSession(headers['x-amz-security-token']);
   return new ApiError(code || `HTTP ${status}`, message || `The server answers ${status}.`, status, requestId);
 }
 
@@ -54,8 +54,18 @@ export function prepare({ service = 's3', method = 'GET', path = '/', query = {}
   return { url: path + (text && `?${text}`), headers: signHeaders(held, request, payload, now()), method, body };
 }
 
-/** Sends a request, and gives its answer if it is none of an error. */
+/** Sends a request, and gives its answer if it is none of an error. A clock that was set meanwhile is asked for once. */
 export async function send(options) {
+  try {
+    return await sendOnce(options);
+  } catch (error) {
+    if (error.code !== 'RequestTimeTooSkewed') throw error;
+    await ask();
+    return sendOnce(options);
+  }
+}
+
+async function sendOnce(options) {
   const { url, headers, method, body } = prepare(options);
   let response;
   try {
@@ -67,7 +77,7 @@ export async function send(options) {
     throw new ApiError('NetworkError', 'The server cannot be reached.', 0);
   }
   if (response.ok) return response;
-  throw errorOf(response.status, await response.text(), response.headers.get('x-amz-request-id'));
+  throw errorOf(response.status, await response.text(), response.headers.get('x-amz-request-id'), headers);
 }
 
 export const sendForXml = async (options) => parseXml(await (await send(options)).text());

@@ -108,11 +108,10 @@ export async function headObject(bucket, key, version) {
   } catch (error) {
     // The answer to HEAD has no document.
     if (error.status === 404) throw new ApiError('NoSuchKey', 'The object does not exist.', 404);
-    if (error.status === 403) throw new ApiError('AccessDenied', 'You may not read this object.', 403);
     if (error.status === 405) throw new ApiError('MethodNotAllowed', 'This version is a delete marker.', 405);
-    if (error.status === 400) {
-      throw new ApiError('BadRequest', 'This object is encrypted with a key that only its owner has.', 400);
-    }
+    if (error.status !== 400 && error.status !== 403) throw error;
+    // That to GET has one, and with it the reason.
+    await send({ path: pathOf(bucket, key), query, headers: { range: 'bytes=0-0' } });
     throw error;
   }
   const headers = Object.fromEntries(response.headers);

@@ -1,6 +1,7 @@
 // Uploads: a queue, parts of large files, repetitions, and a way to end them.
 
 import { ApiError, errorOf } from './api.js';
+import { ask } from './session.js';
 import { abortUpload, completeUpload, createUpload, preparePut } from './s3.js';
 
 const PART_BYTES_MIN = 8 << 20;
@@ -46,56 +47,58 @@ function next() {
   while (working < AT_A_TIME && waiting.length) { working++; waiting.shift()(); }
 }
 
-/** One PUT, with progress. `fetch` has none. */
-function put(upload, slice, query, type, onBytes) {
+/** One PUT, with progress. `fetch` has none. A turn is one try of an upload, which can be cancelled for good. */
+function put(turn, slice, query, type, onBytes) {
   return new Promise((resolve, reject) => {
-    if (upload.state === 'cancelled') { reject(cancelled()); return; }
+    const { upload } = turn;
     const { url, headers } = preparePut(upload.bucket, upload.key, slice, query, type);
     const request = new XMLHttpRequest();
     request.open('PUT', url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    const done = () => upload.requests.delete(request);
+    const done = () => turn.requests.delete(request);
     request.upload.onprogress = (event) => onBytes(event.loaded);
     request.onload = () => {
       done();
       if (request.status === 200) resolve(request.getResponseHeader('etag'));
-      else reject(errorOf(request.status, request.responseText, request.getResponseHeader('x-amz-request-id')));
+      else reject(errorOf(request.status, request.responseText, request.getResponseHeader('x-amz-request-id'), headers));
     };
     request.onerror = () => { done(); reject(new ApiError('NetworkError', 'The connection was lost.', 0)); };
     request.onabort = () => { done(); reject(cancelled()); };
-    upload.requests.add(request);
+    turn.requests.add(request);
     request.send(slice);
   });
 }
 
 const cancelled = () => new ApiError('Cancelled', 'Cancelled.', 0);
 const mayRepeat = (error) => error.code === 'NetworkError' || error.status >= 500 || error.status === 429
-  || error.code === 'RequestTimeout';
+  || ['RequestTimeout', 'RequestTimeTooSkewed'].includes(error.code);
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
-async function repeated(upload, work) {
+async function repeated(turn, work) {
   for (let tried = 1; ; tried++) {
     try {
-      return await place(work);
+      return await place(async () => {
+        if (turn.isOver) throw cancelled();
+        return work();
+      });
     } catch (error) {
-      if (tried === TRIES || upload.state !== 'sending' || !mayRepeat(error)) throw error;
+      if (tried === TRIES || turn.isOver || !mayRepeat(error)) throw error;
+      if (error.code === 'RequestTimeTooSkewed') await ask();
       await pause(400 * 2 ** tried);
-      if (upload.state !== 'sending') throw cancelled();
     }
   }
 }
 
-async function inParts(upload) {
+async function inParts(turn) {
+  const { upload } = turn;
   const { file, bucket, key } = upload;
   const size = partBytes(file.size);
   const count = Math.ceil(file.size / size);
-  upload.id = await createUpload(bucket, key, upload.type);
-  if (upload.state !== 'sending') throw cancelled();
+  turn.id = await createUpload(bucket, key, upload.type);
   const sent = new Array(count).fill(0);
-  const part = async (at) => repeated(upload, () => {
-    if (upload.state !== 'sending') throw cancelled();
+  const part = async (at) => repeated(turn, () => {
     const slice = file.slice(at * size, (at + 1) * size);
-    return put(upload, slice, { partNumber: at + 1, uploadId: upload.id }, undefined, (bytes) => {
+    return put(turn, slice, { partNumber: at + 1, uploadId: turn.id }, undefined, (bytes) => {
       sent[at] = bytes;
       upload.sent = sent.reduce((sum, it) => sum + it, 0);
       changed();
@@ -106,37 +109,37 @@ async function inParts(upload) {
   let at = 0;
   const lane = async () => { while (at < count) { const mine = at++; etags[mine] = await part(mine); } };
   await Promise.all(Array.from({ length: AT_A_TIME }, lane));
-  await completeUpload(bucket, key, upload.id, etags);
-  upload.id = undefined;
+  if (turn.isOver) throw cancelled();
+  await completeUpload(bucket, key, turn.id, etags);
+  turn.id = undefined;
 }
 
-async function run(upload) {
+async function run(turn) {
+  const { upload } = turn;
   try {
-    if (upload.file.size > WHOLE_BYTES_MAX) await inParts(upload);
-    else {
-      await repeated(upload, async () => {
-        if (upload.state !== 'sending') throw cancelled();
-        return put(upload, upload.file, {}, upload.type, (bytes) => { upload.sent = bytes; changed(); });
-      });
-    }
-    upload.state = 'done';
-    upload.sent = upload.file.size;
+    if (upload.file.size > WHOLE_BYTES_MAX) await inParts(turn);
+    else await repeated(turn, () => put(turn, upload.file, {}, upload.type, (bytes) => { upload.sent = bytes; changed(); }));
+    // One that was cancelled when all had been sent is there all the same.
+    if (upload.turn === turn) Object.assign(upload, { state: 'done', sent: upload.file.size });
     upload.onDone?.();
   } catch (error) {
-    if (upload.state === 'sending') {
-      upload.state = 'failed';
-      upload.error = error;
-    }
-    for (const request of upload.requests) request.abort();
-    if (upload.id) abortUpload(upload.bucket, upload.key, upload.id).catch(() => {});
-    upload.id = undefined;
+    if (!turn.isOver) Object.assign(upload, { state: 'failed', error });
+    end(turn);
+    if (turn.id) abortUpload(upload.bucket, upload.key, turn.id).catch(() => {});
   }
   changed();
 }
 
+/** Ends a turn: its requests, and those that would follow. */
+function end(turn) {
+  turn.isOver = true;
+  for (const request of turn.requests) request.abort();
+}
+
 function begin(upload) {
-  Object.assign(upload, { state: 'sending', sent: 0, error: undefined, requests: new Set() });
-  run(upload);
+  const turn = { upload, requests: new Set(), isOver: false };
+  Object.assign(upload, { state: 'sending', sent: 0, error: undefined, turn });
+  run(turn);
   changed();
 }
 
@@ -152,7 +155,7 @@ export function add(bucket, files, onDone) {
 
 export function cancel(upload) {
   upload.state = 'cancelled';
-  for (const request of upload.requests) request.abort();
+  end(upload.turn);
   changed();
 }
 

@@ -81,9 +81,10 @@ export function Buckets() {
       ${hasUsage && html`<td class="num">${number(it.objects)}</td><td class="num">${bytes(it.bytes)}</td>`}
       <td class="num wide-only muted">${time(it.created)}</td>
       <td class="actions"><${Menu} small label=${`Actions on ${it.name}`} items=${[
+    ['gear', 'Settings', () => go(['buckets', it.name, 'settings'])],
     ['trash', 'Delete', () => setDialog({ remove: it.name })]]} /></td></tr>`)}</tbody></table>
       ${!shown.length && html`<div class="empty">No bucket has “${filter}” in its name.</div>`}</div>
-      <p class="muted" role="status">${plural(shown.length, 'bucket')}</p>`}</div>
+      <p class="muted foot-note" role="status">${plural(shown.length, 'bucket')}</p>`}</div>
     ${dialog === 'new' && html`<${CreateBucket} onClose=${(name) => (name ? go(['buckets', name]) : setDialog())} />`}
     ${dialog?.remove && html`<${DeleteBucket} bucket=${dialog.remove} onClose=${closed} />`}`;
 }

@@ -3,10 +3,11 @@
 import { html, useEffect, useMemo, useRef, useState } from '../vendor/preact.js';
 import { deleteObjects, downloadUrl, getVersioning, listObjects, listVersions } from '../lib/s3.js';
 import { deleteBelow } from '../lib/empty.js';
+import { onSession } from '../lib/session.js';
 import { add, filesOfDrop } from '../lib/upload.js';
 import { Icon } from '../ui/icons.js';
 import { Button, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, TextField, toast } from '../ui/kit.js';
-import { link, useEvent, useLoad, useShortcuts } from '../ui/hooks.js';
+import { go, link, useEvent, useLoad, useShortcuts } from '../ui/hooks.js';
 import { Grid } from '../ui/grid.js';
 import { baseName, bytes, number, plural, time } from '../lib/format.js';
 import { ObjectDrawer } from './object.js';
@@ -43,6 +44,9 @@ function useListing(bucket, prefix, delimiter, versions) {
     load(mine);
     return () => mine.stop.abort();
   }, [bucket, prefix, delimiter, versions, round]);
+  const hasFailed = useRef(false);
+  hasFailed.current = Boolean(state.error);
+  useEffect(() => onSession((session) => { if (session && hasFailed.current) setRound((it) => it + 1); }), []);
   return {
     ...state, more: () => run.current && !state.error && load(run.current),
     again: () => { setState((it) => ({ ...it, error: undefined })); load(run.current); },
@@ -205,6 +209,7 @@ export function Objects({ bucket, query }) {
     ['plus', 'New folder', () => setDialog('folder')],
     ['history', isVersions ? 'Hide versions' : 'Show versions', () => { location.hash = at({ versions: isVersions ? undefined : '1' }); }],
     ['file', isFlat ? 'Show folders' : 'Show all keys', () => setFlat(!isFlat)],
+    ['gear', 'Settings of the bucket', () => go(['buckets', bucket, 'settings'])],
     ['upload', 'Unfinished uploads', () => setDialog('uploads')],
     ['refresh', 'Reload', list.reload]]} /><//>
     <input type="file" multiple hidden ref=${files} onChange=${pick} aria-label="Files to upload" /><input type="file" webkitdirectory hidden ref=${directory} onChange=${pick} aria-label="Folder to upload" />

@@ -1,32 +1,46 @@
 // Signing in: long-term keys for temporary ones.
 
 import { html, useState } from '../vendor/preact.js';
-import { about, signIn } from '../lib/session.js';
-import { Button, Failure, TextField } from '../ui/kit.js';
+import { about, formerId, signIn, signOut } from '../lib/session.js';
+import { Button, Dialog, Failure, TextField } from '../ui/kit.js';
 import { useAction } from '../ui/hooks.js';
 import { nextTheme, theme, useTheme } from '../ui/theme.js';
 
-export function SignIn({ reason }) {
-  const [id, setId] = useState('');
+/** The fields, and what signs in with them. A server that checks no signatures needs none. */
+function useKeys() {
+  const [id, setId] = useState(formerId);
   const [secret, setSecret] = useState('');
-  const kind = useTheme();
   const [run, isBusy, error] = useAction(async () => {
     await signIn(id, secret);
     setSecret('');
   });
-  const submit = (event) => {
-    event.preventDefault();
-    if (id && secret && !isBusy) run();
-  };
+  const mayRun = !isBusy && (about().open || Boolean(id && secret));
+  const fields = !about().open && html`<${TextField} label="Access key" value=${id} onInput=${setId} name="username" autocomplete="username" autofocus=${!id} required />
+    <${TextField} label="Secret key" type="password" value=${secret} onInput=${setSecret} name="password" autocomplete="current-password" autofocus=${Boolean(id)} required />`;
+  return { fields: html`${fields}<${Failure} error=${error} />`, run: () => mayRun && run(), isBusy, error, mayRun };
+}
+
+const words = (isBusy) => (isBusy ? 'Signing in…' : about().open ? 'Open the console' : 'Sign in');
+
+export function SignIn({ reason }) {
+  const kind = useTheme();
+  const { fields, run, isBusy, error, mayRun } = useKeys();
+  const submit = (event) => { event.preventDefault(); run(); };
   document.title = 'Sign in – LiteIO';
   return html`<main class="signin"><div class="theme"><${Button} kind="quiet" icon=${kind === 'dark' ? 'moon' : 'sun'}
     label=${`Colours: ${theme()}`} onClick=${nextTheme} /></div>
     <form class="card" onSubmit=${submit}><div class="brand"><img src="icon.svg" alt="" /><h1>LiteIO</h1></div>
-    ${reason && !error && html`<div class="note warn" role="status">${reason}</div>`}
-    <${TextField} label="Access key" value=${id} onInput=${setId} name="username" autocomplete="username" autofocus required />
-    <${TextField} label="Secret key" type="password" value=${secret} onInput=${setSecret} name="password" autocomplete="current-password" required />
-    <${Failure} error=${error} />
-    <${Button} type="submit" kind="primary" disabled=${isBusy || !id || !secret}>${isBusy ? 'Signing in…' : 'Sign in'}<//>
-    <small class="muted">The keys make a session that works from ${about().address || 'this address'} only and ends by itself. The secret key is not kept.</small>
+    ${reason && !error && html`<div class="note warn" role="status">${reason}</div>`}${fields}
+    <${Button} type="submit" kind="primary" disabled=${!mayRun}>${words(isBusy)}<//>
+    <small class="muted">${about().open ? 'This server checks no signatures: whoever reaches it may do everything.'
+    : `The keys make a session that works from ${about().address || 'this address'} only and ends by itself. The secret key is not kept.`}</small>
     </form></main>`;
+}
+
+/** The question to sign in again, above the pages of a session that has ended. */
+export function Renew({ reason, user }) {
+  const { fields, run, isBusy, mayRun } = useKeys();
+  return html`<${Dialog} title="Sign in again" onSubmit=${run}><div class="note warn" role="status">${reason}</div>${fields}
+    <small class="muted">The page is kept for ${user}; another user begins anew.</small>
+    <footer><${Button} onClick=${() => signOut()}>Leave<//><${Button} type="submit" kind="primary" disabled=${!mayRun}>${words(isBusy)}<//></footer><//>`;
 }

@@ -15,13 +15,14 @@ export function UploadList() {
   useEffect(() => onUploads(() => again((it) => it + 1)), []);
   const uploads = all();
   const open = uploads.filter((it) => it.state === 'sending');
+  const done = uploads.filter((it) => it.state === 'done').length;
   const failed = uploads.filter((it) => it.state === 'failed');
   useEvent(window, 'beforeunload', (event) => { if (open.length) event.preventDefault(); });
   if (!uploads.length) return null;
   const size = uploads.reduce((sum, it) => sum + it.file.size, 0);
   const sent = uploads.reduce((sum, it) => sum + (it.state === 'sending' ? it.sent : it.file.size), 0);
   const title = open.length ? `Uploading ${plural(open.length, 'file')}`
-    : failed.length ? `${plural(failed.length, 'upload')} failed` : `${plural(uploads.length, 'upload')} finished`;
+    : failed.length ? `${plural(failed.length, 'upload')} failed` : done ? `${plural(done, 'upload')} finished` : `${plural(uploads.length, 'upload')} cancelled`;
   const rank = { failed: 0, sending: 1, done: 2, cancelled: 3 };
   const shown = [...uploads].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, SHOWN);
   const words = (it) => ({
@@ -31,7 +32,8 @@ export function UploadList() {
   return html`<section class="uploads" aria-label="Uploads"><header><strong class="grow" role="status">${title}</strong>
     <${Button} small kind="quiet" icon=${isOpen ? 'down' : 'up'} label=${isOpen ? 'Fold' : 'Unfold'} onClick=${() => setOpen(!isOpen)} />
     ${open.length ? html`<${Button} small onClick=${() => open.forEach(cancel)}>Cancel all<//>`
-    : html`<${Button} small kind="quiet" icon="close" label="Close" onClick=${clear} />`}</header>
+ : failed.length > 1 ? html`<${Button} small onClick=${() => failed.forEach(retry)}>Retry all<//>` : ''}
+    ${!open.length && html`<${Button} small kind="quiet" icon="close" label="Close" onClick=${clear} />`}</header>
     ${open.length > 0 && html`<div class="progress" role="progressbar" aria-label="All uploads" aria-valuemin="0" aria-valuemax="100"
       aria-valuenow=${Math.floor((100 * sent) / (size || 1))}><i style=${{ width: `${(100 * sent) / (size || 1)}%` }} /></div>`}
     ${isOpen && html`<ul>${shown.map((it) => html`<li key=${it.key}><div class="row"><span class="grow cut" title=${it.key}>${baseName(it.key)}</span>

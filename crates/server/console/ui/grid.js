@@ -10,31 +10,47 @@ const HEIGHT_MAX = 12_000_000;
 /**
  * `count` rows of `row(index)` (cells), under `heads` (`[text, class]`).
  * `onNearEnd` is called when the last rows come into view. `keys` handles a key on a row.
+ * Where rows come before the others, `first` is the id of the first row, and `placeOf` the index of an id: what one
+ * looks at stays where it is.
  */
-export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onToggle, isSelected, keys = {}, foot, total, rowClass, stick }) {
+export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onToggle, isSelected, keys = {}, foot, total, rowClass, stick, first, placeOf, onPick }) {
   const view = useRef();
-  const [{ top, height }, setView] = useState({ top: 0, height: 600 });
+  const [{ top, height, bar }, setView] = useState({ top: 0, height: 600, bar: 0 });
   const [active, setActive] = useState(0);
   const moved = useRef(false);
   const whole = count * ROW;
   const scale = Math.max(1, whole / HEIGHT_MAX);
   const measure = () => {
-    const { scrollTop, clientHeight } = view.current;
-    setView((it) => (it.top === scrollTop && it.height === clientHeight ? it : { top: scrollTop, height: clientHeight }));
+    const { scrollTop, clientHeight, offsetWidth, clientWidth } = view.current;
+    const next = { top: scrollTop, height: clientHeight, bar: offsetWidth - clientWidth };
+    setView((it) => (Object.keys(next).every((name) => it[name] === next[name]) ? it : next));
   };
   useLayoutEffect(() => {
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(view.current);
+    // A scroll bar comes and goes with the rows, not with the size of the box.
+    observer.observe(view.current.firstElementChild);
     return () => observer.disconnect();
   }, []);
-  const first = Math.floor((top * scale) / ROW);
+  const start = Math.floor((top * scale) / ROW);
   const shown = Math.ceil(height / ROW);
-  const from = Math.max(0, first - AHEAD);
-  const to = Math.min(count, first + shown + AHEAD);
+  const from = Math.max(0, start - AHEAD);
+  const to = Math.min(count, start + shown + AHEAD);
   useEffect(() => { if (to >= count - 3 * shown) onNearEnd?.(); }, [to, count]);
   useEffect(() => { if (active >= count) setActive(Math.max(0, count - 1)); }, [count]);
   useLayoutEffect(() => { if (stick && view.current.scrollTop) { view.current.scrollTop = 0; measure(); } }, [stick]);
+  const former = useRef(first);
+  useLayoutEffect(() => {
+    const more = placeOf?.(former.current);
+    former.current = first;
+    if (!(more > 0)) return;
+    if (view.current.contains(document.activeElement)) {
+      moved.current = true;
+      setActive((it) => Math.min(count - 1, it + more));
+    }
+    if (view.current.scrollTop) { view.current.scrollTop += (more * ROW) / scale; measure(); }
+  }, [first]);
   useLayoutEffect(() => {
     if (!moved.current) return;
     moved.current = false;
@@ -64,14 +80,15 @@ export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onT
   const offset = (index) => (scale === 1 ? index * ROW : top + (index - (top * scale) / ROW) * ROW);
   const lines = [];
   for (let index = from; index < to; index++) {
-    lines.push(html`<div class="line ${columns} ${rowClass?.(index) ?? ''}" role="row" key=${index} data-row=${index}
+    lines.push(html`<div class="line ${columns} ${onPick ? 'picks' : ''} ${rowClass?.(index) ?? ''}" role="row" key=${index} data-row=${index}
       aria-rowindex=${index + 2} aria-selected=${isSelected ? isSelected(index) : undefined} tabindex=${index === active ? 0 : -1}
-      style=${{ top: `${offset(index)}px` }} onFocus=${() => setActive(index)} onDblClick=${() => onOpen?.(index)}>
+      style=${{ top: `${offset(index)}px` }} onFocus=${() => setActive(index)} onDblClick=${() => onOpen?.(index)}
+      onClick=${onPick && (() => onPick(index))}>
       ${row(index)}</div>`);
   }
-  return html`<div class="grid card" role="grid" aria-label=${label} aria-rowcount=${total ?? count + 1} aria-multiselectable=${isSelected ? 'true' : undefined}>
-    <div class="head ${columns}" role="row" aria-rowindex="1">${heads.map(([text, kind = '', more = {}]) => html`<div role="columnheader" class=${kind} ...${more}>${text}</div>`)}</div>
+  return html`<div class="grid card"><div class="rows" role="grid" aria-label=${label} aria-rowcount=${total ?? count + 1} aria-multiselectable=${isSelected ? 'true' : undefined}>
+    <div class="head ${columns}" role="row" aria-rowindex="1" style=${{ paddingRight: `${12 + bar}px` }}>${heads.map(([text, kind = '', more = {}]) => html`<div role="columnheader" class=${kind} ...${more}>${text}</div>`)}</div>
     <div class="view" role="rowgroup" ref=${view} onScroll=${measure} onKeyDown=${onKeyDown}>
-      <div class="space" role="presentation" style=${{ height: `${Math.min(whole, HEIGHT_MAX)}px` }}>${lines}</div></div>
-    ${foot && html`<div class="foot" role="presentation">${foot}</div>`}</div>`;
+      <div class="space" role="presentation" style=${{ height: `${Math.min(whole, HEIGHT_MAX)}px` }}>${lines}</div></div></div>
+    ${foot && html`<div class="foot">${foot}</div>`}</div>`;
 }

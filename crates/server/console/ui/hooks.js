@@ -1,6 +1,8 @@
 // Hooks that several pages use, and the route.
 
 import { useCallback, useEffect, useRef, useState } from '../vendor/preact.js';
+import { draft, draftsChanged, setDraft } from '../lib/drafts.js';
+import { onSession } from '../lib/session.js';
 
 /** What `load` resolves to, whenever `deps` change. */
 export function useLoad(load, deps) {
@@ -15,7 +17,23 @@ export function useLoad(load, deps) {
     );
     return () => { isCurrent = false; };
   }, [...deps, round]);
-  return { ...state, reload: useCallback(() => setRound((it) => it + 1), []) };
+  // What failed because the session had ended is asked for again after the next sign-in.
+  const hasFailed = useRef(false);
+  hasFailed.current = Boolean(state.error);
+  useEffect(() => onSession((session) => { if (session && hasFailed.current) setRound((it) => it + 1); }), []);
+  return {
+    ...state, reload: useCallback(() => setRound((it) => it + 1), []),
+    set: useCallback((data) => setState({ data, loading: false }), []),
+  };
+}
+
+/** What was typed and not saved yet, under a key: `[value, set]`. It outlives the page. */
+export function useDraft(key) {
+  const [, again] = useState(0);
+  const update = () => again((it) => it + 1);
+  useEvent(draftsChanged, 'change', update);
+  // One types before the listener is there, which comes after the first paint.
+  return [draft(key), (value) => { setDraft(key, value); update(); }];
 }
 
 /** An action with its progress and its error: `[run, isBusy, error]`. */
@@ -83,5 +101,7 @@ export const go = (path, query) => { location.hash = link(path, query); };
 export function useRoute() {
   const [route, setRoute] = useState(parseRoute);
   useEvent(window, 'hashchange', () => setRoute(parseRoute()));
+  // It may have changed before anybody listened.
+  useEffect(() => setRoute(parseRoute()), []);
   return route;
 }

@@ -17,6 +17,12 @@ export const Failure = ({ error, retry }) => error && html`<div class="note bad"
   ${error.code && html`<strong>${error.code}</strong>${' '}`}${error.message}
   ${retry && html`${' '}<${Button} small onClick=${retry}>Try again<//>`}</div>`;
 
+/** An error of saving. What somebody else has changed is not overwritten unasked. */
+export const SaveFailure = ({ error, onLoad, onForce }) => (error?.code === 'Changed'
+  ? html`<div class="note warn row wrap" role="alert"><span class="grow">${error.message}</span>
+    ${onLoad && html`<${Button} small onClick=${onLoad}>Load that<//>`}${onForce && html`<${Button} small onClick=${onForce}>Save mine over it<//>`}</div>`
+  : html`<${Failure} error=${error} />`);
+
 export const Empty = ({ icon, title, children }) => html`<div class="empty"><${Icon} name=${icon} /><h2>${title}</h2>
   ${children}</div>`;
 
@@ -50,23 +56,31 @@ export const Search = ({ label, value, onInput, id }) => html`<div class="search
   type="search" id=${id} aria-label=${label} placeholder=${label} value=${value} autocomplete="off" spellcheck=${false}
   onInput=${(event) => onInput(event.target.value)} /></div>`;
 
-/** A modal dialog: the browser keeps the focus in it, and Escape closes it. */
+/** A modal dialog: the browser keeps the focus in it, and Escape closes it, if it may be closed. */
 export function Dialog({ title, onClose, children, kind = '', onSubmit, head }) {
   const ref = useRef();
+  const isLeaving = useRef(false);
   useLayoutEffect(() => {
-    const former = document.activeElement;
-    ref.current.showModal();
-    const first = ref.current.querySelector('[autofocus], form input, form select, form textarea');
+    const [dialog, former] = [ref.current, document.activeElement];
+    dialog.showModal();
+    const first = dialog.querySelector('[autofocus]') ?? dialog.querySelector('form input, form select, form textarea');
     first?.focus();
-    return () => former?.isConnected && former.focus?.();
+    // Nothing outside of an open dialog takes the focus.
+    return () => { isLeaving.current = true; dialog.close(); if (former?.isConnected) former.focus?.(); };
   }, []);
   const submit = (event) => { event.preventDefault(); onSubmit(event); };
   const header = html`<header><h2 class="grow cut">${title}</h2>${head}
-    <${Button} icon="close" kind="quiet" label="Close" small onClick=${onClose} /></header>`;
-  const cancel = (event) => { event.preventDefault(); onClose(); };
+    ${onClose && html`<${Button} icon="close" kind="quiet" label="Close" small onClick=${onClose} />`}</header>`;
+  const cancel = (event) => { event.preventDefault(); onClose?.(); };
+  // Browsers close a dialog at the second Escape whatever a page wants: one that may not be closed opens again.
+  const closed = () => {
+    if (isLeaving.current) return;
+    onClose?.();
+    requestAnimationFrame(() => { if (!isLeaving.current && !ref.current.open) ref.current.showModal(); });
+  };
   // The backdrop is the dialog itself, outside of its box.
   const outside = (event) => event.target === ref.current && kind.includes('drawer') && onClose();
-  return html`<dialog ref=${ref} class=${kind} aria-label=${title} onCancel=${cancel} onMouseDown=${outside}>
+  return html`<dialog ref=${ref} class=${kind} aria-label=${title} onCancel=${cancel} onClose=${closed} onMouseDown=${outside}>
     ${kind.includes('drawer') ? html`${header}${children}`
     : onSubmit ? html`<form onSubmit=${submit} novalidate>${header}${children}</form>`
       : html`<div class="body">${header}${children}</div>`}</dialog>`;

@@ -1,0 +1,43 @@
+// Readings of metrics, and what has happened between them.
+
+import { buckets, quantile } from './prometheus.js';
+
+/** The readings that are kept, the newest last. */
+const READINGS_MAX = 180;
+
+export const addReading = (readings, metrics) => [...readings.slice(1 - READINGS_MAX), { at: Date.now(), metrics }];
+
+/** A counter by the second between each two readings: `[[time, value]]`. A server that began again counts from 0. */
+export function ratesOf(readings, name, choose) {
+  return between(readings, (before, after, seconds) => {
+    const [former, latter] = [before.sum(name, choose) ?? 0, after.sum(name, choose) ?? 0];
+    return (latter < former ? latter : latter - former) / seconds;
+  });
+}
+
+export function gaugesOf(readings, name, choose) {
+  return readings.map(({ at, metrics }) => [at, metrics.sum(name, choose)]);
+}
+
+/** A quantile of a histogram between each two readings; nothing where nothing was counted. */
+export function quantilesOf(readings, name, share, choose) {
+  return between(readings, (before, after) => quantile(buckets(before, name, choose), buckets(after, name, choose), share));
+}
+
+function between(readings, of) {
+  const points = [];
+  for (let i = 1; i < readings.length; i++) {
+    const [before, after] = [readings[i - 1], readings[i]];
+    points.push([after.at, of(before.metrics, after.metrics, Math.max(0.001, (after.at - before.at) / 1000))]);
+  }
+  return points;
+}
+
+/** The values of a label, those with the largest sums first. */
+export function labelsOf(metrics, name, label) {
+  const sums = new Map();
+  for (const { labels, value } of metrics.all(name)) sums.set(labels[label], (sums.get(labels[label]) ?? 0) + value);
+  return [...sums].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([it]) => it);
+}
+
+export const lastOf = (points) => points[points.length - 1]?.[1];

@@ -1,0 +1,71 @@
+// The tables of metrics: operations, buckets, and the work in the background.
+
+import { html } from '../../vendor/preact.js';
+import { buckets, quantile } from '../../lib/prometheus.js';
+import { labelsOf } from '../../lib/rates.js';
+import { link } from '../../ui/hooks.js';
+import { bytes, number, plural, seconds, short, time } from '../../lib/format.js';
+
+const DURATION = 'liteio_request_duration_seconds';
+const BUCKETS_MAX = 20;
+
+/** All operations since the start; what happens now, and its latency, are of the readings of this page. */
+export function Operations({ readings }) {
+  const [first, last] = [readings[0], readings[readings.length - 1]];
+  const { metrics } = last;
+  const span = Math.max(0.001, (last.at - first.at) / 1000);
+  const rows = labelsOf(metrics, 'liteio_requests_total', 'operation').map((operation) => {
+    const of = (it) => it.operation === operation;
+    const total = metrics.sum('liteio_requests_total', of);
+    const before = readings.length > 1 ? buckets(first.metrics, DURATION, of) : [];
+    const latency = (share) => seconds(quantile(before, buckets(metrics, DURATION, of), share));
+    return { operation, total, rate: Math.max(0, total - (first.metrics.sum('liteio_requests_total', of) ?? 0)) / span,
+      errors: metrics.sum('liteio_request_errors_total', of) ?? 0, latency,
+      received: metrics.sum('liteio_received_bytes_total', of), sent: metrics.sum('liteio_sent_bytes_total', of) };
+  });
+  return html`<section class="card scroll-x listing" tabindex="0" role="region" aria-label="Operations"><h2>Operations</h2><table><caption class="sr">Operations</caption>
+    <thead><tr><th>Operation</th><th class="num">Requests</th><th class="num">Per second</th><th class="num">Errors</th><th class="num">Median</th><th class="num">99 %</th><th class="num">Received</th><th class="num">Sent</th></tr></thead>
+    <tbody>${rows.map((it) => html`<tr key=${it.operation} data-operation=${it.operation}><td class="main">${it.operation}</td><td class="num">${number(it.total)}</td><td class="num">${short(it.rate)}</td>
+      <td class="num ${it.errors ? 'bad' : 'muted'}">${number(it.errors)}</td><td class="num">${it.latency(0.5)}</td><td class="num">${it.latency(0.99)}</td>
+      <td class="num">${bytes(it.received ?? 0)}</td><td class="num">${bytes(it.sent ?? 0)}</td></tr>`)}</tbody></table>
+    <p class="muted foot-line">Requests, errors and bytes since the server's start; rates and latencies since this page was opened.</p></section>`;
+}
+
+export function BucketSizes({ metrics }) {
+  const sizes = labelsOf(metrics, 'liteio_bucket_bytes', 'bucket');
+  if (!sizes.length) return null;
+  const of = (name, bucket) => metrics.sum(name, (it) => it.bucket === bucket) ?? 0;
+  const most = Math.max(1, of('liteio_bucket_bytes', sizes[0]));
+  return html`<section class="card scroll-x listing" tabindex="0" role="region" aria-label="Buckets by size"><h2>Buckets by size</h2><table><caption class="sr">Buckets by size</caption>
+    <thead><tr><th>Bucket</th><th class="num">Objects</th><th class="num wide-only">Versions</th><th class="num">Size</th><th class="wide-only share"><span class="sr">Share of the largest</span></th></tr></thead>
+    <tbody>${sizes.slice(0, BUCKETS_MAX).map((bucket) => html`<tr key=${bucket}><td class="main">${bucket === '_others' ? 'all others' : html`<a href=${link(['buckets', bucket])}>${bucket}</a>`}</td>
+      <td class="num">${number(of('liteio_bucket_objects', bucket))}</td><td class="num wide-only">${number(of('liteio_bucket_versions', bucket))}</td><td class="num">${bytes(of('liteio_bucket_bytes', bucket))}</td>
+      <td class="wide-only share"><div class="progress"><i style=${{ width: `${(100 * of('liteio_bucket_bytes', bucket)) / most}%` }} /></div></td></tr>`)}</tbody></table>
+    ${sizes.length > BUCKETS_MAX && html`<p class="muted foot-line">The ${BUCKETS_MAX} largest of ${plural(sizes.length, 'bucket')}.</p>`}</section>`;
+}
+
+export function Facts({ metrics }) {
+  const of = (name) => metrics.sum(name);
+  const count = (name) => number(of(name));
+  const state = (name) => (of(name) === 1 ? 'under way' : 'at rest');
+  const ended = of('liteio_scrub_ended_timestamp_seconds');
+  const bad = (value, text) => (value > 0 ? html`<span class="bad">${text}</span>` : text);
+  const groups = [
+    ['Store', [
+      ['Damaged reads', bad(of('liteio_store_damaged_reads_total'), count('liteio_store_damaged_reads_total'))],
+      ['Tables in memory', `${count('liteio_store_tables')} (${bytes(of('liteio_store_table_bytes'))})`], ['Sorted runs', `${count('liteio_store_runs')} (${bytes(of('liteio_store_run_bytes'))})`],
+      ['Drains, spills, merges', `${count('liteio_store_drains_total')}, ${count('liteio_store_spills_total')}, ${count('liteio_store_merges_total')}`],
+      ['Time of syncs', of('liteio_store_syncs_total') ? `${seconds(of('liteio_store_sync_seconds_total') / of('liteio_store_syncs_total'))} on average` : '–']]],
+    ['Background', [
+      ['To be reclaimed', plural(of('liteio_reclaimer_waiting') ?? 0, 'file')], ['Reclaimed', plural(of('liteio_reclaimer_deleted_total') ?? 0, 'file')],
+      ['Lifecycle', `${state('liteio_lifecycle_running')}, ${count('liteio_lifecycle_ended')} of ${count('liteio_lifecycle_examined')} ended`],
+      ['Scrub', `${state('liteio_scrub_running')}, ${plural(of('liteio_scrub_records') ?? 0, 'record')}${ended ? `, ended ${time(ended * 1000)}` : ''}`],
+      ['Damage found', bad(of('liteio_scrub_damaged'), count('liteio_scrub_damaged'))],
+      ['Events', `${count('liteio_events_waiting')} waiting, ${count('liteio_events_lost_total')} lost`]]],
+    ['Vectors', [
+      ['Vector buckets', count('liteio_vector_buckets')], ['Indexes', `${count('liteio_vector_indexes')}, ${count('liteio_vector_open_indexes')} in use`],
+      ['Vectors in use', count('liteio_vector_open_vectors')], ['Being prepared', count('liteio_vector_preparing')],
+      ['Lowest recall', of('liteio_vector_recall') === undefined ? 'not measured' : `${(100 * of('liteio_vector_recall')).toFixed(1)} %`]]],
+  ];
+  return html`<div class="facts-of">${groups.map(([title, rows]) => html`<section class="card pad" aria-label=${title}><h2>${title}</h2><dl class="facts">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>`)}</div>`;
+}

@@ -1,0 +1,33 @@
+// The default encryption of new objects.
+
+import { html } from '../../vendor/preact.js';
+import { Check, TextField } from '../../ui/kit.js';
+import { Panel, Radios, useSetting } from './panel.js';
+
+const METHODS = [
+  ['', 'None', 'Objects are encrypted only if their upload asks for it.'],
+  ['AES256', 'SSE-S3', 'By the master key of the server.'],
+  ['aws:kms', 'SSE-KMS', 'By one of the KMS keys of the server.'],
+];
+
+export function Encryption({ bucket }) {
+  const setting = useSetting(bucket, 'encryption');
+  const [rule = {}, ...others] = setting.value?.Rules ?? [];
+  const by = rule.ApplyServerSideEncryptionByDefault ?? {};
+  const typed = (next) => setting.change({ ...setting.value, Rules: [{ ...rule, ...next }, ...others] });
+  const method = (SSEAlgorithm) => {
+    if (!SSEAlgorithm) { setting.change(undefined); return; }
+    const { KMSMasterKeyID, ...rest } = by;
+    typed({ ApplyServerSideEncryptionByDefault: { ...rest, SSEAlgorithm, ...(SSEAlgorithm === 'aws:kms' && KMSMasterKeyID ? { KMSMasterKeyID } : {}) } });
+  };
+  const key = (text) => {
+    const { KMSMasterKeyID, ...rest } = by;
+    typed({ ApplyServerSideEncryptionByDefault: text ? { ...rest, KMSMasterKeyID: text } : rest });
+  };
+  const current = by.SSEAlgorithm ?? '';
+  const options = METHODS.some(([it]) => it === current) ? METHODS : [...METHODS, [current, current]];
+  return html`<${Panel} title="Default encryption" setting=${setting} lead="How new objects are encrypted if their upload does not say. Objects that are there stay as they are.">
+    <${Radios} legend="Encryption" name="encryption" value=${current} onChange=${method} options=${options} />
+    ${current.startsWith('aws:kms') && html`<${TextField} label="KMS key" value=${by.KMSMasterKeyID ?? ''} onInput=${key} hint="Its name, alias or ARN; empty: the first one of the server." />
+      <${Check} label="Bucket key" hint="Accepted for the sake of clients; has no effect." checked=${rule.BucketKeyEnabled === true} onChange=${(BucketKeyEnabled) => typed({ BucketKeyEnabled })} />`}<//>`;
+}

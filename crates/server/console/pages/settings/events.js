@@ -1,0 +1,66 @@
+// Events of a bucket, which webhooks of the server are told of.
+
+import { html } from '../../vendor/preact.js';
+import { AreaField, Check, TextField } from '../../ui/kit.js';
+import { compact } from './panel.js';
+import { Rules, fromLines, lines } from './rules.js';
+
+/** The kinds of rules, and the member with their target. Here all are webhooks. */
+const KINDS = [['QueueConfigurations', 'QueueArn'], ['TopicConfigurations', 'TopicArn'], ['LambdaFunctionConfigurations', 'LambdaFunctionArn']];
+const COMMON = [
+  ['s3:ObjectCreated:*', 'Created'], ['s3:ObjectRemoved:*', 'Removed'], ['s3:ObjectTagging:*', 'Tagged'],
+  ['s3:ObjectAcl:Put', 'ACL'], ['s3:LifecycleExpiration:*', 'Expired'],
+];
+
+const targetOf = (rule) => rule[KINDS.find(([kind]) => kind === rule.kind)[1]] ?? '';
+const filters = (rule) => rule.Filter?.Key?.FilterRules ?? [];
+const filterOf = (rule, name) => filters(rule).find((it) => it.Name.toLowerCase() === name)?.Value ?? '';
+
+function withFilter(rule, name, value) {
+  const others = filters(rule).filter((it) => it.Name.toLowerCase() !== name);
+  const all = value ? [...others, { Name: name, Value: value }] : others;
+  const { Filter: { Key, ...more } = {}, ...rest } = rule;
+  const filter = all.length ? { ...more, Key: { ...Key, FilterRules: all } } : more;
+  return Object.keys(filter).length ? { ...rest, Filter: filter } : rest;
+}
+
+function Form({ value, change }) {
+  const member = KINDS.find(([kind]) => kind === value.kind)[1];
+  const events = value.Events ?? [];
+  const others = value.others ?? lines(events.filter((it) => !COMMON.some(([name]) => name === it)));
+  const toggle = (name, is) => change({ ...value, Events: is ? [...events, name] : events.filter((it) => it !== name) });
+  return html`<div class="inputs"><${TextField} label="Webhook" value=${value[member] ?? ''} onInput=${(text) => change({ ...value, [member]: text })}
+      hint="The name that --webhook of the server gives it, or an ARN that ends with it." />
+      <${TextField} label="Name of the rule" value=${value.Id ?? ''} onInput=${(Id) => change({ ...value, Id })} hint="Empty: the server gives one." /></div>
+    <fieldset class="radios"><legend class="label">Events</legend><div class="row wrap">${COMMON.map(([name, label]) => html`<${Check} label=${label} checked=${events.includes(name)} onChange=${(is) => toggle(name, is)} />`)}</div></fieldset>
+    <${AreaField} label="Other events" hint="One a line, such as s3:ObjectCreated:Copy." rows=${2} value=${others} onInput=${(text) => change({ ...value, others: text })} />
+    <div class="inputs"><${TextField} label="Prefix" value=${filterOf(value, 'prefix')} onInput=${(text) => change(withFilter(value, 'prefix', text))} />
+      <${TextField} label="Suffix" value=${filterOf(value, 'suffix')} onInput=${(text) => change(withFilter(value, 'suffix', text))} /></div>`;
+}
+
+/** A rule as it is sent, and its kind. */
+function sent({ kind, others, ...rule }) {
+  const member = KINDS.find(([it]) => it === kind)[1];
+  const arn = (rule[member] ?? '').trim();
+  const made = compact({ ...rule, [member]: arn && !arn.startsWith('arn:') ? `arn:aws:sqs:::${arn}` : arn });
+  const common = (made.Events ?? []).filter((it) => COMMON.some(([name]) => name === it));
+  return others === undefined ? made : { ...made, Events: [...common, ...fromLines(others)] };
+}
+
+const read = (value) => KINDS.flatMap(([kind]) => (value?.[kind] ?? []).map((rule) => ({ ...rule, kind })));
+
+function write(value, rules) {
+  const made = { ...value };
+  for (const [kind] of KINDS) {
+    const of = rules.filter((it) => it.kind === kind).map(sent);
+    if (of.length) made[kind] = of;
+    else delete made[kind];
+  }
+  return made;
+}
+
+export const Events = ({ bucket }) => html`<${Rules} bucket=${bucket} name="notification" title="Events" one="rule" Form=${Form} read=${read} write=${write}
+  lead="Webhooks of the server are told what happens to objects. Which ones there are is decided where the server is started."
+  heads=${['Webhook', 'Events', 'Keys']} blank=${() => ({ kind: 'QueueConfigurations', Events: ['s3:ObjectCreated:*'] })}
+  row=${(rule) => [html`<span title=${targetOf(rule)}>${targetOf(rule).split(':').filter((it) => it !== 'webhook').pop()}</span>`, html`<span class="lines">${lines(rule.Events)}</span>`,
+    filters(rule).length ? filters(rule).map((it) => html`<div>${it.Name.toLowerCase()} <code>${it.Value}</code></div>`) : 'all']} />`;
