@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -200,6 +201,41 @@ func TestOptions(t *testing.T) {
 	wrong := *server.Main()
 	wrong.SecretKey = "another"
 	check(t, &wrong, "/albums", 403, "SignatureDoesNotMatch")
+}
+
+func TestNothingElseIsChosenByTheEnvironment(t *testing.T) {
+	for _, name := range []string{"AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"} {
+		t.Setenv(name, "elsewhere")
+	}
+	t.Setenv("no_proxy", "")
+	t.Setenv("NO_PROXY", "elsewhere.test")
+	server := liteio.Start(t)
+	if direct := server.Env()["no_proxy"]; direct != "elsewhere.test,127.0.0.1" {
+		t.Errorf("no proxy is asked for %s", direct)
+	}
+	server.Main().Setenv(t)
+	for _, variable := range os.Environ() {
+		if strings.HasPrefix(variable, "AWS_") && strings.HasSuffix(variable, "=elsewhere") {
+			t.Error(variable)
+		}
+	}
+}
+
+func TestAServerLeavesNoGoroutines(t *testing.T) {
+	before := runtime.NumGoroutine()
+	for range [5]int{} {
+		server, err := liteio.Run()
+		need(t, err)
+		server.Stop()
+	}
+	http.DefaultClient.CloseIdleConnections()
+	deadline := time.Now().Add(10 * time.Second)
+	for runtime.NumGoroutine() >= before+5 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines, before %d", runtime.NumGoroutine(), before)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func TestProfiles(t *testing.T) {

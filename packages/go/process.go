@@ -63,10 +63,12 @@ func startProcess(binary string, arguments, variables []string) (*process, error
 	}
 	started.pipe = pipe
 	if err := started.command.Start(); err != nil {
+		_ = output.Close()
 		return nil, err
 	}
 	go func() {
 		_ = started.command.Wait()
+		_ = output.Close()
 		close(started.ended)
 	}()
 	if err := started.waitUntilReady(output.found); err != nil {

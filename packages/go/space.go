@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -18,6 +21,12 @@ type Space struct {
 	SecretKey string
 	Region    string
 	control   *control
+}
+
+// foreign has the variables that would choose other credentials or another endpoint than those that are set.
+var foreign = []string{
+	"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_ROLE_ARN",
+	"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_WEB_IDENTITY_TOKEN_FILE",
 }
 
 // Env has the variables by which AWS SDKs and the AWS CLI find this space.
@@ -34,13 +43,28 @@ func (s *Space) Env() map[string]string {
 	for _, service := range []string{"S3", "S3VECTORS", "IAM", "STS"} {
 		env["AWS_ENDPOINT_URL_"+service] = s.Endpoint
 	}
+	direct := noProxy(s.Endpoint)
+	env["NO_PROXY"], env["no_proxy"] = direct, direct
 	return env
+}
+
+// noProxy has the hosts that clients ask without a proxy: those that are set, and the server's.
+func noProxy(endpoint string) string {
+	set := os.Getenv("no_proxy")
+	if set == "" {
+		set = os.Getenv("NO_PROXY")
+	}
+	hosts := strings.FieldsFunc(set, func(r rune) bool { return r == ',' || r == ' ' })
+	if parsed, err := url.Parse(endpoint); err == nil && !slices.Contains(hosts, parsed.Hostname()) {
+		hosts = append(hosts, parsed.Hostname())
+	}
+	return strings.Join(hosts, ",")
 }
 
 // Setenv points the variables AWS_… at this space until the test ends. As t.Setenv, it is not for parallel tests.
 func (s *Space) Setenv(t testing.TB) {
 	t.Helper()
-	for _, name := range []string{"AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE"} {
+	for _, name := range foreign {
 		t.Setenv(name, "")
 	}
 	for name, value := range s.Env() {

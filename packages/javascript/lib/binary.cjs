@@ -5,6 +5,9 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { BinaryNotFound } = require("./errors.cjs");
 
+// Those of the optional dependencies.
+const PLATFORMS = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"];
+
 function findBinary(given) {
   const named = given ?? process.env.LITEIO_BINARY;
   if (named) {
@@ -13,9 +16,9 @@ function findBinary(given) {
     }
     throw new BinaryNotFound(`${given ? "binary" : "LITEIO_BINARY"}: ${named} is not an executable file`);
   }
-  const platform = `@liteio/${process.platform}-${process.arch}`;
+  const platform = `${process.platform}-${process.arch}`;
   try {
-    return require.resolve(`${platform}/bin/liteio`);
+    return require.resolve(`@liteio/${platform}/bin/liteio`);
   } catch {
     // It is an optional dependency.
   }
@@ -25,9 +28,12 @@ function findBinary(given) {
       return path.resolve(candidate);
     }
   }
+  const install = PLATFORMS.includes(platform)
+    ? `install @liteio/${platform} (an optional dependency of this package)`
+    : `there are packages for ${PLATFORMS.join(", ")}, and this is ${platform} (on Windows use WSL)`;
   throw new BinaryNotFound(
-    `there is no binary of LiteIO: install ${platform} (an optional dependency of this package), set ` +
-      "LITEIO_BINARY to the path of the program, or put the program `liteio` on PATH",
+    `there is no binary of LiteIO: ${install}, set LITEIO_BINARY to the path of the program, or put the program ` +
+      "`liteio` on PATH",
   );
 }
 

@@ -1,4 +1,4 @@
-import type { ServerOptions } from "./index.js" with { "resolution-mode": "import" };
+import type { ServerOptions } from "./index.cjs";
 
 /** For `globalSetup` of Jest: one server for all test files. */
 declare const setup: (() => Promise<void>) & {

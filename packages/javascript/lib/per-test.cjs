@@ -33,8 +33,8 @@ function useEnvironment(space) {
 function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
   let server;
   let owned;
-  let space;
-  let putBack;
+  // The test that runs, as its runner names it, with its space and what puts the environment back.
+  let running;
   beforeAll(async () => {
     const shared = process.env[SHARED];
     if (shared && options === undefined) {
@@ -43,24 +43,42 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
       server = owned = await startServer(options);
     }
   });
-  beforeEach(async () => {
-    space = await server.space();
-    putBack = useEnvironment(space);
+  // Vitest hands a context to its hooks. For Jest a function with a named parameter would wait for a callback.
+  beforeEach(async (...given) => {
+    if (running) {
+      throw new LiteIOError(
+        "useSpace() has one space at a time, and AWS_… are those of the whole process: another test of this file " +
+          "runs. Run them one after the other (no `concurrent`), or let each make a space: await server.space()",
+      );
+    }
+    const mine = { test: given[0]?.task };
+    running = mine;
+    const space = await server.space();
+    if (running !== mine) {
+      // The runner did not wait for it.
+      await space.delete();
+      return;
+    }
+    Object.assign(mine, { space, putBack: useEnvironment(space) });
   });
-  afterEach(async () => {
+  afterEach(async (...given) => {
+    // Also called for a test that was refused.
+    if (!running || running.test !== given[0]?.task) {
+      return;
+    }
+    const { space, putBack } = running;
+    running = undefined;
     putBack?.();
-    const ended = space;
-    space = putBack = undefined;
-    await ended?.delete();
+    await space?.delete();
   });
   afterAll(async () => {
     await owned?.stop();
   });
   const current = () => {
-    if (!space) {
+    if (!running?.space) {
       throw new LiteIOError("a space is there in a test and in beforeEach, not while tests are defined");
     }
-    return space;
+    return running.space;
   };
   return {
     get server() {

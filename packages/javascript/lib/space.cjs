@@ -15,6 +15,14 @@ const TIMEOUT_MS = 10_000;
 const WAIT_MARGIN_MS = 10_000;
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
+/** What keeps clients from asking a proxy for the server, beside what they do not ask it for already. */
+function noProxy(host) {
+  const before = process.env.no_proxy || process.env.NO_PROXY || "";
+  const hosts = before.split(",").map((it) => it.trim()).filter((it) => it);
+  const direct = (hosts.includes(host) ? hosts : [...hosts, host]).join(",");
+  return { NO_PROXY: direct, no_proxy: direct };
+}
+
 class Space {
   constructor(control, { name, endpoint, accessKeyId, secretAccessKey, region }) {
     Object.defineProperty(this, "control", { value: control, enumerable: false });
@@ -52,6 +60,7 @@ class Space {
       AWS_DEFAULT_REGION: this.region,
       LITEIO_ENDPOINT: this.endpoint,
       LITEIO_TEST_ENDPOINT: this.testEndpoint,
+      ...noProxy(new URL(this.endpoint).hostname),
     };
   }
 

@@ -1,15 +1,2 @@
-import type { ClientConfig, MainSpace, ServerOptions, Space } from "./index.js";
-
-/** The space of the test that runs. */
-export interface PerTest {
-  readonly server: MainSpace;
-  readonly space: Space;
-  readonly config: ClientConfig;
-  readonly env: Record<string, string>;
-}
-
-/**
- * A space for each test of this file or `describe`; the variables AWS_… point at it meanwhile. The server is that of
- * the global setup, or one of its own where there is none, or where options are given.
- */
-export function useSpace(options?: ServerOptions): PerTest;
+export { useSpace } from "./jest.cjs";
+export type { PerTest } from "./jest.cjs";

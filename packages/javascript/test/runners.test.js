@@ -41,7 +41,7 @@ const { useSpace } = require("liteio/jest");
 const SHARED = ${shared};
 ${TESTS}`;
 
-function check(name, files, command) {
+function check(name, files, command, { status = 0, seen = /Tests:? +8 passed/ } = {}) {
   test(name, { skip }, () => {
     const directory = mkdtempSync(join(HERE, "project-"));
     try {
@@ -52,8 +52,8 @@ function check(name, files, command) {
       const [program, ...args] = command;
       const script = join(HERE, "node_modules", program);
       const done = spawnSync(process.execPath, [script, ...args], { cwd: directory, env, encoding: "utf8" });
-      assert.equal(done.status, 0, done.stdout + done.stderr);
-      assert.match(done.stdout + done.stderr, /Tests:? +8 passed/);
+      assert.equal(done.status, status, done.stdout + done.stderr);
+      assert.match(done.stdout + done.stderr, seen);
     } finally {
       rmSync(directory, { recursive: true });
     }
@@ -81,6 +81,36 @@ check(
     "b.test.js": OF_VITEST(true),
   },
   vitest,
+);
+// Of two tests at a time one has the space, as if it were alone; the other is told what to do.
+check(
+  "Vitest with tests at the same time",
+  {
+    "a.test.js": `
+import { afterEach, expect, test } from "vitest";
+import { ${NAMES} } from "@aws-sdk/client-s3";
+import { useSpace } from "liteio/vitest";
+let open;
+const gate = new Promise((resolve) => { open = resolve; });
+// Runs after that of useSpace: the first test to end is the one that is refused.
+afterEach(() => open());
+const s3 = useSpace();
+for (const name of ["one", "other"]) {
+  test.concurrent(name, async () => {
+    const client = new S3Client(s3.config);
+    await client.send(new CreateBucketCommand({ Bucket: "photos" }));
+    await gate;
+    expect((await client.send(new ListBucketsCommand({}))).Buckets).toHaveLength(1);
+    expect(process.env.AWS_ACCESS_KEY_ID).toBe(s3.space.accessKeyId);
+  });
+}
+test("afterwards nothing is left", async () => {
+  expect((await s3.server.spaces()).filter((it) => it !== "main")).toEqual([s3.space.name]);
+});
+`,
+  },
+  vitest,
+  { status: 1, seen: /one space at a time[^]*1 failed \| 2 passed/ },
 );
 
 const jest = ["jest/bin/jest.js", "--rootDir", "."];

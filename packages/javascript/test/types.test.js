@@ -27,20 +27,34 @@ const requests: RecordedRequest[] = await server.waitForRequest({ key: "*.jpg" }
 const milliseconds: number = requests[0].time.getTime() + (await fault.hits());
 console.log(milliseconds, new WaitTimeout() instanceof Error, (await server.clock.advance(1000)).getTime());
 `;
+const OF_COMMONJS = `
+import { startServer, WaitTimeout, type FaultRule } from "liteio";
+import { useSpace } from "liteio/jest";
+import jestSetup = require("liteio/jest/global-setup");
+import whole = require("liteio");
+
+const rule: FaultRule = { operation: "PutObject", status: 503 };
+async function use(): Promise<void> {
+  const server: whole.Server = await startServer({ buckets: ["photos"] });
+  await server.fault(rule);
+  console.log(useSpace().config.endpoint, new WaitTimeout() instanceof Error, jestSetup.withOptions({}));
+}
+void use();
+`;
 const REFUSED = `
 import { startServer } from "liteio";
 await startServer({ bucket: "photos" });
 await (await startServer()).fault({ latency: 1 });
 `;
 
-function compile(source) {
+function compile(source, file = "use.ts") {
   const directory = mkdtempSync(join(HERE, "types-"));
   try {
     writeFileSync(join(directory, "package.json"), JSON.stringify({ type: "module" }));
-    writeFileSync(join(directory, "use.ts"), source);
+    writeFileSync(join(directory, file), source);
     const tsc = join(HERE, "node_modules", "typescript", "bin", "tsc");
     const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--lib", "es2022,esnext.disposable,dom"];
-    return spawnSync(process.execPath, [tsc, ...options, "use.ts"], { cwd: directory, encoding: "utf8" }).stdout;
+    return spawnSync(process.execPath, [tsc, ...options, file], { cwd: directory, encoding: "utf8" }).stdout;
   } finally {
     rmSync(directory, { recursive: true });
   }
@@ -48,6 +62,10 @@ function compile(source) {
 
 test("what the documents say has types", () => {
   assert.equal(compile(USE), "");
+});
+
+test("they are also those of CommonJS", () => {
+  assert.equal(compile(OF_COMMONJS, "use.cts"), "");
 });
 
 test("options that there are not are refused", () => {

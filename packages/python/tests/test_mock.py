@@ -178,3 +178,17 @@ class TestAnAsyncUnittest(unittest.IsolatedAsyncioTestCase):
 
     async def test_setup_uses_the_same_server(self):
         boto3.client("s3").head_bucket(Bucket="of-setup")
+
+
+@mock_s3
+class Surrounded:
+    def setup_method(self):
+        self.endpoint = use()
+
+
+class TestOfASubclassWithoutItsSetUp(Surrounded):
+    def setup_method(self):
+        pass
+
+    def test_it_has_no_server_and_fails_nowhere(self):
+        assert not hasattr(self, "endpoint") and "AWS_ENDPOINT_URL" not in os.environ

@@ -8,7 +8,9 @@ import sys
 import time
 from urllib.parse import urlsplit
 
+import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 
 import liteio
@@ -176,3 +178,52 @@ class TestFindBinary:
         (tmp_path / "programs").mkdir()
         os.symlink(program, tmp_path / "programs" / "liteio")
         assert liteio.find_binary() == str(tmp_path / "programs" / "liteio")
+
+
+FORKS = """
+import os, signal, sys, time
+import liteio
+
+server = liteio.Server().start()
+child = os.fork()
+if child == 0:
+    time.sleep(600)
+    os._exit(0)
+before = time.monotonic()
+if sys.argv[1] == "stop":
+    server.stop()
+    print(f"stopped {time.monotonic() - before < 5}", flush=True)
+    os.kill(child, signal.SIGKILL)
+else:
+    print(f"{server.endpoint} {child}", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_fork_does_not_keep_the_server_from_stopping():
+    done = subprocess.run([sys.executable, "-c", FORKS, "stop"], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "stopped True\n", done.stderr
+
+
+def test_a_fork_does_not_keep_the_server_of_a_killed_process():
+    killed = subprocess.Popen([sys.executable, "-c", FORKS, "kill"], stdout=subprocess.PIPE, text=True)
+    endpoint, child = killed.stdout.readline().split()
+    try:
+        killed.wait(30)
+        wait_until_closed(endpoint)
+    finally:
+        os.kill(int(child), signal.SIGKILL)
+        killed.stdout.close()
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy"])
+def test_no_proxy_is_asked(monkeypatch, server, name):
+    monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "elsewhere.test")
+    monkeypatch.delenv("no_proxy", raising=False)
+    assert names_of_buckets(server.client("s3", config=Config(retries={"total_max_attempts": 1}))) == []
+    assert list(server.resource("s3").buckets.all()) == []
+    assert server.env()["NO_PROXY"] == server.env()["no_proxy"] == "elsewhere.test,127.0.0.1"
+    with liteio.environment(server):
+        assert names_of_buckets(boto3.client("s3")) == []
+    assert os.environ["NO_PROXY"] == "elsewhere.test" and "no_proxy" not in os.environ

@@ -12,6 +12,8 @@ from typing import Any, Callable, List, Optional, Type, TypeVar, overload
 from ._environment import environment
 from ._server import Server
 
+# Of an instance of a decorated class, whose subclass may not call its setup_method.
+ENTERED = "_liteio_entered"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
@@ -112,11 +114,14 @@ def surround_methods(mock: MockS3, decorated: Type[Any]) -> None:
         with ExitStack() as stack:
             stack.enter_context(mock)
             call_with(setup, self, method)
+            setattr(self, ENTERED, True)
             stack.pop_all()
 
     def teardown_method(self: Any, method: Any) -> None:
         with ExitStack() as stack:
-            stack.push(mock)
+            if getattr(self, ENTERED, False):
+                setattr(self, ENTERED, False)
+                stack.push(mock)
             call_with(teardown, self, method)
 
     decorated.setup_method = setup_method

@@ -3,7 +3,7 @@
 The server runs below a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe:
 its end comes when stop() closes it, or when the kernel does so because this process is gone, killed or not. Then
 the shell sends SIGTERM to the server. Unlike the parent-death signal of Linux, this does not depend on the
-thread that started the server, and works on every Unix.
+thread that started the server, and works on every Unix. A fork of this process closes its copy of the pipe.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import signal
 import subprocess
 import threading
 import time
+import weakref
 from typing import IO, Deque, Dict, List, Optional
 
 from ._control import Control, LiteIOError
@@ -41,6 +42,9 @@ class StartFailed(LiteIOError):
 
 
 class Process:
+    #: Those that this process has started, and its forks must not keep alive.
+    _all: "weakref.WeakSet[Process]" = weakref.WeakSet()
+
     def __init__(self, command: List[str], environment: Dict[str, str]) -> None:
         self._log: Deque[str] = collections.deque(maxlen=LOG_LINES_MAX)
         self._endpoint: Optional[str] = None
@@ -54,6 +58,7 @@ class Process:
             start_new_session=True,  # Ctrl-C ends the tests first, and they the server.
         )
         self._owner = os.getpid()
+        Process._all.add(self)
         assert self._process.stdout and self._process.stderr
         self._readers = [
             threading.Thread(target=self._read_start, args=(self._process.stdout,), daemon=True),
@@ -124,3 +129,14 @@ class Process:
             return f"the server was not ready within {START_SECONDS_MAX:.0f} s: {self.log}"
         self._readers[1].join(1.0)
         return f"the server has ended with exit code {code}: {self.log or 'it wrote nothing'}"
+
+
+def _let_go() -> None:
+    """In a fork: it has a copy of the pipes, whose end would come only when it ends too."""
+    for started in list(Process._all):
+        stdin = started._process.stdin
+        if stdin is not None:
+            stdin.close()
+
+
+os.register_at_fork(after_in_child=_let_go)

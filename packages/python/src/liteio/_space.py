@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import urllib.parse
 from types import TracebackType
 from typing import Any, Dict, List, Optional, Type, TypeVar, Union
 
@@ -67,7 +68,16 @@ class Space:
             "AWS_DEFAULT_REGION": self.region,
             "LITEIO_ENDPOINT": self.endpoint,
             "LITEIO_TEST_ENDPOINT": self.test_endpoint,
+            **self._no_proxy(),
         }
+
+    def _no_proxy(self) -> Dict[str, str]:
+        """What keeps clients from asking a proxy for the server, beside what they do not ask it for already."""
+        host = urllib.parse.urlsplit(self.endpoint).hostname or ""
+        before = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+        hosts = [it.strip() for it in before.split(",") if it.strip()]
+        direct = ",".join(hosts if host in hosts else [*hosts, host])
+        return {"NO_PROXY": direct, "no_proxy": direct}
 
     def session(self) -> Any:
         """A session of boto3 with the credentials of this space."""
@@ -82,12 +92,12 @@ class Space:
         )
 
     def client(self, service: str = "s3", **options: Any) -> Any:
-        """A client of boto3: "s3", "s3vectors", "iam" or "sts"."""
-        return self.session().client(service, endpoint_url=self.endpoint, **options)
+        """A client of boto3: "s3", "s3vectors", "iam" or "sts". It asks no proxy, unless its `config` names one."""
+        return self.session().client(service, endpoint_url=self.endpoint, **direct(options))
 
     def resource(self, service: str = "s3", **options: Any) -> Any:
-        """A resource of boto3."""
-        return self.session().resource(service, endpoint_url=self.endpoint, **options)
+        """A resource of boto3. It asks no proxy, unless its `config` names one."""
+        return self.session().resource(service, endpoint_url=self.endpoint, **direct(options))
 
     def reset(self) -> None:
         """Puts this space back to its start, which has the buckets and the seed that the server was given, and
@@ -254,3 +264,11 @@ def inherited_environment(given: Optional[Dict[str, str]]) -> Dict[str, str]:
     foreign = ("LITEIO_", "MINIO_", "AWS_", "COM_ADOBE_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     return {**kept, **(given or {})}
+
+
+def direct(options: Dict[str, Any]) -> Dict[str, Any]:
+    """Options of a client that does not take a proxy from the environment."""
+    botocore: Any = importlib.import_module("botocore.config")  # It has no types.
+    config = botocore.Config(proxies={})
+    given = options.get("config")
+    return {**options, "config": config if given is None else config.merge(given)}

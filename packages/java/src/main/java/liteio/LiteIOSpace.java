@@ -4,8 +4,10 @@ import com.google.gson.JsonObject;
 import java.net.URI;
 import java.time.Duration;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /** Buckets, vector buckets, users, faults and a clock of its own, chosen by its credentials. */
 public class LiteIOSpace implements AutoCloseable {
@@ -64,7 +66,22 @@ public class LiteIOSpace implements AutoCloseable {
         env.put("AWS_DEFAULT_REGION", region);
         env.put("LITEIO_ENDPOINT", endpoint);
         env.put("LITEIO_TEST_ENDPOINT", endpoint + Control.TEST_API);
+        String direct = noProxy();
+        env.put("NO_PROXY", direct);
+        env.put("no_proxy", direct);
         return env;
+    }
+
+    /** The hosts that clients ask without a proxy: those that are set, and the server's. */
+    private String noProxy() {
+        String set = System.getenv("no_proxy") != null ? System.getenv("no_proxy") : System.getenv("NO_PROXY");
+        Set<String> hosts = new LinkedHashSet<>();
+        for (String host : (set == null ? "" : set).split(",")) {
+            hosts.add(host.trim());
+        }
+        hosts.remove("");
+        hosts.add(URI.create(endpoint).getHost());
+        return String.join(",", hosts);
     }
 
     /**

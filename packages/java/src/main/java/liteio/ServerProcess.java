@@ -92,10 +92,16 @@ final class ServerProcess {
         } catch (IOException error) {
             // It is closed, then.
         }
+        // The server ends in order also for a thread that was interrupted, as by a test's timeout.
+        boolean interrupted = Thread.interrupted();
         if (!waitFor(STOP_MAX)) {
             below.forEach(ProcessHandle::destroyForcibly);
             process.destroyForcibly();
             waitFor(STOP_MAX);
+        }
+        readLogToItsEnd();
+        if (interrupted) {
+            Thread.currentThread().interrupt();
         }
     }
 
@@ -133,12 +139,16 @@ final class ServerProcess {
 
     private LiteIOException failure() {
         String end = waitFor(Duration.ofSeconds(1)) ? "has ended with exit code " + process.exitValue() : "is not ready";
+        readLogToItsEnd();
+        return new LiteIOException("the server " + end + ": " + (log().isEmpty() ? "it wrote nothing" : log()), null);
+    }
+
+    private void readLogToItsEnd() {
         try {
             logReader.join(1000);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
         }
-        return new LiteIOException("the server " + end + ": " + (log().isEmpty() ? "it wrote nothing" : log()), null);
     }
 
     private void readStart(String line) {

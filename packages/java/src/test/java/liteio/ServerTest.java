@@ -42,6 +42,7 @@ class ServerTest {
             assertEquals("picture", Harness.get(server, "albums", "a.jpg"));
             assertEquals("tester", server.env().get("AWS_ACCESS_KEY_ID"));
             assertEquals("eu-west-1", server.env().get("AWS_REGION"));
+            assertTrue(List.of(server.env().get("NO_PROXY").split(",")).contains(server.endpoint().getHost()));
             assertTrue(server.log().contains("INFO"), server.log());
             LiteIOSpace wrong = new LiteIOSpace(server.control, null, server.endpoint().toString(), "tester", "another", "eu-west-1");
             S3Exception refused = assertThrows(S3Exception.class, () -> Harness.buckets(wrong));
@@ -70,6 +71,15 @@ class ServerTest {
         try (LiteIOServer server = LiteIOServer.builder().dataDir(directory.resolve("data")).start()) {
             assertEquals("body", Harness.get(server, "kept", "key"));
         }
+    }
+
+    @Test
+    void theServerEndsInOrderForAThreadThatWasInterrupted() {
+        LiteIOServer server = LiteIOServer.builder().environment("LITEIO_LOG", "info").start();
+        Thread.currentThread().interrupt();
+        server.close();
+        assertTrue(Thread.interrupted());
+        assertTrue(server.log().contains("stopping"), server.log());
     }
 
     @Test

@@ -1,2 +1,0 @@
-export { useSpace } from "./vitest.js";
-export type { PerTest } from "./vitest.js";
