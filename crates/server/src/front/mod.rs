@@ -15,7 +15,8 @@ pub(crate) mod received;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::header::{CONNECTION, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER};
+use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER};
+use http::request::Parts;
 use http::{Method, Request, Response, Version};
 use http_body::Body as _;
 
@@ -115,6 +116,7 @@ impl Front {
         let allowance = Allowance::new(Arc::clone(&exchange), plan, incoming.size_hint().upper());
         let body = RequestBody::new(incoming, Arc::clone(&exchange), &self.limits, plan);
         let (head, version) = (parts.method == Method::HEAD, parts.version);
+        let is_waiting = is_waiting_for_continue(&parts, &body);
         let checked = match check::check_head(&parts) {
             _ if plan.exempt => Ok(()),
             Ok(()) if !is_within_limits => Err(slow_down()),
@@ -137,7 +139,7 @@ impl Front {
             exchange.set_code(error.code());
             error_response(error, origin.target.path(), &ids, head)
         });
-        Ok(finish(response, version, &ids, exchange))
+        Ok(finish(response, version, &ids, exchange, is_waiting))
     }
 
     /// The sender of a request that a trusted proxy passes on, with the host that it asked for in place of
@@ -207,19 +209,28 @@ fn body_too_large() -> ApiError {
     )
 }
 
+/// `true` for a request that waits for `100 Continue` in vain: an empty body is never asked for.
+///
+/// botocore sends `Expect` with empty objects, too, and keeps the status line that it read in place of the 100 for the
+/// next request of that connection. It then reads one answer more than there is, until its time is out.
+fn is_waiting_for_continue(parts: &Parts, body: &RequestBody) -> bool {
+    body.is_end_stream() && parts.headers.contains_key(EXPECT)
+}
+
 fn finish(
     mut response: Response<ReplyBody>,
     version: Version,
     ids: &RequestIds,
     exchange: Arc<Exchange>,
+    is_waiting: bool,
 ) -> Response<ResponseBody> {
     let status = response.status();
     let headers = response.headers_mut();
     ids.insert_into(headers);
     headers.insert(SERVER, HeaderValue::from_static("LiteIO"));
-    // A stream of HTTP/2 that is given up costs no other.
-    if version != Version::HTTP_2 && exchange.connection.is_request_unread() {
-        // The rest of the body will not be read, so the connection cannot be reused; tell the client.
+    // The rest of a body will not be read, so the connection cannot be reused; tell the client. A stream of
+    // HTTP/2 that is given up costs no other.
+    if version != Version::HTTP_2 && (exchange.connection.is_request_unread() || is_waiting) {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     exchange.set_answer(status, headers);

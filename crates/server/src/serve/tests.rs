@@ -242,6 +242,22 @@ async fn an_accepted_body_is_asked_for() {
 }
 
 #[tokio::test]
+async fn who_waits_in_vain_with_an_empty_body_is_told_to_connect_again() {
+    let server = spawn(Server::builder().handler(echo)).await;
+    for (expect, is_closed) in [("expect: 100-continue\r\n", true), ("", false)] {
+        let mut stream = connect(&server).await;
+        send(
+            &mut stream,
+            format!("PUT /b/k HTTP/1.1\r\nhost: x\r\n{expect}content-length: 0\r\n\r\n"),
+        )
+        .await;
+        let answer = read_answer(&mut stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert_eq!(answer.contains("connection: close"), is_closed, "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_sends_on_still_sees_the_refusal() {
     let server = spawn(Server::builder().handler(refuse)).await;
     let mut stream = connect(&server).await;
