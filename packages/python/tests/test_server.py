@@ -40,6 +40,13 @@ def test_objects_are_stored(server):
     assert server.resource("s3").Bucket("photos").Object("hello.txt").content_length == 5
 
 
+def test_clients_need_no_profile(server, monkeypatch):
+    monkeypatch.setenv("AWS_PROFILE", "not-there")
+    monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", "2020-01-01T00:00:00Z")
+    assert names_of_buckets(server.client()) == []
+    assert list(server.resource("s3").buckets.all()) == []
+
+
 def test_two_servers_share_nothing():
     with liteio.Server(buckets=["one-bucket"]) as one, liteio.Server() as other:
         assert names_of_buckets(one.client()) == ["one-bucket"]

@@ -80,12 +80,16 @@ class Space:
         return {"NO_PROXY": direct, "no_proxy": direct}
 
     def session(self) -> Any:
-        """A session of boto3 with the credentials of this space."""
+        """A session of boto3 with the credentials of this space, whatever profile the environment names."""
         try:
             boto3: Any = importlib.import_module("boto3")  # It has no types.
         except ImportError as error:
             raise LiteIOError("boto3 is not installed: pip install 'liteio[boto3]'") from error
+        botocore: Any = importlib.import_module("botocore.session")
+        # A profile that is not there would be an error, although nothing is taken from it.
+        without_profile = botocore.Session(session_vars={"profile": (None, None, None, None)})
         return boto3.Session(
+            botocore_session=without_profile,
             aws_access_key_id=self.access_key,
             aws_secret_access_key=self.secret_key,
             region_name=self.region,
