@@ -5,7 +5,7 @@ const fs = require("node:fs");
 const path = require("node:path");
 const { BinaryNotFound } = require("./errors.cjs");
 
-// Those of the optional dependencies.
+// Those that there are packages of.
 const PLATFORMS = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"];
 
 function findBinary(given) {
@@ -20,7 +20,7 @@ function findBinary(given) {
   try {
     return require.resolve(`@liteio/${platform}/bin/liteio`);
   } catch {
-    // It is an optional dependency.
+    // It is not installed.
   }
   for (const directory of (process.env.PATH ?? "").split(path.delimiter)) {
     const candidate = path.join(directory || ".", "liteio");
@@ -29,7 +29,7 @@ function findBinary(given) {
     }
   }
   const install = PLATFORMS.includes(platform)
-    ? `install @liteio/${platform} (an optional dependency of this package)`
+    ? `make and install the package @liteio/${platform} (docs/javascript.md)`
     : `there are packages for ${PLATFORMS.join(", ")}, and this is ${platform} (on Windows use WSL)`;
   throw new BinaryNotFound(
     `there is no binary of LiteIO: ${install}, set LITEIO_BINARY to the path of the program, or put the program ` +

@@ -1,5 +1,6 @@
 // The packages that hold the binary.
 import assert from "node:assert/strict";
+import { createRequire } from "node:module";
 import { test } from "node:test";
 import { platformOf } from "./platform-package.js";
 
@@ -35,4 +36,10 @@ test("what is no program is refused", () => {
   for (const program of [Buffer.alloc(0), Buffer.from("#!/bin/sh\n"), elf(0x28), Buffer.from("MZ")]) {
     assert.throws(() => platformOf(program, "it"), /not a program of Linux or macOS/);
   }
+});
+
+// A package of theirs that nobody has published could be anybody's.
+test("the package brings nothing from the registry", () => {
+  const manifest = createRequire(import.meta.url)("liteio/package.json");
+  assert.deepEqual(Object.keys(manifest).filter((name) => /dependencies/i.test(name)), []);
 });
