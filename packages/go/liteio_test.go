@@ -204,7 +204,11 @@ func TestOptions(t *testing.T) {
 }
 
 func TestNothingElseIsChosenByTheEnvironment(t *testing.T) {
-	for _, name := range []string{"AWS_DEFAULT_PROFILE", "AWS_SECURITY_TOKEN", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"} {
+	for _, name := range []string{
+		"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_CREDENTIAL_EXPIRATION",
+		"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE",
+		"AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT",
+	} {
 		t.Setenv(name, "elsewhere")
 	}
 	t.Setenv("no_proxy", "")

@@ -23,10 +23,12 @@ type Space struct {
 	control   *control
 }
 
-// foreign has the variables that would choose other credentials or another endpoint than those that are set.
+// foreign has the variables that would choose other credentials or another endpoint than those that are set, or be
+// refused beside these.
 var foreign = []string{
 	"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_ROLE_ARN",
-	"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_WEB_IDENTITY_TOKEN_FILE",
+	"AWS_CREDENTIAL_EXPIRATION", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_WEB_IDENTITY_TOKEN_FILE",
+	"AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT",
 }
 
 // Env has the variables by which AWS SDKs and the AWS CLI find this space.

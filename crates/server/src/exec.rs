@@ -18,12 +18,16 @@ use crate::server::{Server, ServerError, ServerHandle};
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Variables that would lead SDKs to other credentials or to another endpoint than those that are set.
-const REMOVED: [&str; 7] = [
+/// Variables that would lead SDKs to other credentials or to another endpoint than those that are set, or that SDKs
+/// refuse beside these.
+const REMOVED: [&str; 10] = [
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
     "AWS_SESSION_TOKEN",
     "AWS_SECURITY_TOKEN",
+    "AWS_CREDENTIAL_EXPIRATION",
+    "AWS_USE_FIPS_ENDPOINT",
+    "AWS_USE_DUALSTACK_ENDPOINT",
     "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
     "AWS_ROLE_ARN",
     "AWS_WEB_IDENTITY_TOKEN_FILE",

@@ -6,10 +6,11 @@ const { startServer, connect } = require("./server.cjs");
 
 // What the global setup hands on to the workers.
 const SHARED = "LITEIO_SHARED_SERVER";
-// They would choose other credentials or another endpoint than those that are set.
+// They would choose other credentials or another endpoint than those that are set, or be refused beside these.
 const REMOVED = [
   "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_ROLE_ARN",
-  "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_WEB_IDENTITY_TOKEN_FILE",
+  "AWS_CREDENTIAL_EXPIRATION", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_WEB_IDENTITY_TOKEN_FILE",
+  "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT",
 ];
 
 /** Points the variables AWS_… of this process at a space; returns what puts them back. */

@@ -7,6 +7,14 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { skip } from "./harness.js";
 
+// They would lead SDKs elsewhere than to the space.
+const ELSEWHERE = Object.fromEntries(
+  [
+    "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_CREDENTIAL_EXPIRATION",
+    "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_ENDPOINT_URL_S3",
+    "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT",
+  ].map((name) => [name, "elsewhere"]),
+);
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
 const TESTS = `
@@ -18,6 +26,7 @@ for (const number of [1, 2, 3]) {
     expect(await list()).toEqual([]);
     await new S3Client(s3.config).send(new CreateBucketCommand({ Bucket: "photos" }));
     expect(process.env.AWS_ACCESS_KEY_ID).toBe(s3.space.accessKeyId);
+    expect(Object.values(process.env)).not.toContain("elsewhere");
     // As code under test makes it, which knows nothing of a server.
     const { Buckets } = await new S3Client({ forcePathStyle: true }).send(new ListBucketsCommand({}));
     expect(Buckets).toHaveLength(1);
@@ -48,7 +57,7 @@ function check(name, files, command, { status = 0, seen = /Tests:? +8 passed/ } 
       for (const [file, content] of Object.entries(files)) {
         writeFileSync(join(directory, file), content);
       }
-      const env = { ...process.env, CI: "true", NO_COLOR: "1", NODE_TEST_CONTEXT: undefined };
+      const env = { ...process.env, ...ELSEWHERE, CI: "true", NO_COLOR: "1", NODE_TEST_CONTEXT: undefined };
       const [program, ...args] = command;
       const script = join(HERE, "node_modules", program);
       const done = spawnSync(process.execPath, [script, ...args], { cwd: directory, env, encoding: "utf8" });

@@ -78,13 +78,17 @@ def test_mocks_in_mocks():
 
 
 def test_the_environment_is_put_back(monkeypatch):
-    monkeypatch.setenv("AWS_PROFILE", "production")
-    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "of-production")
+    elsewhere = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_ROLE_ARN",
+                 "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ACCESS_KEY_ID",
+                 "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")
+    for name in elsewhere:
+        monkeypatch.setenv(name, "elsewhere")
+    # With it, credentials count as those of a session that is over.
+    monkeypatch.setenv("AWS_CREDENTIAL_EXPIRATION", "2020-01-01T00:00:00Z")
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     before = dict(os.environ)
     with pytest.raises(ZeroDivisionError), mock_s3:
-        assert "AWS_PROFILE" not in os.environ and "AWS_SESSION_TOKEN" not in os.environ
+        assert not any(os.environ.get(name) == "elsewhere" for name in elsewhere)
         use()
         1 / 0
     assert dict(os.environ) == before

@@ -38,6 +38,9 @@ fn nothing_in_the_environment_leads_the_command_elsewhere() {
         "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
         "AWS_ROLE_ARN",
         "AWS_WEB_IDENTITY_TOKEN_FILE",
+        "AWS_CREDENTIAL_EXPIRATION",
+        "AWS_USE_FIPS_ENDPOINT",
+        "AWS_USE_DUALSTACK_ENDPOINT",
         "AWS_ENDPOINT_URL_S3",
     ];
     for (set, no_proxy) in [
