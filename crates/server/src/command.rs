@@ -140,17 +140,10 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
         Ok(variables) => variables,
         Err(error) => return fail(USAGE, &error),
     };
-    let mut server = arguments.server.clone();
-    // What it prints is the command's own.
-    server.log.get_or_insert_with(|| "warn".to_owned());
-    if server.sources.get("data_dir") == Some(&Source::Flag) {
+    if arguments.server.sources.get("data_dir") == Some(&Source::Flag) {
         return fail(USAGE, &"the server of a command is in memory: leave --data-dir out");
     }
-    server.data_dir = None;
-    server.memory = true;
-    server.durability = None;
-    server.address = Some("127.0.0.1:0".to_owned());
-    let config = match Config::of_command(&server, &variables) {
+    let config = match Config::of_command(&exec::arguments(&arguments.server), &variables) {
         Ok((config, _)) => exec::settings(config),
         Err(error) => return fail(USAGE, &error),
     };

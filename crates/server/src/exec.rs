@@ -11,7 +11,8 @@ use rustix::termios::tcgetpgrp;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::config::{Config, ConfigError, CredentialsSource, ListenAddress, Storage, TestAccess};
+use crate::cli::{ServerArgs, Source};
+use crate::config::{Config, ConfigError, CredentialsSource, TestAccess};
 use crate::server::{Server, ServerError, ServerHandle};
 
 /// The command cannot be started, as shells tell it.
@@ -69,17 +70,34 @@ impl ExecError {
     }
 }
 
-/// The settings of the server: in memory, on free ports of this machine, with the test API.
-pub(crate) fn settings(config: Config) -> Config {
-    let local = || ListenAddress { host: "127.0.0.1".to_owned(), port: 0 };
-    Config {
-        address: local(),
-        plain_address: config.plain_address.as_ref().map(|_| local()),
-        website_address: config.website_address.as_ref().map(|_| local()),
-        storage: Storage::Memory,
-        test_api: config.test_api.or(Some(TestAccess::Local)),
-        ..config
+/// The arguments of the server: in memory, at free ports of this machine, with warnings alone in its log.
+pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
+    let local = || Some("127.0.0.1:0".to_owned());
+    let mut sources = given.sources.clone();
+    // Variables such as MINIO_ADDRESS are about another server, which may run. They fill what was not given, so these
+    // settings count as given.
+    for setting in ["address", "console_address"] {
+        sources.note(setting, Source::Flag);
     }
+    ServerArgs {
+        memory: true,
+        data_dir: None,
+        durability: None,
+        address: local(),
+        plain_address: given.plain_address.as_ref().and_then(|_| local()),
+        website_address: given.website_address.as_ref().and_then(|_| local()),
+        // It is served at the address of all else, too.
+        console_address: None,
+        // What the server prints is the command's own.
+        log: given.log.clone().or_else(|| Some("warn".to_owned())),
+        sources,
+        ..given.clone()
+    }
+}
+
+/// The settings of the server, which has the test API.
+pub(crate) fn settings(config: Config) -> Config {
+    Config { test_api: config.test_api.or(Some(TestAccess::Local)), ..config }
 }
 
 /// Runs a command beside a server, and returns its exit code.

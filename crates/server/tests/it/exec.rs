@@ -1,6 +1,7 @@
 //! `liteio exec`: a command beside a server of its own.
 
 use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
 
@@ -75,6 +76,28 @@ fn the_command_uses_the_server() {
     let output = exec(&["--bucket", "photos"], &script);
     let listed = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(listed.contains("photos"), "{listed}{}", stderr(&output));
+}
+
+/// An address that is open to others, and one that is in use, which a second server would meet.
+#[test]
+fn it_takes_no_address_of_the_environment() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let taken = format!(":{}", taken.local_addr().expect("its address").port());
+    for name in [
+        "LITEIO_ADDRESS",
+        "LITEIO_CONSOLE_ADDRESS",
+        "LITEIO_WEBSITE_ADDRESS",
+        "MINIO_ADDRESS",
+        "MINIO_CONSOLE_ADDRESS",
+    ] {
+        for profile in [&[][..], &["--profile", "minio"]] {
+            let directory = tempfile::tempdir().expect("a directory");
+            let mut command = liteio(&directory);
+            command.env(name, &taken).arg("exec").args(profile).args(["--", "true"]);
+            let output = command.output().expect("it runs");
+            assert!(output.status.success(), "{name} {profile:?}: {}", stderr(&output));
+        }
+    }
 }
 
 #[test]
