@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::cli::{ServerArgs, Source};
 use crate::config::{Config, ConfigError, CredentialsSource, TestAccess};
+use crate::platform::is_ignored;
 use crate::server::{Server, ServerError, ServerHandle};
 
 /// The command cannot be started, as shells tell it.
@@ -106,10 +107,10 @@ pub(crate) fn settings(config: Config) -> Config {
 /// [`ExecError`]; the command has not run then.
 pub(crate) async fn run(config: Config, command: &[OsString]) -> Result<u8, ExecError> {
     // Caught before the command starts, so that none is lost.
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut quit = signal(SignalKind::quit())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
+    let mut interrupt = Caught::new(SignalKind::interrupt())?;
+    let mut quit = Caught::new(SignalKind::quit())?;
+    let mut terminate = Caught::new(SignalKind::terminate())?;
+    let mut hang_up = Caught::new(SignalKind::hangup())?;
     let server = Server::spawn(config.clone()).await?;
     let child = start(&config, &server, command)?;
     let process = Pid::from_child(&child);
@@ -117,15 +118,36 @@ pub(crate) async fn run(config: Config, command: &[OsString]) -> Result<u8, Exec
     let status = loop {
         tokio::select! {
             status = &mut ended => break status.map_err(io::Error::other)??,
-            Some(()) = interrupt.recv() => pass_on_unless_typed(process, Signal::INT),
-            Some(()) = quit.recv() => pass_on_unless_typed(process, Signal::QUIT),
-            Some(()) = terminate.recv() => pass_on(process, Signal::TERM),
-            Some(()) = hang_up.recv() => pass_on(process, Signal::HUP),
+            () = interrupt.next() => pass_on_unless_typed(process, Signal::INT),
+            () = quit.next() => pass_on_unless_typed(process, Signal::QUIT),
+            () = terminate.next() => pass_on(process, Signal::TERM),
+            () = hang_up.next() => pass_on(process, Signal::HUP),
         }
     };
     // Nothing is kept, so that nothing has to be finished.
     drop(server);
     Ok(code_of(status))
+}
+
+/// Signal that is passed on to the command. One that is ignored, as below `nohup`, is not listened for: the command
+/// inherits the disposition "ignored", whereas that of a caught signal would become the default again.
+struct Caught(Option<tokio::signal::unix::Signal>);
+
+impl Caught {
+    fn new(kind: SignalKind) -> io::Result<Caught> {
+        let listened = (!is_ignored(kind)).then(|| signal(kind)).transpose();
+        listened.map(Caught)
+    }
+
+    async fn next(&mut self) {
+        let received = match &mut self.0 {
+            Some(signal) => signal.recv().await,
+            None => None,
+        };
+        if received.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 fn pass_on(process: Pid, signal: Signal) {

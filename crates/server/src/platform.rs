@@ -105,6 +105,16 @@ pub(crate) fn reload_signal() -> io::Result<Signal> {
     signal(SignalKind::hangup())
 }
 
+/// True for a signal whose disposition is to be ignored: inherited, as long as this process does not listen for it. Linux
+/// has it in a file; elsewhere no signal counts as ignored.
+pub(crate) fn is_ignored(kind: SignalKind) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    // Signal 1 is the lowest bit.
+    mask >> (kind.as_raw_value() - 1) & 1 == 1
+}
+
 /// Waits for a signal to stop; ends with its name. The signals are caught from the call on.
 pub(crate) fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
     let mut terminate = signal(SignalKind::terminate())?;

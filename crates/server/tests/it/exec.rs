@@ -1,9 +1,9 @@
 //! `liteio exec`: a command beside a server of its own.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use crate::command::{liteio, stderr};
 
@@ -118,13 +118,34 @@ fn it_ends_as_the_command_does() {
     }
 }
 
+/// `liteio` below `env`, which sets the dispositions of signals: those of the tests may be those of a job in the
+/// background, whose interrupts are ignored.
+fn below_env(directory: &tempfile::TempDir, signals: &str) -> Command {
+    let inner = liteio(directory);
+    let mut command = Command::new("env");
+    command.arg("--default-signal=INT,QUIT,HUP,TERM").arg(signals).arg(inner.get_program());
+    for (name, value) in inner.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.current_dir(directory.path()).stdin(Stdio::null());
+    command
+}
+
+fn send(signal: &str, running: &Child) {
+    let sent = Command::new("kill").args(["-s", signal, &running.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+}
+
 #[test]
 fn signals_reach_the_command() {
     for (name, code) in [("INT", 3), ("TERM", 4), ("HUP", 5), ("QUIT", 6)] {
         let directory = tempfile::tempdir().expect("a directory");
         let script = "trap 'exit 3' INT; trap 'exit 4' TERM; trap 'exit 5' HUP; trap 'exit 6' QUIT; \
             echo ready; while :; do sleep 0.05; done";
-        let mut command = liteio(&directory);
+        let mut command = below_env(&directory, "--default-signal");
         command.args(["exec", "--", "sh", "-c", script]).stdout(Stdio::piped());
         // Not in the foreground of the terminal where the tests may run, which would have told the command itself.
         command.process_group(0);
@@ -133,8 +154,25 @@ fn signals_reach_the_command() {
         let stdout = running.stdout.take().expect("a pipe");
         BufReader::new(stdout).read_line(&mut line).expect("a line");
         assert_eq!(line, "ready\n");
-        let sent = Command::new("kill").args(["-s", name, &running.id().to_string()]).status();
-        assert!(sent.expect("kill runs").success());
+        send(name, &running);
         assert_eq!(running.wait().expect("it ends").code(), Some(code), "{name}");
     }
+}
+
+/// As `nohup` starts programs, and shells those in the background.
+#[test]
+fn signals_that_are_ignored_stay_ignored() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut command = below_env(&directory, "--ignore-signal=HUP,INT,QUIT");
+    command.args(["exec", "--", "sh", "-c", "echo ready; read line; exit 7"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+    let mut running = command.spawn().expect("it starts");
+    let mut line = String::new();
+    let stdout = running.stdout.take().expect("a pipe");
+    BufReader::new(stdout).read_line(&mut line).expect("a line");
+    for signal in ["HUP", "INT", "QUIT"] {
+        send(signal, &running);
+    }
+    running.stdin.take().expect("a pipe").write_all(b"go on\n").expect("it reads");
+    assert_eq!(running.wait().expect("it ends").code(), Some(7));
 }
