@@ -13,7 +13,7 @@ use super::faults::FaultRule;
 use super::guard::bad_request;
 use super::routes::not_found;
 use super::slot::{Slot, Snapshot};
-use super::{Contents, Making, NAME_BYTES_MAX, SPACES_MAX, TestApi};
+use super::{Contents, Making, NAME_BYTES_MAX, TestApi};
 use crate::origin::timestamp;
 use crate::reply::{ApiError, Dialect, ErrorCode};
 use crate::space::MAIN;
@@ -277,7 +277,7 @@ impl TestApi {
                 "The name \"main\" is that of the space that is there anyway.",
             ));
         }
-        self.check_room(&name)?;
+        self.named.check_room(&name)?;
         let access_key = format!("LITEIO{}", random_text(14)?);
         let secret_key = random_text(40)?;
         let clock = Arc::new(ShiftedClock::new(Arc::new(liteio_store::SystemClock)));
@@ -291,35 +291,17 @@ impl TestApi {
             contents: Contents::Prepared,
         };
         let space = (self.make)(making).await.map_err(internal)?;
-        let slot = Slot::new(name.clone(), credentials, clock, true, space, tap);
-        {
-            // Another request may have made it meanwhile.
-            self.check_room(&name)?;
-            self.named.write().entry(name.clone()).or_insert(Arc::new(slot));
+        let slot = Arc::new(Slot::new(name.clone(), credentials, clock, true, space, tap));
+        if let Err(error) = self.named.add(&name, Arc::clone(&slot)) {
+            slot.end();
+            return Err(error);
         }
         let (region, endpoint) = (self.region.clone(), self.endpoint.clone());
         Ok(TestSpace { name, access_key, secret_key, region, endpoint })
     }
 
-    fn check_room(&self, name: &str) -> Result<(), ApiError> {
-        let named = self.named.read();
-        if named.contains_key(name) {
-            let message = format!("There is a space {name:?}: choose another name, or delete it.");
-            return Err(ApiError::with_status(
-                Dialect::S3,
-                "SpaceAlreadyExists",
-                StatusCode::CONFLICT,
-                message,
-            ));
-        }
-        match named.len() >= SPACES_MAX {
-            true => Err(bad_request(format!("There are {SPACES_MAX} spaces: delete one first."))),
-            false => Ok(()),
-        }
-    }
-
     pub(super) fn delete_space(&self, name: &str) -> Result<(), ApiError> {
-        let removed = self.named.write().remove(name);
+        let removed = self.named.remove(name);
         let slot = removed.ok_or_else(|| not_found(format!("There is no space {name:?}.")))?;
         slot.end();
         self.requests.forget(name);

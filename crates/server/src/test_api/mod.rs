@@ -18,24 +18,24 @@ mod faults;
 mod glob;
 mod guard;
 mod history;
+mod named;
 mod operation;
 mod requests;
 mod routes;
 mod slot;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use http::Request;
 use liteio_store::{ShiftedClock, Store, StoreImage};
-use parking_lot::RwLock;
 use tokio::sync::watch;
 
 pub use self::control::{TestControl, TestError, TestSpace};
 pub(crate) use self::events::{Events, Tap};
 pub use self::faults::FaultRule;
 use self::guard::Guard;
+use self::named::Named;
 use self::requests::Requests;
 use self::slot::Slot;
 use crate::config::TestAccess;
@@ -51,8 +51,6 @@ const PREFIX: &str = "/_liteio/test";
 /// The name of the space that a request is for, where no access key tells it.
 const SPACE_HEADER: &str = "x-liteio-space";
 
-/// Spaces beside the main one. Each has threads and a store of its own.
-const SPACES_MAX: usize = 1000;
 /// Bytes of a name.
 const NAME_BYTES_MAX: usize = 64;
 
@@ -111,7 +109,7 @@ pub(crate) struct TestApi {
     region: String,
     endpoint: String,
     main: Arc<Slot>,
-    named: RwLock<BTreeMap<String, Arc<Slot>>>,
+    named: Named<Slot>,
     make: MakeSpace,
     prepare: PrepareBucket,
     requests: Arc<Requests>,
@@ -129,7 +127,7 @@ impl TestApi {
             region,
             endpoint,
             main: Arc::new(main),
-            named: RwLock::default(),
+            named: Named::default(),
             make,
             prepare,
             requests: Arc::default(),
@@ -166,7 +164,7 @@ impl TestApi {
     fn slot(&self, name: Option<&str>) -> Result<Arc<Slot>, ApiError> {
         match name {
             None | Some(MAIN) => Ok(Arc::clone(&self.main)),
-            Some(name) => self.named.read().get(name).map(Arc::clone).ok_or_else(|| {
+            Some(name) => self.named.get(name).ok_or_else(|| {
                 ApiError::new(ErrorCode::NoSuchKey, format!("There is no space {name:?}."))
             }),
         }
@@ -196,14 +194,13 @@ impl TestApi {
             return self.slot(Some(name));
         }
         // Nothing is read of a body as long as there is nothing to choose.
-        if self.named.read().is_empty() {
+        if self.named.is_empty() {
             return Ok(Arc::clone(&self.main));
         }
         let Some((key, token)) = operation::claimed_key(request).await? else {
             return Ok(Arc::clone(&self.main));
         };
-        let named = self.named.read();
-        let known = named.values().find(|slot| slot.space().knows(&key, token.as_deref()));
-        Ok(Arc::clone(known.unwrap_or(&self.main)))
+        let known = self.named.find(|slot| slot.space().knows(&key, token.as_deref()));
+        Ok(known.unwrap_or_else(|| Arc::clone(&self.main)))
     }
 }

@@ -150,8 +150,7 @@ impl TestApi {
             }
             ("GET", ["spaces"]) => {
                 Query::of(query, &[])?;
-                let named = self.named.read();
-                let listed = named.values().map(|slot| {
+                let listed = self.named.all().into_iter().map(|slot| {
                     let access_key = slot.credentials.as_ref().map(|(access_key, _)| access_key);
                     json!({ "name": slot.name, "access_key": access_key })
                 });
