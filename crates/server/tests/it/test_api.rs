@@ -1,4 +1,4 @@
-//! The test API: spaces, resets, snapshots, faults, time, requests and events.
+//! The test API: its guard, resets, snapshots, time, requests and events.
 
 use liteio::TestAccess;
 use serde_json::{Value, json};
@@ -9,29 +9,45 @@ use crate::iam::user_with_key;
 use crate::raw::{FORM_TYPE, Keys, form_body, form_fields};
 use crate::reply::Reply;
 
-const BASE: &str = "/_liteio/test";
+pub(crate) const BASE: &str = "/_liteio/test";
 
-async fn server() -> TestServer {
+pub(crate) async fn server() -> TestServer {
     start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await
 }
 
-async fn ask(server: &TestServer, method: &'static str, path: &str, body: &Value) -> Reply {
+pub(crate) async fn ask(
+    server: &TestServer,
+    method: &'static str,
+    path: &str,
+    body: &Value,
+) -> Reply {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     server.request(method, &format!("{BASE}{path}")).anonymous().body(body).send().await
 }
 
-async fn tell(server: &TestServer, method: &'static str, path: &str, body: Value, status: u16) {
+pub(crate) async fn tell(
+    server: &TestServer,
+    method: &'static str,
+    path: &str,
+    body: Value,
+    status: u16,
+) {
     ask(server, method, path, &body).await.expect_status(status);
 }
 
-async fn told(server: &TestServer, method: &'static str, path: &str, body: Value) -> Value {
+pub(crate) async fn told(
+    server: &TestServer,
+    method: &'static str,
+    path: &str,
+    body: Value,
+) -> Value {
     let reply = ask(server, method, path, &body).await;
     assert!(reply.status < 300, "{}", reply.everything());
     serde_json::from_slice(&reply.body).expect("JSON")
 }
 
 /// The root user of a space, made now.
-async fn space(server: &TestServer, name: &str) -> User {
+pub(crate) async fn space(server: &TestServer, name: &str) -> User {
     let space = told(server, "POST", "/spaces", json!({ "name": name })).await;
     let text = |field: &str| space[field].as_str().expect("text").to_owned().leak();
     User { access_key: text("access_key"), secret_key: text("secret_key"), id: "" }
@@ -94,42 +110,6 @@ async fn what_it_does_not_understand_it_refuses() {
         assert_eq!(reply.status, status, "{method} {path} {body}: {}", reply.text());
         assert!(reply.has_element("Message"), "{path}: {}", reply.text());
     }
-}
-
-#[tokio::test]
-async fn spaces_know_nothing_of_each_other() {
-    let server = server().await;
-    let (one, other) = (space(&server, "one").await, space(&server, "other").await);
-    server.bucket("bucket").await;
-    for user in [one, other] {
-        server.request("PUT", "/bucket").by(user).send().await.expect_status(200);
-        let put = server.request("PUT", "/bucket/key").by(user).body(user.access_key);
-        put.send().await.expect_status(200);
-    }
-    server.get("/bucket/key").await.expect_error(404, "NoSuchKey");
-    for user in [one, other] {
-        let reply = server.request("GET", "/bucket/key").by(user).send().await;
-        assert_eq!(reply.text(), user.access_key);
-        let url = server.request("GET", "/bucket/key").by(user).presigned("60");
-        let reply = server.request("GET", &url).anonymous().send().await;
-        assert_eq!(reply.text(), user.access_key);
-    }
-    // A key that was made in a space, and one of a session, lead there, too.
-    let form = "Action=GetSessionToken";
-    let session = server.form("sts", form).by(one).send().await.expect_status(200);
-    let leaked = |name: &str| -> &'static str { session.element(name).leak() };
-    let keys =
-        User { access_key: leaked("AccessKeyId"), secret_key: leaked("SecretAccessKey"), id: "" };
-    let get = server.request("GET", "/bucket/key").by(keys);
-    let reply = get.header("x-amz-security-token", leaked("SessionToken")).send().await;
-    assert_eq!(reply.text(), one.access_key);
-
-    tell(&server, "DELETE", "/spaces/one", Value::Null, 204).await;
-    let reply = server.request("GET", "/bucket/key").by(one).send().await;
-    reply.expect_error(403, "InvalidAccessKeyId");
-    let reply = server.request("GET", "/bucket/key").by(other).send().await;
-    reply.expect_status(200);
-    assert_eq!(told(&server, "GET", "/spaces", Value::Null).await["spaces"][0]["name"], "other");
 }
 
 #[tokio::test]
@@ -260,65 +240,6 @@ async fn the_clock_decides_about_conditions_of_policies() {
     assert_eq!(status().await, (200, 200));
     told(&server, "PUT", "/clock", json!({ "reset": true })).await;
     assert_eq!(status().await, (403, 403));
-}
-
-#[tokio::test]
-async fn faults_fail_as_often_as_they_are_asked_to_and_before_anything_is_done() {
-    let server = server().await;
-    server.bucket("bucket").await;
-    let rule = json!({ "operation": "PutObject", "key": "a*", "status": 503, "times": 2,
-        "code": "SlowDown", "message": "not now" });
-    assert_eq!(told(&server, "POST", "/faults", rule).await["id"], "1");
-    server.put("/bucket/b", "other").await.expect_status(200);
-    for _ in 0..2 {
-        let reply = server.put("/bucket/a", "value").await.expect_error(503, "SlowDown");
-        assert_eq!(reply.element("Message"), "not now");
-        server.get("/bucket/a").await.expect_error(404, "NoSuchKey");
-    }
-    server.put("/bucket/a", "value").await.expect_status(200);
-    assert_eq!(told(&server, "GET", "/faults", Value::Null).await["faults"][0]["hits"], 2);
-    tell(&server, "DELETE", "/faults", Value::Null, 204).await;
-
-    // In the words of each service, by the name of each operation.
-    for operation in ["ListVectorBuckets", "ListUsers", "GetCallerIdentity"] {
-        tell(&server, "POST", "/faults", json!({ "operation": operation, "status": 500 }), 201)
-            .await;
-    }
-    let reply = server.vectors("ListVectorBuckets", "{}").send().await.expect_status(500);
-    assert!(reply.text().contains("\"message\""), "{}", reply.text());
-    let reply = server.form("iam", "Action=ListUsers").send().await.expect_status(500);
-    assert!(reply.text().starts_with("<ErrorResponse"), "{}", reply.text());
-    server.form("sts", "Action=GetCallerIdentity").send().await.expect_status(500);
-    server.form("iam", "Action=ListRoles").send().await.expect_status(200);
-}
-
-#[tokio::test]
-async fn answers_are_cut_off_after_the_operation() {
-    let server = server().await;
-    server.bucket("bucket").await;
-    server.put("/bucket/key", vec![b'x'; 100_000]).await.expect_status(200);
-    let cut = json!({ "operation": "GetObject", "cut_after_bytes": 10 });
-    tell(&server, "POST", "/faults", cut, 201).await;
-    assert!(server.request("GET", "/bucket/key").try_send().await.is_none());
-    server.get("/bucket").await.expect_status(200);
-    tell(&server, "DELETE", "/faults/1", Value::Null, 204).await;
-    // Nothing of an answer, and the object is there.
-    let lost = json!({ "operation": "PutObject", "cut_after_bytes": 0, "times": 1 });
-    tell(&server, "POST", "/faults", lost, 201).await;
-    assert!(server.request("PUT", "/bucket/lost").body("there").try_send().await.is_none());
-    assert_eq!(server.get("/bucket/lost").await.text(), "there");
-}
-
-#[tokio::test]
-async fn slow_requests_take_their_time() {
-    let server = server().await;
-    server.bucket("bucket").await;
-    let slow = json!({ "operation": "PutObject", "latency_ms": 60, "bandwidth": 10_000 });
-    tell(&server, "POST", "/faults", slow, 201).await;
-    let begun = std::time::Instant::now();
-    server.put("/bucket/key", vec![1; 2_000]).await.expect_status(200);
-    assert!(begun.elapsed().as_millis() >= 210, "{:?}", begun.elapsed());
-    assert_eq!(server.get("/bucket/key").await.body, vec![1; 2_000]);
 }
 
 #[tokio::test]

@@ -1,0 +1,64 @@
+//! The test API: requests that fail, wait or are cut off, as they are asked to.
+
+use serde_json::{Value, json};
+
+use crate::test_api::{server, tell, told};
+
+#[tokio::test]
+async fn faults_fail_as_often_as_they_are_asked_to_and_before_anything_is_done() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let rule = json!({ "operation": "PutObject", "key": "a*", "status": 503, "times": 2,
+        "code": "SlowDown", "message": "not now" });
+    assert_eq!(told(&server, "POST", "/faults", rule).await["id"], "1");
+    server.put("/bucket/b", "other").await.expect_status(200);
+    for _ in 0..2 {
+        let reply = server.put("/bucket/a", "value").await.expect_error(503, "SlowDown");
+        assert_eq!(reply.element("Message"), "not now");
+        server.get("/bucket/a").await.expect_error(404, "NoSuchKey");
+    }
+    server.put("/bucket/a", "value").await.expect_status(200);
+    assert_eq!(told(&server, "GET", "/faults", Value::Null).await["faults"][0]["hits"], 2);
+    tell(&server, "DELETE", "/faults", Value::Null, 204).await;
+
+    // In the words of each service, by the name of each operation.
+    for operation in ["ListVectorBuckets", "ListUsers", "GetCallerIdentity"] {
+        tell(&server, "POST", "/faults", json!({ "operation": operation, "status": 500 }), 201)
+            .await;
+    }
+    let reply = server.vectors("ListVectorBuckets", "{}").send().await.expect_status(500);
+    assert!(reply.text().contains("\"message\""), "{}", reply.text());
+    let reply = server.form("iam", "Action=ListUsers").send().await.expect_status(500);
+    assert!(reply.text().starts_with("<ErrorResponse"), "{}", reply.text());
+    server.form("sts", "Action=GetCallerIdentity").send().await.expect_status(500);
+    server.form("iam", "Action=ListRoles").send().await.expect_status(200);
+}
+
+#[tokio::test]
+async fn answers_are_cut_off_after_the_operation() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    server.put("/bucket/key", vec![b'x'; 100_000]).await.expect_status(200);
+    let cut = json!({ "operation": "GetObject", "cut_after_bytes": 10 });
+    tell(&server, "POST", "/faults", cut, 201).await;
+    assert!(server.request("GET", "/bucket/key").try_send().await.is_none());
+    server.get("/bucket").await.expect_status(200);
+    tell(&server, "DELETE", "/faults/1", Value::Null, 204).await;
+    // Nothing of an answer, and the object is there.
+    let lost = json!({ "operation": "PutObject", "cut_after_bytes": 0, "times": 1 });
+    tell(&server, "POST", "/faults", lost, 201).await;
+    assert!(server.request("PUT", "/bucket/lost").body("there").try_send().await.is_none());
+    assert_eq!(server.get("/bucket/lost").await.text(), "there");
+}
+
+#[tokio::test]
+async fn slow_requests_take_their_time() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let slow = json!({ "operation": "PutObject", "latency_ms": 60, "bandwidth": 10_000 });
+    tell(&server, "POST", "/faults", slow, 201).await;
+    let begun = std::time::Instant::now();
+    server.put("/bucket/key", vec![1; 2_000]).await.expect_status(200);
+    assert!(begun.elapsed().as_millis() >= 210, "{:?}", begun.elapsed());
+    assert_eq!(server.get("/bucket/key").await.body, vec![1; 2_000]);
+}
