@@ -12,7 +12,6 @@ mod observer;
 pub(crate) mod pace;
 pub(crate) mod received;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER};
@@ -32,7 +31,7 @@ use crate::budget::{Budget, Client, Seat};
 use crate::connection::ConnectionState;
 use crate::origin::{Domains, Entrance, Found, Origin, Peer, Target};
 use crate::proxy::Proxies;
-use crate::reply::{ApiError, ErrorCode, ReplyBody};
+use crate::reply::{ApiError, ErrorCode, ReplyBody, Withheld};
 use crate::request_id::{RequestIdSource, RequestIds};
 
 /// The sender of the requests of one connection.
@@ -89,12 +88,15 @@ impl Front {
     }
 
     /// Answers one request of a connection.
+    ///
+    /// # Errors
+    /// [`Withheld`]: nothing is to be sent.
     pub(crate) async fn answer(
         &self,
         request: Request<ReceivedBody>,
         sender: Sender,
         connection: Arc<ConnectionState>,
-    ) -> Result<Response<ResponseBody>, Infallible> {
+    ) -> Result<Response<ResponseBody>, Withheld> {
         let (mut parts, incoming) = request.into_parts();
         let (Sender { peer, client, entrance, .. }, told) = match sender.is_proxy {
             true => self.told(sender, &mut parts.headers),
@@ -139,7 +141,11 @@ impl Front {
             exchange.set_code(error.code());
             error_response(error, origin.target.path(), &ids, head)
         });
-        Ok(finish(response, version, &ids, exchange, is_waiting))
+        let response = finish(response, version, &ids, exchange, is_waiting);
+        match response.extensions().get() {
+            Some(&withheld) => Err(withheld),
+            None => Ok(response),
+        }
     }
 
     /// The sender of a request that a trusted proxy passes on, with the host that it asked for in place of

@@ -13,6 +13,12 @@ pub(crate) use self::body::{BoxError, ReplyBody};
 pub(crate) use self::code::ErrorCode;
 pub(crate) use self::error::{ApiError, Dialect};
 
+/// Mark in the extensions of a response that must not be sent: the connection, or the stream of HTTP/2, is closed
+/// without an answer. An error of the body is not enough: that of an answer to HEAD, of a 204 or of a 304 is never polled.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the answer is withheld")]
+pub(crate) struct Withheld;
+
 /// The answer of a handler.
 pub(crate) type Reply = Result<Response<ReplyBody>, ApiError>;
 

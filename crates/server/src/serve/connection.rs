@@ -32,11 +32,10 @@ use crate::front::limits::{
 };
 use crate::front::received::ReceivedBody;
 use crate::front::{Front, Sender, check, request_timeout};
-use crate::reply::{ApiError, ErrorCode};
+use crate::reply::{ApiError, ErrorCode, Withheld};
 
-type AnswerFuture = Pin<
-    Box<dyn Future<Output = Result<http::Response<ResponseBody>, std::convert::Infallible>> + Send>,
->;
+type AnswerFuture =
+    Pin<Box<dyn Future<Output = Result<http::Response<ResponseBody>, Withheld>> + Send>>;
 
 /// Gives hyper's requests to the front.
 struct FrontService {
@@ -47,7 +46,8 @@ struct FrontService {
 
 impl Service<Request<Incoming>> for FrontService {
     type Response = http::Response<ResponseBody>;
-    type Error = std::convert::Infallible;
+    /// hyper closes the connection.
+    type Error = Withheld;
     type Future = AnswerFuture;
 
     fn call(&self, request: Request<Incoming>) -> AnswerFuture {

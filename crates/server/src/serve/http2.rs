@@ -8,7 +8,6 @@
 //! A body of an answer is given to `h2` only as far as the windows of the client allow it, so all that waits
 //! there waits for the socket, and `h2` reads nothing as long as the socket takes nothing.
 
-use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -39,6 +38,7 @@ use crate::front::limits::{
 use crate::front::pace::Pace;
 use crate::front::received::{ReceivedBody, StreamBody};
 use crate::front::{Front, Sender};
+use crate::reply::Withheld;
 
 fn builder() -> Builder {
     let mut builder = Builder::new();
@@ -184,8 +184,8 @@ async fn answer(
     let request = received(request, &state);
     let mut answer = Box::pin(front.answer(request, sender, Arc::clone(&state)));
     let response = poll_fn(|context| {
-        if let Poll::Ready(Ok::<_, Infallible>(response)) = answer.as_mut().poll(context) {
-            return Poll::Ready(Some(response));
+        if let Poll::Ready(answered) = answer.as_mut().poll(context) {
+            return Poll::Ready(Some(answered));
         }
         if is_to_be_asked && state.take_body_wanted() {
             is_to_be_asked = false;
@@ -196,8 +196,13 @@ async fn answer(
         }
         respond.poll_reset(context).map(|_| None)
     });
-    let Some(response) = response.await else {
-        return StreamEnded::Reset;
+    let response = match response.await {
+        Some(Ok(response)) => response,
+        Some(Err(Withheld)) => {
+            respond.send_reset(Reason::INTERNAL_ERROR);
+            return StreamEnded::BrokenOff;
+        }
+        None => return StreamEnded::Reset,
     };
     drop(answer);
     let (head, body) = response.into_parts();

@@ -12,7 +12,7 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::reply::{BoxError, ReplyBody};
+use crate::reply::{BoxError, ReplyBody, Withheld};
 
 /// The body of a request, of which a part may have been read and put back.
 pub(super) type TestBody = UnsyncBoxBody<Bytes, BoxError>;
@@ -138,30 +138,13 @@ struct Cut {
 }
 
 /// The answer whose body is cut off behind so many bytes. At 0, nothing of it is sent, not even its head.
-pub(super) fn cut(response: Response<ReplyBody>, after: u64) -> Response<ReplyBody> {
-    response.map(|body| match after {
-        0 => nothing(),
-        left => ReplyBody::stream(Cut { body, left, is_cut: false, has_rested: false }),
-    })
-}
-
-/// A body that closes the connection.
-pub(super) fn nothing() -> ReplyBody {
-    ReplyBody::stream(Never)
-}
-
-struct Never;
-
-impl Body for Never {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        Poll::Ready(Some(Err(CutOff.into())))
+pub(super) fn cut(mut response: Response<ReplyBody>, after: u64) -> Response<ReplyBody> {
+    if after == 0 {
+        response.extensions_mut().insert(Withheld);
+        return response;
     }
+    response
+        .map(|body| ReplyBody::stream(Cut { body, left: after, is_cut: false, has_rested: false }))
 }
 
 impl Body for Cut {

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use http::Request;
-use http::Response;
+use http::{Request, Response};
 use jiff::Timestamp;
 use liteio_store::{ShiftedClock, StoreImage};
 use parking_lot::{Mutex, RwLock};
 use tokio::time::sleep;
 
-use super::bodies::{self, Slow, TestBody, cut};
+use super::bodies::{Slow, TestBody, cut};
 use super::events::Tap;
 use super::faults::{Asked, Faults};
 use super::operation::{dialect, operation};
@@ -136,9 +135,9 @@ impl Slot {
             (Ok(response), Some(after)) => Ok(cut(response, after)),
             // Its document is written later: nothing of it is sent.
             (Err(error), Some(_)) => {
-                let mut response = Response::new(bodies::nothing());
+                let mut response = Response::new(ReplyBody::empty());
                 *response.status_mut() = error.status();
-                Ok(response)
+                Ok(cut(response, 0))
             }
             (reply, None) => reply,
         }

@@ -52,6 +52,32 @@ async fn answers_are_cut_off_after_the_operation() {
 }
 
 #[tokio::test]
+async fn answers_without_a_body_are_cut_off_as_well() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    let put = server.put("/bucket/key", "value").await.expect_status(200);
+    let etag = put.header("etag").expect("an ETag").to_owned();
+    tell(&server, "POST", "/faults", json!({ "cut_after_bytes": 0 }), 201).await;
+    let unchanged = server.request("GET", "/bucket/key").header("if-none-match", etag);
+    for request in [
+        server.request("HEAD", "/bucket/key"),
+        server.request("HEAD", "/bucket/none"),
+        unchanged,
+        server.request("GET", "/bucket/none"),
+        server.request("DELETE", "/bucket/key"),
+    ] {
+        assert!(request.try_send().await.is_none());
+    }
+    // The operations have ended, with the answers that are kept.
+    let kept = told(&server, "GET", "/requests/wait?count=7", Value::Null).await;
+    let kept = kept["requests"].as_array().expect("requests").iter();
+    let statuses: Vec<_> = kept.map(|it| it["status"].as_u64().unwrap_or_default()).collect();
+    assert_eq!(statuses, [200, 200, 200, 404, 304, 404, 204]);
+    tell(&server, "DELETE", "/faults", Value::Null, 204).await;
+    server.get("/bucket/key").await.expect_error(404, "NoSuchKey");
+}
+
+#[tokio::test]
 async fn slow_requests_take_their_time() {
     let server = server().await;
     server.bucket("bucket").await;

@@ -99,6 +99,28 @@ async fn by_http2(
     Response::from_parts(head, bytes)
 }
 
+/// The bytes of an answer by HTTP/2 that came before the error, if one came.
+async fn broken_off(
+    requests: &h2::client::SendRequest<Bytes>,
+    request: RawRequest<'_>,
+) -> (Vec<u8>, Option<h2::Error>) {
+    let (head, _) = request.into_http("https", "localhost").into_parts();
+    let mut sender = requests.clone().ready().await.expect("the connection is open");
+    let sent = sender.send_request(http::Request::from_parts(head, ()), true);
+    let mut received = Vec::new();
+    let mut body = match sent.expect("a stream").0.await {
+        Ok(answer) => answer.into_body(),
+        Err(error) => return (received, Some(error)),
+    };
+    loop {
+        match body.data().await {
+            Some(Ok(data)) => received.extend_from_slice(&data),
+            Some(Err(error)) => return (received, Some(error)),
+            None => return (received, None),
+        }
+    }
+}
+
 #[tokio::test]
 async fn objects_are_written_and_read_by_http2() {
     let server = Server::builder().memory().tls_self_signed().spawn().await.expect("it starts");
@@ -168,25 +190,18 @@ async fn faults_meet_requests_by_http2() {
     assert_eq!(put.status(), 200);
     // The stream is reset behind the bytes, and the connection goes on.
     fault(FaultRule { cut_after_bytes: Some(2), ..FaultRule::default() }).expect("a rule");
-    let (head, _) = request("GET", "/bucket/key").into_http("https", "localhost").into_parts();
-    let mut sender = requests.clone().ready().await.expect("the connection is open");
-    let sent = sender.send_request(http::Request::from_parts(head, ()), true);
-    let answer = sent.expect("a stream").0.await;
-    let mut received = Vec::new();
-    let ended = match answer {
-        Ok(answer) => {
-            let mut body = answer.into_body();
-            loop {
-                match body.data().await {
-                    Some(Ok(data)) => received.extend_from_slice(&data),
-                    Some(Err(error)) => break Some(error),
-                    None => break None,
-                }
-            }
-        }
-        Err(error) => Some(error),
-    };
+    let (received, ended) = broken_off(&requests, request("GET", "/bucket/key")).await;
     assert!(ended.is_some() && received.len() <= 2, "{ended:?} {received:?}");
+    for (method, path) in [
+        ("HEAD", "/bucket/key"),
+        ("HEAD", "/bucket/none"),
+        ("GET", "/bucket/none"),
+        ("DELETE", "/bucket/none"),
+    ] {
+        fault(FaultRule { cut_after_bytes: Some(0), ..FaultRule::default() }).expect("a rule");
+        let (received, ended) = broken_off(&requests, request(method, path)).await;
+        assert!(ended.is_some() && received.is_empty(), "{method} {path}: {received:?}");
+    }
     let get = by_http2(&requests, request("GET", "/bucket/key")).await;
     assert_eq!((get.status().as_u16(), &get.body()[..]), (200, &b"value"[..]));
     server.stop().await;
