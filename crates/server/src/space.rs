@@ -90,10 +90,9 @@ impl Space {
         self.authenticator.is_form_upload(head, origin.target.host_bucket())
     }
 
-    /// True if it knows the access key, which may be one of a session.
+    /// True for an access key of its users, also of a session, be it valid, expired or inactive.
     pub(crate) fn knows(&self, access_key: &str, token: Option<&str>) -> bool {
-        let now = self.app.now_unix_seconds();
-        self.users.current().key(access_key, token, now).is_ok()
+        self.users.know(access_key, token)
     }
 
     /// Authenticates a request, and looks for room for its body.

@@ -303,6 +303,11 @@ impl Users {
         &self.current
     }
 
+    /// True for an access key of these users, be it valid, expired or inactive.
+    pub(crate) fn know(&self, access_key: &str, token: Option<&str>) -> bool {
+        self.current.knows(access_key, token) || self.state().has_key(access_key)
+    }
+
     /// Reads the file again. One that is not valid leaves the users as they are.
     pub(crate) fn read_again(&self) {
         self.read_into(&mut self.parts.lock());

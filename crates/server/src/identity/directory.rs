@@ -291,6 +291,15 @@ impl CurrentDirectory {
         }
     }
 
+    /// True for a key of these users, expired or not; that of a session needs its token.
+    pub(crate) fn knows(&self, id: &str, token: Option<&str>) -> bool {
+        let directory = self.now();
+        match token {
+            None => directory.find(id).is_some(),
+            Some(token) => self.sessions.issued(&directory, id, token),
+        }
+    }
+
     /// A key that was found before, as it is now, with the rights that its user has now.
     ///
     /// # Errors

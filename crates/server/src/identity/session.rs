@@ -161,6 +161,13 @@ impl Sessions {
         Ok(key)
     }
 
+    /// True for a token of this access key, expired or not, whose user is in the directory. Several directories may share
+    /// a master key, so a token that opens is not proof enough.
+    pub(super) fn issued(&self, directory: &Directory, access_key: &str, token: &str) -> bool {
+        let session = self.open(token).filter(|session| session.key == access_key);
+        session.is_some_and(|session| user_of(directory, &session).is_some())
+    }
+
     fn open(&self, token: &str) -> Option<Session> {
         if token.len() > TOKEN_BYTES_MAX {
             return None;
@@ -264,6 +271,9 @@ mod tests {
             let expired = KeyError::Token(TokenError::Expired);
             assert_eq!(at(&issued.token, NOW + 900).expect_err("expired"), expired);
         }
+        let knows = |token: Option<&str>| current.knows(&issued.access_key, token);
+        assert!(knows(Some(&issued.token)), "at any time");
+        assert!(!knows(Some(&other.token)) && !knows(None));
         let invalid = KeyError::Token(TokenError::Invalid);
         assert_eq!(at(&other.token, NOW).expect_err("another key"), invalid);
         let unknown = current.key(&issued.access_key, None, NOW).expect_err("no token");
@@ -291,5 +301,6 @@ mod tests {
         current.replace(Directory::default());
         assert!(current.again(&before, NOW).is_err());
         assert_eq!(at(&issued.token, NOW).expect_err("nobody"), invalid);
+        assert!(!knows(Some(&issued.token)));
     }
 }

@@ -1,7 +1,8 @@
 //! The test API: spaces, and the requests that reach them.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::harness::TestServer;
 use crate::iam::key_of;
 use crate::test_api::{server, space, tell, told};
 
@@ -37,4 +38,39 @@ async fn spaces_know_nothing_of_each_other() {
     let reply = server.request("GET", "/bucket/key").by(other).send().await;
     reply.expect_status(200);
     assert_eq!(told(&server, "GET", "/spaces", Value::Null).await["spaces"][0]["name"], "other");
+}
+
+/// The statuses of the GET requests that a space has kept, once there are so many.
+async fn statuses(server: &TestServer, space: &str, count: usize) -> Vec<u64> {
+    let path = format!("/requests/wait?space={space}&method=GET&count={count}");
+    let kept = told(server, "GET", &path, Value::Null).await;
+    let requests = kept["requests"].as_array().expect("requests").iter();
+    requests.filter_map(|it| it["status"].as_u64()).collect()
+}
+
+#[tokio::test]
+async fn a_space_knows_its_keys_also_when_it_refuses_them() {
+    let server = server().await;
+    let (one, _other) = (space(&server, "one").await, space(&server, "other").await);
+    let form = "Action=GetSessionToken&DurationSeconds=900";
+    let session = server.form("sts", form).by(one).send().await.expect_status(200);
+    let (keys, token) = (key_of(&session), session.element("SessionToken"));
+    told(&server, "PUT", "/clock", json!({ "space": "one", "advance_ms": 3_600_000 })).await;
+    let get = server.request("GET", "/bucket/key").by(keys).header("x-amz-security-token", token);
+    get.send().await.expect_error(400, "ExpiredToken");
+
+    let form = "Action=CreateUser&UserName=bob";
+    server.form("iam", form).by(one).send().await.expect_status(200);
+    let form = "Action=CreateAccessKey&UserName=bob";
+    let bob = key_of(&server.form("iam", form).by(one).send().await.expect_status(200));
+    let key = bob.access_key;
+    let form = format!("Action=UpdateAccessKey&UserName=bob&AccessKeyId={key}&Status=Inactive");
+    server.form("iam", &form).by(one).send().await.expect_status(200);
+    let get = server.request("GET", "/bucket/key").by(bob);
+    get.send().await.expect_error(403, "InvalidAccessKeyId");
+    assert_eq!(statuses(&server, "one", 2).await, [400, 403]);
+    // A token of nobody is the main space's.
+    let get = server.request("GET", "/bucket/key").by(keys).header("x-amz-security-token", "none");
+    get.send().await.expect_error(400, "InvalidToken");
+    assert_eq!(statuses(&server, "main", 1).await, [400]);
 }
