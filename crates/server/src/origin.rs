@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use http::header::HOST;
@@ -237,6 +238,8 @@ pub(crate) struct Locale {
     pub(crate) region: String,
     /// The clock.
     pub(crate) clock: Arc<dyn Clock>,
+    /// The space was reset or deleted: requests that are still in flight are not recorded.
+    pub(crate) is_closed: AtomicBool,
 }
 
 /// The time of a request with an identity, by the clock that its signature was judged by: in seconds since 1970.
@@ -297,8 +300,8 @@ impl Found {
     }
 
     /// The space of the services that answer, once the request has reached them.
-    pub(crate) fn space(&self) -> Option<&str> {
-        self.locale.get().map(|locale| &*locale.space)
+    pub(crate) fn locale(&self) -> Option<&Locale> {
+        self.locale.get().map(|locale| &**locale)
     }
 
     /// The region of the services that answer, once the request has reached them.

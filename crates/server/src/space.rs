@@ -1,6 +1,7 @@
 //! [`Space`]: the services over one store, with its users. A server has one, and with the test API any number.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -69,7 +70,12 @@ impl Space {
         Space {
             senders: Senders::start(&app, targets),
             no_auth,
-            locale: Arc::new(Locale { space: name, region: app.region.clone(), clock }),
+            locale: Arc::new(Locale {
+                space: name,
+                region: app.region.clone(),
+                clock,
+                is_closed: AtomicBool::new(false),
+            }),
             authenticator,
             s3: S3Service::new(Arc::clone(&app)),
             vectors: VectorsService::new(Arc::clone(&app)),
@@ -122,6 +128,11 @@ impl Space {
             allowance.admit_body()?;
         }
         Ok(request)
+    }
+
+    /// Ends the record of its requests, those in flight included.
+    pub(crate) fn close_record(&self) {
+        self.locale.is_closed.store(true, Ordering::Relaxed);
     }
 
     /// Notes that a request was for this space, and its operation if that is one of S3 or S3 Vectors.

@@ -168,12 +168,14 @@ impl TestApi {
         if let Some(bucket) = bucket {
             return self.reset_bucket(&slot, bucket).await;
         }
+        let former = slot.space();
         // What is prepared has the time of the machine.
         slot.clock.set_offset_ms(0);
         match slot.is_in_memory {
             true => self.put_in_place(&slot, Contents::Prepared).await?,
             false => self.empty(&slot).await?,
         }
+        former.close_record();
         slot.faults.clear();
         self.requests.forget(&slot.name);
         self.events.forget(&slot.name);

@@ -76,9 +76,7 @@ impl Tap {
 
 impl EventObserver for Tap {
     fn told(&self, event: &Event) {
-        if !self.is_closed.load(Ordering::Relaxed) {
-            self.events.add(Told::of(event, &self.space));
-        }
+        self.events.add(Told::of(event, &self.space), &self.is_closed);
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`History`]: the last of what has happened, with numbers, and waiting for more.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -41,9 +42,14 @@ impl<T> Default for History<T> {
 }
 
 impl<T: Happened + Clone> History<T> {
-    pub(super) fn add(&self, entry: T) {
+    /// Adds an entry, unless its space is closed (reset or deleted). The flag is read under the lock: a space is closed
+    /// before [`History::forget`], so no entry of it can follow.
+    pub(super) fn add(&self, entry: T, is_closed: &AtomicBool) {
         let next = {
             let mut kept = self.kept.lock();
+            if is_closed.load(Ordering::Relaxed) {
+                return;
+            }
             kept.bytes += entry.bytes();
             while kept.entries.len() >= ENTRIES_MAX || kept.bytes > BYTES_MAX {
                 let Some((_, oldest)) = kept.entries.pop_front() else { break };
@@ -96,6 +102,7 @@ mod tests {
     use super::*;
 
     const MANY_BYTES: u64 = 1 << 32;
+    static OPEN: AtomicBool = AtomicBool::new(false);
 
     impl Happened for u64 {
         fn space(&self) -> &str {
@@ -110,7 +117,7 @@ mod tests {
     #[test]
     fn the_last_are_kept_and_pages_go_on_where_they_ended() {
         let history = History::default();
-        (0..10_005).for_each(|entry: u64| history.add(entry));
+        (0..10_005).for_each(|entry: u64| history.add(entry, &OPEN));
         let (first, next) = history.since(0, 2, |_| true);
         assert_eq!((first, next), (vec![(6, 5), (7, 6)], 8));
         history.forget("odd");
@@ -123,13 +130,15 @@ mod tests {
     #[test]
     fn many_bytes_are_not_kept() {
         let history = History::default();
-        (0..10).for_each(|entry: u64| history.add(MANY_BYTES + entry));
+        (0..10).for_each(|entry: u64| history.add(MANY_BYTES + entry, &OPEN));
         let first = |history: &History<u64>| history.since(0, 1, |_| true).0[0].1 - MANY_BYTES;
         assert_eq!(first(&history), 4, "six of them are 30 MiB");
         history.forget("odd");
-        (10..13).for_each(|entry: u64| history.add(MANY_BYTES + entry));
+        (10..13).for_each(|entry: u64| history.add(MANY_BYTES + entry, &OPEN));
         assert_eq!(first(&history), 4, "what was forgotten counts no more");
-        history.add(MANY_BYTES + 13);
+        history.add(MANY_BYTES + 13, &OPEN);
         assert_eq!(first(&history), 6);
+        history.add(MANY_BYTES + 14, &AtomicBool::new(true));
+        assert_eq!(history.since(0, 10, |_| true).1, 15, "its space is closed");
     }
 }

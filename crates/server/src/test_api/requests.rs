@@ -57,7 +57,7 @@ impl Observer for Requests {
     fn finished(&self, finished: &Finished<'_>) {
         let origin = finished.origin;
         // Others were for no service.
-        let (Some(space), Some(heads)) = (origin.found.space(), finished.heads) else { return };
+        let (Some(locale), Some(heads)) = (origin.found.locale(), finished.heads) else { return };
         let mut headers = BTreeMap::<String, String>::new();
         for (name, value) in headers_without_secrets(&heads.request) {
             if value == HIDDEN {
@@ -70,10 +70,10 @@ impl Observer for Requests {
         }
         let user_agent = heads.request.get(USER_AGENT).and_then(|it| it.to_str().ok());
         let begun = Timestamp::try_from(finished.begun()).unwrap_or_default();
-        self.add(Request {
+        let request = Request {
             id: origin.ids.request_id().to_string(),
             time: format!("{begun:.3}"),
-            space: space.to_owned(),
+            space: locale.space.clone(),
             method: finished.method.to_string(),
             operation: origin.found.operation(),
             bucket: origin.target.bucket().to_owned(),
@@ -87,7 +87,8 @@ impl Observer for Requests {
             duration_ms: finished.duration.as_micros() as f64 / 1000.0,
             user_agent: user_agent.map(str::to_owned),
             headers: headers.into_iter().map(|(name, value)| (name, value.into())).collect(),
-        });
+        };
+        self.add(request, &locale.is_closed);
     }
 }
 

@@ -90,6 +90,7 @@ impl Slot {
     pub(super) fn end(&self) {
         let current = self.current.read();
         current.tap.close();
+        current.space.close_record();
         current.space.senders.stop();
     }
 

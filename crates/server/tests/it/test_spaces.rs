@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::TestServer;
+use crate::harness::{ALICE, TestServer};
 use crate::iam::key_of;
 use crate::test_api::{server, space, tell, told};
 
@@ -73,4 +73,21 @@ async fn a_space_knows_its_keys_also_when_it_refuses_them() {
     let get = server.request("GET", "/bucket/key").by(keys).header("x-amz-security-token", "none");
     get.send().await.expect_error(400, "InvalidToken");
     assert_eq!(statuses(&server, "main", 1).await, [400]);
+}
+
+#[tokio::test]
+async fn requests_that_began_before_a_reset_are_not_kept_after_it() {
+    let server = server().await;
+    let user = space(&server, "one").await;
+    for (space, by) in [("main", ALICE), ("one", user)] {
+        server.request("PUT", "/bucket").by(by).send().await.expect_status(200);
+        let put = server.request("PUT", "/bucket/key").by(by).body("value");
+        let reset = tell(&server, "POST", "/reset", json!({ "space": space }), 204);
+        // It ends in the store of before.
+        put.send_after(reset).await.expect_status(200);
+        server.request("GET", "/bucket/key").by(by).send().await.expect_status(404);
+        assert_eq!(statuses(&server, space, 1).await, [404]);
+        let all = told(&server, "GET", &format!("/requests?space={space}"), Value::Null).await;
+        assert_eq!(all["requests"].as_array().map(Vec::len), Some(1), "{all}");
+    }
 }
