@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, ORIGIN};
 use http::request::Parts;
-use http::{Method, Request};
+use http::{HeaderValue, Method, Request};
 use http_body::Body;
 
 use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
@@ -166,14 +166,37 @@ impl Space {
             let (head, _) = request.into_parts();
             return self.s3.preflight(&head, origin);
         }
-        let page = request.headers().get(ORIGIN).cloned();
-        let method = request.method().clone();
+        let page = Page::of(&request);
         let checked = self.no_auth.as_ref().map_or(Ok(()), |it| it.check(&request));
         let reply = match checked {
             Ok(()) => self.signed(request, origin, allowance).await,
             Err(error) => Err(error),
         };
-        let headers = page.and_then(|it| self.s3.cors_headers(&it, &method, origin));
+        self.for_page(reply, page, origin)
+    }
+
+    /// Refuses a request before its operation begins. The sender is noted if the signature is valid, and the error has the
+    /// headers of CORS: without them a page sees a failed connection instead.
+    pub(crate) async fn refuse<B>(
+        &self,
+        request: Request<B>,
+        origin: &Origin,
+        allowance: &Allowance,
+        error: ApiError,
+    ) -> Reply
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let page = Page::of(&request);
+        // An invalid signature changes nothing: the answer is this error.
+        let _ = self.authenticated(request, origin, allowance).await;
+        self.for_page(Err(error), page, origin)
+    }
+
+    /// The reply, with the headers that tell a browser what the page that sent the request may do with it.
+    fn for_page(&self, reply: Reply, page: Option<Page>, origin: &Origin) -> Reply {
+        let headers = page.and_then(|it| self.s3.cors_headers(&it.origin, &it.method, origin));
         reply::with_headers(reply, headers)
     }
 
@@ -214,5 +237,18 @@ impl Space {
             (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
             (reply, _) => reply,
         }
+    }
+}
+
+/// The page that sent a request.
+struct Page {
+    origin: HeaderValue,
+    method: Method,
+}
+
+impl Page {
+    fn of<B>(request: &Request<B>) -> Option<Page> {
+        let origin = request.headers().get(ORIGIN)?.clone();
+        Some(Page { origin, method: request.method().clone() })
     }
 }

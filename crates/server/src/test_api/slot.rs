@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use jiff::Timestamp;
 use liteio_store::{ShiftedClock, StoreImage};
 use parking_lot::{Mutex, RwLock};
@@ -102,7 +102,8 @@ impl Slot {
         allowance: &Allowance,
     ) -> Reply {
         let space = self.space();
-        if self.faults.is_empty() {
+        // A browser's preflight request is no operation.
+        if self.faults.is_empty() || *request.method() == Method::OPTIONS {
             return space.call(request, origin, allowance).await;
         }
         let name = operation(&mut request, origin).await?;
@@ -113,13 +114,12 @@ impl Slot {
             sleep(effects.latency).await;
         }
         let (head, body) = request.into_parts();
-        let error = effects.error(dialect(&head));
-        if error.is_some() {
-            // It is among the requests that are asked for later.
-            space.note(origin, name.as_deref());
-        }
-        let reply = match (error, effects.bytes_per_second) {
-            (Some(error), _) => Err(error),
+        let reply = match (effects.error(dialect(&head)), effects.bytes_per_second) {
+            (Some(error), _) => {
+                // It is among the requests that are asked for later.
+                space.note(origin, name.as_deref());
+                space.refuse(Request::from_parts(head, body), origin, allowance, error).await
+            }
             (None, Some(rate)) => {
                 let request = Request::from_parts(head, Slow::new(body, rate));
                 space.call(request, origin, allowance).await

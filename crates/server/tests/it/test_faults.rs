@@ -77,6 +77,41 @@ async fn answers_without_a_body_are_cut_off_as_well() {
     server.get("/bucket/key").await.expect_error(404, "NoSuchKey");
 }
 
+const PAGE: &str = "http://app.example.com";
+const RULES: &str = "<CORSConfiguration><CORSRule><AllowedOrigin>http://app.example.com</AllowedOrigin>\
+    <AllowedMethod>PUT</AllowedMethod></CORSRule></CORSConfiguration>";
+
+#[tokio::test]
+async fn pages_can_read_the_errors_of_faults() {
+    let server = server().await;
+    server.bucket("bucket").await;
+    server.put("/bucket?cors", RULES).await.expect_status(200);
+    tell(&server, "POST", "/faults", json!({ "status": 503, "times": 1 }), 201).await;
+    let asks = [("origin", PAGE), ("access-control-request-method", "PUT")];
+    let preflight = server.request("OPTIONS", "/bucket/key").anonymous().headers(&asks);
+    preflight.send().await.expect_status(200);
+    let put = || server.request("PUT", "/bucket/key").header("origin", PAGE).body("value").send();
+    let failed = put().await.expect_error(503, "SlowDown");
+    assert_eq!(failed.header("access-control-allow-origin"), Some(PAGE));
+    put().await.expect_status(200);
+}
+
+#[tokio::test]
+async fn requests_that_fail_have_their_user() {
+    let server = server().await;
+    tell(&server, "POST", "/faults", json!({ "status": 503 }), 201).await;
+    server.get("/bucket/signed").await.expect_error(503, "SlowDown");
+    let unsigned = server.request("GET", "/bucket/unsigned").anonymous();
+    unsigned.send().await.expect_error(503, "SlowDown");
+    let url = server.request("GET", "/bucket/wrong").presigned("60");
+    let wrong = server.request("GET", &format!("{url}0")).anonymous();
+    wrong.send().await.expect_error(503, "SlowDown");
+    let all = told(&server, "GET", "/requests/wait?count=3", Value::Null).await;
+    let users: Vec<_> =
+        all["requests"].as_array().expect("requests").iter().map(|it| it["user"].clone()).collect();
+    assert_eq!(users, [json!("alice"), Value::Null, Value::Null]);
+}
+
 #[tokio::test]
 async fn slow_requests_take_their_time() {
     let server = server().await;
