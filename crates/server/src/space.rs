@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, ORIGIN};
 use http::request::Parts;
-use http::{HeaderValue, Method, Request};
+use http::{HeaderMap, HeaderValue, Method, Request};
 use http_body::Body;
 
 use crate::auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
@@ -135,6 +135,11 @@ impl Space {
         self.locale.is_closed.store(true, Ordering::Relaxed);
     }
 
+    /// True if the rules of CORS allow what a preflight request with these headers asks about.
+    pub(crate) fn allows(&self, headers: &HeaderMap, origin: &Origin) -> bool {
+        self.s3.preflight(headers, origin).is_ok()
+    }
+
     /// Notes that a request was for this space, and its operation if that is one of S3 or S3 Vectors.
     pub(crate) fn note(&self, origin: &Origin, operation: Option<&str>) {
         origin.found.note_locale(&self.locale);
@@ -164,7 +169,7 @@ impl Space {
         }
         if request.method() == Method::OPTIONS {
             let (head, _) = request.into_parts();
-            return self.s3.preflight(&head, origin);
+            return self.s3.preflight(&head.headers, origin);
         }
         let page = Page::of(&request);
         let checked = self.no_auth.as_ref().map_or(Ok(()), |it| it.check(&request));

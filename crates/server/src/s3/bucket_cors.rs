@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use http::header::{ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
-use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response};
 use liteio_store::{Bucket, DocumentKind};
 use s3s::dto::{
@@ -58,8 +57,8 @@ fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
 }
 
 /// Answers a preflight request by the rules of the bucket, or else by those of the server. It has no signature, and tells nothing but the rules.
-pub(super) fn preflight(app: &App, head: &Parts, bucket: &str) -> Reply {
-    let header = |name| head.headers.get(name);
+pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str) -> Reply {
+    let header = |name| headers.get(name);
     let Some(page) = header(ORIGIN) else {
         return Err(bad_request("Insufficient information. Origin request header needed."));
     };

@@ -69,8 +69,8 @@ impl S3Service {
     }
 
     /// Answers a preflight request of a browser, which nobody signs.
-    pub(crate) fn preflight(&self, head: &Parts, origin: &Origin) -> Reply {
-        bucket_cors::preflight(&self.app, head, origin.target.bucket())
+    pub(crate) fn preflight(&self, headers: &HeaderMap, origin: &Origin) -> Reply {
+        bucket_cors::preflight(&self.app, headers, origin.target.bucket())
     }
 
     /// The headers that tell a browser what the page of the origin `page` may do with the answer.

@@ -45,7 +45,7 @@ pub(super) async fn answer(
         return Err(no_such_bucket().with("BucketName", named));
     };
     if head.method == Method::OPTIONS {
-        return bucket_cors::preflight(app, head, bucket).map_err(|error| of_s3(&error));
+        return bucket_cors::preflight(app, &head.headers, bucket).map_err(|error| of_s3(&error));
     }
     let reply = Visit { app, head, origin, allowance, bucket }.answer().await;
     let headers = head.headers.get(ORIGIN);

@@ -27,7 +27,7 @@ mod slot;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use http::Request;
+use http::{Method, Request};
 use liteio_store::{ShiftedClock, Store, StoreImage};
 use tokio::sync::watch;
 
@@ -178,14 +178,16 @@ impl TestApi {
         allowance: &Allowance,
     ) -> Reply {
         let mut request = bodies::boxed(request);
-        let slot = self.slot_of(&mut request).await?;
+        let slot = self.slot_of(&mut request, origin).await?;
         slot.call(request, origin, allowance).await
     }
 
-    /// The space that a request is for: of its header, or the one that knows its access key; the main space else.
+    /// The space that a request is for: of its header, or the one that knows its access key; the main space else. A
+    /// preflight request, which browsers do not sign, is for the first space that allows what it asks about.
     async fn slot_of(
         &self,
         request: &mut Request<bodies::TestBody>,
+        origin: &Origin,
     ) -> Result<Arc<Slot>, ApiError> {
         if let Some(name) = request.headers().get(SPACE_HEADER) {
             let name = name
@@ -197,10 +199,16 @@ impl TestApi {
         if self.named.is_empty() {
             return Ok(Arc::clone(&self.main));
         }
-        let Some((key, token)) = operation::claimed_key(request).await? else {
-            return Ok(Arc::clone(&self.main));
+        let other = match operation::claimed_key(request).await? {
+            Some((key, token)) => {
+                self.named.find(|slot| slot.space().knows(&key, token.as_deref()))
+            }
+            None if *request.method() == Method::OPTIONS => {
+                let allows = |slot: &Slot| slot.space().allows(request.headers(), origin);
+                if allows(&self.main) { None } else { self.named.find(allows) }
+            }
+            None => None,
         };
-        let known = self.named.find(|slot| slot.space().knows(&key, token.as_deref()));
-        Ok(known.unwrap_or_else(|| Arc::clone(&self.main)))
+        Ok(other.unwrap_or_else(|| Arc::clone(&self.main)))
     }
 }

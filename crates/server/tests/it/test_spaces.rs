@@ -76,6 +76,36 @@ async fn a_space_knows_its_keys_also_when_it_refuses_them() {
 }
 
 #[tokio::test]
+async fn preflights_are_answered_by_the_space_that_allows_them() {
+    let server = server().await;
+    server.bucket("everywhere").await;
+    for name in ["one", "other"] {
+        let user = space(&server, name).await;
+        let rules = format!(
+            "<CORSConfiguration><CORSRule><AllowedOrigin>http://{name}.test</AllowedOrigin>\
+             <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>"
+        );
+        for (path, body) in [
+            ("/bucket", ""),
+            ("/bucket?cors", &*rules),
+            ("/everywhere", ""),
+            ("/everywhere?cors", &rules),
+        ] {
+            server.request("PUT", path).by(user).body(body).send().await.expect_status(200);
+        }
+    }
+    for path in ["/bucket/key", "/everywhere/key"] {
+        for (page, status) in
+            [("http://one.test", 200), ("http://other.test", 200), ("http://third.test", 403)]
+        {
+            let asks = [("origin", page), ("access-control-request-method", "GET")];
+            let preflight = server.request("OPTIONS", path).anonymous().headers(&asks);
+            assert_eq!(preflight.send().await.status, status, "{page}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn requests_that_began_before_a_reset_are_not_kept_after_it() {
     let server = server().await;
     let user = space(&server, "one").await;
