@@ -50,3 +50,17 @@ def test_another_origin_frames_nothing(browser, server, elsewhere):
     refused = [it for it in page.events if it.get("method") == "Log.entryAdded" and "frame-ancestors" in it["params"]["entry"]["text"]]
     assert refused, page.events
     page.close()
+
+
+def test_what_another_page_has_put_into_the_cache_does_not_run_as_the_console(browser, server, s3, elsewhere):
+    s3.create_bucket(Bucket="cached")
+    body = b"<p id=told>waits</p><script>try { told.innerText = 'read ' + sessionStorage.length } catch (e) { told.innerText = e.name }</script>"
+    s3.put_object(Bucket="cached", Key="evil.html", Body=body, ContentType="text/html", CacheControl="max-age=3600")
+    address = json.dumps(s3.generate_presigned_url("get_object", Params={"Bucket": "cached", "Key": "evil.html"}))
+    page = browser.page(elsewhere)
+    # An answer to `fetch` has no sandbox: it becomes no document, unless the cache makes it one.
+    page.run(f"fetch({address}, {{ mode: 'no-cors' }}).then((it) => it.type)", wait=True)
+    page.run(f"location.href = {address}")
+    page.until("document.getElementById('told')?.innerText === 'SecurityError'")
+    assert page.run("window.origin") == "null"
+    page.close()

@@ -17,7 +17,8 @@ use crate::access;
 use crate::admin::Admin;
 use crate::auth::Identity;
 use crate::budget::Budget;
-use crate::console::{Console, browser};
+use crate::console::Console;
+use crate::console::browser::{self, Guard};
 use crate::delivery::Follower;
 use crate::events::Senders;
 use crate::front::body::RequestBody;
@@ -142,9 +143,9 @@ impl Dispatch {
             && browser::looks_for_console(head)
     }
 
-    /// True for an object that a browser opens as a page of the console's origin.
-    fn opens_document(&self, head: &Parts, origin: &Origin) -> bool {
-        self.has_console && !origin.target.is_site() && browser::opens_document(head)
+    /// The guard of an answer that has the console's origin.
+    fn guard(&self, head: &Parts, origin: &Origin) -> Option<Guard> {
+        (self.has_console && !origin.target.is_site()).then(|| Guard::of(head))
     }
 
     /// The way of what the operational routes answer. A bucket has its name to itself.
@@ -230,7 +231,7 @@ impl Handler for Dispatch {
         let way = self.operational_way(&head, origin);
         let origin = Arc::clone(origin);
         let is_for_console = way.is_none() && self.is_for_console(&head, &origin);
-        let is_document = self.opens_document(&head, &origin);
+        let guard = self.guard(&head, &origin);
         let request = Request::from_parts(head, body);
         let shown = Arc::clone(&self.operational);
         match (way, &self.spaces) {
@@ -265,7 +266,10 @@ impl Handler for Dispatch {
                         Spaces::One(space) => space.call(request, &origin, &allowance).await,
                         Spaces::Many(tests) => tests.call(request, &origin, &allowance).await,
                     };
-                    if is_document { browser::sandboxed(reply) } else { reply }
+                    match guard {
+                        Some(guard) => guard.put(reply),
+                        None => reply,
+                    }
                 })
             }
         }

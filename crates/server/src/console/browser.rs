@@ -2,7 +2,7 @@
 
 use http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
-    USER_AGENT,
+    USER_AGENT, VARY,
 };
 use http::request::Parts;
 use http::{HeaderName, Method, StatusCode};
@@ -19,11 +19,48 @@ const SANDBOX: HeaderValue = HeaderValue::from_static(
     "sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads",
 );
 
+/// The headers that keep the answer to one request from acting as the console.
+#[derive(Clone, Copy)]
+pub(crate) struct Guard {
+    is_document: bool,
+    may_be_cached: bool,
+}
+
+impl Guard {
+    pub(crate) fn of(head: &Parts) -> Guard {
+        let may_be_cached = matches!(head.method, Method::GET | Method::HEAD);
+        Guard { is_document: opens_document(head), may_be_cached }
+    }
+
+    /// Puts an answer that becomes a document into an origin of its own.
+    ///
+    /// The answer to another use has no sandbox. Caches are told by `Vary` that it answers no navigation: another
+    /// page of the same site could have filled the cache of the browser with it.
+    pub(crate) fn put(self, reply: Reply) -> Reply {
+        let mut response = reply?;
+        let headers = response.headers_mut();
+        if self.may_be_cached {
+            headers.append(VARY, HeaderValue::from_static("Sec-Fetch-Dest"));
+        }
+        if self.is_document && !is_pdf(headers) {
+            headers.append(CONTENT_SECURITY_POLICY, SANDBOX);
+        }
+        Ok(response)
+    }
+}
+
+/// Documents in PDF hold no script of their origin, and the viewers of browsers refuse to work in a sandbox.
+fn is_pdf(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/pdf")
+}
+
 /// True for a request whose answer a browser may show as a document.
 ///
 /// Browsers tell the use of an answer to secure origins and to this machine only. Over plain HTTP from elsewhere,
 /// whatever comes from a browser counts as one.
-pub(crate) fn opens_document(head: &Parts) -> bool {
+fn opens_document(head: &Parts) -> bool {
     if !matches!(head.method, Method::GET | Method::POST) {
         return false;
     }
@@ -46,18 +83,6 @@ pub(crate) fn looks_for_console(head: &Parts) -> bool {
         && opens_document(head)
 }
 
-/// Puts an answer that becomes a document into an origin of its own. Documents in PDF hold no script of their
-/// origin, and the viewers of browsers refuse to work in a sandbox.
-pub(crate) fn sandboxed(reply: Reply) -> Reply {
-    let mut response = reply?;
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case("application/pdf") {
-        response.headers_mut().append(CONTENT_SECURITY_POLICY, SANDBOX);
-    }
-    Ok(response)
-}
-
 /// The way from `/` to the console.
 pub(crate) fn to_console() -> Reply {
     let mut response = http::Response::new(ReplyBody::empty());
@@ -73,12 +98,16 @@ mod tests {
 
     use super::*;
 
-    fn opens(method: &str, headers: &[(&str, &str)]) -> bool {
+    fn head(method: &str, headers: &[(&str, &str)]) -> Parts {
         let mut request = Request::builder().method(method).uri("/");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        opens_document(&request.body(()).expect("a request").into_parts().0)
+        request.body(()).expect("a request").into_parts().0
+    }
+
+    fn opens(method: &str, headers: &[(&str, &str)]) -> bool {
+        opens_document(&head(method, headers))
     }
 
     #[test]
@@ -110,9 +139,29 @@ mod tests {
             if let Some(kind) = kind {
                 response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
             }
-            let response = sandboxed(Ok(response)).expect("no error");
+            let guard = Guard::of(&head("GET", &[("sec-fetch-dest", "document")]));
+            let response = guard.put(Ok(response)).expect("no error");
             let policy = response.headers().get(CONTENT_SECURITY_POLICY);
             assert_eq!(policy == Some(&SANDBOX), expected, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_cached_of_one_use_answers_no_other_one() {
+        let rows = [
+            ("GET", "document", true),
+            ("GET", "image", true),
+            ("HEAD", "empty", true),
+            ("PUT", "empty", false),
+        ];
+        for (method, destination, expected) in rows {
+            let guard = Guard::of(&head(method, &[("sec-fetch-dest", destination)]));
+            let mut response = Response::new(ReplyBody::empty());
+            response.headers_mut().insert(VARY, HeaderValue::from_static("Origin"));
+            let response = guard.put(Ok(response)).expect("no error");
+            let varies: Vec<_> = response.headers().get_all(VARY).into_iter().collect();
+            let expected: &[_] = if expected { &["Origin", "Sec-Fetch-Dest"] } else { &["Origin"] };
+            assert_eq!(varies, expected, "{method} {destination}");
         }
     }
 }
