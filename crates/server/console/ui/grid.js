@@ -1,11 +1,9 @@
 // A table of any length, of which only the rows in view are in the document.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../vendor/preact.js';
+import { ROW, scaleOf } from './scroll.js';
 
-const ROW = 34;
 const AHEAD = 8;
-/** Browsers cut off elements that are higher. Above it, a step of the scroll bar is more than one row. */
-const HEIGHT_MAX = 12_000_000;
 
 /**
  * `count` rows of `row(index)` (cells), under `heads` (`[text, class]`).
@@ -18,12 +16,19 @@ export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onT
   const [{ top, height, bar }, setView] = useState({ top: 0, height: 600, bar: 0 });
   const [active, setActive] = useState(0);
   const moved = useRef(false);
-  const whole = count * ROW;
-  const scale = Math.max(1, whole / HEIGHT_MAX);
+  const scale = scaleOf(count, height);
+  // Browsers round where a scroll bar is, so where the rows were put is kept beside it; it stays with other rows, too.
+  const place = useRef({ top: 0, above: 0 });
+  const above = scale.isScaled && place.current.top === top ? Math.min(place.current.above, scale.last) : scale.above(top);
   const measure = () => {
     const { scrollTop, clientHeight, offsetWidth, clientWidth } = view.current;
     const next = { top: scrollTop, height: clientHeight, bar: offsetWidth - clientWidth };
     setView((it) => (Object.keys(next).every((name) => it[name] === next[name]) ? it : next));
+  };
+  const scrollTo = (next) => {
+    view.current.scrollTop = scale.top(next);
+    place.current = { top: view.current.scrollTop, above: next };
+    measure();
   };
   useLayoutEffect(() => {
     measure();
@@ -33,13 +38,15 @@ export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onT
     observer.observe(view.current.firstElementChild);
     return () => observer.disconnect();
   }, []);
-  const start = Math.floor((top * scale) / ROW);
+  const start = Math.floor(above / ROW);
   const shown = Math.ceil(height / ROW);
   const from = Math.max(0, start - AHEAD);
   const to = Math.min(count, start + shown + AHEAD);
   useEffect(() => { if (to >= count - 3 * shown) onNearEnd?.(); }, [to, count]);
   useEffect(() => { if (active >= count) setActive(Math.max(0, count - 1)); }, [count]);
   useLayoutEffect(() => { if (stick && view.current.scrollTop) { view.current.scrollTop = 0; measure(); } }, [stick]);
+  useLayoutEffect(() => { place.current = { top, above }; });
+  useLayoutEffect(() => { if (scale.isScaled) scrollTo(above); }, [count]);
   const former = useRef(first);
   useLayoutEffect(() => {
     const more = placeOf?.(former.current);
@@ -49,7 +56,8 @@ export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onT
       moved.current = true;
       setActive((it) => Math.min(count - 1, it + more));
     }
-    if (view.current.scrollTop) { view.current.scrollTop += (more * ROW) / scale; measure(); }
+    const { scrollTop } = view.current;
+    if (scrollTop) scrollTo((scale.isScaled ? place.current.above : scrollTop) + more * ROW);
   }, [first]);
   useLayoutEffect(() => {
     if (!moved.current) return;
@@ -60,11 +68,9 @@ export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onT
     const next = Math.max(0, Math.min(count - 1, index));
     moved.current = true;
     setActive(next);
-    const at = (next * ROW) / scale;
-    const { scrollTop, clientHeight } = view.current;
-    if (at < scrollTop) view.current.scrollTop = at;
-    else if (at + ROW > scrollTop + clientHeight) view.current.scrollTop = at + ROW - clientHeight;
-    measure();
+    const [from, to] = [next * ROW, (next + 1) * ROW - view.current.clientHeight];
+    if (from < above) scrollTo(from);
+    else if (to > above) scrollTo(to);
   };
   const onKeyDown = (event) => {
     if (event.target !== event.currentTarget && !event.target.matches('[role=row]')) return;
@@ -77,18 +83,17 @@ export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onT
     else return;
     event.preventDefault();
   };
-  const offset = (index) => (scale === 1 ? index * ROW : top + (index - (top * scale) / ROW) * ROW);
   const lines = [];
   for (let index = from; index < to; index++) {
     lines.push(html`<div class="line ${columns} ${onPick ? 'picks' : ''} ${rowClass?.(index) ?? ''}" role="row" key=${index} data-row=${index}
       aria-rowindex=${index + 2} aria-selected=${isSelected ? isSelected(index) : undefined} tabindex=${index === active ? 0 : -1}
-      style=${{ top: `${offset(index)}px` }} onFocus=${() => setActive(index)} onDblClick=${() => onOpen?.(index)}
+      style=${{ top: `${scale.offset(index, top, above)}px` }} onFocus=${() => setActive(index)} onDblClick=${() => onOpen?.(index)}
       onClick=${onPick && (() => onPick(index))}>
       ${row(index)}</div>`);
   }
   return html`<div class="grid card"><div class="rows" role="grid" aria-label=${label} aria-rowcount=${total ?? count + 1} aria-multiselectable=${isSelected ? 'true' : undefined}>
     <div class="head ${columns}" role="row" aria-rowindex="1" style=${{ paddingRight: `${12 + bar}px` }}>${heads.map(([text, kind = '', more = {}]) => html`<div role="columnheader" class=${kind} ...${more}>${text}</div>`)}</div>
     <div class="view" role="rowgroup" ref=${view} onScroll=${measure} onKeyDown=${onKeyDown}>
-      <div class="space" role="presentation" style=${{ height: `${Math.min(whole, HEIGHT_MAX)}px` }}>${lines}</div></div></div>
+      <div class="space" role="presentation" style=${{ height: `${scale.element}px` }}>${lines}</div></div></div>
     ${foot && html`<div class="foot">${foot}</div>`}</div>`;
 }

@@ -46,9 +46,9 @@ static FILES: [File; FILES_COUNT] = files!(
     "pages/vectors/index.js" "pages/vectors/put_vectors.js" "pages/vectors/query.js"
     "pages/vectors/vector.js" "pages/vectors/vector_index.js" "style/base.css" "style/pages.css"
     "style/watch.css" "ui/editor.js" "ui/grid.js" "ui/hooks.js" "ui/icons.js" "ui/kit.js"
-    "ui/plot.js" "ui/theme.js" "vendor/LICENSE-htm" "vendor/LICENSE-preact" "vendor/preact.js"
+    "ui/plot.js" "ui/scroll.js" "ui/theme.js" "vendor/LICENSE-htm" "vendor/LICENSE-preact" "vendor/preact.js"
 );
-const FILES_COUNT: usize = 69;
+const FILES_COUNT: usize = 70;
 
 impl File {
     /// The file at a path below that of the console; the first page at none.
