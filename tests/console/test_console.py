@@ -111,6 +111,17 @@ def test_a_link_works_for_others_and_for_one_object_only(page, server, s3):
     assert urllib.request.urlopen(link).read() == b"for everybody"
 
 
+def test_a_link_to_a_version_reads_that_version(page, server, s3):
+    s3.create_bucket(Bucket="shared-versions")
+    s3.put_bucket_versioning(Bucket="shared-versions", VersioningConfiguration={"Status": "Enabled"})
+    first = s3.put_object(Bucket="shared-versions", Key="a.txt", Body=b"first")["VersionId"]
+    s3.put_object(Bucket="shared-versions", Key="a.txt", Body=b"second")
+    page.run(f"location.hash = '#/buckets/shared-versions?key=a.txt&tab=share&version={first}'")
+    page.click("Make a link")
+    page.sees("Good until")
+    assert urllib.request.urlopen(page.run("document.querySelector('.secret code').innerText")).read() == b"first"
+
+
 def test_nothing_of_names_and_metadata_runs(page, server, s3):
     script = "<img src=x onerror=\"window.ran=1;alert('ran')\">"
     s3.create_bucket(Bucket="hostile")
