@@ -14,6 +14,12 @@ export class ApiError extends Error {
 }
 
 const SESSION_IS_OVER = ['ExpiredToken', 'InvalidToken', 'InvalidClientTokenId', 'ExpiredTokenException'];
+/** The error of saving over a change that was not seen. */
+export const changed = () => new ApiError('Changed', 'Somebody else has changed this since it was loaded. Saving over it undoes that.', 409);
+
+const NOT_SIGNED_IN = 'NotSignedIn';
+/** True if a request has failed for want of a session, and may be repeated with the next one. */
+export const wantsSession = ({ code }) => code === NOT_SIGNED_IN || SESSION_IS_OVER.includes(code);
 
 /** The error in an answer to a request with these headers. */
 export function errorOf(status, text, requestId, headers = {}) {
@@ -34,10 +40,13 @@ export function errorOf(status, text, requestId, headers = {}) {
   return new ApiError(code || `HTTP ${status}`, message || `The server answers ${status}.`, status, requestId);
 }
 
-/** The path of a bucket or object. Browsers resolve `.` and `..`, however they are written. */
+/** Browsers resolve `.` and `..` between slashes, however they are written. */
+export const isReachable = (key) => !key.split('/').some((part) => part === '.' || part === '..');
+
+/** The path of a bucket or object. */
 export function pathOf(bucket, key) {
   if (key === undefined) return `/${encode(bucket)}`;
-  if (key.split('/').some((part) => part === '.' || part === '..')) {
+  if (!isReachable(key)) {
     throw new ApiError('InvalidKey', 'A browser cannot ask for a key with a "." or ".." between slashes. '
       + 'Use a client, such as the AWS CLI.', 0);
   }
@@ -47,7 +56,7 @@ export function pathOf(bucket, key) {
 /** What `fetch` or `XMLHttpRequest` sends. A body is signed if `hash` is not given. */
 export function prepare({ service = 's3', method = 'GET', path = '/', query = {}, headers = {}, body, unsigned }) {
   const held = keys();
-  if (!held) throw new ApiError('NotSignedIn', 'Sign in first.', 403);
+  if (!held) throw new ApiError(NOT_SIGNED_IN, 'Sign in first.', 403);
   const payload = unsigned ? UNSIGNED : hex(sha256(body ?? ''));
   const request = { service, method, path, query, headers, host: location.host };
   const text = canonicalQuery(query);
@@ -67,20 +76,32 @@ export async function send(options) {
 
 async function sendOnce(options) {
   const { url, headers, method, body } = prepare(options);
+  // `fetch` tells of headers that cannot be sent as of a lost connection: they are looked at first.
+  const sent = new Headers(headers);
   let response;
   try {
     response = await fetch(url, {
-      method, headers, body, signal: options.signal, cache: 'no-store', credentials: 'omit', redirect: 'error',
+      method, headers: sent, body, signal: options.signal, cache: 'no-store', credentials: 'omit', redirect: 'error',
     });
   } catch (error) {
-    if (error.name === 'AbortError') throw error;
-    throw new ApiError('NetworkError', 'The server cannot be reached.', 0);
+    throw lost(error, 'The server cannot be reached.');
   }
   if (response.ok) return response;
-  throw errorOf(response.status, await response.text(), response.headers.get('x-amz-request-id'), headers);
+  throw errorOf(response.status, await textOf(response), response.headers.get('x-amz-request-id'), headers);
 }
 
-export const sendForXml = async (options) => parseXml(await (await send(options)).text());
+const lost = (error, words) => (error.name === 'AbortError' ? error : new ApiError('NetworkError', words, 0));
+
+/** The text of an answer, whose end can be lost as the whole of it. */
+export async function textOf(response) {
+  try {
+    return await response.text();
+  } catch (error) {
+    throw lost(error, 'The connection was lost.');
+  }
+}
+
+export const sendForXml = async (options) => parseXml(await textOf(await send(options)));
 
 /** Sends a document, with the checksum that some operations ask for. */
 export function putDocument(options, document) {

@@ -1,7 +1,7 @@
 // The operations of S3 that the pages use.
 
-import { ApiError, objectUrl, pathOf, prepare, putDocument, send, sendForXml } from './api.js';
-import { encode, encodeKey } from './sign.js';
+import { ApiError, objectUrl, pathOf, prepare, putDocument, send, sendForXml, textOf } from './api.js';
+import { encode } from './sign.js';
 import { parseXml, writeXml } from './xml.js';
 
 const PAGE = 1000;
@@ -78,21 +78,22 @@ export async function listVersions(bucket, { prefix, delimiter, after = {}, max 
   return { entries, next };
 }
 
-/** Deletes up to any number of objects or versions; gives the errors. */
-export async function deleteObjects(bucket, objects, { bypass = false, onProgress = () => {}, signal } = {}) {
+/** Deletes up to any number of objects or versions; gives the errors. `check` may throw before each batch. */
+export async function deleteObjects(bucket, objects, { bypass = false, onProgress = () => {}, check = () => {} } = {}) {
   const errors = [];
   for (let at = 0; at < objects.length; at += DELETE_MAX) {
+    check();
     const batch = objects.slice(at, at + DELETE_MAX);
     const document = writeXml('Delete', {
       Object: batch.map(({ key, version }) => ({ Key: key, VersionId: version })), Quiet: true,
     });
     const headers = bypass ? { 'x-amz-bypass-governance-retention': 'true' } : {};
     const answer = await putDocument(
-      { method: 'POST', path: pathOf(bucket), query: { delete: '' }, headers, signal }, document);
-    for (const error of parseXml(await answer.text()).all('Error')) {
+      { method: 'POST', path: pathOf(bucket), query: { delete: '' }, headers }, document);
+    for (const error of parseXml(await textOf(answer)).all('Error')) {
       errors.push({ key: error.get('Key'), version: error.get('VersionId'), message: error.get('Message') });
     }
-    onProgress(Math.min(at + DELETE_MAX, objects.length));
+    onProgress(at + batch.length - errors.length);
   }
   return errors;
 }
@@ -115,7 +116,6 @@ export async function headObject(bucket, key, version) {
     throw error;
   }
   const headers = Object.fromEntries(response.headers);
-  const meta = Object.entries(headers).filter(([name]) => name.startsWith('x-amz-meta-'));
   return {
     size: Number(headers['content-length'] ?? 0),
     type: headers['content-type'] ?? '',
@@ -123,7 +123,6 @@ export async function headObject(bucket, key, version) {
     etag: unquoted(headers.etag),
     version: headers['x-amz-version-id'],
     headers,
-    metadata: meta.map(([name, value]) => [name.slice('x-amz-meta-'.length), value]),
   };
 }
 
@@ -140,34 +139,6 @@ export const deleteObject = (bucket, key, version, bypass = false) => send({
   method: 'DELETE', path: pathOf(bucket, key), query: versioned(version),
   headers: bypass ? { 'x-amz-bypass-governance-retention': 'true' } : {},
 });
-
-const copySource = (bucket, key, version) =>
-  `${encode(bucket)}/${encodeKey(key)}${version ? `?versionId=${encode(version)}` : ''}`;
-
-async function copied(options) {
-  const response = await send(options);
-  const text = await response.text();
-  if (text.includes('<Error>')) throw new ApiError('InternalError', 'The copy failed.', 500);
-}
-
-/** Makes a version the current one, by a copy of it. */
-export const restoreVersion = (bucket, key, version) => copied({
-  method: 'PUT', path: pathOf(bucket, key),
-  headers: { 'x-amz-copy-source': copySource(bucket, key, version) },
-});
-
-/** Replaces the metadata of an object, by a copy onto itself. Other headers stay. */
-export function putMetadata(bucket, key, head, metadata, type) {
-  const headers = {
-    'x-amz-copy-source': copySource(bucket, key), 'x-amz-metadata-directive': 'REPLACE', 'content-type': type,
-    'x-amz-copy-source-if-match': `"${head.etag}"`,
-  };
-  for (const name of ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires']) {
-    if (head.headers[name]) headers[name] = head.headers[name];
-  }
-  for (const [name, value] of metadata) headers[`x-amz-meta-${name}`] = value;
-  return copied({ method: 'PUT', path: pathOf(bucket, key), headers });
-}
 
 const tagsOf = (xml) => xml.all('TagSet/Tag').map((tag) => [tag.get('Key'), tag.get('Value')]);
 const tagging = (tags) => writeXml('Tagging', { TagSet: { Tag: tags.map(([Key, Value]) => ({ Key, Value })) } });
@@ -196,7 +167,7 @@ const MISSING = [
 /** The document of a setting of a bucket as text, or nothing. */
 export async function getDocument(bucket, name) {
   const response = await getSetting(bucket, { [name]: '' }, MISSING);
-  return response && response.text();
+  return response && textOf(response);
 }
 
 export const putSetting = (bucket, name, document) =>

@@ -1,6 +1,6 @@
 // Settings of a bucket: read, and written unless somebody else has changed them meanwhile.
 
-import { ApiError } from './api.js';
+import { changed } from './api.js';
 import { deleteSetting, getDocument, putSetting } from './s3.js';
 import { SHAPES, fromXml, toXml } from './shape.js';
 import { parseXml } from './xml.js';
@@ -19,9 +19,7 @@ const EMPTIED = ['notification'];
 
 /** Sets `value`, or takes the setting away if there is none. `base` is the document that was changed. */
 export async function saveSetting(bucket, name, value, base) {
-  if (base !== undefined && await getDocument(bucket, name) !== base) {
-    throw new ApiError('Changed', 'Somebody else has changed this since it was loaded. Saving over it undoes that.', 409);
-  }
+  if (base !== undefined && await getDocument(bucket, name) !== base) throw changed();
   if (value !== undefined) await putSetting(bucket, name, written(name, value));
   else if (EMPTIED.includes(name)) await putSetting(bucket, name, written(name, {}));
   else await deleteSetting(bucket, name);

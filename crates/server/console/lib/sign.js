@@ -35,7 +35,7 @@ function signature(keys, request, headers, names, payload, time) {
   const scope = `${date.slice(0, 8)}/${keys.region}/${request.service}/aws4_request`;
   const canonical = [
     request.method, request.path, canonicalQuery(request.query),
-    ...names.map((name) => `${name}:${headers[name]}`), '', names.join(';'), payload,
+    ...names.map((name) => `${name}:${headers[name].replace(/ +/g, ' ')}`), '', names.join(';'), payload,
   ].join('\n');
   const text = ['AWS4-HMAC-SHA256', date, scope, hex(sha256(canonical))].join('\n');
   const key = signingKey(keys.secret, date.slice(0, 8), keys.region, request.service);
@@ -50,8 +50,7 @@ export function signHeaders(keys, request, payload, time) {
   const date = stamp(time);
   const headers = { 'x-amz-date': date, 'x-amz-content-sha256': payload };
   for (const [name, value] of Object.entries(request.headers)) {
-    // As the canonical form has them.
-    headers[name.toLowerCase()] = String(value).trim().replace(/ +/g, ' ');
+    headers[name.toLowerCase()] = String(value).trim();
   }
   if (keys.token) headers['x-amz-security-token'] = keys.token;
   const signed = { ...headers, host: request.host };

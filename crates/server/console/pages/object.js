@@ -1,12 +1,11 @@
 // One object: what it is, its contents, versions, tags and metadata, links to it.
 
-import { html, useState } from '../vendor/preact.js';
+import { html, useEffect, useState } from '../vendor/preact.js';
 import { ApiError } from '../lib/api.js';
-import {
-  deleteObject, deleteObjects, getObjectTags, headObject, listVersions, putMetadata, putObjectTags, restoreVersion,
-} from '../lib/s3.js';
+import { metadataOf, restoreVersion, saveMetadata, saveTags } from '../lib/metadata.js';
+import { deleteObject, deleteObjects, getObjectTags, headObject, listVersions } from '../lib/s3.js';
 import { share } from '../lib/share.js';
-import { Button, Choice, Confirm, CopyButton, Dialog, Failure, Menu, Pairs, Secret, Spinner, Tabs, TextField, toast } from '../ui/kit.js';
+import { Button, Choice, Confirm, CopyButton, Dialog, Failure, Menu, Pairs, SaveFailure, Secret, Spinner, Tabs, TextField, toast } from '../ui/kit.js';
 import { useAction, useLoad } from '../ui/hooks.js';
 import { baseName, bytes, number, time } from '../lib/format.js';
 import { Preview } from './preview.js';
@@ -28,33 +27,41 @@ function Overview({ bucket, objectKey, head }) {
     ...FACTS.filter(([name]) => head.headers[name]).map(([name, text]) => [text, head.headers[name]]),
     ...Object.entries(head.headers).filter(([name]) => name.startsWith('x-amz-checksum-') && name !== 'x-amz-checksum-type')
       .map(([name, value]) => [`Checksum ${name.slice(15).toUpperCase()}`, html`<code>${value}</code>`]),
-    ...head.metadata.map(([name, value]) => [name, value]),
+    ...metadataOf(head),
   ].filter(Boolean);
   return html`<dl class="facts">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 function Metadata({ bucket, objectKey, version, head, onChange }) {
   const [type, setType] = useState(head.type);
-  const [pairs, setPairs] = useState(head.metadata);
+  const [pairs, setPairs] = useState(() => metadataOf(head));
   const tags = useLoad(() => getObjectTags(bucket, objectKey, version), [objectKey, version]);
   const [set, setTags] = useState();
   const shown = set ?? tags.data;
-  const [saveTags, isTagging, tagError] = useAction(async () => {
-    await putObjectTags(bucket, objectKey, shown.filter(([name]) => name), version);
+  const [tag, isTagging, tagError] = useAction((work) => work());
+  const storeTags = async (base) => {
+    const next = shown.filter(([name]) => name);
+    await saveTags(bucket, objectKey, version, next, base);
+    tags.set(next);
+    setTags();
     toast('Tags were saved.');
-  });
-  const [save, isBusy, error] = useAction(async () => {
-    await putMetadata(bucket, objectKey, head, pairs.filter(([name]) => name), type);
+  };
+  const loadTags = async () => { tags.set(await getObjectTags(bucket, objectKey, version)); setTags(); };
+  // Another head is that of what was saved, or of what is to be loaded instead of what was typed.
+  useEffect(() => { setType(head.type); setPairs(metadataOf(head)); }, [head]);
+  const [act, isBusy, error] = useAction((work) => work());
+  const store = async (base) => {
+    await saveMetadata(bucket, objectKey, pairs.filter(([name]) => name), type, base);
     toast('Metadata was saved.');
     onChange();
-  });
-  return html`<div class="stack"><h3>Tags</h3><${Failure} error=${tags.error ?? tagError} />
-    ${shown && html`<${Pairs} pairs=${shown} onChange=${setTags} add="Add a tag" /><div><${Button} disabled=${isTagging} onClick=${saveTags}>Save tags<//></div>`}
+  };
+  return html`<div class="stack"><h3>Tags</h3><${Failure} error=${tags.error} /><${SaveFailure} error=${tagError} onLoad=${() => tag(loadTags)} onForce=${() => tag(() => storeTags())} />
+    ${shown && html`<${Pairs} pairs=${shown} onChange=${setTags} add="Add a tag" /><div><${Button} disabled=${isTagging} onClick=${() => tag(() => storeTags(tags.data))}>Save tags<//></div>`}
     <h3>Metadata</h3>
     ${version ? html`<div class="note">Metadata of a former version cannot be changed.</div>` : html`
       <${TextField} label="Content type" value=${type} onInput=${setType} /><${Pairs} pairs=${pairs} onChange=${setPairs} add="Add metadata" />
       <p class="muted">Saving copies the object onto itself: where versions are kept, this is a new one. Objects above 5 GiB cannot be copied so.</p>
-      <${Failure} error=${error} /><div><${Button} disabled=${isBusy} onClick=${save}>Save metadata<//></div>`}</div>`;
+      <${SaveFailure} error=${error} onLoad=${() => act(async () => onChange())} onForce=${() => act(() => store())} /><div><${Button} disabled=${isBusy} onClick=${() => act(() => store(head))}>Save metadata<//></div>`}</div>`;
 }
 
 /** All versions of one key. */

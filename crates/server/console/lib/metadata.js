@@ -1,0 +1,61 @@
+// Metadata of objects. S3 changes it by a copy of the object onto itself, which has to repeat what shall stay.
+
+import { ApiError, changed, pathOf, send, textOf } from './api.js';
+import { decodeWords, encodeWords } from './encoded_words.js';
+import { getObjectTags, headObject, putObjectTags } from './s3.js';
+import { encode, encodeKey } from './sign.js';
+
+/** A copy takes these from the request alone: without them it has those of its bucket, or none. */
+const OF_COPY = [
+  'x-amz-server-side-encryption', 'x-amz-server-side-encryption-aws-kms-key-id',
+  'x-amz-server-side-encryption-bucket-key-enabled', 'x-amz-storage-class',
+];
+/** Where the metadata is replaced, these are, too. */
+const OF_METADATA = [
+  'cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires', 'x-amz-website-redirect-location',
+];
+const PREFIX = 'x-amz-meta-';
+/** A name that a header can have. */
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+const kept = (head, names) => Object.fromEntries(names.filter((name) => head.headers[name]).map((name) => [name, head.headers[name]]));
+
+/** The metadata of a head: `[name, value]`. */
+export const metadataOf = (head) => Object.entries(head.headers).filter(([name]) => name.startsWith(PREFIX))
+  .map(([name, value]) => [name.slice(PREFIX.length), decodeWords(value)]);
+
+async function copy(bucket, key, version, headers) {
+  const source = `${encode(bucket)}/${encodeKey(key)}${version ? `?versionId=${encode(version)}` : ''}`;
+  const response = await send({ method: 'PUT', path: pathOf(bucket, key), headers: { 'x-amz-copy-source': source, ...headers } });
+  if ((await textOf(response)).includes('<Error>')) throw new ApiError('InternalError', 'The copy failed.', 500);
+}
+
+/** Makes a version the current one, by a copy of it. */
+export async function restoreVersion(bucket, key, version) {
+  await copy(bucket, key, version, kept(await headObject(bucket, key, version), OF_COPY));
+}
+
+/** What two heads of the same object and the same metadata agree in. */
+const stateOf = (head) => JSON.stringify([head.etag, head.version, head.type, metadataOf(head), kept(head, [...OF_COPY, ...OF_METADATA])]);
+
+/** Replaces metadata and content type of an object that is still as it was in `base`, if that is given. */
+export async function saveMetadata(bucket, key, metadata, type, base) {
+  for (const [name] of metadata) {
+    if (!NAME.test(name)) throw new ApiError('', `“${name}” cannot be the name of metadata: use letters, digits and hyphens.`, 0);
+  }
+  const head = await headObject(bucket, key);
+  if (base && stateOf(head) !== stateOf(base)) throw changed();
+  await copy(bucket, key, undefined, {
+    ...kept(head, [...OF_COPY, ...OF_METADATA]), 'content-type': type, 'x-amz-metadata-directive': 'REPLACE',
+    'x-amz-copy-source-if-match': `"${head.etag}"`,
+    ...Object.fromEntries(metadata.map(([name, value]) => [PREFIX + name, encodeWords(value)])),
+  });
+}
+
+const inOrder = (tags) => JSON.stringify([...tags].sort());
+
+/** Sets the tags of an object or version that still has those of `base`, if they are given. */
+export async function saveTags(bucket, key, version, tags, base) {
+  if (base && inOrder(await getObjectTags(bucket, key, version)) !== inOrder(base)) throw changed();
+  await putObjectTags(bucket, key, tags, version);
+}
