@@ -3,6 +3,7 @@
 import { html, useEffect, useState } from '../vendor/preact.js';
 import { readObject } from '../lib/s3.js';
 import { parseCsv } from '../lib/csv.js';
+import { reindent } from '../lib/json.js';
 import { parquetSchema } from '../lib/parquet.js';
 import { Failure, Spinner } from '../ui/kit.js';
 import { useLoad } from '../ui/hooks.js';
@@ -11,6 +12,10 @@ import { baseName, bytes, number, plural } from '../lib/format.js';
 const TEXT_BYTES_MAX = 512 << 10;
 const IMAGE_BYTES_MAX = 24 << 20;
 const ROWS_MAX = 200;
+/** More cells would stop the page: a line of commas has half a million of them. */
+const COLUMNS_MAX = 100;
+/** Of a schema, whose columns are rows. */
+const SCHEMA_ROWS_MAX = 1000;
 const IMAGES = { png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', avif: 'image/avif', bmp: 'image/bmp', ico: 'image/x-icon' };
 const TEXTS = /^(text\/|application\/(json|xml|javascript|x-ndjson|yaml|toml|sql|x-sh|xhtml\+xml)|image\/svg\+xml)|\+(json|xml)\b/;
 const ENDINGS = /\.(txt|md|log|json|jsonl|ndjson|xml|html?|xhtml|svg|css|m?js|ts|py|rs|go|java|c|h|cpp|sh|toml|ya?ml|ini|conf|cfg|env|sql|csv|tsv|lock|gitignore)$/i;
@@ -34,20 +39,17 @@ const isText = (data) => !data.subarray(0, 4096).includes(0);
 
 function Text({ data, head, isJson }) {
   const isCut = data.length < head.size;
-  let text = new TextDecoder().decode(data);
-  if (isJson && !isCut) {
-    try {
-      text = JSON.stringify(JSON.parse(text), null, 2);
-    } catch { /* Shown as it is. */ }
-  }
-  return html`${isCut && html`<p class="muted">The first ${bytes(data.length)} of ${bytes(head.size)}.</p>`}<pre class="preview wrapped" tabindex="0">${text}</pre>`;
+  const text = new TextDecoder().decode(data);
+  return html`${isCut && html`<p class="muted">The first ${bytes(data.length)} of ${bytes(head.size)}.</p>`}<pre class="preview wrapped" tabindex="0">${isJson && !isCut ? reindent(text) : text}</pre>`;
 }
 
 function Csv({ data, head, separator }) {
   const rows = parseCsv(new TextDecoder().decode(data), separator, ROWS_MAX + 1, data.length < head.size);
   const [first = [], ...rest] = rows;
-  return html`<p class="muted">${plural(first.length, 'column')}, the first ${plural(rest.length, 'row')}</p><div class="card scroll-x" tabindex="0"><table><thead><tr>${first.map((cell) => html`<th>${cell}</th>`)}</tr></thead>
-    <tbody>${rest.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
+  const cells = (row) => row.slice(0, COLUMNS_MAX);
+  const columns = first.length > COLUMNS_MAX ? `The first ${number(COLUMNS_MAX)} of ${number(first.length)} columns` : plural(first.length, 'column');
+  return html`<p class="muted">${columns}, the first ${plural(rest.length, 'row')}</p><div class="card scroll-x" tabindex="0"><table><thead><tr>${cells(first).map((cell) => html`<th>${cell}</th>`)}</tr></thead>
+    <tbody>${rest.map((row) => html`<tr>${cells(row).map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody></table></div>`;
 }
 
 function Picture({ data, type, name }) {
@@ -64,8 +66,8 @@ function Picture({ data, type, name }) {
     onLoad=${(event) => setSize(`${event.target.naturalWidth} × ${event.target.naturalHeight}`)} /><p class="muted">${size}</p>`;
 }
 
-const Parquet = ({ schema }) => html`<p class="muted">${number(schema.rows)} rows in ${plural(schema.groups, 'row group')}, version ${schema.version}${schema.createdBy && `, by ${schema.createdBy}`}</p>
-  <div class="card scroll-x"><table><caption class="sr">Columns</caption><thead><tr><th>Column</th><th>Type</th><th>Repetition</th></tr></thead><tbody>${schema.columns.map((it) => html`<tr>
+const Parquet = ({ schema }) => html`<p class="muted">${number(schema.rows)} rows in ${plural(schema.groups, 'row group')}, version ${schema.version}${schema.createdBy && `, by ${schema.createdBy}`}${schema.columns.length > SCHEMA_ROWS_MAX && `; the first ${number(SCHEMA_ROWS_MAX)} of ${number(schema.columns.length)} columns`}</p>
+  <div class="card scroll-x"><table><caption class="sr">Columns</caption><thead><tr><th>Column</th><th>Type</th><th>Repetition</th></tr></thead><tbody>${schema.columns.slice(0, SCHEMA_ROWS_MAX).map((it) => html`<tr>
   <td style=${{ paddingLeft: `${12 + 16 * it.depth}px` }} class="main">${it.name}</td><td><code>${it.type}</code></td><td class="muted">${it.repetition}</td></tr>`)}</tbody></table></div>`;
 
 export function Preview({ bucket, objectKey, version, head }) {

@@ -1,6 +1,7 @@
 // An editor of JSON, which tells where the text is none.
 
 import { html, useMemo } from '../vendor/preact.js';
+import { reindent } from '../lib/json.js';
 import { AreaField, Button } from './kit.js';
 
 /** What is wrong with a text as JSON, in words; nothing if it is right. */
@@ -18,19 +19,10 @@ export function wrongJson(text) {
 
 export const pretty = (value) => JSON.stringify(value, null, 2);
 
-/** The text as people read it, if it is JSON. */
-export function prettyText(text) {
-  try {
-    return pretty(JSON.parse(text));
-  } catch {
-    return text;
-  }
-}
-
 export function JsonEditor({ label, hint, value, onInput, ...rest }) {
   const wrong = useMemo(() => (value.trim() ? wrongJson(value) : ''), [value]);
   const rows = Math.min(26, Math.max(10, value.split('\n').length + 1));
   return html`<div class="stack tight"><${AreaField} label=${label} rows=${rows} value=${value} onInput=${onInput}
     aria-invalid=${wrong ? 'true' : undefined} ...${rest} /><div class="row"><small class="grow muted"><span class="bad" role="status">${wrong}</span>${!wrong && hint}</small>
-    <${Button} small kind="quiet" disabled=${!value.trim() || Boolean(wrong)} onClick=${() => onInput(prettyText(value))}>Format<//></div></div>`;
+    <${Button} small kind="quiet" disabled=${!value.trim() || Boolean(wrong)} onClick=${() => onInput(reindent(value))}>Format<//></div></div>`;
 }

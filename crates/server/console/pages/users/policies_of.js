@@ -4,7 +4,8 @@ import { html, useState } from '../../vendor/preact.js';
 import { ApiError } from '../../lib/api.js';
 import { attach, deleteInline, detach, getInline, isBuiltIn, listAttached, listInline, listPolicies, putInline } from '../../lib/iam.js';
 import { Button, Choice, Confirm, Dialog, Failure, SaveFailure, Spinner, TextField, toast } from '../../ui/kit.js';
-import { JsonEditor, pretty, prettyText } from '../../ui/editor.js';
+import { reindent } from '../../lib/json.js';
+import { JsonEditor, pretty } from '../../ui/editor.js';
 import { link, useAction, useLoad } from '../../ui/hooks.js';
 import { Refused, Rows, Section } from './parts.js';
 
@@ -26,7 +27,7 @@ function Inline({ kind, name, policy, onClose }) {
   const loaded = useLoad(async () => (policy ? getInline(kind, name, policy) : undefined), [policy]);
   const [title, setTitle] = useState(policy ?? '');
   const [typed, setTyped] = useState();
-  const text = typed ?? (policy ? prettyText(loaded.data ?? '') : FIRST);
+  const text = typed ?? (policy ? reindent(loaded.data ?? '') : FIRST);
   const isLoaded = !policy || loaded.data !== undefined;
   const [run, isBusy, error] = useAction(async (force) => {
     const isThere = policy || (await listInline(kind, name)).includes(title);

@@ -5,7 +5,8 @@ import {
   createPolicy, deletePolicy, deletePolicyVersion, entitiesOf, getPolicy, getPolicyVersion, isBuiltIn, listPolicyVersions, putPolicy, setDefaultVersion,
 } from '../../lib/iam.js';
 import { Button, Confirm, CopyButton, Dialog, Failure, Head, Menu, Spinner, TextField, toast } from '../../ui/kit.js';
-import { JsonEditor, prettyText } from '../../ui/editor.js';
+import { reindent } from '../../lib/json.js';
+import { JsonEditor } from '../../ui/editor.js';
 import { go, link, useAction, useDraft, useLoad } from '../../ui/hooks.js';
 import { time } from '../../lib/format.js';
 import { Refused, Rows, Section } from './parts.js';
@@ -65,7 +66,7 @@ async function loadPolicy(arn, chosen) {
   const version = chosen ?? policy.version;
   const draftKey = chosen ? `${arn} ${chosen}` : arn;
   try {
-    return { policy, version, draftKey, text: prettyText(await getPolicyVersion(arn, version)) };
+    return { policy, version, draftKey, text: reindent(await getPolicyVersion(arn, version)) };
   } catch (textError) {
     return { policy, version, draftKey, textError };
   }

@@ -1,0 +1,25 @@
+// JSON with other spaces: what it says stays as it was written, also numbers that no number of a script can hold.
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+
+/** The text with an element on each line, if it is JSON. */
+export function reindent(text) {
+  try {
+    JSON.parse(text);
+  } catch {
+    return text;
+  }
+  let depth = 0, former = '';
+  const parts = [];
+  const line = () => parts.push('\n', '  '.repeat(depth));
+  for (const [token] of text.matchAll(TOKEN)) {
+    const isClosing = token === '}' || token === ']';
+    if (isClosing) depth--;
+    const isFirst = former === '{' || former === '[';
+    if (former === ',' || isFirst !== isClosing && (isFirst || isClosing)) line();
+    parts.push(token === ':' ? ': ' : token);
+    if (token === '{' || token === '[') depth++;
+    former = token;
+  }
+  return parts.join('');
+}
