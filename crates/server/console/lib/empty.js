@@ -1,47 +1,88 @@
-// Emptying a bucket: every version, marker and upload of it.
+// Deleting much: all below a prefix, or all of a bucket, with every version, marker and upload.
 
-import { abortUpload, deleteObjects, listUploads, listVersions } from './s3.js';
+import { ApiError, isReachable } from './api.js';
+import { abortUpload, deleteObjects, listObjects, listUploads, listVersions } from './s3.js';
+import { number, plural } from './format.js';
 
 const ERRORS_MAX = 5;
 
-/** Deletes all below `prefix`; tells `onProgress` how many. Gives the first errors. */
-export async function emptyBucket(bucket, { prefix = '', bypass = false, onProgress = () => {}, signal } = {}) {
-  const errors = [];
-  let deleted = 0;
-  let after;
-  do {
-    const page = await listVersions(bucket, { prefix, after, signal });
-    after = page.next;
-    if (page.entries.length) {
-      const failed = await deleteObjects(bucket, page.entries, { bypass, signal });
-      errors.push(...failed.slice(0, ERRORS_MAX - errors.length));
-      deleted += page.entries.length - failed.length;
-      onProgress(deleted);
-    }
-  } while (after);
-  let from;
-  do {
-    const page = await listUploads(bucket, { prefix, after: from, signal });
-    for (const { key, upload } of page.entries) await abortUpload(bucket, key, upload);
-    from = page.next;
-  } while (from);
-  return { deleted, errors };
+/** A deletion that takes many requests: how many were deleted, and why others were not. */
+export class Deletion {
+  constructor(signal, onProgress) {
+    Object.assign(this, { signal, onProgress, deleted: 0, failed: 0, errors: [] });
+  }
+
+  /** Between two requests, never within one: what is told to be gone is all that is gone. */
+  check() {
+    if (!this.signal.aborted) return;
+    throw new ApiError('Cancelled', `${plural(this.deleted, 'object or version', 'objects or versions')} had been deleted by then. The rest stays.`, 0);
+  }
+
+  fail(key, message) {
+    this.failed++;
+    if (this.errors.length < ERRORS_MAX) this.errors.push(`${key}: ${message}`);
+  }
+
+  /** Objects or versions, in batches. */
+  async objects(bucket, objects, bypass) {
+    const before = this.deleted;
+    const errors = await deleteObjects(bucket, objects, {
+      bypass, check: () => this.check(), onProgress: (done) => { this.deleted = before + done; this.onProgress(this.deleted); },
+    });
+    for (const { key, message } of errors) this.fail(key, message);
+  }
+
+  /** What the pages of a listing have. */
+  async listed(bucket, list, { prefix = '', bypass } = {}) {
+    let next;
+    do {
+      this.check();
+      const page = await list(bucket, prefix, next);
+      next = page.next;
+      if (page.entries.length) await this.objects(bucket, page.entries, bypass);
+    } while (next);
+  }
+
+  /** Throws what could not be deleted. */
+  end(words = '') {
+    if (!this.failed) return;
+    throw new ApiError('', `${number(this.failed)} could not be deleted: ${this.errors.join(' ')}${words}`, 0);
+  }
 }
 
-/** Every object below `prefix`, as they are now. */
-export async function deleteBelow(bucket, prefix, { list, onProgress = () => {}, signal }) {
-  const errors = [];
-  let deleted = 0;
-  let token;
-  do {
-    const page = await list(bucket, { prefix, token, signal });
-    token = page.next;
-    if (page.entries.length) {
-      const failed = await deleteObjects(bucket, page.entries, { signal });
-      errors.push(...failed.slice(0, ERRORS_MAX - errors.length));
-      deleted += page.entries.length - failed.length;
-      onProgress(deleted);
+const versionsBelow = (bucket, prefix, after) => listVersions(bucket, { prefix, after });
+const objectsBelow = (bucket, prefix, token) => listObjects(bucket, { prefix, token });
+
+/** Every object below `prefix` as it is now, or every version. */
+export const deleteBelow = (deletion, bucket, prefix, isVersions) =>
+  deletion.listed(bucket, isVersions ? versionsBelow : objectsBelow, { prefix });
+
+/** Every version, marker and upload of a bucket. */
+export async function emptyBucket(deletion, bucket, bypass) {
+  await deletion.listed(bucket, versionsBelow, { bypass });
+  for await (const { key, upload } of uploadsOf(bucket)) {
+    deletion.check();
+    try {
+      await abortUpload(bucket, key, upload);
+    } catch (error) {
+      if (isReachable(key)) throw error;
+      deletion.fail(key, error.message);
     }
-  } while (token);
-  return { deleted, errors };
+  }
+}
+
+/** Unfinished uploads whose keys a browser cannot ask for: their bucket stays. */
+export async function unreachableUploads(bucket) {
+  const keys = [];
+  for await (const { key } of uploadsOf(bucket)) if (!isReachable(key)) keys.push(key);
+  return keys;
+}
+
+async function* uploadsOf(bucket) {
+  let after;
+  do {
+    const page = await listUploads(bucket, { after });
+    yield* page.entries;
+    after = page.next;
+  } while (after);
 }

@@ -47,6 +47,6 @@ export function plural(count, one, many = `${one}s`) {
 
 /** The last part of a key, with the slash of a folder. */
 export function baseName(key) {
-  const cut = key.lastIndexOf('/', key.length - 2) + 1;
+  const cut = key.slice(0, -1).lastIndexOf('/') + 1;
   return key.slice(cut);
 }

@@ -1,6 +1,7 @@
 // The operations of S3 Vectors that the pages use.
 
 import { ApiError, send } from './api.js';
+import { plural } from './format.js';
 
 const PAGE = 500;
 const KEYS_MAX = 500;
@@ -42,9 +43,10 @@ export const createVectorBucket = (bucket) => call('CreateVectorBucket', { vecto
 export const deleteIndex = (bucket, index) => call('DeleteIndex', { vectorBucketName: bucket, indexName: index });
 
 /** Deletes a vector bucket with its indexes; `onProgress` gets how many are gone. */
-export async function deleteVectorBucket(bucket, onProgress = () => {}) {
+export async function deleteVectorBucket(bucket, signal, onProgress) {
   const indexes = await listIndexes(bucket);
   for (const [at, { name }] of indexes.entries()) {
+    if (signal.aborted) throw new ApiError('Cancelled', `${plural(at, 'index', 'indexes')} had been deleted by then. The rest stays.`, 0);
     await deleteIndex(bucket, name);
     onProgress(at + 1);
   }

@@ -2,7 +2,7 @@
 
 import { html, useMemo, useState } from '../vendor/preact.js';
 import { createBucket, deleteBucket, listBuckets } from '../lib/s3.js';
-import { emptyBucket } from '../lib/empty.js';
+import { Deletion, emptyBucket, unreachableUploads } from '../lib/empty.js';
 import { readMetrics } from '../lib/prometheus.js';
 import { Icon } from '../ui/icons.js';
 import { Button, Check, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, TextField, toast } from '../ui/kit.js';
@@ -29,18 +29,21 @@ function CreateBucket({ onClose }) {
 export function DeleteBucket({ bucket, onClose }) {
   const [deleted, setDeleted] = useState();
   const [bypass, setBypass] = useState(false);
-  const run = async () => {
+  const unreachable = useLoad(() => unreachableUploads(bucket), [bucket]).data ?? [];
+  const run = async (signal) => {
     setDeleted(0);
-    const { errors } = await emptyBucket(bucket, { bypass, onProgress: setDeleted });
-    if (errors.length) {
-      throw new Error(`${errors.map((it) => `${it.key}: ${it.message}`).join(' ')} The bucket stays.`);
-    }
+    const deletion = new Deletion(signal, setDeleted);
+    await emptyBucket(deletion, bucket, bypass);
+    deletion.end(' The bucket stays.');
+    deletion.check();
     await deleteBucket(bucket);
     toast(`Bucket ${bucket} was deleted.`);
   };
   const busy = html`<div role="status">${plural(deleted ?? 0, 'version')} deleted<div class="progress"><i style=${{ width: '100%' }} /></div></div>`;
   return html`<${Confirm} title="Delete bucket" word=${bucket} action="Delete bucket and contents" run=${run} busy=${busy} onClose=${onClose}>
     <p><strong>${bucket}</strong> is deleted with every object, version and unfinished upload in it. This cannot be undone.</p>
+    ${unreachable.length > 0 && html`<div class="note warn" role="status">The bucket will stay, empty of objects: a browser cannot abort the unfinished upload of
+      <code>${unreachable[0]}</code>${unreachable.length > 1 && ` and ${plural(unreachable.length - 1, 'other')}`}, whose key has a “.” or “..” between slashes. Abort it first by a client, such as the AWS CLI.</div>`}
     <${Check} label="Bypass governance retention" hint="Also deletes what is retained in governance mode, if you may." checked=${bypass} onChange=${setBypass} /><//>`;
 }
 

@@ -1,10 +1,11 @@
 // The objects of a bucket, as folders.
 
 import { html, useEffect, useMemo, useRef, useState } from '../vendor/preact.js';
-import { deleteObjects, downloadUrl, getVersioning, listObjects, listVersions } from '../lib/s3.js';
-import { deleteBelow } from '../lib/empty.js';
+import { downloadUrl, getVersioning, listObjects, listVersions } from '../lib/s3.js';
+import { Deletion, deleteBelow } from '../lib/empty.js';
 import { onSession } from '../lib/session.js';
-import { add, filesOfDrop } from '../lib/upload.js';
+import { filesOfDrop } from '../lib/drop.js';
+import { add } from '../lib/upload.js';
 import { Icon } from '../ui/icons.js';
 import { Button, Confirm, Dialog, Empty, Failure, Head, Menu, Search, Spinner, TextField, toast } from '../ui/kit.js';
 import { go, link, useEvent, useLoad, useShortcuts } from '../ui/hooks.js';
@@ -15,7 +16,10 @@ import { OpenUploads } from './open_uploads.js';
 
 /** A listing that grows as one scrolls. */
 function useListing(bucket, prefix, delimiter, versions) {
-  const [state, setState] = useState({ entries: [] });
+  // Entries of another folder are nobody's: what is asked for now has none before its first page.
+  const asked = JSON.stringify([bucket, prefix, delimiter, versions]);
+  const [kept, setState] = useState({});
+  const state = kept.asked === asked ? kept : { asked, entries: [] };
   const [round, setRound] = useState(0);
   const run = useRef(null);
   const load = async (mine) => {
@@ -31,16 +35,16 @@ function useListing(bucket, prefix, delimiter, versions) {
       // Appended in place: a million entries are not copied for each page.
       for (const entry of page.entries) if (entry.key !== prefix || !entry.isFolder) mine.entries.push(entry);
       mine.isBusy = false;
-      setState({ entries: mine.entries, count: mine.entries.length, isDone: mine.isDone });
+      setState({ asked: mine.asked, entries: mine.entries, count: mine.entries.length, isDone: mine.isDone });
     } catch (error) {
       mine.isBusy = false;
-      if (!signal.aborted) setState({ entries: mine.entries, count: mine.entries.length, error });
+      if (!signal.aborted) setState({ asked: mine.asked, entries: mine.entries, count: mine.entries.length, error });
     }
   };
   useEffect(() => {
-    const mine = { entries: [], stop: new AbortController() };
+    const mine = { asked, entries: [], stop: new AbortController() };
     run.current = mine;
-    setState((former) => ({ ...former, isLoading: true, error: undefined }));
+    setState((former) => ({ ...former, error: undefined }));
     load(mine);
     return () => mine.stop.abort();
   }, [bucket, prefix, delimiter, versions, round]);
@@ -56,26 +60,25 @@ function useListing(bucket, prefix, delimiter, versions) {
 
 const idOf = (entry) => (entry.version ? `${entry.version} ${entry.key}` : entry.key);
 
-function DeleteSelected({ bucket, chosen, versions, onClose }) {
+/** `onChange` is told of every attempt: also one that has failed may have deleted something. */
+function DeleteSelected({ bucket, chosen, versions, onClose, onChange }) {
   const [deleted, setDeleted] = useState(0);
   const folders = chosen.filter((it) => it.isFolder);
   const objects = chosen.filter((it) => !it.isFolder);
-  const run = async () => {
-    const errors = [];
-    if (objects.length) errors.push(...await deleteObjects(bucket, objects, { onProgress: setDeleted }));
-    for (const { key } of folders) {
-      const done = await deleteBelow(bucket, key, { list: versions ? listPages : listObjects, onProgress: setDeleted });
-      errors.push(...done.errors);
+  const run = async (signal) => {
+    const deletion = new Deletion(signal, setDeleted);
+    try {
+      await deletion.objects(bucket, objects);
+      for (const { key } of folders) await deleteBelow(deletion, bucket, key, versions);
+    } finally {
+      onChange();
     }
-    if (errors.length) {
-      throw new Error(`${errors.length} could not be deleted: ${errors.slice(0, 3).map((it) => `${it.key}: ${it.message}`).join(' ')}`);
-    }
+    deletion.end();
     toast('Deleted.');
   };
-  const listPages = (name, { prefix, token, signal }) => listVersions(name, { prefix, after: token, signal });
   const what = [folders.length && plural(folders.length, 'folder'), objects.length && plural(objects.length, versions ? 'version' : 'object')];
   const one = chosen.length === 1;
-  return html`<${Confirm} title=${versions ? 'Delete versions' : 'Delete objects'} run=${run} onClose=${onClose}
+  return html`<${Confirm} title=${versions ? 'Delete versions' : 'Delete objects'} run=${run} onClose=${onClose} isOnce
     word=${folders.length ? 'delete' : undefined} busy=${html`<p role="status">${number(deleted)} deleted</p>`}>
     <p>${one ? html`<strong>${chosen[0].key}</strong>` : what.filter(Boolean).join(' and ')}${folders.length ? ', with everything below,' : ''} ${one ? 'is' : 'are'} deleted.
     ${versions ? ' Versions cannot be brought back.' : ' In a bucket with versioning, former versions stay.'}</p><//>`;
@@ -130,7 +133,7 @@ export function Objects({ bucket, query }) {
     setChosen(next);
   };
   const up = () => {
-    const cut = folder.lastIndexOf('/', folder.length - 2) + 1;
+    const cut = folder.slice(0, -1).lastIndexOf('/') + 1;
     if (folder) location.hash = at({ prefix: folder.slice(0, cut) });
   };
   const upload = (found) => {
@@ -159,7 +162,9 @@ export function Objects({ bucket, query }) {
     if (!isFile(event)) return;
     event.preventDefault();
     setOver(false);
-    upload(await filesOfDrop(event.dataTransfer));
+    const { found, unread } = await filesOfDrop(event.dataTransfer);
+    if (unread.length) toast(`${plural(unread.length, 'file')} could not be read and ${unread.length === 1 ? 'is' : 'are'} not uploaded: ${unread.slice(0, 3).join(', ')}${unread.length > 3 ? ', …' : ''}`, 'bad');
+    upload(found);
   });
 
   const crumbs = useMemo(() => {
@@ -175,7 +180,12 @@ export function Objects({ bucket, query }) {
 
   const download = (entry) => {
     const anchor = document.createElement('a');
-    anchor.href = downloadUrl(bucket, entry.key, entry.version);
+    try {
+      anchor.href = downloadUrl(bucket, entry.key, entry.version);
+    } catch (error) {
+      toast(error.message, 'bad');
+      return;
+    }
     anchor.download = '';
     anchor.rel = 'noreferrer';
     anchor.click();
@@ -232,5 +242,5 @@ export function Objects({ bucket, query }) {
     ${dialog === 'folder' && html`<${NewFolder} prefix=${folder} onClose=${(to) => { setDialog(); if (to) location.hash = at({ prefix: to }); }} />`}
     ${dialog === 'uploads' && html`<${OpenUploads} bucket=${bucket} prefix=${folder} onClose=${() => setDialog()} />`}
     ${dialog?.remove?.length > 0 && html`<${DeleteSelected} bucket=${bucket} chosen=${dialog.remove} versions=${isVersions}
-      onClose=${(done) => { setDialog(); if (done) { setChosen(new Map()); list.reload(); } }} />`}`;
+      onClose=${() => setDialog()} onChange=${() => { setChosen(new Map()); list.reload(); }} />`}`;
 }

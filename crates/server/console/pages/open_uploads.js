@@ -1,17 +1,26 @@
 // Uploads in parts that were begun and not completed.
 
 import { html } from '../vendor/preact.js';
+import { ApiError } from '../lib/api.js';
 import { abortUpload, listUploads } from '../lib/s3.js';
 import { Button, Dialog, Failure, Spinner, toast } from '../ui/kit.js';
 import { useAction, useLoad } from '../ui/hooks.js';
-import { time } from '../lib/format.js';
+import { plural, time } from '../lib/format.js';
 
 export function OpenUploads({ bucket, prefix, onClose }) {
   const { data, error, reload } = useLoad(() => listUploads(bucket, { prefix }), [bucket, prefix]);
   const [abort, isBusy, failed] = useAction(async (uploads) => {
-    for (const { key, upload } of uploads) await abortUpload(bucket, key, upload);
-    toast('Aborted.');
+    const failed = [];
+    for (const { key, upload } of uploads) {
+      try {
+        await abortUpload(bucket, key, upload);
+      } catch (error) {
+        failed.push(`${key}: ${error.message}`);
+      }
+    }
     reload();
+    if (failed.length) throw new ApiError('', `${plural(failed.length, 'upload')} could not be aborted. ${failed.slice(0, 3).join(' ')}`, 0);
+    toast('Aborted.');
   });
   const uploads = data?.entries;
   return html`<${Dialog} title="Unfinished uploads" kind="wide" onClose=${onClose}>

@@ -86,18 +86,32 @@ export function Dialog({ title, onClose, children, kind = '', onSubmit, head }) 
       : html`<div class="body">${header}${children}</div>`}</dialog>`;
 }
 
-/** A question before something that cannot be undone; `word` has to be typed, if it is given. */
-export function Confirm({ title, children, action = 'Delete', word, onClose, run, busy }) {
+/**
+ * A question before something that cannot be undone; `word` has to be typed, if it is given. `run` gets a signal: it
+ * is aborted by Cancel and when the page is left, and what takes long then throws what was done until then. What
+ * `isOnce` is not tried again from here once it has failed, as a part of it was done.
+ */
+export function Confirm({ title, children, action = 'Delete', word, onClose, run, busy, isOnce }) {
   const [typed, setTyped] = useState('');
-  const [act, isBusy, error] = useAction(async () => { await run(); onClose(true); });
-  return html`<${Dialog} title=${title} onClose=${() => !isBusy && onClose()} onSubmit=${() => (!word || typed === word) && !isBusy && act()}>
+  const [isStopping, setStopping] = useState(false);
+  const stop = useRef();
+  useEffect(() => () => stop.current?.abort(), []);
+  const [act, isBusy, error] = useAction(async () => {
+    stop.current = new AbortController();
+    setStopping(false);
+    await run(stop.current.signal);
+    onClose(true);
+  });
+  const cancel = () => { if (isBusy) { stop.current.abort(); setStopping(true); } else onClose(); };
+  const isOver = Boolean(error && isOnce);
+  return html`<${Dialog} title=${title} onClose=${() => !isBusy && onClose()} onSubmit=${() => (!word || typed === word) && !isBusy && !isOver && act()}>
     <div>${children}</div>
     ${word && html`<${TextField} label=${`Type ${word} to confirm`} value=${typed} onInput=${setTyped} disabled=${isBusy} />`}
     ${isBusy && busy}
     <${Failure} error=${error} />
-    <footer><${Button} onClick=${() => onClose()}>Cancel<//>
-    <${Button} type="submit" kind="primary danger" autofocus=${!word} disabled=${isBusy || (word && typed !== word)}>
-    ${action}<//></footer><//>`;
+    <footer><${Button} disabled=${isBusy && isStopping} onClick=${cancel}>${isOver ? 'Close' : isBusy && isStopping ? 'Cancelling…' : 'Cancel'}<//>
+    ${!isOver && html`<${Button} type="submit" kind="primary danger" autofocus=${!word} disabled=${isBusy || (word && typed !== word)}>
+    ${action}<//>`}</footer><//>`;
 }
 
 /** Tabs with the keys of tabs: arrows, Home and End. */
@@ -152,6 +166,7 @@ export function Pairs({ pairs, onChange, names = ['Name', 'Value'], add = 'Add' 
 
 /** Copies a text; pages on plain HTTP have no clipboard but the old command. */
 export async function copyText(text) {
+  let isCopied = true;
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -159,10 +174,11 @@ export async function copyText(text) {
     area.value = text;
     (document.querySelector('dialog[open]') ?? document.body).append(area);
     area.select();
-    document.execCommand('copy');
+    isCopied = document.execCommand('copy');
     area.remove();
   }
-  toast('Copied.');
+  if (isCopied) toast('Copied.');
+  else toast('The browser did not copy it: select the text and copy it.', 'bad');
 }
 
 export const CopyButton = ({ text, label = 'Copy' }) =>

@@ -31,7 +31,7 @@ macro_rules! files {
 }
 
 static FILES: [File; FILES_COUNT] = files!(
-    "app.js" "icon.svg" "index.html" "lib/api.js" "lib/csv.js" "lib/drafts.js" "lib/empty.js" "lib/encoded_words.js"
+    "app.js" "icon.svg" "index.html" "lib/api.js" "lib/csv.js" "lib/drafts.js" "lib/drop.js" "lib/empty.js" "lib/encoded_words.js"
     "lib/format.js" "lib/hash.js" "lib/iam.js" "lib/json.js" "lib/metadata.js" "lib/parquet.js" "lib/prometheus.js" "lib/rates.js"
     "lib/s3.js" "lib/session.js" "lib/settings.js" "lib/shape.js" "lib/share.js" "lib/sign.js"
     "lib/trace.js" "lib/upload.js" "lib/vectors.js" "lib/xml.js" "pages/buckets.js"
@@ -48,7 +48,7 @@ static FILES: [File; FILES_COUNT] = files!(
     "style/watch.css" "ui/editor.js" "ui/grid.js" "ui/hooks.js" "ui/icons.js" "ui/kit.js"
     "ui/plot.js" "ui/scroll.js" "ui/theme.js" "vendor/LICENSE-htm" "vendor/LICENSE-preact" "vendor/preact.js"
 );
-const FILES_COUNT: usize = 73;
+const FILES_COUNT: usize = 74;
 
 impl File {
     /// The file at a path below that of the console; the first page at none.

@@ -46,7 +46,7 @@ function CreateIndex({ bucket, onClose }) {
 function DeleteBucket({ bucket, onClose }) {
   const [count, setCount] = useState(0);
   return html`<${Confirm} title="Delete vector bucket" word=${bucket} action="Delete bucket and indexes" onClose=${onClose} busy=${html`<p role="status">${plural(count, 'index', 'indexes')} deleted</p>`}
-    run=${async () => { await deleteVectorBucket(bucket, setCount); toast(`Vector bucket ${bucket} was deleted.`); }}>
+    run=${async (signal) => { await deleteVectorBucket(bucket, signal, setCount); toast(`Vector bucket ${bucket} was deleted.`); }}>
     <p><strong>${bucket}</strong> is deleted with every index and vector in it. This cannot be undone.</p><//>`;
 }
 
