@@ -63,6 +63,12 @@ function Remaining({ expires }) {
   return html`<small>${minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes} min`} left</small>`;
 }
 
+/** Uploads end first: their parts are aborted by the keys that signing out forgets. */
+function leave() {
+  cancelAll();
+  signOut();
+}
+
 function Shell({ session }) {
   const route = useRoute();
   const [help, setHelp] = useState(false);
@@ -83,7 +89,7 @@ function Shell({ session }) {
       <${Remaining} expires=${session.expires} /><div><small>LiteIO ${about().version}</small></div></div>
       <div class="row tools"><${Button} kind="quiet" small icon=${kind === 'dark' ? 'moon' : 'sun'} label=${`Colours: ${theme()}`} onClick=${nextTheme} />
       <span class="wide-only"><${Button} kind="quiet" small icon="help" label="Keyboard shortcuts" onClick=${() => setHelp(true)} /></span>
-      <${Button} kind="quiet" small icon="exit" label="Sign out" onClick=${() => signOut()} /></div></div></header>
+      <${Button} kind="quiet" small icon="exit" label="Sign out" onClick=${leave} /></div></div></header>
     <main class="main" aria-labelledby="title"><${Page} route=${route} /></main></div>
     <${UploadList} />${help && html`<${Help} onClose=${() => setHelp(false)} />`}`;
 }

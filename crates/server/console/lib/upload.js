@@ -1,7 +1,7 @@
 // Uploads: a queue, parts of large files, repetitions, and a way to end them.
 
-import { ApiError, errorOf } from './api.js';
-import { ask } from './session.js';
+import { ApiError, errorOf, wantsSession } from './api.js';
+import { ask, current, onSession } from './session.js';
 import { abortUpload, completeUpload, createUpload, preparePut } from './s3.js';
 
 const PART_BYTES_MIN = 8 << 20;
@@ -55,7 +55,9 @@ function put(turn, slice, query, type, onBytes) {
     const request = new XMLHttpRequest();
     request.open('PUT', url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    const done = () => turn.requests.delete(request);
+    const abort = () => request.abort();
+    turn.stop.signal.addEventListener('abort', abort);
+    const done = () => turn.stop.signal.removeEventListener('abort', abort);
     request.upload.onprogress = (event) => onBytes(event.loaded);
     request.onload = () => {
       done();
@@ -64,7 +66,6 @@ function put(turn, slice, query, type, onBytes) {
     };
     request.onerror = () => { done(); reject(new ApiError('NetworkError', 'The connection was lost.', 0)); };
     request.onabort = () => { done(); reject(cancelled()); };
-    turn.requests.add(request);
     request.send(slice);
   });
 }
@@ -74,19 +75,43 @@ const mayRepeat = (error) => error.code === 'NetworkError' || error.status >= 50
   || ['RequestTimeout', 'RequestTimeTooSkewed'].includes(error.code);
 const pause = (ms) => new Promise((resolve) => { setTimeout(resolve, ms); });
 
+/** Waits for the next sign-in, or for the end of the turn. */
+function signedIn({ stop: { signal } }) {
+  if (current() || signal.aborted) return undefined;
+  return new Promise((resolve) => {
+    const done = () => { leave(); resolve(); };
+    const leave = onSession((session) => { if (session) done(); });
+    signal.addEventListener('abort', done);
+  });
+}
+
+/** Tries again what fails for a while. What the end of the session has stopped goes on with the next one. */
 async function repeated(turn, work) {
   for (let tried = 1; ; tried++) {
     try {
       return await place(async () => {
-        if (turn.isOver) throw cancelled();
+        if (turn.stop.signal.aborted) throw cancelled();
         return work();
       });
     } catch (error) {
-      if (tried === TRIES || turn.isOver || !mayRepeat(error)) throw error;
+      if (turn.stop.signal.aborted) throw error;
+      if (wantsSession(error)) {
+        setWaiting(turn, true);
+        await signedIn(turn);
+        setWaiting(turn, false);
+        tried--;
+        continue;
+      }
+      if (tried === TRIES || !mayRepeat(error)) throw error;
       if (error.code === 'RequestTimeTooSkewed') await ask();
       await pause(400 * 2 ** tried);
     }
   }
+}
+
+function setWaiting({ upload }, isWaiting) {
+  upload.isWaiting = isWaiting;
+  changed();
 }
 
 async function inParts(turn) {
@@ -94,24 +119,40 @@ async function inParts(turn) {
   const { file, bucket, key } = upload;
   const size = partBytes(file.size);
   const count = Math.ceil(file.size / size);
-  turn.id = await createUpload(bucket, key, upload.type);
-  const sent = new Array(count).fill(0);
+  // Parts that a try before has sent are not sent again.
+  const parts = upload.parts ??= { id: '', etags: new Array(count) };
+  if (!parts.id) parts.id = await repeated(turn, () => createUpload(bucket, key, upload.type));
+  if (turn.stop.signal.aborted) {
+    abort(upload, parts);
+    throw cancelled();
+  }
+  const bytesOf = (at) => Math.min(size, file.size - at * size);
+  const sent = Array.from(parts.etags, (etag, at) => (etag ? bytesOf(at) : 0));
   const part = async (at) => repeated(turn, () => {
     const slice = file.slice(at * size, (at + 1) * size);
-    return put(turn, slice, { partNumber: at + 1, uploadId: turn.id }, undefined, (bytes) => {
+    return put(turn, slice, { partNumber: at + 1, uploadId: parts.id }, undefined, (bytes) => {
       sent[at] = bytes;
       upload.sent = sent.reduce((sum, it) => sum + it, 0);
       changed();
     });
   });
   // A few parts of a file in the queue at a time, so that the first failure ends it.
-  const etags = new Array(count);
-  let at = 0;
-  const lane = async () => { while (at < count) { const mine = at++; etags[mine] = await part(mine); } };
+  let ahead = 0;
+  const lane = async () => {
+    while (ahead < count) {
+      const at = ahead++;
+      parts.etags[at] ??= await part(at);
+    }
+  };
   await Promise.all(Array.from({ length: AT_A_TIME }, lane));
-  if (turn.isOver) throw cancelled();
-  await completeUpload(bucket, key, turn.id, etags);
-  turn.id = undefined;
+  // Of an upload that is complete the server says so again, should the first answer have been lost.
+  await repeated(turn, () => completeUpload(bucket, key, parts.id, parts.etags));
+  if (upload.parts === parts) upload.parts = undefined;
+}
+
+/** Leaves no parts behind. Signed at once: at sign-out the keys are forgotten next. */
+function abort({ bucket, key }, { id }) {
+  if (id) abortUpload(bucket, key, id).catch(() => {});
 }
 
 async function run(turn) {
@@ -123,21 +164,22 @@ async function run(turn) {
     if (upload.turn === turn) Object.assign(upload, { state: 'done', sent: upload.file.size });
     upload.onDone?.();
   } catch (error) {
-    if (!turn.isOver) Object.assign(upload, { state: 'failed', error });
-    end(turn);
-    if (turn.id) abortUpload(upload.bucket, upload.key, turn.id).catch(() => {});
+    if (!turn.stop.signal.aborted) Object.assign(upload, { state: 'failed', error });
+    // What was sent stays for another try, unless the server has it no more.
+    if (error.code === 'NoSuchUpload' && upload.turn === turn) upload.parts = undefined;
+    turn.stop.abort();
   }
   changed();
 }
 
-/** Ends a turn: its requests, and those that would follow. */
-function end(turn) {
-  turn.isOver = true;
-  for (const request of turn.requests) request.abort();
+/** Forgets the parts that were sent, here and on the server. */
+function dropParts(upload) {
+  if (upload.parts) abort(upload, upload.parts);
+  upload.parts = undefined;
 }
 
 function begin(upload) {
-  const turn = { upload, requests: new Set(), isOver: false };
+  const turn = { upload, stop: new AbortController() };
   Object.assign(upload, { state: 'sending', sent: 0, error: undefined, turn });
   run(turn);
   changed();
@@ -155,7 +197,8 @@ export function add(bucket, files, onDone) {
 
 export function cancel(upload) {
   upload.state = 'cancelled';
-  end(upload.turn);
+  upload.turn.stop.abort();
+  dropParts(upload);
   changed();
 }
 
@@ -164,6 +207,7 @@ export const retry = begin;
 /** Takes what has ended off the list. */
 export function clear() {
   const open = uploads.filter((upload) => upload.state === 'sending');
+  for (const upload of uploads) if (upload.state === 'failed') dropParts(upload);
   uploads.splice(0, uploads.length, ...open);
   changed();
 }
@@ -171,28 +215,7 @@ export function clear() {
 /** Ends everything, at sign-out. */
 export function cancelAll() {
   for (const upload of uploads) if (upload.state === 'sending') cancel(upload);
-  uploads.length = 0;
+  clear();
   changed();
 }
 
-/** The files of a drop, with those of directories below the names of these. */
-export async function filesOfDrop(transfer) {
-  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-  if (!entries.length) return [...transfer.files].map((file) => ({ file, name: file.name }));
-  const found = [];
-  const visit = async (entry, above) => {
-    if (entry.isFile) {
-      const file = await new Promise((resolve, reject) => { entry.file(resolve, reject); });
-      found.push({ file, name: above + file.name });
-      return;
-    }
-    const reader = entry.createReader();
-    for (;;) {
-      const children = await new Promise((resolve, reject) => { reader.readEntries(resolve, reject); });
-      if (!children.length) break;
-      for (const child of children) await visit(child, `${above}${entry.name}/`);
-    }
-  };
-  for (const entry of entries) await visit(entry, '');
-  return found;
-}

@@ -26,7 +26,7 @@ export function UploadList() {
   const rank = { failed: 0, sending: 1, done: 2, cancelled: 3 };
   const shown = [...uploads].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, SHOWN);
   const words = (it) => ({
-    sending: `${bytes(it.sent)} of ${bytes(it.file.size)}`, done: `Done, ${bytes(it.file.size)}`,
+    sending: it.isWaiting ? 'Waits until you have signed in again' : `${bytes(it.sent)} of ${bytes(it.file.size)}`, done: `Done, ${bytes(it.file.size)}`,
     failed: it.error?.message, cancelled: 'Cancelled',
   }[it.state]);
   return html`<section class="uploads" aria-label="Uploads"><header><strong class="grow" role="status">${title}</strong>
