@@ -15,12 +15,13 @@ KEYS = {"aws_access_key_id": "liteio", "aws_secret_access_key": "liteio123"}
 
 
 @contextlib.contextmanager
-def start(*options):
+def start(*options, banner=r"Endpoint\s+(\S+)"):
+    """A server; the address that its banner tells."""
     process = subprocess.Popen(
         [os.environ["LITEIO"], "server", "--memory", "--address", "127.0.0.1:0", "--log", "warn", *options],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in process.stdout:
-        found = re.search(r"Endpoint\s+(\S+)", line)
+        found = re.search(banner, line)
         if found:
             break
     else:

@@ -8,6 +8,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from botocore.exceptions import ClientError
+from conftest import start
 
 MIB = 1 << 20
 
@@ -210,3 +211,32 @@ def test_narrow_and_dark_pages_fit(page, s3):
     page.run("location.hash = '#/buckets'")
     page.sees("Buckets")
     assert page.run("document.documentElement.scrollWidth <= 360")
+    s3.create_bucket(Bucket="narrow")
+    s3.put_object(Bucket="narrow", Key="a-long-name-of-an-object/" + "x" * 200, Body=b"text")
+    for path, words in [("buckets/narrow", "a-long-name"), ("buckets/narrow?prefix=a-long-name-of-an-object%2F", "1 entry"),
+                        ("vectors", "New vector bucket"), ("metrics", "Buckets by size"), ("trace", "Pause")]:
+        page.run(f"location.hash = '#/{path}'")
+        page.sees(words)
+        page.until("!document.querySelector('.spinner')")
+        assert page.run("document.documentElement.scrollWidth <= 360"), path
+        beyond = "[...document.querySelectorAll('main button, main h1, main input')].filter((it) => !it.closest('.scroll-x') && it.checkVisibility() && it.getClientRects().length && it.getBoundingClientRect().right > 361).map((it) => it.outerHTML)"
+        assert page.run(beyond) == [], path
+
+
+def test_scripts_ask_no_other_host_and_make_no_markup_of_text(page):
+    asked = "fetch('http://127.0.0.2:9/').then(() => 'sent', (error) => error.name)"
+    assert page.run(asked, wait=True) == "TypeError"
+    assert page.run("(() => { try { document.createElement('p').innerHTML = '<b>x</b>'; return 'made'; } catch (error) { return error.name; } })()") == "TypeError"
+    page.run("0")
+    refused = [it["params"]["entry"]["text"] for it in page.events if it.get("method") == "Log.entryAdded"]
+    refused += [str(it["params"]) for it in page.events if it.get("method") == "Runtime.consoleAPICalled"]
+    assert any("connect-src" in it or "Content Security Policy" in it for it in refused), refused
+    page.events.clear()
+
+
+def test_the_address_of_the_console_leads_to_it(browser):
+    with start("--profile", "minio", "--console-address", "127.0.0.1:0", banner=r"Console\s+(\S+)") as address:
+        page = browser.page(address)
+        page.sees("Access key")
+        assert page.run("location.pathname") == "/_liteio/console/"
+        page.close()

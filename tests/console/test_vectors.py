@@ -94,6 +94,11 @@ def test_words_find_vectors_where_an_index_has_searched_texts(page, s3vectors):
     page.fill("Words", "ship")
     page.run("document.querySelector('form.query').requestSubmit()")
     assert [key for key, _ in results(page)] == ["storm"]
+    page.choose("Nearest to", "both")
+    page.fill("Vector", "[0, 1]")
+    page.run("document.querySelector('form.query').requestSubmit()")
+    page.until("document.querySelectorAll('.query ~ .card tbody tr').length === 2")
+    assert sorted(key for key, _ in results(page)) == ["calm", "storm"]
 
 
 def test_vectors_load_as_one_scrolls_and_are_deleted(page, s3vectors):
