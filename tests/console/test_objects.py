@@ -1,8 +1,11 @@
 """Single objects: their metadata, tags, versions, previews and downloads."""
 
 import base64
+import io
 import json
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from browser import until
 from test_console import open_object
@@ -163,6 +166,13 @@ def test_previews_of_many_columns_end(page, server, s3, bucket):
     open_object(page, server, bucket, "a.csv", "preview")
     page.sees("The first 100 of 100,001 columns")
     assert page.run("document.querySelectorAll('[role=tabpanel] th').length") == 100
+    table = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table({f"c{at}": [1] for at in range(1200)}), table)
+    s3.put_object(Bucket=bucket, Key="a.parquet", Body=table.getvalue())
+    page.run("location.hash = '#/buckets'")
+    open_object(page, server, bucket, "a.parquet", "preview")
+    page.sees("the first 1,000 of 1,200 columns")
+    assert page.run("document.querySelectorAll('[role=tabpanel] tbody tr').length") == 1000
 
 
 def test_an_object_is_downloaded(page, server, s3, bucket, tmp_path):

@@ -42,7 +42,7 @@ export function DeleteBucket({ bucket, onClose }) {
   const busy = html`<div role="status">${plural(deleted ?? 0, 'version')} deleted<div class="progress"><i style=${{ width: '100%' }} /></div></div>`;
   return html`<${Confirm} title="Delete bucket" word=${bucket} action="Delete bucket and contents" run=${run} busy=${busy} onClose=${onClose}>
     <p><strong>${bucket}</strong> is deleted with every object, version and unfinished upload in it. This cannot be undone.</p>
-    ${unreachable.length > 0 && html`<div class="note warn" role="status">The bucket will stay, empty of objects: a browser cannot abort the unfinished upload of
+    ${unreachable.length > 0 && html`<div class="note warn" role="status">The bucket will stay, empty of objects: a browser cannot abort the unfinished upload of${' '}
       <code>${unreachable[0]}</code>${unreachable.length > 1 && ` and ${plural(unreachable.length - 1, 'other')}`}, whose key has a “.” or “..” between slashes. Abort it first by a client, such as the AWS CLI.</div>`}
     <${Check} label="Bypass governance retention" hint="Also deletes what is retained in governance mode, if you may." checked=${bypass} onChange=${setBypass} /><//>`;
 }
