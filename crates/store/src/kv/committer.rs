@@ -69,7 +69,8 @@ impl Answers {
     pub(super) fn send(self) {
         let Self { first, others, result } = self;
         if result.is_ok() {
-            // In the order of the writes.
+            // In the order of the writes of this group. Under the lock, which would keep the order of groups, too, it would
+            // wait for itself if it updates.
             first.committed();
             others.iter().for_each(|job| job.committed());
         }

@@ -131,7 +131,8 @@ impl Kv {
     }
 
     /// As [`Kv::update`]. Once the writes of the closure are committed, and before the answer, `then` is called with
-    /// its result, also if nobody waits for the answer.
+    /// its result, also if nobody waits for the answer. For updates that are under way at the same time it may be called in
+    /// another order than that of their writes: the next group commits meanwhile.
     pub fn update_then<T, E, F>(&self, closure: F, then: fn(&T)) -> Pending<T, E>
     where
         F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,

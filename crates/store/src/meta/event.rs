@@ -74,6 +74,10 @@ impl EventKind {
 
 /// Whoever is told every event of an object in this process, after the commit of the change and before its answer. What
 /// it is told is nowhere else: a process that ends takes it along.
+///
+/// Events come in the order of their changes where one was answered before the next was asked for. Those of changes that
+/// are under way at the same time may come in any order, and at the same time, also of one key. The queues of targets keep
+/// the order of the commits.
 pub trait EventObserver: fmt::Debug + Send + Sync {
     /// An event. The change waits for the end of the call.
     fn told(&self, event: &Event);
