@@ -4,6 +4,8 @@ mod backend;
 mod error;
 mod gather;
 mod sums;
+#[cfg(test)]
+mod tests;
 mod view;
 
 use std::fmt;
@@ -59,15 +61,21 @@ impl Engine {
             let Some(sums) = Sums::load(disk, its_sums)? else { continue };
             let file = disk.open(path, OpenMode::Write)?;
             let done = sums.newest_known();
-            match Self::with_file(file, Some(sums), Freeze::default(), cache_bytes) {
-                Ok(engine) if engine.is_with_its_sums()? => {
+            let opened = Self::with_file(file, Some(sums), Freeze::default(), cache_bytes);
+            // With those of another tree any page seems to be damaged, that of the checkpoint, too.
+            let opened = opened.and_then(|engine| {
+                let is_with_its_sums = engine.is_with_its_sums();
+                Ok((is_with_its_sums.inspect_err(|_| engine.close_without_checkpoint())?, engine))
+            });
+            match opened {
+                Ok((true, engine)) => {
                     if its_sums != &own_sums {
                         disk.rename(its_sums, &own_sums)?;
                         disk.sync_dir(path.rsplit_once('/').map_or("", |(parent, _)| parent))?;
                     }
                     return Ok(engine);
                 }
-                Ok(engine) => {
+                Ok((false, engine)) => {
                     // Only sums of the same tree tell that it is older than they are.
                     if engine.has_the_identity_of_its_sums()? {
                         newest = newest.max(done);
