@@ -21,6 +21,16 @@ pub enum Spilling {
     },
 }
 
+/// The trees that are copied without their free space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compacting {
+    /// Large ones of which more than half is free.
+    #[default]
+    WhereItPays,
+    /// All, whenever there is nothing else to do.
+    Always,
+}
+
 /// The settings of a [`Kv`](super::Kv). Start from [`KvConfig::default`].
 #[derive(Clone, Debug)]
 pub struct KvConfig {
@@ -69,6 +79,8 @@ pub struct KvConfig {
     pub drain_after_groups: Option<u64>,
     /// The tables that become runs before they reach the tree. Others than the default are for tests.
     pub spilling: Spilling,
+    /// The trees that are copied without their free space. Others than the default are for tests.
+    pub compacting: Compacting,
 }
 
 impl Default for KvConfig {
@@ -89,6 +101,7 @@ impl Default for KvConfig {
             #[cfg(any(test, feature = "test-util"))]
             drain_after_groups: None,
             spilling: Spilling::default(),
+            compacting: Compacting::default(),
         }
     }
 }

@@ -37,6 +37,16 @@ pub enum KvError {
     Closed,
 }
 
+impl KvError {
+    /// The error of what nothing is written after.
+    pub(super) fn into_poisoned(self) -> Self {
+        match self {
+            Self::Poisoned { .. } => self,
+            other => Self::Poisoned { reason: other.to_string() },
+        }
+    }
+}
+
 impl From<io::Error> for KvError {
     fn from(error: io::Error) -> Self {
         if liteio_disk::is_poisoned(&error) {

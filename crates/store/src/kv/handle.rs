@@ -98,10 +98,10 @@ impl Kv {
         Ok(Self { inner: Arc::new(Inner { shared, recovery, committer, syncer }) })
     }
 
-    /// `true` while somebody commits, or waits for room to do it.
+    /// The state behind the handle, for tests that look at its threads, or do their work.
     #[cfg(test)]
-    pub(super) fn is_committing(&self) -> bool {
-        self.inner.shared.try_committer().is_none()
+    pub(super) fn shared(&self) -> &Shared {
+        &self.inner.shared
     }
 
     /// A view of everything acknowledged so far.

@@ -73,7 +73,7 @@ mod view;
 use std::ops::Bound;
 
 pub use attachments::Attachments;
-pub use config::{KvConfig, Spilling};
+pub use config::{Compacting, KvConfig, Spilling};
 pub use cursor::{Cursor, Pair};
 pub use engine::EngineKind;
 pub use error::KvError;

@@ -246,13 +246,9 @@ impl Shared {
 
     /// Refuses updates until the store is opened again.
     pub(super) fn stop_writing(&self, error: &KvError) {
-        let refusal = match error {
-            KvError::Poisoned { reason } => KvError::Poisoned { reason: reason.clone() },
-            other => KvError::Poisoned { reason: other.to_string() },
-        };
         let mut current = self.refusal.write();
         if !matches!(&*current, Some(KvError::Poisoned { .. })) {
-            *current = Some(refusal);
+            *current = Some(error.clone().into_poisoned());
         }
     }
 

@@ -5,6 +5,9 @@
 //! tables above the tree, which does not change while nothing drains. If so many come that they have to be drained, the
 //! copy is given up, and tried again later.
 //!
+//! Nothing needs the copy: a failure before the first rename leaves the tree as it was, and writing goes on, unless a sync
+//! failed. One that meets damage is not made again before the next start: whoever reads the damage is told of it.
+//!
 //! ```text
 //!  PATH.compact, PATH.compact.sums: copied, synced ──► rename tree ──► sync names ──► rename sums ──► sync names
 //! ```
@@ -14,14 +17,15 @@
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::Drainer;
-use crate::kv::KvError;
+use super::retry::Retry;
 use crate::kv::engine::{Change, Changes, Checkpoint, Contents, Engine, PairGuard, Place, View};
 use crate::kv::home::Home;
 use crate::kv::layers::OpenTree;
 use crate::kv::shared::Shared;
+use crate::kv::{Compacting, KvError};
 use crate::random::{RandomSource as _, SystemRandom};
 
 /// Smaller files are not compacted.
@@ -30,15 +34,22 @@ const FILE_BYTES_MIN: u64 = 8 << 20;
 const PAIR_OVERHEAD: u64 = 16;
 /// Pairs after which a copy looks whether it has to end.
 const LOOK_PAIRS: u64 = 1024;
-/// A copy that was given up is tried again after this.
-const RETRY: Duration = Duration::from_secs(5);
 
 /// State of compactions.
 #[derive(Debug, Default)]
 pub(super) struct Compaction {
     /// Bytes of the file and of its contents after the last one.
     after: Option<(u64, u64)>,
-    given_up: Option<Instant>,
+    retry: Retry,
+    /// A page of the tree cannot be copied.
+    is_damaged: bool,
+}
+
+/// A copy that is durable under its own name.
+struct Copied {
+    /// Open: once it has the name of the tree nothing may fail any more.
+    tree: OpenTree,
+    checkpoint: Checkpoint,
 }
 
 /// The path of a tree that is to take the place of the tree `path`.
@@ -59,22 +70,22 @@ struct Pairs<'a> {
     shown: Option<PairGuard<'a>>,
     shared: &'a Shared,
     count: u64,
-    is_given_up: bool,
 }
 
 impl<'a> Pairs<'a> {
     fn of(view: &'a View, shared: &'a Shared) -> Result<Self, KvError> {
         let place = view.tree().lower_bound(Bound::Unbounded)?;
-        Ok(Self { place, shown: None, shared, count: 0, is_given_up: false })
+        Ok(Self { place, shown: None, shared, count: 0 })
     }
 }
 
 impl Changes for Pairs<'_> {
     fn next(&mut self) -> Result<Option<Change<'_>>, KvError> {
         self.count += 1;
-        if self.count.is_multiple_of(LOOK_PAIRS) && self.shared.drains.is_pressing() {
-            self.is_given_up = true;
-            return Err(KvError::Closed);
+        if self.count.is_multiple_of(LOOK_PAIRS) {
+            if self.shared.drains.is_pressing() {
+                return Err(KvError::Closed);
+            }
         }
         self.shown = None;
         self.place.next_into(&mut self.shown)?;
@@ -86,37 +97,52 @@ impl Changes for Pairs<'_> {
 impl Drainer {
     /// Compacts the tree if much of its file is free. `false` if that has to be tried again.
     pub(super) fn compact(&mut self, shared: &Shared) -> bool {
-        if self.compaction.given_up.is_some_and(|when| when.elapsed() < RETRY) {
+        // After a failure nothing is written.
+        let has_failed = shared.poisoned().is_some() || shared.drains.is_blocked();
+        if has_failed || self.compaction.is_damaged {
+            return true;
+        }
+        if !self.compaction.retry.is_due(Instant::now()) {
             return false;
         }
-        self.compaction.given_up = None;
-        let result = match self.is_mostly_free(shared) {
-            Ok(true) => self.copy(shared),
+        let compacted = match self.pays_to_compact(shared) {
+            Ok(true) => self.copy(shared).and_then(|copied| self.replace(shared, copied)),
             Ok(false) => return true,
             Err(error) => Err(error),
         };
-        match result {
-            Ok(()) => {
+        let failed_sync = shared.home.as_ref().and_then(|home| home.disk.health().reason());
+        match (compacted, failed_sync) {
+            (Ok(()), _) => {
+                self.compaction.retry = Retry::default();
                 shared.counters.compactions.fetch_add(1, Ordering::Relaxed);
                 self.count_tree(&shared.counters);
                 true
             }
-            // Given up, or there is no space for a copy now.
-            Err(KvError::Closed | KvError::NoSpace) => {
-                self.compaction.given_up = Some(Instant::now());
-                false
+            (Err(_), Some(reason)) => {
+                shared.stop_writing(&KvError::Poisoned { reason: reason.to_owned() });
+                true
             }
-            // Whoever reads the damage is told of it. What cannot be read is not copied.
-            Err(KvError::Corrupt(_)) => true,
-            Err(error) => {
+            (Err(error @ KvError::Poisoned { .. }), None) => {
                 shared.stop_writing(&error);
                 true
+            }
+            // A table has to be drained, there is no space, no file can be opened, or a page is damaged.
+            (Err(error), None) => {
+                // If that fails the next start does it.
+                let _ = shared.home.as_ref().map(remove_remains);
+                self.compaction.retry.put_off(Instant::now());
+                self.compaction.is_damaged = matches!(error, KvError::Corrupt(_));
+                self.compaction.is_damaged
             }
         }
     }
 
-    fn is_mostly_free(&mut self, shared: &Shared) -> Result<bool, KvError> {
+    /// `true` if a copy of the tree gives back more than it takes.
+    fn pays_to_compact(&mut self, shared: &Shared) -> Result<bool, KvError> {
         let Some(engine) = self.engine.clone() else { return Ok(false) };
+        if shared.config.compacting == Compacting::Always {
+            return Ok(true);
+        }
         let file_bytes = engine.file_bytes();
         if file_bytes < FILE_BYTES_MIN {
             return Ok(false);
@@ -137,10 +163,25 @@ impl Drainer {
         Ok(is_news && needed.saturating_mul(2) < file_bytes)
     }
 
-    fn copy(&mut self, shared: &Shared) -> Result<(), KvError> {
-        let Some(old) = self.engine.clone() else { return Ok(()) };
+    /// Makes a durable copy of the tree.
+    fn copy(&self, shared: &Shared) -> Result<Copied, KvError> {
+        let config = &shared.config;
+        let Some(home) = &shared.home else {
+            return self.copy_into(&Engine::memory(config.engine, config.cache_bytes)?, shared);
+        };
+        remove_remains(home)?;
+        let path = new_path(&home.path);
+        let new = Engine::open(config.engine, &home.disk, &path, config.cache_bytes)?;
+        let copied = self.copy_into(&new, shared).and_then(|copied| {
+            home.sync_names()?;
+            Ok(copied)
+        });
+        copied.inspect_err(|_| new.close_without_checkpoint())
+    }
+
+    fn copy_into(&self, new: &Arc<Engine>, shared: &Shared) -> Result<Copied, KvError> {
+        let old = self.engine.as_ref().ok_or(KvError::Closed)?;
         let view = old.view()?;
-        let mut pairs = Pairs::of(&view, shared)?;
         let mut identity = [0; 8];
         SystemRandom.fill(&mut identity)?;
         let checkpoint = Checkpoint {
@@ -148,65 +189,47 @@ impl Drainer {
             contents: Some(Contents::default()),
             ..self.checkpoint.clone()
         };
-        let config = &shared.config;
-        let Some(home) = &shared.home else {
-            let new = Engine::memory(config.engine, config.cache_bytes)?;
-            let checkpoint = new.apply(&mut pairs, &checkpoint).map_err(|failure| failure.error)?;
-            return self.replace(shared, &old, &new, checkpoint);
-        };
-        let path = new_path(&home.path);
-        remove_remains(home)?;
-        let new = Engine::open(config.engine, &home.disk, &path, config.cache_bytes)?;
-        let copied = new.apply(&mut pairs, &checkpoint).map_err(|failure| failure.error);
-        let is_given_up = pairs.is_given_up;
-        let copied = match new.frozen() {
-            Some(error) => Err(error),
-            None => copied.and_then(|checkpoint| home.sync_names().map(|()| checkpoint)),
-        };
-        let checkpoint = match copied {
-            Ok(checkpoint) => checkpoint,
-            Err(error) => {
-                new.close_without_checkpoint();
-                drop(new);
-                // It is removed by the next start, at the latest.
-                let _ = remove_remains(home);
-                return Err(if is_given_up { KvError::Closed } else { error });
-            }
-        };
-        // Whatever fails from here on: nobody knows which of the two a start would find, but both are whole.
-        let disk = &home.disk;
-        let replaced = shared.tree_file.as_ref().map_or(Ok(()), |file| {
-            file.replace(|| {
-                disk.rename(&path, &home.path)?;
-                home.sync_names()?;
-                disk.rename(&format!("{path}.sums"), &format!("{}.sums", home.path))?;
-                home.sync_names()
-            })
-        });
-        if let Err(error) = replaced {
-            new.close_without_checkpoint();
-            return Err(KvError::Poisoned { reason: error.to_string() });
-        }
-        self.replace(shared, &old, &new, checkpoint)
+        let mut pairs = Pairs::of(&view, shared)?;
+        let checkpoint = new.apply_whole(&mut pairs, &checkpoint)?;
+        Ok(Copied { tree: OpenTree::new(new)?, checkpoint })
     }
 
-    /// Puts the new tree beneath the tables.
-    fn replace(
-        &mut self,
-        shared: &Shared,
-        old: &Engine,
-        new: &Arc<Engine>,
-        checkpoint: Checkpoint,
-    ) -> Result<(), KvError> {
-        let tree = OpenTree::new(new)?;
+    /// Puts the copy in the place of the tree, beneath the tables.
+    fn replace(&mut self, shared: &Shared, copied: Copied) -> Result<(), KvError> {
+        let Copied { tree, checkpoint } = copied;
+        let new = Arc::clone(&tree.engine);
+        let renamed = match (&shared.home, &shared.tree_file) {
+            (Some(home), Some(file)) => file.replace(|| rename(home)),
+            _ => Ok(()),
+        };
+        if let Err(error) = renamed {
+            new.close_without_checkpoint();
+            return Err(error);
+        }
         shared.change_layers(|layers| Some(layers.over(tree)));
-        old.close_without_checkpoint();
-        self.engine = Some(Arc::clone(new));
+        let old = self.engine.replace(Arc::clone(&new));
+        old.iter().for_each(|old| old.close_without_checkpoint());
         let bytes = checkpoint.contents.map_or(0, |contents| contents.bytes);
         self.checkpoint = checkpoint;
         self.compaction.after = Some((new.file_bytes(), bytes));
         Ok(())
     }
+}
+
+/// Gives the copy and its sums the names of the tree and of those. Any failure but a full disk at the first rename ends
+/// writing: nobody knows which of the two trees a start would find. Both are whole.
+fn rename(home: &Home) -> Result<(), KvError> {
+    let (disk, path, new_path) = (&home.disk, &home.path, new_path(&home.path));
+    match disk.rename(&new_path, path).map_err(KvError::from) {
+        Err(KvError::NoSpace) => return Err(KvError::NoSpace),
+        renamed => renamed.map_err(KvError::into_poisoned)?,
+    }
+    let rename_sums = || {
+        home.sync_names()?;
+        disk.rename(&format!("{new_path}.sums"), &format!("{path}.sums"))?;
+        home.sync_names()
+    };
+    rename_sums().map_err(KvError::into_poisoned)
 }
 
 /// Counts the pairs of a tree of an earlier version.

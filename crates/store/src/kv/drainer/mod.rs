@@ -19,6 +19,7 @@ mod carry;
 pub(super) mod compact;
 mod merge;
 mod reopen;
+mod retry;
 mod spill;
 mod table;
 
@@ -158,7 +159,7 @@ impl Drainer {
         let is_over = shared.poisoned().is_some() || shared.drains.is_blocked();
         if !is_over && self.carried_at != Some(shared.drains.groups()) {
             self.drain_all(shared, IDLE_LOG_BYTES, Reason::Room);
-            if !shared.drains.is_blocked() && !self.is_merge_due(shared) {
+            if !self.is_merge_due(shared) {
                 self.compact(shared);
             }
         }

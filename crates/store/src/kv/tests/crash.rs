@@ -6,27 +6,34 @@ use std::time::Duration;
 
 use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
 
-use super::{EngineKind, Kv, KvConfig, KvError, Spilling, Write, pairs};
+use super::{Compacting, EngineKind, Kv, KvConfig, KvError, Spilling, Write, pairs};
 use crate::Durability;
 
 const UPDATES: u32 = 24;
 
 /// The engine beneath, and how the tables get there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Setup {
-    engine: EngineKind,
-    spilling: Spilling,
+pub(super) struct Setup {
+    pub(super) engine: EngineKind,
+    pub(super) spilling: Spilling,
+    pub(super) compacting: Compacting,
+}
+
+impl Setup {
+    const fn new(engine: EngineKind, spilling: Spilling) -> Self {
+        Self { engine, spilling, compacting: Compacting::WhereItPays }
+    }
 }
 
 const SETUPS: [Setup; 4] = [
-    Setup { engine: EngineKind::Redb, spilling: Spilling::Never },
-    Setup { engine: EngineKind::Redb, spilling: Spilling::Always { merged: 2 } },
-    Setup { engine: EngineKind::Map, spilling: Spilling::Never },
-    Setup { engine: EngineKind::Map, spilling: Spilling::Always { merged: 2 } },
+    Setup::new(EngineKind::Redb, Spilling::Never),
+    Setup::new(EngineKind::Redb, Spilling::Always { merged: 2 }),
+    Setup::new(EngineKind::Map, Spilling::Never),
+    Setup::new(EngineKind::Map, Spilling::Always { merged: 2 }),
 ];
 
-fn config(setup: Setup, durability: Durability) -> KvConfig {
-    let Setup { engine, spilling } = setup;
+pub(super) fn config(setup: Setup, durability: Durability) -> KvConfig {
+    let Setup { engine, spilling, compacting } = setup;
     KvConfig {
         engine,
         durability,
@@ -44,14 +51,19 @@ fn config(setup: Setup, durability: Durability) -> KvConfig {
         // The map runs every closure twice, so that what the first run left is struck, too.
         runs_twice: engine == EngineKind::Map,
         spilling,
+        compacting,
     }
 }
 
-fn open(disk: &SimulatedDisk, setup: Setup, durability: Durability) -> Result<Kv, KvError> {
+pub(super) fn open(
+    disk: &SimulatedDisk,
+    setup: Setup,
+    durability: Durability,
+) -> Result<Kv, KvError> {
     Kv::open(Arc::new(disk.clone()), "meta.redb", config(setup, durability))
 }
 
-type State = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(super) type State = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The writes of update `i`: several keys that must stay together, old ones overwritten and removed.
 fn writes(seed: u64, i: u32) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
@@ -75,6 +87,11 @@ fn update(kv: &Kv, seed: u64, i: u32) -> Result<(), KvError> {
         transaction.delete(b"counter")?;
         Err(KvError::Corrupt("on purpose".into()))
     }));
+    write(kv, seed, i)
+}
+
+/// The same alone: the thread that commits has nothing to do.
+pub(super) fn write(kv: &Kv, seed: u64, i: u32) -> Result<(), KvError> {
     kv.update(move |transaction| {
         for (key, value) in writes(seed, i) {
             match value {
@@ -87,7 +104,7 @@ fn update(kv: &Kv, seed: u64, i: u32) -> Result<(), KvError> {
     .wait()
 }
 
-fn state_after(seed: u64, updates: &[u32]) -> State {
+pub(super) fn state_after(seed: u64, updates: &[u32]) -> State {
     let mut state = State::new();
     for i in updates {
         for (key, value) in writes(seed, *i) {
@@ -100,7 +117,7 @@ fn state_after(seed: u64, updates: &[u32]) -> State {
     state
 }
 
-fn state(kv: &Kv) -> State {
+pub(super) fn state(kv: &Kv) -> State {
     pairs(&kv.snapshot().expect("readable")).into_iter().collect()
 }
 
@@ -135,7 +152,7 @@ fn operations_of_a_run(setup: Setup, seed: u64, durability: Durability) -> u64 {
 }
 
 /// After a restart: everything acknowledged, and of the first update that failed all or nothing.
-fn check_restart(
+pub(super) fn check_restart(
     disk: &SimulatedDisk,
     (setup, seed, at): (Setup, u64, u64),
     acknowledged: &[u32],

@@ -11,9 +11,12 @@ use liteio_disk::{Disk, OpenMode, RealDisk, SimulatedDisk};
 use proptest::prelude::*;
 
 use super::contract::{kv_contract, pairs};
-use super::{Attachments, EngineKind, Kv, KvConfig, KvError, Read, Spilling, Transaction, Write};
+use super::{
+    Attachments, Compacting, EngineKind, Kv, KvConfig, KvError, Read, Spilling, Transaction, Write,
+};
 use crate::Durability;
 
+mod compaction;
 mod crash;
 mod reached;
 mod runs;
@@ -651,7 +654,8 @@ fn a_writer_that_waits_for_the_drain_does_not_hold_up_the_mark_that_the_drain_wa
         sender.send(put.wait())
     });
     // There is no room for it.
-    while !kv.is_committing() {
+    // Somebody commits, or waits for room to do it.
+    while kv.shared().try_committer().is_some() {
         std::thread::yield_now();
     }
     // The tree takes the table in several transactions, before which the log gets a mark.

@@ -71,7 +71,7 @@ fn with_runs(count: u32) -> SimulatedDisk {
 }
 
 /// Damages every so many leaves of the tree that have pairs with values of 100 bytes.
-fn damage_leaves(disk: &SimulatedDisk, step: usize) {
+pub(super) fn damage_leaves(disk: &SimulatedDisk, step: usize) {
     // Leaves of pairs, by their values.
     let tree = disk.open("meta.redb", OpenMode::Write).expect("there");
     let mut content = vec![0; tree.len().expect("a length") as usize];
