@@ -86,6 +86,8 @@ impl Changes for Pairs<'_> {
             if self.shared.drains.is_pressing() {
                 return Err(KvError::Closed);
             }
+            // The thread that does it otherwise is this one.
+            self.shared.discarded.free_unread();
         }
         self.shown = None;
         self.place.next_into(&mut self.shown)?;

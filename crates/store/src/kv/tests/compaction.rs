@@ -1,7 +1,7 @@
 //! Compactions: crashes, faults and full disks at every operation of them, and copies that are given up.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use liteio_disk::{Disk, Fault, HookedDisk, Moment, OpenMode, SimulatedDisk};
 use parking_lot::Mutex;
@@ -10,6 +10,7 @@ use super::crash::{self, Setup, check_restart, state, state_after};
 use super::runs::damage_leaves;
 use super::{Compacting, EngineKind, Kv, KvConfig, KvError, Spilling, fill, is_filled};
 use crate::Durability;
+use crate::kv::memtable::Memtable;
 
 const SETUPS: [Setup; 2] = [setup(Spilling::Never), setup(Spilling::Always { merged: 2 })];
 
@@ -310,6 +311,28 @@ fn a_copy_that_meets_damage_is_not_made_again_before_the_next_start() {
         assert_eq!(disk.operations(), copied, "not again");
         assert_eq!((kv.stats().compactions, kv.refusal().is_none()), (0, true));
     }
+}
+
+#[test]
+fn a_copy_gives_back_tables_that_nobody_reads_any_more() {
+    let disk = SimulatedDisk::new(1);
+    let unread: Arc<Mutex<Option<Weak<Memtable>>>> = Arc::default();
+    let there = Arc::clone(&unread);
+    let kv = open(HookedDisk::new(&disk, move |moment| {
+        // Copied, and not yet in place.
+        if moment == Moment::Synced("")
+            && let Some(table) = there.lock().take()
+        {
+            assert_eq!(table.strong_count(), 0);
+        }
+    }));
+    fill(&kv, 3_000, 10);
+    idle(&kv);
+    let table = Arc::new(Memtable::new());
+    *unread.lock() = Some(Arc::downgrade(&table));
+    kv.shared().discarded.add(table);
+    idle(&kv);
+    assert!(unread.lock().is_none() && kv.stats().compactions == 2);
 }
 
 #[test]
