@@ -21,6 +21,7 @@ mod liteio;
 mod plain_redb;
 mod scan;
 mod space;
+mod trickle;
 
 pub use roster::run_own;
 

@@ -23,6 +23,12 @@ pub struct Options {
     /// Put so many entries one by one, and delete as many [default: 1000000, quick: 100000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub entries: Option<u64>,
+    /// Have so many entries there before writers, transactions and a kill [default: 100000, quick: 20000].
+    #[arg(long, value_name = "N")]
+    pub preload: Option<u64>,
+    /// Let the writers put so many entries together [default: 2000 to 32000, quick: a quarter].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub writer_puts: Option<u64>,
     /// Take the programs of rivals from here as they are, such as `kv-pebble`, instead of building them.
     #[arg(long, value_name = "DIR")]
     pub prebuilt: Option<PathBuf>,
@@ -48,7 +54,13 @@ impl Options {
     pub(crate) fn sizes(&self) -> Sizes {
         let usual = || if self.run.quick { Sizes::quick() } else { Sizes::full() };
         let sizes = self.sizes.clone().unwrap_or_else(usual);
-        Sizes { entries: self.entries.unwrap_or(sizes.entries), ..sizes }
+        let puts = |(writers, puts)| (writers, self.writer_puts.unwrap_or(puts));
+        Sizes {
+            entries: self.entries.unwrap_or(sizes.entries),
+            preload: self.preload.unwrap_or(sizes.preload),
+            writers: sizes.writers.into_iter().map(puts).collect(),
+            ..sizes
+        }
     }
 
     /// The time after which a phase ends.
@@ -77,14 +89,25 @@ mod tests {
     use super::*;
     use clap::FromArgMatches as _;
 
+    fn options(line: &str) -> Options {
+        let command = Options::augment_args(clap::Command::new("kv"));
+        let words = ["kv"].into_iter().chain(line.split(' ').filter(|it| !it.is_empty()));
+        Options::from_arg_matches(&command.get_matches_from(words)).expect("they can be read")
+    }
+
+    #[test]
+    fn amounts_are_chosen_one_by_one() {
+        let sizes = options("--entries 10 --preload 20 --writer-puts 30").sizes();
+        assert_eq!((sizes.entries, sizes.preload), (10, 20));
+        assert_eq!(sizes.writers, [(1, 30), (8, 30), (64, 30)]);
+        let (usual, full) = (options("").sizes(), Sizes::full());
+        assert_eq!((usual.preload, usual.writers), (full.preload, full.writers));
+    }
+
     #[test]
     fn engines_are_chosen_by_name_and_keep_their_order() {
         let names = |chosen: &str| -> Result<Vec<&str>, String> {
-            let command = Options::augment_args(clap::Command::new("kv"));
-            let matches = command.get_matches_from(
-                ["kv"].into_iter().chain(chosen.split(' ').filter(|it| !it.is_empty())),
-            );
-            let options = Options::from_arg_matches(&matches).expect("they can be read");
+            let options = options(chosen);
             let entries = options.entries().map_err(|error| error.to_string())?;
             Ok(entries.iter().map(|entry| entry.name).collect())
         };

@@ -5,7 +5,7 @@ use super::floor::RECORD_BYTES;
 use super::task::{Exercise, Floor, Order, Work};
 use crate::report::Unit;
 use crate::run::job::filtered;
-use crate::run::metrics::{DISK, LOST, P999, PASSED, RATE, TIME};
+use crate::run::metrics::{DISK, LONGEST, LOST, P999, PASSED, RATE, TIME};
 use crate::run::{Job, RowFilter, RowPlan};
 
 /// The amounts of a run.
@@ -175,7 +175,7 @@ fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
             ],
         ));
     }
-    jobs.push(space(sizes, &shown));
+    jobs.extend([space(sizes, &shown), trickle(sizes, &shown)]);
     jobs.extend(floors(sizes, &shown));
     jobs
 }
@@ -192,6 +192,23 @@ fn space(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Job<Exercise> {
         row("… and idle".to_owned(), "space_idle")
             .note(format!("until a tenth is left, at most {idle_seconds} s")),
         row("… and a restart".to_owned(), "space_restart"),
+    ];
+    Job { rounds_max: 1, ..Job::new(Exercise { sync: Synced::No, work }, rows) }
+}
+
+/// The rows about those who wait beside that.
+fn trickle(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Job<Exercise> {
+    let Sizes { entries, idle_seconds, .. } = *sizes;
+    let work = Work::Trickle { puts: entries, value_bytes: LARGE_VALUE_BYTES, idle_seconds };
+    let note = format!(
+        "of one a millisecond after {} entries of 1 KiB were deleted, until a tenth of their space is left, at most \
+         {idle_seconds} s",
+        shown(entries)
+    );
+    let row = |name, phase| RowPlan::new("Space", name, phase, LONGEST).note(note.clone());
+    let rows = vec![
+        row("Longest put beside the giving back", "trickle_put"),
+        row("Longest get beside the giving back", "trickle_get"),
     ];
     Job { rounds_max: 1, ..Job::new(Exercise { sync: Synced::No, work }, rows) }
 }
@@ -245,7 +262,7 @@ mod tests {
             let rows: Vec<RowPlan> = jobs.into_iter().flat_map(|job| job.rows).collect();
             let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
             assert_eq!(names.len(), rows.len());
-            assert_eq!(rows.len(), 5 + 3 + 10 + 4 + 4 + 11);
+            assert_eq!(rows.len(), 5 + 3 + 10 + 4 + 6 + 11);
             let metrics = metrics();
             assert!(names.contains("10 a transaction, synced"), "{names:?}");
             assert!(rows.iter().all(|row| metrics.iter().any(|metric| metric.id == row.metric)));
@@ -256,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_filter_leaves_the_jobs_that_it_needs() {
-        let filter = RowFilter::new(&["GET".to_owned(), "64 writers".to_owned()]);
+        let filter = RowFilter::new(&["GET AT".to_owned(), "64 writers".to_owned()]);
         let jobs = jobs(&Sizes::quick(), &filter);
         let works: Vec<&Work> = jobs.iter().map(|job| &job.work.work).collect();
         let (puts, scan_entries) = (100_000, SCAN_ENTRIES);

@@ -99,7 +99,10 @@ impl Subject for Engine {
     }
 
     async fn measure(&mut self, job: &Job<Exercise>, _: usize) -> Option<Outcome> {
-        let on_disk = matches!(job.work.work, Work::UntilKilled { .. } | Work::Space { .. });
+        let on_disk = matches!(
+            job.work.work,
+            Work::UntilKilled { .. } | Work::Space { .. } | Work::Trickle { .. }
+        );
         if self.entry.name == MEMORY && (on_disk || job.work.sync == Synced::Each) {
             return Some(Outcome::absent("in memory"));
         }

@@ -16,9 +16,9 @@ const BATCH: u64 = 1_000;
 /// Entries that are looked for after each step.
 const CHECKS: u64 = 1_000;
 /// Pause between two looks at the disk.
-const GLANCE: Duration = Duration::from_millis(250);
+pub(super) const GLANCE: Duration = Duration::from_millis(250);
 /// The space is given back when at most so much of it is left.
-const LEFT_MAX: f64 = 0.1;
+pub(super) const LEFT_MAX: f64 = 0.1;
 
 /// Puts entries, deletes all, idles, and opens it again; none of it waits for the disk. `(puts, value_bytes)` is
 /// the amount.
@@ -30,24 +30,19 @@ pub(super) fn run<E: Engine>(
 ) -> Result<Vec<Phase>, Failure> {
     let engine = E::open(directory, Synced::No)?;
     let begin = Instant::now();
-    for block in blocks(0..puts, BATCH) {
-        let pair = |number| (data.key(number), data.large_value(number, value_bytes));
-        engine.put_large(&block.map(pair).collect::<Vec<_>>())?;
-    }
+    fill(&engine, &data, (puts, value_bytes))?;
     let mut put = step("space_put", directory, begin.elapsed());
     look(&engine, &data, puts, Some(value_bytes), &mut put)?;
 
     let begin = Instant::now();
-    for block in blocks(0..puts, BATCH) {
-        engine.delete_all(&block.map(|number| data.key(number)).collect::<Vec<_>>())?;
-    }
+    empty(&engine, &data, puts)?;
     let mut deleted = step("space_deleted", directory, begin.elapsed());
     look(&engine, &data, puts, None, &mut deleted)?;
 
     let left_max = LEFT_MAX * put.values.get(DISK).copied().unwrap_or(0.0);
     let begin = Instant::now();
     while begin.elapsed() < idle_max && disk_used(directory) as f64 > left_max {
-        pause();
+        pause(GLANCE);
     }
     let mut idle = step("space_idle", directory, begin.elapsed());
     idle.value("idle", begin.elapsed().as_secs_f64());
@@ -61,9 +56,27 @@ pub(super) fn run<E: Engine>(
     Ok(vec![put, deleted, idle, restart])
 }
 
+/// Puts so many entries with values of so many bytes.
+pub(super) fn fill(
+    engine: &impl Engine,
+    data: &Data,
+    (puts, value_bytes): (u64, u64),
+) -> Result<(), Failure> {
+    let pair = |number| (data.key(number), data.large_value(number, value_bytes));
+    blocks(0..puts, BATCH)
+        .try_for_each(|block| engine.put_large(&block.map(pair).collect::<Vec<_>>()))
+}
+
+/// Deletes them.
+pub(super) fn empty(engine: &impl Engine, data: &Data, puts: u64) -> Result<(), Failure> {
+    let key = |number| data.key(number);
+    blocks(0..puts, BATCH)
+        .try_for_each(|block| engine.delete_all(&block.map(key).collect::<Vec<_>>()))
+}
+
 #[expect(clippy::disallowed_methods, reason = "the process is to be idle")]
-fn pause() {
-    thread::sleep(GLANCE);
+pub(super) fn pause(time: Duration) {
+    thread::sleep(time);
 }
 
 fn step(id: &str, directory: &Path, time: Duration) -> Phase {

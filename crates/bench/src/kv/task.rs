@@ -41,6 +41,10 @@ pub enum Work {
     /// not longer than `idle_seconds`, and opens it again. Phases `space_put`, `space_deleted`, `space_idle` with
     /// the value `idle`, and `space_restart`: one operation each, with the value `disk`.
     Space { puts: u64, value_bytes: u64, idle_seconds: u64 },
+    /// Puts entries with large values and deletes them all. Then it puts one and gets it every millisecond, until at
+    /// most a tenth of the space is left, but not longer than `idle_seconds`. Phases `trickle_put` and `trickle_get` with
+    /// the value `idle`.
+    Trickle { puts: u64, value_bytes: u64, idle_seconds: u64 },
     /// No engine, but the least that the machine has to do. Phase `floor`.
     Floor(Floor),
 }

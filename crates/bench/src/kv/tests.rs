@@ -79,6 +79,21 @@ fn space_is_measured_until_it_is_given_back_and_entries_are_looked_for() {
 }
 
 #[test]
+fn a_trickle_is_timed_while_space_is_given_back() {
+    let [liteio, redb] = compared();
+    for candidate in [liteio, redb] {
+        let work = Work::Trickle { puts: 1_200, value_bytes: 1_024, idle_seconds: 0 };
+        let phases = run(&candidate, work).expect("the engine works");
+        let ids: Vec<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
+        assert_eq!(ids, ["trickle_put", "trickle_get"]);
+        for phase in phases {
+            assert_eq!((phase.operations, phase.errors), (1, 0), "{}: {phase:?}", candidate.name);
+            assert!(phase.values["max"] > 0.0 && phase.values.contains_key("idle"), "{phase:?}");
+        }
+    }
+}
+
+#[test]
 fn each_put_is_timed_and_the_bytes_written_are_counted() {
     let [liteio, redb] = compared();
     for candidate in [liteio.clone(), redb] {

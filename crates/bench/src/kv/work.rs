@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::data::{Data, KEY_BYTES, Key, Seen, VALUE_BYTES, Value};
 use super::engine::{Engine, Failure, NoSuchThing, Synced};
 use super::scan::{SCANS_AT_ONCE, expected};
-use super::space;
 use super::task::{Exercise, Work};
+use super::{space, trickle};
 use crate::process::disk_used;
 use crate::process::usage::of_this_process;
 use crate::run::metrics::{DISK, LOST, MEMORY_OWN, MEMORY_PEAK, TIME};
@@ -50,6 +50,10 @@ pub fn run<E: Engine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
         Work::Space { puts, value_bytes, idle_seconds } => {
             let idle = Duration::from_secs(*idle_seconds);
             space::run::<E>(&task.directory, site.data, (*puts, *value_bytes), idle)
+        }
+        Work::Trickle { puts, value_bytes, idle_seconds } => {
+            let time = Duration::from_secs(*idle_seconds);
+            trickle::run::<E>(&task.directory, site.data, (*puts, *value_bytes), time)
         }
         Work::Floor(_) => Err(NoSuchThing("it is an engine").into()),
     }

@@ -34,6 +34,8 @@ const HIGHER: [(&str, &str, Unit); 4] = [
 pub(crate) const DISK: &str = "disk";
 /// The time that 999 of 1,000 operations do not exceed.
 pub(crate) const P999: &str = "p999";
+/// The time of the longest operation.
+pub(crate) const LONGEST: &str = "max";
 /// Processor time per operation of a whole process, without what the benchmark itself does.
 pub(crate) const OPERATION_CPU: &str = "operation_cpu";
 

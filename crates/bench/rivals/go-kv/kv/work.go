@@ -56,6 +56,8 @@ func (s site) run(work Work) ([]*Phase, error) {
 		return s.timed(work)
 	case "space":
 		return s.space(work)
+	case "trickle":
+		return nil, Lack("not measured")
 	}
 	return nil, fmt.Errorf("no work is called %s", work.Kind)
 }
