@@ -1,6 +1,6 @@
 // One object: what it is, its contents, versions, tags and metadata, links to it.
 
-import { html, useEffect, useState } from '../vendor/preact.js';
+import { html, useLayoutEffect, useState } from '../vendor/preact.js';
 import { ApiError } from '../lib/api.js';
 import { metadataOf, restoreVersion, saveMetadata, saveTags } from '../lib/metadata.js';
 import { deleteObject, deleteObjects, getObjectTags, headObject, listVersions } from '../lib/s3.js';
@@ -47,8 +47,9 @@ function Metadata({ bucket, objectKey, version, head, onChange }) {
     toast('Tags were saved.');
   };
   const loadTags = async () => { tags.set(await getObjectTags(bucket, objectKey, version)); setTags(); };
-  // Another head is that of what was saved, or of what is to be loaded instead of what was typed.
-  useEffect(() => { setType(head.type); setPairs(metadataOf(head)); }, [head]);
+  // Another head is that of what was saved, or of what is to be loaded instead of what was typed. Not after the paint:
+  // one could have typed by then.
+  useLayoutEffect(() => { setType(head.type); setPairs(metadataOf(head)); }, [head]);
   const [act, isBusy, error] = useAction((work) => work());
   const store = async (base) => {
     await saveMetadata(bucket, objectKey, pairs.filter(([name]) => name), type, base);
