@@ -101,7 +101,11 @@ pub(crate) struct Steering {
 #[derive(Debug)]
 struct State {
     samples: VecDeque<Sample>,
+    /// The latest, whatever was concluded from them: they are what is reported.
     recalls: VecDeque<[f64; 2]>,
+    /// The number of the latest recalls that count for the next change of the tolerance: those from before the
+    /// last change say nothing about what is found from then on.
+    counted: usize,
     /// The factor of the shares that may be missed.
     tolerance: f64,
     limits: [f64; DEPTHS.len()],
@@ -118,6 +122,7 @@ impl Default for State {
         Self {
             samples: VecDeque::new(),
             recalls: VecDeque::new(),
+            counted: 0,
             tolerance: 1.0,
             limits: [f64::INFINITY; DEPTHS.len()],
             nearest_max: f64::INFINITY,
@@ -171,7 +176,7 @@ impl Steering {
         let state = self.state.lock();
         let samples = state.recalls.len();
         (samples >= RECALLS_MIN).then(|| {
-            let [at_10, at_100] = state.mean();
+            let [at_10, at_100] = state.mean_of_latest(samples);
             Recall { at_10, at_100, samples }
         })
     }
@@ -238,18 +243,17 @@ impl Steering {
             state.recalls.pop_front();
         }
         state.recalls.push_back(recalls);
-        if state.recalls.len() < RECALLS_MIN {
+        state.counted = (state.counted + 1).min(RECALLS_MAX);
+        if state.counted < RECALLS_MIN {
             return;
         }
-        let [at_10, at_100] = state.mean();
+        let [at_10, at_100] = state.mean_of_latest(state.counted);
         if at_10 < RECALL_AT_10_MIN || at_100 < RECALL_AT_100_MIN {
             let is_lowest = state.tolerance < TOLERANCE_MIN;
             // No further than nothing is left out: then it is the codes that miss so many, and no measurement helps.
             state.tolerance =
                 (state.tolerance * TOLERANCE_DOWN).max(TOLERANCE_MIN * TOLERANCE_DOWN);
-            // What was found before says nothing about what is found from here on.
-            state.recalls.clear();
-            state.recalls.push_back(recalls);
+            state.counted = 1;
             state.to_measure = if is_lowest { 0 } else { state.recalls_wanted() };
         } else if origin == Origin::Query
             && at_10 >= RECALL_GOOD[0]
@@ -258,8 +262,7 @@ impl Steering {
         {
             state.tolerance = (state.tolerance * TOLERANCE_UP).min(TOLERANCE_MAX);
             // So many are measured again before the next step.
-            state.recalls.clear();
-            state.recalls.push_back(recalls);
+            state.counted = 1;
         }
         if state.samples.len() >= SAMPLES_MIN || state.tolerance < TOLERANCE_MIN {
             state.set_limits();
@@ -270,12 +273,13 @@ impl Steering {
 impl State {
     /// Recalls to be measured soon.
     fn recalls_wanted(&self) -> usize {
-        RECALLS_MIN.saturating_sub(self.recalls.len()).max(RECALLS_AGAIN)
+        RECALLS_MIN.saturating_sub(self.counted).max(RECALLS_AGAIN)
     }
 
-    fn mean(&self) -> [f64; 2] {
-        let count = self.recalls.len().max(1) as f64;
-        [0, 1].map(|depth: usize| self.recalls.iter().map(|it| it[depth]).sum::<f64>() / count)
+    /// The mean of the latest `count` recalls, at 10 and at 100.
+    fn mean_of_latest(&self, count: usize) -> [f64; 2] {
+        let latest = || self.recalls.iter().rev().take(count);
+        [0, 1].map(|depth: usize| latest().map(|it| it[depth]).sum::<f64>() / count as f64)
     }
 
     fn set_limits(&mut self) {
@@ -347,6 +351,22 @@ mod tests {
     }
 
     #[test]
+    fn a_recall_below_the_goal_is_reported_while_less_is_left_out_because_of_it() {
+        let steering = Steering::default();
+        measure(&steering, RECALLS_MIN - 1, [0.9, 0.8], Origin::Query);
+        assert_eq!(steering.recall(), None);
+        for count in RECALLS_MIN..8 * RECALLS_MAX {
+            measure(&steering, 1, [0.9, 0.8], Origin::Query);
+            let Recall { at_10, at_100, samples } = steering.recall().expect("measured");
+            assert!((at_10 - 0.9).abs() < 1e-9 && (at_100 - 0.8).abs() < 1e-9);
+            assert_eq!(samples, count.min(RECALLS_MAX));
+        }
+        assert!(tolerance(&steering) < TOLERANCE_MIN, "steered all the same");
+        steering.restart();
+        assert_eq!(steering.recall(), None, "other partitions");
+    }
+
+    #[test]
     fn codes_that_miss_too_many_are_not_measured_for_ever() {
         let steering = Steering::default();
         assert_eq!(steering.due(1_000, 0), Due::Calibration);
@@ -357,6 +377,7 @@ mod tests {
             measured += 1;
             assert!(measured < 100 * RECALLS_MIN, "no end");
         }
+        assert!(steering.recall().is_some_and(|it| it.at_10 < 0.91), "and it is told");
         assert!(steering.probe(10, 1_000, 1_000).excess_max.is_infinite(), "all is looked at");
     }
 }
