@@ -219,7 +219,7 @@ impl VectorIndex {
             self.inner.begin();
         }
         if self.inner.codes.table().is_none() {
-            // Sooner done than comparing everything.
+            // Sooner done than comparing everything. Codes that are lost are not waited for.
             self.inner.load();
         }
         let found = self.inner.find(view, search)?;
@@ -379,6 +379,7 @@ fn codes_path(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::VecDeque;
 
     use super::*;
@@ -414,6 +415,32 @@ mod tests {
             .expect("prepared");
         let (finished, _) = index.slots().changes();
         assert!(finished >= 5_000, "{finished}");
+    }
+
+    /// Without the codes that a crash or damage has taken, training comes first: it holds the lock of the maker,
+    /// which a query would wait for, here for ever.
+    #[test]
+    fn queries_are_answered_while_centroids_are_trained() {
+        let shape = Shape::new(256, Metric::Cosine).expect("valid");
+        let index = VectorIndex::in_memory(shape).expect("made");
+        index.slots().append_many(&vectors(5_000, 0)).expect("appended");
+        index.slots().commit(Durability::Os).expect("committed");
+        assert!(index.inner.try_step().expect("looked for a file"));
+        let view = index.slots().view();
+        let query = vectors(1, 77);
+        let search = Search::new(&query, 10);
+        let exact = view.search_exactly(&search).expect("found");
+        let answers = Cell::new(0);
+        let answer_one = || {
+            assert_eq!(index.search(&view, &search).expect("found"), exact);
+            answers.set(answers.get() + 1);
+            false
+        };
+        let notes = index.inner.steering.notes();
+        let slots = &index.inner.slots;
+        let done = index.inner.codes.step(slots, notes, Grain::Fine, &answer_one).expect("done");
+        assert_eq!(done, Progress::Trained);
+        assert!(answers.get() > 0, "asked while it trained");
     }
 
     #[test]

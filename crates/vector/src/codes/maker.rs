@@ -82,8 +82,6 @@ pub(super) struct Maker {
     grown: Vec<u32>,
     /// The next partition to be looked at for compaction.
     next_compacted: Option<usize>,
-    /// `true` once the file was looked for.
-    pub(super) is_loaded: bool,
     pub(super) pages: Pages,
     /// Codes made since the last were saved, or tried to be.
     pub(super) unsaved: usize,
@@ -104,7 +102,6 @@ impl Maker {
             made_max: usize::MAX,
             grown: Vec::new(),
             next_compacted: None,
-            is_loaded: false,
             pages: Pages::default(),
             unsaved: 0,
             is_changed: false,
@@ -113,7 +110,7 @@ impl Maker {
 
     /// Drops everything.
     pub(super) fn forget(&mut self) {
-        *self = Self { is_loaded: true, ..Self::new(self.partitions_from) };
+        *self = Self::new(self.partitions_from);
     }
 
     /// Takes the codes that were in a file; returns the slots in `view` that need a code, or have one that is to

@@ -22,7 +22,7 @@ mod table;
 mod train;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_disk::Disk;
 use parking_lot::{Mutex, RwLock};
@@ -53,6 +53,9 @@ pub(crate) struct Codes {
     home: Option<Home>,
     published: RwLock<Option<Arc<Table>>>,
     maker: Mutex<Maker>,
+    /// `true` once the file was looked for. Changed with `maker` locked, and read without: training holds that
+    /// lock for seconds, and queries must not wait for it.
+    is_loaded: AtomicBool,
     /// Codes of new vectors made so far.
     made: AtomicU64,
 }
@@ -79,7 +82,8 @@ pub(crate) enum Progress {
 impl Codes {
     pub(crate) fn new(home: Option<Home>) -> Self {
         let maker = Mutex::new(Maker::new(PARTITIONS_FROM));
-        Self { home, published: RwLock::default(), maker, made: AtomicU64::new(0) }
+        let (is_loaded, made) = (AtomicBool::new(false), AtomicU64::new(0));
+        Self { home, published: RwLock::default(), maker, is_loaded, made }
     }
 
     /// Sets the number of vectors from which there are partitions.
@@ -100,13 +104,26 @@ impl Codes {
     /// Reads the codes that were saved, if nobody has yet: an index of a million vectors in 0.2 s. The notes that
     /// were saved with them, if there were codes.
     pub(crate) fn load(&self, slots: &SlotFile) -> Option<Notes> {
-        self.load_to(&mut self.maker.lock(), slots)
+        if self.is_loaded() {
+            return None;
+        }
+        let mut maker = self.maker.lock();
+        // Another thread may have loaded them while this one waited for the lock.
+        if self.is_loaded() { None } else { self.load_to(&mut maker, slots) }
+    }
+
+    fn is_loaded(&self) -> bool {
+        self.is_loaded.load(Ordering::Acquire)
     }
 
     fn load_to(&self, maker: &mut Maker, slots: &SlotFile) -> Option<Notes> {
-        if std::mem::replace(&mut maker.is_loaded, true) {
-            return None;
-        }
+        let notes = self.take_file(maker, slots);
+        // Only now: until then others wait, because comparing everything takes longer than loading.
+        self.is_loaded.store(true, Ordering::Release);
+        notes
+    }
+
+    fn take_file(&self, maker: &mut Maker, slots: &SlotFile) -> Option<Notes> {
         let loaded = self
             .home
             .as_ref()
@@ -144,7 +161,7 @@ impl Codes {
         if slots.slot_count() as usize <= EXACT_CANDIDATES_MAX {
             return Ok(Progress::None);
         }
-        if !maker.is_loaded {
+        if !self.is_loaded() {
             let loaded = self.load_to(&mut maker, slots);
             return Ok(loaded.map_or(Progress::Some, Progress::Loaded));
         }
