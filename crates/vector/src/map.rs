@@ -130,3 +130,53 @@ impl Drop for Map {
         debug_assert!(result.is_ok(), "mapped by us");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use liteio_disk::memory_file;
+
+    use super::*;
+
+    /// Reads `count` elements from byte `offset` on, of a map of two pages.
+    fn read(offset: u64, count: usize) -> Vec<f32> {
+        let bytes = 8_192;
+        let file = memory_file("map").expect("made");
+        file.set_len(bytes).expect("zeros");
+        file.write_at(&1.5_f32.to_le_bytes(), bytes - 4).expect("written");
+        let descriptor = file.descriptor().expect("a file of the system");
+        let map = Map::new(descriptor, bytes, Backing::Memory).expect("mapped");
+        // SAFETY: nobody writes to the file, which is as long as the map; elements beyond the end are refused.
+        unsafe { map.elements(offset, count) }.to_vec()
+    }
+
+    #[test]
+    fn elements_up_to_the_end_of_the_map_are_read() {
+        assert_eq!(read(8_188, 1), [1.5]);
+        assert_eq!(read(8_192, 0), []);
+        assert_eq!(read(0, 2_048).len(), 2_048);
+    }
+
+    #[test]
+    #[should_panic(expected = "within the map")]
+    fn elements_that_end_beyond_the_map_are_refused() {
+        read(8_188, 2);
+    }
+
+    #[test]
+    #[should_panic(expected = "within the map")]
+    fn elements_that_begin_beyond_the_map_are_refused() {
+        read(8_196, 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "within the map")]
+    fn elements_whose_end_overflows_are_refused() {
+        read(8, usize::MAX / 4 + 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "aligned")]
+    fn elements_that_are_not_aligned_are_refused() {
+        read(2, 1);
+    }
+}
