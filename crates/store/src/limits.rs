@@ -133,6 +133,14 @@ pub const OPEN_INDEXES_MAX: usize = 256;
 /// does not fit at all, every query reads the records.
 pub const COLUMN_BYTES_MAX: usize = 128 << 20;
 
+/// Metadata keys of an index whose columns are made at a start, those that filters used last, and the bytes of
+/// the file that remembers them.
+pub(crate) const REMEMBERED_KEYS_MAX: usize = 32;
+pub(crate) const REMEMBERED_BYTES_MAX: usize = 16 << 10;
+const _: () = assert!(
+    REMEMBERED_KEYS_MAX * (4 * METADATA_KEY_CHARACTERS_MAX + 2) + 64 <= REMEMBERED_BYTES_MAX
+);
+
 /// Bytes of the words of all searched texts together, as [`COLUMN_BYTES_MAX`].
 pub const TEXT_BYTES_MAX: usize = 256 << 20;
 

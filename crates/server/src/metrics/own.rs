@@ -169,7 +169,7 @@ fn write_vectors(page: &mut Page, store: &StoreFigures) {
     let mut gauge = |name, help, value: Option<u64>| optional(page, name, help, value);
     gauge("liteio_vector_buckets", "Vector buckets.", vectors.map(|it| it.buckets));
     gauge("liteio_vector_indexes", "Vector indexes.", vectors.map(|it| it.indexes));
-    let help = "Vector indexes that are open: in use since the start.";
+    let help = "Vector indexes that are open: in use since the start, or filtered before it.";
     gauge("liteio_vector_open_indexes", help, vectors.map(|it| it.open_indexes));
     gauge("liteio_vector_open_vectors", "Vectors in these.", vectors.map(|it| it.open_vectors));
     let help = "Vector indexes whose codes are being made, or whose recall is measured.";

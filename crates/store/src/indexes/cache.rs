@@ -64,6 +64,11 @@ impl<T> Entry<T> {
         ENTRY_BYTES + self.key.len()
     }
 
+    /// Clock value of the last use.
+    pub(crate) fn last_used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
     /// `true` once it is evicted or removed. If it is not, it knows all that was published before the call.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::Acquire)
@@ -133,7 +138,7 @@ impl<T: Derived> Cache<T> {
                 .by_index
                 .iter()
                 .flat_map(|(id, keys)| keys.values().map(|entry| (*id, entry)));
-            let oldest = all.min_by_key(|(_, entry)| entry.used.load(Ordering::Relaxed));
+            let oldest = all.min_by_key(|(_, entry)| entry.last_used());
             let Some((id, key)) = oldest.map(|(id, entry)| (id, entry.key.clone())) else { return };
             entries.remove(id, &key);
         }

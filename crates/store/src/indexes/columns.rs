@@ -1,5 +1,5 @@
-//! The columns of open indexes: made in the background when a filter first uses a metadata key, and from
-//! then on kept up to date by every put and delete.
+//! The columns of open indexes: made in the background when a filter first uses a metadata key, or when an index
+//! is opened whose filters used it before, and from then on kept up to date by every put and delete.
 //!
 //! ```text
 //!         filter          maker           maker, at the end
@@ -12,6 +12,7 @@
 //! maker, or is told by its put, or both. So a column that is ready knows every slot of every [`Moment`]
 //! (super::referenced::Moment) that is taken from then on.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,6 +57,8 @@ pub(crate) struct Columns {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) wanted: Vec<Index>,
+    /// Indexes that had columns before the start and are to be opened.
+    pub(crate) unopened: Vec<Index>,
     /// Columns are made by a thread, not by the query that wants them.
     pub(crate) may_spawn: bool,
     /// The thread that makes columns will look at `wanted` again before it ends.
@@ -161,6 +164,19 @@ impl Columns {
         self.cache.remove_index(id);
     }
 
+    /// The column of a metadata key, absent if it is new.
+    pub(crate) fn entry(&self, id: IndexId, key: &str) -> ColumnEntry {
+        self.cache.get(id, key)
+    }
+
+    /// The metadata keys of the columns of an index that are ready, the last used ones first.
+    pub(crate) fn ready_keys(&self, id: IndexId) -> Vec<String> {
+        let mut ready = self.cache.of_index(id);
+        ready.retain(|entry| entry.derived.read().progress == Progress::Ready);
+        ready.sort_by_cached_key(|entry| Reverse(entry.last_used()));
+        ready.iter().map(|entry| entry.key.clone()).collect()
+    }
+
     /// Puts an index with absent columns into the queue; the caller sees to it that somebody makes them.
     pub(crate) fn want(&self, index: &Index, entries: &[ColumnEntry], queue: &mut Queue) {
         let mut is_new = false;
@@ -215,6 +231,7 @@ impl Columns {
         let thread = {
             let mut queue = self.queue.lock();
             queue.wanted.clear();
+            queue.unopened.clear();
             queue.thread.take()
         };
         // The thread itself may have held the last handle of the store.
@@ -338,7 +355,7 @@ impl Scope<'_> {
     ) -> Result<Selected, StoreError> {
         let keys = filter.keys();
         let entries: Vec<ColumnEntry> =
-            keys.into_iter().map(|key| columns.cache.get(self.index.id, key)).collect();
+            keys.into_iter().map(|key| columns.entry(self.index.id, key)).collect();
         let mut ready = Ready::new();
         let (mut pending, mut is_too_large) = (Vec::new(), false);
         // In the order of their keys, so that queries and writers cannot wait for each other in a circle.
@@ -352,7 +369,7 @@ impl Scope<'_> {
                 Progress::TooLarge(_) => {
                     drop(column);
                     columns.cache.remove(self.index.id, &entry.key);
-                    pending.push(columns.cache.get(self.index.id, &entry.key));
+                    pending.push(columns.entry(self.index.id, &entry.key));
                 }
                 _ => pending.push(Arc::clone(entry)),
             }

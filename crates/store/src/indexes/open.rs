@@ -89,6 +89,16 @@ impl Vectors {
         entry.open.try_lock()?.clone()
     }
 
+    /// Calls `work` if the files of an index are open; they are neither closed nor removed meanwhile.
+    pub(crate) fn while_open(&self, id: IndexId, work: impl FnOnce()) {
+        let entry = self.entries.lock().get(&id).cloned();
+        let Some(entry) = entry else { return };
+        let open = entry.open.lock();
+        if open.is_some() {
+            work();
+        }
+    }
+
     /// All indexes that are open, and that nobody is opening or closing just now.
     pub(crate) fn all_open(&self) -> Vec<Arc<OpenIndex>> {
         let entries: Vec<_> = self.entries.lock().values().cloned().collect();

@@ -15,7 +15,7 @@ pub struct VectorFigures {
     pub buckets: u64,
     /// Indexes.
     pub indexes: u64,
-    /// Indexes whose files are open: somebody has used them since the start.
+    /// Indexes whose files are open: somebody has used them since the start, or used filters on them before.
     pub open_indexes: u64,
     /// Vectors in the open ones.
     pub open_vectors: u64,

@@ -8,7 +8,7 @@ use liteio_vector::Slot;
 
 use crate::error::StoreError;
 use crate::indexes::Index;
-use crate::indexes::columns::{ColumnEntry, Values};
+use crate::indexes::columns::{ColumnEntry, Queue, Values};
 use crate::kv::{Cursor, Read};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
@@ -21,9 +21,18 @@ const LEARN_AT_ONCE: usize = 256;
 const LEARNED_OF_A_SNAPSHOT: usize = 64;
 
 impl Store {
-    /// Lets a thread make columns. Without it they are made by the query that wants them.
+    /// Lets a thread make columns, first those that filters used before the start. Without it they are made by the
+    /// query that wants them.
     pub(crate) fn start_columns(&self) {
-        self.inner.vectors.columns.queue().lock().may_spawn = true;
+        // An index that cannot be read is an error of those who use it.
+        let unopened = self.with_remembered().unwrap_or_default();
+        let mut queue = self.inner.vectors.columns.queue().lock();
+        queue.may_spawn = true;
+        queue.unopened = unopened;
+        if !queue.unopened.is_empty() {
+            // Without the thread they are made when they are wanted.
+            self.spawn_maker(&mut queue);
+        }
     }
 
     /// Has columns of an index made, if nobody has asked for them yet.
@@ -42,19 +51,7 @@ impl Store {
                 if queue.is_making && queue.thread.as_ref().is_some_and(|it| !it.is_finished()) {
                     return;
                 }
-                let weak = Arc::downgrade(&self.inner);
-                let builder = thread::Builder::new().name("liteio-columns".to_owned());
-                let spawned = builder.spawn(move || {
-                    // The store may be closing by losing its last handle.
-                    while let Some(inner) = weak.upgrade() {
-                        if !(Self { inner }).make_next() {
-                            return;
-                        }
-                    }
-                });
-                if let Ok(thread) = spawned {
-                    queue.is_making = true;
-                    queue.thread = Some(thread);
+                if self.spawn_maker(&mut queue) {
                     return;
                 }
             }
@@ -62,22 +59,48 @@ impl Store {
         while self.make_next() {}
     }
 
-    /// Makes the columns of the next index in the queue; `false` if there is none.
-    fn make_next(&self) -> bool {
-        let index = {
-            let mut queue = self.inner.vectors.columns.queue().lock();
-            let Some(index) = queue.wanted.pop() else {
-                queue.is_making = false;
-                return false;
-            };
-            index
-        };
-        // What failed is absent again, and the queries that wait for it read the records themselves.
-        let _ = self.make_columns(&index);
+    /// Starts the thread that works off the queue; `false` if the system has none.
+    fn spawn_maker(&self, queue: &mut Queue) -> bool {
+        let weak = Arc::downgrade(&self.inner);
+        let builder = thread::Builder::new().name("liteio-columns".to_owned());
+        let spawned = builder.spawn(move || {
+            // The store may be closing by losing its last handle.
+            while let Some(inner) = weak.upgrade() {
+                if !(Self { inner }).make_next() {
+                    return;
+                }
+            }
+        });
+        let Ok(thread) = spawned else { return false };
+        queue.is_making = true;
+        queue.thread = Some(thread);
         true
     }
 
-    fn make_columns(&self, index: &Index) -> Result<(), StoreError> {
+    /// Makes the columns of the next index in the queue, or opens one that had columns, which wants them again;
+    /// `false` if there is none.
+    fn make_next(&self) -> bool {
+        let mut queue = self.inner.vectors.columns.queue().lock();
+        // Those that somebody waits for come first.
+        if let Some(index) = queue.wanted.pop() {
+            drop(queue);
+            // What failed is absent again, and the queries that wait for it read the records themselves.
+            if matches!(self.make_columns(&index), Ok(true)) {
+                self.remember_columns(&index);
+            }
+            return true;
+        }
+        let Some(index) = queue.unopened.pop() else {
+            queue.is_making = false;
+            return false;
+        };
+        drop(queue);
+        let _ = self.open_index(&index);
+        true
+    }
+
+    /// Makes the wanted columns of an index; `false` if nobody needs them any more.
+    fn make_columns(&self, index: &Index) -> Result<bool, StoreError> {
         let making = self.inner.vectors.columns.claim(index.id);
         let (keys, prefix) = (making.keys(), space::vectors_of(index.id));
         let mut vectors = Vec::with_capacity(LEARN_AT_ONCE);
@@ -95,12 +118,12 @@ impl Store {
                 vectors.clear();
                 last = read_values(&mut cursor, &prefix, &keys, &mut vectors)?;
                 if making.is_over() || self.is_last_handle() {
-                    return Ok(());
+                    return Ok(false);
                 }
                 making.learn(&vectors);
                 if last.is_none() {
                     making.finish();
-                    return Ok(());
+                    return Ok(true);
                 }
             }
             after = last;

@@ -73,7 +73,7 @@ fn coloured(colour: &str) -> Filter {
 }
 
 /// The keys that `filter` finds by columns that are ready.
-fn selected(store: &Store, index: &Index, filter: &Filter) -> usize {
+pub(super) fn selected(store: &Store, index: &Index, filter: &Filter) -> usize {
     let open = store.open_index(index).expect("opens");
     let moment = open.referenced.now();
     let snapshot = store.snapshot().expect("a snapshot");

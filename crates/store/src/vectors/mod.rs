@@ -49,6 +49,9 @@ mod publish;
 mod put;
 mod query;
 mod rank;
+mod remembered;
+#[cfg(test)]
+mod remembered_tests;
 mod tags;
 
 pub use bucket::{ListVectorBuckets, VectorBucket, VectorBucketPage};

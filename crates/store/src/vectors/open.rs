@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use liteio_vector::{Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
 
 use super::compare;
+use super::remembered::remembered_path;
 use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex, Unused};
 use crate::kv::{Read, Snapshot};
@@ -15,7 +16,7 @@ use crate::meta::vector::DistanceMetric;
 use crate::name::IndexId;
 use crate::store::Store;
 
-const DIRECTORY: &str = "vectors";
+pub(super) const DIRECTORY: &str = "vectors";
 
 impl Store {
     /// The files of an index, opened if necessary.
@@ -42,6 +43,8 @@ impl Store {
         let opening = self.inner.vectors.clock.fetch_add(1, Ordering::Relaxed);
         let opened = Arc::new(open_files(self, index, &snapshot, opening)?);
         *open = Some(Arc::clone(&opened));
+        drop(open);
+        self.want_remembered(index);
         Ok(opened)
     }
 
@@ -50,6 +53,7 @@ impl Store {
         self.inner.vectors.forget(id);
         match &self.inner.disk {
             Some(disk) if disk.list("")?.iter().any(|entry| entry.name == DIRECTORY) => {
+                disk.remove_if_there(&remembered_path(id))?;
                 Ok(VectorIndex::remove(&**disk, &path(id))?)
             }
             _ => Ok(()),
@@ -125,6 +129,6 @@ pub(crate) fn used_slots(from: &impl Read, id: IndexId) -> Result<SlotSet, Store
     Ok(used)
 }
 
-fn path(id: IndexId) -> String {
+pub(super) fn path(id: IndexId) -> String {
     format!("{DIRECTORY}/{:08x}", id.0)
 }

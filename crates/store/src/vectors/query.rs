@@ -150,7 +150,7 @@ pub struct QueryAnswer {
 impl Store {
     /// The recall of the searches of an index by distance: queries are answered exactly now and then in the
     /// background, about one for each thousand scans of all vectors, and compared with what a search finds. `None`
-    /// before 32 were, for an index that is not open (nobody has used it since the start, or for long), and for
+    /// before 32 were, for an index that is not open (nobody has used it lately), and for
     /// one of so few or so short vectors that all are compared. No files are opened for it.
     ///
     /// # Errors
