@@ -31,7 +31,7 @@ use crate::reply::Reply;
 use crate::space::Space;
 use crate::state::App;
 use crate::test_api::{TestApi, TestControl};
-use crate::trace::Tracer;
+use crate::trace::{Audience, Tracer};
 use crate::{iam, s3, vectors};
 
 /// The spaces of a server.
@@ -99,7 +99,7 @@ impl Dispatch {
             move || spaces.main().app.look(has_buckets)
         };
         let health = Health::new(readiness, details, has_buckets);
-        let tracer = Arc::new(Tracer::new());
+        let tracer = Arc::new(Tracer::default());
         let others = vectors::operation_names().chain(iam::operation_names());
         let counters = Arc::new(Counters::new(s3::operation_names(), others));
         let mut observers: Vec<Arc<dyn Observer>> =
@@ -167,15 +167,14 @@ fn operational(
 ) -> Operational {
     let (app, users) = (Arc::clone(&space.app), Arc::clone(&space.users));
     let manager = Manager::new(Arc::clone(&app), users);
-    let admin = Admin::new(Arc::clone(&app), manager, Arc::clone(tracer));
+    let audience = Audience::new(Arc::clone(tracer), Arc::clone(&app.directory));
+    let admin = Admin::new(Arc::clone(&app), manager, audience.clone());
     let is_open = space.no_auth().is_some();
     let told = Arc::clone(space);
     let failing = move || told.senders.failing();
     let metrics = Metrics::new(Arc::clone(&app), Arc::clone(counters), failing);
     let console = has_console.then(|| Arc::new(Console::new(app, is_open)));
-    Operational::new(Arc::clone(health), Arc::clone(tracer), console)
-        .with_admin(admin)
-        .with_metrics(metrics)
+    Operational::new(Arc::clone(health), audience, console).with_admin(admin).with_metrics(metrics)
 }
 
 /// Gives a request to the operational routes, with the identity of its sender if it is signed.
@@ -236,6 +235,7 @@ impl Handler for Dispatch {
         let shown = Arc::clone(&self.operational);
         match (way, &self.spaces) {
             (Some(Way::Health), _) => {
+                origin.found.note_health();
                 let request = request.map(|_| Empty::new());
                 Box::pin(async move { shown.call(request).await })
             }

@@ -256,6 +256,11 @@ pub(crate) fn timestamp(ms: u64) -> Timestamp {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     user: OnceLock<String>,
+    /// The canonical id of the account of the user.
+    account: OnceLock<String>,
+    /// The canonical id of the owner of the bucket.
+    owner: OnceLock<String>,
+    is_health: OnceLock<()>,
     /// The access key, and whether it is one of a session.
     key: OnceLock<(String, bool)>,
     operation: OnceLock<&'static str>,
@@ -264,9 +269,36 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Notes the user whose signature was verified. The first counts.
-    pub(crate) fn note_user(&self, name: &str) {
+    /// Notes the user whose signature was verified, and the canonical id of its account. The first counts.
+    pub(crate) fn note_user(&self, name: &str, account: &str) {
         self.user.get_or_init(|| name.to_owned());
+        self.account.get_or_init(|| account.to_owned());
+    }
+
+    /// The canonical id of the account of the user, if there is one.
+    pub(crate) fn account(&self) -> Option<&str> {
+        self.account.get().map(String::as_str)
+    }
+
+    /// Notes the canonical id of the owner of the bucket that the request is for, once its name is resolved. The first
+    /// counts.
+    pub(crate) fn note_owner(&self, canonical_id: &str) {
+        self.owner.get_or_init(|| canonical_id.to_owned());
+    }
+
+    /// The canonical id of the owner of the bucket, if the request has reached one.
+    pub(crate) fn owner(&self) -> Option<&str> {
+        self.owner.get().map(String::as_str)
+    }
+
+    /// Notes that the request is answered as a question for the health.
+    pub(crate) fn note_health(&self) {
+        self.is_health.get_or_init(|| ());
+    }
+
+    /// True for a request that was answered as a question for the health.
+    pub(crate) fn is_health(&self) -> bool {
+        self.is_health.get().is_some()
     }
 
     /// Notes the access key whose signature was verified, and if it is one of a session. The first counts.

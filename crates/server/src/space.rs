@@ -121,7 +121,7 @@ impl Space {
         let Some(key) = request.extensions().get().and_then(Identity::key) else {
             return Ok(request);
         };
-        origin.found.note_user(&key.user.name);
+        origin.found.note_user(&key.user.name, key.user.canonical_id());
         origin.found.note_key(&key.id, key.user.session.is_some());
         // Before its body is read.
         if !request.body().is_end_stream() {

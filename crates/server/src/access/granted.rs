@@ -13,6 +13,7 @@ use super::documents::BucketDocuments;
 use super::principal::{Principal, owner};
 use super::resource::{ListingOf, WithResource};
 use crate::identity::User;
+use crate::origin::Found;
 use crate::policy::Context;
 
 /// Permission for a request to work on one bucket, vector bucket or index. Only this module makes
@@ -59,6 +60,8 @@ pub(crate) struct Question<'q> {
     /// A refusal that nobody has said explicitly tells who may list the object that it is missing.
     pub(crate) tells_missing: bool,
     pub(crate) context: &'q dyn Context,
+    /// The findings about the request, if the bucket is the one that it is for: its owner is noted there.
+    pub(crate) found: Option<&'q Found>,
 }
 
 impl<'q> Question<'q> {
@@ -73,6 +76,7 @@ impl<'q> Question<'q> {
             writes: false,
             tells_missing: false,
             context,
+            found: None,
         }
     }
 }
@@ -161,6 +165,9 @@ pub(crate) fn bucket(
         return Err(Refusal::AnonymousOverride);
     }
     let bucket = store.bucket(&BucketName::try_from(name)?)?;
+    if let Some(found) = question.found {
+        found.note_owner(&bucket.owner.id);
+    }
     let mut granted =
         Granted { target: bucket, principal: principal.clone(), seen: Seen::NotAsked };
     granted.seen = granted.decide(store, question).or_else(|refusal| {

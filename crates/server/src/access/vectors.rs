@@ -18,6 +18,7 @@ use super::decision::{Documents, Request, Resource, decide};
 use super::granted::{Granted, GrantedAccount, Refusal, vector_account};
 use super::principal::Principal;
 use crate::acl::PublicAccessBlock;
+use crate::origin::Found;
 use crate::policy::{Context, ContextKey, Kind, Policy, Value};
 
 /// Parsed policies that are kept. One more, and all are parsed again.
@@ -53,6 +54,8 @@ pub(crate) struct VectorQuestion<'q> {
     /// The actions of the request. All must be allowed.
     pub(crate) actions: &'q [Action],
     pub(crate) context: &'q dyn Context,
+    /// The findings about the request, where the owner of the vector bucket is noted.
+    pub(crate) found: Option<&'q Found>,
 }
 
 /// A vector bucket or index, with its Amazon resource name.
@@ -206,6 +209,9 @@ fn decide_all(
     policy: Option<&Parsed>,
     context: OfResource<'_>,
 ) -> Result<(), Refusal> {
+    if let Some(found) = question.found {
+        found.note_owner(&bucket.owner.id);
+    }
     let policy = policy.map(|parsed| &parsed.policy);
     let documents = Documents { owner_id: &bucket.owner.id, policy, acls: None, block: BLOCK };
     let resource = Resource::Arn(arn);

@@ -24,7 +24,7 @@ use self::call::Call;
 use crate::iam::minio::{Manager, not_implemented};
 use crate::reply::ApiError;
 use crate::state::App;
-use crate::trace::Tracer;
+use crate::trace::Audience;
 
 /// The paths of the API begin so. A bucket of the name `minio` has them to itself.
 pub(crate) const PREFIX: &str = "/minio/admin/";
@@ -33,7 +33,7 @@ pub(crate) const PREFIX: &str = "/minio/admin/";
 pub(crate) struct Admin {
     app: Arc<App>,
     manager: Manager,
-    tracer: Arc<Tracer>,
+    audience: Audience,
     started: Timestamp,
 }
 
@@ -42,8 +42,8 @@ type Answer = Result<Response, ApiError>;
 
 impl Admin {
     /// Over these users and this trace.
-    pub(crate) fn new(app: Arc<App>, manager: Manager, tracer: Arc<Tracer>) -> Admin {
-        Admin { app, manager, tracer, started: Timestamp::now() }
+    pub(crate) fn new(app: Arc<App>, manager: Manager, audience: Audience) -> Admin {
+        Admin { app, manager, audience, started: Timestamp::now() }
     }
 }
 

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::call::{Call, Query};
 use super::{Admin, Answer};
@@ -63,16 +64,19 @@ pub(super) async fn trace(State(admin): State<Arc<Admin>>, call: Call) -> Answer
     let wanted = Wanted::read(&call.begin("AdminTrace", &known)?)?;
     call.may(&["admin:ServerTrace"])?;
     let node = call.entrance().1.to_owned();
-    let listener = admin.tracer.listen();
-    let lines = stream::unfold((listener, node), move |(mut listener, node)| async move {
-        let line = match tokio::time::timeout(PULSE, listener.next()).await {
-            Err(_) => b" ".to_vec(),
-            Ok(None) => return None,
-            Ok(Some(Heard::Request(entry))) if wanted.includes(&entry) => {
-                format!("{}\n", told(&entry, &node)).into_bytes()
+    let listener = admin.audience.join(call.account_id(), move |entry| wanted.includes(entry));
+    let lines = stream::unfold((listener, node), |(mut listener, node)| async move {
+        let silent_until = Instant::now() + PULSE;
+        let line = loop {
+            match tokio::time::timeout_at(silent_until, listener.next()).await {
+                Err(_) => break b" ".to_vec(),
+                Ok(None) => return None,
+                Ok(Some(Heard::Request(entry))) => {
+                    break format!("{}\n", told(&entry, &node)).into_bytes();
+                }
+                // The client has no words for what is lost.
+                Ok(Some(Heard::Lost(_))) => {}
             }
-            // The client has no words for what is lost.
-            Ok(Some(Heard::Request(_) | Heard::Lost(_))) => Vec::new(),
         };
         Some((Ok::<_, Infallible>(Bytes::from(line)), (listener, node)))
     });

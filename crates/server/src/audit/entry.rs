@@ -5,15 +5,6 @@ use serde_json::{Map, Value, json};
 
 use crate::trace::Entry;
 
-/// Paths that are asked every few seconds by who watches the server.
-const HEALTH: [&str; 5] =
-    ["/_liteio/health/", "/minio/health/", "/_localstack/health", "/_floci/health", "/healthz"];
-
-/// `true` for a request of which there is no entry.
-pub(super) fn is_of_health(path: &str) -> bool {
-    HEALTH.iter().any(|prefix| path.starts_with(prefix))
-}
-
 /// A line of JSON, without any secret.
 pub(super) fn line(entry: &Entry) -> Vec<u8> {
     let nanoseconds = (entry.milliseconds * 1e6) as u64;

@@ -97,6 +97,11 @@ impl Directory {
         self.serial
     }
 
+    /// True where no user is of another account.
+    pub(crate) fn has_one_account(&self) -> bool {
+        self.accounts.len() == 1
+    }
+
     /// The first account of the configuration.
     pub(crate) fn first_account(&self) -> Option<&Arc<Account>> {
         self.first_account.as_ref()

@@ -32,7 +32,8 @@ pub(super) async fn decide(metrics: &Metrics, head: &mut Parts) -> Result<Owner,
     if let Some(token) = bearer(head) {
         let key = of_token(metrics, token).ok_or_else(refusal)?;
         if let Some(origin) = head.extensions.get::<Arc<Origin>>() {
-            origin.found.note_user(&key.user.name);
+            origin.found.note_user(&key.user.name, key.user.canonical_id());
+            origin.found.note_key(&key.id, key.user.session.is_some());
         }
         head.extensions.insert(Identity::User(key));
         head.extensions.insert(Moment(metrics.app.now_unix_seconds()));

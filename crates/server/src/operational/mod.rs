@@ -23,7 +23,7 @@ use crate::console::{self, Console};
 use crate::metrics::{self, Metrics};
 use crate::origin::Target;
 use crate::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
-use crate::trace::{self, Tracer};
+use crate::trace::{self, Audience};
 
 /// The first segment of every operational path. No bucket can have this name, for it starts with an
 /// underscore.
@@ -58,13 +58,13 @@ impl Operational {
     /// The routes over what they tell of.
     pub(crate) fn new(
         health: Arc<Health>,
-        tracer: Arc<Tracer>,
+        audience: Audience,
         console: Option<Arc<Console>>,
     ) -> Operational {
         let router = health::routes().merge(others::routes()).with_state(health);
         let console = console.map(|console| console::routes().with_state(console));
         let router = router
-            .merge(trace::routes().with_state(tracer))
+            .merge(trace::routes().with_state(audience))
             .merge(console.unwrap_or_default())
             .fallback(unknown)
             .method_not_allowed_fallback(method_not_allowed);

@@ -114,6 +114,7 @@ pub(super) fn of_request(
         writes: WRITES_ACL.contains(&route.operation),
         tells_missing: route.answerer == Answerer::Own,
         context: &sent,
+        found: sent.origin().map(|origin| &origin.found),
     };
     let granted =
         app.look(|store| access::bucket(store, &principal(sent), &target.bucket, &question));

@@ -16,6 +16,7 @@ use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, error};
 use crate::access::{self, Granted};
 use crate::cors::{Cors, CorsRule, METHODS};
+use crate::origin::Found;
 use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 use crate::state::App;
 
@@ -56,8 +57,9 @@ fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
     bucket.settings.parsed(DocumentKind::Cors, |document| parse(&from_xml(document)?))
 }
 
-/// Answers a preflight request by the rules of the bucket, or else by those of the server. It has no signature, and tells nothing but the rules.
-pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str) -> Reply {
+/// Answers a preflight request by the rules of the bucket, or else by those of the server. It has no signature, and
+/// tells nothing but the rules.
+pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str, found: &Found) -> Reply {
     let header = |name| headers.get(name);
     let Some(page) = header(ORIGIN) else {
         return Err(bad_request("Insufficient information. Origin request header needed."));
@@ -73,6 +75,9 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str) -> Reply {
     let names = names.unwrap_or_default().split(',').map(str::trim);
     let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
     let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).ok();
+    if let Some(bucket) = &bucket {
+        found.note_owner(&bucket.owner.id);
+    }
     let own = bucket.as_deref().map(of_bucket).transpose().map_err(super::refusal::of_error)?;
     let Some(cors) = own.flatten().or_else(|| app.cors.clone()) else {
         return Err(forbidden(match bucket {

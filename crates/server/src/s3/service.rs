@@ -70,7 +70,7 @@ impl S3Service {
 
     /// Answers a preflight request of a browser, which nobody signs.
     pub(crate) fn preflight(&self, headers: &HeaderMap, origin: &Origin) -> Reply {
-        bucket_cors::preflight(&self.app, headers, origin.target.bucket())
+        bucket_cors::preflight(&self.app, headers, origin.target.bucket(), &origin.found)
     }
 
     /// The headers that tell a browser what the page of the origin `page` may do with the answer.

@@ -45,7 +45,8 @@ pub(super) async fn answer(
         return Err(no_such_bucket().with("BucketName", named));
     };
     if head.method == Method::OPTIONS {
-        return bucket_cors::preflight(app, &head.headers, bucket).map_err(|error| of_s3(&error));
+        return bucket_cors::preflight(app, &head.headers, bucket, &origin.found)
+            .map_err(|error| of_s3(&error));
     }
     let reply = Visit { app, head, origin, allowance, bucket }.answer().await;
     let headers = head.headers.get(ORIGIN);
@@ -79,6 +80,7 @@ impl Visit<'_> {
     fn website(&self) -> Result<Arc<Website>, ApiError> {
         let bucket = self.app.look(|store| access::bucket_for_rules(store, self.bucket));
         let bucket = bucket.map_err(|_| no_such_bucket().with("BucketName", self.bucket))?;
+        self.origin.found.note_owner(&bucket.owner.id);
         let website = bucket_website::of_bucket(&bucket).map_err(refusal::of_error)?;
         website.ok_or_else(|| {
             let message = "The specified bucket does not have a website configuration";

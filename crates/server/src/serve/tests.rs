@@ -16,7 +16,7 @@ use crate::front::{Allowance, Handler, HandlerFuture, Plan};
 use crate::operational::{Health, Operational, Readiness, Way};
 use crate::origin::Origin;
 use crate::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
-use crate::trace::Tracer;
+use crate::trace::{Audience, Tracer};
 use crate::{Server, ServerBuilder, ServerHandle};
 
 const SHORT: Duration = Duration::from_millis(40);
@@ -44,7 +44,8 @@ impl<H> WithHealth<H> {
     fn new(handler: H) -> WithHealth<H> {
         let health = Health::new(|| Readiness::Ready, serde_json::Map::new, || false);
         let health = Arc::new(health);
-        let operational = Arc::new(Operational::new(health, Arc::new(Tracer::new()), None));
+        let audience = Audience::new(Arc::new(Tracer::default()), Arc::default());
+        let operational = Arc::new(Operational::new(health, audience, None));
         WithHealth { operational, handler }
     }
 }

@@ -26,12 +26,12 @@ const SECRET_HEADERS: [&str; 9] = [
 /// Headers with addresses, whose query may have secrets: a page that was opened by a presigned URL names it.
 const ADDRESS_HEADERS: [&str; 2] = ["location", "referer"];
 
-/// Query parameters likewise, in lower case.
-const SECRET_PARAMETERS: [&str; 5] =
-    ["signature", "token", "webidentitytoken", "x-amz-security-token", "x-amz-signature"];
+/// Query parameters likewise, in lower case, beside [`SECRET_HEADERS`]: a presigned query may carry any `x-amz-…` header.
+const SECRET_PARAMETERS: [&str; 4] = ["signature", "token", "webidentitytoken", "x-amz-signature"];
 
 /// A request that has ended.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(Default))]
 pub(crate) struct Entry {
     /// When it came, as in RFC 3339 with microseconds.
     pub(crate) time: String,
@@ -45,6 +45,9 @@ pub(crate) struct Entry {
     /// The user, if the access key is one of a session.
     #[serde(skip)]
     pub(crate) session: Option<String>,
+    /// The canonical ids of the account of the sender, and of the owner of the bucket that it has reached.
+    #[serde(skip)]
+    pub(super) accounts: [Option<String>; 2],
     /// The version of HTTP.
     pub(crate) protocol: String,
     pub(crate) method: String,
@@ -80,6 +83,8 @@ impl Entry {
             user: user.clone(),
             access_key: origin.found.key().map(|(id, _)| id.to_owned()),
             session: origin.found.key().filter(|(_, is_of_session)| *is_of_session).and(user),
+            accounts: [origin.found.account(), origin.found.owner()]
+                .map(|id| id.map(str::to_owned)),
             protocol: format!("{:?}", heads.version),
             method: finished.method.to_string(),
             path: heads.uri.path().to_owned(),
@@ -96,6 +101,20 @@ impl Entry {
             request_headers: headers_without_secrets(&heads.request),
             response_headers: headers_without_secrets(&heads.response),
         }
+    }
+}
+
+impl Entry {
+    /// True for a request of a user of the account with this canonical id, or for a bucket of it.
+    pub(super) fn concerns(&self, account: &str) -> bool {
+        self.accounts.iter().any(|it| it.as_deref() == Some(account))
+    }
+
+    /// About as many bytes as it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let headers = self.request_headers.iter().chain(&self.response_headers);
+        let headers = headers.map(|(name, value)| name.len() + value.len() + 128);
+        self.path.len() + self.key.len() + self.query.len() + headers.sum::<usize>() + 1024
     }
 }
 
@@ -123,7 +142,9 @@ fn pairs_without_secrets(query: &str) -> String {
         let name = pair.split('=').next().unwrap_or_default();
         // A name may be written with escapes.
         let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
-        match SECRET_PARAMETERS.contains(&decoded.to_ascii_lowercase().as_str()) {
+        let decoded = decoded.to_ascii_lowercase();
+        let mut secret = SECRET_PARAMETERS.iter().chain(&SECRET_HEADERS);
+        match secret.any(|name| *name == decoded) {
             true => format!("{name}={HIDDEN}"),
             false => pair.to_owned(),
         }
@@ -156,5 +177,10 @@ mod tests {
         let uri = "/b/k?versionId=1&X-Amz-Signature=secret&%58-amz-security-token=secret&acl";
         let told = query_without_secrets(&uri.parse().expect("a URI"));
         assert_eq!(told, "versionId=1&X-Amz-Signature=***&%58-amz-security-token=***&acl");
+        for header in SECRET_HEADERS {
+            let uri = format!("/b/k?{}=secret", header.to_uppercase());
+            let told = query_without_secrets(&uri.parse().expect("a URI"));
+            assert_eq!(told, format!("{}=***", header.to_uppercase()));
+        }
     }
 }

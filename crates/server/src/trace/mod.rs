@@ -1,94 +1,81 @@
 //! The live trace of requests: what `/_liteio/trace` sends, a line of JSON for each request that ends.
 //!
-//! Nothing is kept while nobody listens. Every listener has the last [`ENTRIES_MAX`] requests waiting for it; one that
-//! is slower loses the oldest and is told how many.
+//! Nothing is kept while nobody listens. Every [`Listener`] has requests waiting for it, up to some bytes; one that is
+//! slower loses the oldest and is told how many.
 
+mod audience;
 mod entry;
+mod listener;
 mod routes;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use parking_lot::Mutex;
 
+pub(crate) use self::audience::Audience;
 pub(crate) use self::entry::{Entry, HIDDEN, headers_without_secrets, query_without_secrets};
+use self::listener::Mailbox;
+pub(crate) use self::listener::{Heard, Listener};
 pub(crate) use self::routes::routes;
 use crate::front::{Finished, Observer};
 
-/// Requests that wait for a listener.
-const ENTRIES_MAX: usize = 1024;
-
 /// Hands requests that have ended to those who listen.
-#[derive(Debug)]
+#[derive(Default)]
 pub(crate) struct Tracer {
-    /// Nothing at the end of the server.
-    sender: broadcast::Sender<Option<Arc<Entry>>>,
-    listeners: AtomicUsize,
+    listeners: Mutex<Listeners>,
+    /// Their number, without the lock: every request asks for it.
+    count: AtomicUsize,
 }
 
-/// What a listener hears.
-#[derive(Clone, Debug)]
-pub(crate) enum Heard {
-    /// A request has ended.
-    Request(Arc<Entry>),
-    /// So many requests were lost: the listener is too slow.
-    Lost(u64),
-}
-
-/// One who listens, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Listener {
-    receiver: broadcast::Receiver<Option<Arc<Entry>>>,
-    tracer: Arc<Tracer>,
+#[derive(Default)]
+struct Listeners {
+    mailboxes: Vec<Arc<Mailbox>>,
+    /// The server stops.
+    is_stopped: bool,
 }
 
 impl Tracer {
-    pub(crate) fn new() -> Tracer {
-        Tracer { sender: broadcast::Sender::new(ENTRIES_MAX), listeners: AtomicUsize::new(0) }
+    /// Listens to every request that begins from now on and for which `wants` holds.
+    fn listen(
+        self: &Arc<Tracer>,
+        wants: impl Fn(&Entry) -> bool + Send + Sync + 'static,
+    ) -> Listener {
+        let mailbox = Arc::new(Mailbox::new(wants));
+        let mut listeners = self.listeners.lock();
+        if listeners.is_stopped {
+            mailbox.close();
+        }
+        listeners.mailboxes.push(Arc::clone(&mailbox));
+        self.count.store(listeners.mailboxes.len(), Ordering::Relaxed);
+        Listener::new(mailbox, Arc::clone(self))
     }
 
-    /// Hears of every request that begins from now on.
-    pub(crate) fn listen(self: &Arc<Tracer>) -> Listener {
-        let receiver = self.sender.subscribe();
-        self.listeners.fetch_add(1, Ordering::Relaxed);
-        Listener { receiver, tracer: Arc::clone(self) }
+    fn forget(&self, mailbox: &Arc<Mailbox>) {
+        let mut listeners = self.listeners.lock();
+        listeners.mailboxes.retain(|it| !Arc::ptr_eq(it, mailbox));
+        self.count.store(listeners.mailboxes.len(), Ordering::Relaxed);
     }
 
     /// Ends what listeners hear: the server stops, and waits for answers that are under way.
     pub(crate) fn stop(&self) {
-        // An error says that nobody listens.
-        let _ = self.sender.send(None);
-    }
-}
-
-impl Listener {
-    /// The next that is heard; `None` at the end of the server.
-    pub(crate) async fn next(&mut self) -> Option<Heard> {
-        match self.receiver.recv().await {
-            Ok(entry) => entry.map(Heard::Request),
-            Err(RecvError::Lagged(lost)) => Some(Heard::Lost(lost)),
-            Err(RecvError::Closed) => None,
-        }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.tracer.listeners.fetch_sub(1, Ordering::Relaxed);
+        let mut listeners = self.listeners.lock();
+        listeners.is_stopped = true;
+        listeners.mailboxes.iter().for_each(|mailbox| mailbox.close());
     }
 }
 
 impl Observer for Tracer {
     fn wants_heads(&self) -> bool {
-        self.listeners.load(Ordering::Relaxed) > 0
+        self.count.load(Ordering::Relaxed) > 0
     }
 
     fn finished(&self, finished: &Finished<'_>) {
         // Without heads the request began before anybody listened.
-        if let Some(heads) = finished.heads {
-            // An error says that the last listener has gone.
-            let _ = self.sender.send(Some(Arc::new(Entry::new(finished, heads))));
+        let Some(heads) = finished.heads else { return };
+        if self.wants_heads() {
+            let entry = Arc::new(Entry::new(finished, heads));
+            self.listeners.lock().mailboxes.iter().for_each(|mailbox| mailbox.put(&entry));
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `/_liteio/trace`.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -14,7 +13,7 @@ use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde_json::json;
 
-use super::{Heard, Tracer};
+use super::{Audience, Heard};
 use crate::operator::Operator;
 use crate::reply::ApiError;
 
@@ -25,17 +24,15 @@ const ACTION: &str = "admin:ServerTrace";
 const PULSE: Duration = Duration::from_secs(5);
 
 /// The route.
-pub(crate) fn routes() -> Router<Arc<Tracer>> {
+pub(crate) fn routes() -> Router<Audience> {
     Router::new().route("/_liteio/trace", get(trace))
 }
 
 /// Lines of JSON, until the client ends the connection; an empty one where nothing else was sent for [`PULSE`].
-async fn trace(
-    State(tracer): State<Arc<Tracer>>,
-    operator: Operator,
-) -> Result<Response, ApiError> {
+async fn trace(State(audience): State<Audience>, operator: Operator) -> Result<Response, ApiError> {
     operator.may(ACTION)?;
-    let lines = stream::unfold(tracer.listen(), |mut listener| async move {
+    let listener = audience.join(operator.user().canonical_id(), |_| true);
+    let lines = stream::unfold(listener, |mut listener| async move {
         let line = match tokio::time::timeout(PULSE, listener.next()).await {
             Ok(heard) => match heard? {
                 Heard::Request(entry) => serde_json::to_vec(&*entry).unwrap_or_default(),

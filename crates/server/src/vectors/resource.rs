@@ -98,7 +98,8 @@ impl Call {
     }
 
     fn question<'q>(&'q self, actions: &'q [Action], asked: &'q Asked<'q>) -> VectorQuestion<'q> {
-        VectorQuestion { principal: &self.principal, actions, context: asked }
+        let found = self.sent.origin.as_deref().map(|origin| &origin.found);
+        VectorQuestion { principal: &self.principal, actions, context: asked, found }
     }
 
     /// The answer to a request that is not granted. The log gets the reason.

@@ -248,6 +248,34 @@ async fn a_user_has_service_accounts_of_its_own_which_end_with_it() {
 }
 
 #[tokio::test]
+async fn who_may_not_use_them_does_not_learn_which_users_and_keys_there_are() {
+    let server = with_dave().await;
+    let new = json!({ "accessKey": "narrow", "secretKey": NARROW.secret_key });
+    opened(sealed(&server, ALICE, "PUT", "add-service-account", new).await, ALICE);
+    for user in ["carol-key", "nobody"] {
+        let new = json!({ "targetUser": user });
+        let refused = sealed(&server, DAVE, "PUT", "add-service-account", new).await;
+        check_error(&refused, 403, "AccessDenied");
+        for path in ["list-service-accounts?user=", "list-access-keys-bulk?listType=all&users="] {
+            let refused = send(&server, DAVE, "GET", &format!("{path}{user}"), "").await;
+            check_error(&refused, 403, "AccessDenied");
+        }
+    }
+    for key in ["narrow", "nothing"] {
+        let path = format!("delete-service-account?accessKey={key}");
+        check_error(&send(&server, DAVE, "DELETE", &path, "").await, 403, "AccessDenied");
+        let path = format!("info-service-account?accessKey={key}");
+        check_error(&send(&server, DAVE, "GET", &path, "").await, 403, "AccessDenied");
+    }
+    // Who may is told.
+    let missing = get(&server, "list-service-accounts?user=nobody").await;
+    check_error(&missing, 404, "XMinioAdminNoSuchUser");
+    let path = "delete-service-account?accessKey=nothing";
+    let missing = send(&server, ALICE, "DELETE", path, "").await;
+    check_error(&missing, 404, "XMinioInvalidIAMCredentials");
+}
+
+#[tokio::test]
 async fn rights_are_those_that_policies_give() {
     let server = with_dave().await;
     let new = json!({ "secretKey": "erin's secret" });

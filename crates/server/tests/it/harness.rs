@@ -180,6 +180,16 @@ impl TestServer {
         self.handle.stop().await;
     }
 
+    /// The directory of its data, unless they are in memory.
+    pub(crate) fn data_dir(&self) -> std::path::PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// What SIGUSR1 does.
+    pub(crate) fn scrub(&self) {
+        self.handle.scrub();
+    }
+
     /// What SIGHUP does.
     pub(crate) fn reload(&self) {
         self.handle.reload();

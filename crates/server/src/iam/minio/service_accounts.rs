@@ -14,6 +14,7 @@ use super::users::{check_key, is_enabled};
 use super::{Desk, time};
 use crate::identity::random_secret;
 use crate::policy::{CallerKind, SESSION_POLICY_CHARACTERS_MAX, characters};
+use crate::reply::ApiError;
 
 /// Longest name and longest description, in bytes: what the client of MinIO takes.
 const NAME_BYTES_MAX: usize = 32;
@@ -151,8 +152,7 @@ fn checked_description(text: &str) -> AdminResult<Option<String>> {
 impl Desk<'_> {
     /// Makes a service account of the sender, or of another user.
     pub(crate) fn add_service_account(&mut self, new: &NewServiceAccount) -> AdminResult<Value> {
-        let owner = self.target(&new.target_user)?;
-        self.may_for(&owner, "admin:CreateServiceAccount")?;
+        let owner = self.target(&new.target_user, "admin:CreateServiceAccount")?;
         self.refuse_more_rights(&owner)?;
         let own = self.draft.state.keys.values().filter(|key| key.owner == owner).count();
         if own >= SERVICE_KEYS_OF_USER_MAX {
@@ -220,23 +220,39 @@ impl Desk<'_> {
         }
     }
 
-    /// The unique id of the user of this name, of the sender if it is empty.
-    fn target(&self, name: &str) -> AdminResult<String> {
+    /// The unique id of the user of this name, of the sender if it is empty, if the sender may do `action` for it.
+    fn target(&self, name: &str, action: &str) -> AdminResult<String> {
         let caller = &self.key.user.caller;
         let is_own = name.is_empty() || name == self.key.id;
-        match is_own {
+        let found = match is_own {
             true if matches!(caller.kind, CallerKind::Root | CallerKind::User) => {
-                Ok(caller.user_id.clone())
+                Some(caller.user_id.clone())
             }
-            true => Err(error::not_allowed("A session of a role has no access keys: name a user.")),
-            false => self.id_of(name).ok_or_else(|| error::no_such_user(name)),
-        }
+            true => {
+                let message = "A session of a role has no access keys: name a user.";
+                return Err(error::not_allowed(message));
+            }
+            false => self.id_of(name),
+        };
+        let Some(owner) = found else {
+            return Err(self.missing(action, error::no_such_user(name)));
+        };
+        self.may_for(&owner, action)?;
+        Ok(owner)
     }
 
-    fn service_account(&self, id: &str) -> AdminResult<ServiceKeyRecord> {
-        let found = self.draft.state.service_key(id);
-        let found = found.map(|key| ServiceKeyRecord::clone(key));
-        found.ok_or_else(|| error::no_such_service_account(id))
+    /// The service account of this id, if the sender may do `action` for its user.
+    fn service_account(&self, id: &str, action: &str) -> AdminResult<ServiceKeyRecord> {
+        let Some(key) = self.draft.state.service_key(id) else {
+            return Err(self.missing(action, error::no_such_service_account(id)));
+        };
+        self.may_for(&key.owner, action)?;
+        Ok(ServiceKeyRecord::clone(key))
+    }
+
+    /// The error about what is not there: only who may do `action` for anyone learns that.
+    fn missing(&self, action: &str, error: ApiError) -> ApiError {
+        self.may(&[action]).err().unwrap_or(error)
     }
 
     /// Changes a service account.
@@ -245,7 +261,7 @@ impl Desk<'_> {
         id: &str,
         change: &ServiceAccountChange,
     ) -> AdminResult<()> {
-        let mut key = self.service_account(id)?;
+        let mut key = self.service_account(id, "admin:UpdateServiceAccount")?;
         self.refuse_more_rights(&key.owner)?;
         if !change.new_secret_key.is_empty() {
             check_key(id, &change.new_secret_key)?;
@@ -267,16 +283,14 @@ impl Desk<'_> {
 
     /// Deletes a service account.
     pub(crate) fn remove_service_account(&mut self, id: &str) -> AdminResult<()> {
-        let key = self.service_account(id)?;
-        self.may_for(&key.owner, "admin:RemoveServiceAccount")?;
+        let key = self.service_account(id, "admin:RemoveServiceAccount")?;
         self.draft.delete::<ServiceKeyRecord>(&key.id);
         Ok(())
     }
 
     /// The service accounts of a user, of the sender if none is named.
     pub(crate) fn list_service_accounts(&self, user: &str) -> AdminResult<Vec<ServiceAccountInfo>> {
-        let owner = self.target(user)?;
-        self.may_for(&owner, "admin:ListServiceAccounts")?;
+        let owner = self.target(user, "admin:ListServiceAccounts")?;
         Ok(self.service_accounts_of(&owner))
     }
 
@@ -293,15 +307,7 @@ impl Desk<'_> {
 
     /// A service account, with the policy that it has, or that of its user.
     pub(crate) fn service_account_info(&self, id: &str) -> AdminResult<ServiceAccountInfo> {
-        let key = match self.service_account(id) {
-            Ok(key) => key,
-            // Only who may list them learns that there is none.
-            Err(refusal) => {
-                self.may(&["admin:ListServiceAccounts"])?;
-                return Err(refusal);
-            }
-        };
-        self.may_for(&key.owner, "admin:ListServiceAccounts")?;
+        let key = self.service_account(id, "admin:ListServiceAccounts")?;
         let policy = match &key.policy {
             Some(document) => document.text.clone(),
             None => self.policy_of(&key.owner).to_string(),
@@ -361,8 +367,7 @@ impl Desk<'_> {
             (false, users) => users.to_vec(),
         };
         for name in names {
-            let owner = self.target(&name)?;
-            self.may_for(&owner, "admin:ListServiceAccounts")?;
+            let owner = self.target(&name, "admin:ListServiceAccounts")?;
             let service_accounts = match listed.contains(&ListedKeys::Service) {
                 true => self.service_accounts_of(&owner),
                 false => Vec::new(),
