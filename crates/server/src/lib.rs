@@ -90,7 +90,7 @@ mod website;
 
 pub use applets::run;
 pub use config::{
-    AuditRotation, AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError,
+    AuditPosts, AuditRotation, AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError,
     ConsoleAddress, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
     EventSettings, InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth,
     ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, Scrub, Storage,

@@ -27,6 +27,9 @@ const KIND_SERVER: u8 = 2;
 /// The status of one that failed.
 const STATUS_ERROR: u8 = 2;
 
+/// Spans of one request.
+const BATCH_SPANS_MAX: usize = 100;
+
 /// Bytes of the ids of a trace and of a span.
 const TRACE_BYTES: usize = 16;
 const SPAN_BYTES: usize = 8;
@@ -59,7 +62,8 @@ impl Spans {
         });
         let body = Box::new(move |spans: &[Bytes]| ("application/json", document(&service, spans)));
         let (what, url) = ("collector of OpenTelemetry", settings.url.clone());
-        let destination = Destination { what, url, headers, body };
+        let entries_max = BATCH_SPANS_MAX;
+        let destination = Destination { what, url, headers, body, entries_max };
         let sender = Arc::new(Sender::new(destination, http_client(ca_file)?)?);
         Ok(Arc::new(Spans { sender, task: Mutex::default() }))
     }
@@ -100,8 +104,7 @@ impl Observer for Spans {
 
     fn finished(&self, finished: &Finished<'_>) {
         let Some(heads) = finished.heads else { return };
-        let is_health = finished.origin.target.path().contains("/health");
-        if is_health && finished.origin.found.operation().is_none() {
+        if finished.origin.found.is_health() {
             return;
         }
         let mut random = [0; TRACE_BYTES + SPAN_BYTES];

@@ -96,6 +96,15 @@ impl Lines {
         Ok(Lines { file, is_torn })
     }
 
+    /// Writes some of the bytes of whole lines, behind the end of a torn one.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_torn {
+            self.file.write_all(b"\n")?;
+            self.is_torn = false;
+        }
+        self.file.write(bytes)
+    }
+
     /// Bytes of a regular file; nothing of anything else.
     fn bytes(&self) -> u64 {
         let metadata = self.file.metadata();
@@ -135,11 +144,8 @@ impl Writing {
                 }
                 continue;
             }
-            let mut bytes = lines.concat();
+            let bytes = lines.concat();
             self.rotate_before(bytes.len() as u64);
-            if std::mem::take(&mut self.file.is_torn) {
-                bytes.insert(0, b'\n');
-            }
             if !self.write(&bytes) {
                 return;
             }
@@ -151,7 +157,7 @@ impl Writing {
     fn write(&mut self, bytes: &[u8]) -> bool {
         let mut written = 0;
         loop {
-            match self.file.file.write(&bytes[written..]) {
+            match self.file.write(&bytes[written..]) {
                 Ok(more) => {
                     written += more;
                     if self.queue.note_failing(false) {
@@ -217,5 +223,34 @@ impl Writing {
                 false
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// The file that is opened anew while a write fails is torn: by an end of its writer, or by this very write.
+    #[test]
+    fn a_file_that_is_opened_anew_between_two_attempts_keeps_a_torn_line_apart() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("audit.log");
+        fs::write(&path, "{\"half of a li").expect("written");
+        let full = Lines::open(Path::new("/dev/full")).expect("a device");
+        let queue = Arc::new(Queue::default());
+        let mut writing = Writing {
+            path: path.clone(),
+            rotation: None,
+            rotates_at: u64::MAX,
+            file: full,
+            queue: Arc::clone(&queue),
+            wants_new: Arc::new(AtomicBool::new(true)),
+        };
+        // As a signal, which ends the pause after the first attempt.
+        queue.call();
+        assert!(writing.write(b"{}\n"));
+        assert_eq!(fs::read_to_string(&path).expect("text"), "{\"half of a li\n{}\n");
     }
 }

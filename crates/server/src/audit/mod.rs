@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use self::file::FileWriter;
-use crate::config::{AuditSettings, AuditWebhook};
+use crate::config::{AuditPosts, AuditSettings, AuditWebhook};
 use crate::delivery::{Destination, Follower, Queue, Sender};
 use crate::front::{Finished, Observer};
 use crate::http_client::http_client;
@@ -31,6 +31,9 @@ use crate::trace::Entry;
 
 /// The time that targets have at the end of a server to take what waits for them.
 const END: Duration = Duration::from_secs(5);
+
+/// Entries of one post of a webhook that takes batches.
+const BATCH_ENTRIES_MAX: usize = 100;
 
 /// The audit log of a server.
 pub(crate) struct Audit {
@@ -139,7 +142,11 @@ fn destination(webhook: &AuditWebhook) -> Result<Destination, String> {
         headers.insert(AUTHORIZATION, value);
     }
     let (what, url) = ("audit webhook", webhook.url.clone());
-    Ok(Destination { what, url, headers, body: Box::new(lines) })
+    let entries_max = match webhook.posts {
+        AuditPosts::Single => 1,
+        AuditPosts::Batches => BATCH_ENTRIES_MAX,
+    };
+    Ok(Destination { what, url, headers, body: Box::new(lines), entries_max })
 }
 
 /// One entry as MinIO posts it; several as lines.
@@ -158,8 +165,8 @@ impl Observer for Audit {
 
     fn finished(&self, finished: &Finished<'_>) {
         let Some(heads) = finished.heads else { return };
-        let path = heads.uri.path();
-        if entry::is_of_health(path) {
+        // Who watches the server asks every few seconds.
+        if finished.origin.found.is_health() {
             return;
         }
         let line = Bytes::from(entry::line(&Entry::new(finished, heads)));

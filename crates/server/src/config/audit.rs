@@ -49,6 +49,18 @@ pub struct AuditWebhook {
     pub url: String,
     /// A token that is sent along: a bearer's, unless it has a scheme.
     pub token: Option<String>,
+    /// The entries of one post.
+    pub posts: AuditPosts,
+}
+
+/// The entries of one post to a target of the audit log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AuditPosts {
+    /// One, as MinIO posts them.
+    Single,
+    /// Up to 100 when many wait, as lines of JSON.
+    #[default]
+    Batches,
 }
 
 // Never shows a secret; the path and the query of a URL may be one.
@@ -59,7 +71,7 @@ impl fmt::Debug for AuditWebhook {
 }
 
 impl AuditWebhook {
-    /// A checked target.
+    /// A checked target, which takes batches.
     ///
     /// # Errors
     /// [`ConfigError`] if the URL or the token is not valid; it shows neither.
@@ -80,7 +92,7 @@ impl AuditWebhook {
             (1..=TOKEN_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_byte)
         };
         match token.as_ref().is_none_or(is_fine) {
-            true => Ok(AuditWebhook { url, token }),
+            true => Ok(AuditWebhook { url, token, posts: AuditPosts::Batches }),
             false => error(format!(
                 "the token of the audit webhook is not valid: give 1 to {TOKEN_BYTES_MAX} characters of ASCII"
             )),
@@ -156,7 +168,9 @@ pub(super) fn of_minio(variables: &Variables) -> Result<Vec<AuditWebhook>, Confi
         };
         let token = variables.get(&format!("{TOKEN}{suffix}")).map(str::to_owned);
         let webhook = AuditWebhook::new(url, token);
-        webhooks.push(webhook.map_err(|error| ConfigError(format!("{endpoint}: {error}")))?);
+        let webhook = webhook.map_err(|error| ConfigError(format!("{endpoint}: {error}")))?;
+        // What was made to receive MinIO's posts reads one document.
+        webhooks.push(AuditWebhook { posts: AuditPosts::Single, ..webhook });
     }
     Ok(webhooks)
 }
@@ -190,8 +204,11 @@ mod tests {
             ("MINIO_AUDIT_WEBHOOK_AUTH_TOKEN_a", "secret"),
             ("MINIO_AUDIT_WEBHOOK_ENABLE_b", "off"),
         ]);
-        let expected =
-            AuditWebhook { url: "http://localhost/a".to_owned(), token: Some("secret".to_owned()) };
+        let expected = AuditWebhook {
+            url: "http://localhost/a".to_owned(),
+            token: Some("secret".to_owned()),
+            posts: AuditPosts::Single,
+        };
         assert_eq!(webhooks, Ok(vec![expected]));
         assert!(of(&[("MINIO_AUDIT_WEBHOOK_ENABLE", "on")]).is_err());
         assert!(of(&[("MINIO_AUDIT_WEBHOOK_ENABLE", "perhaps")]).is_err());

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 pub use liteio_store::Durability;
 
-pub use self::audit::{AuditRotation, AuditSettings, AuditWebhook};
+pub use self::audit::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
 pub use self::buckets::{InitialBucket, Preparation, PublicAccess};
 pub use self::credentials::{CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use self::metrics::MetricsAuth;

@@ -96,6 +96,21 @@ impl Queue {
         (lines.taken, lines.taken_bytes) = (0, 0);
     }
 
+    /// Counts those that were taken last as lost: the target will never have them.
+    pub(crate) fn lose(&self) {
+        let mut lines = self.lines.lock();
+        self.lost.fetch_add(lines.taken as u64, Ordering::Relaxed);
+        (lines.taken, lines.taken_bytes) = (0, 0);
+    }
+
+    /// Puts those that were taken last back in front of the others.
+    pub(crate) fn put_back(&self, taken: &[Bytes]) {
+        let mut lines = self.lines.lock();
+        lines.bytes += lines.taken_bytes;
+        taken.iter().rev().for_each(|line| lines.waiting.push_front(line.clone()));
+        (lines.taken, lines.taken_bytes) = (0, 0);
+    }
+
     /// Blocks until there are entries, the queue is closed, or somebody calls, and tells if somebody did.
     pub(crate) fn wait(&self) -> bool {
         let mut lines = self.lines.lock();
@@ -162,5 +177,20 @@ mod tests {
         queue.close();
         queue.push(&line);
         assert_eq!(queue.lost(), 4);
+        queue.lose();
+        assert_eq!((queue.waiting(), queue.lost()), (1, 5));
+    }
+
+    #[test]
+    fn what_is_put_back_keeps_its_place() {
+        let queue = Queue::default();
+        let lines = ["a", "b", "c"].map(Bytes::from);
+        lines.iter().for_each(|line| queue.push(line));
+        let taken = queue.take(2, usize::MAX);
+        queue.put_back(&taken);
+        assert_eq!(queue.waiting(), 3);
+        assert_eq!(queue.take(9, usize::MAX), lines);
+        queue.done();
+        assert_eq!((queue.waiting(), queue.lines.lock().bytes), (0, 0));
     }
 }

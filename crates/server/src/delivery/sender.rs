@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Request, Uri};
+use http::{HeaderMap, HeaderValue, Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 
 use super::queue::Queue;
@@ -13,8 +13,7 @@ use crate::http_client::{HttpClient, in_one_line};
 
 const AGENT: &str = concat!("LiteIO/", env!("CARGO_PKG_VERSION"));
 
-/// Entries of one request, and their bytes.
-const BATCH_ENTRIES_MAX: usize = 100;
+/// Bytes of one request.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 /// From the begin of a request to the head of its answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,7 +35,26 @@ pub(crate) struct Destination {
     pub(crate) headers: HeaderMap,
     /// Makes a body of some entries.
     pub(crate) body: Frame,
+    /// Entries of one request.
+    pub(crate) entries_max: usize,
 }
+
+/// The fate of entries that were given to a target.
+enum Given {
+    Taken,
+    /// The target will not take them, however often they are sent.
+    Refused(StatusCode),
+    /// The queue was closed before the target could take them.
+    Abandoned,
+}
+
+/// Answers about the entries. All others are about the target, which may be another one soon.
+const REFUSALS: [StatusCode; 4] = [
+    StatusCode::BAD_REQUEST,
+    StatusCode::PAYLOAD_TOO_LARGE,
+    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+    StatusCode::UNPROCESSABLE_ENTITY,
+];
 
 /// A target that takes entries by HTTP, and those that wait for it.
 pub(crate) struct Sender {
@@ -46,6 +64,7 @@ pub(crate) struct Sender {
     uri: Uri,
     headers: HeaderMap,
     body: Frame,
+    entries_max: usize,
     client: HttpClient,
     queue: Queue,
 }
@@ -54,21 +73,25 @@ impl Sender {
     /// # Errors
     /// One line that says what to change, without any secret.
     pub(crate) fn new(destination: Destination, client: HttpClient) -> Result<Sender, String> {
-        let Destination { what, url, mut headers, body } = destination;
+        let Destination { what, url, mut headers, body, entries_max } = destination;
         let uri: Uri = url.parse().map_err(|_| format!("the URL of the {what} is not valid"))?;
         headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
         let host = uri.authority().map(ToString::to_string).unwrap_or_default();
-        Ok(Sender { what, host, uri, headers, body, client, queue: Queue::default() })
+        let queue = Queue::default();
+        Ok(Sender { what, host, uri, headers, body, entries_max, client, queue })
     }
 
     pub(crate) fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// Posts entries, until the queue is closed and empty.
+    /// Posts entries, until the queue is closed and empty. Those of a batch that is refused are posted one by one: one of
+    /// them, or their number, may be the reason. One that is refused alone is lost, or all behind it would wait for ever.
     pub(crate) async fn run(self: Arc<Sender>) {
+        let mut singly = 0;
         loop {
-            let lines = self.queue.take(BATCH_ENTRIES_MAX, BATCH_BYTES_MAX);
+            let entries_max = if singly > 0 { 1 } else { self.entries_max };
+            let lines = self.queue.take(entries_max, BATCH_BYTES_MAX);
             if lines.is_empty() {
                 if self.queue.is_closed() {
                     return;
@@ -76,39 +99,49 @@ impl Sender {
                 self.queue.changed().await;
                 continue;
             }
-            if !self.give(&lines).await {
-                return;
+            match self.give(&lines).await {
+                Given::Taken => self.queue.done(),
+                Given::Refused(_) if lines.len() > 1 => {
+                    self.queue.put_back(&lines);
+                    singly = lines.len();
+                    continue;
+                }
+                Given::Refused(status) => {
+                    if self.queue.note_failing(true) {
+                        let what = self.what;
+                        tracing::error!(host = self.host, %status, "the {what} refuses entries: they are lost");
+                    }
+                    self.queue.lose();
+                }
+                Given::Abandoned => return,
             }
-            self.queue.done();
+            singly = singly.saturating_sub(1);
         }
     }
 
-    /// Posts entries, however often that fails; `false` if the queue is closed before they are taken.
-    async fn give(&self, lines: &[Bytes]) -> bool {
+    /// Posts entries, however often that fails, until they are taken or refused, or the queue is closed.
+    async fn give(&self, lines: &[Bytes]) -> Given {
         let (content_type, body) = (self.body)(lines);
         let mut pause = PAUSE_MIN;
         loop {
             let was_closed = self.queue.is_closed();
-            match self.post(content_type, body.clone()).await {
-                Ok(()) => {
+            let reason = match self.post(content_type, body.clone()).await {
+                Ok(status) if status.is_success() => {
                     if self.queue.note_failing(false) {
                         tracing::info!(host = self.host, "the {} takes entries again", self.what);
                     }
-                    return true;
+                    return Given::Taken;
                 }
-                Err(reason) => {
-                    if self.queue.note_failing(true) {
-                        tracing::error!(
-                            host = self.host,
-                            reason,
-                            "the {} takes no entries: they wait",
-                            self.what
-                        );
-                    }
-                    if was_closed {
-                        return false;
-                    }
-                }
+                Ok(status) if REFUSALS.contains(&status) => return Given::Refused(status),
+                Ok(status) => format!("it answered {status}"),
+                Err(reason) => reason,
+            };
+            if self.queue.note_failing(true) {
+                let what = self.what;
+                tracing::error!(host = self.host, reason, "the {what} takes no entries: they wait");
+            }
+            if was_closed {
+                return Given::Abandoned;
             }
             self.pause(pause).await;
             pause = (pause * 2).min(PAUSE_MAX);
@@ -125,7 +158,8 @@ impl Sender {
         let _ = tokio::time::timeout(time, closed).await;
     }
 
-    async fn post(&self, content_type: &'static str, body: Bytes) -> Result<(), String> {
+    /// Posts a body once: the status of the answer, or the reason why there is none.
+    async fn post(&self, content_type: &'static str, body: Bytes) -> Result<StatusCode, String> {
         let request = Request::post(self.uri.clone()).body(Full::new(body));
         let mut request = request.map_err(|error| error.to_string())?;
         *request.headers_mut() = self.headers.clone();
@@ -137,9 +171,6 @@ impl Sender {
         // The head has decided.
         let rest = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
         let _ = tokio::time::timeout(PAUSE_MIN, rest).await;
-        match status.is_success() {
-            true => Ok(()),
-            false => Err(format!("it answered {status}")),
-        }
+        Ok(status)
     }
 }

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use liteio::{AuditRotation, AuditSettings, AuditWebhook};
+use liteio::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
 use serde_json::Value;
 
 use crate::command::{liteio, stderr};
 use crate::harness::{ALICE, BOB, TestServer, start_with};
+use crate::metrics::{good, with_token};
 use crate::receiver::{Post, Receiver};
 
 /// Nothing in these tests takes this long unless it hangs.
@@ -110,6 +111,51 @@ async fn every_request_but_those_for_the_health_has_an_entry_without_secrets() {
     let mode =
         std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&path).expect("there").permissions());
     assert_eq!(mode & 0o077, 0, "only its owner reads it");
+}
+
+#[tokio::test]
+async fn only_what_is_answered_as_a_question_for_the_health_has_no_entry() {
+    let (_directory, path) = file();
+    let server = start_with("memory", "us-east-1", |builder, _| {
+        builder.audit(to_file(&path)).domain("s3.example")
+    })
+    .await;
+    let health = ["/_liteio/health/live", "/minio/health/live", "/healthz", "/_localstack/health"];
+    for path in health {
+        server.request("GET", path).anonymous().send().await.expect_status(200);
+    }
+    let expected = ["/secret", "/healthz-x", "/minio", "/secret/o", "/healthz-x/o"];
+    for bucket in &expected[..3] {
+        server.bucket(&bucket[1..]).await;
+    }
+    server.put("/secret/o", "secret").await.expect_status(200);
+    let copy = server.request("PUT", "/healthz-x/o").header("x-amz-copy-source", "/secret/o");
+    copy.send().await.expect_status(200);
+    let anonymous = server.request("GET", "/minio/health/live").anonymous().send().await;
+    anonymous.expect_error(403, "AccessDenied");
+    for key in ["/_liteio/health/o", "/healthz"] {
+        let get = server.request("GET", key).header("host", "secret.s3.example");
+        get.send().await.expect_error(404, "NoSuchKey");
+    }
+    server.stop().await;
+    let mut told: Vec<_> = entries(&path).iter().map(|it| it["requestPath"].to_string()).collect();
+    let more = ["/minio/health/live", "/_liteio/health/o", "/healthz"];
+    let mut expected: Vec<_> =
+        expected.iter().chain(&more).map(|path| Value::from(*path).to_string()).collect();
+    told.sort();
+    expected.sort();
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn whoever_reads_metrics_with_a_token_is_named_by_user_and_key() {
+    let (_directory, path) = file();
+    let server = server(to_file(&path)).await;
+    let metrics = server.request("GET", "/_liteio/metrics");
+    with_token(metrics, &good(ALICE)).await.expect_status(200);
+    let told = &wait_for(&path, 1).await[0];
+    let expected = (&"alice".into(), &ALICE.access_key.into());
+    assert_eq!((&told["parentUser"], &told["accessKey"]), expected);
 }
 
 #[tokio::test]
@@ -253,4 +299,67 @@ async fn a_webhook_that_is_down_fails_no_request_and_gets_its_entries_later() {
         |told: &Value| told["audit"]["failing_targets"] == 0 && told["audit"]["waiting"] == 0;
     let told = poll(async || Some(health(&server).await).filter(is_well)).await;
     assert_eq!((&told["audit"]["lost"], &told["status"]), (&0.into(), &"ready".into()));
+}
+
+/// Lets entries wait until `is_up`, so that they are given as a batch, then takes what `takes` says.
+async fn receiver_of_batches(
+    takes: impl Fn(&Post) -> bool + Send + Sync + 'static,
+) -> (Receiver, Arc<AtomicBool>) {
+    let is_up = Arc::new(AtomicBool::new(false));
+    let decides = Arc::clone(&is_up);
+    let decide = move |post: &Post| match decides.load(Ordering::Relaxed) {
+        false => 503,
+        true if takes(post) => 200,
+        true => 400,
+    };
+    (Receiver::deciding(decide).await, is_up)
+}
+
+fn is_poisoned(post: &Post) -> bool {
+    String::from_utf8_lossy(&post.body).contains("poison")
+}
+
+#[tokio::test]
+async fn an_entry_that_a_webhook_refuses_is_lost_alone() {
+    let (mut receiver, is_up) = receiver_of_batches(|post| !is_poisoned(post)).await;
+    let server = server(to_webhook(receiver.url())).await;
+    // The first is on its way by itself while the others come.
+    server.bucket("photos").await;
+    receiver.next().await;
+    for key in ["a", "b", "poison", "c"] {
+        server.put(&format!("/photos/{key}"), "1").await.expect_status(200);
+    }
+    is_up.store(true, Ordering::Relaxed);
+    let mut taken = HashSet::new();
+    while taken.len() < 4 {
+        let post = receiver.next().await;
+        if !is_poisoned(&post) {
+            let lines = String::from_utf8_lossy(&post.body).into_owned();
+            let entries = lines.lines().map(|it| serde_json::from_str::<Value>(it).expect("JSON"));
+            taken.extend(entries.map(|entry| entry["requestPath"].to_string()));
+        }
+    }
+    let is_done = |told: &Value| told["audit"]["waiting"] == 0;
+    let told = poll(async || Some(health(&server).await).filter(is_done)).await;
+    assert_eq!(told["audit"]["lost"], 1, "{told}");
+    server.put("/photos/after", "1").await.expect_status(200);
+    while !String::from_utf8_lossy(&receiver.next().await.body).contains("/photos/after") {}
+}
+
+#[tokio::test]
+async fn a_webhook_of_minios_variables_gets_one_entry_with_each_post() {
+    let (mut receiver, is_up) = receiver_of_batches(|_| true).await;
+    let mut settings = to_webhook(receiver.url());
+    settings.webhooks[0].posts = AuditPosts::Single;
+    let server = server(settings).await;
+    for bucket in ["aaa", "bbb", "ccc", "ddd"] {
+        server.bucket(bucket).await;
+    }
+    is_up.store(true, Ordering::Relaxed);
+    let mut taken = HashSet::new();
+    while taken.len() < 4 {
+        let post = receiver.next().await;
+        assert_eq!(post.header("content-type"), "application/json");
+        taken.insert(post.json()["requestPath"].to_string());
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use liteio::OtlpSettings;
 use serde_json::Value;
 
-use crate::harness::{BOB, TestServer, start_with};
+use crate::harness::{BOB, TestServer, User, start_with};
 use crate::receiver::Receiver;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -102,4 +102,26 @@ async fn a_collector_that_is_down_fails_no_request() {
     let told: Value = serde_json::from_str(&health.expect_status(200).text()).expect("JSON");
     assert_eq!(told["status"], "ready");
     assert!(told["otlp"]["waiting"].as_u64().is_some_and(|waiting| waiting > 0), "{told}");
+}
+
+#[tokio::test]
+async fn a_refused_request_for_what_is_called_health_has_a_span_and_an_unchanged_object_no_error() {
+    let mut receiver = Receiver::start().await;
+    let server = server(&receiver).await;
+    server.bucket("photos").await;
+    let stranger = User { secret_key: "wrong", ..BOB };
+    let refused = server.request("GET", "/photos/health").by(stranger).send().await;
+    refused.expect_error(403, "SignatureDoesNotMatch");
+    server.put("/photos/a", "1").await.expect_status(200);
+    let unchanged = server.request("GET", "/photos/a").header("if-none-match", "*");
+    unchanged.send().await.expect_status(304);
+    let spans = spans(&mut receiver, 4).await;
+    let find = |name: &str, value: &str| {
+        let is_it = |it: &&Value| attributes(it).get(name) == Some(&value);
+        spans.iter().find(is_it).unwrap_or_else(|| panic!("no {name} {value} in {spans:?}"))
+    };
+    let refused = attributes(find("url.path", "/photos/health"));
+    assert_eq!(refused.get("error.type"), Some(&"SignatureDoesNotMatch"));
+    let unchanged = attributes(find("http.response.status_code", "304"));
+    assert_eq!(unchanged.get("error.type"), None);
 }
