@@ -138,7 +138,10 @@ impl Front {
             allowance.charge_document(response.body_mut()).map(|()| response)
         });
         let response = reply.unwrap_or_else(|error| {
-            exchange.set_code(error.code());
+            // A condition that holds the answer back, or a redirect, is what was asked for.
+            if error.status().as_u16() >= 400 {
+                exchange.set_code(error.code());
+            }
             error_response(error, origin.target.path(), &ids, head)
         });
         let response = finish(response, version, &ids, exchange, is_waiting);

@@ -18,6 +18,9 @@ const BUCKETS_MAX: usize = 1_000;
 /// Content to delete is counted up to here.
 const DELETIONS_MAX: usize = 100_000;
 
+/// The label of all buckets that are not told one by one. No bucket can have such a name.
+const REST: &str = "_others";
+
 /// The buckets that a page names: those of one account, by its canonical id, or of all.
 pub(super) type Owner = Option<String>;
 
@@ -66,7 +69,11 @@ impl Figures {
     /// # Errors
     /// Those of a store that cannot be read at all.
     pub(super) async fn gather(metrics: &Metrics, owner: Owner) -> Result<Figures, StoreError> {
-        let store = metrics.app.blocking(move |store| StoreFigures::of(store, owner)).await?;
+        // Both read files: the process those of the system, one for each open file.
+        let figures = metrics.app.blocking(move |store| -> Result<_, StoreError> {
+            Ok((StoreFigures::of(store, owner)?, Process::now()))
+        });
+        let (store, process) = figures.await?;
         let budget = metrics.counters.budget.get();
         let budget = budget.into_iter().flat_map(|budget| {
             Resource::ALL
@@ -77,7 +84,7 @@ impl Figures {
             rejected: metrics.counters.requests.rejected_count(),
             budget: budget.collect(),
             failing_targets: (metrics.failing_targets)(),
-            process: Process::now(),
+            process,
             store,
         })
     }
@@ -100,6 +107,12 @@ impl StoreFigures {
 }
 
 impl Buckets {
+    /// Labels and usage of all buckets that may be named: the sum is that of all.
+    pub(super) fn labelled(&self) -> impl Iterator<Item = (&str, &Usage)> {
+        let named = self.named.iter().map(|(name, usage)| (&**name, usage));
+        named.chain(self.rest.iter().map(|usage| (REST, usage)))
+    }
+
     fn of(mut usage: Vec<BucketUsage>, owner: Owner, max: usize) -> Buckets {
         let mut buckets = Buckets { count: usage.len() as u64, ..Buckets::default() };
         for bucket in &usage {
@@ -156,6 +169,8 @@ mod tests {
         let mine = Buckets::of(all(), Some("me".to_owned()), 2);
         assert_eq!(names(&mine), ["bbb", "ddd"]);
         assert_eq!(mine.rest.map(|rest| (rest.objects, rest.bytes)), Some((1, 5)));
+        let labels: Vec<_> = mine.labelled().map(|(name, usage)| (name, usage.bytes)).collect();
+        assert_eq!(labels, [("bbb", 7), ("ddd", 9), (REST, 5)]);
         assert_eq!(mine.total, buckets.total, "sums have no names");
     }
 }

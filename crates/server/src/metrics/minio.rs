@@ -94,7 +94,7 @@ fn write_buckets(page: &mut Page, figures: &Figures) {
     ];
     for (name, help, of) in metrics {
         let mut metric = page.metric(name, Kind::Gauge, help);
-        for (bucket, usage) in &figures.store.buckets.named {
+        for (bucket, usage) in figures.store.buckets.labelled() {
             metric.sample(&[("bucket", bucket), SERVER], of(usage));
         }
     }
@@ -168,16 +168,47 @@ fn write_requests(page: &mut Page, figures: &Figures) {
     traffic("minio_s3_traffic_sent_bytes", "Bytes of bodies of answers.", sent);
 }
 
-/// The name of an operation in MinIO.
+/// The operations whose handlers have other names in MinIO (`cmd/api-router.go`).
+const APIS: [(&str, &str); 18] = [
+    ("CreateBucket", "putbucket"),
+    ("CreateMultipartUpload", "newmultipartupload"),
+    ("DeleteBucketReplication", "deletebucketreplicationconfig"),
+    ("DeleteObjects", "deletemultipleobjects"),
+    ("GetBucketAccelerateConfiguration", "getbucketaccelerate"),
+    ("GetBucketLifecycleConfiguration", "getbucketlifecycle"),
+    ("GetBucketNotificationConfiguration", "getbucketnotification"),
+    ("GetBucketReplication", "getbucketreplicationconfig"),
+    ("GetObjectLockConfiguration", "getbucketobjectlockconfig"),
+    ("ListObjects", "listobjectsv1"),
+    ("ListParts", "listobjectparts"),
+    ("PostObject", "postpolicybucket"),
+    ("PutBucketLifecycleConfiguration", "putbucketlifecycle"),
+    ("PutBucketNotificationConfiguration", "putbucketnotification"),
+    ("PutBucketReplication", "putbucketreplicationconfig"),
+    ("PutObjectLockConfiguration", "putbucketobjectlockconfig"),
+    ("UploadPart", "putobjectpart"),
+    ("UploadPartCopy", "copyobjectpart"),
+];
+
+/// The name of an operation in MinIO: that of its handler, in lower case.
 fn api(operation: &str) -> String {
-    match operation {
-        "CreateBucket" => "putbucket".to_owned(),
-        "DeleteObjects" => "deletemultipleobjects".to_owned(),
-        "ListObjects" => "listobjectsv1".to_owned(),
-        "CreateMultipartUpload" => "newmultipartupload".to_owned(),
-        "UploadPart" => "putobjectpart".to_owned(),
-        "UploadPartCopy" => "copyobjectpart".to_owned(),
-        "ListParts" => "listobjectparts".to_owned(),
-        other => other.to_ascii_lowercase(),
+    let other = APIS.iter().find(|(name, _)| *name == operation);
+    other.map_or_else(|| operation.to_ascii_lowercase(), |(_, api)| (*api).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_have_the_names_of_minios_handlers() {
+        for (operation, expected) in [
+            ("GetObject", "getobject"),
+            ("CreateBucket", "putbucket"),
+            ("GetBucketNotificationConfiguration", "getbucketnotification"),
+            ("PutObjectLockConfiguration", "putbucketobjectlockconfig"),
+        ] {
+            assert_eq!(api(operation), expected);
+        }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! [`Counters`] are told of every request and count it. Everything else is looked up when somebody asks: the store
 //! keeps the usage of its buckets and counters of its work, the budget knows what is used. So an answer costs a
-//! look-up for each bucket, whatever is in them.
+//! look-up for each bucket and each vector index, whatever is in them, and for each content that waits to be deleted, up
+//! to a number.
 
 mod access;
 mod figures;

@@ -7,9 +7,6 @@ use super::page::{Column, Format, Kind, Label, Page};
 use super::process::Process;
 use super::requests::{CLASSES, ENDS, Figures as RequestFigures};
 
-/// The label of all buckets that are not told one by one. No bucket can have such a name.
-const REST: &str = "_others";
-
 /// All metrics of LiteIO.
 pub(super) fn page(figures: &Figures, format: Format) -> String {
     let mut page = Page::new(format);
@@ -199,11 +196,8 @@ fn write_buckets(page: &mut Page, buckets: &Buckets) {
     ];
     for (name, help, of) in metrics {
         let mut metric = page.metric(name, Kind::Gauge, help);
-        for (bucket, usage) in &buckets.named {
+        for (bucket, usage) in buckets.labelled() {
             metric.sample(&[("bucket", bucket)], of(usage));
-        }
-        if let Some(rest) = &buckets.rest {
-            metric.sample(&[("bucket", REST)], of(rest));
         }
     }
 }

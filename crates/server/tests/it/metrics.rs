@@ -15,7 +15,7 @@ use crate::harness::{
 };
 use crate::reply::Reply;
 
-const OWN: &str = "/_liteio/metrics";
+pub(crate) const OWN: &str = "/_liteio/metrics";
 const PATHS: [&str; 5] = [
     OWN,
     "/minio/v2/metrics/cluster",
@@ -40,7 +40,7 @@ fn names(page: &str) -> BTreeSet<String> {
     types.map(|line| line.split(' ').next().expect("a name").to_owned()).collect()
 }
 
-async fn scrape(server: &TestServer, path: &str) -> BTreeMap<String, f64> {
+pub(crate) async fn scrape(server: &TestServer, path: &str) -> BTreeMap<String, f64> {
     samples(&server.get(path).await.expect_status(200).text())
 }
 
@@ -54,12 +54,12 @@ fn token(user: User, claims: &Value) -> String {
 }
 
 /// As `mc admin prometheus generate` makes it.
-fn good(user: User) -> String {
+pub(crate) fn good(user: User) -> String {
     let claims = json!({"exp": 4_810_072_144_u64, "iss": "prometheus", "sub": user.access_key});
     token(user, &claims)
 }
 
-async fn with_token(request: RawRequest<'_>, token: &str) -> Reply {
+pub(crate) async fn with_token(request: RawRequest<'_>, token: &str) -> Reply {
     request.anonymous().header("authorization", format!("Bearer {token}")).send().await
 }
 
@@ -72,12 +72,15 @@ async fn requests_are_counted_by_operation_status_and_code() {
         server.get("/photos/cat").await.expect_status(200);
     }
     server.get("/photos/dog").await.expect_error(404, "NoSuchKey");
+    let unchanged = server.request("HEAD", "/photos/cat").header("if-none-match", "*");
+    unchanged.send().await.expect_status(304);
     server.vectors("ListVectorBuckets", "{}").send().await.expect_status(200);
     server.form("iam", "Action=ListUsers").send().await.expect_status(200);
     let found = scrape(&server, OWN).await;
     let expected = [
         (r#"liteio_requests_total{operation="GetObject",status="2xx"}"#, 3.0),
         (r#"liteio_requests_total{operation="GetObject",status="4xx"}"#, 1.0),
+        (r#"liteio_requests_total{operation="HeadObject",status="3xx"}"#, 1.0),
         (r#"liteio_requests_total{operation="PutObject",status="2xx"}"#, 1.0),
         (r#"liteio_requests_total{operation="ListVectorBuckets",status="2xx"}"#, 1.0),
         (r#"liteio_requests_total{operation="ListUsers",status="2xx"}"#, 1.0),
@@ -92,6 +95,8 @@ async fn requests_are_counted_by_operation_status_and_code() {
     for (name, value) in expected {
         assert_eq!(found.get(name), Some(&value), "{name} of {found:#?}");
     }
+    let is_no_error = |name: &String| !name.contains("NotModified");
+    assert!(found.keys().all(is_no_error), "an object that has not changed is none: {found:#?}");
     let sent = found[r#"liteio_sent_bytes_total{operation="GetObject"}"#];
     assert!(sent > 12.0, "three bodies, and the document of an error: {sent}");
     let seconds = found[r#"liteio_request_duration_seconds_sum{operation="GetObject"}"#];

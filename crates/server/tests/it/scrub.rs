@@ -16,7 +16,7 @@ fn address(running: &Running) -> SocketAddr {
     address.parse().expect("an address")
 }
 
-fn blob(path: &Path) -> Option<PathBuf> {
+pub(crate) fn blob(path: &Path) -> Option<PathBuf> {
     fs::read_dir(path).expect("readable").map(|entry| entry.expect("one").path()).find_map(|path| {
         match path.is_dir() {
             true => blob(&path),

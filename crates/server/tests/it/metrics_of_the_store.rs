@@ -1,0 +1,130 @@
+//! Metrics of what works in the background, and of vectors: each tells its own figure.
+
+use std::fs;
+
+use liteio::{EventSettings, TestAccess, Webhook};
+use serde_json::json;
+
+use crate::harness::{TestServer, both, start_with, with_events};
+use crate::metrics::{OWN, scrape};
+use crate::receiver::Receiver;
+use crate::scrub::blob;
+use crate::vectors::{make_index, put_body};
+
+/// Scrapes until a metric has a value, and compares others with theirs.
+async fn check(server: &TestServer, (name, value): (&str, f64), others: &[(&str, f64)]) {
+    let found = loop {
+        let found = scrape(server, OWN).await;
+        if found.get(name) == Some(&value) {
+            break found;
+        }
+        tokio::task::yield_now().await;
+    };
+    for (name, value) in others {
+        assert_eq!(found.get(*name), Some(value), "{name} of {found:#?}");
+    }
+}
+
+#[tokio::test]
+async fn the_reclaimer_tells_what_it_has_deleted() {
+    let [_, server] = both().await;
+    server.bucket("photos").await;
+    for key in ["a", "b", "c"] {
+        server.put(&format!("/photos/{key}"), [7; 100_000]).await.expect_status(200);
+    }
+    for key in ["a", "b"] {
+        server.delete(&format!("/photos/{key}")).await.expect_status(204);
+    }
+    let others = [
+        ("liteio_reclaimer_waiting", 0.0),
+        ("liteio_reclaimer_orphans_total", 0.0),
+        ("liteio_reclaimer_lost", 0.0),
+    ];
+    check(&server, ("liteio_reclaimer_deleted_total", 2.0), &others).await;
+}
+
+#[tokio::test]
+async fn lifecycle_rules_tell_what_they_have_looked_at_and_ended() {
+    let server =
+        start_with("memory", "us-east-1", |builder, _| builder.test_api(TestAccess::Local)).await;
+    server.bucket("photos").await;
+    for (key, body) in [("old/small", "1"), ("old/a", "12"), ("old/b", "12"), ("new", "12")] {
+        server.put(&format!("/photos/{key}"), body).await.expect_status(200);
+    }
+    let rules = "<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter><And>\
+                 <Prefix>old/</Prefix><ObjectSizeGreaterThan>1</ObjectSizeGreaterThan>\
+                 </And></Filter><Expiration><Days>1</Days></Expiration></Rule>\
+                 </LifecycleConfiguration>";
+    server.put("/photos?lifecycle", rules).await.expect_status(200);
+    let days = json!({ "advance_ms": 8_u64 * 86_400_000 }).to_string();
+    let advance = server.request("PUT", "/_liteio/test/clock").anonymous().body(days);
+    advance.send().await.expect_status(200);
+    // Those below the prefix are looked at.
+    let others = [("liteio_lifecycle_ended", 2.0), ("liteio_objects", 2.0)];
+    check(&server, ("liteio_lifecycle_examined", 3.0), &others).await;
+    check(&server, ("liteio_lifecycle_running", 0.0), &others).await;
+}
+
+#[tokio::test]
+async fn a_scrub_tells_its_records_its_damage_and_its_end() {
+    let [_, server] = both().await;
+    server.bucket("photos").await;
+    server.put("/photos/cat", [7; 100_000]).await.expect_status(200);
+    let damaged = blob(&server.data_dir().join("blobs")).expect("one");
+    let mut bytes = fs::read(&damaged).expect("readable");
+    bytes[50_000] ^= 1;
+    fs::write(&damaged, bytes).expect("written");
+    let ended = "liteio_scrub_ended_timestamp_seconds";
+    assert!(!scrape(&server, OWN).await.contains_key(ended));
+    let begun = jiff::Timestamp::now().as_second() as f64;
+    server.scrub();
+    check(&server, ("liteio_scrub_damaged", 1.0), &[]).await;
+    check(&server, ("liteio_scrub_running", 0.0), &[("liteio_scrub_damaged", 1.0)]).await;
+    let found = scrape(&server, OWN).await;
+    assert!(found["liteio_scrub_records"] > 1.0, "the bucket and the object: {found:#?}");
+    assert!(found[ended] >= begun, "{found:#?}");
+}
+
+#[tokio::test]
+async fn the_outbox_tells_what_waits_what_is_lost_and_who_fails() {
+    let receiver = Receiver::deciding(|_| 500).await;
+    let webhooks = vec![Webhook::new("hook", receiver.url()).expect("valid")];
+    let server =
+        with_events(EventSettings { webhooks, waiting_max: 2, ..EventSettings::default() }).await;
+    server.bucket("photos").await;
+    let asked = "<NotificationConfiguration><QueueConfiguration>\
+                 <Queue>arn:aws:sqs:us-east-1:000000000000:hook</Queue>\
+                 <Event>s3:ObjectCreated:*</Event></QueueConfiguration></NotificationConfiguration>";
+    // This tells an event, too.
+    server.put("/photos?notification", asked).await.expect_status(200);
+    for key in ["a", "b", "c", "d"] {
+        server.put(&format!("/photos/{key}"), "1").await.expect_status(200);
+    }
+    let others = [("liteio_events_waiting", 2.0), ("liteio_events_lost_total", 3.0)];
+    check(&server, ("liteio_events_failing_targets", 1.0), &others).await;
+}
+
+#[tokio::test]
+async fn vectors_tell_their_buckets_indexes_and_those_in_use() {
+    let server = crate::harness::memory().await;
+    make_index(&server).await;
+    for name in ["unused", "empty"] {
+        let index = json!({
+            "vectorBucketName": "media", "indexName": name, "dataType": "float32", "dimension": 3,
+            "distanceMetric": "cosine",
+        });
+        server.vectors("CreateIndex", index.to_string()).send().await.expect_status(200);
+    }
+    let vectors = ["a", "b", "c", "d"]
+        .map(|key| format!(r#"{{"key":"{key}","data":{{"float32":[1,2,3]}}}}"#));
+    let put = server.vectors("PutVectors", put_body(&format!("[{}]", vectors.join(","))));
+    put.send().await.expect_status(200);
+    let others = [
+        ("liteio_vector_buckets", 1.0),
+        ("liteio_vector_indexes", 3.0),
+        ("liteio_vector_preparing", 0.0),
+    ];
+    check(&server, ("liteio_vector_open_vectors", 4.0), &others).await;
+    let open = scrape(&server, OWN).await["liteio_vector_open_indexes"];
+    assert!((1.0..=3.0).contains(&open), "{open}");
+}
