@@ -133,18 +133,19 @@ impl Drop for Map {
 
 #[cfg(test)]
 mod tests {
-    use liteio_disk::memory_file;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::FileExt as _;
 
     use super::*;
 
     /// Reads `count` elements from byte `offset` on, of a map of two pages.
     fn read(offset: u64, count: usize) -> Vec<f32> {
         let bytes = 8_192;
-        let file = memory_file("map").expect("made");
+        let file = tempfile::tempfile().expect("made");
         file.set_len(bytes).expect("zeros");
-        file.write_at(&1.5_f32.to_le_bytes(), bytes - 4).expect("written");
-        let descriptor = file.descriptor().expect("a file of the system");
-        let map = Map::new(descriptor, bytes, Backing::Memory).expect("mapped");
+        file.write_all_at(&1.5_f32.to_le_bytes(), bytes - 4).expect("written");
+        // Without a guard, which a process has once: nobody else reaches the file.
+        let map = Map::new(file.as_fd(), bytes, Backing::Memory).expect("mapped");
         // SAFETY: nobody writes to the file, which is as long as the map; elements beyond the end are refused.
         unsafe { map.elements(offset, count) }.to_vec()
     }
