@@ -171,9 +171,12 @@ class Page:
     def click(self, what, role="button", count=1):
         find = f"({FIND})({json.dumps(what)}, {json.dumps(role)})"
         self.until(f"!!{find} && !{find}.disabled")
-        box = self.run(f"(() => {{ const it = {find}; it.scrollIntoView({{ block: 'nearest' }}); const box = it.getBoundingClientRect();"
-                       " return [box.x + box.width / 2, box.y + box.height / 2]; })()")
-        self.click_at(*box, count=count)
+        middle = (f"(() => {{ const it = {find}; it.scrollIntoView({{ block: 'nearest' }}); const box = it.getBoundingClientRect();"
+                  " return [box.x + box.width / 2, box.y + box.height / 2]; })()")
+        # What is still moving would be missed. A tab in the background has no frames.
+        frame = "(new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 100); }))"
+        settled = f"(async () => {{ const before = {middle}; await {frame}; const after = {middle}; return before.join() === after.join() && after; }})()"
+        self.click_at(*until(lambda: self.run(settled, wait=True), f"{what} stays where it is"), count=count)
 
     def click_at(self, x, y, count=1):
         for kind in ("mousePressed", "mouseReleased"):

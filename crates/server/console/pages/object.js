@@ -56,6 +56,8 @@ function Metadata({ bucket, objectKey, version, head, onChange }) {
     toast('Metadata was saved.');
     onChange();
   };
+  // Tags that came later would move what one is about to click.
+  if (tags.loading && !shown) return html`<${Spinner} />`;
   return html`<div class="stack"><h3>Tags</h3><${Failure} error=${tags.error} /><${SaveFailure} error=${tagError} onLoad=${() => tag(loadTags)} onForce=${() => tag(() => storeTags())} />
     ${shown && html`<${Pairs} pairs=${shown} onChange=${setTags} add="Add a tag" /><div><${Button} disabled=${isTagging} onClick=${() => tag(() => storeTags(tags.data))}>Save tags<//></div>`}
     <h3>Metadata</h3>
