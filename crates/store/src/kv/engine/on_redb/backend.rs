@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use liteio_disk::DiskFile;
 use parking_lot::{RwLock, RwLockUpgradableReadGuard};
-use redb::backends::InMemoryBackend;
 
 use super::error::note_damage;
 use super::gather::Gather;
@@ -82,45 +81,8 @@ impl Size {
         self.0.load(Ordering::Acquire)
     }
 
-    fn set(&self, bytes: u64) {
+    pub(super) fn set(&self, bytes: u64) {
         self.0.store(bytes, Ordering::Release);
-    }
-}
-
-/// Memory for redb that knows its length.
-#[derive(Debug, Default)]
-pub(super) struct MemoryBackend {
-    memory: InMemoryBackend,
-    size: Size,
-}
-
-impl MemoryBackend {
-    pub(super) fn size(&self) -> Size {
-        self.size.clone()
-    }
-}
-
-impl redb::StorageBackend for MemoryBackend {
-    fn len(&self) -> io::Result<u64> {
-        self.memory.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.memory.read(offset, out)
-    }
-
-    fn set_len(&self, bytes: u64) -> io::Result<()> {
-        self.memory.set_len(bytes)?;
-        self.size.set(bytes);
-        Ok(())
-    }
-
-    fn sync_data(&self) -> io::Result<()> {
-        self.memory.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.memory.write(offset, data)
     }
 }
 

@@ -3,6 +3,7 @@
 mod backend;
 mod error;
 mod gather;
+mod memory;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -14,8 +15,9 @@ use std::sync::Arc;
 use liteio_disk::{Disk, DiskFile, OpenMode};
 use redb::{Builder, Database, ReadableDatabase, StorageBackend, TableDefinition, TableError};
 
-use self::backend::{FileBackend, Freeze, MemoryBackend, Size};
+use self::backend::{FileBackend, Freeze, Size};
 use self::error::{EndsQuietly, guarded};
+use self::memory::MemoryBackend;
 use self::sums::Sums;
 use self::view::Bytes;
 use super::{ApplyError, Change, Changes, Checkpoint};
