@@ -13,6 +13,7 @@ use super::Drainer;
 use crate::kv::committer::sync_attachments;
 use crate::kv::drain::Frozen;
 use crate::kv::engine::{Checkpoint, NoChanges};
+use crate::kv::home::Home;
 use crate::kv::log::{Round, Version};
 use crate::kv::memtable::Memtable;
 use crate::kv::run::{self, Run};
@@ -36,17 +37,16 @@ pub(super) fn remove(shared: &Shared, run: &Run) {
 
 /// `true` if a run of the table leaves the reserve free.
 pub(super) fn has_room_for_run(shared: &Shared, table: &Memtable) -> bool {
-    let free = shared.home.as_ref().map_or(Ok(0), |home| home.disk.free_bytes());
     let needed = shared.config.reserve_bytes.saturating_add(table.bytes() as u64);
     // Where the free space is unknown the write itself fails.
-    free.map_or(true, |free| free >= needed)
+    let has_room = |home: &Home| home.disk.free_bytes().map_or(true, |free| free >= needed);
+    shared.home.as_ref().is_none_or(has_room)
 }
 
 impl Drainer {
     /// `true` if the tree would write more for the table alone than for its part of a run.
     pub(super) fn pays_to_spill(&self, shared: &Shared, table: &Memtable) -> bool {
         match shared.config.spilling {
-            _ if shared.home.is_none() => return false,
             Spilling::Never => return false,
             Spilling::Always { .. } => return true,
             Spilling::WhereItPays => {}
@@ -67,9 +67,7 @@ impl Drainer {
         table: &Memtable,
         frozen: Frozen,
     ) -> Result<Arc<Run>, KvError> {
-        let (Some(home), Some(engine)) = (&shared.home, self.engine.clone()) else {
-            return Err(KvError::Closed);
-        };
+        let engine = self.engine.clone().ok_or(KvError::Closed)?;
         if !has_room_for_run(shared, table) {
             return Err(KvError::NoSpace);
         }
@@ -86,12 +84,16 @@ impl Drainer {
                     shared.drains.drained(done as f64 / count.max(1) as f64);
                     shared.discarded.free_unread();
                 };
-                let disk = &*home.disk;
-                Arc::new(run::write(disk, &home.path, number, entries, count, written)?)
+                Arc::new(match &shared.home {
+                    Some(Home { disk, path }) => {
+                        run::write(&**disk, path, number, entries, count, written)?
+                    }
+                    None => run::write_in_memory(number, entries, count, written)?,
+                })
             }
         };
         self.unnamed = Some((frozen.sequence, Arc::clone(&run)));
-        home.sync_names()?;
+        shared.home.as_ref().map_or(Ok(()), Home::sync_names)?;
         let round = Round { number: frozen.number, ..self.checkpoint.round };
         let round = Round { version: Version::Current, ..round };
         let mut checkpoint =

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use liteio_disk::{Disk, DiskFile, OpenMode};
+use liteio_disk::{Disk, DiskFile, OpenMode, memory_file};
 
 use super::block::BlockBuilder;
 use super::filter::Filter;
@@ -25,18 +25,37 @@ pub(in crate::kv) fn write<'e>(
     entries_max: u64,
     written: impl FnMut(u64),
 ) -> Result<Run, KvError> {
-    let mut stamp = [0; 8];
-    SystemRandom.fill(&mut stamp)?;
-    let name = RunName { number, stamp: u64::from_le_bytes(stamp), blocks: 0 };
+    let name = new_name(number)?;
     let path = name.path(tree_path);
     // The remains of an attempt.
     disk.remove_if_there(&path)?;
-    let written = Writer::new(disk, path.clone(), name, entries_max)
-        .and_then(|writer| writer.write_all(entries, written));
+    let written =
+        disk.open(&path, OpenMode::CreateOrWrite).map_err(KvError::from).and_then(|file| {
+            Writer::new(file.into(), path.clone(), name, entries_max).write_all(entries, written)
+        });
     written.inspect_err(|_| {
         // If that fails, too, the next start does it.
         let _ = disk.remove_if_there(&path);
     })
+}
+
+/// The same into memory, where the run is as long as somebody has it.
+pub(in crate::kv) fn write_in_memory<'e>(
+    number: u64,
+    entries: impl Iterator<Item = Entry<'e>>,
+    entries_max: u64,
+    written: impl FnMut(u64),
+) -> Result<Run, KvError> {
+    let name = new_name(number)?;
+    let path = name.path("memory");
+    let file = memory_file(&path)?.into();
+    Writer::new(file, path, name, entries_max).write_all(entries, written)
+}
+
+fn new_name(number: u64) -> Result<RunName, KvError> {
+    let mut stamp = [0; 8];
+    SystemRandom.fill(&mut stamp)?;
+    Ok(RunName { number, stamp: u64::from_le_bytes(stamp), blocks: 0 })
 }
 
 struct Writer {
@@ -52,11 +71,10 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(disk: &dyn Disk, path: String, run: RunName, entries_max: u64) -> Result<Self, KvError> {
-        let file = disk.open(&path, OpenMode::CreateOrWrite)?.into();
+    fn new(file: Arc<dyn DiskFile>, path: String, run: RunName, entries_max: u64) -> Self {
         let (piece, block, index) = (Vec::new(), BlockBuilder::default(), Index::default());
         let filter = Filter::new(entries_max);
-        Ok(Self { run, path, file, offset: 0, piece, block, index, filter })
+        Self { run, path, file, offset: 0, piece, block, index, filter }
     }
 
     fn write_all<'e>(

@@ -42,6 +42,28 @@ fn memory_keeps_the_contract() {
 }
 
 #[test]
+fn memory_with_runs_keeps_the_contract() {
+    for engine in ENGINES {
+        // The memory is full after each group, and there is no log.
+        let config = KvConfig { memory_bytes: 512, ..runs::config(engine) };
+        let spills = std::cell::Cell::new(0);
+        kv_contract(|| {
+            let kv = Kv::memory(config.clone()).expect("opens");
+            // A group freezes what those before it wrote.
+            (0..4).for_each(|_| fill(&kv, 100, 100));
+            spills.set(spills.get() + kv.stats().spills);
+            kv.update::<(), KvError, _>(|transaction| {
+                (0..100).try_for_each(|i| transaction.delete(&runs::key(i)))
+            })
+            .wait()
+            .expect("deletes");
+            kv
+        });
+        assert!(spills.get() > 10, "{}", spills.get());
+    }
+}
+
+#[test]
 fn a_directory_keeps_the_contract() {
     for durability in [Durability::Fsync, Durability::Os] {
         let mut directories = std::cell::RefCell::new(Vec::new());

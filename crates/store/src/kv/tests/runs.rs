@@ -46,7 +46,7 @@ fn put_some(kv: &Kv, range: Range<u32>, bytes: usize) {
 }
 
 /// The key of a pair as `fill` makes them.
-fn key(i: u32) -> [u8; 4] {
+pub(super) fn key(i: u32) -> [u8; 4] {
     i.wrapping_mul(0x9E37_79B1).to_be_bytes()
 }
 
