@@ -53,6 +53,11 @@ impl Home {
         }
     }
 
+    /// Where its files are: the disk, and the path of the tree.
+    pub(super) fn place(&self) -> (&dyn Disk, &str) {
+        (&*self.disk, &self.path)
+    }
+
     /// Makes the names of the files durable.
     pub(super) fn sync_names(&self) -> Result<(), KvError> {
         Ok(self.disk.sync_dir(self.parent())?)
@@ -156,9 +161,9 @@ fn open_runs(
         let (mut run, lost) = Run::open(&*home.disk, &home.path, name, damaged)?;
         if lost > 0 {
             let entries = run.entries()?;
-            let (disk, number, count) = (&*home.disk, checkpoint.next_run(), entries.len() as u64);
+            let (number, count) = (checkpoint.next_run(), entries.len() as u64);
             let entries = entries.iter().map(|(key, value)| Entry { key, value: value.as_deref() });
-            run = run::write(disk, &home.path, number, entries, count, |_| ())?;
+            run = run::write(Some(home.place()), number, entries, count, |_| ())?;
             checkpoint.runs[place] = run.name();
             replayed.recovery.lost_blocks += lost;
         }
@@ -336,8 +341,8 @@ fn settle(
         } else {
             if !table.is_empty() {
                 let (entries, count) = (table.entries(u64::MAX), table.writes());
-                let (disk, number) = (&*home.disk, checkpoint.next_run());
-                let run = run::write(disk, &home.path, number, entries, count, |_| ())?;
+                let number = checkpoint.next_run();
+                let run = run::write(Some(home.place()), number, entries, count, |_| ())?;
                 home.sync_names()?;
                 checkpoint.runs.push(run.name());
                 runs.insert(0, Arc::new(run));

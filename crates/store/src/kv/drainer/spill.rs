@@ -84,12 +84,8 @@ impl Drainer {
                     shared.drains.drained(done as f64 / count.max(1) as f64);
                     shared.discarded.free_unread();
                 };
-                Arc::new(match &shared.home {
-                    Some(Home { disk, path }) => {
-                        run::write(&**disk, path, number, entries, count, written)?
-                    }
-                    None => run::write_in_memory(number, entries, count, written)?,
-                })
+                let place = shared.home.as_ref().map(Home::place);
+                Arc::new(run::write(place, number, entries, count, written)?)
             }
         };
         self.unnamed = Some((frozen.sequence, Arc::clone(&run)));

@@ -40,7 +40,7 @@ use self::filter::Filter;
 use self::footer::Footer;
 use self::index::{Index, Place};
 pub(super) use self::merged::MergedRuns;
-pub(super) use self::writer::{write, write_in_memory};
+pub(super) use self::writer::write;
 use super::KvError;
 use super::log::is_unreadable;
 use super::memtable::Entry;

@@ -19,7 +19,7 @@ type Model = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 fn written(disk: &SimulatedDisk, number: u64, model: &Model) -> Run {
     let entries = model.iter().map(|(key, value)| Entry { key, value: value.as_deref() });
-    write(disk, "t", number, entries, model.len() as u64, |_| ()).expect("written")
+    write(Some((disk, "t")), number, entries, model.len() as u64, |_| ()).expect("written")
 }
 
 /// `count` pairs of some 60 bytes, some of them deleted keys.

@@ -15,47 +15,35 @@ use crate::random::{RandomSource as _, SystemRandom};
 /// Bytes that are written at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Writes the entries, at most `entries_max` and in order of their keys, to a new file and syncs it. Its name is not
-/// durable. Without success there is no file. `written` is told now and then how many there are.
+/// Writes the entries, at most `entries_max` and in order of their keys, to a new file beside the tree of this disk and
+/// path, and syncs it. Its name is not durable. Without success there is no file. Without a place the file is in memory,
+/// and there as long as somebody has the run. `written` is told now and then how many entries there are.
 pub(in crate::kv) fn write<'e>(
-    disk: &dyn Disk,
-    tree_path: &str,
+    place: Option<(&dyn Disk, &str)>,
     number: u64,
     entries: impl Iterator<Item = Entry<'e>>,
     entries_max: u64,
     written: impl FnMut(u64),
 ) -> Result<Run, KvError> {
-    let name = new_name(number)?;
-    let path = name.path(tree_path);
-    // The remains of an attempt.
-    disk.remove_if_there(&path)?;
-    let written =
-        disk.open(&path, OpenMode::CreateOrWrite).map_err(KvError::from).and_then(|file| {
-            Writer::new(file.into(), path.clone(), name, entries_max).write_all(entries, written)
-        });
-    written.inspect_err(|_| {
-        // If that fails, too, the next start does it.
-        let _ = disk.remove_if_there(&path);
-    })
-}
-
-/// The same into memory, where the run is as long as somebody has it.
-pub(in crate::kv) fn write_in_memory<'e>(
-    number: u64,
-    entries: impl Iterator<Item = Entry<'e>>,
-    entries_max: u64,
-    written: impl FnMut(u64),
-) -> Result<Run, KvError> {
-    let name = new_name(number)?;
-    let path = name.path("memory");
-    let file = memory_file(&path)?.into();
-    Writer::new(file, path, name, entries_max).write_all(entries, written)
-}
-
-fn new_name(number: u64) -> Result<RunName, KvError> {
     let mut stamp = [0; 8];
     SystemRandom.fill(&mut stamp)?;
-    Ok(RunName { number, stamp: u64::from_le_bytes(stamp), blocks: 0 })
+    let name = RunName { number, stamp: u64::from_le_bytes(stamp), blocks: 0 };
+    let path = name.path(place.map_or("memory", |(_, tree_path)| tree_path));
+    let file = match place {
+        Some((disk, _)) => {
+            // The remains of an attempt.
+            disk.remove_if_there(&path)?;
+            disk.open(&path, OpenMode::CreateOrWrite)
+        }
+        None => memory_file(&path),
+    };
+    let written = file.map_err(KvError::from).and_then(|file| {
+        Writer::new(file.into(), path.clone(), name, entries_max).write_all(entries, written)
+    });
+    written.inspect_err(|_| {
+        // If that fails, too, the next start does it.
+        let _ = place.map(|(disk, _)| disk.remove_if_there(&path));
+    })
 }
 
 struct Writer {
