@@ -58,6 +58,7 @@ use std::fmt::Debug;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+pub use content::pieces;
 pub use guard::{Guarded, map_files};
 pub use health::{Health, is_poisoned};
 pub use lock::DirectoryLock;

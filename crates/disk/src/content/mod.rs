@@ -98,10 +98,21 @@ impl Content {
     }
 }
 
-/// Splits `bytes` at `offset` by page: page index, offset within the page, range of the bytes.
+/// [`pieces`] of a page each.
 pub(crate) fn page_pieces(
     offset: u64,
     bytes: usize,
+) -> impl Iterator<Item = (usize, usize, Range<usize>)> {
+    pieces(offset, bytes, PAGE_BYTES as usize)
+}
+
+/// Splits `bytes` bytes at `offset` by blocks of `block_bytes`: index of the block, offset within it, and which of the
+/// bytes are there.
+#[inline]
+pub fn pieces(
+    offset: u64,
+    bytes: usize,
+    block_bytes: usize,
 ) -> impl Iterator<Item = (usize, usize, Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -109,10 +120,10 @@ pub(crate) fn page_pieces(
             return None;
         }
         let position = offset + done as u64;
-        let within = (position % PAGE_BYTES) as usize;
-        let count = (PAGE_BYTES as usize - within).min(bytes - done);
+        let within = (position % block_bytes as u64) as usize;
+        let count = (block_bytes - within).min(bytes - done);
         let range = done..done + count;
         done += count;
-        Some(((position / PAGE_BYTES) as usize, within, range))
+        Some(((position / block_bytes as u64) as usize, within, range))
     })
 }

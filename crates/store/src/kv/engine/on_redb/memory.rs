@@ -6,6 +6,7 @@
 
 use std::io::{self, ErrorKind};
 
+use liteio_disk::pieces;
 use parking_lot::RwLock;
 
 use super::backend::Size;
@@ -15,37 +16,10 @@ const CHUNK_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct MemoryBackend {
-    chunks: RwLock<Chunks>,
+    /// `None` where nothing was written: zeros. As many as the length takes.
+    chunks: RwLock<Vec<Option<Box<[u8; CHUNK_BYTES]>>>>,
+    /// Changed while `chunks` is locked.
     size: Size,
-}
-
-#[derive(Debug, Default)]
-struct Chunks {
-    bytes: u64,
-    /// `None` where nothing was written: zeros.
-    chunks: Vec<Option<Box<[u8; CHUNK_BYTES]>>>,
-}
-
-impl Chunks {
-    fn expect_inside(&self, offset: u64, bytes: usize) -> io::Result<()> {
-        match offset.checked_add(bytes as u64) {
-            Some(end) if end <= self.bytes => Ok(()),
-            _ => Err(ErrorKind::UnexpectedEof.into()),
-        }
-    }
-}
-
-/// The parts of `bytes` bytes from `offset` on that are in one chunk each: its index, where the part begins in it, and
-/// how long it is.
-fn parts(offset: u64, bytes: usize) -> impl Iterator<Item = (usize, usize, usize)> {
-    let (mut index, mut start) =
-        ((offset / CHUNK_BYTES as u64) as usize, (offset % CHUNK_BYTES as u64) as usize);
-    let mut left = bytes;
-    std::iter::from_fn(move || {
-        let part = (index, start, left.min(CHUNK_BYTES - start));
-        (index, start, left) = (index + 1, 0, left - part.2);
-        (part.2 > 0).then_some(part)
-    })
 }
 
 impl MemoryBackend {
@@ -53,40 +27,44 @@ impl MemoryBackend {
     pub(super) fn size(&self) -> Size {
         self.size.clone()
     }
+
+    fn expect_inside(&self, offset: u64, bytes: usize) -> io::Result<()> {
+        match offset.checked_add(bytes as u64) {
+            Some(end) if end <= self.size.bytes() => Ok(()),
+            _ => Err(ErrorKind::UnexpectedEof.into()),
+        }
+    }
 }
 
 impl redb::StorageBackend for MemoryBackend {
     fn len(&self) -> io::Result<u64> {
-        Ok(self.chunks.read().bytes)
+        Ok(self.size.bytes())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let chunks = self.chunks.read();
-        chunks.expect_inside(offset, out.len())?;
-        let mut out = out;
-        for (index, start, bytes) in parts(offset, out.len()) {
-            let (part, rest) = out.split_at_mut(bytes);
-            match &chunks.chunks[index] {
-                Some(chunk) => part.copy_from_slice(&chunk[start..start + bytes]),
-                None => part.fill(0),
+        self.expect_inside(offset, out.len())?;
+        for (index, within, range) in pieces(offset, out.len(), CHUNK_BYTES) {
+            let piece = &mut out[range];
+            match &chunks[index] {
+                Some(chunk) => piece.copy_from_slice(&chunk[within..within + piece.len()]),
+                None => piece.fill(0),
             }
-            out = rest;
         }
         Ok(())
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         let mut chunks = self.chunks.write();
-        chunks.chunks.resize_with(bytes.div_ceil(CHUNK_BYTES as u64) as usize, || None);
+        chunks.resize_with(bytes.div_ceil(CHUNK_BYTES as u64) as usize, || None);
         // Were it longer again later, zeros have to follow.
         let within = (bytes % CHUNK_BYTES as u64) as usize;
-        if bytes < chunks.bytes
+        if bytes < self.size.bytes()
             && within > 0
-            && let Some(Some(last)) = chunks.chunks.last_mut()
+            && let Some(Some(last)) = chunks.last_mut()
         {
             last[within..].fill(0);
         }
-        chunks.bytes = bytes;
         self.size.set(bytes);
         Ok(())
     }
@@ -97,15 +75,13 @@ impl redb::StorageBackend for MemoryBackend {
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         let mut chunks = self.chunks.write();
-        chunks.expect_inside(offset, data.len())?;
-        let mut data = data;
-        for (index, start, bytes) in parts(offset, data.len()) {
-            let (part, rest) = data.split_at(bytes);
-            let chunk = chunks.chunks[index].get_or_insert_with(|| {
+        self.expect_inside(offset, data.len())?;
+        for (index, within, range) in pieces(offset, data.len(), CHUNK_BYTES) {
+            let piece = &data[range];
+            let chunk = chunks[index].get_or_insert_with(|| {
                 vec![0; CHUNK_BYTES].into_boxed_slice().try_into().expect("is as long as a chunk")
             });
-            chunk[start..start + bytes].copy_from_slice(part);
-            data = rest;
+            chunk[within..within + piece.len()].copy_from_slice(piece);
         }
         Ok(())
     }
@@ -137,7 +113,7 @@ mod tests {
         assert_eq!(around[50..50 + data.len()], data);
         assert_eq!(around[50 + data.len()..], [0; 50]);
         assert_eq!(read(&memory, 7 * CHUNK_BYTES as u64, 100), [0; 100]);
-        assert_eq!(memory.chunks.read().chunks.iter().flatten().count(), 4);
+        assert_eq!(memory.chunks.read().iter().flatten().count(), 4);
     }
 
     #[test]
@@ -147,7 +123,7 @@ mod tests {
         memory.write(0, &vec![1; 3 * CHUNK_BYTES]).expect("writes");
         memory.set_len(100).expect("shrinks");
         assert_eq!((memory.len().expect("tells"), memory.size().bytes()), (100, 100));
-        assert_eq!(memory.chunks.read().chunks.len(), 1);
+        assert_eq!(memory.chunks.read().len(), 1);
         memory.set_len(3 * CHUNK_BYTES as u64).expect("grows");
         let found = read(&memory, 0, 3 * CHUNK_BYTES);
         assert_eq!(found[..100], [1; 100]);
