@@ -36,16 +36,9 @@ impl FileWriter {
         let file = file.map_err(|error| {
             format!("the audit file {} cannot be written: {error}", path.display())
         })?;
-        let queue = Arc::new(Queue::default());
-        let (wants_new, ended) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
-        let writing = Writing {
-            path: path.to_owned(),
-            rotation,
-            rotates_at: rotation.map_or(u64::MAX, |rotation| rotation.bytes),
-            file,
-            queue: Arc::clone(&queue),
-            wants_new: Arc::clone(&wants_new),
-        };
+        let writing = Writing::new(path, rotation, file);
+        let (queue, wants_new) = (Arc::clone(&writing.queue), Arc::clone(&writing.wants_new));
+        let ended = Arc::new(Notify::new());
         let end = Arc::clone(&ended);
         let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
             writing.run();
@@ -133,11 +126,26 @@ struct Writing {
 }
 
 impl Writing {
+    fn new(path: &Path, rotation: Option<AuditRotation>, file: Lines) -> Writing {
+        Writing {
+            path: path.to_owned(),
+            rotation,
+            rotates_at: rotation.map_or(u64::MAX, |rotation| rotation.bytes),
+            file,
+            queue: Arc::default(),
+            wants_new: Arc::default(),
+        }
+    }
+
     fn run(mut self) {
+        // A batch goes into one file.
+        let rotation_bytes = self.rotation.map_or(u64::MAX, |rotation| rotation.bytes);
+        let batch_bytes =
+            usize::try_from(rotation_bytes).unwrap_or(usize::MAX).min(BATCH_BYTES_MAX);
         loop {
             self.queue.wait();
             self.reopen();
-            let lines = self.queue.take(usize::MAX, BATCH_BYTES_MAX);
+            let lines = self.queue.take(usize::MAX, batch_bytes);
             if lines.is_empty() {
                 if self.queue.is_closed() {
                     return;
@@ -230,7 +238,26 @@ impl Writing {
 mod tests {
     use std::fs;
 
+    use bytes::Bytes;
+
     use super::*;
+
+    #[test]
+    fn entries_that_have_waited_for_each_other_make_no_file_too_large() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("audit.log");
+        let file = Lines::open(&path).expect("opened");
+        let writing = Writing::new(&path, Some(AuditRotation { bytes: 100, kept: 3 }), file);
+        let lines: Vec<Bytes> =
+            (10..18).map(|at| format!("an entry of 33 bytes, number {at}.\n").into()).collect();
+        lines.iter().for_each(|line| writing.queue.push(line));
+        writing.queue.close();
+        writing.run();
+        for (name, expected) in [(".2", &lines[..3]), (".1", &lines[3..6]), ("", &lines[6..])] {
+            let file = directory.path().join(format!("audit.log{name}"));
+            assert_eq!(fs::read(file).expect("there"), expected.concat(), "{name}");
+        }
+    }
 
     /// The file that is opened anew while a write fails is torn: by an end of its writer, or by this very write.
     #[test]
@@ -239,17 +266,10 @@ mod tests {
         let path = directory.path().join("audit.log");
         fs::write(&path, "{\"half of a li").expect("written");
         let full = Lines::open(Path::new("/dev/full")).expect("a device");
-        let queue = Arc::new(Queue::default());
-        let mut writing = Writing {
-            path: path.clone(),
-            rotation: None,
-            rotates_at: u64::MAX,
-            file: full,
-            queue: Arc::clone(&queue),
-            wants_new: Arc::new(AtomicBool::new(true)),
-        };
+        let mut writing = Writing::new(&path, None, full);
         // As a signal, which ends the pause after the first attempt.
-        queue.call();
+        writing.wants_new.store(true, Ordering::Relaxed);
+        writing.queue.call();
         assert!(writing.write(b"{}\n"));
         assert_eq!(fs::read_to_string(&path).expect("text"), "{\"half of a li\n{}\n");
     }
