@@ -103,7 +103,7 @@ impl Committer {
             layers = shared.layers()?;
         }
         let memory_bytes = shared.config.memory_bytes;
-        if layers.bytes() > memory_bytes
+        if layers.memory() > memory_bytes
             && shared.change_layers(|layers| layers.trimmed(memory_bytes))
         {
             layers = shared.layers()?;

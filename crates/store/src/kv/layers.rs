@@ -36,6 +36,8 @@ pub(super) struct Layers {
     reached: Option<Arc<[u8]>>,
     /// The newest first.
     runs: Vec<Arc<Run>>,
+    /// Bytes that these keep in memory.
+    runs_memory: usize,
     /// `None` only while it is opened again, when nobody reads.
     tree: Option<Arc<OpenTree>>,
 }
@@ -77,6 +79,11 @@ impl UpperPair<'_> {
     }
 }
 
+/// Bytes that runs keep in memory.
+fn memory_of(runs: &[Arc<Run>]) -> usize {
+    runs.iter().map(|run| run.memory()).sum()
+}
+
 impl Layers {
     /// The layers over a tree, with the tables that are not in it, one or two, and the runs beneath them, newest first.
     pub(super) fn new(
@@ -87,7 +94,8 @@ impl Layers {
     ) -> Self {
         let count = undrained.len();
         let tree = Some(Arc::new(tree));
-        Self { tables: undrained, undrained: count, drained, reached: None, runs, tree }
+        let (reached, runs_memory) = (None, memory_of(&runs));
+        Self { tables: undrained, undrained: count, drained, reached, runs, runs_memory, tree }
     }
 
     /// The table that is written.
@@ -151,6 +159,16 @@ impl Layers {
         self.tables.iter().map(|table| table.bytes()).sum()
     }
 
+    /// Bytes of what the runs keep in memory.
+    pub(super) fn runs_memory(&self) -> usize {
+        self.runs_memory
+    }
+
+    /// Bytes of all tables, and of what the runs keep in memory.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes() + self.runs_memory
+    }
+
     /// Bytes of the tables that are not in the tree.
     pub(super) fn undrained_bytes(&self) -> usize {
         self.undrained().iter().map(|table| table.bytes()).sum()
@@ -186,7 +204,9 @@ impl Layers {
     pub(super) fn with_run(&self, run: Arc<Run>, drained: u64, memory_bytes: usize) -> Self {
         let mut runs = vec![run];
         runs.extend(self.runs.iter().cloned());
-        let layers = Self { runs, undrained: 1, drained, reached: None, ..self.clone() };
+        let runs_memory = memory_of(&runs);
+        let layers =
+            Self { runs, runs_memory, undrained: 1, drained, reached: None, ..self.clone() };
         layers.trimmed(memory_bytes).unwrap_or(layers)
     }
 
@@ -194,6 +214,7 @@ impl Layers {
     pub(super) fn with_merged(&self, tree: OpenTree, count: usize) -> Self {
         let mut layers = self.over(tree);
         layers.runs.truncate(layers.runs.len().saturating_sub(count));
+        layers.runs_memory = memory_of(&layers.runs);
         layers
     }
 
@@ -202,10 +223,10 @@ impl Layers {
         Self { tree: Some(Arc::new(tree)), reached: None, ..self.clone() }
     }
 
-    /// The layers without drained tables beyond `memory_bytes`; `None` if all fit.
+    /// The layers without drained tables for which `memory_bytes` leave no room beside all else; `None` if all fit.
     pub(super) fn trimmed(&self, memory_bytes: usize) -> Option<Self> {
         let mut tables = self.tables.clone();
-        let mut bytes = self.bytes();
+        let mut bytes = self.memory();
         while bytes > memory_bytes && tables.len() > self.undrained {
             bytes -= tables.pop().map_or(0, |oldest| oldest.bytes());
         }

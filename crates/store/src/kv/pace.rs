@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  bytes of undrained tables
-//!  0                          free_bytes                    memory_bytes
+//!  0                          free_bytes                 table_bytes_max
 //!  ├───────── at full speed ──────┼─── slower and slower, to ───┤ stop
 //!                                      a rate at which the rest
 //!                                      lasts until the drain ends
@@ -38,6 +38,12 @@ pub(super) fn free_bytes(config: &KvConfig) -> usize {
     config.memory_bytes / 3 * 2
 }
 
+/// Bytes that tables may take beside runs which keep so many in memory: what is between [`free_bytes`] and all of it is
+/// halved at most, so that writers are still slowed down before they stop.
+fn table_bytes_max(config: &KvConfig, runs_memory: usize) -> usize {
+    config.memory_bytes.max(1).saturating_sub(runs_memory.min(config.memory_bytes / 6))
+}
+
 /// The debt of the writers to the drain.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
@@ -61,9 +67,9 @@ impl Pace {
         shared: &Shared,
         layers: &Layers,
     ) -> Result<(), KvError> {
-        let memory = shared.config.memory_bytes.max(1);
+        let memory = table_bytes_max(&shared.config, layers.runs_memory());
         let grown = std::mem::take(&mut self.grown);
-        let load = Load { tables: layers.undrained_bytes(), runs: layers.runs().len() };
+        let load = Load { tables: layers.undrained_bytes(), runs: layers.runs().len(), memory };
         if load.tables <= free_bytes(&shared.config) && load.runs <= RUNS_FREE {
             self.due = None;
             return Ok(());
@@ -91,6 +97,8 @@ struct Load {
     /// Bytes of the tables that wait for the tree.
     tables: usize,
     runs: usize,
+    /// Bytes that the tables may take.
+    memory: usize,
 }
 
 /// The time that a group has to take, and the work whose end makes it needless.
@@ -109,7 +117,7 @@ impl Load {
         config: &KvConfig,
         left: impl Fn(Backlog) -> Duration,
     ) -> Option<Cost> {
-        let (memory, free) = (config.memory_bytes, free_bytes(config));
+        let (memory, free) = (self.memory, free_bytes(config));
         let mut cost = Cost { time: Duration::ZERO, of: Backlog::Table };
         if self.tables > free {
             let part = part_of_the_rest(grown, self.tables, free, memory)?;
@@ -122,7 +130,8 @@ impl Load {
         }
         if self.runs > RUNS_FREE {
             // Behind the last run there is room for tables.
-            let table = (memory / 2).min(usize::try_from(config.log_bytes).unwrap_or(usize::MAX));
+            let table = (config.memory_bytes / 2)
+                .min(usize::try_from(config.log_bytes).unwrap_or(usize::MAX));
             let bytes = self.runs * table + self.tables;
             let part = part_of_the_rest(grown, bytes, RUNS_FREE * table, RUNS_MAX * table + memory);
             let time = left(Backlog::Runs).mul_f64(part.unwrap_or_default());
@@ -178,11 +187,26 @@ mod tests {
     }
 
     #[test]
+    fn runs_leave_less_room_for_tables_and_some_to_slow_down_in() {
+        let config = KvConfig { memory_bytes: 300_000, ..KvConfig::default() };
+        let bytes = |runs_memory| table_bytes_max(&config, runs_memory);
+        assert_eq!((bytes(0), bytes(20_000), bytes(1 << 40)), (300_000, 280_000, 250_000));
+        let drain = |_| Duration::from_secs(1);
+        let has_room =
+            |tables, memory| Load { tables, runs: 1, memory }.cost(1_000, &config, drain).is_some();
+        assert!(has_room(279_000, bytes(20_000)) && !has_room(279_001, bytes(20_000)));
+        assert!(free_bytes(&config) < bytes(1 << 40));
+        let tiny = KvConfig { memory_bytes: 0, ..config };
+        assert!(table_bytes_max(&tiny, 100) > 0, "there is no empty room");
+    }
+
+    #[test]
     fn runs_behind_a_merge_slow_writers_down_more_and_more_before_a_table_waits_for_it() {
         let config = KvConfig { memory_bytes: 300_000, log_bytes: 1 << 30, ..KvConfig::default() };
         let (drain, merge) = (Duration::from_millis(100), Duration::from_secs(100));
         let left = |of| if of == Backlog::Table { drain } else { merge };
-        let cost = |runs, tables| Load { tables, runs }.cost(100, &config, left);
+        let memory = table_bytes_max(&config, 0);
+        let cost = |runs, tables| Load { tables, runs, memory }.cost(100, &config, left);
         let time = |runs, tables| cost(runs, tables).map(|cost| cost.time);
         assert_eq!(time(RUNS_FREE, 100), Some(Duration::ZERO));
         let times: Vec<_> = (RUNS_FREE..RUNS_MAX).map(|runs| time(runs, 100)).collect();
@@ -203,7 +227,7 @@ mod tests {
                 Backlog::Table => drain,
                 Backlog::Runs => merge.saturating_sub(past),
             };
-            let cost = Load { tables, runs: RUNS_MAX }.cost(10, &config, left);
+            let cost = Load { tables, runs: RUNS_MAX, memory }.cost(10, &config, left);
             now += cost.unwrap_or_else(|| panic!("full at {now}")).time.as_secs_f64() + 1e-6;
             tables += 10;
         }

@@ -20,6 +20,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::Drainer;
+use super::freeing::Freeing;
 use super::retry::Retry;
 use crate::kv::engine::{Change, Changes, Checkpoint, Contents, Engine, PairGuard, Place, View};
 use crate::kv::home::Home;
@@ -82,12 +83,8 @@ impl<'a> Pairs<'a> {
 impl Changes for Pairs<'_> {
     fn next(&mut self) -> Result<Option<Change<'_>>, KvError> {
         self.count += 1;
-        if self.count.is_multiple_of(LOOK_PAIRS) {
-            if self.shared.drains.is_pressing() {
-                return Err(KvError::Closed);
-            }
-            // The thread that does it otherwise is this one.
-            self.shared.discarded.free_unread();
+        if self.count.is_multiple_of(LOOK_PAIRS) && self.shared.drains.is_pressing() {
+            return Err(KvError::Closed);
         }
         self.shown = None;
         self.place.next_into(&mut self.shown)?;
@@ -192,7 +189,7 @@ impl Drainer {
             ..self.checkpoint.clone()
         };
         let mut pairs = Pairs::of(&view, shared)?;
-        let checkpoint = new.apply_whole(&mut pairs, &checkpoint)?;
+        let checkpoint = new.apply_whole(&mut Freeing::new(&mut pairs, shared), &checkpoint)?;
         Ok(Copied { tree: OpenTree::new(new)?, checkpoint })
     }
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::carry::CARRIED_MAX;
+use super::freeing::Freeing;
 use super::spill::remove;
 use super::{Drainer, stop};
 use crate::kv::engine::{ApplyError, Changes as _, Checkpoint, Engine, NoChanges};
@@ -122,7 +123,7 @@ impl Drainer {
         let engine = self.engine.clone().ok_or(KvError::Closed)?;
         loop {
             let mut changes = merging.changes(shared)?;
-            match engine.apply(&mut changes, &self.checkpoint) {
+            match engine.apply(&mut Freeing::new(&mut changes, shared), &self.checkpoint) {
                 Ok(checkpoint) => {
                     self.checkpoint = checkpoint;
                     if changes.is_at_end() {

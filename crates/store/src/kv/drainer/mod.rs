@@ -17,6 +17,7 @@
 
 mod carry;
 pub(super) mod compact;
+mod freeing;
 mod merge;
 mod reopen;
 mod retry;

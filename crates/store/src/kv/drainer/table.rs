@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Drainer;
 use super::carry::{CARRIED_MAX, make_log_durable};
+use super::freeing::Freeing;
 use crate::kv::KvError;
 use crate::kv::committer::sync_attachments;
 use crate::kv::drain::Frozen;
@@ -76,7 +77,8 @@ impl Drainer {
                 is_log_durable = true;
             }
             let mut part = Part { changes: &mut changes, left: changes_max, last: None };
-            self.checkpoint = engine.apply(&mut part, &self.checkpoint)?;
+            self.checkpoint =
+                engine.apply(&mut Freeing::new(&mut part, shared), &self.checkpoint)?;
             // What is carried is not in the tree, or cannot be read there.
             let reached = part.last.filter(|_| changes.without.is_empty());
             let tree = OpenTree::new(engine)?;
@@ -85,13 +87,12 @@ impl Drainer {
                 .change_layers(|layers| Some(layers.draining_into(tree, frozen.sequence, reached)));
             drained += changes_max;
             shared.drains.drained(drained as f64 / writes.max(1) as f64);
-            shared.discarded.free_unread();
         }
         let round = Round { number: frozen.number, ..self.checkpoint.round };
         let round = Round { version: Version::Current, ..round };
         let log_bytes = frozen.log_bytes;
         let checkpoint = Checkpoint { round, log_bytes, ..self.checkpoint.clone() };
-        self.checkpoint = engine.apply(&mut changes, &checkpoint)?;
+        self.checkpoint = engine.apply(&mut Freeing::new(&mut changes, shared), &checkpoint)?;
         Ok(())
     }
 }

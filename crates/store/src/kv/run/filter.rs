@@ -54,6 +54,11 @@ impl Filter {
         Self::probes(bits).all(|(word, bit)| line[word] & bit != 0)
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory(&self) -> usize {
+        self.lines.len() * LINE_BYTES
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         self.lines.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
     }

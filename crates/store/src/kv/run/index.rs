@@ -30,6 +30,11 @@ impl Index {
         self.places.len()
     }
 
+    /// Bytes in memory.
+    pub(super) fn memory(&self) -> usize {
+        self.len() * (size_of::<Place>() + size_of::<usize>()) + self.keys.len()
+    }
+
     pub(super) fn place(&self, at: usize) -> Place {
         self.places[at]
     }

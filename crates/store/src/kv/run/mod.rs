@@ -159,6 +159,11 @@ impl Run {
         self.bytes
     }
 
+    /// Bytes of what it keeps in memory.
+    pub(super) fn memory(&self) -> usize {
+        self.index.memory() + self.filter.memory()
+    }
+
     /// The part of its blocks, up to 1, that end before `key`.
     pub(super) fn part_up_to(&self, key: &[u8]) -> f64 {
         let blocks = self.index.len();

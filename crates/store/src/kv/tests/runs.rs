@@ -109,6 +109,21 @@ fn a_tree_that_is_much_larger_than_a_table_takes_several_at_once() {
 }
 
 #[test]
+fn tables_that_are_kept_leave_room_for_what_runs_have_in_memory() {
+    const MEMORY: usize = 30_000;
+    let config = KvConfig { memory_bytes: MEMORY, ..kept() };
+    let kv = open(&SimulatedDisk::new(1), config).expect("opens");
+    for first in (0..2_000).step_by(50) {
+        put_some(&kv, first..first + 50, 10);
+        let layers = kv.shared().layers().expect("open");
+        assert!(layers.memory() <= MEMORY, "{} and {} runs", layers.bytes(), layers.runs().len());
+    }
+    let layers = kv.shared().layers().expect("open");
+    let runs = layers.memory() - layers.bytes();
+    assert!(runs > 2_000 && layers.tables() > 1, "{runs} of {} runs", layers.runs().len());
+}
+
+#[test]
 fn an_idle_store_merges_its_runs_and_removes_their_files() {
     let disk = with_runs(500);
     let idle = KvConfig { drain_after_groups: None, idle: Duration::from_millis(1), ..kept() };
