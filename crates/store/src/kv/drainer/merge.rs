@@ -71,6 +71,15 @@ impl Drainer {
         runs.len() >= RUNS_MERGED || bytes > tree_bytes
     }
 
+    /// The same for runs that much was written to at once, before updates became few: they have as many bytes as all that
+    /// are merged otherwise would have, if each were a table like the one since the last look. Space that deletions in
+    /// them give back would be waited for.
+    pub(super) fn is_merge_due_at_trickle(&self, shared: &Shared) -> bool {
+        let Ok(layers) = shared.layers() else { return false };
+        let bytes: u64 = layers.runs().iter().map(|run| run.bytes()).sum();
+        bytes > RUNS_MERGED as u64 * layers.active().bytes() as u64
+    }
+
     /// `true` if a table that waits must wait for a merge: there are too many runs, or no space for another, which
     /// the merge of those that are there gives back.
     pub(super) fn is_merge_overdue(&self, shared: &Shared) -> bool {

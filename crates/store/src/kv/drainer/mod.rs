@@ -158,11 +158,15 @@ impl Drainer {
     pub(super) fn trickle(&mut self, shared: &Shared) {
         self.step(shared);
         let is_over = shared.poisoned().is_some() || shared.drains.is_blocked();
-        if !is_over && self.carried_at != Some(shared.drains.groups()) {
-            self.drain_all(shared, IDLE_LOG_BYTES, Reason::Room);
-            if !self.is_merge_due(shared) {
-                self.compact(shared);
-            }
+        if is_over || self.carried_at == Some(shared.drains.groups()) {
+            return;
+        }
+        if self.is_merge_due_at_trickle(shared) && !self.merge_all(shared) {
+            return;
+        }
+        self.drain_all(shared, IDLE_LOG_BYTES, Reason::Room);
+        if !self.is_merge_due(shared) {
+            self.compact(shared);
         }
     }
 

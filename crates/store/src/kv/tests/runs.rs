@@ -136,6 +136,28 @@ fn an_idle_store_merges_its_runs_and_removes_their_files() {
 }
 
 #[test]
+fn runs_of_much_that_was_written_before_are_merged_while_a_few_updates_come() {
+    let config = KvConfig { log_bytes: 8 << 20, drain_after_groups: Some(u64::MAX), ..kept() };
+    let disk = SimulatedDisk::new(1);
+    let kv = open(&disk, config).expect("opens");
+    let trickle = || {
+        kv.shared().drainer.lock().trickle(kv.shared());
+        let layers = kv.shared().layers().expect("open");
+        (layers.runs().len(), run_files(&disk).len())
+    };
+    put_some(&kv, 0..3_000, 100);
+    assert_eq!(trickle(), (1, 1));
+    // As much again: it goes on like this.
+    put_some(&kv, 3_000..6_000, 100);
+    assert_eq!(trickle(), (2, 2));
+    put_some(&kv, 6_000..6_050, 100);
+    assert_eq!(trickle(), (1, 1), "of these");
+    put_some(&kv, 6_050..6_100, 100);
+    assert_eq!(trickle(), (2, 2), "they are few themselves");
+    assert!(is_filled(&kv, 6_100, 100));
+}
+
+#[test]
 fn a_snapshot_sees_what_it_saw_when_its_runs_are_gone() {
     let disk = with_runs(500);
     let idle = KvConfig { drain_after_groups: None, idle: Duration::from_millis(1), ..kept() };
