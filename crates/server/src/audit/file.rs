@@ -139,9 +139,8 @@ impl Writing {
 
     fn run(mut self) {
         // A batch goes into one file.
-        let rotation_bytes = self.rotation.map_or(u64::MAX, |rotation| rotation.bytes);
         let batch_bytes =
-            usize::try_from(rotation_bytes).unwrap_or(usize::MAX).min(BATCH_BYTES_MAX);
+            usize::try_from(self.rotates_at).unwrap_or(usize::MAX).min(BATCH_BYTES_MAX);
         loop {
             self.queue.wait();
             self.reopen();

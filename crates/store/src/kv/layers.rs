@@ -159,6 +159,11 @@ impl Layers {
         self.tables.iter().map(|table| table.bytes()).sum()
     }
 
+    /// Bytes of the files of the runs.
+    pub(super) fn run_bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.bytes()).sum()
+    }
+
     /// Bytes of what the runs keep in memory.
     pub(super) fn runs_memory(&self) -> usize {
         self.runs_memory

@@ -93,7 +93,7 @@ impl Counters {
             stats.tables = layers.tables() as u64;
             stats.table_bytes = layers.bytes() as u64;
             stats.runs = layers.runs().len() as u64;
-            stats.run_bytes = layers.runs().iter().map(|run| run.bytes()).sum();
+            stats.run_bytes = layers.run_bytes();
         }
         stats
     }

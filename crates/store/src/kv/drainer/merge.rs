@@ -66,9 +66,8 @@ impl Drainer {
         if let Spilling::Always { merged } = shared.config.spilling {
             return runs.len() >= merged;
         }
-        let bytes: u64 = runs.iter().map(|run| run.bytes()).sum();
         let tree_bytes = self.checkpoint.contents.map_or(u64::MAX, |contents| contents.bytes);
-        runs.len() >= RUNS_MERGED || bytes > tree_bytes
+        runs.len() >= RUNS_MERGED || layers.run_bytes() > tree_bytes
     }
 
     /// The same for runs that much was written to at once, before updates became few: they have as many bytes as all that
@@ -76,8 +75,7 @@ impl Drainer {
     /// them give back would be waited for.
     pub(super) fn is_merge_due_at_trickle(&self, shared: &Shared) -> bool {
         let Ok(layers) = shared.layers() else { return false };
-        let bytes: u64 = layers.runs().iter().map(|run| run.bytes()).sum();
-        bytes > RUNS_MERGED as u64 * layers.active().bytes() as u64
+        layers.run_bytes() > RUNS_MERGED as u64 * layers.active().bytes() as u64
     }
 
     /// `true` if a table that waits must wait for a merge: there are too many runs, or no space for another, which
