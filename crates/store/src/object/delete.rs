@@ -58,12 +58,25 @@ impl Store {
         bucket: &Arc<Bucket>,
         target: DeleteTarget,
     ) -> Pending<DeleteOutcome> {
+        // Clients delete what is not there all the time, and nothing has to be committed for that.
+        if target.version.is_none() {
+            match self.is_vacant(bucket, &target.key) {
+                Ok(false) => {}
+                Ok(true) => return Pending::ready(Ok(DeleteOutcome::default())),
+                Err(error) => return Pending::ready(Err(error)),
+            }
+        }
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &target.key)?;
             let (outcome, wakes) = slot.delete(write, &target)?;
             Ok(Committed::with_guard(outcome, wakes))
         })
+    }
+
+    /// `true` if there is no such object, and no delete marker has to tell so.
+    fn is_vacant(&self, bucket: &Bucket, key: &ObjectKey) -> Result<bool, StoreError> {
+        Ok(Slot::open(&self.snapshot()?, self.shared(), bucket, key)?.is_vacant())
     }
 
     /// Deletes objects in one transaction; each has an outcome of its own, in the order of `targets`.

@@ -140,6 +140,11 @@ impl<'a> Slot<'a> {
         self.current.as_ref()
     }
 
+    /// `true` if there is no object, in a bucket that never kept versions.
+    pub(crate) fn is_vacant(&self) -> bool {
+        self.current.is_none() && self.state.versioning == Versioning::Never
+    }
+
     /// Decides `conditions` for a write.
     ///
     /// # Errors
