@@ -17,9 +17,10 @@ use crate::run::workplace::Workplace;
 use crate::run::{Bench, Job, Outcome, RowPlan, Subject, block_on, interruption, turns};
 use crate::worker::contestant::{Contestant, Pace, Site};
 
-/// A process may take so long beside its measured phases: it builds, loads and checks. HNSW takes a millisecond and
-/// more to build for each vector, and each is compared exactly with all of the queries.
+/// A process may take so long beside its measured phases: it builds, loads and checks.
 const TIME_MAX: Duration = Duration::from_secs(900);
+
+/// And so long for each vector that is searched: HNSW takes a millisecond and more to build for one.
 const TIME_OF_VECTOR_MAX: Duration = Duration::from_millis(4);
 
 /// Runs the benchmark and returns its report.
