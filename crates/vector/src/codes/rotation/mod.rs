@@ -5,6 +5,9 @@
 //! `dimension` multiplications an element. This one repeats four times: flip signs at random, apply the
 //! fast Hadamard transform to the first and the last power of two of the elements, and mix the two halves.
 
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
 const ROUNDS: usize = 4;
 
 /// An arbitrary constant. It must not change, or codes in files become invalid.
@@ -32,8 +35,17 @@ impl Rotation {
         Self { flips, block: 1 << width.ilog2() }
     }
 
-    /// Rotates in place. Lengths and angles stay as they are.
+    /// Rotates in place. Lengths and angles stay as they are. The result is the same, bit by bit, on all processors.
     pub(super) fn apply(&self, vector: &mut [f32]) {
+        #[cfg(target_arch = "x86_64")]
+        if x86::apply(self, vector) {
+            return;
+        }
+        self.apply_with_loops(vector);
+    }
+
+    #[inline(always)]
+    fn apply_with_loops(&self, vector: &mut [f32]) {
         let tail = vector.len() - self.block;
         for flips in &self.flips {
             for (element, flip) in vector.iter_mut().zip(flips) {
@@ -49,6 +61,7 @@ impl Rotation {
 }
 
 /// Multiplies by Hadamard's matrix, scaled to a rotation.
+#[inline(always)]
 fn hadamard(vector: &mut [f32]) {
     let mut half = 1;
     // Small butterflies first, within sixteen elements at a time, where the compiler sees them all.
@@ -81,6 +94,7 @@ fn hadamard(vector: &mut [f32]) {
     vector.iter_mut().for_each(|element| *element *= scale);
 }
 
+#[inline(always)]
 fn mix_halves(vector: &mut [f32]) {
     let (low, high) = vector.split_at_mut(vector.len() / 2);
     for (low, high) in low.iter_mut().zip(high) {
@@ -95,6 +109,18 @@ mod tests {
 
     fn dot(a: &[f32], b: &[f32]) -> f64 {
         a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    }
+
+    #[test]
+    fn all_processors_rotate_to_the_same_bits() {
+        for width in [64, 128, 192, 320, 768, 1_536] {
+            let rotation = Rotation::new(width);
+            let mut one: Vec<f32> = (0..width).map(|index| (index as f32 * 0.3).sin()).collect();
+            let mut other = one.clone();
+            rotation.apply(&mut one);
+            rotation.apply_with_loops(&mut other);
+            assert_eq!(one, other, "{width}");
+        }
     }
 
     #[test]
