@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::codes::{Codes, Grain, Home, Progress};
 use crate::config::Shape;
 use crate::error::VectorError;
-use crate::limits::{CODES_DIMENSION_MIN, PARTITIONS_FROM, WORK_PER_SAMPLE};
+use crate::limits::{CODES_DIMENSION_MIN, EXACT_VECTORS_MIN, PARTITIONS_FROM, WORK_PER_SAMPLE};
 use crate::measure;
 use crate::recall::{Due, Origin, Recall, Steering};
 use crate::search::{Found, Neighbour, Search, search_coded, search_exactly};
@@ -181,6 +181,20 @@ impl VectorIndex {
     #[must_use]
     pub fn is_preparing(&self) -> bool {
         worker::is_busy(&self.inner)
+    }
+
+    /// `false` while so many vectors have no codes yet that comparing them is most of the time of a search. Reads the
+    /// codes that were saved, as a search does. `true` for vectors too short for codes.
+    #[must_use]
+    pub fn has_most_codes(&self) -> bool {
+        if !self.inner.has_codes() {
+            return true;
+        }
+        if self.inner.codes.table().is_none() {
+            self.inner.load();
+        }
+        let (finished, all) = self.inner.slots.changes();
+        all - finished <= EXACT_VECTORS_MIN as u64
     }
 
     /// The recall of searches, as far as it has been measured: now and then a query is answered exactly in the
@@ -384,13 +398,24 @@ mod tests {
 
     use super::*;
     use crate::codes::SEGMENT;
+    use crate::distance::Kernels;
     use crate::metric::Metric;
-    use crate::slot::Slot;
+    use crate::slot::{Slot, SlotSet};
 
     /// Vectors of which no two are equal.
     fn vectors(count: usize, first: usize) -> Vec<f32> {
         let element = |number: usize| ((number * 7_919) % 10_007) as f32 - 5_000.0;
         (first * 256..(first + count) * 256).map(element).collect()
+    }
+
+    /// Vectors near one of 64 centres, in turn.
+    fn clustered(count: usize, first: usize) -> Vec<f32> {
+        let vector = |index: usize| {
+            let centre = move |element| ((index % 64 * 3_137 + element) * 7_919) % 10_007;
+            let noise = move |element| (index * 13 + element * 7) % 101;
+            (0..256).map(move |element| (centre(element) + noise(element)) as f32)
+        };
+        (first..first + count).flat_map(vector).collect()
     }
 
     #[test]
@@ -441,6 +466,63 @@ mod tests {
         let done = index.inner.codes.step(slots, notes, Grain::Fine, &answer_one).expect("done");
         assert_eq!(done, Progress::Trained);
         assert!(answers.get() > 0, "asked while it trained");
+    }
+
+    /// A batch finds the partition of a vector some steps before it makes its code.
+    #[test]
+    fn vectors_that_are_replaced_before_their_codes_are_made_get_those_of_their_own_partition() {
+        let shape = Shape::new(256, Metric::Euclidean).expect("valid");
+        let tuning = Tuning { partitions_from: 1_024 };
+        let index = VectorIndex::in_memory(shape).expect("made").tuned(tuning);
+        // One by one: many at once would not be written to freed slots.
+        let append = |count, first| -> Vec<Slot> {
+            let vectors = clustered(count, first);
+            let append = |vector| index.slots().append(vector).expect("appended").slot;
+            let slots = vectors.chunks(256).map(append).collect();
+            index.slots().commit(Durability::Fsync).expect("committed");
+            slots
+        };
+        let mut used: VecDeque<Slot> = append(4_000, 0).into();
+        // Slots of the last two durable commits are not written again.
+        used.extend(append(1, 4_000));
+        used.extend(append(1, 4_001));
+        let mut next = 4_002;
+        let replace = || {
+            if next < 6_002 {
+                // Those whose partitions were found first.
+                let old: Vec<Slot> = used.drain(..200).collect();
+                index.slots().free(&old).expect("freed");
+                let new = append(200, next);
+                assert!(new == old, "in the same slots");
+                used.extend(new);
+                next += 200;
+            }
+            let view = index.slots().view();
+            let query = clustered(1, next - 1);
+            let search = Search::new(&query, 1);
+            let exact = view.search_exactly(&search).expect("found");
+            assert_eq!(index.inner.find(&view, &search).expect("found").neighbours, exact);
+        };
+        index.inner.prepare(replace).expect("prepared");
+        index.prepare().expect("prepared");
+        assert_eq!(next, 6_002, "replaced while codes were made");
+        let (table, view) = (index.inner.codes.table().expect("made"), index.slots().view());
+        let (mut rotated, mut entries, mut elsewhere) = (Vec::new(), SlotSet::new(), 0);
+        for (_, partition) in table.all() {
+            for slot in partition.slots().map(Slot::new).filter(|slot| view.contains(*slot)) {
+                assert!(!entries.contains(slot), "one entry each");
+                entries.insert(slot);
+                table.encoder.rotate(&view.vector(slot).expect("read"), &mut rotated);
+                let square = |centroid: &[f32]| Kernels::best().square(&rotated, centroid);
+                let nearest =
+                    table.all().map(|(_, it)| square(&it.centroid)).fold(f64::MAX, f64::min);
+                elsewhere += usize::from(square(&partition.centroid) > nearest);
+            }
+        }
+        // Where many are missed, an index gets few large partitions, of which searches look at all.
+        assert!(table.count() > 32, "{} partitions", table.count());
+        assert_eq!(entries.count(), 4_002);
+        assert!(elsewhere < 100, "{elsewhere} are not in the nearest partition, or nearly so");
     }
 
     #[test]

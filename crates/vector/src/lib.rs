@@ -63,7 +63,7 @@
 //! of possible neighbours by another bit, and compares the rest exactly: distances are always exact. From 65,536
 //! vectors on, codes are in partitions, of which a search probes as many as it takes to miss fewer than one of a
 //! hundred neighbours: [`VectorIndex::recall`] tells what was measured. A filter is applied first, so it never
-//! costs results. Codes take 220 bytes of memory for a vector of 768 elements. A thread in the background makes
+//! costs results. Codes take 216 bytes of memory for a vector of 768 elements. A thread in the background makes
 //! and saves them; vectors that have none yet are compared exactly.
 //!
 //! A search verifies every vector that it compares exactly: one that is not as it was appended is

@@ -70,6 +70,10 @@ pub(crate) const RECALL_AT_100_MIN: f64 = 0.985;
 /// index. An exact comparison takes as long as some ten entries, so this is about 1 % of the work.
 pub(crate) const WORK_PER_SAMPLE: u64 = 1_024;
 
+/// The most vectors whose codes are made together, in the order of their partitions. Searches compare them exactly until
+/// all of them have codes: some seconds.
+pub(crate) const BATCH_MAX: u32 = 65_536;
+
 /// Codes that are made before they are saved: while there is nothing else to do a share of all, at least so many;
 /// otherwise the most. After a `kill -9` so many are made again.
 pub(crate) const UNSAVED_SHARE: usize = 16;

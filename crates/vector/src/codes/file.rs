@@ -28,7 +28,7 @@ use liteio_disk::{Disk, DiskFile, OpenMode};
 
 use super::encode::Encoder;
 use super::maker::Grain;
-use super::segment::{NO_PAGE, NO_SLOT, SEGMENT, Segment};
+use super::segment::{BLOCK, NO_PAGE, NO_SLOT, SEGMENT, Segment};
 use super::table::{Partition, Table};
 use crate::config::Shape;
 use crate::slots::{Opened, Stamp, metric_number};
@@ -297,14 +297,16 @@ fn write_segment(segment: &Segment, id: u64, bytes: &mut Vec<u8>) {
     // Blocks without entries have a place in the page, too.
     bytes.resize(at + SEGMENT * segment.words * 8, 0);
     for factors in &segment.factors {
-        for factor in [&factors.square, &factors.scale, &factors.ones] {
+        for factor in [&factors.square, &factors.scale, &factors.ones.map(f32::from)] {
             bytes.extend_from_slice(bytemuck::cast_slice(factor));
         }
     }
     let at = bytes.len();
     bytes.extend_from_slice(bytemuck::cast_slice(&segment.second));
     bytes.resize(at + SEGMENT * segment.words * 8, 0);
-    bytes.extend_from_slice(bytemuck::cast_slice(&segment.second_scales));
+    for index in 0..SEGMENT {
+        bytes.extend_from_slice(&segment.second_scale(index).to_le_bytes());
+    }
     for index in 0..SEGMENT {
         bytes.extend_from_slice(&segment.slot(index).to_le_bytes());
     }
@@ -359,16 +361,19 @@ impl<'page> Page<'page> {
         let places = segment.signs.iter_mut().flat_map(|words| &mut words.0);
         places.zip(numbers).for_each(|(place, bytes)| *place = u64::from_le_bytes(*bytes));
         let (factors, rest) = rest.split_at(SEGMENT * 12);
-        let places = segment.factors.iter_mut().flat_map(|factors| {
-            factors.square.iter_mut().chain(&mut factors.scale).chain(&mut factors.ones)
-        });
-        places.zip(floats(factors)).for_each(|(place, factor)| *place = factor);
+        let blocks = factors.chunks_exact(BLOCK * 12);
+        for (place, factors) in segment.factors.iter_mut().zip(blocks) {
+            let mut factors = floats(factors);
+            let mut next = || std::array::from_fn(|_| factors.next().unwrap_or_default());
+            (place.square, place.scale) = (next(), next());
+            place.ones = next().map(|ones| ones as u16);
+        }
         let (second, rest) = rest.split_at(SEGMENT * words * 8);
         let (numbers, _) = second.as_chunks::<8>();
         let pairs = segment.second.iter_mut().zip(numbers);
         pairs.for_each(|(place, bytes)| *place = u64::from_le_bytes(*bytes));
         let (scales, rest) = rest.split_at(SEGMENT * 4);
-        segment.second_scales.iter_mut().zip(floats(scales)).for_each(|(it, scale)| *it = scale);
+        floats(scales).enumerate().for_each(|(index, it)| segment.set_second_scale(index, it));
         let (numbers, _) = rest.as_chunks::<4>();
         let (found, marks) = numbers.split_at(SEGMENT);
         for (place, slot) in segment.slots.iter_mut().zip(found) {

@@ -39,10 +39,10 @@ pub(crate) use segment::{SEGMENT, Segment};
 pub(crate) use table::{Partition, Table};
 
 use self::file::NO_NOTES;
-use self::maker::{Maker, STEP_ENTRIES};
+use self::maker::Maker;
 use crate::error::VectorError;
 use crate::limits::{
-    EXACT_CANDIDATES_MAX, PARTITIONS_FROM, UNSAVED_MAX, UNSAVED_MIN, UNSAVED_SHARE,
+    BATCH_MAX, EXACT_CANDIDATES_MAX, PARTITIONS_FROM, UNSAVED_MAX, UNSAVED_MIN, UNSAVED_SHARE,
 };
 use crate::slots::{SlotFile, View};
 
@@ -192,18 +192,25 @@ impl Codes {
         grain: Grain,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Progress, VectorError> {
-        let has_trained = maker.train(view, grain, is_over)?;
-        let mut has_worked = has_trained;
-        let changed = slots.take_changed(STEP_ENTRIES as u32);
-        if !changed.is_empty() {
+        let mut has_worked = false;
+        let mut has_trained = false;
+        if maker.is_done() {
+            has_trained = maker.train(view, grain, is_over)?;
+            has_worked = has_trained;
+            if maker.table.is_some() {
+                maker.begin(slots.take_changed(BATCH_MAX));
+            }
+        }
+        if !maker.is_done() {
             // Not the view from above: these may be younger.
-            let made = maker.encode(&slots.view(), &changed)?;
+            let made = maker.encode(&slots.view())?;
             self.made.fetch_add(made, Ordering::Relaxed);
             has_worked = true;
         }
         // What is younger than the view from above has a code now, and must not be taken for gone.
         let view = &slots.view();
         has_worked |= maker.drain(view)?;
+        // Not during a batch, which counts on the numbers of partitions.
         has_worked = has_worked || maker.split(view)?;
         // Also beside writers that never stop: each vector that they overwrite leaves an entry.
         maker.compact_if_worthwhile(view.vector_count());
@@ -212,8 +219,10 @@ impl Codes {
             maker.is_changed = true;
             self.publish(maker);
         }
-        // After their codes are published, or a search would find them in neither.
-        slots.finish_changed();
+        if maker.is_done() {
+            // After their codes are published, or a search would find them in neither.
+            slots.finish_changed();
+        }
         Ok(match (has_trained, has_worked) {
             (true, _) => Progress::Trained,
             (_, true) => Progress::Some,

@@ -21,14 +21,14 @@ pub(crate) struct Words(pub(crate) [u64; BLOCK]);
 
 /// The factors of eight vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[repr(C, align(32))]
+#[repr(C, align(16))]
 pub(crate) struct Factors {
     /// |r|², where r is the vector without the centroid of its partition.
     pub(crate) square: [f32; BLOCK],
     /// 2·|r|² ÷ Σ|rᵢ|, over the rotated r: the factor of a sum over signs.
     pub(crate) scale: [f32; BLOCK],
-    /// The number of signs that are positive.
-    pub(crate) ones: [f32; BLOCK],
+    /// The number of signs that are positive, of 65,536 at most 65,535: one more or less means nothing there.
+    pub(crate) ones: [u16; BLOCK],
 }
 
 /// The code of one vector: two bits an element and four numbers.
@@ -37,10 +37,27 @@ pub(crate) struct Code {
     pub(crate) signs: Vec<u64>,
     pub(crate) square: f32,
     pub(crate) scale: f32,
-    pub(crate) ones: f32,
+    pub(crate) ones: u16,
     /// The second bits, see [`second`](super::second), and their factor.
     pub(crate) second: Vec<u64>,
     pub(crate) second_scale: f32,
+}
+
+/// The upper half of a positive `f32`, without its sign: nine bits of precision. An estimate with a factor that was
+/// rounded to it is wrong by 0.2 % at the most, where the bits of 4,096 elements leave a standard deviation of 0.5 %.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Rounded(u16);
+
+impl Rounded {
+    /// The nearest one to a finite number that is not negative.
+    fn of(value: f32) -> Self {
+        Self((value.to_bits().saturating_add(1 << 14) >> 15) as u16)
+    }
+
+    #[inline]
+    fn value(self) -> f32 {
+        f32::from_bits(u32::from(self.0) << 15)
+    }
 }
 
 /// The codes of up to 64 vectors of one partition. Entries are only added, to a copy unless no search has
@@ -56,7 +73,7 @@ pub(crate) struct Segment {
     pub(super) factors: [Factors; SEGMENT_BLOCKS],
     /// The second bits of one entry after the other, of the same blocks.
     pub(super) second: Vec<u64>,
-    pub(super) second_scales: [f32; SEGMENT],
+    second_scales: [Rounded; SEGMENT],
     pub(super) slots: [AtomicU32; SEGMENT],
     /// Its page in the file, or [`NO_PAGE`].
     pub(super) page: AtomicU32,
@@ -74,7 +91,7 @@ impl Segment {
             signs: Vec::new(),
             factors: [Factors::default(); SEGMENT_BLOCKS],
             second: Vec::new(),
-            second_scales: [0.0; SEGMENT],
+            second_scales: [Rounded::default(); SEGMENT],
             slots: [const { AtomicU32::new(NO_SLOT) }; SEGMENT],
             page: AtomicU32::new(NO_PAGE),
             is_dirty: AtomicBool::new(true),
@@ -139,10 +156,20 @@ impl Segment {
         factors.scale[lane] = code.scale;
         factors.ones[lane] = code.ones;
         self.second[index * self.words..][..self.words].copy_from_slice(&code.second);
-        self.second_scales[index] = code.second_scale;
+        self.set_second_scale(index, code.second_scale);
         self.slots[index] = AtomicU32::new(slot);
         self.marks[index] = mark;
         self.is_dirty.store(true, Ordering::Relaxed);
+    }
+
+    /// The factor of the second bits of an entry.
+    pub(super) fn second_scale(&self, index: usize) -> f32 {
+        self.second_scales[index].value()
+    }
+
+    /// Sets the factor of the second bits of an entry.
+    pub(super) fn set_second_scale(&mut self, index: usize, scale: f32) {
+        self.second_scales[index] = Rounded::of(scale);
     }
 
     #[inline]
@@ -198,7 +225,7 @@ impl Segment {
     /// The second bits of an entry and their factor.
     #[inline]
     pub(crate) fn second(&self, index: usize) -> (&[u64], f32) {
-        (&self.second[index * self.words..][..self.words], self.second_scales[index])
+        (&self.second[index * self.words..][..self.words], self.second_scale(index))
     }
 
     /// Prefetches the addresses of the codes.
@@ -238,23 +265,35 @@ impl Segment {
         let (bits, _) = self.second(index);
         crate::map::prefetch(bytemuck::cast_slice(bits));
     }
-}
 
-impl Clone for Segment {
-    fn clone(&self) -> Self {
-        Self {
+    /// A copy with room for the codes of so many entries.
+    pub(super) fn with_room_for(&self, entries: usize) -> Self {
+        let blocks = entries.max(self.count).div_ceil(BLOCK);
+        let mut signs = Vec::with_capacity(blocks * self.words);
+        signs.extend_from_slice(&self.signs);
+        let mut second = Vec::with_capacity(blocks * BLOCK * self.words);
+        second.extend_from_slice(&self.second);
+        let mut copy = Self {
             words: self.words,
             count: self.count,
-            signs: self.signs.clone(),
+            signs,
             factors: self.factors,
-            second: self.second.clone(),
+            second,
             second_scales: self.second_scales,
             slots: std::array::from_fn(|index| AtomicU32::new(self.slot(index))),
             // It is copied to be changed.
             page: AtomicU32::new(self.page.load(Ordering::Relaxed)),
             is_dirty: AtomicBool::new(true),
             marks: self.marks,
-        }
+        };
+        copy.grow_to(entries);
+        copy
+    }
+}
+
+impl Clone for Segment {
+    fn clone(&self) -> Self {
+        self.with_room_for(self.count)
     }
 }
 
@@ -263,11 +302,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_of_a_million_vectors_of_768_elements_take_216_megabytes() {
+    fn factors_are_rounded_by_two_thousandths_and_none_stays_none() {
+        for value in [1.0, 0.3, 1.999, 3e-20, 7e34, 1.234_567] {
+            let rounded = Rounded::of(value).value();
+            assert!((rounded - value).abs() <= value / 500.0, "{value}: {rounded}");
+            assert_eq!(Rounded::of(rounded).value(), rounded, "as in the file");
+        }
+        assert_eq!(Rounded::of(0.0).value(), 0.0);
+    }
+
+    #[test]
+    fn codes_of_a_million_vectors_of_768_elements_take_213_megabytes() {
         let mut segment = Segment::new(768 / 64);
         segment.grow_to(SEGMENT);
         let heap = size_of_val(&*segment.signs) + size_of_val(&*segment.second);
         // The few bytes of the segment itself aside.
-        assert_eq!((size_of::<Segment>() + heap) / SEGMENT, 217);
+        assert_eq!((size_of::<Segment>() + heap) / SEGMENT, 213);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::centroids::Centroids;
 use super::encode::{self, Encoder};
-use super::segment::{Code, NO_PAGE, NO_SLOT, Segment};
+use super::segment::{Code, NO_PAGE, NO_SLOT, SEGMENT, Segment};
 use crate::slot::{Slot, SlotSet};
 
 /// All codes as a search sees them. A snapshot: the maker publishes another one for each change.
@@ -150,27 +150,37 @@ impl Partition {
         self.segments.push(segment);
     }
 
-    /// Adds the code of a vector in the space of codes.
-    pub(super) fn push(&mut self, slot: u32, mark: u32, rotated: &[f32]) {
-        self.push_code(slot, mark, &encode::encode(rotated, &self.centroid));
+    /// Adds the code of a vector in the space of codes, after which as many as `more` others are to come.
+    pub(super) fn push(&mut self, slot: u32, mark: u32, rotated: &[f32], more: usize) {
+        self.push_code(slot, mark, &encode::encode(rotated, &self.centroid), more);
     }
 
-    fn push_code(&mut self, slot: u32, mark: u32, code: &Code) {
+    fn push_code(&mut self, slot: u32, mark: u32, code: &Code, more: usize) {
         if self.segments.last().is_none_or(|last| last.is_full()) {
             self.segments.push(Arc::new(Segment::new(code.signs.len())));
         }
         if let Some(last) = self.segments.last_mut() {
-            Arc::make_mut(last).push(slot, mark, code);
+            let expected = SEGMENT.min(last.count() + 1 + more);
+            if Arc::get_mut(last).is_none() {
+                // A search may have it.
+                *last = Arc::new(last.with_room_for(expected));
+            }
+            if let Some(last) = Arc::get_mut(last) {
+                last.grow_to(expected);
+                last.push(slot, mark, code);
+            }
         }
         self.entries += 1;
     }
 
     /// Adds entries of `other` for which `is_kept`, with their codes: of the same centroid.
     pub(super) fn push_all(&mut self, other: &Self, is_kept: impl Fn(u32) -> bool) {
+        let mut left = other.entries;
         for segment in &other.segments {
             for (index, (slot, mark)) in segment.entries().enumerate() {
                 if slot != NO_SLOT && is_kept(slot) {
-                    self.push_code(slot, mark, &segment.code(index));
+                    left = left.saturating_sub(1);
+                    self.push_code(slot, mark, &segment.code(index), left);
                 }
             }
         }

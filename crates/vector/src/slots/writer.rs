@@ -327,7 +327,7 @@ impl Runs {
     }
 
     /// Removes the first `count` slots, and returns them.
-    pub(super) fn take(&mut self, count: u32) -> Self {
+    pub(crate) fn take(&mut self, count: u32) -> Self {
         let (mut taken, mut left, mut whole) = (Vec::new(), count, 0);
         for run in &mut self.0 {
             let length = left.min(run.end - run.start);

@@ -123,7 +123,7 @@ pub(super) fn encode(rotated: &[f32], centroid: &[f32]) -> Code {
         }
         signs.push(word);
     }
-    let ones = signs.iter().map(|word| word.count_ones()).sum::<u32>() as f32;
+    let ones = signs.iter().map(|word| word.count_ones()).sum::<u32>().min(u16::MAX.into()) as u16;
     if is_centroid || !SQUARES.contains(&square) {
         // The distance of the centroid is |q|², without an estimate. The others are always compared.
         let square = if is_centroid { 0.0 } else { f32::NEG_INFINITY };

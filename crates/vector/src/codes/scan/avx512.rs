@@ -2,11 +2,12 @@
 #![expect(unsafe_code, reason = "the instructions of AVX-512")]
 
 use std::arch::x86_64::{
-    __m256, __m512i, _CMP_NEQ_UQ, _CMP_NGT_UQ, _MM_HINT_T0, _mm_prefetch, _mm256_add_ps,
-    _mm256_fmadd_ps, _mm256_fnmadd_ps, _mm256_load_ps, _mm256_mask_storeu_ps, _mm256_set1_ps,
-    _mm256_storeu_ps, _mm512_add_epi64, _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi64_ps,
-    _mm512_load_si512, _mm512_loadu_ps, _mm512_mask_cmp_ps_mask, _mm512_popcnt_epi64,
-    _mm512_set1_epi64, _mm512_set1_ps, _mm512_setzero_si512, _mm512_slli_epi64,
+    __m256, __m512i, _CMP_NEQ_UQ, _CMP_NGT_UQ, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch,
+    _mm256_add_ps, _mm256_cvtepi32_ps, _mm256_cvtepu16_epi32, _mm256_fmadd_ps, _mm256_fnmadd_ps,
+    _mm256_loadu_ps, _mm256_mask_storeu_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm512_add_epi64,
+    _mm512_and_si512, _mm512_cmp_ps_mask, _mm512_cvtepi64_ps, _mm512_load_si512, _mm512_loadu_ps,
+    _mm512_mask_cmp_ps_mask, _mm512_popcnt_epi64, _mm512_set1_epi64, _mm512_set1_ps,
+    _mm512_setzero_si512, _mm512_slli_epi64,
 };
 
 use super::super::encode::{PLANES, QueryCode};
@@ -113,7 +114,7 @@ fn bounds_of(levels: __m512i, factors: &Factors, formula: Formula) -> __m256 {
         levels,
         _mm256_fmadd_ps(
             _mm256_set1_ps(formula.per_one),
-            load_factor(&factors.ones),
+            load_ones(&factors.ones),
             _mm256_set1_ps(formula.shift),
         ),
     );
@@ -150,6 +151,14 @@ fn load(words: &Words) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load_factor(factor: &[f32; BLOCK]) -> __m256 {
-    // SAFETY: eight elements, which within `Factors` begin at a multiple of 32 bytes.
-    unsafe { _mm256_load_ps(factor.as_ptr()) }
+    // SAFETY: eight elements are read from an array of eight; any alignment is fine.
+    unsafe { _mm256_loadu_ps(factor.as_ptr()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_ones(ones: &[u16; BLOCK]) -> __m256 {
+    // SAFETY: eight elements are read from an array of eight; any alignment is fine.
+    let ones = unsafe { _mm_loadu_si128(ones.as_ptr().cast()) };
+    _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(ones))
 }

@@ -59,7 +59,7 @@ pub(super) fn bounds_of(
     let mut bounds = [0.0; BLOCK];
     for lane in 0..BLOCK {
         let sum = formula.per_level * levels[lane] as f32
-            + formula.per_one * factors.ones[lane]
+            + formula.per_one * f32::from(factors.ones[lane])
             + formula.shift;
         bounds[lane] = formula.square + (factors.square[lane] - factors.scale[lane] * sum);
     }

@@ -1,9 +1,9 @@
 //! The maker of codes: the only one that changes the table of partitions, a small step at a time.
 //!
 //! ```text
-//!  slots without a code ──► encode: nearest centroid ──► partition ──► too large: two centroids, drain
-//!                                         ▲                   │        too small: drain
-//!                                         └─── drain ◄────────┘
+//!  slots without a code ──► batch: nearest centroid ──► partition ──► too large: two centroids, drain
+//!                                        ▲                   │        too small: drain
+//!                                        └─── drain ◄────────┘
 //!  65,536 vectors ──► train: k-means over a sample ──► new centroids, drain the old partition
 //! ```
 //!
@@ -12,8 +12,11 @@
 //! finds every entry exactly once, whatever moves meanwhile. An entry of a slot that was written again loses
 //! its slot in the step that makes the new one.
 
+mod batch;
+
 use std::sync::Arc;
 
+use self::batch::Batch;
 use super::Home;
 use super::centre::Centre;
 use super::centroids::Finder;
@@ -28,7 +31,7 @@ use crate::slot::Slot;
 use crate::slots::{Reader, Runs, Stamp, View};
 
 /// Entries of one step: a few milliseconds.
-pub(crate) const STEP_ENTRIES: usize = 512;
+const STEP_ENTRIES: usize = 512;
 
 /// Partitions that are looked at in one step of compaction.
 const STEP_PARTITIONS: usize = 16;
@@ -74,10 +77,12 @@ pub(super) struct Maker {
     /// Vectors when centroids were trained.
     pub(super) trained_at: usize,
     grain: Grain,
-    /// Codes of new vectors made since. When they are half as many as it was trained with, centroids are trained
-    /// again: the new ones may lie elsewhere. So a vector moves about twice, however much an index grows.
+    /// Codes of new vectors made since. When they are as many as it was trained with, centroids are trained again: the
+    /// new ones may lie elsewhere. So a vector moves about once, however much an index grows.
     made: usize,
     made_max: usize,
+    /// Vectors whose codes are being made.
+    batch: Batch,
     /// Partitions that may have to be split.
     grown: Vec<u32>,
     /// The next partition to be looked at for compaction.
@@ -100,6 +105,7 @@ impl Maker {
             grain: Grain::Fine,
             made: 0,
             made_max: usize::MAX,
+            batch: Batch::default(),
             grown: Vec::new(),
             next_compacted: None,
             pages: Pages::default(),
@@ -137,7 +143,7 @@ impl Maker {
             }
         }
         (self.table, self.pages, self.trained_at) = (Some(table), pages, trained_at);
-        self.made_max = trained_at / 2;
+        self.made_max = trained_at;
         self.grain = grain;
         let slots = view.slots().map(Slot::number);
         slots.filter(|slot| !is_current || self.partition_of(*slot) == NONE).collect()
@@ -163,41 +169,18 @@ impl Maker {
         Ok(())
     }
 
-    /// Makes the codes of the visible vectors in `slots` that have none; returns their number.
-    ///
-    /// # Errors
-    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if a vector cannot be read.
-    pub(super) fn encode(&mut self, view: &View, slots: &Runs) -> Result<u64, VectorError> {
-        let Some(mut table) = self.table.take() else { return Ok(0) };
-        let before = self.made;
-        let mut finder = std::mem::take(&mut self.finder);
-        let encoder = Arc::clone(&table.encoder);
-        let mut rotated = Vec::new();
-        let result = Reader::new(view).read_all(slots.slots(), |slot, vector| {
-            let mark = mark_of(vector);
-            let old = self.partition_of(slot);
-            if let Some(partition) = table.get(old) {
-                if partition.find(slot).is_some_and(|(_, _, found)| found == mark) {
-                    return;
-                }
-                if let Some(partition) = table.change(old) {
-                    partition.forget(slot);
-                }
-            }
-            encoder.rotate(vector, &mut rotated);
-            let nearest = finder.nearest(&table.centroids, &rotated, |it| table.centroid(it));
-            let Some(number) = nearest else { return };
-            self.put(&mut table, number, slot, mark, &rotated);
-            self.made += 1;
-        });
-        self.table = Some(table);
-        self.finder = finder;
-        result.map(|()| (self.made - before) as u64)
-    }
-
-    fn put(&mut self, table: &mut Table, number: u32, slot: u32, mark: u32, rotated: &[f32]) {
+    /// Adds the entry of a vector in the space of codes, after which as many as `more` others are to come.
+    fn put(
+        &mut self,
+        table: &mut Table,
+        number: u32,
+        slot: u32,
+        mark: u32,
+        rotated: &[f32],
+        more: usize,
+    ) {
         let Some(partition) = table.change(number) else { return };
-        partition.push(slot, mark, rotated);
+        partition.push(slot, mark, rotated, more);
         self.unsaved += 1;
         if partition.entries >= partition.split_at && !self.grown.contains(&number) {
             self.grown.push(number);
@@ -265,7 +248,7 @@ impl Maker {
             table.add(centroid, split_at);
         }
         // Those that have no code yet are among the vectors that it was trained with.
-        self.made_max = vectors / 2 + vectors - table.entries().min(vectors);
+        self.made_max = vectors + vectors - table.entries().min(vectors);
         (self.trained_at, self.made, self.grain) = (vectors.max(1), 0, grain);
         Ok(true)
     }
@@ -301,7 +284,7 @@ impl Maker {
             encoder.rotate(vector, &mut rotated);
             let nearest = finder.nearest(&table.centroids, &rotated, |it| table.centroid(it));
             if let Some(number) = nearest {
-                self.put(&mut table, number, slot, mark_of(vector), &rotated);
+                self.put(&mut table, number, slot, mark_of(vector), &rotated, 0);
             }
         });
         if left == 0 {
