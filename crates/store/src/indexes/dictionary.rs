@@ -5,20 +5,29 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+
 /// Distinct byte strings, numbered. Numbers of removed ones are used again.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionary {
+    values: Values,
+    free: Vec<u32>,
+    /// The numbers of the values that are there.
+    numbers: HashTable<u32>,
+    /// Of each dictionary its own, so that nobody can choose values that collide.
+    hasher: RandomState,
+}
+
+/// Values by their numbers.
+#[derive(Debug, Default)]
+struct Values {
     /// The length of each value as a varint, and its bytes.
     bytes: Vec<u8>,
     /// Start in `bytes` by number; [`FREE`] for a number without a value.
     starts: Vec<u32>,
-    free: Vec<u32>,
-    /// A hash table with linear probing: a number plus one, or 0.
-    table: Vec<u32>,
     /// Bytes of removed values.
     garbage: usize,
-    /// Of each dictionary its own, so that nobody can choose values that collide.
-    hasher: RandomState,
 }
 
 const FREE: u32 = u32::MAX;
@@ -29,114 +38,94 @@ const GARBAGE_MIN: usize = 4_096;
 impl Dictionary {
     /// The number of `value`, if it is there.
     pub(crate) fn get(&self, value: &[u8]) -> Option<u32> {
-        let (_, number) = self.find(value)?;
-        number
+        let hash = self.hasher.hash_one(value);
+        self.numbers.find(hash, |number| self.values.get(*number) == value).copied()
     }
 
     /// The number of `value`, which is added if it is missing.
     pub(crate) fn insert(&mut self, value: &[u8]) -> u32 {
-        if self.table.len() < (self.len() + 1) * 4 / 3 + 1 {
+        if self.numbers.len() == self.numbers.capacity() {
             self.grow();
         }
-        let place = match self.find(value) {
-            Some((_, Some(number))) => return number,
-            Some((place, None)) => place,
-            None => unreachable!("a table that has grown is not empty"),
-        };
-        let start = self.bytes.len() as u32;
-        push_length(&mut self.bytes, value.len());
-        self.bytes.extend_from_slice(value);
-        let number = match self.free.pop() {
-            Some(number) => {
-                self.starts[number as usize] = start;
+        let Self { values, free, numbers, hasher } = self;
+        let is_it = |number: &u32| values.get(*number) == value;
+        let hash_of = |number: &u32| hasher.hash_one(values.get(*number));
+        match numbers.entry(hasher.hash_one(value), is_it, hash_of) {
+            Entry::Occupied(entry) => *entry.get(),
+            Entry::Vacant(entry) => {
+                let number = free.pop().unwrap_or(values.starts.len() as u32);
+                entry.insert(number);
+                values.set(number, value);
                 number
             }
-            None => {
-                self.starts.push(start);
-                self.starts.len() as u32 - 1
-            }
-        };
-        self.table[place] = number + 1;
-        number
+        }
+    }
+
+    /// Makes a larger table. In the order of the numbers, which is that of the bytes: the table would hash values in its
+    /// own, and of half a million fetch each from anywhere in memory.
+    fn grow(&mut self) {
+        let Self { values, numbers, hasher, .. } = self;
+        let hash_of = |number: &u32| hasher.hash_one(values.get(*number));
+        *numbers = HashTable::with_capacity(2 * numbers.capacity() + 1);
+        for (number, value) in values.iter() {
+            numbers.insert_unique(hasher.hash_one(value), number, hash_of);
+        }
     }
 
     /// Removes the value with this number.
     pub(crate) fn remove(&mut self, number: u32) {
-        let Some((mut hole, Some(_))) = self.find(self.value(number)) else { return };
-        self.garbage += self.value(number).len() + 1;
-        self.starts[number as usize] = FREE;
+        let hash = self.hasher.hash_one(self.values.get(number));
+        let Ok(entry) = self.numbers.find_entry(hash, |other| *other == number) else { return };
+        entry.remove();
         self.free.push(number);
-        let mask = self.table.len() - 1;
-        // The values behind it move up, unless their place is behind the hole.
-        let mut next = (hole + 1) & mask;
-        while let Some(other) = self.table[next].checked_sub(1) {
-            let home = self.home(self.value(other));
-            if next.wrapping_sub(home) & mask >= next.wrapping_sub(hole) & mask {
-                self.table[hole] = other + 1;
-                hole = next;
-            }
-            next = (next + 1) & mask;
+        self.values.remove(number);
+    }
+
+    /// The value with this number, which has not been removed.
+    pub(crate) fn value(&self, number: u32) -> &[u8] {
+        self.values.get(number)
+    }
+
+    /// All numbers with their values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        self.values.iter()
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        let numbers = self.values.starts.capacity() + self.free.capacity();
+        self.values.bytes.capacity() + numbers * 4 + self.numbers.allocation_size()
+    }
+}
+
+impl Values {
+    fn get(&self, number: u32) -> &[u8] {
+        let (length, rest) = split_length(&self.bytes[self.starts[number as usize] as usize..]);
+        &rest[..length]
+    }
+
+    /// Sets the value of a number that has none: a free one, or the next.
+    fn set(&mut self, number: u32, value: &[u8]) {
+        let start = self.bytes.len() as u32;
+        push_length(&mut self.bytes, value.len());
+        self.bytes.extend_from_slice(value);
+        match self.starts.get_mut(number as usize) {
+            Some(place) => *place = start,
+            None => self.starts.push(start),
         }
-        self.table[hole] = 0;
+    }
+
+    fn remove(&mut self, number: u32) {
+        self.garbage += self.get(number).len() + 1;
+        self.starts[number as usize] = FREE;
         if self.garbage > self.bytes.len() / 2 + GARBAGE_MIN {
             self.move_together();
         }
     }
 
-    /// The value with this number, which has not been removed.
-    pub(crate) fn value(&self, number: u32) -> &[u8] {
-        let (length, rest) = split_length(&self.bytes[self.starts[number as usize] as usize..]);
-        &rest[..length]
-    }
-
-    /// All numbers with their values.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
+    fn iter(&self) -> impl Iterator<Item = (u32, &[u8])> {
         let there = |(_, start): &(u32, &u32)| **start != FREE;
-        (0..).zip(&self.starts).filter(there).map(|(number, _)| (number, self.value(number)))
-    }
-
-    /// The number of values.
-    pub(crate) fn len(&self) -> usize {
-        self.starts.len() - self.free.len()
-    }
-
-    /// Bytes of memory that it takes.
-    pub(crate) fn memory(&self) -> usize {
-        let numbers = self.starts.capacity() + self.free.capacity() + self.table.len();
-        self.bytes.capacity() + numbers * 4
-    }
-
-    /// The place of `value` in the table and its number, or the place where it belongs. `None` for an empty
-    /// table.
-    fn find(&self, value: &[u8]) -> Option<(usize, Option<u32>)> {
-        let mask = self.table.len().checked_sub(1)?;
-        let mut place = self.home(value);
-        while let Some(number) = self.table[place].checked_sub(1) {
-            if self.value(number) == value {
-                return Some((place, Some(number)));
-            }
-            place = (place + 1) & mask;
-        }
-        Some((place, None))
-    }
-
-    fn home(&self, value: &[u8]) -> usize {
-        self.hasher.hash_one(value) as usize & (self.table.len() - 1)
-    }
-
-    fn grow(&mut self) {
-        self.table = vec![0; (self.table.len() * 2).max(8)];
-        let mask = self.table.len() - 1;
-        for number in 0..self.starts.len() as u32 {
-            if self.starts[number as usize] == FREE {
-                continue;
-            }
-            let mut place = self.home(self.value(number));
-            while self.table[place] != 0 {
-                place = (place + 1) & mask;
-            }
-            self.table[place] = number + 1;
-        }
+        (0..).zip(&self.starts).filter(there).map(|(number, _)| (number, self.get(number)))
     }
 
     fn move_together(&mut self) {
@@ -144,7 +133,7 @@ impl Dictionary {
         for number in 0..self.starts.len() as u32 {
             if self.starts[number as usize] != FREE {
                 let start = bytes.len() as u32;
-                let value = self.value(number);
+                let value = self.get(number);
                 push_length(&mut bytes, value.len());
                 bytes.extend_from_slice(value);
                 self.starts[number as usize] = start;
@@ -202,7 +191,7 @@ mod tests {
                 assert_eq!(*model.entry(value.clone()).or_insert(number), number);
                 assert_eq!(dictionary.get(&value), Some(number));
             }
-            assert_eq!(dictionary.len(), model.len());
+            assert_eq!(dictionary.numbers.len(), model.len());
         }
         let numbers: HashMap<Vec<u8>, u32> =
             dictionary.iter().map(|(number, value)| (value.to_vec(), number)).collect();

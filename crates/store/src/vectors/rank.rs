@@ -110,6 +110,10 @@ impl Ranking<'_> {
         let (Some(vector), []) = (&self.query.vector, &self.query.texts[..]) else {
             return Ok(None);
         };
+        // After a `kill -9` comparing the vectors without codes takes longer than making columns.
+        if !self.open.vectors.has_most_codes() {
+            return Ok(None);
+        }
         let all = &self.scope.moment.slots;
         let wanted = self.query.top_k;
         let mut depth = NEAREST_FACTOR * wanted;
