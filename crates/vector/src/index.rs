@@ -190,9 +190,7 @@ impl VectorIndex {
         if !self.inner.has_codes() {
             return true;
         }
-        if self.inner.codes.table().is_none() {
-            self.inner.load();
-        }
+        self.inner.load();
         let (finished, all) = self.inner.slots.changes();
         all - finished <= EXACT_VECTORS_MIN as u64
     }

@@ -165,22 +165,19 @@ impl Partition {
                 // A search may have it.
                 *last = Arc::new(last.with_room_for(expected));
             }
-            if let Some(last) = Arc::get_mut(last) {
-                last.grow_to(expected);
-                last.push(slot, mark, code);
-            }
+            let last = Arc::make_mut(last);
+            last.grow_to(expected);
+            last.push(slot, mark, code);
         }
         self.entries += 1;
     }
 
     /// Adds entries of `other` for which `is_kept`, with their codes: of the same centroid.
     pub(super) fn push_all(&mut self, other: &Self, is_kept: impl Fn(u32) -> bool) {
-        let mut left = other.entries;
         for segment in &other.segments {
             for (index, (slot, mark)) in segment.entries().enumerate() {
                 if slot != NO_SLOT && is_kept(slot) {
-                    left = left.saturating_sub(1);
-                    self.push_code(slot, mark, &segment.code(index), left);
+                    self.push_code(slot, mark, &segment.code(index), 0);
                 }
             }
         }
