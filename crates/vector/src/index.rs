@@ -466,6 +466,30 @@ mod tests {
         assert!(answers.get() > 0, "asked while it trained");
     }
 
+    /// Else all of them move when there are as many codes as vectors were trained with.
+    #[test]
+    fn vectors_that_come_faster_than_codes_are_trained_with_before_they_get_codes() {
+        let shape = Shape::new(256, Metric::Euclidean).expect("valid");
+        let tuning = Tuning { partitions_from: 1_024 };
+        let index = VectorIndex::in_memory(shape).expect("made").tuned(tuning);
+        let append = |count, first| {
+            index.slots().append_many(&clustered(count, first)).expect("appended");
+            index.slots().commit(Durability::Os).expect("committed");
+        };
+        let (codes, slots) = (&index.inner.codes, &index.inner.slots);
+        let step = || {
+            let notes = index.inner.steering.notes();
+            codes.step(slots, notes, Grain::Fine, &|| false).expect("done")
+        };
+        append(4_000, 0);
+        index.prepare().expect("prepared");
+        append(3_900, 4_000);
+        assert_eq!(step(), Progress::Some, "not twice as many");
+        while step() != Progress::None {}
+        append(4_000, 7_900);
+        assert_eq!(step(), Progress::Trained, "before any of their codes is made");
+    }
+
     /// A batch finds the partition of a vector some steps before it makes its code.
     #[test]
     fn vectors_that_are_replaced_before_their_codes_are_made_get_those_of_their_own_partition() {

@@ -53,6 +53,10 @@ const SPLIT: usize = 4;
 /// The growth of an index without partitions after which its centroid is made again.
 const GROWTH_MAX: usize = 16;
 
+/// The growth after which centroids are trained again, before the new vectors have codes if they come faster than
+/// these are made: then they need not move. So a vector moves about once, however much an index grows.
+const RETRAINED_AT: usize = 2;
+
 /// Says that a slot has no entry.
 const NONE: u32 = u32::MAX;
 
@@ -77,8 +81,8 @@ pub(super) struct Maker {
     /// Vectors when centroids were trained.
     pub(super) trained_at: usize,
     grain: Grain,
-    /// Codes of new vectors made since. When they are as many as it was trained with, centroids are trained again: the
-    /// new ones may lie elsewhere. So a vector moves about once, however much an index grows.
+    /// Codes of new vectors made since, of those too that replace others. When they are as many as it was trained with,
+    /// centroids are trained again: the new ones may lie elsewhere.
     made: usize,
     made_max: usize,
     /// Vectors whose codes are being made.
@@ -218,7 +222,10 @@ impl Maker {
         let is_grown = match (&self.table, is_enough) {
             (None, _) => true,
             (Some(table), _) if !table.centroids.has_takers() => true,
-            (Some(_), true) => !has_partitions || self.made >= self.made_max,
+            (Some(_), true) => {
+                let is_outgrown = vectors >= RETRAINED_AT * self.trained_at;
+                !has_partitions || is_outgrown || self.made >= self.made_max
+            }
             (Some(_), false) => !has_partitions && vectors >= self.trained_at * GROWTH_MAX,
         };
         let is_too_fine = is_enough && self.grain == Grain::Fine && grain == Grain::Coarse;
