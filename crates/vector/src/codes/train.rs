@@ -1,6 +1,5 @@
 //! Training: k-means over a sample of the vectors, and the division of one partition by two means.
 
-use std::iter::repeat_n;
 use std::sync::Arc;
 
 use super::centroids::{Centroids, Finder};
@@ -13,11 +12,8 @@ use crate::slots::{Reader, View};
 /// Vectors of the sample for each centroid.
 const SAMPLE_PER_CENTROID: usize = 32;
 
-/// Iterations of k-means over a part of the sample, and then over all of it: the first ones move centroids far, and
-/// need few vectors for that.
-const ROUGH_ITERATIONS: usize = 5;
-const ROUGH_STEP: usize = 4;
-const ITERATIONS: usize = 3;
+/// Iterations of k-means. The later ones move little.
+const ITERATIONS: usize = 8;
 
 /// Iterations of two means, and the vectors that they look at.
 const SPLIT_ITERATIONS: usize = 6;
@@ -61,10 +57,7 @@ pub(super) fn train(
     })?;
     let width = encoder.width();
     let mut finder = Finder::default();
-    let rough: Vec<u32> = sample.iter().copied().step_by(ROUGH_STEP).collect();
-    // The least members of a centroid that is kept: in a part of the sample even a good one has few.
-    let rough = repeat_n((&rough, 1.0), ROUGH_ITERATIONS);
-    for (sample, members_min) in rough.chain(repeat_n((&sample, MEMBERS_MIN), ITERATIONS)) {
+    for _ in 0..ITERATIONS {
         let codes = Centroids::of(&centroids);
         let mut sums = vec![0.0_f32; centroids.len() * width];
         let mut counts = vec![0.0_f32; centroids.len()];
@@ -83,7 +76,7 @@ pub(super) fn train(
             })?;
         }
         let means = sums.chunks_exact(width).zip(&counts);
-        let kept = means.filter(|(_, count)| **count >= members_min.min(sampled as f32));
+        let kept = means.filter(|(_, count)| **count >= MEMBERS_MIN.min(sampled as f32));
         let is_finite = |(sums, _): &(&[f32], &f32)| sums.iter().all(|sum| sum.is_finite());
         let mean = |(sums, count): (&[f32], &f32)| sums.iter().map(|sum| sum / count).collect();
         let kept: Vec<Arc<[f32]>> = kept.filter(is_finite).map(mean).collect();
