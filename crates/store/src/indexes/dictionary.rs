@@ -66,7 +66,7 @@ impl Dictionary {
     fn grow(&mut self) {
         let Self { values, numbers, hasher, .. } = self;
         let hash_of = |number: &u32| hasher.hash_one(values.get(*number));
-        *numbers = HashTable::with_capacity(2 * numbers.capacity() + 1);
+        *numbers = HashTable::with_capacity(numbers.capacity() + 1);
         for (number, value) in values.iter() {
             numbers.insert_unique(hasher.hash_one(value), number, hash_of);
         }
