@@ -43,6 +43,8 @@
 //! Linux too, for tests: it changes no interface and no promise, only speed.
 
 mod content;
+#[cfg(feature = "test-util")]
+pub mod effort;
 mod guard;
 mod health;
 mod lock;
