@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| liteio::fuzzing::iam_form(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| liteio_iam::fuzzing::iam_form(data));

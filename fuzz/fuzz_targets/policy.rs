@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| liteio::fuzzing::policy(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| liteio_policy::fuzzing::policy(data));

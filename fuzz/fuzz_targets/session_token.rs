@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| liteio::fuzzing::session_token(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| liteio_auth::fuzzing::session_token(data));

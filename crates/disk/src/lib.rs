@@ -42,6 +42,7 @@
 //! `F_FULLFSYNC`. That code is type-checked and has not run there. The feature `portable` selects it on
 //! Linux too, for tests: it changes no interface and no promise, only speed.
 
+mod clock;
 mod content;
 #[cfg(feature = "test-util")]
 pub mod effort;
@@ -60,6 +61,9 @@ use std::fmt::Debug;
 use std::io;
 use std::os::fd::BorrowedFd;
 
+#[cfg(any(test, feature = "test-util"))]
+pub use clock::ManualClock;
+pub use clock::{Clock, ShiftedClock, SystemClock};
 pub use content::pieces;
 pub use guard::{Guarded, map_files};
 pub use health::{Health, is_poisoned};

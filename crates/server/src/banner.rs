@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use crate::config::{Config, CredentialsSource, Durability, Storage};
-use crate::console;
 use crate::made_credentials::MadeCredentials;
+use liteio_admin::console;
 
 /// `http://HOST:PORT`, or `https://…`, to reach a server that listens on `address` from this machine.
 pub(crate) fn endpoint(address: SocketAddr, is_encrypted: bool) -> String {

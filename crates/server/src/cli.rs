@@ -12,6 +12,7 @@ use clap::parser::ValueSource;
 use clap::{
     ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
 };
+use liteio_import::cli::ImportCommand;
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
 #[derive(Debug, Parser)]
@@ -476,92 +477,6 @@ pub(crate) struct RepairArgs {
     /// Repair it, after it was copied.
     #[arg(long)]
     pub(crate) yes: bool,
-}
-
-/// The subcommand of `liteio import`.
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum ImportCommand {
-    /// The files of a directory: every directory in it becomes a bucket, the files below it its objects. Times are
-    /// kept, and content types follow from the extensions.
-    Fs(ImportFsArgs),
-    /// The drive of a MinIO that has only this one, and does not run: buckets with their settings, all versions and
-    /// delete markers, metadata, tags and locks.
-    Minio(ImportMinioArgs),
-    /// The buckets of any service that speaks S3, with their settings, all versions and delete markers, metadata, tags
-    /// and locks.
-    S3(ImportS3Args),
-}
-
-/// The place that everything is imported into.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct ImportTargetArgs {
-    /// The data directory, created if missing [default: ./data].
-    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-    /// The access key that the server will be started with: its account owns new buckets [default: the owner
-    /// of those that are there, or liteio].
-    #[arg(long, value_name = "ACCESS_KEY", env = "LITEIO_ACCESS_KEY")]
-    pub(crate) owner: Option<String>,
-    /// Put objects in place of those that are there with another content; without it, these are left and named.
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-}
-
-/// The arguments of `liteio import minio`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ImportMinioArgs {
-    /// The directory that MinIO was started with.
-    #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
-    #[command(flatten)]
-    pub(crate) target: ImportTargetArgs,
-}
-
-/// The arguments of `liteio import s3`.
-#[derive(Args, Clone)]
-pub(crate) struct ImportS3Args {
-    /// http(s)://HOST[:PORT], all buckets of the user; with /BUCKET or /BUCKET/PREFIX, that part alone.
-    #[arg(value_name = "URL")]
-    pub(crate) url: String,
-    /// Access key of the service; without one, requests are anonymous.
-    #[arg(long, value_name = "KEY", env = "AWS_ACCESS_KEY_ID")]
-    pub(crate) access_key: Option<String>,
-    /// Secret key of the service. Better as a variable than in the list of processes.
-    #[arg(long, value_name = "SECRET", env = "AWS_SECRET_ACCESS_KEY", hide_env_values = true)]
-    pub(crate) secret_key: Option<String>,
-    /// Token of a session of the service.
-    #[arg(long, value_name = "TOKEN", env = "AWS_SESSION_TOKEN", hide_env_values = true)]
-    pub(crate) session_token: Option<String>,
-    /// Region of the service [default: us-east-1].
-    #[arg(long, value_name = "REGION", env = "AWS_REGION")]
-    pub(crate) region: Option<String>,
-    #[command(flatten)]
-    pub(crate) target: ImportTargetArgs,
-}
-
-// Never shows a secret.
-impl fmt::Debug for ImportS3Args {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ImportS3Args")
-            .field("url", &self.url)
-            .field("access_key", &self.access_key)
-            .field("target", &self.target)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The arguments of `liteio import fs`.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct ImportFsArgs {
-    /// The directory. Links that lead out of it are not followed.
-    #[arg(value_name = "DIR")]
-    pub(crate) directory: PathBuf,
-    /// Import the whole directory as this bucket.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) bucket: Option<String>,
-    #[command(flatten)]
-    pub(crate) target: ImportTargetArgs,
 }
 
 /// The arguments of `liteio client`, which reads them itself.

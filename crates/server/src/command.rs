@@ -8,11 +8,12 @@ use std::process::ExitCode;
 use crate::cli::{self, Command, ExecCommand, HealthArgs, ServerArgs, Source, Stop};
 use crate::config::environment::{self, Variables};
 use crate::config::{Config, Profile, resolve_health_url};
-use crate::platform::{
-    disable_huge_pages, raise_file_limit, reload_signal, scrub_signal, stop_signal,
-};
+use crate::platform::{disable_huge_pages, raise_file_limit, reload_signal, scrub_signal};
 use crate::server::{Server, ServerError, ServerHandle};
-use crate::{exec, health, import, keys, repair, telemetry, verify};
+use crate::{exec, health, keys, repair, verify};
+use liteio_import as import;
+use liteio_observe::telemetry;
+use liteio_wire::serve::stop_signal;
 
 /// The server cannot start, is not ready, or its data is damaged.
 const FAILED: u8 = 1;
@@ -20,7 +21,7 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 /// Runs the command with these arguments, the program's name first.
-pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     match cli::parse(arguments) {
         Ok(Command::Server(arguments)) => serve(&arguments.server),
         Ok(Command::Exec(arguments)) => execute(&arguments),

@@ -13,26 +13,28 @@ use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use crate::access;
-use crate::admin::Admin;
-use crate::auth::Identity;
-use crate::budget::Budget;
-use crate::console::Console;
-use crate::console::browser::{self, Guard};
-use crate::delivery::Follower;
-use crate::events::Senders;
-use crate::front::body::RequestBody;
-use crate::front::{Allowance, Handler, HandlerFuture, Observer, Observers, Plan};
-use crate::iam::minio::Manager;
-use crate::metrics::{Counters, Metrics};
-use crate::operational::{Health, Operational, Readiness, Way, is_signed};
-use crate::origin::Origin;
-use crate::reply::Reply;
-use crate::space::Space;
-use crate::state::App;
-use crate::test_api::{TestApi, TestControl};
-use crate::trace::{Audience, Tracer};
-use crate::{iam, s3, vectors};
+use liteio_access as access;
+use liteio_access::state::App;
+use liteio_admin::console::Console;
+use liteio_admin::console::browser::{self, Guard};
+use liteio_admin::metrics::{Counters, Metrics};
+use liteio_admin::minio::Admin;
+use liteio_admin::operational::{Health, Operational, Readiness, Way, is_signed};
+use liteio_auth::Identity;
+use liteio_iam as iam;
+use liteio_iam::minio::Manager;
+use liteio_observe::delivery::Follower;
+use liteio_observe::events::Senders;
+use liteio_observe::trace::{Audience, Tracer};
+use liteio_s3 as s3;
+use liteio_s3vectors as vectors;
+use liteio_space::Space;
+use liteio_testkit::{TestApi, TestControl};
+use liteio_wire::budget::Budget;
+use liteio_wire::front::body::RequestBody;
+use liteio_wire::front::{Allowance, Handler, HandlerFuture, Observer, Observers, Plan};
+use liteio_wire::origin::Origin;
+use liteio_wire::reply::Reply;
 
 /// The spaces of a server.
 #[derive(Clone)]
@@ -131,7 +133,7 @@ impl Dispatch {
     pub(crate) fn test_control(&self) -> Option<TestControl> {
         match &self.spaces {
             Spaces::One(_) => None,
-            Spaces::Many(tests) => Some(TestControl(Arc::clone(tests))),
+            Spaces::Many(tests) => Some(TestControl::new(Arc::clone(tests))),
         }
     }
 

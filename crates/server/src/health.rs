@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
-use crate::operational::READY_PATH;
-use crate::tls::{Trust, client_config};
+use liteio_admin::operational::READY_PATH;
+use liteio_wire::tls::{Trust, client_config};
 
 /// For the connection, and again for the whole answer.
 const TIMEOUT: Duration = Duration::from_secs(3);

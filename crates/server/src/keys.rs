@@ -17,9 +17,10 @@ use liteio_store::{EncryptionKey, KeyRing, NamedKey, Store, StoreConfig, SystemR
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{KeyCommand, KeyFileArgs, RewrapArgs};
-use crate::config::{DEFAULT_DATA_DIR, KeySources, MasterKeySource, resolve_keys};
-use crate::iam::reseal_secrets;
-use crate::private_file;
+use crate::config::{KeySources, MasterKeySource, resolve_keys};
+use liteio_iam::reseal_secrets;
+use liteio_store::DEFAULT_DIRECTORY;
+use liteio_wire::private_file;
 
 /// Longest name of a KMS key.
 const NAME_BYTES_MAX: usize = 256;
@@ -129,7 +130,7 @@ fn rotate(arguments: &KeyFileArgs) -> Result<String, String> {
 }
 
 fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
-    let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DATA_DIR));
+    let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY));
     if !path.is_dir() {
         return Err(format!("{} is not a directory: give --data-dir DIR", path.display()));
     }

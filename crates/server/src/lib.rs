@@ -27,68 +27,28 @@
 //! # }
 //! ```
 
-mod access;
-mod acl;
-mod admin;
-mod applets;
-mod audit;
-mod auth;
 mod banner;
-mod budget;
-mod circumstances;
 mod cli;
 mod command;
 mod config;
-mod connection;
-mod console;
-mod cors;
-mod delivery;
 mod dispatch;
-mod events;
+#[cfg(test)]
+mod encrypted_serve_tests;
 mod exec;
-mod file_stamp;
-mod front;
-#[cfg(any(test, feature = "fuzzing"))]
-pub mod fuzzing;
 mod health;
-mod http_client;
-mod iam;
-mod identity;
-mod import;
 mod keys;
 mod made_credentials;
-mod metrics;
-mod no_auth;
-mod offload;
 mod open;
-mod operational;
-mod operator;
-mod origin;
-#[cfg(feature = "otlp")]
-mod otlp;
 mod platform;
-mod policy;
-mod prepare;
-mod private_file;
-mod proxy;
 mod repair;
-mod reply;
-mod request_id;
-mod s3;
-mod serve;
+#[cfg(test)]
+mod serve_tests;
 mod server;
-mod space;
-mod state;
-mod tables;
-mod telemetry;
-mod test_api;
-mod tls;
-mod trace;
-mod vectors;
 mod verify;
-mod website;
 
-pub use applets::run;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
 pub use config::{
     AuditPosts, AuditRotation, AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError,
     ConsoleAddress, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
@@ -96,8 +56,13 @@ pub use config::{
     ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, Scrub, Storage,
     TestAccess, TlsSettings, Webhook,
 };
-pub use front::limits::Limits;
-pub use proxy::Network;
+pub use liteio_observe::telemetry::LogFormat;
+pub use liteio_testkit::{FaultRule, TestControl, TestError, TestSpace};
+pub use liteio_wire::front::limits::Limits;
+pub use liteio_wire::proxy::Network;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};
-pub use telemetry::LogFormat;
-pub use test_api::{FaultRule, TestControl, TestError, TestSpace};
+
+/// Runs the command that the program was called by, with its arguments, the program's name first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    liteio_applets::run(arguments.into_iter().collect(), command::run)
+}

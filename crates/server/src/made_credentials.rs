@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use liteio_store::Store;
 
 use crate::config::{CredentialsSource, Storage};
-use crate::iam::other_owner_of_all;
-use crate::identity::{canonical_id_of_key, random_id, random_secret};
-use crate::private_file;
+use liteio_iam::other_owner_of_all;
+use liteio_identity::{canonical_id_of_key, random_id, random_secret};
+use liteio_wire::private_file;
 
 /// The file in the data directory, in the format of credentials files.
 const FILE_NAME: &str = "credentials.toml";

@@ -8,21 +8,22 @@ use liteio_store::{
     EventObserver, Owner, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
 };
 
-use crate::acl::Ownership;
-use crate::audit::Audit;
 use crate::config::{
     Config, CredentialsSource, EventSettings, MetricsAuth, ObjectOwnership, Storage,
 };
-use crate::cors::Cors;
-use crate::delivery::Follower;
-use crate::events::{Target, open_webhooks};
-use crate::iam::{ConfiguredUsers, Users};
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
-use crate::offload::Offload;
 use crate::platform::{Grant, refusal_to_write};
-use crate::prepare::{Plan, Site};
-use crate::state::{App, EventTarget, Settings};
+use liteio_access::offload::Offload;
+use liteio_access::state::{App, EventTarget, Settings};
+use liteio_iam::settings::IdentitySettings;
+use liteio_iam::{ConfiguredUsers, Users};
+use liteio_import::prepare::{Plan, Site};
+use liteio_observe::audit::Audit;
+use liteio_observe::delivery::Follower;
+use liteio_observe::events::{Target, open_webhooks};
+use liteio_policy::acl::Ownership;
+use liteio_wire::cors::Cors;
 
 /// The reason in one line: the data is in use, of a newer format, not writable, full, or damaged, or
 /// the users cannot be read.
@@ -61,7 +62,7 @@ pub(crate) async fn open(
     // Users first: a wrong file of users must not leave a new data directory behind.
     let configured = match config.credentials {
         CredentialsSource::Made => None,
-        _ => Some(ConfiguredUsers::read(config).map_err(OpenError)?),
+        _ => Some(ConfiguredUsers::read(&config.identity()).map_err(OpenError)?),
     };
     let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
@@ -93,7 +94,8 @@ pub(crate) async fn open(
         Some(configured) => (configured, None),
         None => {
             let made = MadeCredentials::of(&config.storage, &store).map_err(OpenError)?;
-            let with_them = Config { credentials: made.source.clone(), ..config.clone() };
+            let with_them =
+                IdentitySettings { credentials: made.source.clone(), ..config.identity() };
             (ConfiguredUsers::read(&with_them).map_err(OpenError)?, Some(made))
         }
     };
@@ -133,7 +135,7 @@ fn followers(config: &Config) -> Result<Vec<Arc<dyn Follower>>, String> {
     }
     #[cfg(feature = "otlp")]
     if let Some(otlp) = &config.otlp {
-        followers.push(crate::otlp::Spans::open(otlp, ca_file)?);
+        followers.push(liteio_observe::otlp::Spans::open(otlp, ca_file)?);
     }
     Ok(followers)
 }

@@ -114,15 +114,3 @@ pub(crate) fn is_ignored(kind: SignalKind) -> bool {
     // Signal 1 is the lowest bit.
     mask >> (kind.as_raw_value() - 1) & 1 == 1
 }
-
-/// Waits for a signal to stop; ends with its name. The signals are caught from the call on.
-pub(crate) fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => "SIGTERM",
-            _ = interrupt.recv() => "SIGINT",
-        }
-    })
-}

@@ -5,8 +5,8 @@ use std::path::Path;
 use liteio_store::{RepairReport, Store, StoreConfig};
 
 use crate::cli::RepairArgs;
-use crate::config::DEFAULT_DATA_DIR;
 use crate::verify::{Progress, describe};
+use liteio_store::DEFAULT_DIRECTORY;
 
 /// Repairs the directory, or without `--yes` says what would be done. `Ok(false)` when something is left to be
 /// done.
@@ -14,7 +14,7 @@ use crate::verify::{Progress, describe};
 /// # Errors
 /// The reason why the directory cannot be repaired, in one line.
 pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
-    let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DATA_DIR));
+    let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY));
     if !path.is_dir() {
         return Err(format!("{} is not a directory: give --data-dir DIR", path.display()));
     }

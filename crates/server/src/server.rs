@@ -17,20 +17,19 @@ use crate::config::{
     Durability, EventSettings, InitialBucket, KeySources, ListenAddress, MetricsAuth,
     ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Storage, TestAccess, TlsSettings,
 };
-use crate::delivery::Follower;
 use crate::dispatch::{Dispatch, Spaces};
-use crate::front::limits::Limits;
-use crate::front::{Front, Handler};
 use crate::made_credentials::MadeCredentials;
-use crate::no_auth::NoAuth;
 use crate::open::{OpenError, Opened, TestHooks, open, prepare_bucket};
-use crate::origin::{Domains, Entrance};
 use crate::platform::Grant;
-use crate::proxy::{Network, Proxies};
-use crate::serve::{self, Listener};
-use crate::space::{MAIN, Space, SpaceParts};
-use crate::test_api::{Contents, Events, Making, Setup, Tap, TestApi, TestControl};
-use crate::tls::{Certificates, ServerTls, fingerprint};
+use liteio_observe::delivery::Follower;
+use liteio_space::{MAIN, Space, SpaceParts};
+use liteio_testkit::{Contents, Events, Making, Setup, Tap, TestApi, TestControl};
+use liteio_wire::front::limits::Limits;
+use liteio_wire::front::{Front, Handler};
+use liteio_wire::origin::{Domains, Entrance};
+use liteio_wire::proxy::{Network, Proxies};
+use liteio_wire::serve::{self, Listener};
+use liteio_wire::tls::{Certificates, ServerTls, fingerprint};
 
 /// The reason for which a server did not start. No request was served.
 #[derive(Debug, thiserror::Error)]
@@ -449,7 +448,7 @@ async fn spaces(
     // A space that takes the place of this one has the same users.
     let credentials = made.as_ref().map_or(&config.credentials, |made| &made.source);
     let config = Config { credentials: credentials.clone(), ..config.clone() };
-    let no_auth = NoAuth::of(&config);
+    let no_auth = config.without_signatures();
     let name = MAIN.to_owned();
     let is_clock_shifted = tests.is_some();
     let main = Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted });
@@ -510,7 +509,7 @@ async fn make_space(config: Config, making: Making) -> Result<Space, String> {
     }
     let opened = open(&config, Some(&hooks(&clock, &tap)), image, store).await;
     let Opened { app, users, targets, .. } = opened.map_err(|error| error.to_string())?;
-    let no_auth = NoAuth::of(&config);
+    let no_auth = config.without_signatures();
     let is_clock_shifted = true;
     Ok(Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted }))
 }

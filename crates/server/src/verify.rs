@@ -7,8 +7,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use liteio_store::{Damage, KeyRing, Store, StoreConfig};
 
 use crate::cli::VerifyArgs;
-use crate::config::{DEFAULT_DATA_DIR, resolve_keys};
+use crate::config::resolve_keys;
 use crate::keys;
+use liteio_store::DEFAULT_DIRECTORY;
 
 /// Checks the directory, without changing anything in it, and prints what is damaged. `Ok(false)` when
 /// anything is.
@@ -16,7 +17,7 @@ use crate::keys;
 /// # Errors
 /// The reason why the directory cannot be checked, in one line.
 pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
-    let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DATA_DIR));
+    let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY));
     if !path.is_dir() {
         return Err(format!("{} is not a directory: give --data-dir DIR", path.display()));
     }

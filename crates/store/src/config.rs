@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use liteio_disk::Durability;
 
-use crate::clock::{Clock, SystemClock};
 use crate::encryption::KeyRing;
 use crate::limits::{EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
 use crate::meta::EventObserver;
 use crate::random::{RandomSource, SystemRandom};
+use liteio_disk::{Clock, SystemClock};
+
+/// The data directory when none is given.
+pub const DEFAULT_DIRECTORY: &str = "./data";
 
 /// The place of the data.
 #[derive(Clone, Debug)]

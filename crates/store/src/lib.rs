@@ -220,7 +220,6 @@
 //! # }
 //! ```
 
-pub mod clock;
 pub mod config;
 pub mod error;
 pub mod limits;
@@ -275,10 +274,7 @@ mod verify;
 mod watch;
 
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
-#[cfg(any(test, feature = "test-util"))]
-pub use clock::ManualClock;
-pub use clock::{Clock, ShiftedClock, SystemClock};
-pub use config::{Backend, StoreConfig};
+pub use config::{Backend, DEFAULT_DIRECTORY, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     NamedKey, Sealing, SecretKeys,
@@ -288,6 +284,9 @@ pub use identities::IdentityEntry;
 pub use image::StoreImage;
 pub use lifecycle::LifecycleState;
 pub use liteio_disk::Durability;
+#[cfg(any(test, feature = "test-util"))]
+pub use liteio_disk::ManualClock;
+pub use liteio_disk::{Clock, ShiftedClock, SystemClock};
 pub use meta::{
     Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver, Expiration,
     Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,

@@ -10,7 +10,6 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
 use crate::blob::lost::LostBlobs;
-use crate::clock::Clock;
 use crate::config::StoreConfig;
 use crate::directory;
 use crate::error::StoreError;
@@ -22,6 +21,7 @@ use crate::pending::{Committed, Pending};
 use crate::process::{Background, StagedBlob, Worker};
 use crate::stats::StoreStats;
 use crate::watch::Watch;
+use liteio_disk::Clock;
 
 pub(crate) use crate::process::Shared;
 

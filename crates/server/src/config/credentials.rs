@@ -1,72 +1,14 @@
 //! The users who may sign requests.
 
-use std::fmt;
-use std::path::PathBuf;
-
-use super::profile::{LOCALSTACK_CREDENTIALS, MINIO_CREDENTIALS, Profile};
-use super::{ConfigError, error, named_by};
+use super::profile::Profile;
+use super::{ConfigError, CredentialsSource, error, named_by};
 use crate::cli::ServerArgs;
-
-/// The access key when none is given.
-pub const DEFAULT_ACCESS_KEY: &str = "liteio";
-/// The secret key when none is given.
-pub const DEFAULT_SECRET_KEY: &str = "liteio123";
+use liteio_iam::settings::{LOCALSTACK_CREDENTIALS, MINIO_CREDENTIALS};
 
 /// Characters of an access key.
 const ACCESS_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=128;
 /// Characters of a secret key.
 const SECRET_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 8..=128;
-
-/// The users who may sign requests.
-#[derive(Clone, PartialEq, Eq)]
-pub enum CredentialsSource {
-    /// One user.
-    Pair {
-        /// The access key.
-        access_key: String,
-        /// The secret key.
-        secret_key: String,
-    },
-    /// The users of a TOML file.
-    File(PathBuf),
-    /// One user, whose keys are made at the first start and kept in the data directory.
-    Made,
-}
-
-impl CredentialsSource {
-    /// The documented default credentials, `liteio` and `liteio123`.
-    pub fn well_known() -> CredentialsSource {
-        CredentialsSource::Pair {
-            access_key: DEFAULT_ACCESS_KEY.to_owned(),
-            secret_key: DEFAULT_SECRET_KEY.to_owned(),
-        }
-    }
-
-    /// True for documented default credentials: ours, MinIO's or LocalStack's.
-    pub fn is_well_known(&self) -> bool {
-        let ours = (DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY);
-        let known = [ours, MINIO_CREDENTIALS, LOCALSTACK_CREDENTIALS];
-        match self {
-            CredentialsSource::Pair { access_key, secret_key } => {
-                known.contains(&(access_key, secret_key))
-            }
-            CredentialsSource::File(_) | CredentialsSource::Made => false,
-        }
-    }
-}
-
-// Never shows a secret.
-impl fmt::Debug for CredentialsSource {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            CredentialsSource::Pair { access_key, .. } => {
-                formatter.debug_struct("Pair").field("access_key", access_key).finish()
-            }
-            CredentialsSource::File(path) => formatter.debug_tuple("File").field(path).finish(),
-            CredentialsSource::Made => formatter.write_str("Made"),
-        }
-    }
-}
 
 pub(super) fn resolve(
     arguments: &ServerArgs,

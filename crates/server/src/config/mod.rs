@@ -8,7 +8,6 @@ mod metrics;
 mod network;
 mod otlp;
 mod profile;
-mod webhooks;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -17,23 +16,29 @@ use std::time::Duration;
 
 pub use liteio_store::Durability;
 
-pub use self::audit::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
-pub use self::buckets::{InitialBucket, Preparation, PublicAccess};
-pub use self::credentials::{CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use self::metrics::MetricsAuth;
-pub use self::network::{CertificateFiles, ConsoleAddress, TlsSettings};
-pub use self::otlp::OtlpSettings;
+pub use self::network::ConsoleAddress;
 pub use self::profile::Profile;
-pub use self::webhooks::{EventSettings, Webhook};
+pub use liteio_iam::settings::{CredentialsSource, OidcIssuer};
+pub use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
+pub use liteio_import::prepare::settings::{InitialBucket, Preparation, PublicAccess};
+pub use liteio_observe::audit::settings::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
+pub use liteio_observe::events::settings::{EventSettings, Webhook};
+pub use liteio_observe::otlp_settings::OtlpSettings;
+pub use liteio_testkit::TestAccess;
+pub use liteio_wire::settings::{CertificateFiles, ConfigError, TlsSettings};
 
 use self::environment::Variables;
 use crate::cli::{HealthArgs, KeyArgs, ServerArgs, Source};
-use crate::proxy::Network;
-use crate::telemetry::{self, LogFormat};
+use liteio_iam::settings::IdentitySettings;
+use liteio_observe::telemetry::{self, LogFormat};
+use liteio_space::no_auth::NoAuth;
+use liteio_store::DEFAULT_DIRECTORY;
+use liteio_wire::proxy::Network;
+use liteio_wire::settings::error;
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
 const DEFAULT_PORT: u16 = 9000;
-pub(crate) const DEFAULT_DATA_DIR: &str = "./data";
 /// The volume of the image.
 const CONTAINER_DATA_DIR: &str = "/data";
 const DEFAULT_REGION: &str = "us-east-1";
@@ -45,15 +50,6 @@ const ALWAYS_DOMAINS: [&str; 2] = ["localhost", "s3.localhost"];
 const REGION_BYTES_MAX: usize = 63;
 const DOMAIN_BYTES_MAX: usize = 253;
 const DOMAIN_LABEL_BYTES_MAX: usize = 63;
-
-/// A setting that is not valid, alone or with the others: one line that says what to change.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ConfigError(pub String);
-
-fn error<T>(message: impl Into<String>) -> Result<T, ConfigError> {
-    Err(ConfigError(message.into()))
-}
 
 /// An error of a setting, with the name of the variable that gave it.
 fn named_by(arguments: &ServerArgs, setting: &str, error: ConfigError) -> ConfigError {
@@ -162,15 +158,6 @@ pub struct KeySources {
     pub kms_file: Option<PathBuf>,
 }
 
-/// Those who may use the test API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TestAccess {
-    /// Programs on this machine.
-    Local,
-    /// Everybody who reaches the server.
-    Any,
-}
-
 /// A server's settings, complete and consistent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -236,24 +223,6 @@ pub struct Config {
     pub oidc_issuers: Vec<OidcIssuer>,
 }
 
-/// An issuer of OpenID Connect, whose tokens prove web identities.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OidcIssuer {
-    /// Its URL, as its tokens name it.
-    pub url: String,
-    /// The audiences that count, one at least; `*` for all.
-    pub audiences: Vec<String>,
-}
-
-impl OidcIssuer {
-    /// Reads `URL,AUDIENCE[,AUDIENCE…]`.
-    fn parse(text: &str) -> OidcIssuer {
-        let mut words = text.split(',').map(str::to_owned);
-        let url = words.next().unwrap_or_default();
-        OidcIssuer { url, audiences: words.filter(|word| !word.is_empty()).collect() }
-    }
-}
-
 /// The owner of objects in a bucket, and the validity of ACLs there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObjectOwnership {
@@ -300,7 +269,7 @@ impl Default for Config {
             console_address: None,
             trusted_proxies: Vec::new(),
             storage: Storage::Directory {
-                path: DEFAULT_DATA_DIR.into(),
+                path: DEFAULT_DIRECTORY.into(),
                 durability: Durability::Fsync,
             },
             metadata_bytes: None,
@@ -453,6 +422,22 @@ impl Config {
         warnings
     }
 
+    /// The settings of users.
+    pub(crate) fn identity(&self) -> IdentitySettings {
+        IdentitySettings {
+            credentials: self.credentials.clone(),
+            oidc_issuers: self.oidc_issuers.clone(),
+            ca_file: self.events.ca_file.clone(),
+        }
+    }
+
+    /// The rules for requests without a check of signatures, if signatures are not checked.
+    pub(crate) fn without_signatures(&self) -> Option<NoAuth> {
+        let CredentialsSource::Pair { access_key, .. } = &self.credentials else { return None };
+        let names = self.exposed().is_none().then(|| self.domains.clone());
+        self.no_auth.then(|| NoAuth::new(access_key.clone(), &self.cors_origins, names))
+    }
+
     /// The first address that other machines can connect to.
     pub(crate) fn exposed(&self) -> Option<&ListenAddress> {
         let console = self.console_address.as_ref().map(|console| &console.address);
@@ -552,7 +537,7 @@ fn resolve_storage(arguments: &ServerArgs) -> Result<Storage, ConfigError> {
         }
         (false, path, durability) => {
             let default =
-                if arguments.in_container { CONTAINER_DATA_DIR } else { DEFAULT_DATA_DIR };
+                if arguments.in_container { CONTAINER_DATA_DIR } else { DEFAULT_DIRECTORY };
             Ok(Storage::Directory {
                 path: path.cloned().unwrap_or_else(|| default.into()),
                 durability: durability.unwrap_or_default(),

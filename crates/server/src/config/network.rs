@@ -1,13 +1,11 @@
 //! The settings of connections: TLS, and the proxies that are trusted.
 
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::Path;
 
 use super::environment::Variables;
-use super::{ConfigError, ListenAddress, Profile, error};
+use super::{CertificateFiles, ConfigError, ListenAddress, Profile, TlsSettings, error};
 use crate::cli::{ServerArgs, Source};
-use crate::proxy::Network;
+use liteio_wire::proxy::Network;
 
 /// The port that MinIO's images serve the console on.
 const MINIO_CONSOLE_PORT: u16 = 9001;
@@ -19,23 +17,6 @@ pub struct ConsoleAddress {
     pub address: ListenAddress,
     /// Somebody has asked for it: without, the server starts also if the port is taken.
     pub is_given: bool,
-}
-
-/// The certificates of a server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TlsSettings {
-    /// Pairs of files in PEM, chosen by the name that the client asks for; the first is for all other
-    /// names. None for a certificate that the server signs for itself.
-    pub certificates: Vec<CertificateFiles>,
-}
-
-/// The files of a certificate.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CertificateFiles {
-    /// The certificate, and behind it those that signed it.
-    pub certificate: PathBuf,
-    /// Its private key, not encrypted.
-    pub key: PathBuf,
 }
 
 pub(super) fn resolve_tls(arguments: &ServerArgs) -> Result<Option<TlsSettings>, ConfigError> {
@@ -98,36 +79,6 @@ pub(super) fn resolve_console_address(
 
 pub(super) fn resolve_proxies(texts: &[String]) -> Result<Vec<Network>, ConfigError> {
     texts.iter().map(|text| Network::parse(text)).collect()
-}
-
-impl Network {
-    /// Parses an address, or `ADDRESS/BITS`.
-    ///
-    /// # Errors
-    /// [`ConfigError`] if it is none, or names a host and not a network.
-    pub fn parse(text: &str) -> Result<Network, ConfigError> {
-        let advice = || {
-            ConfigError(format!(
-                "the network {text:?} is not valid: give --trusted-proxy ADDRESS or ADDRESS/BITS, such as \
-                 10.0.0.0/8"
-            ))
-        };
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits)),
-            None => (text, None),
-        };
-        let address = IpAddr::from_str(address).map_err(|_| advice())?;
-        let is_number =
-            |bits: &&str| !bits.is_empty() && bits.bytes().all(|it| it.is_ascii_digit());
-        let bits = match bits {
-            Some(bits) => {
-                Some(bits).filter(is_number).and_then(|it| it.parse().ok()).ok_or_else(advice)?
-            }
-            None if address.is_ipv4() => 32,
-            None => 128,
-        };
-        Network::new(address, bits).ok_or_else(advice)
-    }
 }
 
 /// Takes the certificate of MinIO's `--certs-dir`, or in its profile of its default directory, if there is one:

@@ -1,54 +1,9 @@
 //! The collector of OpenTelemetry, as it is configured.
 
-use std::fmt;
-
-use http::{HeaderName, HeaderValue, Uri};
+use http::{HeaderName, HeaderValue};
 
 use super::environment::Variables;
-use super::{ConfigError, error};
-
-/// Spans are posted to this path of a collector.
-const TRACES: &str = "/v1/traces";
-
-/// A collector of OpenTelemetry.
-#[derive(Clone, PartialEq, Eq)]
-pub struct OtlpSettings {
-    /// The URL that spans are posted to.
-    pub url: String,
-    /// The name of this server among the services of the collector.
-    pub service_name: String,
-    /// Headers that are sent along, often with a token.
-    pub headers: Vec<(String, String)>,
-}
-
-// Never shows a secret; the path and the query of a URL may be one.
-impl fmt::Debug for OtlpSettings {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("OtlpSettings").finish_non_exhaustive()
-    }
-}
-
-impl OtlpSettings {
-    /// The collector at this address, to which the path of spans is added.
-    ///
-    /// # Errors
-    /// [`ConfigError`] if the URL is not valid.
-    pub fn new(endpoint: &str) -> Result<OtlpSettings, ConfigError> {
-        let url = format!("{}{TRACES}", endpoint.trim_end_matches('/'));
-        let is_url = url.parse::<Uri>().is_ok_and(|uri| {
-            matches!(uri.scheme_str(), Some("http" | "https"))
-                && uri.authority().is_some_and(|it| !it.as_str().contains('@'))
-        });
-        if !is_url || url.contains(['#', '?']) {
-            return error(
-                "the endpoint of OpenTelemetry is not valid: give http://HOST:4318 or \
-                 https://HOST:4318, without a user, a query or a fragment",
-            );
-        }
-        let service_name = "liteio".to_owned();
-        Ok(OtlpSettings { url, service_name, headers: Vec::new() })
-    }
-}
+use super::{ConfigError, OtlpSettings, error};
 
 /// The collector that the arguments or the variables of OpenTelemetry name. Without the feature, variables that
 /// are for all programs of a machine do nothing.

@@ -15,11 +15,6 @@ pub enum Profile {
     S3mock,
 }
 
-/// The credentials that everybody uses with LocalStack. They count where signatures are checked after all.
-pub(crate) const LOCALSTACK_CREDENTIALS: (&str, &str) = ("test", "test");
-/// The credentials that MinIO is known for.
-pub(crate) const MINIO_CREDENTIALS: (&str, &str) = ("minioadmin", "minioadmin");
-
 impl Profile {
     /// Parses the name of a profile.
     ///

@@ -158,3 +158,10 @@ fn health_asks_the_given_url_or_the_address() {
         Ok("https://127.0.0.1:9000".to_owned())
     );
 }
+
+#[test]
+fn a_server_that_checks_signatures_has_no_guard() {
+    assert!(Config::default().without_signatures().is_none());
+    let open = Config { no_auth: true, ..Config::default() };
+    assert_eq!(open.without_signatures().expect("a guard").key, DEFAULT_ACCESS_KEY);
+}

@@ -1,6 +1,6 @@
 //! MinIO's admin API, as its client calls it. The client itself is in `tests/clients/`.
 
-use liteio::fuzzing::{open_admin_body, seal_admin_body};
+use liteio_admin::fuzzing::{open_admin_body, seal_admin_body};
 use serde_json::{Value, json};
 
 use crate::harness::{ACCOUNTS, ALICE, BOB, CAROL, TestServer, User, in_memory_with_users, memory};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::harness;
 use crate::operations::operations;
 
-const VECTORS: &str = include_str!("../../src/vectors/mod.rs");
-const IAM: &str = include_str!("../../src/iam/operations/mod.rs");
+const VECTORS: &str = include_str!("../../../s3vectors/src/lib.rs");
+const IAM: &str = include_str!("../../../iam/src/operations/mod.rs");
 const DOCUMENT: &str = include_str!("../../../../docs/compatibility.md");
 
 /// Every operation of the dispatch table, and whether something answers it.

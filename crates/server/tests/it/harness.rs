@@ -6,11 +6,11 @@ use std::path::Path;
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
-use liteio::fuzzing::signer::{Covered, Signer, encoded_path, hex, sha256_hex};
 use liteio::{
     EventSettings, KeySources, MasterKeySource, ObjectOwnership, Server, ServerBuilder,
     ServerHandle,
 };
+use liteio_auth::fuzzing::signer::{Covered, Signer, encoded_path, hex, sha256_hex};
 use md5::{Digest as _, Md5};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

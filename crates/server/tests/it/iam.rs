@@ -1,7 +1,7 @@
 //! Users that are made at run time, as clients of IAM make them.
 
-use liteio::fuzzing::signer::sha256_hex;
 use liteio::{KeySources, MasterKeySource, Server, ServerHandle};
+use liteio_auth::fuzzing::signer::sha256_hex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::harness::{ALICE, BOB, RawRequest, TestServer, User, memory};

@@ -197,7 +197,7 @@ fn drive(directory: &TempDir) {
             }
         }
     }
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/minio");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/fixtures/minio");
     copy(Path::new(fixture), &directory.path().join("drive"));
 }
 

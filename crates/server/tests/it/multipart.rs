@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio::fuzzing::signer::hex;
+use liteio_auth::fuzzing::signer::hex;
 
 use crate::checksum::checksums;
 use crate::harness::{self, TestServer, base64, etag, md5};

@@ -1,6 +1,6 @@
 //! The table of S3's operations, read from the code, so that tests of every operation forget none.
 
-const DISPATCH: &str = include_str!("../../src/s3/dispatch.rs");
+const DISPATCH: &str = include_str!("../../../s3/src/dispatch.rs");
 
 /// A line of the table.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::io::{BufReader, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, SystemTime};
 
-use liteio::fuzzing::signer::{Covered, Signer, framed_chunk, sha256_hex};
 use liteio::{Limits, Server, ServerBuilder, ServerHandle};
+use liteio_auth::fuzzing::signer::{Covered, Signer, framed_chunk, sha256_hex};
 use liteio_store::Store;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;

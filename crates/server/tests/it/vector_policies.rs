@@ -58,7 +58,7 @@ const USERS: &str = r#"
 const ARN: &str = "arn:aws:s3vectors:us-east-1:111122223333:bucket/media";
 
 /// The table of operations, as the code has it.
-const TABLE: &str = include_str!("../../src/vectors/mod.rs");
+const TABLE: &str = include_str!("../../../s3vectors/src/lib.rs");
 
 /// The operations of the table, and those on tags, which share a line of the code.
 fn operations() -> Vec<&'static str> {

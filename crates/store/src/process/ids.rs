@@ -66,7 +66,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::clock::ManualClock;
+    use liteio_disk::ManualClock;
 
     #[test]
     fn order_holds_while_the_clock_stands_and_when_it_steps_back() {

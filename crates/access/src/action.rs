@@ -1,0 +1,213 @@
+//! Actions: what policies allow and deny. Several operations may be one action.
+
+/// Turns the list into an enum of the actions and their names in policies.
+macro_rules! actions {
+    ($($service:literal { $($action:ident)* })*) => {
+        /// An action, by its name in policies.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Action {
+            $($(#[doc = concat!("`", $service, ":", stringify!($action), "`.")] $action,)*)*
+        }
+
+        impl Action {
+            /// The name in policies, such as `s3:GetObject`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($(Action::$action => concat!($service, ":", stringify!($action)),)*)*
+                }
+            }
+        }
+    };
+}
+
+actions! {
+    "s3" {
+        AbortMultipartUpload
+        BypassGovernanceRetention
+        CreateBucket
+        CreateBucketMetadataTableConfiguration
+        CreateSession
+        DeleteBucket
+        DeleteBucketMetadataTableConfiguration
+        DeleteBucketPolicy
+        DeleteBucketWebsite
+        DeleteObject
+        DeleteObjectAnnotation
+        DeleteObjectTagging
+        DeleteObjectVersion
+        DeleteObjectVersionTagging
+        GetAccelerateConfiguration
+        GetAnalyticsConfiguration
+        GetBucketAbac
+        GetBucketAcl
+        GetBucketCORS
+        GetBucketLocation
+        GetBucketLogging
+        GetBucketMetadataTableConfiguration
+        GetBucketNotification
+        GetBucketObjectLockConfiguration
+        GetBucketOwnershipControls
+        GetBucketPolicy
+        GetBucketPolicyStatus
+        GetBucketPublicAccessBlock
+        GetBucketRequestPayment
+        GetBucketTagging
+        GetBucketVersioning
+        GetBucketWebsite
+        GetEncryptionConfiguration
+        GetIntelligentTieringConfiguration
+        GetInventoryConfiguration
+        GetLifecycleConfiguration
+        GetMetricsConfiguration
+        GetObject
+        GetObjectAcl
+        GetObjectAnnotation
+        GetObjectAttributes
+        GetObjectLegalHold
+        GetObjectRetention
+        GetObjectTagging
+        GetObjectTorrent
+        GetObjectVersion
+        GetObjectVersionAcl
+        GetObjectVersionAttributes
+        GetObjectVersionTagging
+        GetObjectVersionTorrent
+        GetReplicationConfiguration
+        ListAllMyBuckets
+        ListAllMyDirectoryBuckets
+        ListBucket
+        ListBucketMultipartUploads
+        ListBucketVersions
+        ListMultipartUploadParts
+        ListObjectAnnotations
+        PutAccelerateConfiguration
+        PutAnalyticsConfiguration
+        PutBucketAbac
+        PutBucketAcl
+        PutBucketCORS
+        PutBucketLogging
+        PutBucketNotification
+        PutBucketObjectLockConfiguration
+        PutBucketOwnershipControls
+        PutBucketPolicy
+        PutBucketPublicAccessBlock
+        PutBucketRequestPayment
+        PutBucketTagging
+        PutBucketVersioning
+        PutBucketWebsite
+        PutEncryptionConfiguration
+        PutIntelligentTieringConfiguration
+        PutInventoryConfiguration
+        PutLifecycleConfiguration
+        PutMetricsConfiguration
+        PutObject
+        PutObjectAcl
+        PutObjectAnnotation
+        PutObjectLegalHold
+        PutObjectRetention
+        PutObjectTagging
+        PutObjectVersionAcl
+        PutObjectVersionTagging
+        PutReplicationConfiguration
+        RenameObject
+        RestoreObject
+        UpdateBucketMetadataAnnotationTableConfiguration
+        UpdateBucketMetadataInventoryTableConfiguration
+        UpdateBucketMetadataJournalTableConfiguration
+        UpdateObjectEncryption
+        WriteGetObjectResponse
+    }
+    "s3vectors" {
+        CreateIndex
+        CreateVectorBucket
+        DeleteIndex
+        DeleteVectorBucket
+        DeleteVectorBucketPolicy
+        DeleteVectors
+        GetIndex
+        GetVectorBucket
+        GetVectorBucketPolicy
+        GetVectors
+        ListIndexes
+        ListTagsForResource
+        ListVectorBuckets
+        ListVectors
+        PutVectorBucketDefaultIndexMode
+        PutVectorBucketPolicy
+        PutVectors
+        QueryVectors
+        TagResource
+        UntagResource
+        UpdateIndexMode
+        UpdateMetadataConfiguration
+    }
+}
+
+impl Action {
+    /// The action is on no bucket, or on one that does not exist yet.
+    pub fn is_of_account(self) -> bool {
+        matches!(
+            self,
+            Action::CreateBucket
+                | Action::ListAllMyBuckets
+                | Action::ListAllMyDirectoryBuckets
+                | Action::WriteGetObjectResponse
+                | Action::CreateVectorBucket
+                | Action::ListVectorBuckets
+        )
+    }
+
+    /// The action of a request that names a version, where policies tell the two apart.
+    pub fn on_version(self) -> Action {
+        match self {
+            Action::DeleteObject => Action::DeleteObjectVersion,
+            Action::DeleteObjectTagging => Action::DeleteObjectVersionTagging,
+            Action::GetObject => Action::GetObjectVersion,
+            Action::GetObjectAcl => Action::GetObjectVersionAcl,
+            Action::GetObjectAttributes => Action::GetObjectVersionAttributes,
+            Action::GetObjectTagging => Action::GetObjectVersionTagging,
+            Action::GetObjectTorrent => Action::GetObjectVersionTorrent,
+            Action::PutObjectAcl => Action::PutObjectVersionAcl,
+            Action::PutObjectTagging => Action::PutObjectVersionTagging,
+            other => other,
+        }
+    }
+
+    /// The action is on an object that is there, so that its owner, its ACL and its tags count.
+    pub(super) fn is_of_existing_object(self) -> bool {
+        matches!(
+            self,
+            Action::DeleteObjectTagging
+                | Action::DeleteObjectVersionTagging
+                | Action::GetObject
+                | Action::GetObjectAcl
+                | Action::GetObjectAttributes
+                | Action::GetObjectTagging
+                | Action::GetObjectTorrent
+                | Action::GetObjectVersion
+                | Action::GetObjectVersionAcl
+                | Action::GetObjectVersionAttributes
+                | Action::GetObjectVersionTagging
+                | Action::GetObjectVersionTorrent
+                | Action::PutObjectAcl
+                | Action::PutObjectTagging
+                | Action::PutObjectVersionAcl
+                | Action::PutObjectVersionTagging
+                | Action::RestoreObject
+        )
+    }
+
+    /// The action is on the policy of a bucket. No policy takes it from the root user of the bucket's account,
+    /// who could not correct the policy otherwise.
+    pub(super) fn is_of_policy(self) -> bool {
+        matches!(
+            self,
+            Action::DeleteBucketPolicy
+                | Action::DeleteVectorBucketPolicy
+                | Action::GetBucketPolicy
+                | Action::GetVectorBucketPolicy
+                | Action::PutBucketPolicy
+                | Action::PutVectorBucketPolicy
+        )
+    }
+}

@@ -1,0 +1,275 @@
+//! The decision: a pure function of documents and request, in the order that AWS documents ("Policy evaluation
+//! logic" in the IAM user guide, "How Amazon S3 authorizes a request" in that of S3).
+//!
+//! 1. An explicit deny of any policy ends it; but nothing keeps the root user of an account from the policies of
+//!    its own buckets.
+//! 2. Who belongs to the account of the resource needs one allow: of its own policies (the root user has none,
+//!    and may everything), or of the resource's policy.
+//! 3. Who belongs to another account needs two: of its own policies, and of the resource's policy or ACL.
+//! 4. Who is nobody needs one of the resource's policy or ACL.
+//! 5. The policy of a session is needed beside, and narrows what its user may.
+//!
+//! An object of another account than its bucket's (only where ACLs count) is a resource of that account:
+//! the bucket's policy denies, but does not allow, access to it.
+
+mod reason;
+#[cfg(test)]
+mod tests;
+
+use std::cell::OnceCell;
+
+pub(crate) use self::reason::{Denial, Reason, Source};
+use super::action::Action;
+use liteio_identity::{AttachedPolicy, User};
+use liteio_policy::acl::{Acl, Granting, PublicAccessBlock, permission_for};
+use liteio_policy::{self as policy, Context, ContextKey, Grantee, Policy, Value, Verdict};
+
+/// The documents of a resource that decide about access to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Documents<'d> {
+    /// Canonical id of the owner of the bucket or vector bucket.
+    pub(super) owner_id: &'d str,
+    /// Its policy.
+    pub(super) policy: Option<&'d Policy>,
+    /// The access control lists, where they count.
+    pub(super) acls: Option<Acls<'d>>,
+    /// The public access block: limits that no grant to the public overrides.
+    pub(super) block: PublicAccessBlock,
+}
+
+/// The access control lists of a bucket and of one object in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Acls<'d> {
+    /// That of the bucket; none when only its owner is in it.
+    pub(super) bucket: Option<&'d Acl>,
+    /// The object, if the action is on one that is there.
+    pub(super) object: Option<ObjectAcl<'d>>,
+}
+
+/// The access control list of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ObjectAcl<'d> {
+    /// Canonical id of its owner.
+    pub(super) owner_id: &'d str,
+    /// None when only its owner is in it.
+    pub(super) acl: Option<&'d Acl>,
+}
+
+/// The parts of a request that a decision depends on.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'r> {
+    /// The sender; none of anonymous requests.
+    pub(super) user: Option<&'r User>,
+    pub(super) action: Action,
+    pub(super) resource: Resource<'r>,
+    pub(super) context: &'r dyn Context,
+}
+
+/// The resource that a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resource<'r> {
+    /// All of them.
+    Any,
+    /// A bucket, which may not exist yet.
+    Bucket(&'r str),
+    /// An object, which may not exist.
+    Object { bucket: &'r str, key: &'r str },
+    /// By its Amazon resource name.
+    Arn(&'r str),
+}
+
+impl Resource<'_> {
+    /// The name in policies.
+    pub(super) fn arn(&self) -> String {
+        match self {
+            Resource::Any => "*".to_owned(),
+            Resource::Bucket(bucket) => format!("arn:aws:s3:::{bucket}"),
+            Resource::Object { bucket, key } => format!("arn:aws:s3:::{bucket}/{key}"),
+            Resource::Arn(arn) => (*arn).to_owned(),
+        }
+    }
+}
+
+/// Decides about `request`. `documents` are those of the resource; an action on the account has none.
+pub(super) fn decide(
+    documents: Option<Documents<'_>>,
+    request: &Request<'_>,
+) -> Result<(), Box<Denial>> {
+    let asked = Asked { request, arn: OnceCell::new() };
+    asked.decide(documents.as_ref()).map_err(|reason| Box::new(asked.denial(reason, documents)))
+}
+
+/// A request, with what is worked out for it once.
+struct Asked<'a, 'r> {
+    request: &'a Request<'r>,
+    arn: OnceCell<String>,
+}
+
+impl Asked<'_, '_> {
+    fn decide(&self, documents: Option<&Documents<'_>>) -> Result<(), Reason> {
+        let Request { user, action, .. } = *self.request;
+        let is_root = user.is_some_and(User::is_root);
+        let own =
+            documents.is_some_and(|documents| user.is_some_and(|it| it.is_of(documents.owner_id)));
+        // First, because it costs nothing, and is most requests of most servers.
+        let is_plain = documents.is_some_and(|it| it.policy.is_none() && it.acls.is_none());
+        let is_narrowed = user.is_some_and(|user| user.session_policies.is_some());
+        if is_root && own && is_plain && !is_narrowed {
+            return Ok(());
+        }
+        let by_resource = match documents.and_then(|documents| documents.policy) {
+            Some(policy) => self.evaluate(policy),
+            None => Verdict::Neutral,
+        };
+        if let Verdict::Denied(statement) = by_resource
+            && !(is_root && own && action.is_of_policy())
+        {
+            return Err(Reason::explicit(Source::Resource, statement));
+        }
+        let Some(user) = user else {
+            return self.of_nobody(documents, &by_resource);
+        };
+        let by_user = self.by_policies(&user.policies, Source::Identity)?;
+        let by_session = match &user.session_policies {
+            None => true,
+            Some(policies) => self.by_policies(policies, |_| Source::Session)?,
+        };
+        let by_user = by_user || is_root;
+        let Some(documents) = documents else {
+            return match (by_user, by_session) {
+                (false, _) => Err(Reason::NoIdentityPolicy),
+                (true, false) => Err(Reason::NoSessionPolicy),
+                (true, true) => Ok(()),
+            };
+        };
+        let owner_id = self.owner_of(documents);
+        let is_of_bucket_owner = owner_id == documents.owner_id;
+        let by_policy = match by_resource {
+            Verdict::Allowed(_, grantee) if is_of_bucket_owner => Some(grantee),
+            _ => None,
+        };
+        if !by_session {
+            return Err(Reason::NoSessionPolicy);
+        }
+        if user.is_of(owner_id) {
+            let by_policy = by_policy.is_some_and(|grantee| grantee != Grantee::Account);
+            return match by_user || by_policy {
+                true => Ok(()),
+                false => Err(Reason::NoIdentityPolicy),
+            };
+        }
+        if !by_user {
+            return Err(Reason::NoIdentityPolicy);
+        }
+        // The account of the bucket is not the public.
+        let is_kept = documents.keeps_from_others() && !own;
+        match by_policy {
+            Some(_) if !is_kept => return Ok(()),
+            _ => {}
+        }
+        match self.by_acl(documents, Some(user.canonical_id())) {
+            true => Ok(()),
+            false if by_policy.is_some() => Err(Reason::PublicAccessBlock),
+            false => Err(Reason::NoResourcePolicy),
+        }
+    }
+
+    /// Decides about a request that nobody signed.
+    fn of_nobody(
+        &self,
+        documents: Option<&Documents<'_>>,
+        by_resource: &Verdict<'_>,
+    ) -> Result<(), Reason> {
+        let Some(documents) = documents else { return Err(Reason::Anonymous) };
+        let is_of_bucket_owner = self.owner_of(documents) == documents.owner_id;
+        let by_policy =
+            is_of_bucket_owner && matches!(by_resource, Verdict::Allowed(_, Grantee::Everyone));
+        if by_policy && !documents.keeps_from_others() || self.by_acl(documents, None) {
+            return Ok(());
+        }
+        Err(if by_policy { Reason::PublicAccessBlock } else { Reason::Anonymous })
+    }
+
+    /// Canonical id of the owner of the resource.
+    fn owner_of<'d>(&self, documents: &Documents<'d>) -> &'d str {
+        let object = documents.acls.and_then(|acls| acls.object);
+        object.map_or(documents.owner_id, |object| object.owner_id)
+    }
+
+    /// True when an access control list grants it to the account of that canonical id, or to a group that it
+    /// is in.
+    fn by_acl(&self, documents: &Documents<'_>, canonical_id: Option<&str>) -> bool {
+        let Some(acls) = documents.acls else { return false };
+        let public = documents.block.public_grants();
+        let (acl, permission) = match permission_for(self.request.action.name()) {
+            None => return false,
+            Some(Granting::Bucket(permission)) => (acls.bucket, permission),
+            Some(Granting::Object(permission)) => {
+                (acls.object.and_then(|object| object.acl), permission)
+            }
+        };
+        acl.is_some_and(|acl| acl.allows(canonical_id, permission, public).is_some())
+    }
+
+    /// True when one of the policies allows it.
+    fn by_policies(
+        &self,
+        policies: &[AttachedPolicy],
+        source: impl Fn(String) -> Source,
+    ) -> Result<bool, Reason> {
+        let mut is_allowed = false;
+        for attached in policies {
+            match self.evaluate(&attached.policy) {
+                Verdict::Denied(statement) => {
+                    return Err(Reason::explicit(source(attached.name.clone()), statement));
+                }
+                Verdict::Allowed(..) => is_allowed = true,
+                Verdict::Neutral => {}
+            }
+        }
+        Ok(is_allowed)
+    }
+
+    fn evaluate<'p>(&self, policy: &'p Policy) -> Verdict<'p> {
+        let Request { user, action, resource, context } = *self.request;
+        policy.evaluate(&policy::Request {
+            caller: user.map(|user| &user.caller),
+            action: action.name(),
+            resource: self.arn.get_or_init(|| resource.arn()),
+            context: &WithSender { user, context },
+        })
+    }
+
+    fn denial(&self, reason: Reason, documents: Option<Documents<'_>>) -> Denial {
+        let Request { user, action, resource, .. } = *self.request;
+        let is_own = |user: &&User| documents.is_none_or(|it| user.is_of(it.owner_id));
+        Denial {
+            reason,
+            action: Some(action),
+            resource: self.arn.get_or_init(|| resource.arn()).clone(),
+            user: user.map(|user| user.caller.arn.clone()),
+            is_told: user.filter(is_own).is_some(),
+        }
+    }
+}
+
+/// The context of a request, with what is known of its sender.
+struct WithSender<'c> {
+    user: Option<&'c User>,
+    context: &'c dyn Context,
+}
+
+impl Context for WithSender<'_> {
+    fn value(&self, key: &ContextKey) -> Value<'_> {
+        let of_sender = self.user.and_then(|user| user.value(key));
+        of_sender.unwrap_or_else(|| self.context.value(key))
+    }
+}
+
+impl Documents<'_> {
+    /// True when the public access block keeps what the policy grants from everybody outside of the account,
+    /// because it grants it to the public.
+    fn keeps_from_others(&self) -> bool {
+        self.block.restrict_public_buckets && self.policy.is_some_and(Policy::is_public)
+    }
+}

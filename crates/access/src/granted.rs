@@ -1,0 +1,396 @@
+//! Permission as a value, and the only places that resolve a name.
+
+use std::sync::Arc;
+
+use liteio_store::{
+    Bucket, BucketName, ETag, NameError, ObjectKey, ObjectVersion, Owner, SeenVersion, Store,
+    StoreError, VersionChange, VersionId,
+};
+
+use super::action::Action;
+use super::decision::{Denial, Reason, Request, Resource, decide};
+use super::documents::BucketDocuments;
+use super::principal::{Principal, owner};
+use super::resource::{ListingOf, WithResource};
+use liteio_identity::User;
+use liteio_policy::Context;
+use liteio_wire::origin::Found;
+
+/// Permission for a request to work on one bucket, vector bucket or index. Only this module makes
+/// one.
+#[derive(Clone, Debug)]
+pub struct Granted<T = Arc<Bucket>> {
+    target: T,
+    principal: Principal,
+    seen: Seen,
+}
+
+/// The object whose owner, ACL and tags a decision looked at.
+#[derive(Clone, Debug)]
+pub(super) enum Seen {
+    /// It looked at none.
+    NotAsked,
+    /// There was none.
+    Missing,
+    /// This one.
+    Object(Arc<ObjectVersion>),
+}
+
+/// Permission for an action on no resource: creating a bucket, listing one's own.
+#[derive(Clone, Debug)]
+pub struct GrantedAccount {
+    user: Arc<User>,
+}
+
+/// The question of one request about a bucket, or an object in it.
+#[derive(Clone, Copy)]
+pub struct Question<'q> {
+    /// The actions of the request. All must be allowed.
+    pub actions: &'q [Action],
+    /// The key, of actions on an object.
+    pub key: Option<&'q str>,
+    /// The version of the object; none is the current one.
+    pub version: Option<&'q str>,
+    /// The canonical id of the owner that the client expects, as in `x-amz-expected-bucket-owner`.
+    pub expected_owner: Option<&'q str>,
+    /// The query overrides headers of the response (`response-content-type` and its like).
+    pub overrides_response: bool,
+    /// The request writes the object, with the ACL that it brings along.
+    pub writes: bool,
+    /// A refusal that nobody has said explicitly tells who may list the object that it is missing.
+    pub tells_missing: bool,
+    /// Facts that the conditions of policies read.
+    pub context: &'q dyn Context,
+    /// The findings about the request, if the bucket is the one that it is for: its owner is noted there.
+    pub found: Option<&'q Found>,
+}
+
+impl<'q> Question<'q> {
+    /// A question about a bucket, in a request that expects nothing.
+    pub fn about_bucket(actions: &'q [Action], context: &'q dyn Context) -> Question<'q> {
+        Question {
+            actions,
+            key: None,
+            version: None,
+            expected_owner: None,
+            overrides_response: false,
+            writes: false,
+            tells_missing: false,
+            context,
+            found: None,
+        }
+    }
+}
+
+/// A request that is not granted.
+#[derive(Debug)]
+pub enum Refusal {
+    /// Access is denied.
+    Denied(Box<Denial>),
+    /// Anonymous requests must not override headers of the response.
+    AnonymousOverride,
+    /// The resource does not exist, or cannot be read.
+    Store(StoreError),
+}
+
+impl From<Box<Denial>> for Refusal {
+    fn from(denial: Box<Denial>) -> Refusal {
+        Refusal::Denied(denial)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Refusal {
+        Refusal::Store(error)
+    }
+}
+
+impl From<NameError> for Refusal {
+    fn from(error: NameError) -> Refusal {
+        Refusal::Store(error.into())
+    }
+}
+
+/// The resource of a list of buckets: policies name it so, or by `*` alone.
+const ALL_BUCKETS: &str = "arn:aws:s3:::*";
+
+/// Decides about actions on the account, or on the bucket of this name that is to be created.
+pub fn account(
+    principal: &Principal,
+    actions: &[Action],
+    bucket: Option<&str>,
+    context: &dyn Context,
+) -> Result<GrantedAccount, Refusal> {
+    let resource = bucket.map_or(Resource::Arn(ALL_BUCKETS), Resource::Bucket);
+    account_resource(principal, actions, resource, context)
+}
+
+/// Decides about actions on the account, or on the vector bucket of this ARN that is to be created.
+pub(super) fn vector_account(
+    principal: &Principal,
+    actions: &[Action],
+    arn: Option<&str>,
+    context: &dyn Context,
+) -> Result<GrantedAccount, Refusal> {
+    account_resource(principal, actions, arn.map_or(Resource::Any, Resource::Arn), context)
+}
+
+fn account_resource(
+    principal: &Principal,
+    actions: &[Action],
+    resource: Resource<'_>,
+    context: &dyn Context,
+) -> Result<GrantedAccount, Refusal> {
+    // Others are decided about with the documents of their resource.
+    if !actions.first().is_some_and(|action| action.is_of_account()) {
+        return Err(Denial::new(Reason::NoResourcePolicy, resource).into());
+    }
+    for &action in actions {
+        decide(None, &Request { user: principal.user(), action, resource, context })?;
+    }
+    match principal {
+        Principal::User(user) => Ok(GrantedAccount { user: Arc::clone(user) }),
+        Principal::Anonymous => Err(Denial::new(Reason::Anonymous, resource).into()),
+    }
+}
+
+/// Resolves the bucket `name`, and decides about the question on it.
+pub fn bucket(
+    store: &Store,
+    principal: &Principal,
+    name: &str,
+    question: &Question<'_>,
+) -> Result<Granted, Refusal> {
+    // First: who breaks this rule does not learn whether the bucket exists.
+    if principal.user().is_none() && question.overrides_response {
+        return Err(Refusal::AnonymousOverride);
+    }
+    let bucket = store.bucket(&BucketName::try_from(name)?)?;
+    if let Some(found) = question.found {
+        found.note_owner(&bucket.owner.id);
+    }
+    let mut granted =
+        Granted { target: bucket, principal: principal.clone(), seen: Seen::NotAsked };
+    granted.seen = granted.decide(store, question).or_else(|refusal| {
+        let is_missing = question.tells_missing && granted.is_missing(store, question, &refusal)?;
+        Err(if is_missing { missing(question) } else { refusal })
+    })?;
+    Ok(granted)
+}
+
+/// The bucket `name`, for what its rules say to everybody: those of CORS.
+pub fn bucket_for_rules(store: &Store, name: &str) -> Result<Arc<Bucket>, Refusal> {
+    Ok(store.bucket(&BucketName::try_from(name)?)?)
+}
+
+impl<T> Granted<T> {
+    /// The permission that a decision about a vector bucket or an index ends with.
+    pub(super) fn of_vectors(target: T, principal: &Principal) -> Granted<T> {
+        Granted { target, principal: principal.clone(), seen: Seen::NotAsked }
+    }
+
+    /// The resource that the permission is for.
+    pub fn target(&self) -> &T {
+        &self.target
+    }
+}
+
+impl Granted {
+    /// The bucket.
+    pub fn bucket(&self) -> &Arc<Bucket> {
+        &self.target
+    }
+
+    /// The canonical id of the account of the sender; none of an anonymous one.
+    pub fn principal_id(&self) -> Option<&str> {
+        self.principal.id()
+    }
+
+    /// The name of the sender; none of an anonymous one.
+    pub fn user_name(&self) -> Option<&str> {
+        self.principal.user_name()
+    }
+
+    /// The owner of what the request creates in the bucket.
+    pub fn owner(&self) -> Owner {
+        self.principal.owner().unwrap_or_else(|| self.target.owner.clone())
+    }
+
+    /// Resolves another bucket, the source of a copy, and decides about the question on it for the same
+    /// sender.
+    pub fn other_bucket(
+        &self,
+        store: &Store,
+        name: &str,
+        question: &Question<'_>,
+    ) -> Result<Granted, Refusal> {
+        bucket(store, &self.principal, name, question)
+    }
+
+    /// Decides about another question on the same bucket, for requests that name several objects, or need more
+    /// than one action.
+    pub fn allows(&self, store: &Store, question: &Question<'_>) -> Result<(), Refusal> {
+        self.decide(store, question).map(drop)
+    }
+
+    /// Decides whether the sender may know that there is nothing under a key: if it may list it.
+    pub fn allows_listing(
+        &self,
+        store: &Store,
+        key: &str,
+        context: &dyn Context,
+    ) -> Result<(), Refusal> {
+        let context = ListingOf { key, context };
+        self.allows(store, &Question::about_bucket(&[Action::ListBucket], &context))
+    }
+
+    /// True when the object that was refused is missing, and the sender may know it.
+    fn is_missing(
+        &self,
+        store: &Store,
+        question: &Question<'_>,
+        refusal: &Refusal,
+    ) -> Result<bool, Refusal> {
+        let (Refusal::Denied(denial), Some(key)) = (refusal, question.key) else {
+            return Ok(false);
+        };
+        Ok(!denial.is_explicit()
+            && matches!(find(store, &self.target, key, question.version)?, Seen::Missing)
+            && self.allows_listing(store, key, question.context).is_ok())
+    }
+
+    /// True when the decision holds for the object that was read after it: it looked at no object, or at one
+    /// with the same owner, ACL and tags.
+    pub fn holds_for(&self, object: &ObjectVersion) -> bool {
+        match &self.seen {
+            Seen::NotAsked => true,
+            Seen::Missing => false,
+            Seen::Object(seen) => {
+                seen.owner.id == object.owner.id
+                    && seen.acl == object.acl
+                    && seen.metadata.tags == object.metadata.tags
+            }
+        }
+    }
+
+    /// The entity tag of the object that the decision looked at.
+    pub fn seen_etag(&self) -> Option<ETag> {
+        match &self.seen {
+            Seen::Object(seen) => Some(seen.etag),
+            Seen::NotAsked | Seen::Missing => None,
+        }
+    }
+
+    /// True when the decision looked for the object, and there was none: it holds for none.
+    pub fn saw_nothing(&self) -> bool {
+        matches!(self.seen, Seen::Missing)
+    }
+
+    /// The change, of no other version than the decision looked at.
+    pub fn guarded(&self, change: VersionChange) -> VersionChange {
+        match &self.seen {
+            Seen::NotAsked | Seen::Missing => change,
+            Seen::Object(object) => {
+                let seen = SeenVersion {
+                    owner_id: object.owner.id.clone(),
+                    acl: object.acl.clone(),
+                    tags: object.metadata.tags.clone(),
+                };
+                VersionChange::IfSeen(seen, Box::new(change))
+            }
+        }
+    }
+
+    /// The result is the object that the decision looked at.
+    fn decide(&self, store: &Store, question: &Question<'_>) -> Result<Seen, Refusal> {
+        let bucket = &*self.target;
+        let user = self.principal.user();
+        let name = bucket.name.as_str();
+        let resource = match question.key {
+            Some(key) => Resource::Object { bucket: name, key },
+            None => Resource::Bucket(name),
+        };
+        if question.expected_owner.is_some_and(|expected| expected != bucket.owner.id) {
+            return Err(Denial::new(Reason::UnexpectedOwner, resource).into());
+        }
+        let documents = BucketDocuments::of(bucket)?;
+        // What is written is a new object, whatever there was.
+        let is_of_existing = |action: &Action| !question.writes && action.is_of_existing_object();
+        let needs_object =
+            documents.needs_object(user) && question.actions.iter().any(is_of_existing);
+        let seen = match question.key {
+            Some(key) if needs_object => find(store, bucket, key, question.version)?,
+            _ => Seen::NotAsked,
+        };
+        let object = seen.object();
+        let acl = match object {
+            Some(object) => documents.object_acl(object)?,
+            None => None,
+        };
+        let context = WithResource { user, bucket, object, context: question.context };
+        for &action in question.actions {
+            let owner_id = &bucket.owner.id;
+            let documents = if question.writes && action == Action::PutObjectAcl {
+                // Of an object that will be the writer's own. Where ACLs do not count, it has none.
+                match documents.of_new_object(owner_id, user.map(User::canonical_id)) {
+                    Some(documents) => documents,
+                    None => continue,
+                }
+            } else {
+                // An action on no object is decided by the bucket alone.
+                let of_object = object.filter(|_| is_of_existing(&action));
+                documents.for_decision(owner_id, of_object, acl.as_deref())
+            };
+            decide(Some(documents), &Request { user, action, resource, context: &context })?;
+        }
+        Ok(seen)
+    }
+}
+
+impl Seen {
+    fn object(&self) -> Option<&ObjectVersion> {
+        match self {
+            Seen::Object(object) => Some(object),
+            Seen::NotAsked | Seen::Missing => None,
+        }
+    }
+}
+
+/// The object that a decision looks at. That there is none is told later.
+fn find(store: &Store, bucket: &Bucket, key: &str, version: Option<&str>) -> Result<Seen, Refusal> {
+    let Ok(key) = ObjectKey::new(key) else { return Ok(Seen::Missing) };
+    let version = match version.map(VersionId::parse) {
+        None => None,
+        Some(Ok(version)) => Some(version),
+        Some(Err(_)) => return Ok(Seen::Missing),
+    };
+    match store.find_object(bucket, &key, version.as_ref()) {
+        Ok(found) => Ok(Seen::Object(Arc::new(found))),
+        Err(
+            StoreError::NoSuchKey { .. }
+            | StoreError::NoSuchVersion { .. }
+            | StoreError::IsDeleteMarker { .. },
+        ) => Ok(Seen::Missing),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The error of a key without an object.
+fn missing(question: &Question<'_>) -> Refusal {
+    match ObjectKey::new(question.key.unwrap_or_default()) {
+        Ok(key) => Refusal::Store(StoreError::NoSuchKey { key, marker: None }),
+        Err(error) => error.into(),
+    }
+}
+
+impl GrantedAccount {
+    /// The name of a bucket to create. Elsewhere a bucket's name is resolved and not carried.
+    pub fn new_bucket_name(&self, name: String) -> Result<BucketName, StoreError> {
+        Ok(BucketName::try_from(name)?)
+    }
+
+    /// The account of the sender, as the owner of what it creates and lists.
+    pub fn owner(&self) -> Owner {
+        owner(&self.user)
+    }
+}

@@ -1,0 +1,55 @@
+//! The sender of a request.
+
+use std::sync::Arc;
+
+use liteio_store::Owner;
+
+use liteio_auth::Identity;
+use liteio_identity::User;
+
+/// The sender of a request, as its signature proves.
+#[derive(Clone, Debug)]
+pub enum Principal {
+    /// The request carried no signature.
+    Anonymous,
+    /// A user, or a session of a user or role.
+    User(Arc<User>),
+}
+
+impl Principal {
+    /// The principal behind an identity; anonymous for a request that no layer has vouched for.
+    pub fn new(identity: Option<&Identity>) -> Principal {
+        match identity.and_then(Identity::user) {
+            Some(user) => Principal::User(Arc::clone(user)),
+            None => Principal::Anonymous,
+        }
+    }
+
+    pub(super) fn user(&self) -> Option<&User> {
+        match self {
+            Principal::Anonymous => None,
+            Principal::User(user) => Some(user),
+        }
+    }
+
+    /// The canonical id of the account; none of anonymous senders.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.user().map(User::canonical_id)
+    }
+
+    /// The name; none of anonymous senders.
+    pub(super) fn user_name(&self) -> Option<&str> {
+        self.user().map(|user| &*user.name)
+    }
+
+    /// The owner of what the principal creates, its account; none of anonymous senders.
+    pub(super) fn owner(&self) -> Option<Owner> {
+        self.user().map(owner)
+    }
+}
+
+/// The account of a user, as the owner of what it creates.
+pub(super) fn owner(user: &User) -> Owner {
+    let account = &user.account;
+    Owner { id: account.canonical_id.clone(), display_name: account.display_name.clone() }
+}

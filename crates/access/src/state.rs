@@ -1,0 +1,192 @@
+//! The state that the handlers of one server share, and their ways to a read. It does not depend on any
+//! handler.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use liteio_store::{ObjectReader, Store, StoreError};
+
+use crate::offload::{Offload, OffloadError};
+use liteio_identity::{Account, CurrentDirectory, id_of_canonical_id};
+use liteio_policy::acl::Ownership;
+use liteio_wire::cors::Cors;
+
+/// The shared state of one server.
+#[derive(Debug)]
+pub struct App {
+    /// Buckets, objects and vectors. On the thread of a connection, handlers use it for writes only: a
+    /// write blocks nothing there, because its result is a future of the group commit. They read with the
+    /// methods below.
+    pub store: Store,
+    /// The region of the server, and of its buckets unless others were asked for.
+    pub region: String,
+    /// Buckets may be made in any region.
+    pub takes_any_region: bool,
+    /// The targets of events.
+    pub event_targets: Vec<EventTarget>,
+    /// Keys of clients (SSE-C) are taken over connections that are not encrypted.
+    pub allows_keys_in_plain: bool,
+    /// The object ownership of new buckets that name none.
+    pub object_ownership: Ownership,
+    /// The CORS rules of requests to buckets without their own, and to no bucket.
+    pub cors: Option<Arc<Cors>>,
+    /// Everybody may read metrics.
+    pub metrics_are_public: bool,
+    /// The users and accounts, as they are at the moment.
+    pub directory: Arc<CurrentDirectory>,
+    offload: Offload,
+}
+
+/// The settings among the shared state: the fields of [`App`] with their names.
+#[derive(Debug)]
+pub struct Settings {
+    /// See [`App::region`].
+    pub region: String,
+    /// See [`App::takes_any_region`].
+    pub takes_any_region: bool,
+    /// See [`App::event_targets`].
+    pub event_targets: Vec<EventTarget>,
+    /// See [`App::allows_keys_in_plain`].
+    pub allows_keys_in_plain: bool,
+    /// See [`App::object_ownership`].
+    pub object_ownership: Ownership,
+    /// See [`App::cors`].
+    pub cors: Option<Arc<Cors>>,
+    /// See [`App::metrics_are_public`].
+    pub metrics_are_public: bool,
+}
+
+/// A target of events, as notifications of buckets name it.
+#[derive(Clone, Debug)]
+pub struct EventTarget {
+    /// The name that ARNs in notifications end with.
+    pub name: String,
+    /// The names of the users who may name it; none for all.
+    pub users: Vec<String>,
+}
+
+impl EventTarget {
+    /// `true` if the user of that name may name it.
+    pub fn is_open_to(&self, user: &str) -> bool {
+        self.users.is_empty() || self.users.iter().any(|name| name == user)
+    }
+}
+
+/// A piece of an object, nothing at its end, with the reader of those that follow.
+pub type Piece = (ObjectReader, Option<Bytes>);
+
+/// The next piece of an object: read, or still to be waited for.
+#[expect(clippy::large_enum_variant, reason = "a box would cost an allocation for each piece")]
+pub enum NextPiece<F> {
+    /// Read from memory.
+    Read(Piece),
+    /// The future that reads it.
+    Reading(F),
+}
+
+impl App {
+    /// The state of a server over an open store.
+    pub fn new(
+        store: Store,
+        settings: Settings,
+        directory: Arc<CurrentDirectory>,
+        offload: Offload,
+    ) -> App {
+        let Settings {
+            region,
+            takes_any_region,
+            event_targets,
+            allows_keys_in_plain,
+            object_ownership,
+            cors,
+            metrics_are_public,
+        } = settings;
+        App {
+            store,
+            region,
+            takes_any_region,
+            event_targets,
+            allows_keys_in_plain,
+            object_ownership,
+            cors,
+            metrics_are_public,
+            directory,
+            offload,
+        }
+    }
+
+    /// The time by the clock of the store, in seconds since 1970.
+    pub fn now_unix_seconds(&self) -> i64 {
+        i64::try_from(self.store.now_ms() / 1000).unwrap_or(i64::MAX)
+    }
+
+    /// The account with that canonical id, as it is at the moment.
+    pub fn account(&self, canonical_id: &str) -> Option<Arc<Account>> {
+        self.directory.now().account_of_canonical_id(canonical_id).map(Arc::clone)
+    }
+
+    /// The 12 digits of the account with that canonical id. One that there is no more has those that are
+    /// made for accounts without.
+    pub fn account_id(&self, canonical_id: &str) -> String {
+        let account = self.account(canonical_id);
+        account.map_or_else(|| id_of_canonical_id(canonical_id), |account| account.id.clone())
+    }
+
+    /// Looks up one or a few records on this thread. The key space reads from its cache in microseconds,
+    /// and a miss costs the read of a page: both take less than a hop to another thread and back.
+    pub fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
+        look(&self.store)
+    }
+
+    /// Runs work that may wait for the disk on a blocking thread: walking many records, reading,
+    /// copying or writing files.
+    ///
+    /// # Errors
+    /// Those of the work. [`StoreError::Internal`] if it panicked, [`StoreError::Closed`] if the server
+    /// stopped before it began.
+    pub async fn blocking<T, E>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        let store = self.store.clone();
+        self.offload.run(move || work(&store)).await.map_err(StoreError::from)?
+    }
+
+    /// Reads the next piece of an object: in place what memory has, else as [`App::blocking`] does,
+    /// with a future that runs on any task.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`].
+    pub fn next_piece(
+        self: &Arc<App>,
+        mut reader: ObjectReader,
+    ) -> Result<NextPiece<impl Future<Output = Result<Piece, StoreError>> + Send + use<>>, StoreError>
+    {
+        if let Some(piece) = reader.try_next()? {
+            return Ok(NextPiece::Read((reader, piece)));
+        }
+        let app = Arc::clone(self);
+        Ok(NextPiece::Reading(async move {
+            app.blocking(move |_| reader.next().map(|piece| (reader, piece))).await
+        }))
+    }
+
+    /// The way to blocking threads, for lanes, which outlive the call that starts them.
+    pub fn offload(&self) -> Offload {
+        self.offload.clone()
+    }
+}
+
+/// Work on a blocking thread that did not end, as an error of the store that it was for.
+impl From<OffloadError> for StoreError {
+    fn from(error: OffloadError) -> StoreError {
+        match error {
+            OffloadError::Panicked => StoreError::Internal { what: error.to_string() },
+            OffloadError::Stopping => StoreError::Closed,
+        }
+    }
+}

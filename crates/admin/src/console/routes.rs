@@ -1,0 +1,213 @@
+//! The routes below `/_liteio/console/`.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+    HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use http::{StatusCode, header};
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::files::File;
+use super::{Console, PATH, session};
+use crate::operator::{Operator, Refused};
+use liteio_iam::Circumstances;
+use liteio_identity::Session;
+use liteio_wire::origin::Origin;
+use liteio_wire::reply::{ApiError, ErrorCode};
+
+/// The longest body: the names of an object.
+const BODY_BYTES_MAX: usize = 16 << 10;
+
+/// Scripts and styles of this server alone, no frames, and no text that becomes markup.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
+     frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; \
+     trusted-types 'none'",
+);
+
+/// The headers of every answer.
+const HEADERS: [(HeaderName, HeaderValue); 6] = [
+    (CONTENT_SECURITY_POLICY, POLICY),
+    (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
+];
+
+/// The routes.
+pub fn routes() -> Router<Arc<Console>> {
+    Router::new()
+        .route("/_liteio/console", get(async || Redirect::temporary(PATH)))
+        .route(PATH, get(index))
+        .route("/_liteio/console/{*path}", get(file))
+        .route("/_liteio/console/session", get(about).post(sign_in))
+        .route("/_liteio/console/share", post(share))
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+}
+
+async fn index(headers: HeaderMap) -> Result<Response, Refused> {
+    answer("", &headers)
+}
+
+async fn file(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, Refused> {
+    answer(&path, &headers)
+}
+
+/// A file of the pages. Browsers keep it, and ask whether it is still the same.
+fn answer(path: &str, asked: &HeaderMap) -> Result<Response, Refused> {
+    let file = File::at(path)
+        .ok_or_else(|| ApiError::new(ErrorCode::NoSuchKey, "There is no such page."))?;
+    let named = |name: &HeaderName| asked.get(name).and_then(|it| it.to_str().ok());
+    let is_known = named(&IF_NONE_MATCH).is_some_and(|it| it.contains(file.etag()));
+    let is_zipped = named(&ACCEPT_ENCODING).is_some_and(|it| it.contains("gzip"));
+    let mut response = match (is_known, is_zipped) {
+        (true, _) => StatusCode::NOT_MODIFIED.into_response(),
+        (false, true) => ([(CONTENT_ENCODING, "gzip")], axum::body::Body::from(file.compressed()))
+            .into_response(),
+        (false, false) => axum::body::Body::from(file.bytes()).into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.extend(HEADERS);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(file.content_type()));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    headers.extend(HeaderValue::from_str(file.etag()).map(|etag| (ETAG, etag)));
+    Ok(response)
+}
+
+fn json_answer(value: &Value) -> Response {
+    let mut response = value.to_string().into_response();
+    let headers = response.headers_mut();
+    headers.extend(HEADERS);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.remove(header::VARY);
+    response
+}
+
+/// What signing needs: the region, and the time of the server. Told to everybody.
+async fn about(
+    State(console): State<Arc<Console>>,
+    Extension(origin): Extension<Arc<Origin>>,
+) -> Response {
+    json_answer(&json!({
+        "region": console.app.region,
+        "address": origin.peer.address.ip().to_canonical(),
+        "now": Timestamp::from_second(console.app.now_unix_seconds()).unwrap_or_default().to_string(),
+        "version": env!("CARGO_PKG_VERSION"),
+        "open": console.is_open,
+    }))
+}
+
+/// A session for the user whose long-term keys have signed this.
+async fn sign_in(
+    State(console): State<Arc<Console>>,
+    operator: Operator,
+    Extension(origin): Extension<Arc<Origin>>,
+) -> Result<Response, Refused> {
+    if operator.user().session.is_some() {
+        return Err(ApiError::new(
+            ErrorCode::AccessDenied,
+            "Sign in with the keys of a user: those of a session cannot begin another one.",
+        )
+        .into());
+    }
+    if operator.key().is_of_service {
+        return Err(ApiError::new(
+            ErrorCode::AccessDenied,
+            "Sign in with the keys of a user: a service account cannot begin a session.",
+        )
+        .into());
+    }
+    let (user, now) = (operator.user(), console.app.now_unix_seconds());
+    let session = session::of_console(&user.caller.user_id, origin.peer.address.ip(), now);
+    let mut told = issue(&console, session)?;
+    told["user"] = json!(user.name);
+    told["arn"] = json!(user.caller.arn);
+    tracing::info!(user = user.name, client = %origin.peer.name(), "signed in to the console");
+    Ok(json_answer(&told))
+}
+
+/// The object of a link.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Share {
+    bucket: String,
+    key: String,
+    seconds: u32,
+}
+
+/// Keys that read one object, for a link to it. They are good for no more than their maker may.
+async fn share(
+    State(console): State<Arc<Console>>,
+    operator: Operator,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    let invalid = |message: String| ApiError::new(ErrorCode::InvalidArgument, message);
+    let Share { bucket, key, seconds } =
+        serde_json::from_slice(&body).map_err(|error| invalid(format!("The link: {error}.")))?;
+    if !(1..=session::SHARE_SECONDS_MAX).contains(&seconds) {
+        return Err(invalid(format!(
+            "A link is good for 1 to {} seconds.",
+            session::SHARE_SECONDS_MAX
+        ))
+        .into());
+    }
+    if bucket.is_empty() || key.is_empty() || bucket.contains(['/', ':', '*', '?', '$']) {
+        return Err(
+            invalid("A link is to an object: give its bucket and its key.".to_owned()).into()
+        );
+    }
+    let arn = format!("arn:aws:s3:::{bucket}/{key}");
+    let user = operator.user();
+    // Else a link could make other links, and would never expire.
+    let may_share = match &user.session {
+        Some(session) => session.is_of_console,
+        None => !operator.key().is_of_service,
+    };
+    let context: Circumstances<'_> = operator.circumstances();
+    if !may_share || !session::is_within(user, "s3:GetObject", &arn, &context) {
+        return Err(ApiError::new(
+            ErrorCode::AccessDenied,
+            "This session may not make links to objects.",
+        )
+        .into());
+    }
+    let session =
+        session::of_object(&user.caller.user_id, &arn, console.app.now_unix_seconds(), seconds);
+    Ok(json_answer(&issue(&console, session)?))
+}
+
+fn issue(console: &Console, session: Session) -> Result<Value, ApiError> {
+    let expires = Timestamp::from_second(session.expires).unwrap_or_default();
+    let issued = console.app.directory.begin(session).map_err(|error| {
+        tracing::error!(%error, "no session could be begun");
+        ApiError::new(
+            ErrorCode::SlowDown,
+            "No session could be begun: look into the log of the server.",
+        )
+    })?;
+    Ok(json!({
+        "access_key": issued.access_key,
+        "secret_key": issued.secret_key,
+        "token": issued.token,
+        "expires": expires.to_string(),
+    }))
+}

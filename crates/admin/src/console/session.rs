@@ -1,0 +1,87 @@
+//! Sessions of the console, and keys that read a single object.
+
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use liteio_iam::Circumstances;
+use liteio_identity::{SESSION_SECONDS_MAX, Session, User};
+
+/// The longest session of the console.
+pub(super) const SESSION_SECONDS: u32 = 8 * 3600;
+const _: () = assert!(SESSION_SECONDS <= SESSION_SECONDS_MAX);
+
+/// The longest time for which a link is good, that of Signature Version 4.
+pub(super) const SHARE_SECONDS_MAX: u32 = 7 * 24 * 3600;
+
+/// A session of the console: it may what its user may, from the address that asked for it.
+pub(super) fn of_console(user_id: &str, address: IpAddr, now: i64) -> Session {
+    let mut session = Session::new(user_id, now, SESSION_SECONDS);
+    session.is_of_console = true;
+    session.policies.push(allow(json!({
+        "Effect": "Allow", "Action": "*", "Resource": "*",
+        "Condition": { "IpAddress": { "aws:SourceIp": sources(address) } },
+    })));
+    session
+}
+
+/// A session that reads one object, from anywhere.
+pub(super) fn of_object(user_id: &str, arn: &str, now: i64, seconds: u32) -> Session {
+    let mut session = Session::new(user_id, now, seconds);
+    session.policies.push(allow(json!({
+        "Effect": "Allow", "Action": ["s3:GetObject", "s3:GetObjectVersion"], "Resource": literal(arn),
+    })));
+    session
+}
+
+fn allow(statement: Value) -> String {
+    json!({ "Version": "2012-10-17", "Statement": [statement] }).to_string()
+}
+
+/// The addresses of a sender. A browser reaches this machine by either of its own, and hosts change the lower half of
+/// addresses of IPv6.
+fn sources(address: IpAddr) -> Vec<String> {
+    match address.to_canonical() {
+        address if address.is_loopback() => vec!["127.0.0.0/8".to_owned(), "::1/128".to_owned()],
+        IpAddr::V4(address) => vec![format!("{address}/32")],
+        IpAddr::V6(address) => vec![format!("{address}/64")],
+    }
+}
+
+/// A resource of policies that is this text and no pattern.
+fn literal(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '*' | '?' | '$' => literal.extend(['$', '{', character, '}']),
+            other => literal.push(other),
+        }
+    }
+    literal
+}
+
+/// True if the policies of the sender's session, if there are any, let it do `action` here and now.
+pub(super) fn is_within(user: &User, action: &str, arn: &str, context: &Circumstances<'_>) -> bool {
+    liteio_iam::is_within_session(user, action, arn, context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use liteio_policy::{Kind, Policy};
+
+    #[test]
+    fn signs_of_patterns_are_themselves() {
+        assert_eq!(literal("arn:aws:s3:::b/a*?${x}"), "arn:aws:s3:::b/a${*}${?}${$}{x}");
+    }
+
+    #[test]
+    fn policies_of_sessions_are_valid() {
+        for address in ["127.0.0.1", "10.1.2.3", "2001:db8::1", "::ffff:10.1.2.3"] {
+            let session = of_console("111122223333", address.parse().expect("an address"), 0);
+            Policy::parse(session.policies[0].as_bytes(), Kind::Session).expect(address);
+        }
+        let session = of_object("111122223333", "arn:aws:s3:::b/\"k\\${*}", 0, 60);
+        Policy::parse(session.policies[0].as_bytes(), Kind::Session).expect("valid");
+    }
+}

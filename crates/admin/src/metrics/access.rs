@@ -1,0 +1,69 @@
+//! The decision about who may read metrics.
+//!
+//! As MinIO does: whoever has a token of a user who may do `admin:Prometheus`, or everybody, if the server is told
+//! so. A signed request of such a user is as good as a token.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts as _;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+
+use super::Metrics;
+use super::figures::Owner;
+use super::token::Token;
+use crate::operator::{Operator, Refused};
+use liteio_auth::Identity;
+use liteio_wire::origin::{Moment, Origin};
+use liteio_wire::reply::{ApiError, ErrorCode};
+
+/// The action of policies, as MinIO names it.
+const ACTION: &str = "admin:Prometheus";
+
+/// Decides whether the sender of a request may read metrics, and whose buckets they name: those of the account of
+/// the sender; where everybody may read, all.
+///
+/// # Errors
+/// `AccessDenied`.
+pub(super) async fn decide(metrics: &Metrics, head: &mut Parts) -> Result<Owner, Refused> {
+    if metrics.app.metrics_are_public {
+        return Ok(None);
+    }
+    if let Some(token) = bearer(head) {
+        let key = of_token(metrics, token).ok_or_else(refusal)?;
+        if let Some(origin) = head.extensions.get::<Arc<Origin>>() {
+            origin.found.note_user(&key.user.name, key.user.canonical_id());
+            origin.found.note_key(&key.id, key.user.session.is_some());
+        }
+        head.extensions.insert(Identity::User(key));
+        head.extensions.insert(Moment(metrics.app.now_unix_seconds()));
+    }
+    if head.extensions.get().and_then(Identity::key).is_none() {
+        return Err(refusal().into());
+    }
+    let operator = Operator::from_request_parts(head, &()).await?;
+    operator.may(ACTION)?;
+    Ok(Some(operator.user().canonical_id().to_owned()))
+}
+
+fn bearer(head: &Parts) -> Option<&str> {
+    let (scheme, token) = head.headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// The key that a token is signed with, if it is good now.
+fn of_token(metrics: &Metrics, token: &str) -> Option<Arc<liteio_identity::AccessKey>> {
+    let now = metrics.app.now_unix_seconds();
+    let token = Token::parse(token)?;
+    let key = metrics.app.directory.key(token.access_key()?, None, now).ok()?;
+    token.is_good(&key.secret, now).then_some(key)
+}
+
+/// The same for all reasons: none of them helps who has no right.
+fn refusal() -> ApiError {
+    ApiError::new(
+        ErrorCode::AccessDenied,
+        "Metrics need a token: make one with `mc admin prometheus generate ALIAS`, sign the request, or start the \
+         server with --metrics-auth public.",
+    )
+}

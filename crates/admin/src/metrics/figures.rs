@@ -1,0 +1,176 @@
+//! [`Figures`]: everything that an answer tells of, looked up once.
+
+use std::cmp::Reverse;
+
+use liteio_store::vectors::VectorFigures;
+use liteio_store::{
+    BucketUsage, LifecycleState, OutboxState, ScrubState, Store, StoreError, StoreHealth,
+    StoreStats, Usage,
+};
+
+use super::Metrics;
+use super::process::Process;
+use super::requests::Figures as RequestFigures;
+use liteio_wire::budget::Resource;
+
+/// Buckets that are told one by one, those with the most bytes. The others are told together.
+const BUCKETS_MAX: usize = 1_000;
+/// Content to delete is counted up to here.
+const DELETIONS_MAX: usize = 100_000;
+
+/// The label of all buckets that are not told one by one. No bucket can have such a name.
+const REST: &str = "_others";
+
+/// The buckets that a page names: those of one account, by its canonical id, or of all.
+pub(super) type Owner = Option<String>;
+
+/// Everything that an answer tells of. What could not be read is left out.
+pub(super) struct Figures {
+    pub(super) requests: Vec<RequestFigures>,
+    pub(super) rejected: u64,
+    /// Names, what is used, and what there is.
+    pub(super) budget: Vec<(&'static str, u64, u64)>,
+    pub(super) failing_targets: usize,
+    pub(super) process: Process,
+    pub(super) store: StoreFigures,
+}
+
+/// Those of the store.
+pub(super) struct StoreFigures {
+    pub(super) is_ready: bool,
+    pub(super) stats: StoreStats,
+    /// Free bytes and all bytes of the device.
+    pub(super) space: Option<(u64, u64)>,
+    pub(super) deletions: Option<usize>,
+    pub(super) lifecycle: Option<LifecycleState>,
+    pub(super) scrub: Option<ScrubState>,
+    pub(super) outbox: Option<OutboxState>,
+    pub(super) vectors: Option<VectorFigures>,
+    pub(super) buckets: Buckets,
+}
+
+/// Those of buckets.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Buckets {
+    pub(super) count: u64,
+    /// Buckets whose objects are still being counted.
+    pub(super) uncounted: u64,
+    /// Of all buckets together.
+    pub(super) total: Usage,
+    /// Name and usage of those that are told one by one, in the order of their names.
+    pub(super) named: Vec<(String, Usage)>,
+    /// Of the others that may be named, if there are any.
+    pub(super) rest: Option<Usage>,
+}
+
+impl Figures {
+    /// The figures of now.
+    ///
+    /// # Errors
+    /// Those of a store that cannot be read at all.
+    pub(super) async fn gather(metrics: &Metrics, owner: Owner) -> Result<Figures, StoreError> {
+        // Both read files: the process those of the system, one for each open file.
+        let figures = metrics.app.blocking(move |store| -> Result<_, StoreError> {
+            Ok((StoreFigures::of(store, owner)?, Process::now()))
+        });
+        let (store, process) = figures.await?;
+        let budget = metrics.counters.budget.get();
+        let budget = budget.into_iter().flat_map(|budget| {
+            Resource::ALL
+                .map(|(resource, name)| (name, budget.used(resource), budget.limit(resource)))
+        });
+        Ok(Figures {
+            requests: metrics.counters.requests.figures(),
+            rejected: metrics.counters.requests.rejected_count(),
+            budget: budget.collect(),
+            failing_targets: (metrics.failing_targets)(),
+            process,
+            store,
+        })
+    }
+}
+
+impl StoreFigures {
+    fn of(store: &Store, owner: Owner) -> Result<StoreFigures, StoreError> {
+        Ok(StoreFigures {
+            is_ready: store.health() == StoreHealth::Ready,
+            stats: store.stats(),
+            space: store.space().ok().flatten(),
+            deletions: store.deletions_waiting(DELETIONS_MAX).ok(),
+            lifecycle: store.lifecycle_state().ok(),
+            scrub: store.scrub_state(),
+            outbox: store.outbox_state().ok(),
+            vectors: store.vector_figures().ok(),
+            buckets: Buckets::of(store.usage()?, owner, BUCKETS_MAX),
+        })
+    }
+}
+
+impl Buckets {
+    /// Labels and usage of all buckets that may be named: the sum is that of all.
+    pub(super) fn labelled(&self) -> impl Iterator<Item = (&str, &Usage)> {
+        let named = self.named.iter().map(|(name, usage)| (&**name, usage));
+        named.chain(self.rest.iter().map(|usage| (REST, usage)))
+    }
+
+    fn of(mut usage: Vec<BucketUsage>, owner: Owner, max: usize) -> Buckets {
+        let mut buckets = Buckets { count: usage.len() as u64, ..Buckets::default() };
+        for bucket in &usage {
+            buckets.uncounted += u64::from(!bucket.is_complete);
+            add(&mut buckets.total, &bucket.usage);
+        }
+        usage.retain(|bucket| owner.as_ref().is_none_or(|owner| *owner == bucket.owner_id));
+        if usage.len() > max {
+            usage.sort_by_key(|bucket| Reverse(bucket.usage.bytes));
+            let rest = buckets.rest.insert(Usage::default());
+            usage.drain(max..).for_each(|bucket| add(rest, &bucket.usage));
+            usage.sort_by(|one, other| one.name.cmp(&other.name));
+        }
+        let named = usage.into_iter().map(|it| (it.name.as_str().to_owned(), it.usage));
+        buckets.named = named.collect();
+        buckets
+    }
+}
+
+fn add(sum: &mut Usage, more: &Usage) {
+    let Usage { objects, versions, delete_markers, bytes } = more;
+    sum.objects = sum.objects.saturating_add(*objects);
+    sum.versions = sum.versions.saturating_add(*versions);
+    sum.delete_markers = sum.delete_markers.saturating_add(*delete_markers);
+    sum.bytes = sum.bytes.saturating_add(*bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use liteio_store::BucketName;
+
+    use super::*;
+
+    fn bucket(name: &str, owner: &str, bytes: u64) -> BucketUsage {
+        let usage = Usage { objects: 1, versions: 2, delete_markers: 1, bytes };
+        let name = BucketName::new(name).expect("a name");
+        BucketUsage { name, owner_id: owner.to_owned(), usage, is_complete: bytes != 7 }
+    }
+
+    #[test]
+    fn the_largest_buckets_are_named_and_the_others_told_together() {
+        let all = || {
+            [("aaa", "me", 5), ("bbb", "me", 7), ("ccc", "you", 100), ("ddd", "me", 9)]
+                .map(|(name, owner, bytes)| bucket(name, owner, bytes))
+                .to_vec()
+        };
+        let names = |buckets: &Buckets| -> Vec<String> {
+            buckets.named.iter().map(|(name, _)| name.clone()).collect()
+        };
+        let buckets = Buckets::of(all(), None, 10);
+        assert_eq!((buckets.count, buckets.uncounted, buckets.total.bytes), (4, 1, 121));
+        assert_eq!(names(&buckets), ["aaa", "bbb", "ccc", "ddd"]);
+        assert_eq!(buckets.rest, None);
+        let mine = Buckets::of(all(), Some("me".to_owned()), 2);
+        assert_eq!(names(&mine), ["bbb", "ddd"]);
+        assert_eq!(mine.rest.map(|rest| (rest.objects, rest.bytes)), Some((1, 5)));
+        let labels: Vec<_> = mine.labelled().map(|(name, usage)| (name, usage.bytes)).collect();
+        assert_eq!(labels, [("bbb", 7), ("ddd", 9), (REST, 5)]);
+        assert_eq!(mine.total, buckets.total, "sums have no names");
+    }
+}

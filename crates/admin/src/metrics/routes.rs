@@ -1,0 +1,84 @@
+//! The paths of metrics.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use http::StatusCode;
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE};
+
+use super::figures::Figures;
+use super::minio::Part;
+use super::page::Format;
+use super::{Metrics, access, minio, own};
+use crate::operator::Refused;
+use liteio_wire::reply::{ApiError, Dialect, ErrorCode};
+
+/// The paths of MinIO's metrics begin so.
+const MINIO: &str = "/minio/v2/metrics/";
+/// The path of its first version.
+const MINIO_FIRST: &str = "/minio/prometheus/metrics";
+
+/// True for a path of MinIO's metrics, which is answered only while no bucket has the name in it.
+pub fn is_minio(path: &str) -> bool {
+    path.starts_with(MINIO) || path == MINIO_FIRST
+}
+
+/// The routes.
+pub fn routes() -> Router<Arc<Metrics>> {
+    Router::new()
+        .route("/_liteio/metrics", get(answer_own))
+        .route("/minio/v2/metrics/{part}", get(answer_minio))
+        .route(MINIO_FIRST, get(answer_all_of_minio))
+}
+
+async fn answer_own(
+    State(metrics): State<Arc<Metrics>>,
+    request: Request,
+) -> Result<Response, Refused> {
+    let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    let format = Format::accepted(accept.unwrap_or_default());
+    let figures = gather(&metrics, request).await?;
+    Ok(respond(format, own::page(&figures, format)))
+}
+
+async fn answer_minio(
+    State(metrics): State<Arc<Metrics>>,
+    Path(part): Path<String>,
+    request: Request,
+) -> Result<Response, Refused> {
+    let figures = gather(&metrics, request).await?;
+    let part = Part::named(&part).ok_or_else(|| {
+        ApiError::new(
+            ErrorCode::NoSuchKey,
+            "There are the metrics cluster, node and bucket of MinIO, and /_liteio/metrics.",
+        )
+    })?;
+    Ok(respond(Format::Text, minio::page(&figures, part)))
+}
+
+async fn answer_all_of_minio(
+    State(metrics): State<Arc<Metrics>>,
+    request: Request,
+) -> Result<Response, Refused> {
+    let figures = gather(&metrics, request).await?;
+    Ok(respond(Format::Text, minio::page(&figures, Part::All)))
+}
+
+async fn gather(metrics: &Metrics, request: Request) -> Result<Figures, Refused> {
+    let (mut head, _) = request.into_parts();
+    let owner = access::decide(metrics, &mut head).await?;
+    Figures::gather(metrics, owner).await.map_err(|error| {
+        tracing::error!(%error, "metrics cannot be read");
+        let message = "Metrics cannot be read: the log has the reason.";
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        ApiError::with_status(Dialect::S3, "InternalError", status, message).into()
+    })
+}
+
+fn respond(format: Format, page: String) -> Response {
+    let headers = [(CONTENT_TYPE, format.content_type()), (CACHE_CONTROL, "no-store")];
+    (headers, page).into_response()
+}

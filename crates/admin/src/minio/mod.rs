@@ -1,0 +1,91 @@
+//! MinIO's admin API (`/minio/admin/v3/…`), as far as its client needs it to manage users and to look at the server.
+//!
+//! Requests are signed as those of S3. Bodies and answers with secrets are [encrypted](sealed) under the secret key of
+//! the sender besides. [`routes`] is the list of what there is; everything else below the path is answered with
+//! `NotImplemented`. Users are those of IAM ([`Manager`]).
+
+mod call;
+mod groups;
+mod info;
+mod policies;
+pub mod sealed;
+mod service_accounts;
+mod trace;
+mod users;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::response::Response;
+use axum::routing::{any, delete, get, post, put};
+use jiff::Timestamp;
+
+use self::call::Call;
+use crate::operator::Refused;
+use liteio_access::state::App;
+use liteio_iam::minio::{Manager, not_implemented};
+use liteio_observe::trace::Audience;
+
+/// The paths of the API begin so. A bucket of the name `minio` has them to itself.
+pub(crate) const PREFIX: &str = "/minio/admin/";
+
+/// What the routes work on.
+pub struct Admin {
+    app: Arc<App>,
+    manager: Manager,
+    audience: Audience,
+    started: Timestamp,
+}
+
+/// The answer of a route.
+type Answer = Result<Response, Refused>;
+
+impl Admin {
+    /// Over these users and this trace.
+    pub fn new(app: Arc<App>, manager: Manager, audience: Audience) -> Admin {
+        Admin { app, manager, audience, started: Timestamp::now() }
+    }
+}
+
+/// The routes.
+pub fn routes() -> Router<Arc<Admin>> {
+    let builtin = "/idp/builtin/policy";
+    let routes = Router::new()
+        .route("/info", get(info::server))
+        .route("/storageinfo", get(info::storage))
+        .route("/datausageinfo", get(info::usage))
+        .route("/trace", get(trace::trace))
+        .route("/add-user", put(users::add))
+        .route("/remove-user", delete(users::remove))
+        .route("/list-users", get(users::list))
+        .route("/user-info", get(users::info))
+        .route("/set-user-status", put(users::set_status))
+        .route("/add-service-account", put(service_accounts::add))
+        .route("/update-service-account", post(service_accounts::update))
+        .route("/info-service-account", get(service_accounts::info))
+        .route("/list-service-accounts", get(service_accounts::list))
+        .route("/delete-service-account", delete(service_accounts::remove))
+        .route("/list-access-keys-bulk", get(service_accounts::list_all))
+        .route("/update-group-members", put(groups::change))
+        .route("/group", get(groups::info))
+        .route("/groups", get(groups::list))
+        .route("/set-group-status", put(groups::set_status))
+        .route("/add-canned-policy", put(policies::add))
+        .route("/remove-canned-policy", delete(policies::remove))
+        .route("/list-canned-policies", get(policies::list))
+        .route("/info-canned-policy", get(policies::info))
+        .route("/set-user-or-group-policy", put(policies::set))
+        .route(&format!("{builtin}/attach"), post(policies::attach))
+        .route(&format!("{builtin}/detach"), post(policies::detach))
+        .route("/idp/builtin/policy-entities", get(policies::entities));
+    Router::new().nest("/minio/admin/v3", routes).route("/minio/admin/{*path}", any(missing))
+}
+
+/// Only who has signed learns what there is.
+async fn missing(_call: Call) -> Refused {
+    not_implemented(
+        "LiteIO does not implement this operation of MinIO's admin API: see docs/admin.md for those that \
+         it does.",
+    )
+    .into()
+}

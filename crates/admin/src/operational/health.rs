@@ -1,0 +1,85 @@
+//! Health: the sources of the answers, and the routes of LiteIO's own.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::get;
+use http::StatusCode;
+use http::header::{CONTENT_TYPE, HeaderValue};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+/// The process runs and answers.
+const LIVE_PATH: &str = "/_liteio/health/live";
+/// Requests can be served.
+pub const READY_PATH: &str = "/_liteio/health/ready";
+
+/// The answer of `/_liteio/health/ready`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// Everything works.
+    Ready,
+    /// Reads work and something else does not, for this reason: writes (the disk is full, say), or the
+    /// deletion of orphans. Still 200, so that load balancers keep sending requests.
+    Degraded(Cow<'static, str>),
+    /// Nothing should be sent here, for this reason. 503.
+    NotReady(Cow<'static, str>),
+}
+
+/// The sources of an answer, asked for each request.
+pub struct Health {
+    pub(super) readiness: Box<dyn Fn() -> Readiness + Send + Sync>,
+    details: Box<dyn Fn() -> Map<String, Value> + Send + Sync>,
+    pub(super) has_buckets: Box<dyn Fn() -> bool + Send + Sync>,
+    pub(super) started: Timestamp,
+}
+
+impl Health {
+    /// The sources: `readiness`, the `details` that go with it, and `has_buckets` are asked for each request.
+    pub fn new(
+        readiness: impl Fn() -> Readiness + Send + Sync + 'static,
+        details: impl Fn() -> Map<String, Value> + Send + Sync + 'static,
+        has_buckets: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Health {
+        Health {
+            readiness: Box::new(readiness),
+            details: Box::new(details),
+            has_buckets: Box::new(has_buckets),
+            started: Timestamp::now(),
+        }
+    }
+}
+
+/// The routes.
+pub(super) fn routes() -> Router<Arc<Health>> {
+    Router::new().route(LIVE_PATH, get(live)).route(READY_PATH, get(ready))
+}
+
+pub(super) async fn live() -> Response {
+    line(StatusCode::OK, &json!({ "status": "live" }))
+}
+
+pub(super) async fn ready(State(health): State<Arc<Health>>) -> Response {
+    let (code, mut told) = match (health.readiness)() {
+        Readiness::Ready => (StatusCode::OK, json!({ "status": "ready" })),
+        Readiness::Degraded(reason) => {
+            (StatusCode::OK, json!({ "status": "degraded", "reason": reason }))
+        }
+        Readiness::NotReady(reason) => {
+            (StatusCode::SERVICE_UNAVAILABLE, json!({ "status": "not ready", "reason": reason }))
+        }
+    };
+    for (name, detail) in (health.details)() {
+        told[name] = detail;
+    }
+    line(code, &told)
+}
+
+/// A line of JSON.
+fn line(status: StatusCode, value: &Value) -> Response {
+    let json_type = HeaderValue::from_static("application/json");
+    (status, [(CONTENT_TYPE, json_type)], format!("{value}\n")).into_response()
+}

@@ -1,0 +1,161 @@
+//! The operational routes: those below `/_liteio/`, and those of [other servers](others).
+//!
+//! An axum router, reached only by requests whose path is one of these:
+//! matching it would cost an S3 request 0.7 µs, the comparison costs nothing that can be measured.
+
+mod health;
+mod others;
+mod trace;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use bytes::Bytes;
+use http::header::{ALLOW, AUTHORIZATION, HeaderMap, HeaderValue};
+use http::request::Parts;
+use http::{Method, Request};
+use http_body_util::BodyExt as _;
+use tower_service::Service as _;
+
+pub use self::health::{Health, READY_PATH, Readiness};
+use crate::console::{self, Console};
+use crate::metrics::{self, Metrics};
+use crate::minio::{self as admin, Admin};
+use crate::operator::Refused;
+use liteio_observe::trace::Audience;
+use liteio_wire::origin::Target;
+use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
+
+/// The first segment of every operational path. No bucket can have this name, for it starts with an
+/// underscore.
+const FIRST_SEGMENT: &str = "_liteio";
+/// The paths that tell of the health begin so.
+const HEALTH_PATHS: &str = "/_liteio/health/";
+
+/// The way of an operational request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The question for the health, which is answered to everybody, and however busy the server is. Its body is
+    /// not read.
+    Health,
+    /// Within the limits of the server, with the identity of its sender.
+    Operator,
+}
+
+/// The claim of these routes to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// How the request is answered.
+    pub way: Way,
+    /// It is operational unless there is a bucket of the name in its path.
+    pub is_borrowed: bool,
+}
+
+/// The routes of one server.
+pub struct Operational {
+    router: Router,
+}
+
+impl Operational {
+    /// The routes over what they tell of.
+    pub fn new(
+        health: Arc<Health>,
+        audience: Audience,
+        console: Option<Arc<Console>>,
+    ) -> Operational {
+        let router = health::routes().merge(others::routes()).with_state(health);
+        let console = console.map(|console| console::routes().with_state(console));
+        let router = router
+            .merge(trace::routes().with_state(audience))
+            .merge(console.unwrap_or_default())
+            .fallback(unknown)
+            .method_not_allowed_fallback(method_not_allowed);
+        Operational { router }
+    }
+
+    /// These routes with those of MinIO's admin API.
+    pub fn with_admin(self, admin: Admin) -> Operational {
+        let routes = admin::routes().method_not_allowed_fallback(method_not_allowed);
+        Operational { router: self.router.merge(routes.with_state(Arc::new(admin))) }
+    }
+
+    /// These routes with those of metrics.
+    pub fn with_metrics(self, metrics: Metrics) -> Operational {
+        let routes = metrics::routes().method_not_allowed_fallback(method_not_allowed);
+        Operational { router: self.router.merge(routes.with_state(Arc::new(metrics))) }
+    }
+
+    /// The claim to a request, if it is operational. In virtual-host addressing everything is a key.
+    pub fn claim(head: &Parts, target: &Target) -> Option<Claim> {
+        let path = target.path();
+        if path.starts_with("/_") {
+            let is_host = target.host_bucket().is_some();
+            return match target.bucket() {
+                _ if is_host => None,
+                FIRST_SEGMENT if !path.starts_with(HEALTH_PATHS) => Some(Way::Operator),
+                FIRST_SEGMENT => Some(Way::Health),
+                bucket => others::SEGMENTS.contains(&bucket).then_some(Way::Health),
+            }
+            .map(|way| Claim { way, is_borrowed: false });
+        }
+        let is_of_minio = || path.starts_with(admin::PREFIX) || metrics::is_minio(path);
+        if path.starts_with("/minio/") && is_of_minio() && target.host_bucket().is_none() {
+            return Some(Claim { way: Way::Operator, is_borrowed: true });
+        }
+        let is_read = || matches!(head.method, Method::GET | Method::HEAD);
+        let is_borrowed = others::is_borrowed(path)
+            && target.host_bucket().is_none()
+            && is_read()
+            && !is_signed(head);
+        is_borrowed.then_some(Claim { way: Way::Health, is_borrowed })
+    }
+
+    /// The error of an operational request in the words of its clients.
+    pub fn refusal(path: &str, error: ApiError) -> ApiError {
+        match path.starts_with(admin::PREFIX) {
+            true => error.in_dialect(Dialect::Admin),
+            false => error,
+        }
+    }
+
+    /// Answers one request.
+    pub async fn call<B>(&self, request: Request<B>) -> Reply
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let called = self.router.clone().call(request.map(Body::new)).await;
+        let mut response = called.unwrap_or_else(|never| match never {});
+        match response.extensions_mut().remove::<ApiError>() {
+            Some(error) => {
+                // The methods of the route, which the router knows.
+                let allow = response.headers_mut().remove(ALLOW);
+                Err(error.with_more_headers(allow.map(|it| (ALLOW, it)).into_iter().collect()))
+            }
+            None => Ok(response.map(|body| ReplyBody::stream(body.map_err(Into::into)))),
+        }
+    }
+}
+
+/// True for a request that somebody has signed, or has tried to.
+pub fn is_signed(head: &Parts) -> bool {
+    let names = head.uri.query().unwrap_or_default().split('&');
+    let mut names = names.filter_map(|pair| pair.split('=').next());
+    head.headers.contains_key(AUTHORIZATION)
+        || names.any(|name| matches!(name, "X-Amz-Signature" | "Signature"))
+}
+
+async fn unknown() -> Refused {
+    ApiError::new(ErrorCode::NoSuchKey, "There is no such operational route.").into()
+}
+
+async fn method_not_allowed() -> Refused {
+    let error = ApiError::new(
+        ErrorCode::MethodNotAllowed,
+        "The specified method is not allowed against this resource.",
+    );
+    let mut headers = HeaderMap::new();
+    headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    error.with_headers(headers).into()
+}

@@ -1,0 +1,123 @@
+//! [`Operator`]: the sender of a request to an operational route, and the decision what it may do there.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::response::{IntoResponse, Response};
+use http::header::USER_AGENT;
+use http::request::Parts;
+
+use liteio_auth::Identity;
+use liteio_iam::minio::Sender;
+use liteio_iam::{self as iam, Circumstances};
+use liteio_identity::{AccessKey, SecretKey, User};
+use liteio_wire::origin::{Moment, Origin};
+use liteio_wire::reply::{ApiError, ErrorCode};
+
+/// The resource of actions that are about the server.
+const SERVER: &str = "arn:aws:s3:::*";
+
+/// The user who has signed a request.
+pub struct Operator {
+    key: Arc<AccessKey>,
+    origin: Arc<Origin>,
+    user_agent: Option<String>,
+    now: i64,
+}
+
+impl Operator {
+    /// Decides whether the user may do `action`, `admin:ServerTrace` for example.
+    ///
+    /// # Errors
+    /// `AccessDenied`.
+    pub fn may(&self, action: &str) -> Result<(), ApiError> {
+        iam::check(&self.key.user, action, SERVER, &self.circumstances()).map_err(|refusal| {
+            let message = refusal.message().to_owned();
+            self.origin.found.note_denial(|| message.clone());
+            ApiError::new(ErrorCode::AccessDenied, message)
+        })
+    }
+
+    /// The facts of the request, as conditions of policies ask for them.
+    pub fn circumstances(&self) -> Circumstances<'_> {
+        Circumstances {
+            sender: Some(&self.key.user),
+            peer: self.origin.peer,
+            user_agent: self.user_agent.as_deref(),
+            now: self.now,
+            more: Vec::new(),
+        }
+    }
+
+    /// The user.
+    pub fn user(&self) -> &User {
+        &self.key.user
+    }
+
+    /// The keys of the user that the request is signed with.
+    pub fn key(&self) -> &AccessKey {
+        &self.key
+    }
+
+    /// The secret key that the request is signed with.
+    pub fn secret(&self) -> &SecretKey {
+        &self.key.secret
+    }
+
+    /// The origin of the request.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Notes the operation, for the log and for observers.
+    pub(crate) fn note_operation(&self, name: &'static str) {
+        self.origin.found.note_operation(name);
+    }
+
+    /// The sender, for changes of users.
+    pub fn sender(&self) -> Sender<'_> {
+        Sender { key: &self.key, context: self.circumstances() }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Operator {
+    type Rejection = Refused;
+
+    async fn from_request_parts(head: &mut Parts, _: &S) -> Result<Operator, Refused> {
+        let key = head.extensions.get().and_then(Identity::key);
+        let now = head.extensions.get::<Moment>();
+        let (Some(key), Some(origin), Some(Moment(now))) =
+            (key, head.extensions.get::<Arc<Origin>>(), now)
+        else {
+            return Err(Refused(ApiError::new(
+                ErrorCode::AccessDenied,
+                "Only users may ask for this: sign the request (AWS Signature Version 4).",
+            )));
+        };
+        let user_agent = head.headers.get(USER_AGENT).and_then(|it| it.to_str().ok());
+        Ok(Operator {
+            key: Arc::clone(key),
+            origin: Arc::clone(origin),
+            user_agent: user_agent.map(str::to_owned),
+            now: *now,
+        })
+    }
+}
+
+/// An [`ApiError`] that leaves the router as a value, in the extensions of an empty response.
+#[derive(Debug)]
+pub struct Refused(ApiError);
+
+impl From<ApiError> for Refused {
+    fn from(error: ApiError) -> Refused {
+        Refused(error)
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let mut response = self.0.status().into_response();
+        response.extensions_mut().insert(self.0);
+        response
+    }
+}

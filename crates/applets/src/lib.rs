@@ -1,0 +1,200 @@
+//! The other names that the binary answers to in the image, where health checks, compose files and start
+//! scripts call them: `minio`, `localstack`, `mc`, `curl`, `sh` and a few small commands. None of it can be
+//! reached by a binary that is called `liteio`.
+
+mod builtin;
+mod curl;
+mod names;
+mod shell;
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use self::names::{Applet, applet};
+
+/// The arguments cannot be served.
+const USAGE: u8 = 2;
+const PROFILE_VARIABLE: &str = "LITEIO_PROFILE";
+
+/// The command `liteio`: it takes its arguments, the program's name first.
+pub type Own = fn(Vec<OsString>) -> ExitCode;
+
+/// Runs the command that the program was called by: its name is the file name of the first argument.
+/// Unknown names are `liteio`, which `own` runs.
+pub fn run(arguments: Vec<OsString>, own: Own) -> ExitCode {
+    let name = arguments.first().and_then(|it| Path::new(it).file_name());
+    let applet = name.and_then(|name| applet(name.to_str()?)).unwrap_or(Applet::Own);
+    let rest = arguments.get(1..).unwrap_or_default();
+    match applet {
+        Applet::Own => own(arguments),
+        Applet::Minio => minio(rest, own),
+        Applet::LocalStack => localstack(rest, own),
+        Applet::Entrypoint => entrypoint(rest, own),
+        Applet::Client => liteio_client::run(arguments),
+        Applet::Curl => curl::run(rest),
+        Applet::Wget => curl::wget(rest),
+        Applet::Shell => shell::run(rest),
+        Applet::Builtin => small(name.and_then(|it| it.to_str()).unwrap_or_default(), rest),
+    }
+}
+
+/// `minio [FLAG…] server [FLAG…] DIR`.
+fn minio(arguments: &[OsString], own: Own) -> ExitCode {
+    let (name, rest) = minio_command(arguments);
+    match name.as_ref().map(|it| it.to_str()) {
+        Some(Some("server")) => own(of_server("minio", rest)),
+        Some(Some(name)) => fail("minio", &format!("{name:?}: only \"minio server\" is served")),
+        Some(None) => fail("minio", "only \"minio server\" is served"),
+        // --version and --help are those of liteio.
+        None => own([&[OsString::from("liteio")], arguments].concat()),
+    }
+}
+
+/// The command of MinIO's arguments, and the rest of them. Flags of all commands can stand on both sides of it.
+fn minio_command(arguments: &[OsString]) -> (Option<OsString>, Vec<OsString>) {
+    const WITH_VALUE: [&str; 6] =
+        ["--address", "--certs-dir", "--config-dir", "--console-address", "-C", "-S"];
+    let (mut command, mut rest) = (None, Vec::new());
+    let mut config_directory = None;
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        if !is_flag(argument) && command.is_none() {
+            command = Some(argument.clone());
+            continue;
+        }
+        let text = argument.to_str().unwrap_or_default();
+        let (name, glued) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(OsString::from(value))),
+            None => (text, None),
+        };
+        let mut value = None;
+        if WITH_VALUE.contains(&name) {
+            value = glued.clone().or_else(|| arguments.next().cloned());
+        }
+        match name {
+            "--config-dir" | "-C" => config_directory = value,
+            _ => {
+                rest.push(argument.clone());
+                rest.extend(value.filter(|_| glued.is_none()));
+            }
+        }
+    }
+    let is_certificates = |it: &OsString| {
+        let name = it.to_str().unwrap_or_default();
+        name == "-S" || name == "--certs-dir" || name.starts_with("--certs-dir=")
+    };
+    // All that is read there are certificates.
+    if let Some(directory) = config_directory.filter(|_| !rest.iter().any(is_certificates)) {
+        rest.extend(["--certs-dir".into(), Path::new(&directory).join("certs").into()]);
+    }
+    (command, rest)
+}
+
+/// Without a command, or with those that start LocalStack.
+fn localstack(arguments: &[OsString], own: Own) -> ExitCode {
+    match arguments.iter().find(|it| !is_flag(it)).map(|it| it.to_str()) {
+        None | Some(Some("start")) => own(of_server("localstack", Vec::new())),
+        _ => fail("localstack", "only \"localstack start\" is served"),
+    }
+}
+
+/// The start script: `docker-entrypoint.sh [minio] server DIR` in images of MinIO, without arguments in those of
+/// LocalStack. The profile of the image goes before what the arguments look like.
+fn entrypoint(arguments: &[OsString], own: Own) -> ExitCode {
+    let called = arguments.first().and_then(|it| it.to_str());
+    if called.filter(|name| *name != "server").and_then(names::applet_at).is_some() {
+        // As the scripts do with `minio server …` and `sh -c …`.
+        return run(arguments.to_vec(), own);
+    }
+    let profile = std::env::var(PROFILE_VARIABLE).unwrap_or_default();
+    let is_given = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match meant(&profile, !arguments.is_empty(), is_given) {
+        Ok(Meant::Minio) if arguments.is_empty() => own(of_server("minio", Vec::new())),
+        Ok(Meant::Minio) => minio(arguments, own),
+        Ok(Meant::LocalStack) => localstack(arguments, own),
+        Err(reason) => fail("docker-entrypoint.sh", &reason),
+    }
+}
+
+/// The server that the start script stands for.
+#[derive(Debug, PartialEq, Eq)]
+enum Meant {
+    Minio,
+    LocalStack,
+}
+
+/// Whom the start script is meant to start. LocalStack checks no signature, so it is never what a guess ends at
+/// where credentials are given.
+///
+/// # Errors
+/// One line.
+fn meant(
+    profile: &str,
+    has_arguments: bool,
+    is_given: impl Fn(&str) -> bool,
+) -> Result<Meant, String> {
+    const OF_MINIO: [&str; 4] =
+        ["MINIO_ROOT_USER", "MINIO_ROOT_USER_FILE", "MINIO_ACCESS_KEY", "MINIO_ACCESS_KEY_FILE"];
+    const OWN: [&str; 3] =
+        ["LITEIO_ACCESS_KEY", "LITEIO_ACCESS_KEY_FILE", "LITEIO_CREDENTIALS_FILE"];
+    match profile {
+        "minio" => return Ok(Meant::Minio),
+        "" => {}
+        _ => return Ok(Meant::LocalStack),
+    }
+    if has_arguments || OF_MINIO.into_iter().any(&is_given) {
+        return Ok(Meant::Minio);
+    }
+    match OWN.into_iter().find(|name| is_given(name)) {
+        None => Ok(Meant::LocalStack),
+        Some(name) => Err(format!(
+            "without arguments this starts LocalStack, which checks no signature, but {name} is set: \
+             set {PROFILE_VARIABLE}, or run \"liteio server\""
+        )),
+    }
+}
+
+fn small(name: &str, arguments: &[OsString]) -> ExitCode {
+    let arguments = arguments.iter().map(|it| it.to_str().map(str::to_owned));
+    let Some(arguments) = arguments.collect::<Option<Vec<_>>>() else {
+        return fail(name, "an argument is not UTF-8");
+    };
+    let Some(builtin) = builtin::find(name) else {
+        return fail(name, "there is no such command");
+    };
+    // Process 1 of a container ignores signals that it does not ask for.
+    shell::end_on_signal();
+    let print = &mut |text: &str| {
+        // A closed standard output is no failure of the command.
+        let _ = io::stdout().write_all(text.as_bytes());
+    };
+    match builtin(&arguments, print) {
+        Ok(code) => ExitCode::from(code),
+        Err(reason) => fail(name, &reason),
+    }
+}
+
+fn is_flag(argument: &OsString) -> bool {
+    argument.as_encoded_bytes().starts_with(b"-")
+}
+
+/// The arguments of `liteio server` with a profile, unless the environment names one.
+fn of_server(profile: &str, rest: Vec<OsString>) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = vec!["liteio".into(), "server".into()];
+    if std::env::var_os(PROFILE_VARIABLE).is_none_or(|it| it.is_empty()) {
+        arguments.extend(["--profile".into(), profile.into()]);
+    }
+    arguments.extend(rest);
+    arguments
+}
+
+fn fail(name: &str, reason: &str) -> ExitCode {
+    // If standard error is closed, the exit code remains.
+    let _ = writeln!(io::stderr(), "{name}: {reason}");
+    ExitCode::from(USAGE)
+}
+
+#[cfg(test)]
+mod tests;

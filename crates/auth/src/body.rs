@@ -1,0 +1,333 @@
+//! The body that leaves the authentication layer: plain, and verified while it streams.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use parking_lot::Mutex;
+use sha2::{Digest, Sha256};
+
+use super::chunked::ChunkedDecoder;
+use super::error;
+use super::post_file::FileDecoder;
+use super::signing_key::{Signature, hex_digest};
+use liteio_wire::reply::{ApiError, BoxError, ErrorCode};
+
+/// The error of the connection's own body. One that is ours stays as it is.
+fn of_connection(error: &(dyn StdError + 'static)) -> ApiError {
+    ApiError::find(error).cloned().unwrap_or_else(incomplete)
+}
+
+fn incomplete() -> ApiError {
+    ApiError::new(
+        ErrorCode::IncompleteBody,
+        "You did not provide the number of bytes specified by the Content-Length HTTP header",
+    )
+}
+
+/// The error of a body, in the extensions of every request that has one. The dispatcher answers with it
+/// if a layer in between has turned the error into an internal one.
+#[derive(Debug, Clone, Default)]
+pub struct BodyFault(Arc<OnceLock<ApiError>>);
+
+impl BodyFault {
+    /// The error, once the body has failed.
+    #[must_use]
+    pub fn get(&self) -> Option<&ApiError> {
+        self.0.get()
+    }
+}
+
+/// The result of one step of a decoder.
+pub(super) enum Step {
+    /// Some of the body.
+    Data(Bytes),
+    /// All input is used up.
+    NeedsInput,
+    /// The body has ended; further input is ignored.
+    Ended,
+}
+
+type BoxedBody = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
+
+/// The source of the bytes of a body.
+#[derive(Default)]
+pub(super) enum Source {
+    #[default]
+    Empty,
+    /// Never locked: the mutex only makes a `Send` body `Sync`, as the typed layer wants it.
+    Stream(Mutex<BoxedBody>),
+    Buffered(Bytes),
+}
+
+impl Source {
+    pub(super) fn new<B>(body: B) -> Self
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        if body.is_end_stream() {
+            return Source::Empty;
+        }
+        let body = http_body_util::BodyExt::map_err(body, Into::into);
+        Source::Stream(Mutex::new(Box::pin(body)))
+    }
+
+    pub(super) fn buffered(data: Bytes) -> Self {
+        if data.is_empty() { Source::Empty } else { Source::Buffered(data) }
+    }
+
+    pub(super) fn has_data(&self) -> bool {
+        !matches!(self, Source::Empty)
+    }
+
+    /// The next data; `None` at the end. Trailers of the transfer encoding are ignored.
+    pub(super) fn poll_data(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, ApiError>>> {
+        loop {
+            let body = match self {
+                Source::Empty => return Poll::Ready(None),
+                Source::Buffered(data) => {
+                    let data = std::mem::take(data);
+                    *self = Source::Empty;
+                    return Poll::Ready(Some(Ok(data)));
+                }
+                Source::Stream(body) => body,
+            };
+            match ready!(body.get_mut().as_mut().poll_frame(context)) {
+                None => {
+                    *self = Source::Empty;
+                    return Poll::Ready(None);
+                }
+                Some(Err(error)) => {
+                    *self = Source::Empty;
+                    let error: &(dyn StdError + 'static) = &*error;
+                    return Poll::Ready(Some(Err(of_connection(error))));
+                }
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) if data.is_empty() => {}
+                    Ok(data) => return Poll::Ready(Some(Ok(data))),
+                    Err(_) => {}
+                },
+            }
+        }
+    }
+
+    pub(super) async fn next_data(&mut self) -> Option<Result<Bytes, ApiError>> {
+        std::future::poll_fn(|context| self.poll_data(context)).await
+    }
+}
+
+/// The check between the connection and the handler.
+pub(super) enum Verifier {
+    /// Passed on, their number checked when one is declared.
+    Plain { remaining: Option<u64> },
+    /// Passed on and hashed.
+    Hashed { remaining: Option<u64>, hasher: Sha256, expected: Signature },
+    /// aws-chunked framing taken off.
+    Chunked(Box<ChunkedDecoder>),
+    /// The file of a form cut out.
+    FormFile(Box<FileDecoder>),
+}
+
+impl Verifier {
+    fn remaining(&self) -> Option<u64> {
+        match self {
+            Verifier::Plain { remaining } | Verifier::Hashed { remaining, .. } => *remaining,
+            Verifier::Chunked(decoder) => Some(decoder.decoded_remaining()),
+            Verifier::FormFile(_) => None,
+        }
+    }
+
+    fn decode(&mut self, input: &mut Bytes) -> Result<Step, ApiError> {
+        match self {
+            Verifier::Plain { remaining } => {
+                count_down(remaining, input)?;
+                Ok(Step::Data(std::mem::take(input)))
+            }
+            Verifier::Hashed { remaining, hasher, expected } => {
+                count_down(remaining, input)?;
+                hasher.update(&*input);
+                // The last bytes are passed on only if the hash matches: a reader may count bytes and
+                // never poll for the end.
+                if *remaining == Some(0) {
+                    check_hash(hasher.clone(), expected)?;
+                }
+                Ok(Step::Data(std::mem::take(input)))
+            }
+            Verifier::Chunked(decoder) => decoder.decode(input),
+            Verifier::FormFile(decoder) => decoder.decode(input),
+        }
+    }
+
+    /// The connection's body has ended.
+    fn finish(&mut self) -> Result<(), ApiError> {
+        match self {
+            Verifier::Plain { remaining } | Verifier::Hashed { remaining, .. }
+                if remaining.is_some_and(|remaining| remaining > 0) =>
+            {
+                Err(incomplete())
+            }
+            Verifier::Plain { .. } => Ok(()),
+            Verifier::Hashed { hasher, expected, .. } => check_hash(hasher.clone(), expected),
+            Verifier::Chunked(decoder) => decoder.finish(),
+            Verifier::FormFile(decoder) => decoder.finish(),
+        }
+    }
+
+    /// True if data that completes the declared length must be held back until the end of the input,
+    /// because its proof (final chunk, trailer) comes after it.
+    fn proof_follows_data(&self) -> bool {
+        matches!(self, Verifier::Chunked(_))
+    }
+}
+
+fn count_down(remaining: &mut Option<u64>, data: &Bytes) -> Result<(), ApiError> {
+    if let Some(left) = remaining {
+        *left = left.checked_sub(data.len() as u64).ok_or_else(|| {
+            let message = "The request body is longer than its Content-Length.";
+            ApiError::new(ErrorCode::InvalidRequest, message)
+        })?;
+    }
+    Ok(())
+}
+
+fn check_hash(hasher: Sha256, expected: &Signature) -> Result<(), ApiError> {
+    if hex_digest(&hasher.finalize()) == *expected {
+        return Ok(());
+    }
+    Err(error::content_sha256_mismatch())
+}
+
+/// The body of an authenticated request.
+///
+/// It ends cleanly only when everything that was declared about it holds: its length, its hash, the
+/// signatures of its chunks, its trailer. Otherwise its last item is an [`ApiError`], and the
+/// bytes that would complete the declared length are never given out.
+pub struct AuthBody {
+    source: Source,
+    verifier: Verifier,
+    /// Data that was read but not decoded, and more of it.
+    input: Bytes,
+    input_after: Bytes,
+    /// Decoded data that waits for its proof.
+    held: Option<Bytes>,
+    ended: bool,
+    fault: BodyFault,
+}
+
+impl AuthBody {
+    pub(super) fn new(source: Source, verifier: Verifier) -> Self {
+        let ended = match (&source, &verifier) {
+            // An empty body: everything declared about it was checked with the head.
+            (Source::Empty, Verifier::Plain { remaining: None | Some(0) }) => true,
+            (Source::Empty, Verifier::Hashed { remaining: None | Some(0), .. }) => true,
+            _ => false,
+        };
+        AuthBody {
+            source,
+            verifier,
+            input: Bytes::new(),
+            input_after: Bytes::new(),
+            held: None,
+            ended,
+            fault: BodyFault::default(),
+        }
+    }
+
+    /// Bytes that were read ahead of the source.
+    pub(super) fn with_input(mut self, first: Bytes, second: Bytes) -> Self {
+        (self.input, self.input_after) = (first, second);
+        self
+    }
+
+    /// The place in which an error of this body is seen after others have read it.
+    pub(super) fn fault(&self) -> BodyFault {
+        self.fault.clone()
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Option<Bytes>, ApiError>> {
+        loop {
+            if self.input.is_empty() {
+                self.input = std::mem::take(&mut self.input_after);
+            }
+            if self.input.is_empty() {
+                match ready!(self.source.poll_data(context)) {
+                    Some(data) => self.input = data?,
+                    None => {
+                        self.verifier.finish()?;
+                        return Poll::Ready(Ok(self.held.take()));
+                    }
+                }
+            }
+            match self.verifier.decode(&mut self.input)? {
+                Step::NeedsInput => {}
+                Step::Ended => return Poll::Ready(Ok(None)),
+                Step::Data(data) => {
+                    let last = self.verifier.remaining() == Some(0);
+                    if last && self.verifier.proof_follows_data() {
+                        self.held = Some(data);
+                    } else {
+                        return Poll::Ready(Ok(Some(data)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Body for AuthBody {
+    type Data = Bytes;
+    type Error = ApiError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ApiError>>> {
+        let this = self.get_mut();
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        let next = ready!(this.poll_next(context));
+        Poll::Ready(match next {
+            Ok(Some(data)) => Some(Ok(Frame::data(data))),
+            Ok(None) => {
+                this.ended = true;
+                None
+            }
+            Err(error) => {
+                this.ended = true;
+                (this.source, this.held) = (Source::Empty, None);
+                let _ = this.fault.0.set(error.clone());
+                Some(Err(error))
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.ended {
+            return SizeHint::with_exact(0);
+        }
+        let held = self.held.as_ref().map_or(0, |held| held.len() as u64);
+        self.verifier
+            .remaining()
+            .map_or_else(SizeHint::default, |remaining| SizeHint::with_exact(remaining + held))
+    }
+}
+
+impl fmt::Debug for AuthBody {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remaining = self.verifier.remaining();
+        formatter.debug_struct("AuthBody").field("remaining", &remaining).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,117 @@
+//! The refusals of authentication, in the words of AWS.
+
+use std::borrow::Cow;
+
+use liteio_wire::reply::{ApiError, ErrorCode};
+
+/// The facts that AWS shows of a request whose signature did not match. All of them are made from
+/// what the client sent.
+pub(super) struct SignatureDiagnostics<'a> {
+    /// The access key that the request named.
+    pub(super) access_key_id: &'a str,
+    /// The string that should have been signed.
+    pub(super) string_to_sign: &'a str,
+    /// The signature that came with the request.
+    pub(super) signature_provided: &'a str,
+    /// The canonical request as this server built it; absent for form uploads, which sign their
+    /// policy.
+    pub(super) canonical_request: Option<&'a str>,
+}
+
+pub(super) fn signature_does_not_match(facts: &SignatureDiagnostics<'_>) -> ApiError {
+    let error = ApiError::new(
+        ErrorCode::SignatureDoesNotMatch,
+        "The request signature we calculated does not match the signature you provided. Check \
+         your key and signing method.",
+    );
+    let error = error
+        .with("AWSAccessKeyId", facts.access_key_id)
+        .with("StringToSign", facts.string_to_sign)
+        .with("SignatureProvided", facts.signature_provided)
+        .with("StringToSignBytes", spaced_hex(facts.string_to_sign.as_bytes()));
+    match facts.canonical_request {
+        Some(canonical_request) => error
+            .with("CanonicalRequest", canonical_request)
+            .with("CanonicalRequestBytes", spaced_hex(canonical_request.as_bytes())),
+        None => error,
+    }
+}
+
+/// Bytes as AWS prints them: two digits each, separated by spaces.
+fn spaced_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 3);
+    for (index, byte) in bytes.iter().enumerate() {
+        if index > 0 {
+            text.push(' ');
+        }
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
+}
+
+pub(super) fn invalid_argument(message: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError::new(ErrorCode::InvalidArgument, message)
+}
+
+pub(super) fn invalid_request(message: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError::new(ErrorCode::InvalidRequest, message)
+}
+
+pub(super) fn access_denied(message: impl Into<Cow<'static, str>>) -> ApiError {
+    ApiError::new(ErrorCode::AccessDenied, message)
+}
+
+pub(super) fn entity_too_large() -> ApiError {
+    ApiError::new(
+        ErrorCode::EntityTooLarge,
+        "Your proposed upload exceeds the maximum allowed object size.",
+    )
+}
+
+pub(super) fn invalid_access_key_id(access_key: &str) -> ApiError {
+    ApiError::new(
+        ErrorCode::InvalidAccessKeyId,
+        "The AWS Access Key Id you provided does not exist in our records.",
+    )
+    .with("AWSAccessKeyId", access_key)
+}
+
+pub(super) fn invalid_token() -> ApiError {
+    ApiError::new(ErrorCode::InvalidToken, "The provided token is malformed or otherwise invalid.")
+}
+
+pub(super) fn expired_token() -> ApiError {
+    ApiError::new(ErrorCode::ExpiredToken, "The provided token has expired.")
+}
+
+pub(super) fn only_one_mechanism() -> ApiError {
+    invalid_argument(
+        "Only one auth mechanism allowed; only the X-Amz-Algorithm query parameter, Signature \
+         query string parameter or the Authorization header should be specified",
+    )
+}
+
+pub(super) fn signature_version_2() -> ApiError {
+    invalid_request(
+        "The authorization mechanism you have provided is not supported. Please use \
+         AWS4-HMAC-SHA256.",
+    )
+}
+
+pub(super) fn signature_version_4a() -> ApiError {
+    ApiError::new(
+        ErrorCode::NotImplemented,
+        "AWS4-ECDSA-P256-SHA256 (Signature Version 4A) is not supported by this server. \
+         Please use AWS4-HMAC-SHA256.",
+    )
+}
+
+/// The body does not have the hash that its head declares; found at the head or at the end.
+pub(super) fn content_sha256_mismatch() -> ApiError {
+    ApiError::new(
+        ErrorCode::XAmzContentSHA256Mismatch,
+        "The provided 'x-amz-content-sha256' header does not match what was computed.",
+    )
+}

@@ -1,0 +1,358 @@
+//! The authentication layer: every request passes it before any service.
+//!
+//! It supports Signature Version 4 in the Authorization header, in the query (presigned URLs) and in
+//! browser forms, Version 2 in the latter two, and requests without any signature; a server can be told not to
+//! look at signatures ([`Rules`]). A request leaves it
+//! with its [`Identity`] in its extensions, without signature or payload framing, and with a plain body
+//! that verifies itself while it streams ([`AuthBody`]). Requests are refused before their body is read,
+//! so before `100 Continue` is sent, except for forms and bodies that must be hashed first.
+//!
+//! It does not decide what an identity may do.
+
+mod amz_date;
+mod body;
+mod canonical;
+mod carried;
+mod chunked;
+mod collect;
+mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
+mod head;
+mod identity;
+mod limits;
+mod payload;
+mod post_file;
+mod post_form;
+mod post_object;
+mod post_policy;
+mod post_tagging;
+mod presigned;
+mod query;
+mod rules;
+mod signed_as;
+mod signing_key;
+mod sigv2;
+mod sigv4;
+#[cfg(test)]
+mod tests;
+mod trailer;
+mod unchecked;
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::header::AUTHORIZATION;
+use http::request::Parts;
+use http::{Method, Request};
+use http_body::Body;
+use sha2::{Digest, Sha256};
+
+pub use self::body::{AuthBody, BodyFault};
+pub use self::collect::{CollectError, collect};
+pub use self::identity::Identity;
+pub use self::post_object::PostForm;
+pub use self::rules::Rules;
+pub use self::signed_as::SignedAs;
+pub use self::sigv4::Service;
+pub use self::trailer::TrailerHandle;
+
+use self::body::{Source, Verifier};
+use self::chunked::{ChunkChain, ChunkedDecoder};
+use self::head::{SecurityHeaders, strip_headers};
+use self::limits::HASHED_BODY_BYTES_MAX;
+use self::payload::{
+    ChunkSignatures, ChunkedPayload, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload, UNSIGNED_PAYLOAD,
+};
+use self::post_object::hide_form_content_type;
+use self::presigned::{PresignedQuery, Stripped};
+use self::query::Query;
+use self::signed_as::Version;
+use self::signing_key::{Signature, SigningKeyCache, hex_digest};
+use self::sigv2::{Version2Query, is_version_2};
+use self::sigv4::{Claim, Place};
+use self::trailer::TrailerBlock;
+use liteio_identity::CurrentDirectory;
+use liteio_wire::reply::{ApiError, BoxError};
+
+/// The clock.
+pub(crate) type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+/// Authenticates requests against the directory of the moment.
+pub struct Authenticator {
+    directory: Arc<CurrentDirectory>,
+    rules: Rules,
+    clock: ClockFn,
+    /// The clock of those who sign, where it is another one.
+    signers: Option<ClockFn>,
+    keys: SigningKeyCache,
+}
+
+/// The outcome of a head.
+enum Outcome<'a> {
+    /// Fully, with the way its body is to be read.
+    Done(Verified),
+    /// All but its signature, which covers the undeclared hash of its body.
+    NeedsBodyHash(Claim<'a>),
+}
+
+struct Verified {
+    identity: Identity,
+    signed_as: Option<SignedAs>,
+    service: Option<Service>,
+    payload: Payload,
+    /// Of signed chunks.
+    chain: Option<Box<ChunkChain>>,
+}
+
+impl Authenticator {
+    /// An authenticator with these rules.
+    #[must_use]
+    pub fn new(directory: Arc<CurrentDirectory>, rules: Rules, clock: ClockFn) -> Self {
+        Authenticator { directory, rules, clock, signers: None, keys: SigningKeyCache::default() }
+    }
+
+    /// The same for signers with another clock: the times of their signatures may be right by either. Signatures
+    /// end by that of the authenticator.
+    #[must_use]
+    pub fn with_signers_by(self, clock: ClockFn) -> Self {
+        Authenticator { signers: Some(clock), ..self }
+    }
+
+    fn now_unix_seconds(&self) -> i64 {
+        amz_date::unix_seconds((self.clock)())
+    }
+
+    /// The time by the clock of the signer whose signature has this date: of two clocks, by the closer one.
+    fn signers_unix_seconds(&self, date: i64) -> i64 {
+        let now = self.now_unix_seconds();
+        let Some(signers) = &self.signers else { return now };
+        let other = amz_date::unix_seconds(signers());
+        if other.abs_diff(date) < now.abs_diff(date) { other } else { now }
+    }
+
+    /// Finds out who sent a request, and takes signature and payload framing off it. `host_bucket` is
+    /// the bucket that its host names, if it names one.
+    ///
+    /// In the extensions of the result: [`Identity`] always; [`Service`] and [`SignedAs`] when signed;
+    /// [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
+    /// [`PostForm`] when the request came as a form and is now a PUT; [`post_object::HiddenContentType`] when
+    /// another POST says to be one.
+    ///
+    /// # Errors
+    /// [`ApiError`], with the code, status and message of AWS.
+    pub async fn authenticate<B>(
+        &self,
+        request: Request<B>,
+        host_bucket: Option<&str>,
+    ) -> Result<Request<AuthBody>, ApiError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let (mut parts, body) = request.into_parts();
+        let mut source = Source::new(body);
+        if let Some(target) = self.form_target(&parts, host_bucket)? {
+            // Boxed, so that the many other requests do not carry its state about.
+            return Box::pin(self.authenticate_form(parts, source, target)).await;
+        }
+        if let Some(key) = &self.rules.everyone_is {
+            return self.take_unchecked(parts, source, key);
+        }
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        if is_version_2(&query) {
+            return self.authenticate_version_2(parts, source, host_bucket);
+        }
+        let found = SecurityHeaders::scan(&parts.headers)?;
+        let presigned = PresignedQuery::find(&query)?;
+        let mut content_length = found.content_length;
+        let mut verified = match self.check_head(&parts, &found, &query, presigned.as_deref())? {
+            Outcome::Done(verified) => verified,
+            Outcome::NeedsBodyHash(claim) => {
+                let body = AuthBody::new(source, Verifier::Plain { remaining: content_length });
+                let data =
+                    collect(body, HASHED_BODY_BYTES_MAX).await.map_err(|error| match error {
+                        CollectError::TooLarge => error::entity_too_large(),
+                        CollectError::Body(error) => error,
+                    })?;
+                let hash = hex_digest(&Sha256::digest(&data));
+                claim.verify(&parts, &query, std::str::from_utf8(&hash).unwrap_or_default())?;
+                content_length = Some(data.len() as u64);
+                source = Source::buffered(data);
+                Verified::signed(&claim, Payload::Unsigned)
+            }
+        };
+        if let Some(signed_as) = &mut verified.signed_as
+            && let Some(presigned) = &presigned
+        {
+            signed_as.place = Place::Query;
+            signed_as.age_ms = presigned.age_ms(self.now_unix_seconds());
+        }
+        if let Some(signed_as) = &mut verified.signed_as {
+            signed_as.content_sha256 = found.content_sha256.map(Into::into);
+        }
+        if presigned.is_some() {
+            Stripped::of(&parts.uri, &query)?.put_into(&mut parts);
+        }
+        finish(parts, verified, source, content_length)
+    }
+
+    /// Finds out who sent a request that is signed with Version 2 in its query.
+    fn authenticate_version_2(
+        &self,
+        mut parts: Parts,
+        source: Source,
+        host_bucket: Option<&str>,
+    ) -> Result<Request<AuthBody>, ApiError> {
+        if parts.headers.contains_key(AUTHORIZATION) {
+            return Err(error::only_one_mechanism());
+        }
+        let query = Version2Query::take(&mut parts)?;
+        let found = SecurityHeaders::scan(&parts.headers)?;
+        let token = found.security_token;
+        let key = self.check_version_2_query(&parts, &query, token, host_bucket)?;
+        let (identity, service) = (Identity::User(key), Some(Service::S3));
+        let mut verified = Verified::without_key(identity, service, &found)?;
+        verified.signed_as = Some(SignedAs::version_2(Place::Query));
+        let content_length = found.content_length;
+        finish(parts, verified, source, content_length)
+    }
+
+    /// Everything that can be known before the body is read.
+    fn check_head<'a>(
+        &'a self,
+        parts: &'a Parts,
+        found: &SecurityHeaders<'a>,
+        query: &Query<'_>,
+        presigned: Option<&'a PresignedQuery<'a>>,
+    ) -> Result<Outcome<'a>, ApiError> {
+        let token = presigned.and_then(|query| query.security_token.as_deref());
+        let token = match (found.security_token, token) {
+            (Some(_), Some(_)) => return Err(error::invalid_token()),
+            (token, other) => token.or(other),
+        };
+        let claim = match (found.authorization, presigned) {
+            // A token proves nothing without the signature of its key.
+            (None, None) if token.is_some() => return Err(error::invalid_token()),
+            (None, None) => {
+                let verified = Verified::without_key(Identity::Anonymous, None, found)?;
+                return Ok(Outcome::Done(verified));
+            }
+            (None, Some(presigned)) => self.claim_of_query(parts, presigned, token)?,
+            (Some(authorization), None) => self.claim_of_header(parts, found, authorization)?,
+            (Some(_), Some(_)) => return Err(error::only_one_mechanism()),
+        };
+        let in_query = presigned.and_then(|query| query.content_sha256.as_deref());
+        let content_sha256 = match (found.content_sha256.or(in_query), claim.scope.service) {
+            (Some(content_sha256), _) => content_sha256,
+            (None, Service::S3Vectors | Service::Sts | Service::Iam)
+                if parts.method == Method::POST =>
+            {
+                return Ok(Outcome::NeedsBodyHash(claim));
+            }
+            // Only a POST to these has a body, and only that of a POST is charged to the budget whole. No
+            // other body is collected before its signature is verified.
+            (None, Service::S3Vectors | Service::Sts | Service::Iam) => EMPTY_SHA256_TEXT,
+            (None, Service::S3) if presigned.is_some() => UNSIGNED_PAYLOAD,
+            (None, Service::S3) => {
+                return Err(error::invalid_request(
+                    "Missing required header for this request: x-amz-content-sha256",
+                ));
+            }
+        };
+        let payload = Payload::parse(content_sha256, found)?;
+        claim.verify(parts, query, content_sha256)?;
+        Ok(Outcome::Done(Verified::signed(&claim, payload)))
+    }
+}
+
+impl Verified {
+    /// Without a key that could have signed the chunks of a body.
+    fn without_key(
+        identity: Identity,
+        service: Option<Service>,
+        found: &SecurityHeaders<'_>,
+    ) -> Result<Verified, ApiError> {
+        let payload = match found.content_sha256 {
+            None => Payload::Unsigned,
+            Some(content_sha256) => Payload::parse(content_sha256, found)?,
+        };
+        if matches!(
+            payload,
+            Payload::Chunked(ChunkedPayload { signatures: ChunkSignatures::Checked, .. })
+        ) {
+            return Err(error::invalid_request(
+                "A payload with signed chunks needs a request signed with Version 4.",
+            ));
+        }
+        Ok(Verified { identity, signed_as: None, service, payload, chain: None })
+    }
+
+    /// After the signature of the claim was verified.
+    fn signed(claim: &Claim<'_>, payload: Payload) -> Verified {
+        let is_chain = matches!(
+            payload,
+            Payload::Chunked(ChunkedPayload { signatures: ChunkSignatures::Checked, .. })
+        );
+        let seed = Signature::try_from(claim.signature.as_bytes()).ok().filter(|_| is_chain);
+        let chain = seed.map(|seed| {
+            Box::new(ChunkChain::new(claim.signing_key.clone(), claim.date, claim.scope.text, seed))
+        });
+        let identity = Identity::User(Arc::clone(&claim.access_key));
+        let signed_as = Some(SignedAs {
+            place: Place::Header,
+            version: Version::Four,
+            age_ms: None,
+            content_sha256: None,
+        });
+        Verified { identity, signed_as, service: Some(claim.scope.service), payload, chain }
+    }
+}
+
+/// The request as everything behind this layer sees it.
+fn finish(
+    mut parts: Parts,
+    verified: Verified,
+    source: Source,
+    content_length: Option<u64>,
+) -> Result<Request<AuthBody>, ApiError> {
+    let has_body = source.has_data();
+    let Verified { identity, signed_as, service, payload, chain } = verified;
+    let mut decoded_length = None;
+    let verifier = match payload {
+        Payload::Unsigned => Verifier::Plain { remaining: content_length },
+        Payload::Hashed(expected) => {
+            // A reader might never ask an empty body for its end.
+            let is_empty = content_length == Some(0) || (content_length.is_none() && !has_body);
+            if is_empty && expected != *EMPTY_SHA256 {
+                return Err(error::content_sha256_mismatch());
+            }
+            Verifier::Hashed { remaining: content_length, hasher: Sha256::new(), expected }
+        }
+        Payload::Chunked(chunked) => {
+            decoded_length = Some(chunked.decoded_length);
+            let trailer = chunked.trailers.map(|declared| {
+                let handle = TrailerHandle::new(declared);
+                parts.extensions.insert(handle.clone());
+                TrailerBlock::new(handle, chunked.signatures)
+            });
+            let decoder = ChunkedDecoder::new(chunked.decoded_length, chain, trailer);
+            Verifier::Chunked(Box::new(decoder))
+        }
+    };
+    strip_headers(&mut parts.headers, decoded_length);
+    hide_form_content_type(&mut parts);
+    let body = AuthBody::new(source, verifier);
+    parts.extensions.insert(identity);
+    if let Some(signed_as) = signed_as {
+        parts.extensions.insert(signed_as);
+    }
+    if let Some(service) = service {
+        parts.extensions.insert(service);
+    }
+    if has_body {
+        parts.extensions.insert(body.fault());
+    }
+    Ok(Request::from_parts(parts, body))
+}

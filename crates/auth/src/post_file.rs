@@ -1,0 +1,175 @@
+//! The file of a form upload, cut out of its form while it streams.
+
+use bytes::{Buf, Bytes};
+use memchr::memmem;
+
+use super::body::Step;
+use super::error;
+use super::limits::{FORM_EPILOGUE_BYTES_MAX, FORM_EPILOGUE_FIELDS_BYTES_MAX, FORM_FILE_BYTES_MAX};
+use liteio_wire::reply::{ApiError, ErrorCode};
+
+/// The bounds on a file in bytes, both included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct LengthRange {
+    pub(super) min: u64,
+    pub(super) max: u64,
+}
+
+impl Default for LengthRange {
+    fn default() -> Self {
+        LengthRange { min: 0, max: FORM_FILE_BYTES_MAX }
+    }
+}
+
+/// Ends the file at its delimiter, and counts it.
+pub(super) struct FileDecoder {
+    /// `\r\n--boundary`. A boundary holds no CR, so that CR stands only at its start: when a
+    /// partial match fails, none of it can begin another.
+    delimiter: Bytes,
+    finder: memmem::Finder<'static>,
+    state: State,
+    length: LengthRange,
+    file_bytes: u64,
+    /// The start of the epilogue, in which a second file is looked for.
+    epilogue: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In the file; so many bytes at the end of the input so far may begin the delimiter.
+    File { matched: usize },
+    /// After the delimiter: `--` or CRLF must follow.
+    DelimiterEnd { first: Option<u8> },
+    /// The epilogue: fields after the file, which mean nothing, unless one is another file.
+    Epilogue { bytes: usize },
+}
+
+pub(super) fn malformed_form() -> ApiError {
+    ApiError::new(
+        ErrorCode::MalformedPOSTRequest,
+        "The body of your POST request is not well-formed multipart/form-data.",
+    )
+}
+
+/// A form must hold one file.
+pub(super) fn not_one_file() -> ApiError {
+    error::invalid_argument("POST requires exactly one file upload per request.")
+        .with("ArgumentName", "file")
+}
+
+impl FileDecoder {
+    /// `delimiter` is CRLF, two dashes and the boundary.
+    pub(super) fn new(delimiter: Bytes, length: LengthRange) -> Self {
+        let finder = memmem::Finder::new(&delimiter).into_owned();
+        let length = LengthRange { min: length.min, max: length.max.min(FORM_FILE_BYTES_MAX) };
+        let state = State::File { matched: 0 };
+        FileDecoder { delimiter, finder, state, length, file_bytes: 0, epilogue: Vec::new() }
+    }
+
+    pub(super) fn decode(&mut self, input: &mut Bytes) -> Result<Step, ApiError> {
+        while !input.is_empty() {
+            match self.state {
+                State::File { matched: 0 } => {
+                    let data = self.split_file(input);
+                    if !data.is_empty() {
+                        return self.count(data);
+                    }
+                }
+                State::File { matched } => {
+                    if let Some(data) = self.go_on_matching(input, matched) {
+                        return self.count(data);
+                    }
+                }
+                State::DelimiterEnd { first: None } => {
+                    self.state = State::DelimiterEnd { first: Some(input.get_u8()) };
+                }
+                State::DelimiterEnd { first: Some(first) } => {
+                    if !matches!([first, input.get_u8()], [b'-', b'-'] | [b'\r', b'\n']) {
+                        return Err(malformed_form());
+                    }
+                    self.check_end()?;
+                    self.state = State::Epilogue { bytes: 0 };
+                }
+                State::Epilogue { bytes } if bytes > FORM_EPILOGUE_BYTES_MAX => {
+                    return Ok(Step::Ended);
+                }
+                State::Epilogue { bytes } => {
+                    self.state = State::Epilogue { bytes: bytes + input.len() };
+                    let room = FORM_EPILOGUE_FIELDS_BYTES_MAX - self.epilogue.len();
+                    self.epilogue.extend_from_slice(&input[..room.min(input.len())]);
+                    input.clear();
+                    self.check_epilogue()?;
+                }
+            }
+        }
+        Ok(Step::NeedsInput)
+    }
+
+    pub(super) fn finish(&self) -> Result<(), ApiError> {
+        match self.state {
+            State::Epilogue { .. } => Ok(()),
+            _ => Err(malformed_form()),
+        }
+    }
+
+    /// Takes what surely belongs to the file off the input.
+    fn split_file(&mut self, input: &mut Bytes) -> Bytes {
+        if let Some(end) = self.finder.find(input) {
+            let data = input.split_to(end);
+            input.advance(self.delimiter.len());
+            self.state = State::DelimiterEnd { first: None };
+            return data;
+        }
+        let tail_start = input.len().saturating_sub(self.delimiter.len() - 1);
+        let begins = |start: &usize| self.delimiter.starts_with(&input[tail_start + start..]);
+        let start = memchr::memchr_iter(b'\r', &input[tail_start..]).find(begins);
+        let kept = start.map_or(input.len(), |start| tail_start + start);
+        self.state = State::File { matched: input.len() - kept };
+        let data = input.split_to(kept);
+        input.clear();
+        data
+    }
+
+    /// The last input ended with `matched` bytes of the delimiter. Gives them out if this input
+    /// shows that they belong to the file.
+    fn go_on_matching(&mut self, input: &mut Bytes, matched: usize) -> Option<Bytes> {
+        let rest = &self.delimiter[matched..];
+        let common = rest.len().min(input.len());
+        if rest[..common] != input[..common] {
+            self.state = State::File { matched: 0 };
+            return Some(self.delimiter.slice(..matched));
+        }
+        self.state = if common == rest.len() {
+            State::DelimiterEnd { first: None }
+        } else {
+            State::File { matched: matched + common }
+        };
+        input.advance(common);
+        None
+    }
+
+    fn count(&mut self, data: Bytes) -> Result<Step, ApiError> {
+        self.file_bytes += data.len() as u64;
+        if self.file_bytes > self.length.max {
+            return Err(error::entity_too_large());
+        }
+        Ok(Step::Data(data))
+    }
+
+    /// Refuses a second file: which of them was meant is not for us to say.
+    fn check_epilogue(&self) -> Result<(), ApiError> {
+        let has = |name: &[u8]| memmem::find(&self.epilogue, name).is_some();
+        if has(b"name=\"file\"") || has(b"name=file;") || has(b"name=file\r") {
+            return Err(not_one_file());
+        }
+        Ok(())
+    }
+
+    fn check_end(&self) -> Result<(), ApiError> {
+        if self.file_bytes < self.length.min {
+            let message = "Your proposed upload is smaller than the minimum allowed object size.";
+            return Err(ApiError::new(ErrorCode::EntityTooSmall, message));
+        }
+        Ok(())
+    }
+}

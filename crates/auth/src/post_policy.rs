@@ -1,0 +1,211 @@
+//! POST policies: what the signer of a form allows its user to send.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::error;
+use super::limits::POLICY_CONDITIONS_MAX;
+use super::post_file::LengthRange;
+use super::post_form::Field;
+use liteio_wire::reply::{ApiError, ErrorCode};
+
+/// A policy document, checked in its form.
+#[derive(Debug)]
+pub(super) struct PostPolicy {
+    expires_unix_seconds: i64,
+    conditions: Vec<Condition>,
+    pub(super) length: LengthRange,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Condition {
+    operator: Operator,
+    /// In lower case, without `$`.
+    field: String,
+    operand: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Equals,
+    StartsWith,
+}
+
+fn invalid(detail: &str) -> ApiError {
+    ApiError::new(ErrorCode::InvalidPolicyDocument, format!("Invalid Policy: {detail}"))
+}
+
+fn denied(detail: &str) -> ApiError {
+    error::access_denied(format!("Invalid according to Policy: {detail}"))
+}
+
+impl PostPolicy {
+    /// Reads a policy as a form carries it: JSON in Base64.
+    ///
+    /// # Errors
+    /// `InvalidPolicyDocument`.
+    pub(super) fn parse(base64: &str) -> Result<PostPolicy, ApiError> {
+        let json = base64_simd::forgiving_decode_to_vec(base64.as_bytes())
+            .map_err(|_| invalid("Invalid Base64."))?;
+        let document: Value =
+            serde_json::from_slice(&json).map_err(|_| invalid("Invalid JSON."))?;
+        let Value::Object(document) = document else { return Err(invalid("Invalid JSON.")) };
+        // Names are case-sensitive here, as everywhere in JSON.
+        if let Some(other) = document.keys().find(|k| !matches!(&***k, "expiration" | "conditions"))
+        {
+            return Err(invalid(&format!("Unexpected: '{other}'.")));
+        }
+        let expiration = document.get("expiration").and_then(Value::as_str);
+        let expiration = expiration.ok_or_else(|| invalid("Policy missing expiration."))?;
+        // `2030-01-01T00:00:00Z`, with or without milliseconds: S3 takes no other form.
+        let is_utc = expiration.as_bytes().get(10) == Some(&b'T') && expiration.ends_with('Z');
+        let expires = expiration.parse::<Timestamp>().ok().filter(|_| is_utc);
+        let expires = expires
+            .ok_or_else(|| invalid(&format!("Invalid 'expiration' value: '{expiration}'")))?;
+        let conditions = document.get("conditions").and_then(Value::as_array);
+        let conditions = conditions.ok_or_else(|| invalid("Policy missing conditions."))?;
+        if conditions.len() > POLICY_CONDITIONS_MAX {
+            return Err(invalid("Too many conditions."));
+        }
+        let mut policy = PostPolicy {
+            expires_unix_seconds: expires.as_second(),
+            conditions: Vec::with_capacity(conditions.len()),
+            length: LengthRange::default(),
+        };
+        for condition in conditions {
+            policy.push(condition)?;
+        }
+        Ok(policy)
+    }
+
+    fn push(&mut self, condition: &Value) -> Result<(), ApiError> {
+        match condition {
+            Value::Object(pairs) if !pairs.is_empty() => {
+                for (field, operand) in pairs {
+                    let operand = operand.as_str().ok_or_else(|| {
+                        invalid("Invalid Simple-Condition: value must be a string.")
+                    })?;
+                    self.push_condition(Operator::Equals, field, operand);
+                }
+                Ok(())
+            }
+            Value::Array(items) => self.push_list(items),
+            _ => Err(invalid(
+                "Invalid Simple-Condition: Simple-Conditions must have exactly one property specified.",
+            )),
+        }
+    }
+
+    fn push_list(&mut self, items: &[Value]) -> Result<(), ApiError> {
+        let [operator, first, second] = items else {
+            return Err(invalid("a condition list must have three elements."));
+        };
+        let operator = operator.as_str().unwrap_or_default().to_ascii_lowercase();
+        let operator = match operator.as_str() {
+            "eq" => Operator::Equals,
+            "starts-with" => Operator::StartsWith,
+            "content-length-range" => {
+                let range = number(first).zip(number(second)).filter(|(min, max)| min <= max);
+                let (min, max) = range.ok_or_else(|| invalid("Invalid content-length-range."))?;
+                // Of several ranges all must hold.
+                self.length.min = self.length.min.max(min);
+                self.length.max = self.length.max.min(max);
+                return Ok(());
+            }
+            other => return Err(invalid(&format!("Unknown condition operator: '{other}'."))),
+        };
+        let field = first.as_str().and_then(|field| field.strip_prefix('$'));
+        let field = field.ok_or_else(|| invalid("a field name must begin with '$'."))?;
+        let operand = second.as_str().ok_or_else(|| invalid("a value must be a string."))?;
+        self.push_condition(operator, field, operand);
+        Ok(())
+    }
+
+    fn push_condition(&mut self, operator: Operator, field: &str, operand: &str) {
+        let (field, operand) = (field.to_ascii_lowercase(), operand.to_owned());
+        self.conditions.push(Condition { operator, field, operand });
+    }
+
+    /// Checks the form against the policy; `bucket` is the one that the request names.
+    /// The length of the file is left to its stream.
+    ///
+    /// # Errors
+    /// `AccessDenied` with the condition that failed or the fields that no condition covers.
+    pub(super) fn check(
+        &self,
+        fields: &[Field],
+        bucket: &str,
+        now_unix_seconds: i64,
+    ) -> Result<(), ApiError> {
+        if now_unix_seconds > self.expires_unix_seconds {
+            return Err(denied("Policy expired."));
+        }
+        for condition in &self.conditions {
+            let holds = if condition.field == "bucket" {
+                condition.holds(bucket)
+            } else {
+                // A repeated field must satisfy the policy each time; one that is not there is empty.
+                let mut values = fields.iter().filter(|field| field.name == condition.field);
+                match values.next() {
+                    None => condition.holds(""),
+                    Some(first) => std::iter::once(first)
+                        .chain(values)
+                        .all(|field| condition.holds(&field.value)),
+                }
+            };
+            if !holds {
+                return Err(denied(&format!("Policy Condition failed: {}", condition.display())));
+            }
+        }
+        self.check_covered(fields)
+    }
+
+    /// Every field must be named by some condition, the bucket too: otherwise the form could be
+    /// sent to any bucket of the signer.
+    fn check_covered(&self, fields: &[Field]) -> Result<(), ApiError> {
+        let covered = |name: &str| self.conditions.iter().any(|c| c.field == name);
+        let exempt = |name: &str| {
+            matches!(name, "x-amz-signature" | "awsaccesskeyid" | "signature" | "file" | "policy")
+                || name.starts_with("x-ignore-")
+        };
+        let names = fields.iter().map(|field| field.name.as_str()).chain(["bucket"]);
+        let extra: Vec<&str> = names.filter(|name| !exempt(name) && !covered(name)).collect();
+        if extra.is_empty() {
+            return Ok(());
+        }
+        Err(denied(&format!("Extra input fields: {}", extra.join(", "))))
+    }
+}
+
+impl Condition {
+    fn holds(&self, value: &str) -> bool {
+        match self.operator {
+            Operator::Equals => value == self.operand,
+            // A list of content types must begin so in every item.
+            Operator::StartsWith if self.field == "content-type" && value.contains(',') => {
+                value.split(',').all(|item| item.trim().starts_with(&self.operand))
+            }
+            Operator::StartsWith => value.starts_with(&self.operand),
+        }
+    }
+
+    fn display(&self) -> String {
+        let operator = match self.operator {
+            Operator::Equals => "eq",
+            Operator::StartsWith => "starts-with",
+        };
+        // As AWS spells it, with a space after each comma.
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let (field, operand) = (format!("${}", self.field), &self.operand);
+        format!("[{}, {}, {}]", quoted(operator), quoted(&field), quoted(operand))
+    }
+}
+
+/// A length, as number or as digits.
+fn number(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(digits) => digits.parse().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,345 @@
+//! Signature Version 2, in presigned URLs and browser forms only: boto3 and the AWS CLI sign these
+//! with it on every endpoint that is not AWS's own, unless told otherwise.
+//!
+//! It covers less than Version 4: not the host, no query parameter that merely filters (`prefix`),
+//! and no header but Content-MD5, Content-Type and `x-amz-*`. Every parameter that selects an
+//! operation, a version or a part is covered here, also the newer ones that some signers leave out:
+//! otherwise the holder of a link to an object could turn it into a link to another resource.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use hmac::{Hmac, KeyInit, Mac};
+use http::HeaderMap;
+use http::header::{CONTENT_TYPE, HeaderName};
+use http::request::Parts;
+use sha1::Sha1;
+use subtle::ConstantTimeEq;
+
+use super::Authenticator;
+use super::amz_date::display_time;
+use super::carried::{CarriedHeaders, is_amz, repeated};
+use super::error::{self, SignatureDiagnostics};
+use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
+use super::presigned::with_path_and_query;
+use super::query::{Query, decoded};
+use liteio_identity::{AccessKey, SecretKey};
+use liteio_wire::reply::ApiError;
+
+const CONTENT_MD5: &str = "content-md5";
+
+/// The parameters that the signature covers; the holder of the URL may change all others. Sorted.
+const SIGNED_PARAMETERS: [&str; 52] = [
+    "abac",
+    "accelerate",
+    "acl",
+    "analytics",
+    "attributes",
+    "cors",
+    "defaultObjectAcl",
+    "delete",
+    "encryption",
+    "events",
+    "intelligent-tiering",
+    "inventory",
+    "legal-hold",
+    "lifecycle",
+    "location",
+    "logging",
+    "metadataConfiguration",
+    "metadataInventoryTable",
+    "metadataJournalTable",
+    "metadataTable",
+    "metrics",
+    "notification",
+    "object-lock",
+    "ownershipControls",
+    "partNumber",
+    "policy",
+    "policyStatus",
+    "publicAccessBlock",
+    "renameObject",
+    "replication",
+    "requestPayment",
+    "response-cache-control",
+    "response-content-disposition",
+    "response-content-encoding",
+    "response-content-language",
+    "response-content-type",
+    "response-expires",
+    "restore",
+    "retention",
+    "select",
+    "select-type",
+    "session",
+    "storageClass",
+    "tagging",
+    "torrent",
+    "uploadId",
+    "uploads",
+    "versionId",
+    "versioning",
+    "versions",
+    "website",
+    "writeOffsetBytes",
+];
+
+/// Name and value, decoded; no value without an equals sign.
+type Parameter<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
+
+/// The parameters of a presigned URL of Version 2, before its signature is checked.
+#[derive(Debug)]
+pub(super) struct Version2Query {
+    access_key: String,
+    signature: String,
+    expires: String,
+    /// The signed parameters in canonical form, with their question mark.
+    canonical_query: Vec<u8>,
+}
+
+/// True for a query that is signed with Version 2.
+pub(super) fn is_version_2(query: &Query<'_>) -> bool {
+    let mut names = query.parameters().iter().map(|parameter| parameter.decoded_name());
+    names.any(|name| matches!(&*name, b"Signature" | b"AWSAccessKeyId"))
+}
+
+fn text_of(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn missing_parameters() -> ApiError {
+    error::access_denied(
+        "Query-string authentication requires the Signature, Expires and AWSAccessKeyId parameters",
+    )
+}
+
+impl Version2Query {
+    /// Takes the signature off a request. The headers that travel in the query become headers of
+    /// the request, unless it has them already.
+    ///
+    /// # Errors
+    /// `AccessDenied` when a parameter of the signature is missing, `InvalidArgument` when one is
+    /// repeated or cannot be a header, or when the URL is signed in another way, too.
+    pub(super) fn take(parts: &mut Parts) -> Result<Version2Query, ApiError> {
+        let (mut access_key, mut signature, mut expires) = (None, None, None);
+        let mut carried = CarriedHeaders::default();
+        let mut signed: Vec<Parameter<'_>> = Vec::new();
+        let mut kept = String::with_capacity(parts.uri.path().len() + 64);
+        kept.push_str(parts.uri.path());
+        let mut separator = '?';
+        let query = parts.uri.query().unwrap_or_default();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = match pair.split_once('=') {
+                Some((name, value)) => (name, Some(decoded(value))),
+                None => (pair, None),
+            };
+            // By the decoded name, as everything behind this layer reads it.
+            let name = decoded(name);
+            let place = match &*name {
+                b"AWSAccessKeyId" => &mut access_key,
+                b"Signature" => &mut signature,
+                b"Expires" => &mut expires,
+                name if is_version_4(name) => return Err(error::only_one_mechanism()),
+                name if is_header(name) => {
+                    carried.add(name, value.as_deref().unwrap_or_default())?;
+                    continue;
+                }
+                _ => {
+                    kept.push(separator);
+                    kept.push_str(pair);
+                    separator = '&';
+                    if is_signed_parameter(&name) {
+                        signed.push((name, value));
+                    }
+                    continue;
+                }
+            };
+            let value = text_of(value.as_deref().unwrap_or_default());
+            if place.replace(value).is_some() {
+                return Err(repeated(&name));
+            }
+        }
+        let (Some(access_key), Some(signature), Some(expires)) = (access_key, signature, expires)
+        else {
+            return Err(missing_parameters());
+        };
+        let canonical_query = canonical_query(signed);
+        parts.uri = with_path_and_query(&parts.uri, kept)?;
+        carried.insert_into(&mut parts.headers);
+        Ok(Version2Query { access_key, signature, expires, canonical_query })
+    }
+
+    /// The string to sign, for a path that names the bucket.
+    fn string_to_sign(&self, parts: &Parts, path: &str) -> Vec<u8> {
+        let mut out = Vec::with_capacity(256);
+        out.extend_from_slice(parts.method.as_str().as_bytes());
+        out.push(b'\n');
+        push_values(&mut out, &parts.headers, CONTENT_MD5);
+        out.push(b'\n');
+        push_values(&mut out, &parts.headers, CONTENT_TYPE.as_str());
+        out.push(b'\n');
+        out.extend_from_slice(self.expires.as_bytes());
+        out.push(b'\n');
+        let names = parts.headers.keys().map(HeaderName::as_str);
+        let mut names: Vec<&str> = names.filter(|name| name.starts_with("x-amz-")).collect();
+        names.sort_unstable();
+        for name in names {
+            out.extend_from_slice(name.as_bytes());
+            out.push(b':');
+            push_values(&mut out, &parts.headers, name);
+            out.push(b'\n');
+        }
+        out.extend_from_slice(path.as_bytes());
+        out.extend_from_slice(&self.canonical_query);
+        out
+    }
+}
+
+fn is_signed_parameter(name: &[u8]) -> bool {
+    SIGNED_PARAMETERS.binary_search_by(|signed| signed.as_bytes().cmp(name)).is_ok()
+}
+
+/// Headers that signers put into the query.
+fn is_header(name: &[u8]) -> bool {
+    is_amz(name)
+        || name.eq_ignore_ascii_case(CONTENT_MD5.as_bytes())
+        || name.eq_ignore_ascii_case(CONTENT_TYPE.as_str().as_bytes())
+}
+
+fn is_version_4(name: &[u8]) -> bool {
+    [&b"x-amz-signature"[..], b"x-amz-algorithm", b"x-amz-credential"]
+        .iter()
+        .any(|other| name.eq_ignore_ascii_case(other))
+}
+
+/// Sorted by name; of equal names the order stays.
+fn canonical_query(mut signed: Vec<Parameter<'_>>) -> Vec<u8> {
+    signed.sort_by(|(left, _), (right, _)| left.cmp(right));
+    let mut out = Vec::new();
+    for (index, (name, value)) in signed.iter().enumerate() {
+        out.push(if index == 0 { b'?' } else { b'&' });
+        out.extend_from_slice(name);
+        if let Some(value) = value {
+            out.push(b'=');
+            out.extend_from_slice(value);
+        }
+    }
+    out
+}
+
+/// The values of a header, trimmed and joined by commas.
+fn push_values(out: &mut Vec<u8>, headers: &HeaderMap, name: &str) {
+    for (index, value) in headers.get_all(name).iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        out.extend_from_slice(value.as_bytes().trim_ascii());
+    }
+}
+
+/// Compares in constant time.
+fn is_signature_of(secret_key: &SecretKey, text: &[u8], provided: &str) -> bool {
+    let secret = secret_key.expose().as_bytes();
+    // Anything may be a key of an HMAC, so that this cannot fail.
+    let Ok(mac) = Hmac::<Sha1>::new_from_slice(secret) else { return false };
+    let expected = mac.chain_update(text).finalize().into_bytes();
+    let expected = base64_simd::STANDARD.encode_to_string(expected.as_slice());
+    expected.as_bytes().ct_eq(provided.as_bytes()).into()
+}
+
+fn mismatch(access_key: &str, string_to_sign: &[u8], provided: &str) -> ApiError {
+    error::signature_does_not_match(&SignatureDiagnostics {
+        access_key_id: access_key,
+        string_to_sign: &text_of(string_to_sign),
+        signature_provided: provided,
+        canonical_request: None,
+    })
+}
+
+impl Authenticator {
+    /// The user who signed a URL with Version 2.
+    ///
+    /// # Errors
+    /// `AccessDenied` when it has expired or lives too long, `InvalidAccessKeyId`,
+    /// `SignatureDoesNotMatch`.
+    pub(super) fn check_version_2_query(
+        &self,
+        parts: &Parts,
+        query: &Version2Query,
+        token: Option<&str>,
+        host_bucket: Option<&str>,
+    ) -> Result<Arc<AccessKey>, ApiError> {
+        self.check_expires(&query.expires)?;
+        let key = self.access_key(&query.access_key, token)?;
+        let path = match host_bucket {
+            Some(bucket) => Cow::Owned(format!("/{bucket}{}", parts.uri.path())),
+            None => Cow::Borrowed(parts.uri.path()),
+        };
+        let string_to_sign = query.string_to_sign(parts, &path);
+        if is_signature_of(&key.secret, &string_to_sign, &query.signature) {
+            return Ok(key);
+        }
+        // Signers end the name of a bucket with a slash, also where they send none.
+        if path.len() > 1 && !path[1..].contains('/') {
+            let with_slash = query.string_to_sign(parts, &format!("{path}/"));
+            if is_signature_of(&key.secret, &with_slash, &query.signature) {
+                return Ok(key);
+            }
+        }
+        Err(mismatch(&query.access_key, &string_to_sign, &query.signature))
+    }
+
+    /// The key that signed the policy of a form with Version 2.
+    ///
+    /// # Errors
+    /// `InvalidAccessKeyId`, `SignatureDoesNotMatch`.
+    pub(super) fn check_version_2_policy(
+        &self,
+        access_key: &str,
+        token: Option<&str>,
+        policy: &str,
+        signature: &str,
+    ) -> Result<Arc<AccessKey>, ApiError> {
+        let key = self.access_key(access_key, token)?;
+        match is_signature_of(&key.secret, policy.as_bytes(), signature) {
+            true => Ok(key),
+            false => Err(mismatch(access_key, policy.as_bytes(), signature)),
+        }
+    }
+
+    fn check_expires(&self, expires: &str) -> Result<(), ApiError> {
+        let is_number = !expires.is_empty() && expires.bytes().all(|byte| byte.is_ascii_digit());
+        let end =
+            is_number.then(|| expires.parse::<i64>().unwrap_or(i64::MAX)).ok_or_else(|| {
+                let message = format!("Invalid date (should be seconds since epoch): {expires}");
+                error::access_denied(message)
+            })?;
+        let now = self.now_unix_seconds();
+        if now >= end {
+            return Err(error::access_denied("Request has expired")
+                .with("Expires", display_time(end))
+                .with("ServerTime", display_time(now)));
+        }
+        // The clock of the signer may run ahead.
+        let signed = self.signers_unix_seconds(end).max(now);
+        if end - signed > PRESIGNED_EXPIRY_SECONDS_MAX + CLOCK_SKEW_SECONDS_MAX {
+            return Err(error::access_denied(
+                "Expires must be less than a week (604800 seconds) ahead",
+            )
+            .with("ServerTime", display_time(now)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signed_parameters_are_sorted() {
+        assert!(SIGNED_PARAMETERS.is_sorted());
+        assert!(is_signed_parameter(b"versionId"));
+        assert!(!is_signed_parameter(b"prefix"));
+    }
+}

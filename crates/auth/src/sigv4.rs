@@ -1,0 +1,400 @@
+//! Signature Version 4 in the Authorization header, and the check that headers, query parameters
+//! and forms share.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::Authenticator;
+use super::amz_date::{AmzDate, display_time};
+use super::canonical::{Canonical, PathForm};
+use super::error::{self, SignatureDiagnostics};
+use super::head::{SecurityHeaders, signed_date};
+use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
+use super::query::Query;
+use super::rules::Rules;
+use super::signing_key::{SigningKey, hex_digest};
+use liteio_identity::{AccessKey, KeyError, TokenError};
+use liteio_wire::reply::{ApiError, ErrorCode};
+
+pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
+pub(super) const ALGORITHM_ASYMMETRIC: &str = "AWS4-ECDSA-P256-SHA256";
+const SCOPE_END: &str = "aws4_request";
+
+/// The paths of requests whose region may be empty.
+const ADMIN_PATHS: &str = "/minio/admin/";
+
+/// The region of services that AWS has in one region.
+const GLOBAL_REGION: &str = "us-east-1";
+
+/// The service that a request was signed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Service {
+    /// Objects and buckets.
+    S3,
+    /// Vector buckets and indexes.
+    S3Vectors,
+    /// The security token service.
+    Sts,
+    /// Users and their policies.
+    Iam,
+}
+
+impl Service {
+    /// The name in a credential scope.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Service::S3 => "s3",
+            Service::S3Vectors => "s3vectors",
+            Service::Sts => "sts",
+            Service::Iam => "iam",
+        }
+    }
+
+    /// The service in the credential scope of an `Authorization` header, before anything of it is
+    /// verified: only to refuse a request in the way of its service.
+    #[must_use]
+    pub fn claimed(authorization: &str) -> Option<Service> {
+        let (_, credential) = authorization.split_once("Credential=")?;
+        Service::of_credential(credential.split([',', ' ']).next()?)
+    }
+
+    /// The service in a credential, before anything of it is verified.
+    pub(super) fn of_credential(credential: &str) -> Option<Service> {
+        Service::parse(credential.strip_suffix("/aws4_request")?.rsplit('/').next()?)
+    }
+
+    fn parse(name: &str) -> Option<Service> {
+        let all = [Service::S3, Service::S3Vectors, Service::Sts, Service::Iam];
+        all.into_iter().find(|service| service.name() == name)
+    }
+
+    /// `true` for a service that AWS has in one region for all others: clients sign for that one, whichever
+    /// is configured.
+    fn is_global(self) -> bool {
+        matches!(self, Service::Sts | Service::Iam)
+    }
+}
+
+/// The place of a signature, for the words of its errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Header,
+    Query,
+    Form,
+}
+
+impl Place {
+    /// The error of a credential or signature that cannot be read.
+    pub(super) fn malformed(self, detail: &str) -> ApiError {
+        let (code, prefix) = match self {
+            Place::Header => {
+                (ErrorCode::AuthorizationHeaderMalformed, "The authorization header is malformed; ")
+            }
+            Place::Query => (
+                ErrorCode::AuthorizationQueryParametersError,
+                "Error parsing the X-Amz-Credential parameter; ",
+            ),
+            Place::Form => (
+                ErrorCode::AuthorizationHeaderMalformed,
+                "Error parsing the X-Amz-Credential form field; ",
+            ),
+        };
+        ApiError::new(code, format!("{prefix}{detail}"))
+    }
+}
+
+/// A credential scope of this region: `ACCESS_KEY/20130524/us-east-1/s3/aws4_request`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) access_key: &'a str,
+    pub(super) day: &'a str,
+    pub(super) service: Service,
+    pub(super) region: &'a str,
+    /// All but the access key.
+    pub(super) text: &'a str,
+}
+
+impl<'a> Scope<'a> {
+    /// # Errors
+    /// A scope of another region, service or day than the request's, or none at all.
+    pub(super) fn parse(
+        credential: &'a str,
+        place: Place,
+        rules: &Rules,
+        date: &AmzDate,
+    ) -> Result<Scope<'a>, ApiError> {
+        let malformed = || {
+            place.malformed(
+                "the Credential is mal-formed; expecting \
+                 \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".",
+            )
+        };
+        let (access_key, text) = credential.split_once('/').ok_or_else(malformed)?;
+        let mut fields = text.split('/');
+        let mut next = || fields.next().ok_or_else(malformed);
+        let (day, scope_region, service, end) = (next()?, next()?, next()?, next()?);
+        if fields.next().is_some() || access_key.is_empty() {
+            return Err(malformed());
+        }
+        if end != SCOPE_END {
+            let detail =
+                format!("incorrect terminal \"{end}\". This endpoint uses \"{SCOPE_END}\".");
+            return Err(place.malformed(&detail));
+        }
+        let Some(service) = Service::parse(service) else {
+            let detail =
+                format!("incorrect service \"{service}\". This endpoint belongs to \"s3\".");
+            return Err(place.malformed(&detail));
+        };
+        let is_global = service.is_global() && scope_region == GLOBAL_REGION;
+        let region = &rules.region;
+        if scope_region != region && !rules.takes_any_region && !is_global {
+            let detail = format!("the region '{scope_region}' is wrong; expecting '{region}'");
+            return Err(place.malformed(&detail).with("Region", region.as_str()));
+        }
+        if day != date.day() {
+            let detail = format!(
+                "Invalid credential date \"{day}\". This date is not the same as X-Amz-Date: \
+                 \"{}\".",
+                date.day()
+            );
+            return Err(place.malformed(&detail));
+        }
+        Ok(Scope { access_key, day, service, region: scope_region, text })
+    }
+}
+
+/// A signed request with a known key: everything is checked but the signature itself.
+pub(super) struct Claim<'a> {
+    pub(super) access_key: Arc<AccessKey>,
+    pub(super) scope: Scope<'a>,
+    pub(super) date: AmzDate,
+    pub(super) signed_headers: &'a str,
+    pub(super) signature: &'a str,
+    pub(super) signing_key: SigningKey,
+}
+
+impl Claim<'_> {
+    /// # Errors
+    /// `SignatureDoesNotMatch`, with what the signer should compare.
+    pub(super) fn verify(
+        &self,
+        parts: &Parts,
+        query: &Query<'_>,
+        payload_hash: &str,
+    ) -> Result<(), ApiError> {
+        let path_form = match self.scope.service {
+            Service::S3 => PathForm::Once,
+            Service::S3Vectors | Service::Sts | Service::Iam => PathForm::Twice,
+        };
+        let signed_headers = self.signed_headers;
+        let mut canonical = Canonical { path_form, signed_headers, payload_hash };
+        let request = canonical.write(parts, query);
+        let request_hash = hex_digest(&Sha256::digest(&request));
+        if self.matches(&request_hash) {
+            return Ok(());
+        }
+        // Some signers keep in the path what AWS would encode, or encode what it would not.
+        if path_form == PathForm::Once {
+            canonical.path_form = PathForm::AsSent;
+            let as_sent = canonical.write(parts, query);
+            if as_sent != request && self.matches(&hex_digest(&Sha256::digest(&as_sent))) {
+                return Ok(());
+            }
+        }
+        let string_to_sign = format!(
+            "{ALGORITHM}\n{}\n{}\n{}",
+            self.date.as_str(),
+            self.scope.text,
+            String::from_utf8_lossy(&request_hash)
+        );
+        Err(error::signature_does_not_match(&SignatureDiagnostics {
+            access_key_id: self.scope.access_key,
+            string_to_sign: &string_to_sign,
+            signature_provided: self.signature,
+            canonical_request: Some(&String::from_utf8_lossy(&request)),
+        }))
+    }
+
+    fn matches(&self, request_hash: &[u8]) -> bool {
+        let expected = self.signing_key.sign(&[
+            ALGORITHM.as_bytes(),
+            b"\n",
+            self.date.as_str().as_bytes(),
+            b"\n",
+            self.scope.text.as_bytes(),
+            b"\n",
+            request_hash,
+        ]);
+        same_signature(&expected, self.signature)
+    }
+}
+
+/// Compares in constant time.
+pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
+    expected.ct_eq(provided.as_bytes()).into()
+}
+
+impl Authenticator {
+    /// The key with this id; that of a session needs its token.
+    ///
+    /// # Errors
+    /// `InvalidAccessKeyId`, `InvalidToken`, `ExpiredToken`.
+    pub(super) fn access_key(
+        &self,
+        id: &str,
+        token: Option<&str>,
+    ) -> Result<Arc<AccessKey>, ApiError> {
+        self.directory.key(id, token, self.now_unix_seconds()).map_err(|refused| match refused {
+            KeyError::Unknown => error::invalid_access_key_id(id),
+            KeyError::Token(TokenError::Invalid) => error::invalid_token(),
+            KeyError::Token(TokenError::Expired) => error::expired_token(),
+        })
+    }
+
+    /// The key of a scope, and the signing key that is derived from it.
+    pub(super) fn signer(
+        &self,
+        scope: &Scope<'_>,
+        token: Option<&str>,
+    ) -> Result<(Arc<AccessKey>, SigningKey), ApiError> {
+        let access_key = self.access_key(scope.access_key, token)?;
+        let derive = || {
+            let secret = access_key.secret.expose();
+            SigningKey::derive(secret, scope.day, scope.region, scope.service)
+        };
+        // A scope's day equals that of a parsed date, so that it has eight digits.
+        let key = match <[u8; 8]>::try_from(scope.day.as_bytes()) {
+            Ok(day) => {
+                let (serial, service) = (access_key.serial, scope.service);
+                self.keys.get_or_derive(serial, day, service, scope.region, derive)
+            }
+            Err(_) => derive(),
+        };
+        Ok((access_key, key))
+    }
+
+    /// Reads an Authorization header.
+    pub(super) fn claim_of_header<'a>(
+        &'a self,
+        parts: &'a Parts,
+        found: &SecurityHeaders<'a>,
+        authorization: &'a str,
+    ) -> Result<Claim<'a>, ApiError> {
+        let fields = AuthorizationFields::parse(authorization)?;
+        let date = signed_date(found).ok_or_else(|| {
+            error::access_denied("AWS authentication requires a valid Date or x-amz-date header")
+        })?;
+        let scope = Scope::parse(fields.credential, Place::Header, &self.rules, &date);
+        let scope = scope.or_else(|refusal| {
+            // MinIO's client leaves the region of its admin requests empty.
+            let is_admin = parts.uri.path().starts_with(ADMIN_PATHS);
+            if !is_admin || !fields.credential.ends_with("//s3/aws4_request") {
+                return Err(refusal);
+            }
+            let rules = Rules { takes_any_region: true, ..self.rules.clone() };
+            Scope::parse(fields.credential, Place::Header, &rules, &date)
+        })?;
+        self.check_skew(&date)?;
+        let (access_key, signing_key) = self.signer(&scope, found.security_token)?;
+        check_all_signed(parts, fields.signed_headers, Place::Header)?;
+        let AuthorizationFields { signed_headers, signature, .. } = fields;
+        Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
+    }
+
+    fn check_skew(&self, date: &AmzDate) -> Result<(), ApiError> {
+        let now = self.signers_unix_seconds(date.unix_seconds());
+        let skew = now.saturating_sub(date.unix_seconds()).saturating_abs();
+        if skew <= CLOCK_SKEW_SECONDS_MAX {
+            return Ok(());
+        }
+        let error = ApiError::new(
+            ErrorCode::RequestTimeTooSkewed,
+            "The difference between the request time and the current time is too large.",
+        );
+        Err(error
+            .with("RequestTime", date.as_str())
+            .with("ServerTime", display_time(now))
+            .with("MaxAllowedSkewMilliseconds", (CLOCK_SKEW_SECONDS_MAX * 1000).to_string()))
+    }
+}
+
+/// The three fields of `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`.
+struct AuthorizationFields<'a> {
+    credential: &'a str,
+    signed_headers: &'a str,
+    signature: &'a str,
+}
+
+impl<'a> AuthorizationFields<'a> {
+    fn parse(authorization: &'a str) -> Result<Self, ApiError> {
+        let (scheme, rest) = authorization.split_once(' ').unwrap_or((authorization, ""));
+        match scheme {
+            ALGORITHM => {}
+            ALGORITHM_ASYMMETRIC => return Err(error::signature_version_4a()),
+            "AWS" => return Err(error::signature_version_2()),
+            "" => return Err(error::access_denied("The Authorization header is empty.")),
+            _ => {
+                return Err(error::invalid_argument("Unsupported Authorization Type")
+                    .with("ArgumentName", "Authorization"));
+            }
+        }
+        let (mut credential, mut signed_headers, mut signature) = (None, None, None);
+        let malformed = || {
+            Place::Header.malformed(
+                "the authorization header requires three components: Credential, SignedHeaders, \
+                 and Signature.",
+            )
+        };
+        for field in rest.split(',') {
+            let (name, value) = field.trim().split_once('=').ok_or_else(malformed)?;
+            let place = match name {
+                "Credential" => &mut credential,
+                "SignedHeaders" => &mut signed_headers,
+                "Signature" => &mut signature,
+                _ => return Err(malformed()),
+            };
+            if place.replace(value).is_some() {
+                return Err(malformed());
+            }
+        }
+        match (credential, signed_headers, signature) {
+            (Some(credential), Some(signed_headers), Some(signature)) => {
+                Ok(AuthorizationFields { credential, signed_headers, signature })
+            }
+            _ => Err(malformed()),
+        }
+    }
+}
+
+/// Host and every `x-amz-*` header must be signed: what is not could be added by anyone who holds
+/// the signature, a copy source for example.
+pub(super) fn check_all_signed(
+    parts: &Parts,
+    signed_headers: &str,
+    place: Place,
+) -> Result<(), ApiError> {
+    if signed_headers.bytes().filter(|byte| *byte == b';').count() >= SIGNED_HEADERS_MAX {
+        return Err(place.malformed("SignedHeaders names too many headers."));
+    }
+    let is_signed = |name: &str| signed_headers.split(';').any(|signed| signed == name);
+    let mut unsigned = Vec::new();
+    if !is_signed("host") {
+        unsigned.push("host");
+    }
+    for name in parts.headers.keys() {
+        let name = name.as_str();
+        if name.starts_with("x-amz-") && !is_signed(name) {
+            unsigned.push(name);
+        }
+    }
+    if unsigned.is_empty() {
+        return Ok(());
+    }
+    let message = "There were headers present in the request which were not signed";
+    Err(error::access_denied(message).with("HeadersNotSigned", unsigned.join(", ")))
+}

@@ -1,0 +1,171 @@
+//! Presigned URLs, and hostile variations of them.
+
+use http::{HeaderValue, Request, Uri};
+
+use super::signer::Signer;
+use super::*;
+use liteio_wire::reply::ApiError;
+
+fn signer() -> Signer {
+    Signer::new("GET", "/test.txt", "UNSIGNED-PAYLOAD")
+}
+
+fn send(request: Request<TestBody>) -> Result<Request<AuthBody>, ApiError> {
+    authenticate(&authenticator(), request)
+}
+
+/// A presigned GET whose query was changed after signing.
+fn with_query(change: impl FnOnce(&str) -> String) -> Result<Request<AuthBody>, ApiError> {
+    let mut request = signer().presigned("3600");
+    let changed = change(request.uri().query().expect("query"));
+    *request.uri_mut() = format!("/test.txt?{changed}").parse().expect("valid");
+    send(request)
+}
+
+#[test]
+fn a_presigned_request_loses_its_signature_and_keeps_the_rest() {
+    let signer = signer().query("response-content-type=a%2Fb&versionId=3&x-id=GetObject");
+    let authenticated = send(signer.presigned("60")).expect("accepted");
+    assert_user(&authenticated, "example");
+    assert_eq!(
+        authenticated.uri(),
+        "/test.txt?response-content-type=a%2Fb&versionId=3&x-id=GetObject"
+    );
+}
+
+#[test]
+fn the_life_of_a_url_has_bounds() {
+    let error = "AuthorizationQueryParametersError";
+    for (expires, message) in [
+        ("604801", "less than a week"),
+        ("99999999999999999999999", "less than a week"),
+        ("-1", "must be non-negative"),
+        ("", "should be a number"),
+        ("%2B5", "should be a number"),
+        ("1e3", "should be a number"),
+        ("-", "should be a number"),
+    ] {
+        assert_refused(send(signer().presigned(expires)), error, message);
+    }
+    for expires in ["1", "604800"] {
+        assert_user(&send(signer().presigned(expires)).expect(expires), "example");
+    }
+    let week_later =
+        |seconds| authenticate(&authenticator_at(DATE, seconds), signer().presigned("604800"));
+    assert_user(&week_later(604_799).expect("until the last second"), "example");
+    assert_refused(week_later(604_800), "AccessDenied", "Request has expired");
+    assert_refused(send(signer().presigned("0")), "AccessDenied", "Request has expired");
+}
+
+#[test]
+fn every_parameter_is_needed_once() {
+    let error = "AuthorizationQueryParametersError";
+    for name in ["Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature"] {
+        let name = format!("X-Amz-{name}");
+        let without = |query: &str| {
+            let kept = query.split('&').filter(|pair| !pair.starts_with(&format!("{name}=")));
+            kept.collect::<Vec<_>>().join("&")
+        };
+        assert_refused(with_query(without), error, "requires the X-Amz-Algorithm");
+        let twice = with_query(|query| format!("{query}&{name}=x"));
+        assert_refused(twice, error, "more than once");
+    }
+    let algorithm = with_query(|query| query.replace("AWS4-HMAC-SHA256", "AWS4-HMAC-SHA1"));
+    assert_refused(algorithm, error, "X-Amz-Algorithm only supports");
+    let version_4a = with_query(|query| query.replace("HMAC-SHA256", "ECDSA-P256-SHA256"));
+    assert_refused(version_4a, "NotImplemented", "4A");
+    let date = with_query(|query| query.replace("20130524T000000Z", "20130524"));
+    assert_refused(date, error, "ISO8601");
+    let credential = with_query(|query| query.replace("%2Fs3%2F", "%2F"));
+    assert_refused(credential, error, "mal-formed");
+    let region = with_query(|query| query.replace("us-east-1", "mars"));
+    assert_refused(region, error, "the region 'mars' is wrong; expecting 'us-east-1'");
+    let key = with_query(|query| query.replace(ACCESS_KEY, "NOBODY"));
+    assert_refused(key, "InvalidAccessKeyId", "");
+    let not_utf8 = with_query(|query| query.replace("us-east-1", "%FF"));
+    assert_refused(not_utf8, error, "UTF-8");
+    let token = with_query(|query| format!("{query}&X-Amz-Security-Token=t"));
+    assert_refused(token, "InvalidToken", "");
+}
+
+#[test]
+fn parameters_cannot_hide_behind_an_encoding() {
+    for name in ["X-Amz-Signatur%65", "%58-Amz-Algorithm", "X%2DAmz%2DExpires"] {
+        let request = Request::get(format!("/k?{name}=a")).header("host", "h");
+        let result = send(request.body(TestBody::default()).expect("valid"));
+        assert_refused(result, "AuthorizationQueryParametersError", "must not be encoded");
+    }
+}
+
+#[test]
+fn a_presigned_url_allows_what_it_says_and_nothing_else() {
+    let mismatch = "SignatureDoesNotMatch";
+    assert_refused(with_query(|query| format!("{query}&versionId=1")), mismatch, "");
+    assert_refused(with_query(|query| query.replace("=3600", "=3601")), mismatch, "");
+    let changes: [fn(&mut Request<TestBody>); 3] = [
+        |request| *request.method_mut() = http::Method::PUT,
+        |request| {
+            request.headers_mut().insert("host", HeaderValue::from_static("other"));
+        },
+        |request| {
+            let uri = request.uri().to_string().replace("/test.txt", "/else.txt");
+            *request.uri_mut() = uri.parse::<Uri>().expect("valid");
+        },
+    ];
+    for change in changes {
+        let mut request = signer().presigned("60");
+        change(&mut request);
+        assert_refused(send(request), mismatch, "");
+    }
+    let mut copy = Signer::new("PUT", "/test.txt", "UNSIGNED-PAYLOAD").presigned("60");
+    copy.headers_mut().insert("x-amz-copy-source", HeaderValue::from_static("/b/secret"));
+    assert_refused(send(copy), "AccessDenied", "not signed");
+}
+
+#[test]
+fn signed_headers_must_come_as_they_were_signed() {
+    let put = || {
+        Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").header("x-amz-acl", "private").presigned("60")
+    };
+    let authenticated = send(put()).expect("accepted");
+    assert_eq!(authenticated.headers()["x-amz-acl"], "private");
+    let mut changed = put();
+    changed.headers_mut().insert("x-amz-acl", HeaderValue::from_static("public-read"));
+    assert_refused(send(changed), "SignatureDoesNotMatch", "");
+    let mut dropped = put();
+    dropped.headers_mut().remove("x-amz-acl");
+    assert_refused(send(dropped), "SignatureDoesNotMatch", "");
+}
+
+#[test]
+fn headers_that_travel_in_the_query_become_headers() {
+    let query = "X-Amz-Storage-Class=GLACIER&x-amz-acl=private&x-amz-checksum-crc32=AAAAAA%3D%3D&\
+                 x-amz-copy-source=%2Fb%2Fa%2520b&x-amz-meta-a=b%20c%2Bd&\
+                 x-amz-sdk-checksum-algorithm=CRC32&x-id=PutObject";
+    let put = || Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").query(query).presigned("60");
+    let authenticated = send(put()).expect("accepted");
+    assert_eq!(authenticated.uri(), "/k?x-id=PutObject");
+    let headers = authenticated.headers();
+    for (name, value) in [
+        ("x-amz-acl", "private"),
+        ("x-amz-copy-source", "/b/a%20b"),
+        ("x-amz-meta-a", "b c+d"),
+        ("x-amz-storage-class", "GLACIER"),
+    ] {
+        assert_eq!(headers[name], value, "{name}");
+    }
+    // Some signers put the checksum there of the body that they have: none.
+    assert!(!headers.contains_key("x-amz-checksum-crc32"));
+    assert!(!headers.contains_key("x-amz-sdk-checksum-algorithm"));
+    let mut changed = put();
+    let uri = changed.uri().to_string().replace("=private", "=public-read");
+    *changed.uri_mut() = uri.parse().expect("valid");
+    assert_refused(send(changed), "SignatureDoesNotMatch", "");
+    for (query, message) in [
+        ("x-amz-acl=a&x-amz-acl=b", "more than once"),
+        ("x-amz-meta-a=b%0D%0Ac", "cannot be a header"),
+    ] {
+        let request = Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").query(query).presigned("60");
+        assert_refused(send(request), "InvalidArgument", message);
+    }
+}

@@ -1,0 +1,75 @@
+//! Requests that are taken without a look at their signature, as emulators of AWS do.
+//!
+//! Signature and framing are taken off as everywhere, and the hash of a body is still verified: it finds
+//! damage, and costs nobody who sends the right one anything.
+
+use std::sync::Arc;
+
+use http::Request;
+use http::request::Parts;
+
+use super::body::{AuthBody, Source};
+use super::head::SecurityHeaders;
+use super::payload::{ChunkSignatures, Payload};
+use super::presigned::{PresignedQuery, Stripped};
+use super::query::Query;
+use super::sigv2::{Version2Query, is_version_2};
+use super::sigv4::{Place, Service};
+use super::{Authenticator, Identity, SignedAs, Verified, Version, finish};
+use liteio_identity::AccessKey;
+use liteio_wire::reply::ApiError;
+
+impl Authenticator {
+    /// Takes a request for one that the holder of `key` has sent, whatever it says.
+    pub(super) fn take_unchecked(
+        &self,
+        mut parts: Parts,
+        source: Source,
+        key: &str,
+    ) -> Result<Request<AuthBody>, ApiError> {
+        let sender = self.access_key(key, None)?;
+        let mut in_query = None;
+        let mut claimed = None;
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        if let Some(presigned) = PresignedQuery::find(&query)? {
+            in_query = presigned.content_sha256.as_deref().map(str::to_owned);
+            claimed = presigned.credential.as_deref().and_then(Service::of_credential);
+            Stripped::of(&parts.uri, &query)?.put_into(&mut parts);
+        } else if is_version_2(&query) {
+            Version2Query::take(&mut parts)?;
+        }
+        let found = SecurityHeaders::scan(&parts.headers)?;
+        let service = found.authorization.and_then(Service::claimed).or(claimed);
+        let mut payload = match found.content_sha256.or(in_query.as_deref()) {
+            None => Payload::Unsigned,
+            Some(content_sha256) => Payload::parse(content_sha256, &found)?,
+        };
+        if let Payload::Chunked(chunked) = &mut payload
+            && chunked.signatures == ChunkSignatures::Checked
+        {
+            chunked.signatures = ChunkSignatures::Ignored;
+        }
+        let place = if claimed.is_some() { Place::Query } else { Place::Header };
+        let content_sha256 = found.content_sha256.map(Into::into);
+        let signed_as =
+            Some(SignedAs { place, version: Version::Four, age_ms: None, content_sha256 });
+        let content_length = found.content_length;
+        let identity = Identity::User(sender);
+        let verified = Verified { identity, signed_as, service, payload, chain: None };
+        finish(parts, verified, source, content_length)
+    }
+
+    /// The sender of a form without a signature.
+    pub(super) fn sender_without_signature(&self) -> Result<Identity, ApiError> {
+        match &self.rules.everyone_is {
+            Some(key) => self.access_key(key, None).map(Identity::User),
+            None => Ok(Identity::Anonymous),
+        }
+    }
+
+    /// The sender of a form whose signature is not to be looked at, if that is so.
+    pub(super) fn everyone(&self) -> Result<Option<Arc<AccessKey>>, ApiError> {
+        let key = self.rules.everyone_is.as_deref();
+        key.map(|key| self.access_key(key, None)).transpose()
+    }
+}

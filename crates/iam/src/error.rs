@@ -1,0 +1,143 @@
+//! The errors of IAM and STS.
+
+use http::StatusCode;
+use liteio_store::StoreError;
+
+pub(super) use liteio_wire::reply::ApiError;
+use liteio_wire::reply::Dialect;
+
+pub(super) type ApiResult<T> = Result<T, ApiError>;
+
+/// An error in the words of IAM; [`for_sts`] turns it into one of STS.
+fn error(code: &'static str, status: StatusCode, message: impl Into<String>) -> ApiError {
+    ApiError::with_status(Dialect::Iam, code, status, message.into())
+}
+
+pub(super) fn validation(message: impl Into<String>) -> ApiError {
+    error("ValidationError", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn invalid_input(message: impl Into<String>) -> ApiError {
+    error("InvalidInput", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn malformed_query(message: impl Into<String>) -> ApiError {
+    error("MalformedQueryString", StatusCode::NOT_FOUND, message)
+}
+
+pub(super) fn malformed_policy(message: impl Into<String>) -> ApiError {
+    error("MalformedPolicyDocument", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn no_such_entity(message: impl Into<String>) -> ApiError {
+    error("NoSuchEntity", StatusCode::NOT_FOUND, message)
+}
+
+pub(super) fn already_exists(message: impl Into<String>) -> ApiError {
+    error("EntityAlreadyExists", StatusCode::CONFLICT, message)
+}
+
+pub(super) fn delete_conflict(message: impl Into<String>) -> ApiError {
+    error("DeleteConflict", StatusCode::CONFLICT, message)
+}
+
+pub(super) fn limit_exceeded(message: impl Into<String>) -> ApiError {
+    error("LimitExceeded", StatusCode::CONFLICT, message)
+}
+
+pub(super) fn access_denied(message: impl Into<String>) -> ApiError {
+    error("AccessDenied", StatusCode::FORBIDDEN, message)
+}
+
+pub(super) fn not_implemented(message: impl Into<String>) -> ApiError {
+    error("NotImplemented", StatusCode::NOT_IMPLEMENTED, message)
+}
+
+pub(super) fn missing_action() -> ApiError {
+    error(
+        "MissingAction",
+        StatusCode::BAD_REQUEST,
+        "The request must contain the parameter Action.",
+    )
+}
+
+pub(super) fn invalid_action(action: &str, version: &str) -> ApiError {
+    let action: String = action.chars().take(64).collect();
+    let version: String = version.chars().take(16).collect();
+    let message = format!("Could not find operation {action} for version {version}");
+    error("InvalidAction", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn packed_policy_too_large() -> ApiError {
+    let message = "The session policies are too long together.";
+    error("PackedPolicyTooLarge", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn invalid_identity_token(message: impl Into<String>) -> ApiError {
+    error("InvalidIdentityToken", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn expired_identity_token() -> ApiError {
+    let message = "The web identity token has expired.";
+    error("ExpiredTokenException", StatusCode::BAD_REQUEST, message)
+}
+
+pub(super) fn idp_communication(message: impl Into<String>) -> ApiError {
+    error("IDPCommunicationError", StatusCode::BAD_REQUEST, message)
+}
+
+/// The error of a request that may not be changed now.
+pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
+    let unavailable = matches!(
+        error_of_store,
+        StoreError::Closed | StoreError::Poisoned { .. } | StoreError::NoSpace
+    );
+    tracing::error!(error = %error_of_store, "users could not be changed");
+    match unavailable {
+        true => error(
+            "ServiceUnavailable",
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The server cannot write now; nothing was changed.",
+        ),
+        false => error(
+            "ServiceFailure",
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "We encountered an internal error. Please try again.",
+        ),
+    }
+}
+
+pub(super) fn invalid_token() -> ApiError {
+    let message = "The security token included in the request is invalid.";
+    error("InvalidClientTokenId", StatusCode::FORBIDDEN, message)
+}
+
+pub(super) fn expired_token() -> ApiError {
+    let message = "The security token included in the request is expired";
+    error("ExpiredToken", StatusCode::FORBIDDEN, message)
+}
+
+/// An error of the layers before the service, in its words.
+pub fn refusal(of: &ApiError) -> ApiError {
+    let (code, status) = match of.code() {
+        "InvalidAccessKeyId" | "InvalidToken" => {
+            return invalid_token().with_headers(of.headers().clone());
+        }
+        "ExpiredToken" => return expired_token().with_headers(of.headers().clone()),
+        "SignatureDoesNotMatch" => ("SignatureDoesNotMatch", StatusCode::FORBIDDEN),
+        "RequestTimeTooSkewed" => ("RequestExpired", StatusCode::BAD_REQUEST),
+        "AccessDenied" => ("AccessDenied", StatusCode::FORBIDDEN),
+        "SlowDown" => ("Throttling", StatusCode::BAD_REQUEST),
+        "EntityTooLarge" => ("MalformedInput", StatusCode::BAD_REQUEST),
+        "InternalError" => ("ServiceFailure", StatusCode::INTERNAL_SERVER_ERROR),
+        _ => ("IncompleteSignature", StatusCode::BAD_REQUEST),
+    };
+    error(code, status, of.message()).with_headers(of.headers().clone())
+}
+
+/// The same error of STS.
+pub fn for_sts(of: &ApiError) -> ApiError {
+    let (code, message) = (of.code().to_owned(), of.message().to_owned());
+    let error = ApiError::with_status(Dialect::Sts, code, of.status(), message);
+    error.with_headers(of.headers().clone())
+}

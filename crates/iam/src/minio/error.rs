@@ -1,0 +1,108 @@
+//! The errors of MinIO's admin API.
+
+use http::StatusCode;
+use liteio_store::StoreError;
+
+use super::super::error as iam_error;
+use liteio_wire::reply::{ApiError, Dialect};
+
+/// Result of an operation of MinIO's admin API.
+pub type AdminResult<T> = Result<T, ApiError>;
+
+fn error(code: &'static str, status: StatusCode, message: impl Into<String>) -> ApiError {
+    ApiError::with_status(Dialect::Admin, code, status, message.into())
+}
+
+fn bad_request(code: &'static str, message: impl Into<String>) -> ApiError {
+    error(code, StatusCode::BAD_REQUEST, message)
+}
+
+/// The error of MinIO for an argument that is not valid, 400.
+pub fn invalid_argument(message: impl Into<String>) -> ApiError {
+    bad_request("XMinioAdminInvalidArgument", message)
+}
+
+/// A document that cannot be read.
+pub fn bad_json(message: impl Into<String>) -> ApiError {
+    bad_request("XMinioAdminConfigBadJSON", message)
+}
+
+/// The error for a body of more than `bytes_max` bytes.
+pub fn too_large(bytes_max: usize) -> ApiError {
+    let message = format!("The body is longer than {bytes_max} bytes.");
+    bad_request("XMinioAdminConfigTooLarge", message)
+}
+
+/// The error for an operation that does not exist here, 501.
+pub fn not_implemented(message: impl Into<String>) -> ApiError {
+    error("NotImplemented", StatusCode::NOT_IMPLEMENTED, message)
+}
+
+pub(crate) fn access_denied(message: impl Into<String>) -> ApiError {
+    error("AccessDenied", StatusCode::FORBIDDEN, message)
+}
+
+/// The error of the store, or of random bytes that are missing.
+pub fn of_store(of: &StoreError) -> ApiError {
+    iam_error::of_store(of).in_dialect(Dialect::Admin)
+}
+
+pub(super) fn no_such_user(name: &str) -> ApiError {
+    let message = format!("The user {} does not exist.", shown(name));
+    error("XMinioAdminNoSuchUser", StatusCode::NOT_FOUND, message)
+}
+
+pub(super) fn no_such_group(name: &str) -> ApiError {
+    let message = format!("The group {} does not exist.", shown(name));
+    error("XMinioAdminNoSuchGroup", StatusCode::NOT_FOUND, message)
+}
+
+pub(super) fn no_such_policy(name: &str) -> ApiError {
+    let message = format!("The policy {} does not exist.", shown(name));
+    error("XMinioAdminNoSuchPolicy", StatusCode::NOT_FOUND, message)
+}
+
+pub(super) fn no_such_service_account(id: &str) -> ApiError {
+    let message = format!("The service account {} does not exist.", shown(id));
+    error("XMinioInvalidIAMCredentials", StatusCode::NOT_FOUND, message)
+}
+
+pub(super) fn group_not_empty(name: &str) -> ApiError {
+    let message = format!("The group {} is not empty: remove its members first.", shown(name));
+    bad_request("XMinioAdminGroupNotEmpty", message)
+}
+
+pub(super) fn policy_in_use(name: &str) -> ApiError {
+    let message = format!("The policy {} is attached: detach it first.", shown(name));
+    bad_request("XMinioIAMPolicyInUse", message)
+}
+
+pub(super) fn malformed_policy(message: impl Into<String>) -> ApiError {
+    bad_request("XMinioMalformedIAMPolicy", message)
+}
+
+pub(super) fn already_applied() -> ApiError {
+    let message = "The specified policy change is already in effect.";
+    bad_request("XMinioAdminPolicyChangeAlreadyApplied", message)
+}
+
+pub(super) fn invalid_access_key(message: impl Into<String>) -> ApiError {
+    bad_request("XMinioAdminInvalidAccessKey", message)
+}
+
+pub(super) fn invalid_secret_key(message: impl Into<String>) -> ApiError {
+    bad_request("XMinioAdminInvalidSecretKey", message)
+}
+
+pub(super) fn not_allowed(message: impl Into<String>) -> ApiError {
+    error("XMinioIAMActionNotAllowed", StatusCode::FORBIDDEN, message)
+}
+
+pub(super) fn too_many(message: impl Into<String>) -> ApiError {
+    bad_request("XMinioAdminResourceInvalidArgument", message)
+}
+
+/// A name of a client, as short as a message may have it.
+fn shown(name: &str) -> String {
+    name.chars().take(128).collect()
+}

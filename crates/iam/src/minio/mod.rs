@@ -1,0 +1,233 @@
+//! Users as MinIO's admin API has them, over the records of IAM.
+//!
+//! A user of MinIO is a user of IAM with an access key of its own name. A canned policy is a managed policy, of
+//! the account or of [those that are there](liteio_identity::MANAGED_POLICIES). A service account is a
+//! [`ServiceKeyRecord`](super::records::ServiceKeyRecord). So what one API makes the other shows.
+
+mod error;
+mod groups;
+mod policies;
+mod service_accounts;
+mod users;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use liteio_store::SecretKeys;
+
+pub use self::error::{
+    AdminResult, bad_json, invalid_argument, not_implemented, of_store, too_large,
+};
+pub use self::groups::GroupChange;
+pub use self::policies::{Association, EntitiesOf};
+pub use self::service_accounts::{ListedKeys, NewServiceAccount, ServiceAccountChange};
+pub use self::users::NewUser;
+
+use super::permission::{Circumstances, check, is_denied};
+use super::records::{GroupRecord, PolicyRecord, UserRecord};
+use super::state::{Draft, State, policy_arn};
+use super::users::Users;
+use liteio_access::state::App;
+use liteio_identity::{AccessKey, Directory, KeyError, MANAGED_ARN, managed, random_id};
+use liteio_policy::CallerKind;
+use liteio_wire::reply::{ApiError, Dialect};
+
+/// The resource of actions on users: policies of MinIO have none.
+const ANYTHING: &str = "arn:aws:s3:::*";
+
+/// The users of a server, to be looked at and changed.
+pub struct Manager {
+    app: Arc<App>,
+    users: Arc<Users>,
+}
+
+/// The sender of a request.
+pub struct Sender<'s> {
+    /// The access key that signed the request.
+    pub key: &'s AccessKey,
+    /// Facts that the conditions of policies read.
+    pub context: Circumstances<'s>,
+}
+
+/// The users of the account of a sender, at one moment.
+pub struct Desk<'d> {
+    key: Arc<AccessKey>,
+    context: &'d Circumstances<'d>,
+    draft: Draft,
+    state: Arc<State>,
+    configured: Arc<Directory>,
+    directory: Arc<Directory>,
+    secrets: &'d SecretKeys,
+    now: i64,
+}
+
+impl Manager {
+    /// Over these users.
+    pub fn new(app: Arc<App>, users: Arc<Users>) -> Manager {
+        Manager { app, users }
+    }
+
+    /// Looks at the users.
+    ///
+    /// # Errors
+    /// Those of `run`, and those of a key that is not good any more.
+    pub fn read<T>(
+        &self,
+        sender: Sender<'_>,
+        run: impl FnOnce(&Desk<'_>) -> AdminResult<T>,
+    ) -> AdminResult<T> {
+        run(&self.desk(&sender)?)
+    }
+
+    /// Changes the users. The change is durable and in effect when this returns.
+    ///
+    /// # Errors
+    /// Those of `run`, of the store, and of a key that is not good any more.
+    pub async fn change<T>(
+        &self,
+        sender: Sender<'_>,
+        operation: &'static str,
+        run: impl FnOnce(&mut Desk<'_>) -> AdminResult<T>,
+    ) -> AdminResult<T> {
+        let changing = self.users.changing().await;
+        let mut desk = self.desk(&sender)?;
+        let user = Arc::clone(&desk.key.user);
+        // As IAM: a session of the console may what its user may.
+        let is_plain = user.session.as_ref().is_some_and(|session| !session.is_of_console);
+        if is_plain && user.caller.kind != CallerKind::AssumedRole {
+            let message = "Keys of GetSessionToken cannot change users: use those of the user.";
+            return Err(error::access_denied(message));
+        }
+        let done = run(&mut desk)?;
+        let Desk { draft, state, .. } = desk;
+        let (changes, changed) = draft.finish();
+        if !changes.is_empty() {
+            let state = state.with(user.account.id.clone(), changed);
+            let changed = self.users.change(&self.app.store, changing, changes, state).await;
+            changed.map_err(|error| error::of_store(&error))?;
+            tracing::info!(operation, user = user.name, "users were changed");
+        }
+        Ok(done)
+    }
+
+    fn desk<'d>(&'d self, sender: &'d Sender<'_>) -> AdminResult<Desk<'d>> {
+        let (context, now) = (&sender.context, self.app.now_unix_seconds());
+        // A body takes time to come, and the key may be gone by then, or rights of its user.
+        let key = self.users.current().again(sender.key, now).map_err(|refused| {
+            let message = match refused {
+                KeyError::Unknown => "The access key does not exist any more.",
+                KeyError::Token(_) => "The session has ended.",
+            };
+            error::access_denied(message)
+        })?;
+        let state = self.users.state();
+        let account = &key.user.account.id;
+        Ok(Desk {
+            draft: Draft::new(account, &state.account(account)),
+            key,
+            context,
+            state,
+            configured: self.users.configured(),
+            directory: self.users.current().now(),
+            secrets: self.users.keys(),
+            now,
+        })
+    }
+}
+
+impl Desk<'_> {
+    /// Asks for the right to do one of `actions`.
+    ///
+    /// # Errors
+    /// `AccessDenied`, about the first of them.
+    pub fn may(&self, actions: &[&str]) -> AdminResult<()> {
+        let mut refusal = None;
+        for action in actions {
+            match check(&self.key.user, action, ANYTHING, self.context) {
+                Ok(()) => return Ok(()),
+                Err(error) => refusal = refusal.or(Some(error)),
+            }
+        }
+        refusal.map_or(Ok(()), |error| Err(error.in_dialect(Dialect::Admin)))
+    }
+
+    /// As [`Desk::may`]; what is the sender's own, only a policy that denies it keeps from the sender.
+    fn may_for(&self, owner: &str, action: &str) -> AdminResult<()> {
+        let user = &self.key.user;
+        if user.caller.user_id == owner && !is_denied(user, action, ANYTHING, self.context) {
+            return Ok(());
+        }
+        self.may(&[action])
+    }
+
+    fn account(&self) -> &str {
+        &self.key.user.account.id
+    }
+
+    fn user(&self, name: &str) -> AdminResult<UserRecord> {
+        let found = self.draft.state.get::<UserRecord>(name).filter(|user| user.name == name);
+        found.map(|user| UserRecord::clone(user)).ok_or_else(|| error::no_such_user(name))
+    }
+
+    fn group(&self, name: &str) -> AdminResult<GroupRecord> {
+        let found = self.draft.state.get::<GroupRecord>(name).filter(|it| it.name == name);
+        found.map(|group| GroupRecord::clone(group)).ok_or_else(|| error::no_such_group(name))
+    }
+
+    /// The ARN of the policy of this name: of the account, else of those that are there.
+    fn policy_arn(&self, name: &str) -> AdminResult<String> {
+        let own = self.draft.state.get::<PolicyRecord>(name).filter(|it| it.name == name);
+        if let Some(policy) = own {
+            return Ok(policy_arn(self.account(), policy));
+        }
+        let arn = format!("{MANAGED_ARN}{name}");
+        managed(&arn).map(|_| arn).ok_or_else(|| error::no_such_policy(name))
+    }
+
+    /// The name of a user by its unique id: of one of the configuration, its access key.
+    fn name_of(&self, user_id: &str) -> Option<String> {
+        let made = self.draft.state.users.values().find(|user| user.id == user_id);
+        let made = made.map(|user| user.name.clone());
+        made.or_else(|| self.configured.key_of_user(user_id).map(str::to_owned))
+    }
+
+    /// The unique id of a user of the account: by name, or by the access key of the configuration.
+    fn id_of(&self, name: &str) -> Option<String> {
+        if let Ok(user) = self.user(name) {
+            return Some(user.id);
+        }
+        let key = self.configured.find(name)?;
+        let is_own = key.user.account.id == self.account();
+        is_own.then(|| key.user.caller.user_id.clone())
+    }
+
+    fn new_id(&self, prefix: &str) -> AdminResult<String> {
+        random_id(prefix).map_err(|error| error::of_store(&error))
+    }
+
+    /// Refuses the id of an access key that there is already, in any account.
+    fn check_new_key(&self, id: &str) -> AdminResult<()> {
+        match self.configured.find(id).is_some() || self.state.has_key(id) {
+            true => {
+                let message = "There is an access key of this name: choose another.";
+                Err(error::invalid_access_key(message))
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+/// A time in seconds since 1970, as Go writes it.
+fn time(seconds: i64) -> String {
+    Timestamp::from_second(seconds).unwrap_or_default().to_string()
+}
+
+/// The name of a policy, the end of its ARN.
+fn name_of_policy(arn: &str) -> &str {
+    arn.rsplit('/').next().unwrap_or_default()
+}
+
+/// The errors of IAM about names, in the words of this API.
+fn for_admin(of: &ApiError) -> ApiError {
+    error::invalid_argument(of.message())
+}

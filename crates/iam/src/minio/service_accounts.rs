@@ -1,0 +1,400 @@
+//! Service accounts: access keys of any user, with all of its rights or with less.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
+
+use super::super::limits::SERVICE_KEYS_OF_USER_MAX;
+use super::super::records::{Document, ServiceKeyRecord};
+use super::super::state::seal_secret;
+use super::error::{self, AdminResult};
+use super::users::{check_key, is_enabled};
+use super::{Desk, time};
+use liteio_identity::random_secret;
+use liteio_policy::{CallerKind, SESSION_POLICY_CHARACTERS_MAX, characters};
+use liteio_wire::reply::ApiError;
+
+/// Longest name and longest description, in bytes: what the client of MinIO takes.
+const NAME_BYTES_MAX: usize = 32;
+const DESCRIPTION_BYTES_MAX: usize = 256;
+
+/// A service account that is to be made.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct NewServiceAccount {
+    policy: Value,
+    target_user: String,
+    access_key: String,
+    secret_key: String,
+    name: String,
+    description: String,
+    /// The description, as old clients call it.
+    comment: String,
+    #[serde(deserialize_with = "seconds")]
+    expiration: Option<i64>,
+}
+
+/// What is to be another about a service account; what is empty stays.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ServiceAccountChange {
+    new_policy: Value,
+    new_secret_key: String,
+    new_status: String,
+    new_name: String,
+    new_description: String,
+    #[serde(deserialize_with = "seconds")]
+    new_expiration: Option<i64>,
+}
+
+/// The keys of a new service account.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KeyInfo {
+    access_key: String,
+    secret_key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expiration: Option<String>,
+}
+
+/// A service account, as it is told.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceAccountInfo {
+    parent_user: String,
+    account_status: &'static str,
+    implied_policy: bool,
+    access_key: String,
+    /// A policy as text, when one is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expiration: Option<String>,
+}
+
+/// The kinds of keys in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListedKeys {
+    /// Users alone.
+    None,
+    /// Those of sessions, of which the server keeps none.
+    Sessions,
+    /// Service accounts.
+    Service,
+}
+
+/// The keys of a user.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AccessKeys {
+    service_accounts: Vec<ServiceAccountInfo>,
+    #[serde(rename = "stsKeys")]
+    session_keys: Vec<ServiceAccountInfo>,
+}
+
+/// A time, in seconds since 1970. The years 1 and 1970 stand for none.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let time: Timestamp = text.parse().map_err(serde::de::Error::custom)?;
+    Ok(Some(time.as_second()).filter(|seconds| *seconds > 0))
+}
+
+/// The policy that narrows a service account; none of an empty one.
+fn policy(value: &Value) -> AdminResult<Option<Document>> {
+    let is_empty = match value {
+        Value::Null => true,
+        Value::Object(members) => {
+            members.values().all(|it| matches!(it, Value::Null) || it == "" || it == &json!([]))
+        }
+        _ => false,
+    };
+    if is_empty {
+        return Ok(None);
+    }
+    let text = value.to_string();
+    if characters(&text) > SESSION_POLICY_CHARACTERS_MAX {
+        let max = SESSION_POLICY_CHARACTERS_MAX;
+        let message = format!("The policy of a service account has at most {max} characters.");
+        return Err(error::malformed_policy(message));
+    }
+    Document::of_identity(&text).map(Some).map_err(error::malformed_policy)
+}
+
+fn checked_name(name: &str) -> AdminResult<Option<String>> {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let is_name = name.len() <= NAME_BYTES_MAX
+        && name.bytes().all(is_of_name)
+        && name.bytes().next().is_none_or(|first| first.is_ascii_alphabetic());
+    match is_name {
+        true => Ok(Some(name.to_owned()).filter(|name| !name.is_empty())),
+        false => Err(error::invalid_argument(format!(
+            "The name has at most {NAME_BYTES_MAX} letters, digits and characters of _-, and begins \
+             with a letter."
+        ))),
+    }
+}
+
+fn checked_description(text: &str) -> AdminResult<Option<String>> {
+    match text.len() <= DESCRIPTION_BYTES_MAX {
+        true => Ok(Some(text.to_owned()).filter(|text| !text.is_empty())),
+        false => {
+            let message = format!("The description has at most {DESCRIPTION_BYTES_MAX} bytes.");
+            Err(error::invalid_argument(message))
+        }
+    }
+}
+
+impl Desk<'_> {
+    /// Makes a service account of the sender, or of another user.
+    pub fn add_service_account(&mut self, new: &NewServiceAccount) -> AdminResult<Value> {
+        let owner = self.target(&new.target_user, "admin:CreateServiceAccount")?;
+        self.refuse_more_rights(&owner)?;
+        let own = self.draft.state.keys.values().filter(|key| key.owner == owner).count();
+        if own >= SERVICE_KEYS_OF_USER_MAX {
+            let message =
+                format!("A user has at most {SERVICE_KEYS_OF_USER_MAX} service accounts.");
+            return Err(error::too_many(message));
+        }
+        let id = match new.access_key.is_empty() {
+            true => self.new_id("AKIA")?,
+            false => new.access_key.clone(),
+        };
+        let secret = match new.secret_key.is_empty() {
+            true => random_secret().map_err(|error| error::of_store(&error))?,
+            false => new.secret_key.clone(),
+        };
+        check_key(&id, &secret)?;
+        self.check_new_key(&id)?;
+        let description = match new.description.is_empty() {
+            true => &new.comment,
+            false => &new.description,
+        };
+        let sealed = seal_secret(secret.as_bytes(), self.secrets);
+        let record = ServiceKeyRecord {
+            id: id.clone(),
+            secret: sealed.map_err(|error| error::of_store(&error))?,
+            active: true,
+            created: self.now,
+            owner,
+            name: checked_name(&new.name)?,
+            description: checked_description(description)?,
+            expires: self.checked_expiration(new.expiration)?,
+            policy: policy(&new.policy)?,
+        };
+        let expiration = record.expires.map(time);
+        self.draft.put(record);
+        let credentials = KeyInfo { access_key: id, secret_key: secret, expiration };
+        Ok(json!({ "credentials": credentials }))
+    }
+
+    /// Whoever could make or change keys of a user would have all of its rights. Those of the root user are the matter
+    /// of the root user; and those of any user not that of keys that have less.
+    pub(super) fn refuse_more_rights(&self, owner: &str) -> AdminResult<()> {
+        let user = &self.key.user;
+        if user.is_narrowed_to_less_than(owner) {
+            return Err(error::access_denied(
+                "A key that a policy narrows makes and changes no other keys of its user.",
+            ));
+        }
+        let is_root = user.is_root() && user.session_policies.is_none();
+        match owner == self.account() && !is_root {
+            true => Err(error::access_denied(
+                "Only the root user, by a key without a policy, makes and changes service accounts of \
+                 the root user.",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn checked_expiration(&self, expiration: Option<i64>) -> AdminResult<Option<i64>> {
+        match expiration {
+            Some(seconds) if seconds <= self.now => {
+                Err(error::invalid_argument("The expiration must be in the future."))
+            }
+            _ => Ok(expiration),
+        }
+    }
+
+    /// The unique id of the user of this name, of the sender if it is empty, if the sender may do `action` for it.
+    fn target(&self, name: &str, action: &str) -> AdminResult<String> {
+        let caller = &self.key.user.caller;
+        let is_own = name.is_empty() || name == self.key.id;
+        let found = match is_own {
+            true if matches!(caller.kind, CallerKind::Root | CallerKind::User) => {
+                Some(caller.user_id.clone())
+            }
+            true => {
+                let message = "A session of a role has no access keys: name a user.";
+                return Err(error::not_allowed(message));
+            }
+            false => self.id_of(name),
+        };
+        let Some(owner) = found else {
+            return Err(self.missing(action, error::no_such_user(name)));
+        };
+        self.may_for(&owner, action)?;
+        Ok(owner)
+    }
+
+    /// The service account of this id, if the sender may do `action` for its user.
+    fn service_account(&self, id: &str, action: &str) -> AdminResult<ServiceKeyRecord> {
+        let Some(key) = self.draft.state.service_key(id) else {
+            return Err(self.missing(action, error::no_such_service_account(id)));
+        };
+        self.may_for(&key.owner, action)?;
+        Ok(ServiceKeyRecord::clone(key))
+    }
+
+    /// The error about what is not there: only who may do `action` for anyone learns that.
+    fn missing(&self, action: &str, error: ApiError) -> ApiError {
+        self.may(&[action]).err().unwrap_or(error)
+    }
+
+    /// Changes a service account.
+    pub fn change_service_account(
+        &mut self,
+        id: &str,
+        change: &ServiceAccountChange,
+    ) -> AdminResult<()> {
+        let mut key = self.service_account(id, "admin:UpdateServiceAccount")?;
+        self.refuse_more_rights(&key.owner)?;
+        if !change.new_secret_key.is_empty() {
+            check_key(id, &change.new_secret_key)?;
+            let sealed = seal_secret(change.new_secret_key.as_bytes(), self.secrets);
+            key.secret = sealed.map_err(|error| error::of_store(&error))?;
+        }
+        if !change.new_status.is_empty() {
+            key.active = is_enabled(&change.new_status)?;
+        }
+        key.name = checked_name(&change.new_name)?.or(key.name);
+        key.description = checked_description(&change.new_description)?.or(key.description);
+        key.expires = self.checked_expiration(change.new_expiration)?.or(key.expires);
+        if !change.new_policy.is_null() {
+            key.policy = policy(&change.new_policy)?;
+        }
+        self.draft.put(key);
+        Ok(())
+    }
+
+    /// Deletes a service account.
+    pub fn remove_service_account(&mut self, id: &str) -> AdminResult<()> {
+        let key = self.service_account(id, "admin:RemoveServiceAccount")?;
+        self.draft.delete::<ServiceKeyRecord>(&key.id);
+        Ok(())
+    }
+
+    /// The service accounts of a user, of the sender if none is named.
+    pub fn list_service_accounts(&self, user: &str) -> AdminResult<Vec<ServiceAccountInfo>> {
+        let owner = self.target(user, "admin:ListServiceAccounts")?;
+        Ok(self.service_accounts_of(&owner))
+    }
+
+    fn service_accounts_of(&self, owner: &str) -> Vec<ServiceAccountInfo> {
+        let keys = self.draft.state.keys.values().filter(|key| key.owner == owner);
+        let described = keys.map(|key| {
+            let told = self.describe(key, None);
+            // The client takes the start of 1970 for none in a list, and fails without one.
+            let expiration = told.expiration.or_else(|| Some(time(0)));
+            ServiceAccountInfo { expiration, ..told }
+        });
+        described.collect()
+    }
+
+    /// A service account, with the policy that it has, or that of its user.
+    pub fn service_account_info(&self, id: &str) -> AdminResult<ServiceAccountInfo> {
+        let key = self.service_account(id, "admin:ListServiceAccounts")?;
+        let policy = match &key.policy {
+            Some(document) => document.text.clone(),
+            None => self.policy_of(&key.owner).to_string(),
+        };
+        Ok(self.describe(&key, Some(policy)))
+    }
+
+    /// All that a user may, in one document.
+    fn policy_of(&self, owner: &str) -> Value {
+        let state = &self.draft.state;
+        let mut documents = Vec::new();
+        if let Some(user) = state.users.values().find(|user| user.id == owner) {
+            documents.extend(self.documents(&user.policies));
+            let groups = state.groups.values().filter(|group| !group.disabled);
+            for group in groups.filter(|group| group.members.contains(owner)) {
+                documents.extend(self.documents(&group.policies));
+            }
+        }
+        let statements = documents.iter().flat_map(|document| match &document["Statement"] {
+            Value::Array(statements) => statements.clone(),
+            one => vec![one.clone()],
+        });
+        let statements: Vec<Value> = statements.collect();
+        json!({ "Version": "2012-10-17", "Statement": statements })
+    }
+
+    fn describe(&self, key: &ServiceKeyRecord, policy: Option<String>) -> ServiceAccountInfo {
+        ServiceAccountInfo {
+            parent_user: self.name_of(&key.owner).unwrap_or_default(),
+            account_status: if key.active { "on" } else { "off" },
+            implied_policy: key.policy.is_none(),
+            access_key: key.id.clone(),
+            policy,
+            name: key.name.clone(),
+            description: key.description.clone(),
+            expiration: key.expires.map(time),
+        }
+    }
+
+    /// The keys of users: of those named, of all, or of the sender.
+    pub fn list_access_keys(
+        &self,
+        users: &[String],
+        is_all: bool,
+        listed: &[ListedKeys],
+    ) -> AdminResult<BTreeMap<String, AccessKeys>> {
+        let mut found = BTreeMap::new();
+        let names = match (is_all, users) {
+            (true, _) => {
+                self.may(&["admin:ListUsers"])?;
+                self.may(&["admin:ListServiceAccounts"])?;
+                let made = self.draft.state.users.values().map(|user| user.name.clone());
+                let own = self.name_of(&self.key.user.caller.user_id);
+                made.chain(own).collect()
+            }
+            (false, []) => vec![String::new()],
+            (false, users) => users.to_vec(),
+        };
+        for name in names {
+            let owner = self.target(&name, "admin:ListServiceAccounts")?;
+            let service_accounts = match listed.contains(&ListedKeys::Service) {
+                true => self.service_accounts_of(&owner),
+                false => Vec::new(),
+            };
+            // A list of keys leaves out who has none.
+            if service_accounts.is_empty() && *listed != [ListedKeys::None] && listed.len() == 1 {
+                continue;
+            }
+            let name = self.name_of(&owner).unwrap_or(name);
+            found.insert(name, AccessKeys { service_accounts, session_keys: Vec::new() });
+        }
+        Ok(found)
+    }
+}
+
+impl ListedKeys {
+    /// Reads the parameter of a list.
+    pub fn parse(text: &str) -> AdminResult<&'static [ListedKeys]> {
+        match text {
+            "users-only" => Ok(&[ListedKeys::None]),
+            "sts-only" => Ok(&[ListedKeys::Sessions]),
+            "svcacc-only" => Ok(&[ListedKeys::Service]),
+            "all" => Ok(&[ListedKeys::Sessions, ListedKeys::Service]),
+            _ => Err(error::invalid_argument(
+                "listType must be users-only, sts-only, svcacc-only or all.",
+            )),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The decision about requests of IAM and STS, and what policies may ask about them.
+
+use std::borrow::Cow;
+
+use super::error::{self, ApiResult};
+use super::xml::time;
+use liteio_identity::{AttachedPolicy, Role, User};
+use liteio_policy::{CallerKind, Context, ContextKey, Grantee, Request, Value, Verdict};
+use liteio_wire::origin::Peer;
+
+/// The circumstances of a request.
+pub struct Circumstances<'c> {
+    /// The sender, if the request is signed.
+    pub sender: Option<&'c User>,
+    /// The other end of the connection.
+    pub peer: Peer,
+    /// The `User-Agent` header.
+    pub user_agent: Option<&'c str>,
+    /// Seconds since 1970.
+    pub now: i64,
+    /// Keys of the operation: `sts:ExternalId`, `iam:PolicyARN`, …
+    pub more: Vec<(String, Vec<String>)>,
+}
+
+impl Context for Circumstances<'_> {
+    fn value(&self, key: &ContextKey) -> Value<'_> {
+        let one = |text: String| Value::One(Cow::Owned(text));
+        if let Some(value) = self.sender.and_then(|sender| sender.value(key)) {
+            return value;
+        }
+        match key {
+            ContextKey::CurrentTime => one(time(self.now)),
+            ContextKey::EpochTime => one(self.now.to_string()),
+            ContextKey::SecureTransport => Value::bool(self.peer.secure),
+            ContextKey::SourceIp => one(self.peer.address.ip().to_canonical().to_string()),
+            ContextKey::UserAgent => Value::of(self.user_agent),
+            other => self.of_operation(&other.to_string()),
+        }
+    }
+}
+
+impl Circumstances<'_> {
+    fn of_operation(&self, name: &str) -> Value<'_> {
+        let found = self.more.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        match found.map(|(_, values)| values.as_slice()) {
+            None => Value::None,
+            Some([value]) => Value::text(value),
+            Some(values) => {
+                Value::Many(values.iter().map(|it| Cow::Borrowed(it.as_str())).collect())
+            }
+        }
+    }
+}
+
+/// The word of policies that belong together: a denial of any is one of all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    Denied,
+    Allowed,
+    Neutral,
+}
+
+fn word_of(policies: &[AttachedPolicy], request: &Request<'_>) -> Word {
+    let mut word = Word::Neutral;
+    for attached in policies {
+        match attached.policy.evaluate(request) {
+            Verdict::Denied(statement) => {
+                tracing::info!(
+                    action = request.action,
+                    policy = attached.name,
+                    statement = statement.label(),
+                    "denied"
+                );
+                return Word::Denied;
+            }
+            Verdict::Allowed(..) => word = Word::Allowed,
+            Verdict::Neutral => {}
+        }
+    }
+    word
+}
+
+/// The word of the user's own policies, and whether those of its session stand in the way.
+fn words(user: &User, request: &Request<'_>) -> (Word, Word) {
+    let own = match user.caller.kind {
+        CallerKind::Root => Word::Allowed,
+        _ => word_of(&user.policies, request),
+    };
+    let session = user.session_policies.as_ref();
+    (own, session.map_or(Word::Allowed, |policies| word_of(policies, request)))
+}
+
+/// True if the policies of the sender's session, if it has any, let it do `action`.
+pub fn is_within_session(
+    user: &User,
+    action: &str,
+    resource: &str,
+    context: &Circumstances<'_>,
+) -> bool {
+    let request = Request { caller: Some(&user.caller), action, resource, context };
+    words(user, &request).1 == Word::Allowed
+}
+
+/// Decides about an operation on users, or on the server.
+///
+/// # Errors
+/// `AccessDenied`.
+pub fn check(
+    user: &User,
+    action: &str,
+    resource: &str,
+    context: &Circumstances<'_>,
+) -> ApiResult<()> {
+    let request = Request { caller: Some(&user.caller), action, resource, context };
+    match words(user, &request) {
+        (Word::Allowed, Word::Allowed) => Ok(()),
+        words => Err(denied(user, action, resource, words == (Word::Denied, Word::Allowed))),
+    }
+}
+
+/// `true` when a policy denies `action`, or what narrows the user does not allow it.
+pub(super) fn is_denied(
+    user: &User,
+    action: &str,
+    resource: &str,
+    context: &Circumstances<'_>,
+) -> bool {
+    let request = Request { caller: Some(&user.caller), action, resource, context };
+    !matches!(words(user, &request), (Word::Allowed | Word::Neutral, Word::Allowed))
+}
+
+fn denied(user: &User, action: &str, resource: &str, by_statement: bool) -> error::ApiError {
+    let because = match by_statement {
+        true => "with an explicit deny in an identity-based policy".to_owned(),
+        false => format!("because no identity-based policy allows the {action} action"),
+    };
+    error::access_denied(format!(
+        "User: {} is not authorized to perform: {action} on resource: {resource} {because}",
+        user.caller.arn
+    ))
+}
+
+/// Decides whether a user may assume a role, or do `action` when it does.
+///
+/// # Errors
+/// `AccessDenied`.
+pub(super) fn check_role(
+    user: &User,
+    action: &str,
+    role: &Role,
+    context: &Circumstances<'_>,
+) -> ApiResult<()> {
+    let resource = &*role.arn;
+    let request = Request { caller: Some(&user.caller), action, resource, context };
+    let (own, session) = words(user, &request);
+    let may = match role.trust.evaluate(&request) {
+        Verdict::Denied(_) | Verdict::Neutral => false,
+        _ if own == Word::Denied || session != Word::Allowed => false,
+        // The account trusts its own policies with the choice; another account always has to choose, too.
+        Verdict::Allowed(_, grantee) => {
+            let is_same = user.account.id == role.account.id;
+            own == Word::Allowed || (is_same && grantee != Grantee::Account)
+        }
+    };
+    match may {
+        true => Ok(()),
+        false => Err(cannot_assume(&user.caller.arn, action, resource)),
+    }
+}
+
+/// The refusal of a role, the same for one that is not there.
+pub(super) fn cannot_assume(who: &str, action: &str, role: &str) -> error::ApiError {
+    let role: String = role.chars().take(256).collect();
+    error::access_denied(format!(
+        "User: {who} is not authorized to perform: {action} on resource: {role}"
+    ))
+}

@@ -1,0 +1,233 @@
+//! The records of users, groups, roles, policies and identity providers, as they stand in the key space:
+//! JSON under a key that names kind, account and name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use liteio_policy::{Kind, Policy};
+
+/// Tags, sorted by key.
+pub(super) type Tags = BTreeMap<String, String>;
+
+/// A policy document as it was given, with its meaning.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    pub(super) text: String,
+    pub(super) policy: Arc<Policy>,
+}
+
+impl Document {
+    /// A policy of what an identity may do.
+    pub(super) fn of_identity(text: &str) -> Result<Document, String> {
+        Document::parse(text, Kind::Identity)
+    }
+
+    /// A policy of who may assume a role.
+    pub(super) fn of_trust(text: &str) -> Result<Document, String> {
+        Document::parse(text, Kind::Trust)
+    }
+
+    fn parse(text: &str, kind: Kind<'_>) -> Result<Document, String> {
+        let policy = Policy::parse(text.as_bytes(), kind).map_err(|error| error.to_string())?;
+        Ok(Document { text: text.to_owned(), policy: Arc::new(policy) })
+    }
+}
+
+impl Serialize for Document {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Document, D::Error> {
+        Document::of_identity(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+fn trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Document, D::Error> {
+    Document::of_trust(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+/// The policies of a user, a group or a role.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Policies {
+    /// Inline, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) inline: BTreeMap<String, Document>,
+    /// Managed, by ARN.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) attached: BTreeSet<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// A kind of record.
+pub(super) trait Record: Serialize + DeserializeOwned + Clone + Send + Sync {
+    /// The kind, first in the key of a record.
+    const KIND: &'static str;
+
+    /// The name, unique in its account without regard to case.
+    fn name(&self) -> &str;
+}
+
+macro_rules! records {
+    ($($record:ident $kind:literal $name:ident;)*) => {
+        $(impl Record for $record {
+            const KIND: &'static str = $kind;
+
+            fn name(&self) -> &str {
+                &self.$name
+            }
+        })*
+    };
+}
+
+records! {
+    UserRecord "user" name;
+    GroupRecord "group" name;
+    RoleRecord "role" name;
+    PolicyRecord "policy" name;
+    ProviderRecord "provider" url;
+    ServiceKeyRecord "key" id;
+}
+
+/// A user.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct UserRecord {
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) id: String,
+    /// Seconds since 1970, as all times here.
+    pub(super) created: i64,
+    #[serde(default)]
+    pub(super) keys: Vec<KeyRecord>,
+    /// None of its keys and sessions is taken.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) disabled: bool,
+    #[serde(default)]
+    pub(super) policies: Policies,
+    #[serde(default)]
+    pub(super) tags: Tags,
+}
+
+/// An access key.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct KeyRecord {
+    pub(super) id: String,
+    /// The secret, sealed, in base64.
+    pub(super) secret: String,
+    pub(super) active: bool,
+    pub(super) created: i64,
+}
+
+/// An access key of any user, of the root user as well, that may have less rights than its user: a service
+/// account, as MinIO calls it. A record of its own, which a program that does not know it leaves out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ServiceKeyRecord {
+    pub(super) id: String,
+    /// As in a [`KeyRecord`].
+    pub(super) secret: String,
+    pub(super) active: bool,
+    pub(super) created: i64,
+    /// The unique id of its user; of a root user, the account.
+    pub(super) owner: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) description: Option<String>,
+    /// The second since 1970 from which it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expires: Option<i64>,
+    /// Narrows what its user may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) policy: Option<Document>,
+}
+
+/// A group of users.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct GroupRecord {
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) id: String,
+    pub(super) created: i64,
+    /// The unique ids of its users.
+    #[serde(default)]
+    pub(super) members: BTreeSet<String>,
+    /// Its policies do not count.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) disabled: bool,
+    #[serde(default)]
+    pub(super) policies: Policies,
+}
+
+/// A role.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct RoleRecord {
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) id: String,
+    pub(super) created: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) description: Option<String>,
+    pub(super) session_seconds_max: u32,
+    #[serde(deserialize_with = "trust")]
+    pub(super) trust: Document,
+    #[serde(default)]
+    pub(super) policies: Policies,
+    #[serde(default)]
+    pub(super) tags: Tags,
+}
+
+/// A managed policy.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PolicyRecord {
+    pub(super) name: String,
+    pub(super) path: String,
+    pub(super) id: String,
+    pub(super) created: i64,
+    pub(super) updated: i64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) description: Option<String>,
+    pub(super) versions: Vec<VersionRecord>,
+    /// The number of the version that counts, and of the next one.
+    pub(super) default: u32,
+    pub(super) next: u32,
+    #[serde(default)]
+    pub(super) tags: Tags,
+}
+
+/// A version of a managed policy.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct VersionRecord {
+    pub(super) number: u32,
+    pub(super) created: i64,
+    pub(super) document: Document,
+}
+
+impl PolicyRecord {
+    /// The version that counts.
+    pub(super) fn current(&self) -> Option<&VersionRecord> {
+        self.versions.iter().find(|version| version.number == self.default)
+    }
+}
+
+/// A provider of web identities (OpenID Connect).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ProviderRecord {
+    /// Without the scheme, as ARNs have it.
+    pub(super) url: String,
+    pub(super) created: i64,
+    #[serde(default)]
+    pub(super) client_ids: Vec<String>,
+    #[serde(default)]
+    pub(super) thumbprints: Vec<String>,
+    #[serde(default)]
+    pub(super) tags: Tags,
+}

@@ -1,0 +1,448 @@
+//! Users, groups, roles and policies that were made at run time, as they are at one moment.
+//!
+//! A change works on a [`Draft`] of one account, which collects the records to write. After they are durable
+//! the draft takes the place of the account, and the directory is built anew.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use liteio_store::{IdentityEntry, SecretKeys, StoreError, SystemRandom};
+
+use super::records::{
+    GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RoleRecord, ServiceKeyRecord,
+    UserRecord,
+};
+use liteio_identity::{
+    AccessKey, Account, AttachedPolicy, Directory, DirectoryBuilder, Issuer, NameOf, Role,
+    SecretKey, User,
+};
+
+/// Records of one kind, by name in lower case.
+pub(super) type Table<R> = BTreeMap<String, Arc<R>>;
+
+/// The purpose that secrets of access keys are sealed for.
+const SECRET_PURPOSE: &str = "secret key";
+
+/// All that was made in one account.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AccountState {
+    pub(super) users: Table<UserRecord>,
+    pub(super) groups: Table<GroupRecord>,
+    pub(super) roles: Table<RoleRecord>,
+    pub(super) policies: Table<PolicyRecord>,
+    pub(super) providers: Table<ProviderRecord>,
+    /// Service accounts.
+    pub(super) keys: Table<ServiceKeyRecord>,
+}
+
+/// Access to the table of a kind.
+pub(super) trait Tabled: Record {
+    fn table(state: &AccountState) -> &Table<Self>;
+    fn table_mut(state: &mut AccountState) -> &mut Table<Self>;
+}
+
+macro_rules! tabled {
+    ($($record:ident $table:ident;)*) => {
+        $(impl Tabled for $record {
+            fn table(state: &AccountState) -> &Table<Self> {
+                &state.$table
+            }
+
+            fn table_mut(state: &mut AccountState) -> &mut Table<Self> {
+                &mut state.$table
+            }
+        })*
+
+        impl AccountState {
+            /// Reads a record; `false` for one of an unknown kind.
+            fn read(&mut self, kind: &str, name: &str, json: &[u8]) -> Result<bool, serde_json::Error> {
+                $(if kind == $record::KIND {
+                    let record: $record = serde_json::from_slice(json)?;
+                    self.$table.insert(name.to_owned(), Arc::new(record));
+                    return Ok(true);
+                })*
+                Ok(false)
+            }
+        }
+    };
+}
+
+tabled! {
+    UserRecord users;
+    GroupRecord groups;
+    RoleRecord roles;
+    PolicyRecord policies;
+    ProviderRecord providers;
+    ServiceKeyRecord keys;
+}
+
+impl AccountState {
+    /// The number of records.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub(super) fn len(&self) -> usize {
+        let AccountState { users, groups, roles, policies, providers, keys } = self;
+        let of_users = users.len() + groups.len() + keys.len();
+        of_users + roles.len() + policies.len() + providers.len()
+    }
+
+    /// The user whose access key this is, or whose service account.
+    pub(super) fn owner_of_key(&self, id: &str) -> Option<&Arc<UserRecord>> {
+        let owner = self.service_key(id).map(|key| &key.owner);
+        let is_own = |user: &&Arc<UserRecord>| user.keys.iter().any(|key| key.id == id);
+        self.users.values().find(|user| owner == Some(&user.id) || is_own(user))
+    }
+
+    /// The service account with exactly this access key.
+    pub(super) fn service_key(&self, id: &str) -> Option<&Arc<ServiceKeyRecord>> {
+        self.get::<ServiceKeyRecord>(id).filter(|key| key.id == id)
+    }
+
+    /// The record of this name, whatever its case.
+    pub(super) fn get<R: Tabled>(&self, name: &str) -> Option<&Arc<R>> {
+        R::table(self).get(&name.to_lowercase())
+    }
+}
+
+/// All accounts in which something was made.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    accounts: BTreeMap<String, Arc<AccountState>>,
+}
+
+/// The key of a record.
+fn key_of(kind: &str, account: &str, name: &str) -> Vec<u8> {
+    format!("{kind}/{account}/{name}").into_bytes()
+}
+
+impl State {
+    /// Reads entries of the key space. What cannot be read is named in the log, and is not there. A policy that
+    /// is not there denies everything to those whom it is attached to; of a group, the rights are missing, and
+    /// what it denied, too.
+    pub(super) fn read(entries: &[IdentityEntry]) -> State {
+        let mut accounts: BTreeMap<String, AccountState> = BTreeMap::new();
+        for IdentityEntry { key, value } in entries {
+            let Some(value) = value else { continue };
+            let text = String::from_utf8_lossy(key);
+            let mut words = text.splitn(3, '/');
+            let (Some(kind), Some(account), Some(name)) =
+                (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            match accounts.entry(account.to_owned()).or_default().read(kind, name, value) {
+                Ok(true) => {}
+                Ok(false) => {
+                    tracing::warn!(entry = %text, "an entry of a newer version is ignored")
+                }
+                Err(error) => tracing::error!(entry = %text, %error, "an entry cannot be read"),
+            }
+        }
+        State { accounts: accounts.into_iter().map(|(id, it)| (id, Arc::new(it))).collect() }
+    }
+
+    /// The users, groups, roles, policies and providers of an account.
+    pub(super) fn account(&self, id: &str) -> Arc<AccountState> {
+        self.accounts.get(id).cloned().unwrap_or_default()
+    }
+
+    /// `true` when an access key that was made at run time has this id, or one that differs in case alone.
+    pub(super) fn has_key(&self, id: &str) -> bool {
+        self.accounts.values().any(|account| {
+            let mut of_users = account.users.values().flat_map(|user| &user.keys);
+            account.keys.contains_key(&id.to_lowercase())
+                || of_users.any(|key| key.id.eq_ignore_ascii_case(id))
+        })
+    }
+
+    /// The state with one account replaced.
+    pub(super) fn with(&self, account: String, state: AccountState) -> State {
+        let mut accounts = self.accounts.clone();
+        accounts.insert(account, Arc::new(state));
+        State { accounts }
+    }
+
+    /// The users of the configuration and all that was made since.
+    pub(super) fn directory(&self, configured: &Directory, keys: &SecretKeys) -> Directory {
+        let mut directory = DirectoryBuilder::over(configured);
+        for (id, state) in &self.accounts {
+            match configured.account(id) {
+                Some(account) => state.add_to(&mut directory, account, keys),
+                None => tracing::warn!(account = id, "users of an account without root user"),
+            }
+        }
+        directory.build()
+    }
+}
+
+impl AccountState {
+    fn add_to(&self, directory: &mut DirectoryBuilder, account: &Arc<Account>, keys: &SecretKeys) {
+        for policy in self.policies.values() {
+            if let Some(version) = policy.current() {
+                let arn = policy_arn(&account.id, policy);
+                directory.policy(arn, Arc::clone(&version.document.policy));
+            }
+        }
+        for provider in self.providers.values() {
+            directory.issuer(Issuer {
+                url: format!("https://{}", provider.url),
+                audiences: provider.client_ids.clone(),
+                account: Some(account.id.clone()),
+            });
+        }
+        for role in self.roles.values() {
+            if directory.so_far().is_configured(&account.id, NameOf::Role, &role.name) {
+                tracing::warn!(role = role.name, "the role of the credentials file counts");
+                continue;
+            }
+            let role = self.role(role, account, directory.so_far());
+            if let Err(error) = directory.role(role) {
+                tracing::warn!(%error, "the role is left out");
+            }
+        }
+        let mut groups: BTreeMap<&str, Vec<&GroupRecord>> = BTreeMap::new();
+        for group in self.groups.values().filter(|group| !group.disabled) {
+            for member in &group.members {
+                groups.entry(member).or_default().push(group);
+            }
+        }
+        for record in self.users.values().filter(|user| !user.disabled) {
+            // Policies name users by ARN, so one of the name would have the rights of the other.
+            if directory.so_far().is_configured(&account.id, NameOf::User, &record.name) {
+                tracing::warn!(user = record.name, "the user of the credentials file counts");
+                continue;
+            }
+            let groups = groups.get(record.id.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let user = self.user(record, groups, account, directory.so_far());
+            self.add_keys(record, Arc::new(user), directory, keys);
+        }
+        for key in self.keys.values().filter(|key| key.active) {
+            if let Err(reason) = add_service_key(key, account, directory, keys) {
+                tracing::warn!(access_key = key.id, reason, "the key cannot be used");
+            }
+        }
+    }
+
+    fn role(&self, role: &RoleRecord, account: &Arc<Account>, so_far: &Directory) -> Role {
+        let mut policies = Vec::new();
+        add_policies(&mut policies, "", &role.policies, so_far);
+        Role {
+            name: role.name.clone(),
+            arn: role_arn(&account.id, role),
+            unique_id: role.id.clone(),
+            account: Arc::clone(account),
+            trust: Arc::clone(&role.trust.policy),
+            policies: policies.into(),
+            session_seconds_max: role.session_seconds_max,
+        }
+    }
+
+    fn user(
+        &self,
+        record: &UserRecord,
+        groups: &[&GroupRecord],
+        account: &Arc<Account>,
+        so_far: &Directory,
+    ) -> User {
+        let mut policies = Vec::new();
+        add_policies(&mut policies, "", &record.policies, so_far);
+        for group in groups {
+            add_policies(&mut policies, &format!("{}/", group.name), &group.policies, so_far);
+        }
+        let UserRecord { name, path, id, tags, .. } = record;
+        let tags = tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        User::made(name, path, id.clone(), Arc::clone(account), policies.into(), tags)
+    }
+
+    fn add_keys(
+        &self,
+        record: &UserRecord,
+        user: Arc<User>,
+        directory: &mut DirectoryBuilder,
+        keys: &SecretKeys,
+    ) {
+        directory.user(Arc::clone(&user));
+        for key in record.keys.iter().filter(|key| key.active) {
+            if directory.so_far().find(&key.id).is_some() {
+                tracing::warn!(access_key = key.id, "the key of the credentials file counts");
+                continue;
+            }
+            let Some(secret) = open_secret(&key.secret, keys) else {
+                tracing::warn!(
+                    access_key = key.id,
+                    "the key cannot be used: its secret is sealed by a master key that is not given"
+                );
+                continue;
+            };
+            let added = AccessKey::new(key.id.clone(), secret, Arc::clone(&user));
+            if let Err(error) = added.and_then(|key| directory.key(key)) {
+                tracing::warn!(access_key = key.id, %error, "the key cannot be used");
+            }
+        }
+    }
+}
+
+/// Adds a service account: its user, with what its policy leaves of the rights.
+fn add_service_key(
+    record: &ServiceKeyRecord,
+    account: &Account,
+    directory: &mut DirectoryBuilder,
+    keys: &SecretKeys,
+) -> Result<(), String> {
+    let Some(user) = directory.so_far().user_of_id(&record.owner) else {
+        tracing::debug!(access_key = record.id, "the user of the key is disabled, or gone");
+        return Ok(());
+    };
+    if user.account.id != account.id {
+        return Err("its user is of another account".to_owned());
+    }
+    if directory.so_far().find(&record.id).is_some() {
+        return Err("that of the credentials file, or of a user, counts".to_owned());
+    }
+    let user = match &record.policy {
+        None => Arc::clone(user),
+        Some(document) => {
+            let name = format!("policy of {}", record.id);
+            let policy = AttachedPolicy { name, policy: Arc::clone(&document.policy) };
+            Arc::new(User { session_policies: Some([policy].into()), ..User::clone(user) })
+        }
+    };
+    let secret = open_secret(&record.secret, keys)
+        .ok_or("its secret is sealed by a master key that is not given")?;
+    let key = AccessKey::new(record.id.clone(), secret, user).map_err(|error| error.to_string())?;
+    directory.service_key(key.of_service(record.expires)).map_err(|error| error.to_string())
+}
+
+/// Users with keys whose secret is not sealed by the first of `keys`, with their secrets sealed anew, as entries
+/// to write, and the number of secrets that none of `keys` opens.
+pub(super) fn resealed(
+    state: &State,
+    keys: &SecretKeys,
+) -> Result<(Vec<IdentityEntry>, u64), StoreError> {
+    let (mut entries, mut missing) = (Vec::new(), 0);
+    for (account, state) in &state.accounts {
+        let mut draft = Draft::new(account, state);
+        for user in state.users.values() {
+            let mut changed = UserRecord::clone(user);
+            let mut is_changed = false;
+            for key in &mut changed.keys {
+                is_changed |= reseal(&mut key.secret, keys, &mut missing)?;
+            }
+            if is_changed {
+                draft.put(changed);
+            }
+        }
+        for key in state.keys.values() {
+            let mut changed = ServiceKeyRecord::clone(key);
+            if reseal(&mut changed.secret, keys, &mut missing)? {
+                draft.put(changed);
+            }
+        }
+        entries.extend(draft.finish().0);
+    }
+    Ok((entries, missing))
+}
+
+/// Seals a secret by the first of `keys`, unless it is already. Counts one that no key opens as `missing`.
+fn reseal(secret: &mut String, keys: &SecretKeys, missing: &mut u64) -> Result<bool, StoreError> {
+    let sealed = base64_simd::STANDARD.decode_to_vec(secret.as_bytes()).unwrap_or_default();
+    if keys.is_newest(&sealed) {
+        return Ok(false);
+    }
+    let Some(opened) = keys.open(SECRET_PURPOSE, &sealed) else {
+        *missing += 1;
+        return Ok(false);
+    };
+    *secret = seal_secret(&opened, keys)?;
+    Ok(true)
+}
+
+/// A secret, as it stands in a record.
+///
+/// # Errors
+/// [`StoreError`] when there are no random bytes.
+pub(super) fn seal_secret(secret: &[u8], keys: &SecretKeys) -> Result<String, StoreError> {
+    let sealed = keys.seal(SECRET_PURPOSE, secret, &SystemRandom)?;
+    Ok(base64_simd::STANDARD.encode_to_string(sealed))
+}
+
+/// The secret of a record.
+fn open_secret(sealed: &str, keys: &SecretKeys) -> Option<SecretKey> {
+    let sealed = base64_simd::STANDARD.decode_to_vec(sealed).ok()?;
+    let secret = String::from_utf8(keys.open(SECRET_PURPOSE, &sealed)?).ok()?;
+    SecretKey::new(secret).ok()
+}
+
+fn add_policies(
+    to: &mut Vec<AttachedPolicy>,
+    prefix: &str,
+    policies: &Policies,
+    so_far: &Directory,
+) {
+    for (name, document) in &policies.inline {
+        let name = format!("{prefix}{name}");
+        to.push(AttachedPolicy { name, policy: Arc::clone(&document.policy) });
+    }
+    for arn in &policies.attached {
+        let name = format!("{prefix}{arn}");
+        to.push(match so_far.policy(arn) {
+            Some(policy) => AttachedPolicy { name, policy },
+            // One that is attached cannot be deleted, so it could not be read.
+            None => AttachedPolicy::missing(name),
+        });
+    }
+}
+
+pub(super) fn user_arn(account: &str, path: &str, name: &str) -> String {
+    format!("arn:aws:iam::{account}:user{path}{name}")
+}
+
+pub(super) fn group_arn(account: &str, group: &GroupRecord) -> String {
+    format!("arn:aws:iam::{account}:group{}{}", group.path, group.name)
+}
+
+pub(super) fn role_arn(account: &str, role: &RoleRecord) -> String {
+    format!("arn:aws:iam::{account}:role{}{}", role.path, role.name)
+}
+
+pub(super) fn policy_arn(account: &str, policy: &PolicyRecord) -> String {
+    format!("arn:aws:iam::{account}:policy{}{}", policy.path, policy.name)
+}
+
+pub(super) fn provider_arn(account: &str, url: &str) -> String {
+    format!("arn:aws:iam::{account}:oidc-provider/{url}")
+}
+
+/// An account that is being changed.
+#[derive(Debug)]
+pub(super) struct Draft {
+    account: String,
+    pub(super) state: AccountState,
+    changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+}
+
+impl Draft {
+    pub(super) fn new(account: &str, state: &AccountState) -> Draft {
+        Draft { account: account.to_owned(), state: state.clone(), changes: BTreeMap::new() }
+    }
+
+    /// Puts a record in place of the one of its name.
+    pub(super) fn put<R: Tabled>(&mut self, record: R) {
+        let name = record.name().to_lowercase();
+        let json = serde_json::to_vec(&record).unwrap_or_default();
+        self.changes.insert(key_of(R::KIND, &self.account, &name), Some(json));
+        R::table_mut(&mut self.state).insert(name, Arc::new(record));
+    }
+
+    /// Deletes the record of this name.
+    pub(super) fn delete<R: Tabled>(&mut self, name: &str) {
+        let name = name.to_lowercase();
+        self.changes.insert(key_of(R::KIND, &self.account, &name), None);
+        R::table_mut(&mut self.state).remove(&name);
+    }
+
+    /// The changes to write, and the account after them.
+    pub(super) fn finish(self) -> (Vec<IdentityEntry>, AccountState) {
+        let changes = self.changes.into_iter();
+        (changes.map(|(key, value)| IdentityEntry { key, value }).collect(), self.state)
+    }
+}

@@ -1,0 +1,292 @@
+//! STS: keys for a time.
+
+use std::sync::Arc;
+
+use super::error::{self, ApiResult};
+use super::form::{Form, lower_first};
+use super::permission::{Circumstances, cannot_assume, check_role};
+use super::web_identity::WebIdentities;
+use super::xml::Xml;
+use liteio_identity::{
+    AccessKey, CurrentDirectory, Directory, Role, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX,
+    Session, User,
+};
+use liteio_policy::{
+    Caller, CallerKind, Kind, Policy, Request, SESSION_POLICY_CHARACTERS_MAX, Verdict,
+};
+
+/// Shortest session, in seconds.
+const SECONDS_MIN: u32 = 900;
+/// Longest session of GetSessionToken, and its length if the request says nothing.
+const TOKEN_SECONDS_MAX: u32 = 36 * 3600;
+const TOKEN_SECONDS_DEFAULT: u32 = 12 * 3600;
+/// Longest session that a root user begins, or a session of a role.
+const CHAINED_SECONDS_MAX: u32 = 3600;
+/// Managed policies of a session.
+const POLICY_ARNS_MAX: usize = 10;
+
+/// Longest name of a session, and longest source identity.
+const NAME_CHARACTERS_MAX: usize = 64;
+const EXTERNAL_ID_CHARACTERS_MAX: usize = 1224;
+
+/// Operations of AWS that are not built. Others are unknown.
+const NOT_BUILT: [&str; 7] = [
+    "AssumeRoleWithSAML",
+    "AssumeRoot",
+    "DecodeAuthorizationMessage",
+    "GetAccessKeyInfo",
+    "GetDelegatedAccessToken",
+    "GetFederationToken",
+    "GetWebIdentityToken",
+];
+
+/// A request of STS.
+pub(super) struct Asked<'a> {
+    pub(super) form: &'a Form,
+    pub(super) directory: &'a CurrentDirectory,
+    pub(super) context: Circumstances<'a>,
+}
+
+/// The operation of a signed request.
+pub(super) fn signed(asked: &mut Asked<'_>, action: &str, key: &AccessKey) -> ApiResult<Xml> {
+    match action {
+        "GetCallerIdentity" => Ok(caller_identity(&key.user)),
+        "GetSessionToken" => session_token(asked, key),
+        "AssumeRole" => assume_role(asked, &key.user),
+        _ => Err(unknown(asked.form, action)),
+    }
+}
+
+/// The error of an operation that there is not.
+pub(super) fn unknown(form: &Form, action: &str) -> error::ApiError {
+    match NOT_BUILT.contains(&action) {
+        true => error::not_implemented(format!("LiteIO does not implement {action}.")),
+        false => error::invalid_action(action, form.text("Version").unwrap_or_default()),
+    }
+}
+
+fn caller_identity(user: &User) -> Xml {
+    let mut xml = Xml::default();
+    xml.text("Arn", &user.caller.arn);
+    xml.text("UserId", &user.caller.user_id);
+    xml.text("Account", &user.account.id);
+    xml
+}
+
+fn session_token(asked: &Asked<'_>, key: &AccessKey) -> ApiResult<Xml> {
+    let user = &key.user;
+    if user.session.is_some() {
+        return Err(error::access_denied("Cannot call GetSessionToken with session credentials"));
+    }
+    if key.is_of_service {
+        return Err(error::access_denied("A service account cannot call GetSessionToken"));
+    }
+    refuse(asked.form, &["SerialNumber", "TokenCode"])?;
+    let seconds = asked.form.number("DurationSeconds", SECONDS_MIN, TOKEN_SECONDS_MAX)?;
+    let mut seconds = seconds.unwrap_or(TOKEN_SECONDS_DEFAULT);
+    if user.caller.kind == CallerKind::Root {
+        seconds = seconds.min(CHAINED_SECONDS_MAX);
+    }
+    let session = Session::new(&user.caller.user_id, asked.context.now, seconds);
+    let mut xml = Xml::default();
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
+fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
+    let form = asked.form;
+    let arn = form.required("RoleArn")?;
+    let name = session_name(form)?;
+    refuse(form, &["SerialNumber", "TokenCode", "Tags", "TransitiveTagKeys", "ProvidedContexts"])?;
+    if user.caller.kind == CallerKind::Root {
+        return Err(error::access_denied("Roles may not be assumed by root accounts."));
+    }
+    let external_id = word(form, "ExternalId", EXTERNAL_ID_CHARACTERS_MAX, ":/")?;
+    let source_identity = word(form, "SourceIdentity", NAME_CHARACTERS_MAX, "")?;
+    let more = &mut asked.context.more;
+    more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
+    for (key, text) in [("sts:ExternalId", external_id), ("sts:SourceIdentity", source_identity)] {
+        more.extend(text.map(|text| (key.to_owned(), vec![text.to_owned()])));
+    }
+    let directory = asked.directory.now();
+    let role = directory.role(arn);
+    let role = role.ok_or_else(|| cannot_assume(&user.caller.arn, "sts:AssumeRole", arn))?;
+    check_role(user, "sts:AssumeRole", role, &asked.context)?;
+    let is_chained = user.caller.kind == CallerKind::AssumedRole;
+    let mut session = begin(asked, role, name, is_chained, &directory)?;
+    let former = user.session.as_ref().and_then(|facts| facts.source_identity.as_deref());
+    if let Some(identity) = source_identity {
+        check_role(user, "sts:SetSourceIdentity", role, &asked.context)?;
+        // As AWS: it stays what it was, whatever roles are assumed one after another.
+        if former.is_some_and(|former| former != identity) {
+            return Err(error::access_denied(
+                "The source identity of a session cannot be changed.",
+            ));
+        }
+    }
+    session.source_identity = source_identity.or(former).map(str::to_owned);
+    let mut xml = Xml::default();
+    write_role_user(&mut xml, role, name);
+    xml.text("PackedPolicySize", &packed_size(&session).to_string());
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
+/// The proof is a token of an issuer, so nobody has signed the request.
+pub(super) async fn assume_role_with_web_identity(
+    asked: &mut Asked<'_>,
+    web_identities: &WebIdentities,
+) -> ApiResult<Xml> {
+    const ACTION: &str = "sts:AssumeRoleWithWebIdentity";
+    let form = asked.form;
+    let (arn, name) = (form.required("RoleArn")?, session_name(form)?);
+    let token = form.required("WebIdentityToken")?;
+    let directory = asked.directory.now();
+    let account = arn.split(':').nth(4).unwrap_or_default();
+    let now = asked.context.now;
+    let identity = web_identities.verify(token, &directory, account, now).await?;
+    let issuer = identity.issuer.name();
+    let provider = format!("arn:aws:iam::{account}:oidc-provider/{issuer}");
+    let role = directory.role(arn).ok_or_else(|| cannot_assume(&provider, ACTION, arn))?;
+    let caller = Caller {
+        account: String::new(),
+        canonical_id: String::new(),
+        arn: provider.clone(),
+        aliases: vec![issuer.to_owned()],
+        user_id: identity.subject.clone(),
+        name: None,
+        kind: CallerKind::FederatedUser,
+    };
+    asked.context.more.extend(identity.keys.iter().cloned());
+    asked.context.more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
+    let request = Request {
+        caller: Some(&caller),
+        action: ACTION,
+        resource: &role.arn,
+        context: &asked.context,
+    };
+    if !matches!(role.trust.evaluate(&request), Verdict::Allowed(..)) {
+        return Err(cannot_assume(&provider, ACTION, arn));
+    }
+    let mut session = begin(asked, role, name, false, &directory)?;
+    session.provider = Some(provider.clone());
+    let mut xml = Xml::default();
+    xml.text("SubjectFromWebIdentityToken", &identity.subject);
+    xml.text("Audience", &identity.audience);
+    xml.text("Provider", &provider);
+    write_role_user(&mut xml, role, name);
+    xml.text("PackedPolicySize", &packed_size(&session).to_string());
+    write_credentials(&mut xml, asked, session)?;
+    Ok(xml)
+}
+
+/// The session of a role that a request asks for.
+fn begin(
+    asked: &Asked<'_>,
+    role: &Role,
+    name: &str,
+    is_chained: bool,
+    directory: &Arc<Directory>,
+) -> ApiResult<Session> {
+    let form = asked.form;
+    let seconds = form.number("DurationSeconds", SECONDS_MIN, SESSION_SECONDS_MAX)?;
+    let seconds = seconds.unwrap_or(SESSION_SECONDS_DEFAULT);
+    if seconds > role.session_seconds_max {
+        return Err(error::validation(
+            "The requested DurationSeconds exceeds the MaxSessionDuration set for this role.",
+        ));
+    }
+    if is_chained && seconds > CHAINED_SECONDS_MAX {
+        return Err(error::validation(
+            "The requested DurationSeconds exceeds the 1 hour session limit for roles assumed by role \
+             chaining.",
+        ));
+    }
+    let mut session = Session::new(&role.unique_id, asked.context.now, seconds);
+    session.name = Some(name.to_owned());
+    if let Some(text) = form.text("Policy") {
+        if text.chars().count() > SESSION_POLICY_CHARACTERS_MAX {
+            return Err(error::packed_policy_too_large());
+        }
+        Policy::parse(text.as_bytes(), Kind::Session)
+            .map_err(|error| error::malformed_policy(error.to_string()))?;
+        session.policies.push(text.to_owned());
+    }
+    let arns = form.list("PolicyArns", "arn");
+    // What is asked for and not understood would leave the session with more rights than it was to have. SDKs
+    // write an empty list as an empty field.
+    let is_none = form.raw("PolicyArns") == Some("");
+    if form.raw("Policy") == Some("") || (arns.is_empty() && form.has("PolicyArns") && !is_none) {
+        return Err(error::validation(
+            "Policy must be a document, and PolicyArns a list PolicyArns.member.1.arn, ….member.2.arn, …",
+        ));
+    }
+    if arns.len() > POLICY_ARNS_MAX {
+        return Err(error::packed_policy_too_large());
+    }
+    for arn in arns {
+        let is_of_account =
+            arn.split(':').nth(4).is_some_and(|it| it == role.account.id || it == "aws");
+        if !is_of_account || directory.policy(arn).is_none() {
+            let arn: String = arn.chars().take(256).collect();
+            return Err(error::validation(format!("Policy {arn} was not found.")));
+        }
+        session.policy_arns.push(arn.to_owned());
+    }
+    Ok(session)
+}
+
+/// The share of the room for policies that those of a session take, in percent.
+fn packed_size(session: &Session) -> usize {
+    let texts = session.policies.iter().chain(&session.policy_arns);
+    let characters: usize = texts.map(|text| text.len()).sum();
+    (characters * 100).div_ceil(2 * SESSION_POLICY_CHARACTERS_MAX)
+}
+
+fn session_name(form: &Form) -> ApiResult<&str> {
+    word(form, "RoleSessionName", NAME_CHARACTERS_MAX, "")?;
+    form.required("RoleSessionName")
+}
+
+/// The text of a field: 2 to `max` letters, digits, characters of `_+=,.@-` and of `more`.
+fn word<'f>(form: &'f Form, field: &str, max: usize, more: &str) -> ApiResult<Option<&'f str>> {
+    let Some(text) = form.text(field) else { return Ok(None) };
+    let is_of_word =
+        |it: char| it.is_ascii_alphanumeric() || "_+=,.@-".contains(it) || more.contains(it);
+    match (2..=max).contains(&text.len()) && text.chars().all(is_of_word) {
+        true => Ok(Some(text)),
+        false => Err(error::validation(format!(
+            "1 validation error detected: Value at '{}' failed to satisfy constraint: Member must \
+             satisfy regular expression pattern: [\\w+=,.@{more}-]{{2,{max}}}",
+            lower_first(field)
+        ))),
+    }
+}
+
+/// Fields that would give more or less rights than this server knows how to.
+fn refuse(form: &Form, names: &[&str]) -> ApiResult<()> {
+    match names.iter().find(|name| form.has(name)) {
+        Some(name) => Err(error::not_implemented(format!("LiteIO does not implement {name}."))),
+        None => Ok(()),
+    }
+}
+
+fn write_role_user(xml: &mut Xml, role: &Role, name: &str) {
+    xml.element("AssumedRoleUser", |xml| {
+        xml.text("AssumedRoleId", &format!("{}:{name}", role.unique_id));
+        let account = &role.account.id;
+        xml.text("Arn", &format!("arn:aws:sts::{account}:assumed-role/{}/{name}", role.name));
+    });
+}
+
+fn write_credentials(xml: &mut Xml, asked: &Asked<'_>, session: Session) -> ApiResult<()> {
+    let expires = session.expires;
+    let issued = asked.directory.begin(session).map_err(|error| error::of_store(&error))?;
+    xml.element("Credentials", |xml| {
+        xml.text("AccessKeyId", &issued.access_key);
+        xml.text("SecretAccessKey", &issued.secret_key);
+        xml.text("SessionToken", &issued.token);
+        xml.time("Expiration", expires);
+    });
+    Ok(())
+}

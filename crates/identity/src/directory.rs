@@ -1,0 +1,355 @@
+//! All accounts, users and keys, as they are at one moment.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use liteio_store::StoreError;
+use parking_lot::RwLock;
+
+use super::account::Account;
+use super::issuer::Issuer;
+use super::key::AccessKey;
+use super::managed::managed;
+use super::role::Role;
+use super::session::{Issued, Session, Sessions, TokenError};
+use super::user::User;
+use super::{IdentityError, fail};
+use liteio_policy::Policy;
+
+/// All accounts, users and keys, as they are at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Directory {
+    accounts: HashMap<String, Arc<Account>>,
+    /// By canonical id.
+    by_canonical_id: HashMap<String, Arc<Account>>,
+    /// By id.
+    keys: HashMap<String, Arc<AccessKey>>,
+    /// By unique id; root users by that of their account.
+    users: HashMap<String, Arc<User>>,
+    /// By unique id.
+    roles: HashMap<String, Arc<Role>>,
+    roles_by_arn: HashMap<String, Arc<Role>>,
+    /// Policies of accounts, by ARN.
+    policies: HashMap<String, Arc<Policy>>,
+    issuers: Vec<Issuer>,
+    /// The names that users and roles of the configuration have, in lower case, by account.
+    configured: HashSet<(String, NameOf, String)>,
+    /// The account that was added first.
+    first_account: Option<Arc<Account>>,
+    serial: u64,
+}
+
+/// The kinds whose names are theirs alone in an account, without regard to case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NameOf {
+    /// Of a user.
+    User,
+    /// Of a role.
+    Role,
+}
+
+impl Directory {
+    /// The id of the key of the user with this unique id: of the first in order, if it has several.
+    pub fn key_of_user(&self, user_id: &str) -> Option<&str> {
+        let own = self.keys.values().filter(|key| key.user.caller.user_id == user_id);
+        own.map(|key| &*key.id).min()
+    }
+
+    /// The key with this id.
+    pub fn find(&self, access_key: &str) -> Option<&Arc<AccessKey>> {
+        self.keys.get(access_key)
+    }
+
+    /// The user with this unique id.
+    pub fn user_of_id(&self, id: &str) -> Option<&Arc<User>> {
+        self.users.get(id)
+    }
+
+    /// `true` when the configuration has a user, be it the root user, or a role of this name in the account.
+    pub fn is_configured(&self, account: &str, kind: NameOf, name: &str) -> bool {
+        self.configured.contains(&(account.to_owned(), kind, name.to_lowercase()))
+    }
+
+    /// The role with this unique id.
+    pub(super) fn role_of_id(&self, id: &str) -> Option<&Arc<Role>> {
+        self.roles.get(id)
+    }
+
+    /// The role with this ARN.
+    pub fn role(&self, arn: &str) -> Option<&Arc<Role>> {
+        self.roles_by_arn.get(arn)
+    }
+
+    /// The issuer with this URL that may vouch for roles of an account.
+    pub fn issuer(&self, url: &str, account: &str) -> Option<&Issuer> {
+        let url = url.trim_end_matches('/');
+        let is_open = |issuer: &Issuer| issuer.account.as_deref().is_none_or(|it| it == account);
+        self.issuers.iter().find(|issuer| issuer.url == url && is_open(issuer))
+    }
+
+    /// The managed policy with this ARN, of an account or of AWS.
+    pub fn policy(&self, arn: &str) -> Option<Arc<Policy>> {
+        let own = self.policies.get(arn);
+        own.or_else(|| managed(arn).map(|(_, policy)| policy)).cloned()
+    }
+
+    /// Unlike that of every other directory of this process.
+    pub(super) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// True where no user is of another account.
+    pub fn has_one_account(&self) -> bool {
+        self.accounts.len() == 1
+    }
+
+    /// The first account of the configuration.
+    pub fn first_account(&self) -> Option<&Arc<Account>> {
+        self.first_account.as_ref()
+    }
+
+    /// The account with this id of 12 digits.
+    pub fn account(&self, id: &str) -> Option<&Arc<Account>> {
+        self.accounts.get(id)
+    }
+
+    /// The account with this canonical id.
+    pub fn account_of_canonical_id(&self, canonical_id: &str) -> Option<&Arc<Account>> {
+        self.by_canonical_id.get(canonical_id)
+    }
+}
+
+/// A directory that is being made.
+#[derive(Debug, Default)]
+pub struct DirectoryBuilder {
+    directory: Directory,
+}
+
+impl DirectoryBuilder {
+    /// Begins with what is configured, whose names are taken.
+    pub fn over(configured: &Directory) -> DirectoryBuilder {
+        let mut directory = configured.clone();
+        let users = configured.users.values();
+        let users = users.map(|it| (it.account.id.clone(), NameOf::User, it.name.to_lowercase()));
+        let roles = configured.roles.values();
+        let roles = roles.map(|it| (it.account.id.clone(), NameOf::Role, it.name.to_lowercase()));
+        directory.configured = users.chain(roles).collect();
+        DirectoryBuilder { directory }
+    }
+
+    /// Adds an account.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when there is one with this id or canonical id.
+    pub fn account(&mut self, account: Account) -> Result<Arc<Account>, IdentityError> {
+        let Directory { accounts, by_canonical_id, first_account, .. } = &mut self.directory;
+        if by_canonical_id.contains_key(&account.canonical_id) {
+            return fail("the id is that of another user");
+        }
+        if accounts.contains_key(&account.id) {
+            return fail(format!(
+                "the account {} is that of another user; give account = \"…\", 12 digits",
+                account.id
+            ));
+        }
+        let account = Arc::new(account);
+        first_account.get_or_insert_with(|| Arc::clone(&account));
+        accounts.insert(account.id.clone(), Arc::clone(&account));
+        by_canonical_id.insert(account.canonical_id.clone(), Arc::clone(&account));
+        Ok(account)
+    }
+
+    /// Adds a key, and with it its user.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when there is one with this id.
+    pub fn key(&mut self, key: AccessKey) -> Result<(), IdentityError> {
+        self.user(Arc::clone(&key.user));
+        self.service_key(key)
+    }
+
+    /// Adds a key alone: its user may have less rights than the one of the same unique id.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when there is one with this id.
+    pub fn service_key(&mut self, key: AccessKey) -> Result<(), IdentityError> {
+        let id = key.id.clone();
+        match self.directory.keys.insert(id, Arc::new(key)) {
+            None => Ok(()),
+            Some(key) => fail(format!("the access_key {:?} is that of another user", key.id)),
+        }
+    }
+
+    /// Adds a user, who may have no key.
+    pub fn user(&mut self, user: Arc<User>) {
+        self.directory.users.insert(user.caller.user_id.clone(), user);
+    }
+
+    /// Adds a role.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when there is one with its ARN.
+    pub fn role(&mut self, role: Role) -> Result<(), IdentityError> {
+        if self.directory.roles_by_arn.contains_key(&role.arn) {
+            return fail(format!("there are two roles {}", role.arn));
+        }
+        let role = Arc::new(role);
+        self.directory.roles.insert(role.unique_id.clone(), Arc::clone(&role));
+        self.directory.roles_by_arn.insert(role.arn.clone(), role);
+        Ok(())
+    }
+
+    /// Adds a managed policy of an account.
+    pub fn policy(&mut self, arn: String, policy: Arc<Policy>) {
+        self.directory.policies.insert(arn, policy);
+    }
+
+    /// Adds an issuer of web identities.
+    pub fn issuer(&mut self, issuer: Issuer) {
+        self.directory.issuers.push(issuer);
+    }
+
+    /// The directory so far.
+    pub fn so_far(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// The directory.
+    pub fn build(mut self) -> Directory {
+        static NEXT_SERIAL: AtomicU64 = AtomicU64::new(1);
+        self.directory.serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
+        self.directory
+    }
+}
+
+impl From<Directory> for DirectoryBuilder {
+    fn from(directory: Directory) -> DirectoryBuilder {
+        DirectoryBuilder { directory }
+    }
+}
+
+impl Directory {
+    /// A directory of root users, each with an account of its own: `(name, access key, secret key)`.
+    #[cfg(any(test, feature = "fuzzing"))]
+    pub fn of_roots(users: &[(&str, &str, &str)]) -> Result<Directory, IdentityError> {
+        use super::account::{canonical_id_of_key, id_of_canonical_id};
+        let mut directory = DirectoryBuilder::default();
+        for (name, access_key, secret_key) in users {
+            let canonical_id = canonical_id_of_key(access_key);
+            let id = id_of_canonical_id(&canonical_id);
+            let account = directory.account(Account::new(id, canonical_id, (*name).to_owned())?)?;
+            let user = Arc::new(User::root(name, account)?);
+            let secret = super::SecretKey::new(*secret_key)?;
+            directory.key(AccessKey::new(*access_key, secret, user)?)?;
+        }
+        Ok(directory.build())
+    }
+}
+
+/// The directory that requests are authenticated against, and the sessions of its users.
+#[derive(Debug, Default)]
+pub struct CurrentDirectory {
+    now: RwLock<Arc<Directory>>,
+    sessions: Sessions,
+}
+
+/// The reason why a key is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyError {
+    /// There is no key with this id.
+    Unknown,
+    /// Its token is refused.
+    Token(TokenError),
+}
+
+impl CurrentDirectory {
+    /// Starts with this directory.
+    pub fn new(directory: Directory, sessions: Sessions) -> CurrentDirectory {
+        CurrentDirectory { now: RwLock::new(Arc::new(directory)), sessions }
+    }
+
+    /// The directory as it is now.
+    pub fn now(&self) -> Arc<Directory> {
+        Arc::clone(&self.now.read())
+    }
+
+    /// The key with this id, as it is now; that of a session needs its token. `now` is the time, in seconds
+    /// since 1970.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub fn key(&self, id: &str, token: Option<&str>, now: i64) -> Result<Arc<AccessKey>, KeyError> {
+        match token {
+            None => {
+                let found = self.now.read().find(id).cloned();
+                let is_good = |key: &Arc<AccessKey>| key.expires.is_none_or(|end| now < end);
+                found.filter(is_good).ok_or(KeyError::Unknown)
+            }
+            Some(token) => {
+                let directory = self.now();
+                self.sessions.key(&directory, id, token, now).map_err(KeyError::Token)
+            }
+        }
+    }
+
+    /// True for a key of these users, expired or not; that of a session needs its token.
+    pub fn knows(&self, id: &str, token: Option<&str>) -> bool {
+        let directory = self.now();
+        match token {
+            None => directory.find(id).is_some(),
+            Some(token) => self.sessions.issued(&directory, id, token),
+        }
+    }
+
+    /// A key that was found before, as it is now, with the rights that its user has now.
+    ///
+    /// # Errors
+    /// [`KeyError`] when it would be refused now.
+    pub fn again(&self, key: &AccessKey, now: i64) -> Result<Arc<AccessKey>, KeyError> {
+        let found = self.key(&key.id, key.token.as_deref(), now)?;
+        // One that got its id since has signed nothing yet.
+        if found.secret == key.secret { Ok(found) } else { Err(KeyError::Unknown) }
+    }
+
+    /// Makes the keys of a session.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there are no random bytes.
+    pub fn begin(&self, session: Session) -> Result<Issued, StoreError> {
+        self.sessions.issue(session)
+    }
+
+    /// Puts another directory in its place.
+    pub fn replace(&self, directory: Directory) {
+        let former = std::mem::replace(&mut *self.now.write(), Arc::new(directory));
+        // Thousands of users are not freed under the lock.
+        drop(former);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_replaced_as_a_whole() {
+        let one = Directory::of_roots(&[("alice", "alice-key", "alice-secret")]).expect("valid");
+        let current = CurrentDirectory::new(one, Sessions::default());
+        let find = |id: &str| current.key(id, None, 0).ok();
+        let before = current.now();
+        let alice = find("alice-key").expect("known");
+        let account = before.account_of_canonical_id(&alice.user.account.canonical_id);
+        assert_eq!(account, Some(&alice.user.account));
+        assert_eq!(before.account(&alice.user.account.id), Some(&alice.user.account));
+
+        let same_id = [("bob", "bob-key", "bob-secret"), ("eve", "alice-key", "eve-secret")];
+        current.replace(Directory::of_roots(&same_id).expect("valid"));
+        assert_eq!(before.find("alice-key").expect("of then").user.name, "alice");
+        let eve = find("alice-key").expect("another");
+        assert_eq!(eve.user.name, "eve");
+        assert_ne!(eve.serial, alice.serial);
+        current.replace(Directory::default());
+        assert!(find("alice-key").is_none());
+    }
+}

@@ -1,0 +1,143 @@
+//! Access keys and their secrets.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use liteio_store::{RandomSource as _, StoreError, SystemRandom};
+
+use super::user::User;
+use super::{IdentityError, fail};
+
+/// Shortest access key, in bytes.
+const ACCESS_KEY_BYTES_MIN: usize = 3;
+/// Longest access key, in bytes.
+const ACCESS_KEY_BYTES_MAX: usize = 128;
+/// Shortest secret key, in bytes.
+const SECRET_KEY_BYTES_MIN: usize = 8;
+pub(super) const LOCALSTACK_SECRET_KEY: &str = "test";
+
+/// A secret key. It is never printed: `Debug` hides it, and there is no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretKey(String);
+
+impl SecretKey {
+    /// A secret of at least 8 characters.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when it is too short or holds a control character.
+    pub fn new(secret: impl Into<String>) -> Result<SecretKey, IdentityError> {
+        let secret = secret.into();
+        if secret.len() < SECRET_KEY_BYTES_MIN {
+            return fail(format!("secret_key is shorter than {SECRET_KEY_BYTES_MIN} characters"));
+        }
+        if secret.chars().any(char::is_control) {
+            return fail("secret_key holds a control character");
+        }
+        Ok(SecretKey(secret))
+    }
+
+    /// The secret that everybody uses with LocalStack, which is shorter than others may be.
+    pub(super) fn of_localstack() -> SecretKey {
+        SecretKey(LOCALSTACK_SECRET_KEY.to_owned())
+    }
+
+    /// The secret, to sign with.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for SecretKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[hidden]")
+    }
+}
+
+/// A pair of keys, and the user whom it stands for.
+#[derive(Debug, Clone)]
+pub struct AccessKey {
+    /// The public half, which names the key in a signature; unique in a directory.
+    pub id: String,
+    /// The secret half, known to the user and to this server alone.
+    pub secret: SecretKey,
+    /// The user who signs with it.
+    pub user: Arc<User>,
+    /// The token of a session, whose keys are worth nothing without.
+    pub(super) token: Option<String>,
+    /// The second since 1970 from which it is refused; none if it stays good.
+    pub(super) expires: Option<i64>,
+    /// It is a service account, and begins no sessions: those are bound to the user, and would have rights that a
+    /// policy takes from the key, and outlive it.
+    pub is_of_service: bool,
+    /// Unlike that of every other key of this process, also of one with the same id: what is cached for a
+    /// key that is gone is never used for one that got its id.
+    pub serial: u64,
+}
+
+impl AccessKey {
+    /// A pair of keys of `user`.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when the id is too short, too long, or holds characters that no signature can
+    /// carry.
+    pub fn new(
+        id: impl Into<String>,
+        secret: SecretKey,
+        user: Arc<User>,
+    ) -> Result<AccessKey, IdentityError> {
+        static NEXT_SERIAL: AtomicU64 = AtomicU64::new(0);
+        let id = id.into();
+        check_key_id(&id)?;
+        let serial = NEXT_SERIAL.fetch_add(1, Ordering::Relaxed);
+        Ok(AccessKey { id, secret, user, token: None, expires: None, is_of_service: false, serial })
+    }
+
+    /// The same pair as that of a service account, refused from that second since 1970 on.
+    pub fn of_service(self, expires: Option<i64>) -> AccessKey {
+        AccessKey { expires, is_of_service: true, ..self }
+    }
+}
+
+/// Checks the id of a key.
+///
+/// # Errors
+/// [`IdentityError`] when it is too short, too long, or holds characters that no signature can carry.
+pub fn check_key_id(id: &str) -> Result<(), IdentityError> {
+    let bytes = id.len();
+    if !(ACCESS_KEY_BYTES_MIN..=ACCESS_KEY_BYTES_MAX).contains(&bytes) {
+        return fail(format!(
+            "access_key has {bytes} characters; it needs {ACCESS_KEY_BYTES_MIN} to \
+             {ACCESS_KEY_BYTES_MAX}"
+        ));
+    }
+    let carried = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b',' | b'"');
+    match id.bytes().all(carried) {
+        true => Ok(()),
+        false => fail("access_key may hold visible ASCII characters only, without / , \""),
+    }
+}
+
+/// A new id as AWS makes them: a prefix of its kind, and 16 or more characters.
+///
+/// # Errors
+/// [`StoreError::Io`] when there are no random bytes.
+pub fn random_id(prefix: &str) -> Result<String, StoreError> {
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut bytes = [0; 17];
+    SystemRandom.fill(&mut bytes)?;
+    let characters = bytes.iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)]));
+    // Access keys have 20 characters, other ids 21.
+    let more = if matches!(prefix, "AKIA" | "ASIA") { 16 } else { 17 };
+    Ok(prefix.chars().chain(characters.take(more)).collect())
+}
+
+/// A new secret of 40 characters.
+///
+/// # Errors
+/// [`StoreError::Io`] when there are no random bytes.
+pub fn random_secret() -> Result<String, StoreError> {
+    let mut bytes = [0; 30];
+    SystemRandom.fill(&mut bytes)?;
+    Ok(base64_simd::STANDARD.encode_to_string(bytes))
+}

@@ -1,0 +1,64 @@
+//! Roles: rights that are assumed for a time.
+
+use std::sync::Arc;
+
+use super::account::Account;
+use super::user::{AttachedPolicy, check_name, unique_id};
+use super::{IdentityError, fail};
+use liteio_policy::Policy;
+
+/// Longest session of a role, in seconds, and the bounds that AWS sets to it.
+pub const SESSION_SECONDS_DEFAULT: u32 = 3600;
+/// Longest session of a role: 12 hours.
+pub const SESSION_SECONDS_MAX: u32 = 12 * 3600;
+
+/// A role: what a session of it may do, and who may begin one.
+#[derive(Debug, Clone)]
+pub struct Role {
+    /// Its name, unique in its account.
+    pub name: String,
+    /// `arn:aws:iam::ACCOUNT:role/PATH/NAME`.
+    pub arn: String,
+    /// The unique id, `AROA…`: a role that is made again under the same name has another.
+    pub unique_id: String,
+    /// The account that it belongs to.
+    pub account: Arc<Account>,
+    /// The trust policy: it allows principals to assume the role.
+    pub trust: Arc<Policy>,
+    /// Its policies.
+    pub policies: Arc<[AttachedPolicy]>,
+    /// Longest session, 3,600 to 43,200 s.
+    pub session_seconds_max: u32,
+}
+
+impl Role {
+    /// A role of an account, at the path `/`, whose unique id follows from its name.
+    ///
+    /// # Errors
+    /// [`IdentityError`] when the name or the length of sessions is not one that AWS takes.
+    pub(super) fn of_file(
+        name: &str,
+        account: Arc<Account>,
+        trust: Policy,
+        policies: Arc<[AttachedPolicy]>,
+        session_seconds_max: Option<u64>,
+    ) -> Result<Role, IdentityError> {
+        check_name(name)?;
+        let seconds = session_seconds_max.unwrap_or(SESSION_SECONDS_DEFAULT.into());
+        let seconds = u32::try_from(seconds).unwrap_or(u32::MAX);
+        if !(SESSION_SECONDS_DEFAULT..=SESSION_SECONDS_MAX).contains(&seconds) {
+            return fail(format!(
+                "max_session_seconds needs {SESSION_SECONDS_DEFAULT} to {SESSION_SECONDS_MAX}"
+            ));
+        }
+        Ok(Role {
+            name: name.to_owned(),
+            arn: format!("arn:aws:iam::{}:role/{name}", account.id),
+            unique_id: unique_id("AROA", &[&account.id, name]),
+            account,
+            trust: Arc::new(trust),
+            policies,
+            session_seconds_max: seconds,
+        })
+    }
+}

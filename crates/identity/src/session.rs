@@ -1,0 +1,311 @@
+//! Sessions: keys for a time, whose token holds all that is known of them.
+//!
+//! A token is sealed (AES-256-GCM) under a key that this server alone has, so nothing is stored for a
+//! session, and a token that was cut, changed or made elsewhere does not open. The user or role that it names
+//! is looked up in the directory at every use: when it is gone, so is the session.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use liteio_store::{SecretKeys, StoreError, SystemRandom};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::directory::Directory;
+use super::key::{AccessKey, SecretKey};
+use super::user::{AttachedPolicy, SessionFacts, User};
+use liteio_policy::{Caller, CallerKind, Kind, Policy, PolicyError};
+
+/// The purpose that tokens are sealed for.
+const PURPOSE: &str = "session token";
+/// Longest token, in bytes. The longest that is issued has some 6 KiB.
+const TOKEN_BYTES_MAX: usize = 12 << 10;
+/// Opened tokens that are kept.
+const KEPT_MAX: usize = 1024;
+
+/// The contents of a token.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Session {
+    /// The access key that belongs to the token, and its secret.
+    key: String,
+    secret: String,
+    /// The unique id of the user or role; of a root user, the account.
+    pub of: String,
+    /// The name of the session of a role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Begin and end, in seconds since 1970.
+    pub issued: i64,
+    /// Time at which the session ends, in seconds since 1970.
+    pub expires: i64,
+    /// Policies that narrow the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<String>,
+    /// ARNs of managed policies that narrow it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policy_arns: Vec<String>,
+    /// The provider that vouched for a web identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The source identity, if one was set.
+    pub source_identity: Option<String>,
+    /// It is one of the console, and may call IAM.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_of_console: bool,
+}
+
+/// The keys of a session, for its user.
+pub struct Issued {
+    /// The temporary access key.
+    pub access_key: String,
+    /// Its secret key.
+    pub secret_key: String,
+    /// The sealed session token.
+    pub token: String,
+}
+
+/// The reason why a token is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenError {
+    /// It was not issued here, or for another key, or its user is gone.
+    Invalid,
+    /// It was valid until some time ago.
+    Expired,
+}
+
+impl Session {
+    /// A session that begins now, without name and policies.
+    pub fn new(of: &str, issued: i64, seconds: u32) -> Session {
+        Session {
+            key: String::new(),
+            secret: String::new(),
+            of: of.to_owned(),
+            name: None,
+            issued,
+            expires: issued.saturating_add(seconds.into()),
+            policies: Vec::new(),
+            policy_arns: Vec::new(),
+            provider: None,
+            source_identity: None,
+            is_of_console: false,
+        }
+    }
+}
+
+/// Issues and opens tokens.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    keys: Option<SecretKeys>,
+    opened: Mutex<HashMap<String, Kept>>,
+}
+
+/// A token that was opened before.
+#[derive(Debug)]
+struct Kept {
+    /// The serial of the directory in which its user was found.
+    directory: u64,
+    expires: i64,
+    key: Arc<AccessKey>,
+}
+
+impl Sessions {
+    /// Sessions whose tokens these keys seal.
+    pub fn new(keys: SecretKeys) -> Sessions {
+        Sessions { keys: Some(keys), opened: Mutex::default() }
+    }
+
+    /// Makes the keys of a session.
+    ///
+    /// # Errors
+    /// [`StoreError`] when there are no random bytes.
+    pub fn issue(&self, mut session: Session) -> Result<Issued, StoreError> {
+        let keys = self.keys.as_ref().ok_or(StoreError::NoMasterKey)?;
+        session.key = super::key::random_id("ASIA")?;
+        session.secret = super::key::random_secret()?;
+        let json = serde_json::to_vec(&session).unwrap_or_default();
+        let sealed = keys.seal(PURPOSE, &json, &SystemRandom)?;
+        let token = base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed);
+        Ok(Issued { access_key: session.key, secret_key: session.secret, token })
+    }
+
+    /// The key that belongs to `token`, if that is `access_key`.
+    pub(super) fn key(
+        &self,
+        directory: &Directory,
+        access_key: &str,
+        token: &str,
+        now: i64,
+    ) -> Result<Arc<AccessKey>, TokenError> {
+        if let Some(kept) = self.opened.lock().get(token)
+            && kept.directory == directory.serial()
+        {
+            return match kept.key.id == access_key {
+                true if now < kept.expires => Ok(Arc::clone(&kept.key)),
+                true => Err(TokenError::Expired),
+                false => Err(TokenError::Invalid),
+            };
+        }
+        let session = self.open(token).filter(|session| session.key == access_key);
+        let session = session.ok_or(TokenError::Invalid)?;
+        if now >= session.expires {
+            return Err(TokenError::Expired);
+        }
+        let user = user_of(directory, &session).ok_or(TokenError::Invalid)?;
+        let secret = SecretKey::new(session.secret).map_err(|_| TokenError::Invalid)?;
+        let key = AccessKey::new(session.key, secret, Arc::new(user));
+        let mut key = key.map_err(|_| TokenError::Invalid)?;
+        key.token = Some(token.to_owned());
+        let key = Arc::new(key);
+        let mut opened = self.opened.lock();
+        if opened.len() >= KEPT_MAX {
+            opened.clear();
+        }
+        let (directory, expires) = (directory.serial(), session.expires);
+        opened.insert(token.to_owned(), Kept { directory, expires, key: Arc::clone(&key) });
+        Ok(key)
+    }
+
+    /// True for a token of this access key, expired or not, whose user is in the directory. Several directories may share
+    /// a master key, so a token that opens is not proof enough.
+    pub(super) fn issued(&self, directory: &Directory, access_key: &str, token: &str) -> bool {
+        let session = self.open(token).filter(|session| session.key == access_key);
+        session.is_some_and(|session| user_of(directory, &session).is_some())
+    }
+
+    fn open(&self, token: &str) -> Option<Session> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return None;
+        }
+        let sealed = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(token).ok()?;
+        let json = self.keys.as_ref()?.open(PURPOSE, &sealed)?;
+        serde_json::from_slice(&json).ok()
+    }
+}
+
+/// The user of a session, with the rights that its user or role has now.
+fn user_of(directory: &Directory, session: &Session) -> Option<User> {
+    let narrowed = narrowing(directory, session).ok()?;
+    let facts = SessionFacts {
+        issued: session.issued,
+        provider: session.provider.clone(),
+        source_identity: session.source_identity.clone(),
+        is_of_console: session.is_of_console,
+    };
+    if let Some(user) = directory.user_of_id(&session.of) {
+        let mut user = User::clone(user);
+        user.session = Some(facts);
+        user.session_policies = narrowed;
+        return Some(user);
+    }
+    let role = directory.role_of_id(&session.of)?;
+    let name = session.name.as_ref()?;
+    let account = &role.account;
+    let caller = Caller {
+        account: account.id.clone(),
+        canonical_id: account.canonical_id.clone(),
+        arn: format!("arn:aws:sts::{}:assumed-role/{}/{name}", account.id, role.name),
+        aliases: vec![role.arn.clone()],
+        user_id: format!("{}:{name}", role.unique_id),
+        name: None,
+        kind: CallerKind::AssumedRole,
+    };
+    Some(User {
+        name: caller.arn.clone(),
+        caller,
+        account: Arc::clone(account),
+        tags: Vec::new(),
+        policies: Arc::clone(&role.policies),
+        session_policies: narrowed,
+        session: Some(facts),
+    })
+}
+
+/// The policies of the session itself. A managed one that is gone denies everything, as it may have.
+fn narrowing(
+    directory: &Directory,
+    session: &Session,
+) -> Result<Option<Arc<[AttachedPolicy]>>, PolicyError> {
+    if session.policies.is_empty() && session.policy_arns.is_empty() {
+        return Ok(None);
+    }
+    let mut policies = Vec::new();
+    for text in &session.policies {
+        let policy = Policy::parse(text.as_bytes(), Kind::Session)?;
+        let name = "session policy".to_owned();
+        policies.push(AttachedPolicy { name, policy: Arc::new(policy) });
+    }
+    for arn in &session.policy_arns {
+        policies.push(match directory.policy(arn) {
+            Some(policy) => AttachedPolicy { name: arn.clone(), policy },
+            None => AttachedPolicy::missing(arn.clone()),
+        });
+    }
+    Ok(Some(policies.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use liteio_store::{EncryptionKey, KeyRing};
+
+    use super::super::directory::{CurrentDirectory, KeyError};
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000;
+
+    fn keys(byte: u8) -> SecretKeys {
+        let ring = KeyRing::new(vec![EncryptionKey::new([byte; 32])], Vec::new());
+        SecretKeys::new(&ring, None)
+    }
+
+    fn directory() -> Directory {
+        Directory::of_roots(&[("alice", "alice-key", "alice-secret")]).expect("valid")
+    }
+
+    #[test]
+    fn a_token_is_good_until_its_last_second_for_its_key_alone() {
+        let current = CurrentDirectory::new(directory(), Sessions::new(keys(1)));
+        let account = current.now().find("alice-key").expect("alice").user.account.id.clone();
+        let issued = current.begin(Session::new(&account, NOW, 900)).expect("random bytes");
+        let other = current.begin(Session::new(&account, NOW, 900)).expect("random bytes");
+        let at = |token: &str, now: i64| current.key(&issued.access_key, Some(token), now);
+        for _ in 0..2 {
+            let key = at(&issued.token, NOW + 899).expect("valid");
+            assert_eq!((key.secret.expose(), &*key.user.name), (&*issued.secret_key, "alice"));
+            assert!(key.user.session.is_some() && key.user.session_policies.is_none());
+            let expired = KeyError::Token(TokenError::Expired);
+            assert_eq!(at(&issued.token, NOW + 900).expect_err("expired"), expired);
+        }
+        let knows = |token: Option<&str>| current.knows(&issued.access_key, token);
+        assert!(knows(Some(&issued.token)), "at any time");
+        assert!(!knows(Some(&other.token)) && !knows(None));
+        let invalid = KeyError::Token(TokenError::Invalid);
+        assert_eq!(at(&other.token, NOW).expect_err("another key"), invalid);
+        let unknown = current.key(&issued.access_key, None, NOW).expect_err("no token");
+        assert_eq!(unknown, KeyError::Unknown);
+        assert_eq!(
+            current.key("alice-key", Some(&issued.token), NOW).expect_err("not its key"),
+            invalid
+        );
+        let elsewhere = CurrentDirectory::new(directory(), Sessions::new(keys(2)));
+        let refused = elsewhere.key(&issued.access_key, Some(&issued.token), NOW);
+        assert_eq!(refused.expect_err("another server"), invalid);
+        let before = at(&issued.token, NOW).expect("valid");
+        assert!(current.again(&before, NOW + 899).is_ok());
+        assert!(current.again(&before, NOW + 900).is_err());
+        // A policy of the session is gone.
+        let narrowed = Session {
+            policy_arns: vec!["arn:gone".to_owned()],
+            ..Session::new(&account, NOW, 900)
+        };
+        let narrowed = current.begin(narrowed).expect("random bytes");
+        let narrowed = current.key(&narrowed.access_key, Some(&narrowed.token), NOW);
+        let policies = narrowed.expect("valid").user.session_policies.clone().expect("narrowed");
+        assert!(matches!(&*policies, [gone] if gone.name == "arn:gone"));
+        // The user is gone.
+        current.replace(Directory::default());
+        assert!(current.again(&before, NOW).is_err());
+        assert_eq!(at(&issued.token, NOW).expect_err("nobody"), invalid);
+        assert!(!knows(Some(&issued.token)));
+    }
+}

@@ -1,0 +1,86 @@
+//! The settings of a bucket of MinIO.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use liteio_store::{Bucket, Versioning};
+
+use super::Failed;
+use super::msgpack::Reader;
+use super::object::read_small;
+use crate::documents::{Documents, settings};
+use crate::target::{Failure, Target};
+
+/// Longer settings do not exist: a policy has at most 20 KiB.
+const SETTINGS_BYTES_MAX: u64 = 64 << 20;
+
+/// The bucket in the target, with the settings that MinIO has of it.
+///
+/// # Errors
+/// [`Failure`].
+pub(super) fn open(target: &Target, root: &Path, name: &str) -> Result<Arc<Bucket>, Failure> {
+    let directory = root.join(".minio.sys/buckets").join(name).join(".metadata.bin");
+    // A directory that was made beside MinIO is a bucket without settings.
+    let is_there = fs::symlink_metadata(&directory);
+    if is_there.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        return target.bucket(name);
+    }
+    let settings = read_small(&directory, SETTINGS_BYTES_MAX).and_then(|bytes| {
+        let (documents, others) = parse(&bytes)?;
+        for other in others {
+            let line = format!("the {other} of {name} is not brought over: set it up anew");
+            target.tally.note(&line);
+        }
+        Ok(settings(&target.tally, name, &documents))
+    });
+    // Without its versioning and its object lock, its versions could only be imported as others than they are.
+    let settings = settings.map_err(|error| {
+        Failure::LeftOut(format!(
+            "its settings cannot be read, so nothing of it is imported: {error}"
+        ))
+    })?;
+    target.set(&target.bucket(name)?, settings)
+}
+
+/// The documents of a bucket, and the names of settings that are not brought over.
+fn parse(bytes: &[u8]) -> Result<(Documents<'_>, Vec<&'static str>), Failed> {
+    let Some((&[1, 0, 1, 0], map)) = bytes.split_first_chunk() else {
+        return Err(Failed::new("their format is not known"));
+    };
+    let mut reader = Reader::new(map);
+    let mut documents = Documents::default();
+    let mut others = Vec::new();
+    for _ in 0..reader.map()? {
+        let mut other = |name: &'static str, bytes: &[u8]| {
+            if !bytes.is_empty() {
+                others.push(name);
+            }
+        };
+        match reader.text()? {
+            "PolicyConfigJSON" => documents.policy = reader.bytes()?,
+            "LifecycleConfigXML" => documents.lifecycle = reader.bytes()?,
+            "ObjectLockConfigXML" => documents.object_lock = reader.bytes()?,
+            "VersioningConfigXML" => documents.versioning = versioning(reader.bytes()?),
+            "TaggingConfigXML" => documents.tags = reader.bytes()?,
+            "CorsConfigXML" => documents.cors = reader.bytes()?,
+            "NotificationConfigXML" => other("notifications", reader.bytes()?),
+            "EncryptionConfigXML" => other("default encryption", reader.bytes()?),
+            "QuotaConfigJSON" => other("quota", reader.bytes()?),
+            "ReplicationConfigXML" => other("replication", reader.bytes()?),
+            _ => reader.skip()?,
+        }
+    }
+    Ok((documents, others))
+}
+
+/// The versioning in a document, which may have elements of MinIO's own.
+fn versioning(document: &[u8]) -> Versioning {
+    let text = String::from_utf8_lossy(document);
+    match () {
+        () if text.contains("<Status>Enabled</Status>") => Versioning::Enabled,
+        () if text.contains("<Status>Suspended</Status>") => Versioning::Suspended,
+        () => Versioning::Never,
+    }
+}

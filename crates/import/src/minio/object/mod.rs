@@ -1,0 +1,230 @@
+//! The versions of a key of MinIO, and their bytes.
+
+use std::fs;
+use std::io::{ErrorKind, Read, empty};
+use std::path::{Path, PathBuf};
+
+use liteio_store::{ETag, ImportedContent, ImportedObject, Store};
+
+use super::Failed;
+use super::bitrot::read_verified;
+use super::walk::read_metadata;
+use super::xl_meta::{Object, Version, XlMeta, uuid};
+use crate::stage::Stager;
+use crate::target::{Failure, SourceKey, SourceObject, SourceVersion};
+use crate::{metadata, regular};
+
+/// The one checksum that MinIO has written since 2020.
+const HIGHWAY_HASH: u64 = 1;
+
+/// A key, by its directory.
+#[derive(Debug)]
+pub(super) struct StoredKey {
+    directory: PathBuf,
+    /// The bytes of its `xl.meta`, once they were asked for.
+    bytes: Vec<u8>,
+    /// The oldest first.
+    versions: Vec<Version>,
+}
+
+impl StoredKey {
+    pub(super) fn new(directory: &Path) -> StoredKey {
+        StoredKey { directory: directory.to_owned(), bytes: Vec::new(), versions: Vec::new() }
+    }
+
+    /// The parts of a version.
+    ///
+    /// # Errors
+    /// [`Failed`], when it cannot be read.
+    fn parts(&self, version: &Version) -> Result<Vec<Part<'_>>, Failed> {
+        let object = readable(version)?;
+        let block_bytes = object.block_bytes;
+        let inline = XlMeta::parse(&self.bytes)?.inline(version)?;
+        let is_inline = object.system.contains_key("x-minio-internal-inline-data");
+        if let (true, [bytes]) = (is_inline || inline.is_some(), &object.part_bytes[..]) {
+            let place = match inline {
+                Some(inline) => Place::Inline(inline),
+                None if *bytes == 0 => Place::Inline(&[]),
+                None => return Err(Failed::new("its inline bytes are missing")),
+            };
+            return Ok(vec![Part { bytes: *bytes, block_bytes, place }]);
+        }
+        let directory = self.directory.join(uuid(&object.data_directory));
+        if fs::symlink_metadata(&directory).is_ok_and(|it| !it.is_dir()) {
+            return Err(Failed::new("it is no directory").of(&directory.display()));
+        }
+        let parts = object.part_numbers.iter().zip(&object.part_bytes);
+        let parts = parts.map(|(number, bytes)| {
+            let place = Place::File(directory.join(format!("part.{number}")));
+            Part { bytes: *bytes, block_bytes, place }
+        });
+        Ok(parts.collect())
+    }
+}
+
+/// A part of an object.
+struct Part<'m> {
+    bytes: u64,
+    block_bytes: u64,
+    place: Place<'m>,
+}
+
+enum Place<'m> {
+    Inline(&'m [u8]),
+    File(PathBuf),
+}
+
+impl Part<'_> {
+    /// Gives its bytes to `take`, verified.
+    ///
+    /// # Errors
+    /// [`Failed`], and those of `take`.
+    fn read<E: From<Failed>>(self, take: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        let Part { bytes, block_bytes, place } = self;
+        let path = match place {
+            Place::Inline(mut inline) => {
+                return read_verified(&mut inline, bytes, block_bytes, take);
+            }
+            Place::File(path) => path,
+        };
+        let mut file: Box<dyn Read> = match regular::open(&path) {
+            Ok(file) => Box::new(file),
+            Err(error) if bytes == 0 && error.kind() == ErrorKind::NotFound => Box::new(empty()),
+            Err(error) => return Err(Failed::reading(&error).of(&path.display()).into()),
+        };
+        read_verified(&mut file, bytes, block_bytes, take)
+    }
+}
+
+impl SourceKey for StoredKey {
+    fn versions(&mut self) -> Result<Vec<SourceVersion>, Failure> {
+        self.bytes = read_metadata(&self.directory.join("xl.meta"))?;
+        let meta = XlMeta::parse(&self.bytes);
+        let mut versions = meta.map_err(|error| Failed::from(error).of(&"its xl.meta"))?.versions;
+        versions.reverse();
+        self.versions = versions;
+        let described = self.versions.iter().map(|version| SourceVersion {
+            modified_ms: version.modified_ns / 1_000_000,
+            is_null: version.is_null(),
+            object: version
+                .object
+                .as_ref()
+                .map(|object| SourceObject { bytes: object.bytes, etag: etag(object) }),
+        });
+        Ok(described.collect())
+    }
+
+    fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure> {
+        let version = &self.versions[index];
+        let object = readable(version)?;
+        let (metadata, lock) = metadata::of_headers(&object.user).map_err(Failed::Proven)?;
+        let (mut bodies, mut md5s) = (Vec::new(), Vec::new());
+        for part in self.parts(version)? {
+            let mut stager = Stager::new(store, part.bytes)?;
+            part.read::<Failure>(&mut |bytes| {
+                // As many as were announced.
+                stager.write(bytes)?;
+                Ok(())
+            })?;
+            let (more, md5) = stager.finish()?;
+            bodies.extend(more);
+            md5s.push(md5);
+        }
+        let tag = etag(object);
+        compare(tag, &md5s)?;
+        let is_multipart =
+            object.part_bytes.len() > 1 || matches!(tag, Some(ETag::Multipart { .. }));
+        let content = match md5s[..] {
+            [md5] if !is_multipart => ImportedContent::Whole { bodies, md5 },
+            _ => ImportedContent::Parts(bodies),
+        };
+        Ok(ImportedObject { content, etag: tag, metadata, checksum: None, lock })
+    }
+}
+
+fn etag(object: &Object) -> Option<ETag> {
+    object.user.get("etag").and_then(|tag| ETag::parse(tag))
+}
+
+/// Compares the tag of an object with the MD5s of its parts, where it was made of them: the checksums of blocks say
+/// nothing about their places. Parts of another number are others than those that were uploaded.
+///
+/// # Errors
+/// [`Failed`], when it is the tag of other bytes.
+fn compare(tag: Option<ETag>, md5s: &[[u8; 16]]) -> Result<(), Failed> {
+    let of_bytes = match (tag, md5s) {
+        (Some(ETag::Md5(_)), [md5]) => ETag::Md5(*md5),
+        (Some(ETag::Multipart { parts, .. }), _) if parts as usize == md5s.len() => {
+            ETag::multipart(md5s)
+        }
+        _ => return Ok(()),
+    };
+    match tag == Some(of_bytes) {
+        true => Ok(()),
+        false => Err(Failed::new(format!(
+            "its bytes are not those of its entity tag, but of {of_bytes}: start MinIO on it, and if it is whole there, \
+             import it with `liteio import s3 URL`"
+        ))),
+    }
+}
+
+/// The object of a version, if its bytes are those of the client, and here.
+fn readable(version: &Version) -> Result<&Object, Failed> {
+    let left_out = |reason: &str| Err(Failed::new(reason));
+    let Some(object) = &version.object else { return left_out("it is a delete marker") };
+    let has = |prefix: &str| object.system.keys().any(|name| name.starts_with(prefix));
+    let is_away =
+        object.system.get("x-minio-internal-transition-status").is_some_and(|it| it == b"complete");
+    let total = object.part_bytes.iter().try_fold(0_u64, |total, bytes| total.checked_add(*bytes));
+    match () {
+        () if object.is_legacy => left_out(
+            "it was written by MinIO before 2020: start MinIO on it and import with `liteio import s3 URL`",
+        ),
+        () if has("x-minio-internal-server-side-encryption-") => {
+            left_out("it is encrypted: start MinIO on it and import with `liteio import s3 URL`")
+        }
+        () if has("x-minio-internal-compression") => {
+            left_out("it is compressed: start MinIO on it and import with `liteio import s3 URL`")
+        }
+        () if is_away && !object.user.contains_key("x-amz-restore") => {
+            left_out("its bytes are in another tier")
+        }
+        () if has("x-minio-internal-purgestatus") => left_out("it is about to be deleted"),
+        () if object.drives != (1, 0) => left_out("it is spread over several drives"),
+        () if object.checksum_algorithm != HIGHWAY_HASH => {
+            left_out("the algorithm of its checksums is not known")
+        }
+        () if object.part_bytes.is_empty()
+            || object.part_bytes.len() != object.part_numbers.len()
+            || total != Some(object.bytes) =>
+        {
+            left_out("the sizes of its parts do not fit together")
+        }
+        () => Ok(object),
+    }
+}
+
+/// The bytes of an object of metadata, at most `bytes_max`.
+///
+/// # Errors
+/// [`Failed`].
+pub(super) fn read_small(directory: &Path, bytes_max: u64) -> Result<Vec<u8>, Failed> {
+    let mut key = StoredKey::new(directory);
+    key.bytes = read_metadata(&directory.join("xl.meta"))?;
+    let newest = XlMeta::parse(&key.bytes)?.versions.into_iter().next();
+    let newest = newest.ok_or_else(|| Failed::new("it has no version"))?;
+    if readable(&newest)?.bytes > bytes_max {
+        return Err(Failed::new("it is too long"));
+    }
+    let mut content = Vec::new();
+    for part in key.parts(&newest)? {
+        part.read::<Failed>(&mut |bytes| {
+            content.extend_from_slice(bytes);
+            Ok(())
+        })?;
+    }
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests;

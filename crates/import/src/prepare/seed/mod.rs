@@ -1,0 +1,121 @@
+//! Seed data: the directories of a directory or an archive as buckets, and the files in them as objects.
+//!
+//! ```text
+//! directory ──► import::walk ─┐
+//!                             ├──► Sower ──► store: put_object
+//! archive ──► tar, zip ───────┘
+//! ```
+//! An object that is there is left as it is. What is no file or directory below the seed ends the start: whoever
+//! wrote the seed has to know. Memory is bounded by [`PIECE_BYTES`], the writes in flight and the names of one
+//! entry, whatever the archive says; bytes are bounded by the disk.
+
+mod archive;
+mod entry;
+mod sower;
+mod tar;
+mod zip;
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use self::archive::Format;
+use self::sower::Sower;
+use super::Site;
+use crate::walk::{Found, FoundFile, walk};
+
+/// Bytes that are read at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// The place of seed data, which was there when the configuration was read.
+#[derive(Debug)]
+pub(super) enum Seed {
+    Directory(PathBuf),
+    Archive { path: PathBuf, format: Format },
+}
+
+impl Seed {
+    /// Looks for it, and tells its kind.
+    ///
+    /// # Errors
+    /// One line that names it.
+    pub(super) fn find(path: &Path) -> Result<Seed, String> {
+        let failed = |error: io::Error| format!("cannot read the seed {}: {error}", path.display());
+        let metadata = fs::metadata(path).map_err(failed)?;
+        if metadata.is_dir() {
+            return Ok(Seed::Directory(path.to_owned()));
+        }
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let Some(format) = Format::of_name(name).filter(|_| metadata.is_file()) else {
+            return Err(format!(
+                "the seed {} is neither a directory nor a file whose name ends with .tar, .tar.gz, .tgz or .zip",
+                path.display()
+            ));
+        };
+        File::open(path).map_err(failed)?;
+        Ok(Seed::Archive { path: path.to_owned(), format })
+    }
+
+    /// Puts what is missing.
+    ///
+    /// # Errors
+    /// One line that names the seed and the entry, and says how many objects were put before.
+    pub(super) fn sow(&self, site: &Site) -> Result<(), String> {
+        let mut sower = Sower::new(site);
+        let (path, sown) = match self {
+            Seed::Directory(path) => (path, sow_directory(path, &mut sower)),
+            Seed::Archive { path, format } => (path, archive::sow(path, *format, &mut sower)),
+        };
+        // Those that are on their way are put, or fail, in any case.
+        let ended = sower.finish();
+        let counts = sower.counts();
+        match sown.and(ended) {
+            Ok(()) => {
+                let (objects, present) = (counts.put, counts.present);
+                tracing::info!(seed = %path.display(), objects, present, "the seed was put");
+                Ok(())
+            }
+            Err(reason) => {
+                let stay = match counts.put {
+                    0 => String::new(),
+                    put => format!(" (objects put before it, which stay: {put})"),
+                };
+                Err(format!("cannot seed from {}: {reason}{stay}", path.display()))
+            }
+        }
+    }
+}
+
+/// The end of a walk.
+struct Refused(String);
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Refused {
+        Refused(error.to_string())
+    }
+}
+
+fn sow_directory(root: &Path, sower: &mut Sower<'_>) -> Result<(), String> {
+    for entry in fs::read_dir(root).map_err(|error| error.to_string())? {
+        let entry = entry.map_err(|error| error.to_string())?;
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            return Err(format!("{:?} is no directory, and so no bucket", entry.path()));
+        }
+    }
+    let mut sow = |found: Found<'_>| match found {
+        Found::Bucket(name) | Found::File(FoundFile { bucket: name, .. }) if !sower.wants(name) => {
+            Ok(())
+        }
+        Found::Bucket(name) => sower.bucket(name).map(drop).map_err(Refused),
+        Found::LeftOut(path, reason) => Err(Refused(format!("{path:?}: {reason}"))),
+        Found::File(found) => {
+            let failed = |error: io::Error| Refused(format!("{:?}: {error}", found.path));
+            let mut file = File::open(&found.path).map_err(failed)?;
+            let bucket = sower.bucket(found.bucket).map_err(Refused)?;
+            let put = sower.object(&bucket, found.key, found.bytes, &mut file);
+            put.map_err(|reason| Refused(format!("{:?}: {reason}", found.path)))
+        }
+    };
+    walk(root, None, &mut sow).map_err(|Refused(reason)| reason)
+}

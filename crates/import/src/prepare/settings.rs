@@ -1,0 +1,146 @@
+//! Settings of the buckets and objects that exist when a server starts.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use liteio_store::BucketName;
+use liteio_wire::settings::{ConfigError, error};
+
+/// The buckets and objects that are made before the first request is answered, unless they are there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preparation {
+    /// Buckets given one by one.
+    pub buckets: Vec<InitialBucket>,
+    /// A file with more of them: one a line, as [`InitialBucket`] reads it; `#` begins a comment.
+    pub bucket_file: Option<PathBuf>,
+    /// A directory or an archive, whose directories are buckets and whose files are objects in them.
+    pub seed: Option<PathBuf>,
+    /// Empty directories in the data directory that have the name of a bucket become buckets, as in MinIO.
+    pub directories_are_buckets: bool,
+}
+
+/// A bucket that is made when the server starts, unless it is there. Read from
+/// `NAME[:public|download|upload][:versioned]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InitialBucket {
+    name: BucketName,
+    access: PublicAccess,
+    is_versioned: bool,
+}
+
+/// The access to a bucket without a signature, by the policies that MinIO calls canned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PublicAccess {
+    /// None.
+    #[default]
+    None,
+    /// Reading and listing: `download`.
+    Download,
+    /// Writing, and deleting: `upload`.
+    Upload,
+    /// Both: `public`.
+    Public,
+}
+
+impl InitialBucket {
+    /// The name of the bucket.
+    pub fn name(&self) -> &BucketName {
+        &self.name
+    }
+
+    /// The access to it without a signature.
+    pub fn access(&self) -> PublicAccess {
+        self.access
+    }
+
+    /// True when every version of its objects is kept.
+    pub fn is_versioned(&self) -> bool {
+        self.is_versioned
+    }
+}
+
+impl FromStr for InitialBucket {
+    type Err = ConfigError;
+
+    fn from_str(text: &str) -> Result<InitialBucket, ConfigError> {
+        let mut words = text.split(':').map(str::trim);
+        let name = BucketName::new(words.next().unwrap_or_default());
+        let name = name.map_err(|reason| ConfigError(reason.to_string()))?;
+        let mut bucket = InitialBucket { name, access: PublicAccess::None, is_versioned: false };
+        let (mut has_access, mut has_versioning) = (false, false);
+        for word in words {
+            let access = match word {
+                "versioned" if !has_versioning => {
+                    (has_versioning, bucket.is_versioned) = (true, true);
+                    continue;
+                }
+                // In the words of `mc anonymous set`, too.
+                "none" | "private" => PublicAccess::None,
+                "download" => PublicAccess::Download,
+                "upload" => PublicAccess::Upload,
+                "public" => PublicAccess::Public,
+                _ => return unknown(text),
+            };
+            if std::mem::replace(&mut has_access, true) {
+                return unknown(text);
+            }
+            bucket.access = access;
+        }
+        Ok(bucket)
+    }
+}
+
+fn unknown(text: &str) -> Result<InitialBucket, ConfigError> {
+    error(format!(
+        "the bucket {text:?} is not valid: give NAME, and behind it :public, :download or :upload, and \
+         :versioned"
+    ))
+}
+
+impl fmt::Display for InitialBucket {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let access = match self.access {
+            PublicAccess::None => "",
+            PublicAccess::Download => ":download",
+            PublicAccess::Upload => ":upload",
+            PublicAccess::Public => ":public",
+        };
+        let versioned = if self.is_versioned { ":versioned" } else { "" };
+        write!(formatter, "{}{access}{versioned}", self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_have_a_name_an_access_and_versions() {
+        let rows = [
+            ("photos", "photos"),
+            ("photos:public", "photos:public"),
+            (" photos : download ", "photos:download"),
+            ("photos:versioned:upload", "photos:upload:versioned"),
+            ("photos:none:versioned", "photos:versioned"),
+            ("photos:private", "photos"),
+        ];
+        for (text, expected) in rows {
+            let bucket: InitialBucket = text.parse().expect(text);
+            assert_eq!(bucket.to_string(), expected);
+            assert_eq!(bucket.to_string().parse(), Ok(bucket));
+        }
+        for (text, told) in [
+            ("", "\"\""),
+            ("Photos", "\"Photos\""),
+            ("a_b:public", "\"a_b\""),
+            ("photos:", "\"photos:\""),
+            ("photos:open", ":download"),
+            ("photos:public:upload", ":public"),
+            ("photos:versioned:versioned", ":versioned"),
+        ] {
+            let refused = text.parse::<InitialBucket>().expect_err(text).to_string();
+            assert!(refused.contains(told) && !refused.contains('\n'), "{text}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! A file of the audit log: lines of JSON, written by a thread of its own.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use tokio::sync::Notify;
+
+use crate::audit::settings::AuditRotation;
+use crate::delivery::Queue;
+
+/// Bytes of one write.
+const BATCH_BYTES_MAX: usize = 256 << 10;
+/// The time between two attempts to write what could not be written.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A file, and the thread that writes it.
+pub(super) struct FileWriter {
+    queue: Arc<Queue>,
+    wants_new: Arc<AtomicBool>,
+    ended: Arc<Notify>,
+}
+
+impl FileWriter {
+    /// Opens a file, whose end entries are added to. One that is new is readable for its owner alone.
+    ///
+    /// # Errors
+    /// One line.
+    pub(super) fn open(path: &Path, rotation: Option<AuditRotation>) -> Result<FileWriter, String> {
+        let file = Lines::open(path);
+        let file = file.map_err(|error| {
+            format!("the audit file {} cannot be written: {error}", path.display())
+        })?;
+        let writing = Writing::new(path, rotation, file);
+        let (queue, wants_new) = (Arc::clone(&writing.queue), Arc::clone(&writing.wants_new));
+        let ended = Arc::new(Notify::new());
+        let end = Arc::clone(&ended);
+        let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
+            writing.run();
+            end.notify_one();
+        });
+        thread
+            .map_err(|error| format!("the thread of the audit file cannot be started: {error}"))?;
+        Ok(FileWriter { queue, wants_new, ended })
+    }
+
+    pub(super) fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    /// Opens the file anew before the next entry.
+    pub(super) fn reopen(&self) {
+        self.wants_new.store(true, Ordering::Relaxed);
+        self.queue.call();
+    }
+
+    /// Waits for the end of the thread, after the queue was closed.
+    pub(super) async fn ended(&self, time: Duration) {
+        let _ = tokio::time::timeout(time, self.ended.notified()).await;
+    }
+}
+
+impl Drop for FileWriter {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+/// A file of lines that is added to.
+struct Lines {
+    file: File,
+    /// Its last line has no end: who wrote it was ended meanwhile. The next one begins on a line of its own.
+    is_torn: bool,
+}
+
+impl Lines {
+    fn open(path: &Path) -> io::Result<Lines> {
+        // A pipe that nobody reads must not hold up the start, nor the thread for ever.
+        let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).mode(0o600).custom_flags(flags);
+        let file = options.open(path)?;
+        let is_torn = last_byte(path, &file).is_some_and(|byte| byte != b'\n');
+        Ok(Lines { file, is_torn })
+    }
+
+    /// Writes some of the bytes of whole lines, behind the end of a torn one.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_torn {
+            self.file.write_all(b"\n")?;
+            self.is_torn = false;
+        }
+        self.file.write(bytes)
+    }
+
+    /// Bytes of a regular file; nothing of anything else.
+    fn bytes(&self) -> u64 {
+        let metadata = self.file.metadata();
+        metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
+    }
+}
+
+/// The last byte of a regular file, if it has one that can be read.
+fn last_byte(path: &Path, file: &File) -> Option<u8> {
+    let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+    let last = metadata.len().checked_sub(1)?;
+    let mut byte = [0];
+    File::open(path).ok()?.read_exact_at(&mut byte, last).ok()?;
+    Some(byte[0])
+}
+
+/// The file, in the hands of its thread.
+struct Writing {
+    path: PathBuf,
+    rotation: Option<AuditRotation>,
+    /// Bytes of a file that is not added to any more.
+    rotates_at: u64,
+    file: Lines,
+    queue: Arc<Queue>,
+    wants_new: Arc<AtomicBool>,
+}
+
+impl Writing {
+    fn new(path: &Path, rotation: Option<AuditRotation>, file: Lines) -> Writing {
+        Writing {
+            path: path.to_owned(),
+            rotation,
+            rotates_at: rotation.map_or(u64::MAX, |rotation| rotation.bytes),
+            file,
+            queue: Arc::default(),
+            wants_new: Arc::default(),
+        }
+    }
+
+    fn run(mut self) {
+        // A batch goes into one file.
+        let batch_bytes =
+            usize::try_from(self.rotates_at).unwrap_or(usize::MAX).min(BATCH_BYTES_MAX);
+        loop {
+            self.queue.wait();
+            self.reopen();
+            let lines = self.queue.take(usize::MAX, batch_bytes);
+            if lines.is_empty() {
+                if self.queue.is_closed() {
+                    return;
+                }
+                continue;
+            }
+            let bytes = lines.concat();
+            self.rotate_before(bytes.len() as u64);
+            if !self.write(&bytes) {
+                return;
+            }
+            self.queue.done();
+        }
+    }
+
+    /// Writes entries, however often that fails; `false` if the queue is closed before they are written.
+    fn write(&mut self, bytes: &[u8]) -> bool {
+        let mut written = 0;
+        loop {
+            match self.file.write(&bytes[written..]) {
+                Ok(more) => {
+                    written += more;
+                    if self.queue.note_failing(false) {
+                        tracing::info!(path = %self.path.display(), "the audit file is written again");
+                    }
+                    if written == bytes.len() {
+                        return true;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    if self.queue.note_failing(true) {
+                        tracing::error!(path = %self.path.display(), %error, "the audit file cannot be written: entries wait");
+                    }
+                    if self.queue.is_closed() {
+                        return false;
+                    }
+                    self.queue.pause(PAUSE);
+                    if self.reopen() {
+                        // Another file begins with a whole entry.
+                        let before = &bytes[..written];
+                        written =
+                            before.iter().rposition(|byte| *byte == b'\n').map_or(0, |it| it + 1);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Begins a new file, if the one that is there would get too large. It ends with a whole line.
+    fn rotate_before(&mut self, more: u64) {
+        let Some(rotation) = self.rotation else { return };
+        let bytes = self.file.bytes();
+        if bytes == 0 || bytes.saturating_add(more) <= self.rotates_at {
+            return;
+        }
+        let rotated = rotation.rotate(&self.path, &self.file.file);
+        match rotated.and_then(|()| Lines::open(&self.path)) {
+            Ok(file) => {
+                self.file = file;
+                self.rotates_at = rotation.bytes;
+            }
+            Err(error) => {
+                // The entries go on into the one that is open.
+                self.rotates_at = bytes.saturating_add(rotation.bytes);
+                tracing::error!(path = %self.path.display(), %error, "the audit file cannot be rotated: it grows");
+            }
+        }
+    }
+
+    /// Opens the file anew, if that is wanted. The old one stays in use while it cannot be.
+    fn reopen(&mut self) -> bool {
+        if !self.wants_new.swap(false, Ordering::Relaxed) {
+            return false;
+        }
+        match Lines::open(&self.path) {
+            Ok(file) => {
+                self.file = file;
+                true
+            }
+            Err(error) => {
+                tracing::error!(path = %self.path.display(), %error, "the audit file cannot be opened anew");
+                false
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn entries_that_have_waited_for_each_other_make_no_file_too_large() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("audit.log");
+        let file = Lines::open(&path).expect("opened");
+        let writing = Writing::new(&path, Some(AuditRotation { bytes: 100, kept: 3 }), file);
+        let lines: Vec<Bytes> =
+            (10..18).map(|at| format!("an entry of 33 bytes, number {at}.\n").into()).collect();
+        lines.iter().for_each(|line| writing.queue.push(line));
+        writing.queue.close();
+        writing.run();
+        for (name, expected) in [(".2", &lines[..3]), (".1", &lines[3..6]), ("", &lines[6..])] {
+            let file = directory.path().join(format!("audit.log{name}"));
+            assert_eq!(fs::read(file).expect("there"), expected.concat(), "{name}");
+        }
+    }
+
+    /// The file that is opened anew while a write fails is torn: by an end of its writer, or by this very write.
+    #[test]
+    fn a_file_that_is_opened_anew_between_two_attempts_keeps_a_torn_line_apart() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("audit.log");
+        fs::write(&path, "{\"half of a li").expect("written");
+        let full = Lines::open(Path::new("/dev/full")).expect("a device");
+        let mut writing = Writing::new(&path, None, full);
+        // As a signal, which ends the pause after the first attempt.
+        writing.wants_new.store(true, Ordering::Relaxed);
+        writing.queue.call();
+        assert!(writing.write(b"{}\n"));
+        assert_eq!(fs::read_to_string(&path).expect("text"), "{\"half of a li\n{}\n");
+    }
+}

@@ -1,0 +1,280 @@
+//! The tasks that tell events, one for each target.
+//!
+//! A task reads its queue in order, gives the events to the target, many at a time, and deletes those that were
+//! taken. Others are passed over; from the end of the queue it goes back to its front for them, after waits that
+//! become longer. So an event that a target always refuses does not hold up the rest. While nothing at all is
+//! taken, the target may be down: then it is given few events, with pauses.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
+use liteio_store::{QueuedEvent, Store, StoreError};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::message;
+use super::target::{NotTaken, Target};
+use liteio_access::state::App;
+
+/// Events that are read at once.
+const PAGE: usize = 64;
+/// Events that a target is given at the same time.
+const AT_A_TIME: usize = 32;
+/// After so many refusals and nothing taken, a target may be down.
+const DOUBTFUL: usize = 16;
+/// Events that it is given then, between two pauses.
+const AT_A_TIME_DOUBTFUL: usize = 8;
+/// The wait before events are given again for the first time; each further one is twice as long.
+const WAIT_MIN: Duration = Duration::from_millis(100);
+const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Such a pause is no longer: others may be refused for what they are, and the next one taken.
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// The tasks. They end when this is dropped.
+pub struct Senders {
+    tasks: Vec<(Arc<AtomicBool>, JoinHandle<()>)>,
+}
+
+impl Senders {
+    /// Starts a task for each target.
+    pub fn start(app: &Arc<App>, targets: Vec<Arc<dyn Target>>) -> Senders {
+        let start = |target: Arc<dyn Target>| {
+            let is_failing = Arc::new(AtomicBool::new(false));
+            let sender = Sender::new(Arc::clone(app), target, Arc::clone(&is_failing));
+            (is_failing, tokio::spawn(sender.run()))
+        };
+        Senders { tasks: targets.into_iter().map(start).collect() }
+    }
+
+    /// The number of targets that do not take what they are given.
+    pub fn failing(&self) -> usize {
+        self.tasks.iter().filter(|(is_failing, _)| is_failing.load(Ordering::Relaxed)).count()
+    }
+
+    /// Ends the tasks. An event that is on its way is sent again after the next start.
+    pub fn stop(&self) {
+        self.tasks.iter().for_each(|(_, task)| task.abort());
+    }
+}
+
+impl Drop for Senders {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// An event that was given, and what became of it.
+type Given = (u64, Result<(), NotTaken>);
+
+struct Sender {
+    app: Arc<App>,
+    target: Arc<dyn Target>,
+    is_failing: Arc<AtomicBool>,
+    /// Events that were read, and not given yet.
+    read: VecDeque<QueuedEvent>,
+    on_the_way: FuturesUnordered<BoxFuture<'static, Given>>,
+    /// The number of the last event that was read since the front of the queue.
+    position: Option<u64>,
+    /// The number of times that events were queued when the end of the queue was read.
+    end_seen: Option<u64>,
+    /// The time to begin at the front again, for what was passed over.
+    retry: Option<Instant>,
+    /// The wait before the next such time.
+    wait: Duration,
+    refused_in_a_row: usize,
+    /// Events that were lost, as the log says.
+    lost: u64,
+    /// The number of the last damaged event, as the log says.
+    damaged: Option<u64>,
+}
+
+impl Sender {
+    fn new(app: Arc<App>, target: Arc<dyn Target>, is_failing: Arc<AtomicBool>) -> Sender {
+        Sender {
+            app,
+            target,
+            is_failing,
+            read: VecDeque::new(),
+            on_the_way: FuturesUnordered::new(),
+            position: None,
+            end_seen: None,
+            retry: None,
+            wait: WAIT_MIN,
+            refused_in_a_row: 0,
+            lost: 0,
+            damaged: None,
+        }
+    }
+
+    async fn run(mut self) {
+        loop {
+            match self.step().await {
+                Ok(()) => {}
+                Err(StoreError::Closed) => return,
+                Err(error) => {
+                    let webhook = self.target.name();
+                    tracing::error!(webhook, %error, "the queue of events fails");
+                    sleep(WAIT_MAX).await;
+                }
+            }
+        }
+    }
+
+    /// Gives what there is room for, and waits for the first thing that happens.
+    async fn step(&mut self) -> Result<(), StoreError> {
+        let goes_back =
+            self.end_seen.is_some() && self.retry.is_some_and(|at| at <= Instant::now());
+        match (goes_back, self.on_the_way.is_empty()) {
+            (false, _) => self.give_some().await?,
+            (true, true) => self.begin_again(),
+            // What is on the way must not be read a second time.
+            (true, false) => {}
+        }
+        if !self.on_the_way.is_empty() {
+            let given = self.on_the_way.next().await;
+            return self.settle(given).await;
+        }
+        let Some(seen) = self.end_seen else { return Ok(()) };
+        let queued = self.app.store.wait_for_events(self.target.name(), seen);
+        match self.retry {
+            Some(at) => tokio::select! {
+                () = queued => self.end_seen = None,
+                () = sleep_until(at) => {}
+            },
+            None => {
+                self.recovered();
+                queued.await;
+                // Nothing is left in the queue that could be told, so its front is its end.
+                self.begin_again();
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives events to the target, as many as it may have on the way.
+    async fn give_some(&mut self) -> Result<(), StoreError> {
+        let is_doubtful = self.refused_in_a_row >= DOUBTFUL;
+        let room = match is_doubtful {
+            false => AT_A_TIME,
+            true if self.on_the_way.is_empty() => AT_A_TIME_DOUBTFUL,
+            true => 0,
+        };
+        let mut is_paused = !is_doubtful;
+        while self.on_the_way.len() < room {
+            if self.read.is_empty() && !self.read_page().await? {
+                return Ok(());
+            }
+            if !std::mem::replace(&mut is_paused, true) {
+                sleep(self.wait.min(PAUSE_MAX)).await;
+            }
+            if let Some(event) = self.read.pop_front() {
+                self.give(event);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the next page; `false` at the end of the queue.
+    async fn read_page(&mut self) -> Result<bool, StoreError> {
+        let name = self.target.name().to_owned();
+        let queued = self.app.store.events_queued(&name);
+        if self.end_seen.is_some_and(|seen| seen >= queued) {
+            return Ok(false);
+        }
+        let position = self.position;
+        let read = move |store: &Store| -> Result<_, StoreError> {
+            let lost = store.outbox_state().ok().and_then(|state| {
+                let queue = state.queues.get(&name)?;
+                Some(queue.lost)
+            });
+            Ok((store.queued_events(&name, position, PAGE)?, lost))
+        };
+        let (page, lost) = self.app.blocking(read).await?;
+        self.tell_lost(lost.unwrap_or_default());
+        self.position = page.last().map(|event| event.number).or(self.position);
+        self.end_seen = page.is_empty().then_some(queued);
+        self.read = page.into();
+        Ok(!self.read.is_empty())
+    }
+
+    fn give(&mut self, QueuedEvent { number, event }: QueuedEvent) {
+        let event = match event {
+            Ok(event) => event,
+            // It stays, for verify and repair, and keeps nobody from the others.
+            Err(error) => {
+                if self.damaged.is_none_or(|last| number > last) {
+                    self.damaged = Some(number);
+                    let webhook = self.target.name();
+                    tracing::error!(webhook, number, %error, "an event cannot be told");
+                }
+                return;
+            }
+        };
+        let message = message::of_event(number, &event, &self.app.region);
+        let target = Arc::clone(&self.target);
+        self.on_the_way.push(async move { (number, target.give(&message).await) }.boxed());
+    }
+
+    /// Deletes what was taken, of `first` and of all else that has come back.
+    async fn settle(&mut self, first: Option<Given>) -> Result<(), StoreError> {
+        let mut taken = Vec::new();
+        let mut next = first;
+        while let Some((number, outcome)) = next {
+            match outcome {
+                Ok(()) => {
+                    self.refused_in_a_row = 0;
+                    taken.push(number);
+                }
+                Err(reason) => self.passed_over(&reason),
+            }
+            next = self.on_the_way.next().now_or_never().flatten();
+        }
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let forgotten = self.app.store.forget_events(self.target.name(), taken).await;
+        if forgotten.is_err() {
+            // They are in the queue still, and will be given again.
+            self.retry = self.retry.or(Some(Instant::now() + WAIT_MAX));
+        }
+        forgotten
+    }
+
+    fn passed_over(&mut self, reason: &NotTaken) {
+        self.refused_in_a_row += 1;
+        if self.retry.is_none() {
+            self.retry = Some(Instant::now() + self.wait);
+            self.wait = (self.wait * 2).min(WAIT_MAX);
+        }
+        if !self.is_failing.swap(true, Ordering::Relaxed) {
+            let webhook = self.target.name();
+            tracing::warn!(webhook, %reason, "the target does not take events; they wait");
+        }
+    }
+
+    /// Everything was taken.
+    fn recovered(&mut self) {
+        self.wait = WAIT_MIN;
+        if self.is_failing.swap(false, Ordering::Relaxed) {
+            tracing::info!(webhook = self.target.name(), "the target takes events again");
+        }
+    }
+
+    fn begin_again(&mut self) {
+        (self.position, self.end_seen, self.retry) = (None, None, None);
+        self.refused_in_a_row = 0;
+    }
+
+    fn tell_lost(&mut self, lost: u64) {
+        if lost > self.lost {
+            let (webhook, more) = (self.target.name(), lost - self.lost);
+            tracing::error!(webhook, more, lost, "events were lost: too many waited");
+        }
+        self.lost = lost;
+    }
+}

@@ -1,0 +1,266 @@
+//! Log lines on their way out: requests append to a buffer, a thread of its own writes it.
+//!
+//! ```text
+//!          line                 first line, or an urgent one       written
+//!  request ────► buffer (bounded) ────────────────────────► thread ───────► standard error
+//!                  │ full: dropped and counted                 └ pauses, so that lines gather
+//! ```
+//!
+//! A request never waits for whoever reads the log. A killed process loses the lines of the last
+//! [`PAUSE`]; an orderly end loses none.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use tracing::{Level, Metadata};
+use tracing_subscriber::fmt::MakeWriter;
+
+/// The bound of lines that wait, in bytes: some 5,000 of them.
+const WAITING_BYTES_MAX: usize = 1 << 20;
+/// The time in which lines gather for one write: soon enough for people, and a hundred wake-ups a second
+/// instead of one a request.
+const PAUSE: Duration = Duration::from_millis(10);
+/// The longest wait, at the end, for a reader that has stalled.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Starts the thread that writes to `output`. Lines are accepted until the result's second half is dropped,
+/// which waits until all are written.
+///
+/// # Errors
+/// When there can be no thread.
+pub(super) fn start(output: impl Write + Send + 'static) -> io::Result<(LineWriter, LogGuard)> {
+    let queue = Arc::new(Queue::default());
+    let lines = Arc::clone(&queue);
+    thread::Builder::new().name("log".to_owned()).spawn(move || lines.write_to(output))?;
+    Ok((LineWriter { queue: Arc::clone(&queue) }, LogGuard { queue }))
+}
+
+/// Appends lines to the buffer.
+#[derive(Clone, Debug)]
+pub(super) struct LineWriter {
+    queue: Arc<Queue>,
+}
+
+impl<'writer> MakeWriter<'writer> for LineWriter {
+    type Writer = Line<'writer>;
+
+    fn make_writer(&'writer self) -> Line<'writer> {
+        Line { queue: &self.queue, is_urgent: false }
+    }
+
+    fn make_writer_for(&'writer self, metadata: &Metadata<'_>) -> Line<'writer> {
+        // What went wrong should be seen even if the process dies of it.
+        Line { queue: &self.queue, is_urgent: *metadata.level() <= Level::WARN }
+    }
+}
+
+/// The place of one line, which the formatter writes at once.
+#[derive(Debug)]
+pub(super) struct Line<'writer> {
+    queue: &'writer Queue,
+    is_urgent: bool,
+}
+
+impl Write for Line<'_> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.queue.append(line, self.is_urgent);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes what is left when it is dropped. Lines that come later are lost.
+#[derive(Debug)]
+#[must_use = "lines are written until this is dropped"]
+pub struct LogGuard {
+    queue: Arc<Queue>,
+}
+
+impl Drop for LogGuard {
+    fn drop(&mut self) {
+        self.queue.close(FLUSH_TIMEOUT);
+    }
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    /// There is something for the thread to do.
+    wake: Condvar,
+    /// The thread has ended.
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    lines: Vec<u8>,
+    /// Lines that found the buffer full since this was reported last.
+    dropped: u64,
+    state: State,
+    /// The pause is to be cut short.
+    is_urgent: bool,
+    is_closing: bool,
+}
+
+/// The state of the thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// It looks at the buffer before long without being told.
+    #[default]
+    Busy,
+    /// It waits for the first line.
+    Idle,
+    Ended,
+}
+
+impl Queue {
+    fn append(&self, line: &[u8], is_urgent: bool) {
+        let mut waiting = self.waiting.lock();
+        if waiting.lines.len() + line.len() > WAITING_BYTES_MAX {
+            waiting.dropped += 1;
+            return;
+        }
+        waiting.lines.extend_from_slice(line);
+        // Well before the buffer is full.
+        let is_urgent = is_urgent || waiting.lines.len() > WAITING_BYTES_MAX / 4;
+        if waiting.state == State::Idle || (is_urgent && !waiting.is_urgent) {
+            waiting.is_urgent |= is_urgent;
+            waiting.state = State::Busy;
+            drop(waiting);
+            self.wake.notify_one();
+        }
+    }
+
+    /// The thread: until the queue is closed and empty.
+    fn write_to(&self, mut output: impl Write) {
+        let mut lines = Vec::new();
+        loop {
+            let mut waiting = self.waiting.lock();
+            while waiting.lines.is_empty() && !waiting.is_closing {
+                waiting.state = State::Idle;
+                self.wake.wait(&mut waiting);
+            }
+            if waiting.lines.is_empty() {
+                waiting.state = State::Ended;
+                self.ended.notify_all();
+                return;
+            }
+            waiting.state = State::Busy;
+            waiting.is_urgent = false;
+            lines.clear();
+            std::mem::swap(&mut waiting.lines, &mut lines);
+            let dropped = std::mem::take(&mut waiting.dropped);
+            drop(waiting);
+            // Without standard error there is nobody to tell.
+            let _ = output.write_all(&lines).and_then(|()| output.flush());
+            if dropped > 0 {
+                tracing::warn!(
+                    dropped,
+                    "log lines were dropped: whoever reads the log had stalled"
+                );
+            }
+            let pause_end = Instant::now() + PAUSE;
+            let mut waiting = self.waiting.lock();
+            while !waiting.is_urgent && !waiting.is_closing {
+                if self.wake.wait_until(&mut waiting, pause_end).timed_out() {
+                    break;
+                }
+            }
+        }
+    }
+
+    fn close(&self, timeout: Duration) {
+        let end = Instant::now() + timeout;
+        let mut waiting = self.waiting.lock();
+        waiting.is_closing = true;
+        self.wake.notify_one();
+        while waiting.state != State::Ended {
+            if self.ended.wait_until(&mut waiting, end).timed_out() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    /// A reader that takes nothing before it is told to.
+    struct Stalled {
+        go_on: mpsc::Receiver<()>,
+        read: Arc<Mutex<Vec<u8>>>,
+    }
+
+    impl Write for Stalled {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // Nobody is left to tell: nothing is held back any more.
+            let _ = self.go_on.recv();
+            self.read.lock().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn stalled() -> (LineWriter, LogGuard, mpsc::Sender<()>, Arc<Mutex<Vec<u8>>>) {
+        let (sender, go_on) = mpsc::channel();
+        let read = Arc::new(Mutex::new(Vec::new()));
+        let output = Stalled { go_on, read: Arc::clone(&read) };
+        let (writer, guard) = start(output).expect("a thread");
+        (writer, guard, sender, read)
+    }
+
+    #[test]
+    fn every_line_is_written_before_the_end_in_order() {
+        let (writer, guard, go_on, read) = stalled();
+        drop(go_on);
+        let mut expected = Vec::new();
+        for number in 0..10_000 {
+            let line = format!("line {number}\n");
+            writer.make_writer().write_all(line.as_bytes()).expect("taken");
+            expected.extend_from_slice(line.as_bytes());
+        }
+        drop(guard);
+        assert!(*read.lock() == expected);
+    }
+
+    #[test]
+    fn lines_beyond_the_bound_are_dropped_and_counted_while_the_reader_stalls() {
+        let (writer, guard, go_on, read) = stalled();
+        let line = [b'x'; 1 << 10];
+        let lines = 3 * WAITING_BYTES_MAX / line.len();
+        for _ in 0..lines {
+            writer.make_writer().write_all(&line).expect("taken");
+        }
+        let dropped = writer.queue.waiting.lock().dropped;
+        drop(go_on);
+        drop(guard);
+        let written = read.lock().len() / line.len();
+        // The buffer, and what the thread had taken out of it.
+        let bound = WAITING_BYTES_MAX / line.len();
+        assert!((bound..=2 * bound).contains(&written), "{written}");
+        assert_eq!(written as u64 + dropped, lines as u64);
+    }
+
+    #[test]
+    fn a_reader_that_never_comes_back_does_not_hold_up_the_end() {
+        let (writer, guard, go_on, _) = stalled();
+        writer.make_writer().write_all(b"line\n").expect("taken");
+        guard.queue.close(Duration::ZERO);
+        assert!(writer.queue.waiting.lock().state != State::Ended);
+        drop(go_on);
+        drop(guard);
+        assert!(writer.queue.waiting.lock().state == State::Ended);
+    }
+}

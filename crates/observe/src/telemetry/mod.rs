@@ -1,0 +1,110 @@
+//! The log: set up once, by the binary. The library only emits events, so that several servers in
+//! one process, and whoever embeds them, keep their own.
+
+mod background;
+mod fields;
+
+use std::io::{self, IsTerminal as _};
+
+use tracing_subscriber::filter::{self, FilterFn, Targets};
+use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+pub(crate) use self::background::LogGuard;
+use self::fields::PlainFields;
+
+/// Crates that would repeat what our own lines say: s3s logs every 4xx as an error, and at debug
+/// more than may ever be shown of a signature. No filter brings them back.
+const NOISE: [&str; 4] = ["s3s", "hyper", "hyper_util", "h2"];
+
+/// The format of log lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// UTC with milliseconds.
+struct Utc;
+
+impl FormatTime for Utc {
+    fn format_time(
+        &self,
+        writer: &mut tracing_subscriber::fmt::format::Writer<'_>,
+    ) -> std::fmt::Result {
+        write!(writer, "{:.3}", jiff::Timestamp::now())
+    }
+}
+
+/// Checks that [`init`] takes this filter.
+///
+/// # Errors
+/// The reason for the refusal, in a few words.
+pub fn check_filter(filter: &str) -> Result<(), String> {
+    parse(filter).map(drop)
+}
+
+fn parse(filter: &str) -> Result<Targets, String> {
+    if filter.trim().is_empty() {
+        return Err("it is empty".to_owned());
+    }
+    // An empty level would be the most verbose one, and an empty target every one.
+    let is_half = |part: &str| part.starts_with('=') || part.ends_with('=');
+    if let Some(half) = filter.split(',').map(str::trim).find(|part| is_half(part)) {
+        return Err(format!("{half:?} is not TARGET=LEVEL"));
+    }
+    filter.parse().map_err(|error: filter::ParseError| error.to_string())
+}
+
+/// Sends the events of this process to standard error, until the result is dropped.
+///
+/// # Errors
+/// An invalid filter, a subscriber that is installed already, or no thread to write.
+pub fn init(filter: &str, format: LogFormat) -> Result<LogGuard, String> {
+    let (writer, guard) = background::start(io::stderr())
+        .map_err(|error| format!("cannot start the thread of the log: {error}"))?;
+    let quiet = FilterFn::new(|metadata| !is_noise(metadata.target()));
+    let layer = tracing_subscriber::fmt::layer().with_writer(writer).with_timer(Utc);
+    let layer = layer.with_ansi(io::stderr().is_terminal());
+    let layer = match format {
+        LogFormat::Text => layer.fmt_fields(PlainFields).boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).with_current_span(false).boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(parse(filter)?)
+        .with(quiet)
+        .with(layer)
+        .try_init()
+        .map_err(|error| error.to_string())?;
+    Ok(guard)
+}
+
+fn is_noise(target: &str) -> bool {
+    let root = target.split("::").next().unwrap_or_default();
+    NOISE.contains(&root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters() {
+        for filter in ["info", "warn,liteio::access=info", "liteio=debug"] {
+            assert_eq!(check_filter(filter), Ok(()), "{filter}");
+        }
+        for filter in ["", "  ", "liteio=loud", "=,="] {
+            assert!(check_filter(filter).is_err(), "{filter}");
+        }
+    }
+
+    #[test]
+    fn noise() {
+        assert!(is_noise("s3s::ops") && is_noise("hyper"));
+        assert!(!is_noise("liteio::access") && !is_noise("s3sx"));
+    }
+}

@@ -1,0 +1,199 @@
+//! [`Entry`]: what is told of a request, without its secrets.
+
+use http::{HeaderMap, Uri};
+use jiff::Timestamp;
+use serde::Serialize;
+
+use liteio_wire::front::{Finished, Heads};
+
+/// Stands for a value that is not told.
+pub const HIDDEN: &str = "***";
+
+/// Headers with secrets, in lower case: whoever reads a trace must not be able to act for the sender, nor to read what
+/// it has encrypted.
+const SECRET_HEADERS: [&str; 9] = [
+    "authorization",
+    "cookie",
+    "proxy-authorization",
+    "set-cookie",
+    "x-amz-copy-source-server-side-encryption-customer-key",
+    "x-amz-s3session-token",
+    "x-amz-security-token",
+    "x-amz-server-side-encryption-customer-key",
+    "x-auth-token",
+];
+
+/// Headers with addresses, whose query may have secrets: a page that was opened by a presigned URL names it.
+const ADDRESS_HEADERS: [&str; 2] = ["location", "referer"];
+
+/// Query parameters likewise, in lower case, beside [`SECRET_HEADERS`]: a presigned query may carry any `x-amz-…` header.
+const SECRET_PARAMETERS: [&str; 4] = ["signature", "token", "webidentitytoken", "x-amz-signature"];
+
+/// A request that has ended.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(Default))]
+pub struct Entry {
+    /// When it came, as in RFC 3339 with microseconds.
+    pub time: String,
+    /// The request id.
+    pub id: String,
+    /// The address of the sender.
+    pub client: String,
+    /// The name of the user who has signed it.
+    pub user: Option<String>,
+    /// The access key that it is signed with.
+    pub access_key: Option<String>,
+    /// The user, if the access key is one of a session.
+    #[serde(skip)]
+    pub session: Option<String>,
+    /// The canonical ids of the account of the sender, and of the owner of the bucket that it has reached.
+    #[serde(skip)]
+    pub(super) accounts: [Option<String>; 2],
+    /// The version of HTTP.
+    pub protocol: String,
+    /// The HTTP method.
+    pub method: String,
+    /// As it was sent.
+    pub path: String,
+    /// The query, without secrets.
+    pub query: String,
+    /// The name of the operation, if the request was one.
+    pub operation: Option<&'static str>,
+    /// Empty where it names none.
+    pub bucket: String,
+    /// The key of the object; empty if none was addressed.
+    pub key: String,
+    /// 0: the client went away before there was an answer.
+    pub status: u16,
+    /// The code of an error.
+    pub code: Option<String>,
+    /// Why access was denied.
+    pub denied: Option<String>,
+    /// Bytes of the request body.
+    pub bytes_in: u64,
+    /// Bytes of the response body.
+    pub bytes_out: u64,
+    /// Duration of the request.
+    pub milliseconds: f64,
+    /// Headers of the request, without secrets.
+    pub request_headers: Vec<(String, String)>,
+    /// Headers of the response, without secrets.
+    pub response_headers: Vec<(String, String)>,
+}
+
+impl Entry {
+    /// The entry of a request that has ended.
+    pub fn new(finished: &Finished<'_>, heads: &Heads) -> Entry {
+        let origin = finished.origin;
+        let begun = Timestamp::try_from(finished.begun()).unwrap_or_default();
+        let user = origin.found.user().map(str::to_owned);
+        Entry {
+            time: begun.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
+            id: origin.ids.request_id().to_string(),
+            client: origin.peer.name().to_string(),
+            user: user.clone(),
+            access_key: origin.found.key().map(|(id, _)| id.to_owned()),
+            session: origin.found.key().filter(|(_, is_of_session)| *is_of_session).and(user),
+            accounts: [origin.found.account(), origin.found.owner()]
+                .map(|id| id.map(str::to_owned)),
+            protocol: format!("{:?}", heads.version),
+            method: finished.method.to_string(),
+            path: heads.uri.path().to_owned(),
+            query: query_without_secrets(&heads.uri),
+            operation: origin.found.operation(),
+            bucket: origin.target.bucket().to_owned(),
+            key: origin.target.key().into_owned(),
+            status: finished.status,
+            code: finished.code.map(str::to_owned),
+            denied: origin.found.denial().map(str::to_owned),
+            bytes_in: finished.bytes_in,
+            bytes_out: finished.bytes_out,
+            milliseconds: finished.duration.as_micros() as f64 / 1000.0,
+            request_headers: headers_without_secrets(&heads.request),
+            response_headers: headers_without_secrets(&heads.response),
+        }
+    }
+}
+
+impl Entry {
+    /// True for a request of a user of the account with this canonical id, or for a bucket of it.
+    pub(super) fn concerns(&self, account: &str) -> bool {
+        self.accounts.iter().any(|it| it.as_deref() == Some(account))
+    }
+
+    /// About as many bytes as it takes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let headers = self.request_headers.iter().chain(&self.response_headers);
+        let headers = headers.map(|(name, value)| name.len() + value.len() + 128);
+        self.path.len() + self.key.len() + self.query.len() + headers.sum::<usize>() + 1024
+    }
+}
+
+/// Headers as pairs, with [`HIDDEN`] in place of secrets.
+pub fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
+    let told = headers.iter().map(|(name, value)| {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let value = match (name.as_str(), value.split_once('?')) {
+            (name, _) if SECRET_HEADERS.contains(&name) => HIDDEN.to_owned(),
+            (name, Some((path, query))) if ADDRESS_HEADERS.contains(&name) => {
+                format!("{path}?{}", pairs_without_secrets(query))
+            }
+            _ => value.into_owned(),
+        };
+        (name.as_str().to_owned(), value)
+    });
+    told.collect()
+}
+
+/// The query of `uri`, with [`HIDDEN`] in place of secrets.
+pub fn query_without_secrets(uri: &Uri) -> String {
+    pairs_without_secrets(uri.query().unwrap_or_default())
+}
+
+fn pairs_without_secrets(query: &str) -> String {
+    let pairs = query.split('&').map(|pair| {
+        let name = pair.split('=').next().unwrap_or_default();
+        // A name may be written with escapes.
+        let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
+        let decoded = decoded.to_ascii_lowercase();
+        let mut secret = SECRET_PARAMETERS.iter().chain(&SECRET_HEADERS);
+        match secret.any(|name| *name == decoded) {
+            true => format!("{name}={HIDDEN}"),
+            false => pair.to_owned(),
+        }
+    });
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use http::header::{AUTHORIZATION, HOST, REFERER};
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_told() {
+        let mut headers = HeaderMap::new();
+        headers.insert(AUTHORIZATION, HeaderValue::from_static("AWS4-HMAC-SHA256 secret"));
+        headers.insert("X-Amz-Security-Token", HeaderValue::from_static("secret"));
+        headers.insert(
+            "x-amz-server-side-encryption-customer-key",
+            HeaderValue::from_static("secret"),
+        );
+        headers.insert(HOST, HeaderValue::from_static("localhost"));
+        let referer = "http://localhost/b/k?X-Amz-Signature=secret&x=page";
+        headers.insert(REFERER, HeaderValue::from_static(referer));
+        let told = format!("{:?}", headers_without_secrets(&headers));
+        assert!(!told.contains("secret") && told.contains("localhost"), "{told}");
+        assert!(told.contains("http://localhost/b/k?X-Amz-Signature=***&x=page"), "{told}");
+        let uri = "/b/k?versionId=1&X-Amz-Signature=secret&%58-amz-security-token=secret&acl";
+        let told = query_without_secrets(&uri.parse().expect("a URI"));
+        assert_eq!(told, "versionId=1&X-Amz-Signature=***&%58-amz-security-token=***&acl");
+        for header in SECRET_HEADERS {
+            let uri = format!("/b/k?{}=secret", header.to_uppercase());
+            let told = query_without_secrets(&uri.parse().expect("a URI"));
+            assert_eq!(told, format!("{}=***", header.to_uppercase()));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The policy language of AWS: documents in, verdicts out. Pure: nothing of HTTP, the store or the clock.
+//!
+//! [`Policy::parse`] checks a document once, with the rules of its [`Kind`]. [`Policy::evaluate`] then
+//! answers a [`Request`] without another look at the text. A policy only says what its own statements
+//! decide; combining policies is the business of `access`.
+//!
+//! Source: "IAM JSON policy reference" of AWS's IAM User Guide.
+
+pub mod acl;
+mod action;
+mod catalogue;
+mod condition;
+mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
+mod json;
+mod key;
+mod limits;
+mod operand;
+mod pattern;
+mod principal;
+mod public;
+mod request;
+mod resource;
+mod statement;
+mod template;
+#[cfg(test)]
+mod tests;
+
+pub use self::error::PolicyError;
+pub use self::key::ContextKey;
+pub use self::limits::{
+    BUCKET_POLICY_BYTES_MAX, GROUP_POLICY_CHARACTERS_MAX, MANAGED_POLICY_CHARACTERS_MAX,
+    ROLE_POLICY_CHARACTERS_MAX, SESSION_POLICY_CHARACTERS_MAX, TRUST_POLICY_CHARACTERS_MAX,
+    USER_POLICY_CHARACTERS_MAX, characters,
+};
+#[cfg(any(test, feature = "fuzzing"))]
+pub use self::request::NoContext;
+pub use self::request::{Caller, CallerKind, Context, Request, Value};
+pub use self::statement::Statement;
+
+use self::json::Json;
+use self::statement::Effect;
+
+/// The policy in place of one that cannot be read.
+const UNREADABLE: &[u8] = br#"{"Version": "2012-10-17", "Statement": {"Sid": "UnreadablePolicy",
+    "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}}"#;
+
+/// The place of a policy, which decides what it may contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind<'k> {
+    /// Of the bucket with this name.
+    Bucket(&'k str),
+    /// Of the vector bucket with this ARN.
+    VectorBucket(&'k str),
+    /// Of users and groups; what roles may do.
+    Identity,
+    /// Of roles: who may assume them.
+    Trust,
+    /// Of sessions: narrows what their user or role may do.
+    Session,
+}
+
+/// A policy, checked and ready to be evaluated.
+#[derive(Debug)]
+pub struct Policy {
+    statements: Box<[Statement]>,
+    is_public: bool,
+    asks_for_existing_tags: bool,
+}
+
+/// The answer of one policy.
+#[derive(Clone, Copy, Debug)]
+pub enum Verdict<'p> {
+    /// The statement denies; nothing can allow what it denies.
+    Denied(&'p Statement),
+    /// The statement allows, and none denies.
+    Allowed(
+        #[cfg_attr(not(any(test, feature = "fuzzing")), expect(dead_code, reason = "tests ask"))]
+        &'p Statement,
+        Grantee,
+    ),
+    /// No statement is about the request.
+    Neutral,
+}
+
+/// The way in which the allowing statement names the sender. Of several statements that allow, the one
+/// counts that grants most: to the caller, then to everyone, then to the account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grantee {
+    /// The account: its root ARN, its 12 digits or its canonical id. The account's own policies decide
+    /// which of its users may.
+    Account,
+    /// `*`
+    Everyone,
+    /// The user, role or session itself; in policies without principals: whoever they are attached to.
+    Caller,
+}
+
+impl Policy {
+    /// Checks a document. The limits of length of all but buckets are the caller's to check.
+    ///
+    /// # Errors
+    /// One line that says what to change.
+    pub fn parse(text: &[u8], kind: Kind<'_>) -> Result<Policy, PolicyError> {
+        if let Kind::Bucket(_) | Kind::VectorBucket(_) = kind {
+            if text.len() > BUCKET_POLICY_BYTES_MAX {
+                return Err(PolicyError::new(
+                    "Policy exceeds the maximum allowed document size of 20480 bytes",
+                ));
+            }
+            if text.first() != Some(&b'{') {
+                return Err(PolicyError::new(
+                    "Policies must be valid JSON and the first byte must be '{'",
+                ));
+            }
+        }
+        let Json::Object(elements) = json::parse(text)? else {
+            return Err(PolicyError::new("Invalid policy syntax: a policy must be an object"));
+        };
+        let (mut version, mut statements) = (None, None);
+        for (name, value) in &elements {
+            match name.as_str() {
+                "Version" => version = Some(value),
+                "Statement" => statements = Some(value),
+                "Id" if matches!(value, Json::Text(_)) => {}
+                "Id" => {
+                    return Err(PolicyError::new("Invalid policy syntax: an Id must be a text"));
+                }
+                _ => {
+                    return Err(PolicyError::new(format!("Unknown field {name}")));
+                }
+            }
+        }
+        let variables = has_variables(version)?;
+        let statements = match statements {
+            None => return Err(PolicyError::new("Missing required field Statement")),
+            Some(Json::List(statements)) if statements.is_empty() => {
+                return Err(PolicyError::new("Could not parse the policy: Statement is empty!"));
+            }
+            Some(Json::List(statements)) => statements,
+            Some(statement) => std::slice::from_ref(statement),
+        };
+        let statements = (1..).zip(statements);
+        let statements =
+            statements.map(|(number, json)| Statement::parse(json, number, kind, variables));
+        let statements = statements.collect::<Result<Box<[_]>, _>>()?;
+        if let Kind::Identity | Kind::Trust | Kind::Session = kind {
+            check_sids(&statements)?;
+        }
+        let mut keys = statements.iter().flat_map(Statement::keys);
+        let asks_for_existing_tags =
+            keys.any(|key| matches!(key, ContextKey::ExistingObjectTag(_)));
+        drop(keys);
+        let is_public = statements.iter().any(public::is_public);
+        Ok(Policy { statements, is_public, asks_for_existing_tags })
+    }
+
+    /// The policy of a bucket or vector bucket with a document that cannot be read: stored by a version that
+    /// checked less or knew more. It denies everything, because nobody knows what that one denies; nothing
+    /// keeps the root user of the account from replacing it.
+    pub fn unreadable(kind: Kind<'_>) -> Policy {
+        Policy::parse(UNREADABLE, kind).expect("it is one of any bucket")
+    }
+
+    /// The verdict about a request: an explicit deny wins.
+    pub fn evaluate<'p>(&'p self, request: &Request<'_>) -> Verdict<'p> {
+        let mut verdict = Verdict::Neutral;
+        let mut most = None;
+        for statement in &self.statements {
+            let Some(grantee) = statement.applies(request) else { continue };
+            match statement.effect {
+                Effect::Deny => return Verdict::Denied(statement),
+                Effect::Allow if Some(grantee) > most => {
+                    most = Some(grantee);
+                    verdict = Verdict::Allowed(statement, grantee);
+                }
+                Effect::Allow => {}
+            }
+        }
+        verdict
+    }
+
+    /// A statement allows to the public, by AWS's "The meaning of public".
+    pub fn is_public(&self) -> bool {
+        self.is_public
+    }
+
+    /// A condition or variable needs the tags of the object that the request is about.
+    pub fn asks_for_existing_tags(&self) -> bool {
+        self.asks_for_existing_tags
+    }
+}
+
+/// The version has variables: the newer of the two. Without one it is the older.
+fn has_variables(version: Option<&Json>) -> Result<bool, PolicyError> {
+    match version {
+        None => Ok(false),
+        Some(Json::Text(version)) if version == "2012-10-17" => Ok(true),
+        Some(Json::Text(version)) if version == "2008-10-17" => Ok(false),
+        Some(_) => Err(PolicyError::new("The policy must contain a valid version string")),
+    }
+}
+
+/// IAM refuses a `Sid` that is there twice; S3's guide asks for unique ones, and clients send others.
+fn check_sids(statements: &[Statement]) -> Result<(), PolicyError> {
+    let mut sids: Vec<&str> = statements.iter().filter_map(|it| it.sid.as_deref()).collect();
+    sids.retain(|sid| !sid.is_empty());
+    sids.sort_unstable();
+    match sids.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(PolicyError::about(
+            "Statement IDs (SID) in a single policy must be unique.",
+            pair[0],
+        )),
+    }
+}

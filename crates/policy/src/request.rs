@@ -1,0 +1,171 @@
+//! Requests, as policies see them.
+
+use std::borrow::Cow;
+
+use super::key::ContextKey;
+
+/// The sender, as policies name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The account, 12 digits.
+    pub account: String,
+    /// The canonical id of the account.
+    pub canonical_id: String,
+    /// `arn:aws:iam::ACCOUNT:root`, `arn:aws:iam::ACCOUNT:user/PATH/NAME`,
+    /// `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION` or
+    /// `arn:aws:sts::ACCOUNT:federated-user/NAME`.
+    pub arn: String,
+    /// Other names of it in a `Principal`: the ARN of the role of a session, first; the ARN as a user
+    /// of a root user that has a name; the identity provider of a federated user.
+    pub aliases: Vec<String>,
+    /// `aws:userid`.
+    pub user_id: String,
+    /// `aws:username`: of users and of root users that have a name.
+    pub name: Option<String>,
+    /// User, root user, role or anonymous sender.
+    pub kind: CallerKind,
+}
+
+/// The kind of a sender, `aws:PrincipalType`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallerKind {
+    /// `Account`.
+    Root,
+    /// `User`.
+    User,
+    /// `AssumedRole`.
+    AssumedRole,
+    /// `FederatedUser`.
+    FederatedUser,
+}
+
+/// A question to policies.
+#[derive(Clone, Copy)]
+pub struct Request<'r> {
+    /// The sender; none of an anonymous request.
+    pub caller: Option<&'r Caller>,
+    /// The action, such as `s3:GetObject`.
+    pub action: &'r str,
+    /// The ARN of the resource, such as `arn:aws:s3:::bucket/key`; `*` of actions on none.
+    pub resource: &'r str,
+    /// Asked only when a condition or a variable needs it.
+    pub context: &'r dyn Context,
+}
+
+/// The values of condition keys for one request.
+pub trait Context {
+    /// The value of `key`. Keys that follow from the [`Caller`] are never asked for.
+    fn value(&self, key: &ContextKey) -> Value<'_>;
+}
+
+/// The value of a condition key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value<'v> {
+    /// The request has no such key.
+    None,
+    /// One value. Booleans are `true` and `false`; times ISO 8601 or seconds since 1970.
+    One(Cow<'v, str>),
+    /// Several values, or a list that may be empty.
+    Many(Vec<Cow<'v, str>>),
+}
+
+impl<'v> Value<'v> {
+    /// A value without a copy.
+    pub fn text(text: &'v str) -> Value<'v> {
+        Value::One(Cow::Borrowed(text))
+    }
+
+    /// The value, if there is one.
+    pub fn of(text: Option<&'v str>) -> Value<'v> {
+        text.map_or(Value::None, Value::text)
+    }
+
+    /// The value, if it is exactly one.
+    pub(super) fn single(self) -> Option<Cow<'v, str>> {
+        match self {
+            Value::None => None,
+            Value::One(value) => Some(value),
+            Value::Many(mut values) if values.len() == 1 => values.pop(),
+            Value::Many(_) => None,
+        }
+    }
+
+    /// The request has the key. An empty list is none.
+    pub(super) fn is_there(&self) -> bool {
+        match self {
+            Value::None => false,
+            Value::One(_) => true,
+            Value::Many(values) => !values.is_empty(),
+        }
+    }
+
+    /// The values.
+    pub(super) fn as_slice(&self) -> &[Cow<'v, str>] {
+        match self {
+            Value::None => &[],
+            Value::One(value) => std::slice::from_ref(value),
+            Value::Many(values) => values,
+        }
+    }
+
+    /// `true` or `false`.
+    pub fn bool(flag: bool) -> Value<'v> {
+        Value::text(if flag { "true" } else { "false" })
+    }
+}
+
+impl<'r> Request<'r> {
+    /// The value of a condition key: from the sender if it is about that, else from the context.
+    pub(super) fn value(&self, key: &ContextKey) -> Value<'r> {
+        let caller = self.caller;
+        match key {
+            ContextKey::PrincipalArn => Value::of(caller.map(Caller::principal_arn)),
+            ContextKey::PrincipalAccount => {
+                Value::text(caller.map_or(ANONYMOUS, |caller| &caller.account))
+            }
+            ContextKey::PrincipalType => {
+                Value::text(caller.map_or("Anonymous", |caller| caller.kind.name()))
+            }
+            ContextKey::UserId => Value::text(caller.map_or(ANONYMOUS, |caller| &caller.user_id)),
+            ContextKey::UserName => Value::of(caller.and_then(|caller| caller.name.as_deref())),
+            ContextKey::PrincipalIsAwsService | ContextKey::ViaAwsService => Value::bool(false),
+            _ => self.context.value(key),
+        }
+    }
+}
+
+/// The account and the id of anonymous senders.
+const ANONYMOUS: &str = "anonymous";
+
+/// No values at all.
+#[cfg(any(test, feature = "fuzzing"))]
+pub struct NoContext;
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl Context for NoContext {
+    fn value(&self, _key: &ContextKey) -> Value<'_> {
+        Value::None
+    }
+}
+
+impl CallerKind {
+    /// The value of `aws:PrincipalType`.
+    pub fn name(self) -> &'static str {
+        match self {
+            CallerKind::Root => "Account",
+            CallerKind::User => "User",
+            CallerKind::AssumedRole => "AssumedRole",
+            CallerKind::FederatedUser => "FederatedUser",
+        }
+    }
+}
+
+impl Caller {
+    /// The value of `aws:PrincipalArn`: of a session, its role.
+    pub(crate) fn principal_arn(&self) -> &str {
+        match self.kind {
+            CallerKind::AssumedRole => self.aliases.first().unwrap_or(&self.arn),
+            CallerKind::Root | CallerKind::User | CallerKind::FederatedUser => &self.arn,
+        }
+    }
+}

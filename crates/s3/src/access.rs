@@ -1,0 +1,379 @@
+//! The question of a request, put to [`liteio_access`], and its answer as one of S3. Permission travels in the
+//! extensions of the request; the table of operations hands it to the handler.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use http::{Extensions, HeaderMap, HeaderName};
+use s3s::access::{S3Access, S3AccessContext};
+use s3s::auth::{S3Auth, SecretKey};
+use s3s::validation::NameValidation;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+use super::context::{CopiedTags, OtherObject, Sent};
+use super::convert::header_value;
+use super::error;
+use super::refusal::Refusal;
+use super::route::{Answerer, Route, Scope, Target};
+use liteio_access::state::App;
+use liteio_access::{self as access, Action, Granted, GrantedAccount, Principal, Question};
+use liteio_auth::Identity;
+
+const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
+
+/// Operations whose documents policies ask for: the decision waits for them.
+const DECIDED_BY_DOCUMENT: [&str; 3] =
+    ["PutObjectLegalHold", "PutObjectRetention", "PutObjectTagging"];
+
+/// Operations that write an object with the ACL in their headers.
+const WRITES_ACL: [&str; 3] = ["CopyObject", "CreateMultipartUpload", "PutObject"];
+
+/// Permission for a request.
+pub(super) enum Permission {
+    Bucket(Granted),
+    Account(GrantedAccount),
+}
+
+impl Permission {
+    /// Puts it where the handler finds it.
+    pub(super) fn put_into(self, extensions: &mut Extensions) {
+        match self {
+            Permission::Bucket(granted) => extensions.insert(granted).map(drop),
+            Permission::Account(granted) => extensions.insert(granted).map(drop),
+        };
+    }
+}
+
+/// The hook of s3s before every operation.
+pub(super) struct Access {
+    pub(super) app: Arc<App>,
+}
+
+#[async_trait::async_trait]
+impl S3Access for Access {
+    async fn check(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
+        self.check(context).map_err(|error| {
+            let refusal = context.extensions_mut().get::<Refusal>().cloned();
+            refusal.unwrap_or_default().keep(error)
+        })
+    }
+}
+
+impl Access {
+    fn check(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
+        let route = context.extensions_mut().get::<&'static Route>().copied();
+        // s3s finds the operation by rules of its own; where they disagree nothing is done.
+        let route = route.filter(|route| route.operation == context.s3_op().name());
+        let route = route.ok_or_else(error::access_denied)?;
+        if !route.is_decided_by_document() {
+            return Ok(());
+        }
+        let (method, uri) = (context.method().clone(), context.uri().clone());
+        let headers = context.headers().clone();
+        let target = Target::of(&uri)?;
+        let extensions = context.extensions_mut();
+        let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions };
+        of_request(&self.app, sent, route, &target)?.put_into(context.extensions_mut());
+        Ok(())
+    }
+}
+
+impl Route {
+    /// True when the decision has to wait for the document of the request.
+    pub(super) fn is_decided_by_document(&self) -> bool {
+        DECIDED_BY_DOCUMENT.contains(&self.operation)
+    }
+}
+
+/// Decides about a request.
+pub(super) fn of_request(
+    app: &App,
+    sent: Sent<'_>,
+    route: &Route,
+    target: &Target,
+) -> S3Result<Permission> {
+    let version = sent.parameter("versionId");
+    let actions = actions(route, sent, version.is_some());
+    if route.action.is_of_account() {
+        let bucket = Some(&*target.bucket).filter(|bucket| !bucket.is_empty());
+        let granted = access::account(&principal(sent), actions.as_slice(), bucket, &sent);
+        return granted.map(Permission::Account).map_err(|refusal| refused(sent, refusal));
+    }
+    // Those of several keys are decided about one by one, when the handler knows them.
+    let (actions, key) = match route.scope {
+        Scope::EachKey => (&[][..], None),
+        Scope::Path => (actions.as_slice(), Some(&*target.key).filter(|key| !key.is_empty())),
+    };
+    let expected_owner = owner(app, sent.header("x-amz-expected-bucket-owner"));
+    let question = Question {
+        actions,
+        key,
+        version: version.as_deref(),
+        expected_owner: expected_owner.as_deref(),
+        overrides_response: sent.uri.query().is_some_and(overrides_response),
+        writes: WRITES_ACL.contains(&route.operation),
+        tells_missing: route.answerer == Answerer::Own,
+        context: &sent,
+        found: sent.origin().map(|origin| &origin.found),
+    };
+    let granted =
+        app.look(|store| access::bucket(store, &principal(sent), &target.bucket, &question));
+    granted.map(Permission::Bucket).map_err(|refusal| refused_in_region(sent, refusal, app))
+}
+
+/// Permission for a request on a bucket or an object.
+pub(super) fn of_bucket(
+    app: &App,
+    sent: Sent<'_>,
+    route: &Route,
+    target: &Target,
+) -> S3Result<Granted> {
+    match of_request(app, sent, route, target)? {
+        Permission::Bucket(granted) => Ok(granted),
+        Permission::Account(_) => Err(error::access_denied()),
+    }
+}
+
+/// The canonical id of the owner whom a client expects: AWS takes the id of an account, others a canonical id.
+fn owner<'a>(app: &App, expected: Option<&'a str>) -> Option<Cow<'a, str>> {
+    let expected = expected?;
+    let account = app.directory.now().account(expected).cloned();
+    Some(match account {
+        Some(account) => Cow::Owned(account.canonical_id.clone()),
+        None => Cow::Borrowed(expected),
+    })
+}
+
+fn principal(sent: Sent<'_>) -> Principal {
+    Principal::new(sent.extensions.get::<Identity>())
+}
+
+/// The actions of one request, the first that of its operation. Not in a vector: most requests are reads, and
+/// need one.
+struct Actions {
+    actions: [Action; 5],
+    count: usize,
+}
+
+impl Actions {
+    fn one(action: Action) -> Actions {
+        Actions { actions: [action; 5], count: 1 }
+    }
+
+    fn add_if(&mut self, is_asked: bool, action: Action) {
+        if is_asked {
+            self.actions[self.count] = action;
+            self.count += 1;
+        }
+    }
+
+    fn as_slice(&self) -> &[Action] {
+        &self.actions[..self.count]
+    }
+}
+
+/// The actions of a request: that of its operation, and those of its headers.
+fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
+    let mut actions = Actions::one(match names_version {
+        true => route.action.on_version(),
+        false => route.action,
+    });
+    let has = |name: &str| sent.headers.contains_key(name);
+    let has_acl = || {
+        let mut names = sent.headers.keys().map(HeaderName::as_str);
+        names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-"))
+    };
+    let mut also = |is_asked, action| actions.add_if(is_asked, action);
+    match route.operation {
+        operation if WRITES_ACL.contains(&operation) => {
+            also(has("x-amz-tagging"), Action::PutObjectTagging);
+            also(has_acl(), Action::PutObjectAcl);
+            also(has("x-amz-object-lock-mode"), Action::PutObjectRetention);
+            also(has("x-amz-object-lock-legal-hold"), Action::PutObjectLegalHold);
+        }
+        "CreateBucket" => {
+            let locks = sent.header("x-amz-bucket-object-lock-enabled");
+            let locks = locks.is_some_and(|it| it.eq_ignore_ascii_case("true"));
+            also(has_acl(), Action::PutBucketAcl);
+            also(locks, Action::PutBucketObjectLockConfiguration);
+            also(locks, Action::PutBucketVersioning);
+            also(has("x-amz-object-ownership"), Action::PutBucketOwnershipControls);
+        }
+        "DeleteObject" | "PutObjectRetention" => {
+            also(bypasses_governance(sent), Action::BypassGovernanceRetention);
+        }
+        "GetObjectAttributes" => {
+            also(true, if names_version { Action::GetObjectVersion } else { Action::GetObject })
+        }
+        // It writes its key; it is asked about that of its source when the handler knows it.
+        "RenameObject" => also(true, Action::PutObject),
+        _ => {}
+    }
+    actions
+}
+
+fn bypasses_governance(sent: Sent<'_>) -> bool {
+    let asked = sent.header("x-amz-bypass-governance-retention");
+    asked.is_some_and(|it| it.eq_ignore_ascii_case("true"))
+}
+
+/// Permission for the request of a handler, decided about once more.
+pub(super) fn once_more(app: &App, sent: Sent<'_>) -> S3Result<Granted> {
+    let route = sent.extensions.get::<&'static Route>().copied();
+    let route = route.ok_or_else(error::access_denied)?;
+    of_bucket(app, sent, route, &Target::of(sent.uri)?)
+}
+
+/// Takes the permission of a request, of the kind that its handler needs, out of the extensions.
+pub(super) fn granted<T: Clone + Send + Sync + 'static>(
+    extensions: &mut Extensions,
+) -> S3Result<T> {
+    extensions.remove().ok_or_else(error::access_denied)
+}
+
+/// Permission to read `key` of `bucket`, the source of a copy into `target`.
+pub(super) fn copy_source(
+    app: &App,
+    target: &Granted,
+    sent: Sent<'_>,
+    bucket: &str,
+    key: &str,
+    version: Option<&str>,
+) -> S3Result<Granted> {
+    let action = Action::GetObject;
+    let actions = [if version.is_some() { action.on_version() } else { action }];
+    let context = OtherObject { sent, version };
+    let expected_owner = owner(app, sent.header("x-amz-source-expected-bucket-owner"));
+    let question = Question {
+        key: Some(key),
+        version,
+        expected_owner: expected_owner.as_deref(),
+        ..Question::about_bucket(&actions, &context)
+    };
+    let granted = app.look(|store| target.other_bucket(store, bucket, &question));
+    granted.map_err(|refusal| refused(sent, refusal))
+}
+
+/// Permission for an action on another bucket, for the sender of the request for `granted`.
+pub(super) fn other_bucket(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    action: Action,
+    name: &str,
+) -> S3Result<Granted> {
+    let actions = [action];
+    let question = Question::about_bucket(&actions, &sent);
+    let found = app.look(|store| granted.other_bucket(store, name, &question));
+    found.map_err(|refusal| refused(sent, refusal))
+}
+
+/// Decides about actions on an object of a bucket that is granted already, for requests that name several.
+pub(super) fn of_object(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    actions: &[Action],
+    key: &str,
+    version: Option<&str>,
+) -> S3Result<()> {
+    let context = OtherObject { sent, version };
+    let question =
+        Question { key: Some(key), version, ..Question::about_bucket(actions, &context) };
+    let allowed = app.look(|store| granted.allows(store, &question));
+    allowed.map_err(|refusal| refused(sent, refusal))
+}
+
+/// Decides about actions on the target of a copy, which gets these tags.
+pub(super) fn of_copied_tags(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    actions: &[Action],
+    key: &str,
+    tags: &[(String, String)],
+) -> S3Result<()> {
+    let context = CopiedTags { sent, tags };
+    let question =
+        Question { key: Some(key), writes: true, ..Question::about_bucket(actions, &context) };
+    let allowed = app.look(|store| granted.allows(store, &question));
+    allowed.map_err(|refusal| refused(sent, refusal))
+}
+
+/// The actions of deleting one of several objects.
+pub(super) fn of_deletion(sent: Sent<'_>, version: Option<&str>) -> Vec<Action> {
+    let action = Action::DeleteObject;
+    let mut actions = vec![if version.is_some() { action.on_version() } else { action }];
+    if bypasses_governance(sent) {
+        actions.push(Action::BypassGovernanceRetention);
+    }
+    actions
+}
+
+/// The error of an object that is not there: who may not list the bucket does not learn that, as from AWS.
+pub(super) fn hide_missing(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    key: &str,
+    error: S3Error,
+) -> S3Error {
+    let is_missing = matches!(error.code(), S3ErrorCode::NoSuchKey | S3ErrorCode::NoSuchVersion);
+    if !is_missing {
+        return error;
+    }
+    match app.look(|store| granted.allows_listing(store, key, &sent)) {
+        Ok(()) => error,
+        Err(refusal) => refused(sent, refusal),
+    }
+}
+
+/// The answer to a request that is not granted. The log gets the reason.
+pub(super) fn refused(sent: Sent<'_>, refusal: access::Refusal) -> S3Error {
+    match refusal {
+        access::Refusal::Denied(denial) => {
+            if let Some(origin) = sent.origin() {
+                origin.found.note_denial(|| denial.to_string());
+            }
+            S3Error::with_message(S3ErrorCode::AccessDenied, denial.message())
+        }
+        access::Refusal::AnonymousOverride => s3_error!(
+            InvalidRequest,
+            "Request specific response headers cannot be used for anonymous GET requests."
+        ),
+        access::Refusal::Store(error) => error::from_store(error),
+    }
+}
+
+/// The same, for a bucket: who may not use it may still learn its region, as from AWS. SDKs ask so.
+fn refused_in_region(sent: Sent<'_>, refusal: access::Refusal, app: &App) -> S3Error {
+    let mut error = refused(sent, refusal);
+    if let (S3ErrorCode::AccessDenied, Ok(region)) = (error.code(), header_value(&app.region)) {
+        error.set_headers(HeaderMap::from_iter([(BUCKET_REGION, region)]));
+    }
+    error
+}
+
+fn overrides_response(query: &str) -> bool {
+    query.split('&').any(|pair| pair.starts_with("response-"))
+}
+
+/// s3s calls the access check only if it has an authentication of its own. Signatures are checked and
+/// removed before it gets a request, so it finds none, and needs no secret.
+pub(super) struct AlreadyAuthenticated;
+
+#[async_trait::async_trait]
+impl S3Auth for AlreadyAuthenticated {
+    async fn get_secret_key(&self, _access_key: &str) -> S3Result<SecretKey> {
+        Err(error::access_denied())
+    }
+}
+
+/// Lets every name pass: [`liteio_access`] refuses the wrong ones, with a message.
+pub(super) struct AnyName;
+
+impl NameValidation for AnyName {
+    fn validate_bucket_name(&self, _name: &str) -> bool {
+        true
+    }
+}

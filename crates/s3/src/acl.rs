@@ -1,0 +1,241 @@
+//! ACLs of buckets and objects: GetBucketAcl, PutBucketAcl, GetObjectAcl and PutObjectAcl, and the ACL and the
+//! owner that a new object gets.
+//!
+//! Where the owner of the bucket owns everything by force, ACLs do not count: they are answered as if there were
+//! none, and not taken.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use liteio_store::{Bucket, DocumentKind, ObjectVersion, Owner, StoreError, VersionChange};
+use s3s::dto::{
+    GetBucketAclInput, GetBucketAclOutput, GetObjectAclInput, GetObjectAclOutput,
+    PutBucketAclInput, PutBucketAclOutput, PutObjectAclInput, PutObjectAclOutput,
+};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
+
+use super::acl_request::AskedAcl;
+use super::bucket_settings::drop_kept;
+use super::context::Sent;
+use super::convert::{object_key, version_id, xml_response};
+use super::xml::XmlWriter;
+use super::{
+    Req, Resp, access, bucket_ownership, bucket_public_access, error, event_cause, object_version,
+};
+use liteio_access::Granted;
+use liteio_access::state::App;
+use liteio_policy::acl::{Acl, CannedAcl, Grantee, Ownership, Party, decode, encode};
+
+/// Attempts of a change to an object that is replaced, or gets another ACL, meanwhile. After each that fails
+/// another request has succeeded.
+const ATTEMPTS: usize = 16;
+
+/// The owner and the ACL of an object that a request writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NewObjectAcl {
+    pub(super) owner: Owner,
+    /// As the store keeps it: none if it is the default.
+    pub(super) acl: Option<Vec<u8>>,
+}
+
+impl NewObjectAcl {
+    /// Those that the headers of a write ask for.
+    pub(super) fn of_request(
+        app: &App,
+        granted: &Granted,
+        headers: &HeaderMap,
+    ) -> S3Result<NewObjectAcl> {
+        let bucket = granted.bucket();
+        let asked = AskedAcl::of_headers(headers)?;
+        let is_bucket_owners = asked == Some(AskedAcl::Canned(CannedAcl::BucketOwnerFullControl));
+        let owner = match bucket_ownership::of_bucket(bucket)? {
+            Ownership::BucketOwnerEnforced => {
+                let is_same = |asked: &AskedAcl| asked.is_grants_to(party(&bucket.owner));
+                return match is_bucket_owners || asked.as_ref().is_none_or(is_same) {
+                    true => Ok(NewObjectAcl { owner: bucket.owner.clone(), acl: None }),
+                    false => Err(not_supported()),
+                };
+            }
+            Ownership::BucketOwnerPreferred if is_bucket_owners => bucket.owner.clone(),
+            _ => granted.owner(),
+        };
+        let Some(asked) = asked else { return Ok(NewObjectAcl { owner, acl: None }) };
+        let acl = asked.of_object(app, party(&owner), party(&bucket.owner))?;
+        bucket_public_access::check_acl(bucket, &acl)?;
+        let acl = stored(&acl, &owner);
+        Ok(NewObjectAcl { owner, acl })
+    }
+}
+
+/// The first ACL of a bucket, as it is kept; none if it is the default.
+pub(super) fn of_new_bucket(
+    app: &App,
+    owner: &Owner,
+    ownership: Ownership,
+    headers: &HeaderMap,
+) -> S3Result<Option<Vec<u8>>> {
+    let Some(asked) = AskedAcl::of_headers(headers)? else { return Ok(None) };
+    if !ownership.acls_count() {
+        let is_private = match &asked {
+            AskedAcl::Canned(canned) => canned.of_bucket(party(owner)).is_only_for(&owner.id),
+            asked => asked.is_grants_to(party(owner)),
+        };
+        return if is_private { Ok(None) } else { Err(bucket_ownership::has_acl()) };
+    }
+    Ok(stored(&asked.of_bucket(app, party(owner))?, owner))
+}
+
+/// The ACL of a bucket, whether it counts or not.
+pub(super) fn of_bucket(bucket: &Bucket) -> S3Result<Acl> {
+    let kept = bucket.settings.parsed(DocumentKind::Acl, decode::<Acl>);
+    let kept = kept.map_err(|unreadable| error::internal(&unreadable))?;
+    Ok(kept.map_or_else(|| private(&bucket.owner), |kept| Acl::clone(&kept)))
+}
+
+fn of_object(object: &ObjectVersion) -> S3Result<Acl> {
+    match &object.acl {
+        None => Ok(private(&object.owner)),
+        Some(kept) => decode(kept).map_err(|unreadable| error::internal(&unreadable)),
+    }
+}
+
+pub(super) async fn get_bucket_acl(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketAclInput>,
+) -> Resp<GetBucketAclOutput> {
+    let bucket = granted.bucket();
+    let acl = match bucket_ownership::of_bucket(bucket)?.acls_count() {
+        true => of_bucket(bucket)?,
+        false => private(&bucket.owner),
+    };
+    Ok(response(&bucket.owner, &acl))
+}
+
+pub(super) async fn get_object_acl(
+    app: &App,
+    granted: Granted,
+    request: Req<GetObjectAclInput>,
+) -> Resp<GetObjectAclOutput> {
+    let bucket = granted.bucket();
+    let object = object_version::find(app, &granted, request.input.key, request.input.version_id)?;
+    match bucket_ownership::of_bucket(bucket)?.acls_count() {
+        true => Ok(response(&object.owner, &of_object(&object)?)),
+        false => Ok(response(&bucket.owner, &private(&bucket.owner))),
+    }
+}
+
+pub(super) async fn put_bucket_acl(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketAclInput>,
+) -> Resp<PutBucketAclOutput> {
+    let Req { headers, mut extensions, .. } = request;
+    let bucket = granted.bucket();
+    let owner = party(&bucket.owner);
+    check_ownership(bucket)?;
+    let acl = AskedAcl::of_put(&headers, &mut extensions)?.of_bucket(app, owner)?;
+    bucket_public_access::check_acl(bucket, &acl)?;
+    match stored(&acl, &bucket.owner) {
+        Some(document) => {
+            let kept = app.store.put_document(bucket, DocumentKind::Acl, document).await;
+            kept.map_err(error::from_store)?;
+        }
+        None => drop_kept(app, &granted, DocumentKind::Acl).await?,
+    }
+    Ok(S3Response::new(PutBucketAclOutput::default()))
+}
+
+pub(super) async fn put_object_acl(
+    app: &App,
+    granted: Granted,
+    request: Req<PutObjectAclInput>,
+) -> Resp<PutObjectAclOutput> {
+    let Req { input, method, uri, headers, mut extensions, .. } = request;
+    let bucket = Arc::clone(granted.bucket());
+    check_ownership(&bucket)?;
+    let asked = AskedAcl::of_put(&headers, &mut extensions)?;
+    let (key, version) = (object_key(input.key)?, version_id(input.version_id)?);
+    let cause = event_cause::of_request(&granted, &extensions);
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    let mut granted = granted;
+    for _ in 0..ATTEMPTS {
+        let object = app.look(|store| store.find_object(&bucket, &key, version.as_ref()));
+        let object = object.map_err(error::from_store)?;
+        if granted.holds_for(&object) {
+            let owner = &object.owner;
+            let acl = asked.of_object(app, party(owner), party(&bucket.owner))?;
+            bucket_public_access::check_acl(&bucket, &acl)?;
+            let change = VersionChange::Acl {
+                acl: stored(&acl, owner),
+                seen_owner_id: object.owner.id,
+                seen_acl: object.acl,
+            };
+            let (key, cause) = (key.clone(), cause.clone());
+            match app.store.change_object(&bucket, key, version, change, cause).await {
+                Ok(_) => return Ok(S3Response::new(PutObjectAclOutput::default())),
+                Err(StoreError::ConditionalRequestConflict) => {}
+                Err(error) => return Err(error::from_store(error)),
+            }
+        }
+        // Another version, or one with another ACL, has taken its place.
+        granted = access::once_more(app, sent)?;
+    }
+    Err(error::conflict())
+}
+
+/// Refuses to change ACLs where they do not count.
+fn check_ownership(bucket: &Bucket) -> S3Result<()> {
+    match bucket_ownership::of_bucket(bucket)?.acls_count() {
+        true => Ok(()),
+        false => Err(not_supported()),
+    }
+}
+
+/// An owner as grants name it.
+fn party(owner: &Owner) -> Party<'_> {
+    Party { id: &owner.id, display_name: &owner.display_name }
+}
+
+/// The default: the owner alone has full control.
+fn private(owner: &Owner) -> Acl {
+    CannedAcl::Private.of_bucket(party(owner))
+}
+
+/// An ACL as it is kept; none if it is the default.
+fn stored(acl: &Acl, owner: &Owner) -> Option<Vec<u8>> {
+    (*acl != private(owner)).then(|| encode(acl))
+}
+
+fn not_supported() -> S3Error {
+    s3_error!(AccessControlListNotSupported, "The bucket does not allow ACLs")
+}
+
+fn response<T: Default>(owner: &Owner, acl: &Acl) -> S3Response<T> {
+    let mut xml = XmlWriter::new("AccessControlPolicy", 256 * (1 + acl.grants().len()));
+    xml.owner("Owner", owner);
+    xml.open("AccessControlList");
+    for grant in acl.grants() {
+        xml.open("Grant");
+        let open = |xml: &mut XmlWriter, kind| {
+            const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
+            xml.open(&format!("Grantee xmlns:xsi=\"{XSI}\" xsi:type=\"{kind}\""));
+        };
+        match &grant.grantee {
+            Grantee::Account { id, display_name } => {
+                open(&mut xml, "CanonicalUser");
+                xml.text("ID", id);
+                xml.text("DisplayName", display_name);
+            }
+            Grantee::Group(group) => {
+                open(&mut xml, "Group");
+                xml.text("URI", group.uri());
+            }
+        }
+        xml.close("Grantee");
+        xml.value("Permission", grant.permission.name());
+        xml.close("Grant");
+    }
+    xml.close("AccessControlList");
+    xml_response(xml.finish())
+}

@@ -1,0 +1,283 @@
+//! Receiving the body of a request into the store.
+
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
+use liteio_store::limits::{INLINE_BYTES_MAX, PART_BYTES_MAX};
+use liteio_store::{
+    BodyHasher, BodyOptions, BodySink, BodyWriter, ChecksumAlgorithm, Sealing, StagedBody, Store,
+    StoreError,
+};
+use s3s::dto::StreamingBlob;
+use s3s::{S3Error, S3Result, StdError, s3_error};
+
+use super::convert::header;
+use super::error;
+use super::lane::{self, Batch, Lane};
+use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
+use liteio_access::state::App;
+use liteio_wire::reply::ApiError;
+
+/// The declared length of the body of a PUT, which S3 demands.
+pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
+    let Some(length) = header(headers, CONTENT_LENGTH.as_str()) else {
+        return Err(s3_error!(
+            MissingContentLength,
+            "You must provide the Content-Length HTTP header."
+        ));
+    };
+    let invalid = |_| s3_error!(InvalidArgument, "The Content-Length HTTP header is invalid.");
+    match length.parse().map_err(invalid)? {
+        bytes if bytes <= PART_BYTES_MAX => Ok(bytes),
+        _ => Err(error::too_large()),
+    }
+}
+
+/// Receives a body and stages it: nothing of it is visible before it is committed, and nothing stays
+/// if it is dropped.
+///
+/// A small body is hashed and kept on this thread, without a hop. A larger one is hashed and written in
+/// batches, each on a lane of its own, while the next batches are received.
+pub(super) async fn receive(
+    app: &App,
+    body: Option<StreamingBlob>,
+    bytes_expected: Option<u64>,
+    algorithms: Vec<ChecksumAlgorithm>,
+    sealing: Option<Sealing>,
+) -> S3Result<StagedBody> {
+    let mut body = Receiver { stream: body, bytes: 0, bytes_expected };
+    let options = BodyOptions { expected_bytes: bytes_expected, algorithms, sealing };
+    match bytes_expected {
+        Some(bytes) if bytes <= INLINE_BYTES_MAX as u64 => {
+            let writer = app.store.begin_body(options).map_err(error::from_store)?;
+            receive_inline(app, &mut body, writer).await
+        }
+        _ => receive_in_batches(app, &mut body, options).await,
+    }
+}
+
+async fn receive_inline(
+    app: &App,
+    body: &mut Receiver,
+    mut writer: BodyWriter,
+) -> S3Result<StagedBody> {
+    while let Some(chunk) = body.next().await? {
+        if writer.will_block(chunk.len()) {
+            let written = app.blocking(move |_| writer.write(&chunk).map(|()| writer));
+            writer = written.await.map_err(error::from_store)?;
+        } else {
+            writer.write(&chunk).map_err(error::from_store)?;
+        }
+    }
+    if writer.is_inline() {
+        return writer.finish().map_err(error::from_store);
+    }
+    app.blocking(move |_| writer.finish()).await.map_err(error::from_store)
+}
+
+async fn receive_in_batches(
+    app: &App,
+    body: &mut Receiver,
+    options: BodyOptions,
+) -> S3Result<StagedBody> {
+    let Some(first) = body.next_batch().await? else {
+        let writer = app.store.begin_body(options).map_err(error::from_store)?;
+        return writer.finish().map_err(error::from_store);
+    };
+    let Some(second) = body.next_batch().await? else {
+        let staged = app.blocking(move |store| {
+            let mut writer = store.begin_body(options)?;
+            first.iter().try_for_each(|chunk| writer.write(chunk))?;
+            writer.finish()
+        });
+        return staged.await.map_err(error::from_store);
+    };
+    let hashing = Lane::new(app.offload(), BodyHasher::new(&options.algorithms));
+    let (store, expected_bytes, sealing) =
+        (app.store.clone(), options.expected_bytes, options.sealing);
+    let storing = Storing { store, expected_bytes, sealing, sink: None };
+    let storing = Lane::new(app.offload(), storing);
+    for batch in [first, second] {
+        push(&hashing, &storing, batch).await?;
+    }
+    while let Some(batch) = body.next_batch().await? {
+        push(&hashing, &storing, batch).await?;
+    }
+    let stored = async {
+        let sink = storing.finish().await?.sink;
+        let stored = app.blocking(move |_| sink.ok_or(StoreError::Closed)?.finish()).await;
+        stored.map_err(error::from_store)
+    };
+    // The last bytes are synced while they are still being hashed.
+    let (hasher, stored) = futures_util::future::try_join(hashing.finish(), stored).await?;
+    Ok(StagedBody::new(hasher.finish(), stored))
+}
+
+async fn push(hashing: &Lane<BodyHasher>, storing: &Lane<Storing>, batch: Batch) -> S3Result<()> {
+    hashing.push(Arc::clone(&batch)).await?;
+    storing.push(batch).await
+}
+
+impl lane::Worker for BodyHasher {
+    fn work(&mut self, batch: &[Bytes]) -> Result<(), StoreError> {
+        batch.iter().for_each(|chunk| self.update(chunk));
+        Ok(())
+    }
+}
+
+struct Storing {
+    store: Store,
+    expected_bytes: Option<u64>,
+    sealing: Option<Sealing>,
+    /// Begun with the first batch, where it may wait for the disk.
+    sink: Option<BodySink>,
+}
+
+impl lane::Worker for Storing {
+    fn work(&mut self, batch: &[Bytes]) -> Result<(), StoreError> {
+        let sink = match &mut self.sink {
+            Some(sink) => sink,
+            none => none.insert(self.store.begin_sink(self.expected_bytes, self.sealing.take())?),
+        };
+        batch.iter().try_for_each(|chunk| sink.append(chunk))
+    }
+}
+
+/// The receiving side. Counts the bytes, and fails if they are more or fewer than declared.
+struct Receiver {
+    stream: Option<StreamingBlob>,
+    bytes: u64,
+    bytes_expected: Option<u64>,
+}
+
+impl Receiver {
+    /// The next chunks, [`BATCH_BYTES`] or more of them unless the body ends. Nothing at its end.
+    async fn next_batch(&mut self) -> S3Result<Option<Batch>> {
+        let (mut batch, mut batch_bytes) = (Vec::new(), 0);
+        let mut small = BytesMut::new();
+        while batch_bytes < BATCH_BYTES
+            && let Some(chunk) = self.next().await?
+        {
+            batch_bytes += chunk.len();
+            if chunk.len() < COPIED_CHUNK_BYTES {
+                small.extend_from_slice(&chunk);
+                continue;
+            }
+            if !small.is_empty() {
+                batch.push(small.split().freeze());
+            }
+            batch.push(chunk);
+        }
+        if !small.is_empty() {
+            batch.push(small.freeze());
+        }
+        Ok((batch_bytes > 0).then(|| Arc::new(batch)))
+    }
+
+    async fn next(&mut self) -> S3Result<Option<Bytes>> {
+        let next = match &mut self.stream {
+            Some(stream) => stream.next().await,
+            None => None,
+        };
+        let Some(chunk) = next else {
+            return match self.bytes_expected {
+                Some(expected) if expected != self.bytes => Err(incomplete_body()),
+                _ => Ok(None),
+            };
+        };
+        let chunk = chunk.map_err(|error| from_body(&error))?;
+        self.bytes += chunk.len() as u64;
+        if self.bytes > self.bytes_expected.unwrap_or(PART_BYTES_MAX) {
+            return Err(match self.bytes_expected {
+                Some(_) => incomplete_body(),
+                None => error::too_large(),
+            });
+        }
+        Ok(Some(chunk))
+    }
+}
+
+fn incomplete_body() -> S3Error {
+    s3_error!(
+        IncompleteBody,
+        "You did not provide the number of bytes specified by the Content-Length HTTP header"
+    )
+}
+
+/// The error of an interrupted body: that of the layer that refused it, otherwise `IncompleteBody`,
+/// because the client closed the connection.
+pub(super) fn from_body(error: &StdError) -> S3Error {
+    match ApiError::find(&**error) {
+        Some(found) => error::custom(found.code(), found.status(), found.message()),
+        None => incomplete_body(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::stream;
+
+    use super::*;
+
+    /// A buffer that a connection reads into, counted while anybody holds on to it.
+    struct ReadBuffer {
+        bytes: Vec<u8>,
+        alive: Arc<AtomicUsize>,
+    }
+
+    impl AsRef<[u8]> for ReadBuffer {
+        fn as_ref(&self) -> &[u8] {
+            &self.bytes
+        }
+    }
+
+    impl Drop for ReadBuffer {
+        fn drop(&mut self) {
+            self.alive.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Reads `lengths` as one chunk each, from a buffer of its own.
+    fn receiver(lengths: Vec<usize>, alive: &Arc<AtomicUsize>) -> Receiver {
+        let alive = Arc::clone(alive);
+        let chunks = lengths.into_iter().enumerate().map(move |(number, length)| {
+            alive.fetch_add(1, Ordering::SeqCst);
+            let bytes = vec![number as u8; length.max(8 << 10)];
+            let buffer = Bytes::from_owner(ReadBuffer { bytes, alive: Arc::clone(&alive) });
+            Ok::<_, std::io::Error>(buffer.slice(..length))
+        });
+        let stream = Some(StreamingBlob::wrap(stream::iter(chunks)));
+        Receiver { stream, bytes: 0, bytes_expected: None }
+    }
+
+    #[tokio::test]
+    async fn a_body_in_tiny_chunks_does_not_keep_what_they_were_read_into() {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut receiver = receiver(vec![1; 5_000], &alive);
+        let batch = receiver.next_batch().await.expect("received").expect("not empty");
+        assert_eq!(alive.load(Ordering::SeqCst), 0, "buffers of the connection");
+        assert_eq!(batch.len(), 1);
+        assert_eq!(batch[0].len(), 5_000);
+    }
+
+    #[tokio::test]
+    async fn chunks_of_any_length_keep_their_order() {
+        let lengths = vec![3, 1, 40_000, 2, 8_191, 8_192, 1, 100_000, 5];
+        let expected: Vec<u8> = lengths
+            .iter()
+            .enumerate()
+            .flat_map(|(number, length)| vec![number as u8; *length])
+            .collect();
+        let mut receiver = receiver(lengths, &Arc::new(AtomicUsize::new(0)));
+        let mut received = Vec::new();
+        while let Some(batch) = receiver.next_batch().await.expect("received") {
+            batch.iter().for_each(|chunk| received.extend_from_slice(chunk));
+        }
+        assert!(received == expected);
+    }
+}

@@ -1,0 +1,242 @@
+//! CreateBucket, HeadBucket, DeleteBucket, ListBuckets and GetBucketLocation.
+
+use http::header::{HeaderName, LOCATION};
+use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError};
+use s3s::dto::*;
+use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+
+use super::convert::{header_value, page_size, xml_response};
+use super::document::NewBucketTags;
+use super::page_token::{name_of_token, token_after};
+use super::xml::XmlWriter;
+use super::{Req, Resp, acl, bucket_ownership, bucket_settings, error};
+use liteio_access::state::App;
+use liteio_access::{Granted, GrantedAccount};
+
+const BUCKET_ARN: HeaderName = HeaderName::from_static("x-amz-bucket-arn");
+
+/// The region whose buckets have no location constraint, and where creating a bucket of one's own
+/// again succeeds.
+const US_EAST_1: &str = "us-east-1";
+/// A region that a bucket may be asked for. Ours; AWS's are shorter.
+const REGION_BYTES_MAX: usize = 63;
+
+pub(super) async fn create_bucket(
+    app: &App,
+    granted: GrantedAccount,
+    request: Req<CreateBucketInput>,
+) -> Resp<CreateBucketOutput> {
+    let asked_ownership = bucket_ownership::of_header(&request.headers)?;
+    let ownership = asked_ownership.unwrap_or(app.object_ownership);
+    let tags = request.extensions.get::<NewBucketTags>().cloned();
+    let tags = tags.map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags));
+    let tags = tags.transpose()?;
+    let configuration = request.input.create_bucket_configuration.as_ref();
+    let region = match app.takes_any_region {
+        true => asked_region(configuration)?.unwrap_or(&app.region).to_owned(),
+        false => check_location(&app.region, configuration).map(|()| app.region.clone())?,
+    };
+    let owner = granted.owner();
+    let name = granted.new_bucket_name(request.input.bucket).map_err(error::from_store)?;
+    let location = header_value(&format!("/{name}"))?;
+    let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
+    let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);
+    let acl = acl::of_new_bucket(app, &owner, ownership, &request.headers)?;
+    let has_settings =
+        object_lock || tags.is_some() || acl.is_some() || ownership != app.object_ownership;
+    let documents = [
+        (DocumentKind::Tagging, tags),
+        (DocumentKind::OwnershipControls, ownership.document()),
+        (DocumentKind::Acl, acl),
+    ];
+    let documents = documents.into_iter().filter_map(|(kind, it)| Some((kind, it?))).collect();
+    let is_in_us_east_1 = region == US_EAST_1;
+    let new = NewBucket::new(name, owner, region);
+    match app.store.create_bucket(NewBucket { object_lock, documents, ..new }).await {
+        Ok(()) => {}
+        // A bucket that is there keeps its settings: success would promise others.
+        Err(StoreError::BucketAlreadyOwnedByYou { .. }) if is_in_us_east_1 && !has_settings => {}
+        Err(error) => return Err(error::from_store(error)),
+    }
+    let mut response = S3Response::new(CreateBucketOutput::default());
+    response.headers.insert(LOCATION, location);
+    response.headers.insert(BUCKET_ARN, arn);
+    Ok(response)
+}
+
+/// The region that a bucket is asked for, of a server that has buckets of every region.
+fn asked_region(configuration: Option<&CreateBucketConfiguration>) -> S3Result<Option<&str>> {
+    refuse_directory_bucket(configuration)?;
+    let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
+    match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
+        Some("EU") => Ok(Some("eu-west-1")),
+        None => Ok(None),
+        Some(constraint) if is_word(constraint) => Ok(Some(constraint)),
+        Some(_) => Err(invalid_location()),
+    }
+}
+
+/// A server of one region: a bucket is created there or not at all.
+fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
+    refuse_directory_bucket(configuration)?;
+    let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
+    match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
+        None if region == US_EAST_1 => Ok(()),
+        None => Err(illegal_location(region, "unspecified")),
+        Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location()),
+        Some(constraint) if constraint == region => Ok(()),
+        Some("EU") if region == "eu-west-1" => Ok(()),
+        Some(constraint) if is_region(constraint) => Err(illegal_location(region, constraint)),
+        Some(_) => Err(invalid_location()),
+    }
+}
+
+fn refuse_directory_bucket(configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
+    if configuration.is_some_and(|it| it.bucket.is_some() || it.location.is_some()) {
+        return Err(s3_error!(
+            NotImplemented,
+            "Directory buckets are not implemented by LiteIO yet."
+        ));
+    }
+    Ok(())
+}
+
+/// True for what some server may call its region, `auto` included.
+fn is_word(text: &str) -> bool {
+    text.len() <= REGION_BYTES_MAX
+        && text.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'))
+}
+
+/// True for text in the form of a region's name, such as `ap-southeast-2`.
+fn is_region(text: &str) -> bool {
+    let mut words = text.split('-');
+    let is_word = |word: &str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_lowercase());
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_digit());
+    text == "EU"
+        || (words.next_back().is_some_and(is_number)
+            && words.clone().count() >= 2
+            && words.all(is_word))
+}
+
+fn invalid_location() -> S3Error {
+    s3_error!(
+        InvalidLocationConstraint,
+        "The specified location-constraint is not valid. Name the region of this server, or nothing \
+         when that is us-east-1."
+    )
+}
+
+fn illegal_location(region: &str, constraint: &str) -> S3Error {
+    S3Error::with_message(
+        S3ErrorCode::IllegalLocationConstraintException,
+        format!(
+            "The {constraint} location constraint is incompatible for the region specific endpoint \
+             this request was sent to. This server is {region}."
+        ),
+    )
+}
+
+pub(super) async fn head_bucket(
+    _app: &App,
+    granted: Granted,
+    _request: Req<HeadBucketInput>,
+) -> Resp<HeadBucketOutput> {
+    Ok(S3Response::new(HeadBucketOutput {
+        bucket_region: Some(granted.bucket().region.clone()),
+        access_point_alias: Some(false),
+        ..HeadBucketOutput::default()
+    }))
+}
+
+pub(super) async fn delete_bucket(
+    app: &App,
+    granted: Granted,
+    _request: Req<DeleteBucketInput>,
+) -> Resp<DeleteBucketOutput> {
+    app.store.delete_bucket(granted.bucket()).await.map_err(error::from_store)?;
+    Ok(S3Response::new(DeleteBucketOutput::default()))
+}
+
+pub(super) async fn get_bucket_location(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketLocationInput>,
+) -> Resp<GetBucketLocationOutput> {
+    let mut xml = XmlWriter::new("LocationConstraint", 0);
+    let region = &granted.bucket().region;
+    if region != US_EAST_1 {
+        xml.content(region);
+    }
+    Ok(xml_response(xml.finish()))
+}
+
+pub(super) async fn list_buckets(
+    app: &App,
+    granted: GrantedAccount,
+    request: Req<ListBucketsInput>,
+) -> Resp<ListBucketsOutput> {
+    let owner = granted.owner();
+    let ListBucketsInput { bucket_region, continuation_token, max_buckets, prefix } = request.input;
+    let limit = liteio_store::limits::LIST_BUCKETS_MAX;
+    if max_buckets.is_some_and(|max| !(1..=10_000).contains(&max)) {
+        return Err(s3_error!(
+            InvalidArgument,
+            "Argument max-buckets must be an integer between 1 and 10000"
+        ));
+    }
+    let query = ListBuckets {
+        prefix: prefix.clone(),
+        after: continuation_token.as_deref().map(name_of_token).transpose()?,
+        owner_id: Some(owner.id.clone()),
+        max: page_size("max-buckets", max_buckets, limit)?,
+    };
+    let page = app.blocking(move |store| store.list_buckets(&query)).await;
+    let page = page.map_err(error::from_store)?;
+    let mut xml = XmlWriter::new("ListAllMyBucketsResult", 160 * page.buckets.len());
+    xml.owner("Owner", &owner);
+    xml.open("Buckets");
+    let is_wanted = |region: &str| bucket_region.as_deref().is_none_or(|wanted| wanted == region);
+    for bucket in page.buckets.iter().filter(|bucket| is_wanted(&bucket.region)) {
+        xml.open("Bucket");
+        xml.text("Name", bucket.name.as_str());
+        xml.date("CreationDate", bucket.created_ms);
+        xml.text("BucketRegion", &bucket.region);
+        xml.close("Bucket");
+    }
+    xml.close("Buckets");
+    xml.optional_text("ContinuationToken", page.next.as_deref().map(token_after).as_deref());
+    xml.optional_text("Prefix", prefix.as_deref());
+    Ok(xml_response(xml.finish()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_created_in_the_region_of_the_server() {
+        let rows = [
+            ("us-east-1", None, None),
+            ("us-east-1", Some(""), None),
+            ("us-east-1", Some("us-east-1"), Some("InvalidLocationConstraint")),
+            ("us-east-1", Some("eu-west-1"), Some("IllegalLocationConstraintException")),
+            ("us-east-1", Some("EU"), Some("IllegalLocationConstraintException")),
+            ("us-east-1", Some("nowhere"), Some("InvalidLocationConstraint")),
+            ("us-east-1", Some("a-1"), Some("InvalidLocationConstraint")),
+            ("eu-west-1", None, Some("IllegalLocationConstraintException")),
+            ("eu-west-1", Some("eu-west-1"), None),
+            ("eu-west-1", Some("EU"), None),
+            ("eu-west-1", Some("us-east-1"), Some("IllegalLocationConstraintException")),
+            ("home", Some("home"), None),
+        ];
+        for (region, constraint, expected) in rows {
+            let configuration = constraint.map(|constraint| CreateBucketConfiguration {
+                location_constraint: Some(constraint.to_owned().into()),
+                ..CreateBucketConfiguration::default()
+            });
+            let checked = check_location(region, configuration.as_ref());
+            let code = checked.err().map(|error| error.code().as_str().to_owned());
+            assert_eq!(code.as_deref(), expected, "{region} {constraint:?}");
+        }
+    }
+}

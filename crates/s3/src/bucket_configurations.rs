@@ -1,0 +1,206 @@
+//! The four families of configurations that a bucket has any number of, by id: analytics, intelligent tiering,
+//! inventory and request metrics. They are kept and answered, and have no effect.
+//!
+//! A document of a bucket holds those of one family: a JSON object of XML documents by id.
+
+use std::collections::BTreeMap;
+
+use liteio_store::{DocumentKind, StoreError};
+use s3s::dto::*;
+use s3s::xml::{Deserialize, Serialize};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
+
+use super::bucket_settings::{from_xml, to_xml};
+use super::limits::{CONFIGURATIONS_MAX, LIST_CONFIGURATIONS_MAX};
+use super::{Req, Resp, error};
+use liteio_access::Granted;
+use liteio_access::state::App;
+
+/// Documents by id.
+type Documents = BTreeMap<String, String>;
+
+fn read(document: Option<&[u8]>) -> Result<Documents, StoreError> {
+    let documents = document.map_or(Ok(Documents::new()), serde_json::from_slice);
+    documents.map_err(|error| StoreError::Corrupt { what: error.to_string() })
+}
+
+fn write(documents: &Documents) -> Option<Vec<u8>> {
+    // A map of texts has a JSON form.
+    (!documents.is_empty()).then(|| serde_json::to_vec(documents).unwrap_or_default())
+}
+
+async fn put(
+    app: &App,
+    granted: &Granted,
+    kind: DocumentKind,
+    (id, sent_id): (String, &str),
+    configuration: &impl Serialize,
+) -> S3Result<()> {
+    if id != sent_id {
+        return Err(s3_error!(
+            InvalidArgument,
+            "The id in the query is not the Id of the configuration. Send the same in both."
+        ));
+    }
+    let xml = String::from_utf8(to_xml(configuration)?).map_err(S3Error::internal_error)?;
+    let put = app.store.change_document(granted.bucket(), kind, move |document| {
+        let mut documents = read(document)?;
+        documents.insert(id.clone(), xml.clone());
+        match documents.len() > CONFIGURATIONS_MAX {
+            true => Err(StoreError::InvalidRequest {
+                message: format!("A bucket has at most {CONFIGURATIONS_MAX} configurations"),
+            }),
+            false => Ok(write(&documents)),
+        }
+    });
+    put.await.map_err(error::from_store)
+}
+
+fn get<T>(granted: &Granted, kind: DocumentKind, id: &str) -> S3Result<T>
+where
+    T: for<'xml> Deserialize<'xml>,
+{
+    let documents = read(granted.bucket().settings.document(kind)).map_err(error::from_store)?;
+    from_xml(documents.get(id).ok_or_else(no_such_configuration)?.as_bytes())
+}
+
+async fn delete(app: &App, granted: &Granted, kind: DocumentKind, id: String) -> S3Result<()> {
+    let has = read(granted.bucket().settings.document(kind)).map_err(error::from_store)?;
+    if !has.contains_key(&id) {
+        return Err(no_such_configuration());
+    }
+    let deleted = app.store.change_document(granted.bucket(), kind, move |document| {
+        let mut documents = read(document)?;
+        documents.remove(&id);
+        Ok(write(&documents))
+    });
+    deleted.await.map_err(error::from_store)
+}
+
+/// A page of configurations, and the token of the next one: the id that it begins behind.
+fn list<T>(
+    granted: &Granted,
+    kind: DocumentKind,
+    token: Option<&str>,
+) -> S3Result<(Vec<T>, Option<String>)>
+where
+    T: for<'xml> Deserialize<'xml>,
+{
+    let documents = read(granted.bucket().settings.document(kind)).map_err(error::from_store)?;
+    let behind = |(id, _): &(&String, &String)| token.is_none_or(|token| id.as_str() > token);
+    let mut behind = documents.iter().filter(behind);
+    let page: Vec<_> = behind.by_ref().take(LIST_CONFIGURATIONS_MAX).collect();
+    let next = behind.next().and(page.last()).map(|(id, _)| (*id).clone());
+    let parsed = page.into_iter().map(|(_, xml)| from_xml(xml.as_bytes())).collect::<S3Result<_>>();
+    Ok((parsed?, next))
+}
+
+fn no_such_configuration() -> S3Error {
+    error::custom(
+        "NoSuchConfiguration",
+        http::StatusCode::NOT_FOUND,
+        "The specified configuration does not exist.",
+    )
+}
+
+/// The four operations of one family.
+macro_rules! family {
+    (
+        $kind:ident, $field:ident, $list_field:ident,
+        $put:ident($put_input:ident) -> $put_output:ident,
+        $get:ident($get_input:ident) -> $get_output:ident,
+        $delete:ident($delete_input:ident) -> $delete_output:ident,
+        $list:ident($list_input:ident) -> $list_output:ident
+    ) => {
+        pub(super) async fn $put(
+            app: &App,
+            granted: Granted,
+            request: Req<$put_input>,
+        ) -> Resp<$put_output> {
+            let $put_input { $field: sent, id, .. } = request.input;
+            put(app, &granted, DocumentKind::$kind, (id, &sent.id), &sent).await?;
+            Ok(S3Response::new($put_output::default()))
+        }
+
+        pub(super) async fn $get(
+            _app: &App,
+            granted: Granted,
+            request: Req<$get_input>,
+        ) -> Resp<$get_output> {
+            let found = get(&granted, DocumentKind::$kind, &request.input.id)?;
+            Ok(S3Response::new($get_output { $field: Some(found) }))
+        }
+
+        pub(super) async fn $delete(
+            app: &App,
+            granted: Granted,
+            request: Req<$delete_input>,
+        ) -> Resp<$delete_output> {
+            delete(app, &granted, DocumentKind::$kind, request.input.id).await?;
+            Ok(S3Response::new($delete_output::default()))
+        }
+
+        pub(super) async fn $list(
+            _app: &App,
+            granted: Granted,
+            request: Req<$list_input>,
+        ) -> Resp<$list_output> {
+            let token = request.input.continuation_token;
+            let (page, next) = list(&granted, DocumentKind::$kind, token.as_deref())?;
+            Ok(S3Response::new($list_output {
+                is_truncated: Some(next.is_some()),
+                next_continuation_token: next,
+                continuation_token: token,
+                $list_field: Some(page),
+            }))
+        }
+    };
+}
+
+family! {
+    Analytics, analytics_configuration, analytics_configuration_list,
+    put_bucket_analytics_configuration(PutBucketAnalyticsConfigurationInput)
+        -> PutBucketAnalyticsConfigurationOutput,
+    get_bucket_analytics_configuration(GetBucketAnalyticsConfigurationInput)
+        -> GetBucketAnalyticsConfigurationOutput,
+    delete_bucket_analytics_configuration(DeleteBucketAnalyticsConfigurationInput)
+        -> DeleteBucketAnalyticsConfigurationOutput,
+    list_bucket_analytics_configurations(ListBucketAnalyticsConfigurationsInput)
+        -> ListBucketAnalyticsConfigurationsOutput
+}
+
+family! {
+    IntelligentTiering, intelligent_tiering_configuration, intelligent_tiering_configuration_list,
+    put_bucket_intelligent_tiering_configuration(PutBucketIntelligentTieringConfigurationInput)
+        -> PutBucketIntelligentTieringConfigurationOutput,
+    get_bucket_intelligent_tiering_configuration(GetBucketIntelligentTieringConfigurationInput)
+        -> GetBucketIntelligentTieringConfigurationOutput,
+    delete_bucket_intelligent_tiering_configuration(DeleteBucketIntelligentTieringConfigurationInput)
+        -> DeleteBucketIntelligentTieringConfigurationOutput,
+    list_bucket_intelligent_tiering_configurations(ListBucketIntelligentTieringConfigurationsInput)
+        -> ListBucketIntelligentTieringConfigurationsOutput
+}
+
+family! {
+    Inventory, inventory_configuration, inventory_configuration_list,
+    put_bucket_inventory_configuration(PutBucketInventoryConfigurationInput)
+        -> PutBucketInventoryConfigurationOutput,
+    get_bucket_inventory_configuration(GetBucketInventoryConfigurationInput)
+        -> GetBucketInventoryConfigurationOutput,
+    delete_bucket_inventory_configuration(DeleteBucketInventoryConfigurationInput)
+        -> DeleteBucketInventoryConfigurationOutput,
+    list_bucket_inventory_configurations(ListBucketInventoryConfigurationsInput)
+        -> ListBucketInventoryConfigurationsOutput
+}
+
+family! {
+    Metrics, metrics_configuration, metrics_configuration_list,
+    put_bucket_metrics_configuration(PutBucketMetricsConfigurationInput)
+        -> PutBucketMetricsConfigurationOutput,
+    get_bucket_metrics_configuration(GetBucketMetricsConfigurationInput)
+        -> GetBucketMetricsConfigurationOutput,
+    delete_bucket_metrics_configuration(DeleteBucketMetricsConfigurationInput)
+        -> DeleteBucketMetricsConfigurationOutput,
+    list_bucket_metrics_configurations(ListBucketMetricsConfigurationsInput)
+        -> ListBucketMetricsConfigurationsOutput
+}

@@ -1,0 +1,197 @@
+//! The CORS rules of a bucket, the answers to preflight requests, and the headers of other answers.
+
+use std::sync::Arc;
+
+use http::header::{ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
+use http::{HeaderMap, HeaderValue, Method, Response};
+use liteio_store::{Bucket, DocumentKind};
+use s3s::dto::{
+    CORSConfiguration, CORSRule, DeleteBucketCorsInput, DeleteBucketCorsOutput, GetBucketCorsInput,
+    GetBucketCorsOutput, PutBucketCorsInput, PutBucketCorsOutput,
+};
+use s3s::{S3Response, S3Result, s3_error};
+
+use super::bucket_settings::{drop_kept, from_xml, keep, kept};
+use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
+use super::{Req, Resp, error};
+use liteio_access::state::App;
+use liteio_access::{self as access, Granted};
+use liteio_wire::cors::{Cors, CorsRule, METHODS};
+use liteio_wire::origin::Found;
+use liteio_wire::reply::{ApiError, ErrorCode, Reply, ReplyBody};
+
+pub(super) async fn put_bucket_cors(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketCorsInput>,
+) -> Resp<PutBucketCorsOutput> {
+    let sent = request.input.cors_configuration;
+    parse(&sent)?;
+    keep(app, &granted, DocumentKind::Cors, &sent).await?;
+    Ok(S3Response::new(PutBucketCorsOutput::default()))
+}
+
+pub(super) async fn get_bucket_cors(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketCorsInput>,
+) -> Resp<GetBucketCorsOutput> {
+    let kept: Option<CORSConfiguration> = kept(&granted, DocumentKind::Cors)?;
+    let kept = kept.ok_or_else(|| {
+        s3_error!(NoSuchCORSConfiguration, "The CORS configuration does not exist")
+    })?;
+    Ok(S3Response::new(GetBucketCorsOutput { cors_rules: Some(kept.cors_rules) }))
+}
+
+pub(super) async fn delete_bucket_cors(
+    app: &App,
+    granted: Granted,
+    _request: Req<DeleteBucketCorsInput>,
+) -> Resp<DeleteBucketCorsOutput> {
+    drop_kept(app, &granted, DocumentKind::Cors).await?;
+    Ok(S3Response::new(DeleteBucketCorsOutput::default()))
+}
+
+/// The rules of a bucket, parsed once for each time that its settings change.
+fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
+    bucket.settings.parsed(DocumentKind::Cors, |document| parse(&from_xml(document)?))
+}
+
+/// Answers a preflight request by the rules of the bucket, or else by those of the server. It has no signature, and
+/// tells nothing but the rules.
+pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str, found: &Found) -> Reply {
+    let header = |name| headers.get(name);
+    let Some(page) = header(ORIGIN) else {
+        return Err(bad_request("Insufficient information. Origin request header needed."));
+    };
+    let method = header(ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
+    let method = method.filter(|method| METHODS.iter().any(|known| known == method));
+    let Some(method) = method else {
+        return Err(bad_request(
+            "Invalid Access-Control-Request-Method: it must be GET, PUT, POST, DELETE or HEAD.",
+        ));
+    };
+    let names = header(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|names| names.to_str().ok());
+    let names = names.unwrap_or_default().split(',').map(str::trim);
+    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
+    let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).ok();
+    if let Some(bucket) = &bucket {
+        found.note_owner(&bucket.owner.id);
+    }
+    let own = bucket.as_deref().map(of_bucket).transpose().map_err(super::refusal::of_error)?;
+    let Some(cors) = own.flatten().or_else(|| app.cors.clone()) else {
+        return Err(forbidden(match bucket {
+            Some(_) => "CORSResponse: CORS is not enabled for this bucket.",
+            None => "CORSResponse: Bucket not found",
+        }));
+    };
+    let Some(headers) = cors.preflight(page, method, &names) else {
+        return Err(forbidden(
+            "CORSResponse: This CORS request is not allowed. This is usually because the evaluation \
+             of Origin, request method / Access-Control-Request-Method or \
+             Access-Control-Request-Headers are not whitelisted by the resource's CORS spec.",
+        ));
+    };
+    let mut response = Response::new(ReplyBody::empty());
+    *response.headers_mut() = headers;
+    Ok(response)
+}
+
+/// The headers of the answer to a request of a page of the origin `page`, by the rules of the bucket, or else by
+/// those of the server.
+pub(super) fn headers(
+    app: &App,
+    page: &HeaderValue,
+    method: &Method,
+    bucket: &str,
+) -> Option<HeaderMap> {
+    let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).ok();
+    let own = bucket.as_deref().map(of_bucket).transpose().ok()?;
+    let cors = own.flatten().or_else(|| app.cors.clone())?;
+    Some(cors.actual(page, method.as_str()))
+}
+
+fn bad_request(message: &'static str) -> ApiError {
+    ApiError::new(ErrorCode::BadRequest, message)
+}
+
+fn forbidden(message: &'static str) -> ApiError {
+    ApiError::new(ErrorCode::AccessForbidden, message)
+}
+
+/// The rules in a document, checked.
+pub(super) fn parse(sent: &CORSConfiguration) -> S3Result<Cors> {
+    if sent.cors_rules.is_empty() {
+        return Err(error::malformed_xml());
+    }
+    if sent.cors_rules.len() > CORS_RULES_MAX {
+        return Err(error::invalid_request(
+            "The number of CORS rules should not exceed allowed limit of 100 rules.",
+        ));
+    }
+    let rules = sent.cors_rules.iter().map(parse_rule).collect::<S3Result<_>>()?;
+    Ok(Cors { rules })
+}
+
+fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
+    if sent.id.as_ref().is_some_and(|id| id.len() > RULE_ID_BYTES_MAX) {
+        return Err(error::invalid_request("The ID of a CORS rule has at most 255 bytes."));
+    }
+    if sent.allowed_methods.is_empty() || sent.allowed_origins.is_empty() {
+        return Err(error::malformed_xml());
+    }
+    for method in &sent.allowed_methods {
+        if !METHODS.iter().any(|known| known == method.as_str()) {
+            return Err(error::invalid_request(format!(
+                "Found unsupported HTTP method in CORS config. Unsupported method is {}",
+                error::quoted(method)
+            )));
+        }
+    }
+    let headers = sent.allowed_headers.clone().unwrap_or_default();
+    let exposed = sent.expose_headers.clone().unwrap_or_default();
+    for (what, patterns) in [("AllowedOrigin", &sent.allowed_origins), ("AllowedHeader", &headers)]
+    {
+        for pattern in patterns {
+            check_text(what, pattern)?;
+            if pattern.matches('*').count() > 1 {
+                let pattern = error::quoted(pattern);
+                return Err(error::invalid_request(format!(
+                    "{what} \"{pattern}\" can not have more than one wildcard."
+                )));
+            }
+        }
+    }
+    for name in &exposed {
+        check_text("ExposeHeader", name)?;
+        if name.contains('*') {
+            let name = error::quoted(name);
+            return Err(error::invalid_request(format!(
+                "ExposeHeader \"{name}\" contains wildcard. We currently do not support wildcard for \
+                 ExposeHeader."
+            )));
+        }
+    }
+    let max_age_s = sent.max_age_seconds.map(|seconds| {
+        u32::try_from(seconds)
+            .map_err(|_| error::invalid_request("MaxAgeSeconds must not be negative."))
+    });
+    Ok(CorsRule {
+        origins: sent.allowed_origins.clone(),
+        methods: sent.allowed_methods.clone(),
+        headers,
+        exposed,
+        max_age_s: max_age_s.transpose()?,
+        echoes: false,
+    })
+}
+
+/// A text that stands in a header must be one that can.
+fn check_text(what: &str, text: &str) -> S3Result<()> {
+    match !text.is_empty() && text.bytes().all(|byte| (0x21..0x7f).contains(&byte)) {
+        true => Ok(()),
+        false => Err(error::invalid_request(format!(
+            "{what} must have visible characters of ASCII, and only those."
+        ))),
+    }
+}

@@ -1,0 +1,342 @@
+//! Lifecycle rules: the document and its operations, and the headers that tell clients of them.
+
+use http::{HeaderMap, HeaderName};
+use liteio_store::{
+    Bucket, Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
+    ObjectVersion, Store, Subject, Upload,
+};
+use percent_encoding::utf8_percent_encode;
+use s3s::dto::{
+    BucketLifecycleConfiguration, DeleteBucketLifecycleInput, DeleteBucketLifecycleOutput,
+    ExpirationStatus, GetBucketLifecycleConfigurationInput, GetBucketLifecycleConfigurationOutput,
+    LifecycleExpiration, LifecycleRule as RuleDto, LifecycleRuleFilter,
+    NoncurrentVersionExpiration, PutBucketLifecycleConfigurationInput,
+    PutBucketLifecycleConfigurationOutput, Tag, Timestamp, TransitionDefaultMinimumObjectSize,
+    TransitionStorageClass,
+};
+use s3s::{S3Response, S3Result, s3_error};
+
+use super::bucket_settings::{from_xml, name_rules, to_xml};
+use super::convert::{http_date, insert_text, unix_seconds};
+use super::limits::{LIFECYCLE_RULES_MAX, NEWER_NONCURRENT_MAX, RULE_ID_BYTES_MAX};
+use super::page_token::IN_HEADER;
+use super::tagging::{self, Tagged};
+use super::{Req, Resp, error};
+use liteio_access::Granted;
+use liteio_access::state::App;
+
+const EXPIRATION: HeaderName = HeaderName::from_static("x-amz-expiration");
+const ABORT_DATE: HeaderName = HeaderName::from_static("x-amz-abort-date");
+const ABORT_RULE: HeaderName = HeaderName::from_static("x-amz-abort-rule-id");
+
+const DAY_S: i64 = 24 * 60 * 60;
+
+pub(super) async fn put_bucket_lifecycle_configuration(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketLifecycleConfigurationInput>,
+) -> Resp<PutBucketLifecycleConfigurationOutput> {
+    let sent = request.input.lifecycle_configuration.ok_or_else(error::malformed_xml)?;
+    let lifecycle = parse(sent)?;
+    let set = app.store.set_lifecycle(granted.bucket(), Some(lifecycle)).await;
+    set.map_err(error::from_store)?;
+    let transition_default_minimum_object_size = Some(minimum_of_transitions());
+    Ok(S3Response::new(PutBucketLifecycleConfigurationOutput {
+        transition_default_minimum_object_size,
+    }))
+}
+
+pub(super) async fn get_bucket_lifecycle_configuration(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketLifecycleConfigurationInput>,
+) -> Resp<GetBucketLifecycleConfigurationOutput> {
+    let lifecycle = granted.bucket().settings.lifecycle.as_ref().ok_or_else(|| {
+        s3_error!(NoSuchLifecycleConfiguration, "The lifecycle configuration does not exist")
+    })?;
+    let kept: BucketLifecycleConfiguration = from_xml(&lifecycle.document)?;
+    Ok(S3Response::new(GetBucketLifecycleConfigurationOutput {
+        rules: Some(kept.rules),
+        transition_default_minimum_object_size: Some(minimum_of_transitions()),
+    }))
+}
+
+pub(super) async fn delete_bucket_lifecycle(
+    app: &App,
+    granted: Granted,
+    _request: Req<DeleteBucketLifecycleInput>,
+) -> Resp<DeleteBucketLifecycleOutput> {
+    app.store.set_lifecycle(granted.bucket(), None).await.map_err(error::from_store)?;
+    Ok(S3Response::new(DeleteBucketLifecycleOutput::default()))
+}
+
+fn minimum_of_transitions() -> TransitionDefaultMinimumObjectSize {
+    TransitionDefaultMinimumObjectSize::from_static(
+        TransitionDefaultMinimumObjectSize::ALL_STORAGE_CLASSES_128K,
+    )
+}
+
+/// Tells when a current object ends, and by which rule.
+pub(super) fn insert_expiration(
+    app: &App,
+    headers: &mut HeaderMap,
+    bucket: &Bucket,
+    object: &ObjectVersion,
+) -> S3Result<()> {
+    let Some(lifecycle) = bucket.settings.lifecycle.as_ref().filter(|_| object.is_latest) else {
+        return Ok(());
+    };
+    let subject = Subject {
+        key: object.key.as_str(),
+        bytes: Some(object.bytes),
+        tags: &object.metadata.tags,
+    };
+    let day_ms = app.look(Store::lifecycle_day_ms);
+    let Some(Due { at_ms, rule }) = lifecycle.expiration(&subject, object.modified_ms, day_ms)
+    else {
+        return Ok(());
+    };
+    let date = http_date(at_ms)?;
+    let date = String::from_utf8_lossy(date.as_bytes());
+    let rule = utf8_percent_encode(rule, IN_HEADER);
+    let text = format!("expiry-date=\"{date}\", rule-id=\"{rule}\"");
+    insert_text(headers, EXPIRATION, Some(&text))
+}
+
+/// Tells when an upload ends, and by which rule.
+pub(super) fn insert_abort(
+    app: &App,
+    headers: &mut HeaderMap,
+    bucket: &Bucket,
+    upload: &Upload,
+) -> S3Result<()> {
+    let Some(lifecycle) = &bucket.settings.lifecycle else { return Ok(()) };
+    let day_ms = app.look(Store::lifecycle_day_ms);
+    let due = lifecycle.upload_expiration(upload.key.as_str(), upload.initiated_ms, day_ms);
+    if let Some(Due { at_ms, rule }) = due {
+        headers.insert(ABORT_DATE, http_date(at_ms)?);
+        let rule = utf8_percent_encode(rule, IN_HEADER).to_string();
+        insert_text(headers, ABORT_RULE, Some(&rule))?;
+    }
+    Ok(())
+}
+
+/// The rules in a document, checked, and the document with an id in every rule.
+pub(super) fn parse(mut sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
+    if sent.rules.is_empty() || sent.rules.len() > LIFECYCLE_RULES_MAX {
+        return Err(error::malformed_xml());
+    }
+    let ids = sent.rules.iter_mut().map(|rule| &mut rule.id).collect();
+    let all_differ = name_rules(ids, "rule");
+    let rules: Vec<LifecycleRule> = sent.rules.iter().map(parse_rule).collect::<S3Result<_>>()?;
+    if !all_differ {
+        return Err(s3_error!(
+            InvalidArgument,
+            "Rule ID must be unique. Found same ID for more than one rule"
+        ));
+    }
+    Ok(Lifecycle { rules, document: to_xml(&sent)? })
+}
+
+fn parse_rule(sent: &RuleDto) -> S3Result<LifecycleRule> {
+    let id = sent.id.clone().unwrap_or_default();
+    if id.len() > RULE_ID_BYTES_MAX {
+        return Err(error::invalid_argument("ID length should not exceed allowed limit of 255"));
+    }
+    let is_enabled = match sent.status.as_str() {
+        ExpirationStatus::ENABLED => true,
+        ExpirationStatus::DISABLED => false,
+        _ => return Err(error::malformed_xml()),
+    };
+    let filter = match (&sent.filter, &sent.prefix) {
+        (Some(filter), None) => parse_filter(filter)?,
+        (None, Some(prefix)) => {
+            LifecycleFilter { prefix: prefix.clone(), ..LifecycleFilter::default() }
+        }
+        (None, None) | (Some(_), Some(_)) => return Err(error::malformed_xml()),
+    };
+    let (expiration, expires_delete_markers) = match &sent.expiration {
+        Some(sent) => parse_expiration(sent, &filter)?,
+        None => (None, false),
+    };
+    let noncurrent =
+        sent.noncurrent_version_expiration.as_ref().map(parse_noncurrent).transpose()?;
+    let abort_uploads_days = match &sent.abort_incomplete_multipart_upload {
+        None => None,
+        Some(_) if !filter.tags.is_empty() || is_sized(&filter) => {
+            return Err(error::invalid_request(
+                "AbortIncompleteMultipartUpload cannot be specified with Tags or object sizes.",
+            ));
+        }
+        Some(sent) => Some(positive(
+            sent.days_after_initiation,
+            "'DaysAfterInitiation' for AbortIncompleteMultipartUpload action must be a positive integer",
+        )?),
+    };
+    check_transitions(sent)?;
+    let has_transition = sent.transitions.as_ref().is_some_and(|list| !list.is_empty())
+        || sent.noncurrent_version_transitions.as_ref().is_some_and(|list| !list.is_empty());
+    if expiration.is_none()
+        && !expires_delete_markers
+        && noncurrent.is_none()
+        && abort_uploads_days.is_none()
+        && !has_transition
+    {
+        return Err(error::invalid_request("At least one action needs to be specified in a rule"));
+    }
+    Ok(LifecycleRule {
+        id,
+        is_enabled,
+        filter,
+        expiration,
+        expires_delete_markers,
+        noncurrent,
+        abort_uploads_days,
+    })
+}
+
+fn parse_filter(sent: &LifecycleRuleFilter) -> S3Result<LifecycleFilter> {
+    let LifecycleRuleFilter {
+        and,
+        object_size_greater_than,
+        object_size_less_than,
+        prefix,
+        tag,
+        ..
+    } = sent;
+    let alone = [
+        and.is_some(),
+        object_size_greater_than.is_some(),
+        object_size_less_than.is_some(),
+        prefix.is_some(),
+        tag.is_some(),
+    ];
+    if alone.into_iter().filter(|is_given| *is_given).count() > 1 {
+        // Several conditions need an And.
+        return Err(error::malformed_xml());
+    }
+    let filter = match and {
+        Some(and) => LifecycleFilter {
+            prefix: and.prefix.clone().unwrap_or_default(),
+            tags: tags(and.tags.clone().unwrap_or_default())?,
+            larger_than: and.object_size_greater_than.map(size).transpose()?,
+            smaller_than: and.object_size_less_than.map(size).transpose()?,
+        },
+        None => LifecycleFilter {
+            prefix: prefix.clone().unwrap_or_default(),
+            tags: tags(tag.iter().cloned().collect())?,
+            larger_than: object_size_greater_than.map(size).transpose()?,
+            smaller_than: object_size_less_than.map(size).transpose()?,
+        },
+    };
+    match (filter.larger_than, filter.smaller_than) {
+        (Some(larger), Some(smaller)) if larger >= smaller => Err(error::invalid_request(
+            "'ObjectSizeGreaterThan' has to be a value less than 'ObjectSizeLessThan'.",
+        )),
+        _ => Ok(filter),
+    }
+}
+
+fn tags(sent: Vec<Tag>) -> S3Result<Vec<(String, String)>> {
+    tagging::of_document(sent, Tagged::Bucket)
+}
+
+fn size(sent: i64) -> S3Result<u64> {
+    u64::try_from(sent).map_err(|_| error::invalid_request("An object size must not be negative."))
+}
+
+fn is_sized(filter: &LifecycleFilter) -> bool {
+    filter.larger_than.is_some() || filter.smaller_than.is_some()
+}
+
+fn parse_expiration(
+    sent: &LifecycleExpiration,
+    filter: &LifecycleFilter,
+) -> S3Result<(Option<Expiration>, bool)> {
+    match (sent.days, &sent.date, sent.expired_object_delete_marker) {
+        (Some(days), None, None) => {
+            let message = "'Days' for Expiration action must be a positive integer";
+            Ok((Some(Expiration::Days(positive(Some(days), message)?)), false))
+        }
+        (None, Some(date), None) => Ok((Some(Expiration::At(midnight(date)?)), false)),
+        (None, None, Some(_)) if !filter.tags.is_empty() || is_sized(filter) => {
+            Err(error::invalid_request(
+                "ExpiredObjectDeleteMarker cannot be specified with Tags or object sizes.",
+            ))
+        }
+        (None, None, Some(expires)) => Ok((None, expires)),
+        _ => Err(error::malformed_xml()),
+    }
+}
+
+fn midnight(date: &Timestamp) -> S3Result<u64> {
+    let seconds = unix_seconds(date.clone()).filter(|seconds| seconds % DAY_S == 0);
+    let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    let seconds =
+        seconds.ok_or_else(|| error::invalid_argument("'Date' must be at midnight GMT"))?;
+    Ok(seconds * 1000)
+}
+
+fn parse_noncurrent(sent: &NoncurrentVersionExpiration) -> S3Result<NoncurrentExpiration> {
+    let message =
+        "'NoncurrentDays' for NoncurrentVersionExpiration action must be a positive integer";
+    let days = positive(sent.noncurrent_days, message)?;
+    let keep_newest = match sent.newer_noncurrent_versions {
+        None => 0,
+        Some(count) => {
+            let count =
+                u32::try_from(count).ok().filter(|it| (1..=NEWER_NONCURRENT_MAX).contains(it));
+            count.ok_or_else(|| {
+                error::invalid_argument(
+                    "'NewerNoncurrentVersions' for NoncurrentVersionExpiration action must be a \
+                     positive integer of at most 100",
+                )
+            })?
+        }
+    };
+    Ok(NoncurrentExpiration { days, keep_newest })
+}
+
+/// Checks transitions, which are kept and listed and move no data.
+fn check_transitions(sent: &RuleDto) -> S3Result<()> {
+    let is_class = |class: &Option<TransitionStorageClass>| {
+        class.as_ref().is_some_and(|class| {
+            [
+                TransitionStorageClass::DEEP_ARCHIVE,
+                TransitionStorageClass::GLACIER,
+                TransitionStorageClass::GLACIER_IR,
+                TransitionStorageClass::INTELLIGENT_TIERING,
+                TransitionStorageClass::ONEZONE_IA,
+                TransitionStorageClass::STANDARD_IA,
+            ]
+            .contains(&class.as_str())
+        })
+    };
+    for transition in sent.transitions.iter().flatten() {
+        let is_timed = match (transition.days, &transition.date) {
+            (Some(days), None) => days >= 0,
+            (None, Some(date)) => midnight(date).is_ok(),
+            _ => return Err(error::malformed_xml()),
+        };
+        if !is_timed {
+            return Err(error::invalid_argument("The time of a Transition action is not valid"));
+        }
+        if !is_class(&transition.storage_class) {
+            return Err(error::malformed_xml());
+        }
+    }
+    for transition in sent.noncurrent_version_transitions.iter().flatten() {
+        if !is_class(&transition.storage_class) || transition.noncurrent_days.is_none() {
+            return Err(error::malformed_xml());
+        }
+    }
+    Ok(())
+}
+
+fn positive(days: Option<i32>, message: &'static str) -> S3Result<u32> {
+    let days = days.ok_or_else(error::malformed_xml)?;
+    u32::try_from(days)
+        .ok()
+        .filter(|days| *days > 0)
+        .ok_or_else(|| error::invalid_argument(message))
+}

@@ -1,0 +1,270 @@
+//! Notifications of a bucket: the document, and what it asks for.
+
+use std::collections::BTreeSet;
+
+use liteio_store::{NotificationRule, Notifications};
+use s3s::dto::{
+    GetBucketNotificationConfigurationInput, GetBucketNotificationConfigurationOutput,
+    LambdaFunctionConfiguration, NotificationConfiguration, NotificationConfigurationFilter,
+    PutBucketNotificationConfigurationInput, PutBucketNotificationConfigurationOutput,
+    QueueConfiguration, TopicConfiguration,
+};
+use s3s::{S3Response, S3Result};
+
+use super::bucket_settings::{from_xml, name_rules, to_xml};
+use super::limits::{FILTER_VALUE_BYTES_MAX, NOTIFICATION_RULES_MAX, RULE_ID_BYTES_MAX};
+use super::{Req, Resp, error, event_cause};
+use liteio_access::Granted;
+use liteio_access::state::App;
+
+/// The events of
+/// [AWS](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-event-types-and-destinations.html)
+/// that may be asked for. Nothing is archived, replicated or lost here, so those about it never come.
+const EVENTS: [&str; 30] = [
+    "s3:IntelligentTiering",
+    "s3:LifecycleExpiration:*",
+    "s3:LifecycleExpiration:Delete",
+    "s3:LifecycleExpiration:DeleteMarkerCreated",
+    "s3:LifecycleTransition",
+    "s3:ObjectAcl:Put",
+    "s3:ObjectAnnotation:*",
+    "s3:ObjectAnnotation:Delete",
+    "s3:ObjectAnnotation:Put",
+    "s3:ObjectCreated:*",
+    "s3:ObjectCreated:CompleteMultipartUpload",
+    "s3:ObjectCreated:Copy",
+    "s3:ObjectCreated:Post",
+    "s3:ObjectCreated:Put",
+    "s3:ObjectRemoved:*",
+    "s3:ObjectRemoved:Delete",
+    "s3:ObjectRemoved:DeleteMarkerCreated",
+    "s3:ObjectRestore:*",
+    "s3:ObjectRestore:Completed",
+    "s3:ObjectRestore:Delete",
+    "s3:ObjectRestore:Post",
+    "s3:ObjectTagging:*",
+    "s3:ObjectTagging:Delete",
+    "s3:ObjectTagging:Put",
+    "s3:ReducedRedundancyLostObject",
+    "s3:Replication:*",
+    "s3:Replication:OperationFailedReplication",
+    "s3:Replication:OperationMissedThreshold",
+    "s3:Replication:OperationNotTracked",
+    "s3:Replication:OperationReplicatedAfterThreshold",
+];
+
+/// A kind of configuration, by the service of its ARN.
+#[derive(Clone, Copy, Debug)]
+enum Destination {
+    Queue,
+    Topic,
+    Function,
+}
+
+impl Destination {
+    fn service(self) -> &'static str {
+        match self {
+            Destination::Queue => "sqs",
+            Destination::Topic => "sns",
+            Destination::Function => "lambda",
+        }
+    }
+}
+
+/// A configuration of any kind.
+struct Sent<'a> {
+    destination: Destination,
+    arn: &'a str,
+    id: &'a mut Option<String>,
+    events: Vec<&'a str>,
+    filter: Option<&'a NotificationConfigurationFilter>,
+}
+
+pub(super) async fn put_bucket_notification_configuration(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketNotificationConfigurationInput>,
+) -> Resp<PutBucketNotificationConfigurationOutput> {
+    let Req { input, extensions, .. } = request;
+    let notifications = parse(app, &granted, input.notification_configuration)?;
+    let cause = event_cause::always(&granted, &extensions);
+    let set = app.store.set_notifications(granted.bucket(), notifications, cause).await;
+    set.map_err(error::from_store)?;
+    Ok(S3Response::new(PutBucketNotificationConfigurationOutput::default()))
+}
+
+pub(super) async fn get_bucket_notification_configuration(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketNotificationConfigurationInput>,
+) -> Resp<GetBucketNotificationConfigurationOutput> {
+    let Some(notifications) = &granted.bucket().settings.notifications else {
+        return Ok(S3Response::new(GetBucketNotificationConfigurationOutput::default()));
+    };
+    let kept: NotificationConfiguration = from_xml(&notifications.document)?;
+    Ok(S3Response::new(GetBucketNotificationConfigurationOutput {
+        event_bridge_configuration: None,
+        lambda_function_configurations: kept.lambda_function_configurations,
+        queue_configurations: kept.queue_configurations,
+        topic_configurations: kept.topic_configurations,
+    }))
+}
+
+/// The notifications in a document, checked; none if it asks for nothing.
+fn parse(
+    app: &App,
+    granted: &Granted,
+    mut sent: NotificationConfiguration,
+) -> S3Result<Option<Notifications>> {
+    if sent.event_bridge_configuration.is_some() {
+        return Err(error::invalid_argument(
+            "There is no EventBridge behind this server: give a configuration with the ARN of a \
+             webhook.",
+        ));
+    }
+    let mut rules = Vec::new();
+    {
+        let mut all = all_of(&mut sent);
+        if all.len() > NOTIFICATION_RULES_MAX {
+            return Err(error::invalid_argument(
+                "A bucket has at most 100 notification configurations.",
+            ));
+        }
+        let all_differ =
+            name_rules(all.iter_mut().map(|one| &mut *one.id).collect(), "notification");
+        for one in &all {
+            rules.push(parse_one(app, granted, one)?);
+        }
+        if !all_differ {
+            return Err(error::invalid_argument(
+                "The IDs of notification configurations must differ.",
+            ));
+        }
+    }
+    for (place, rule) in rules.iter().enumerate() {
+        if rules[..place].iter().any(|other| rule.overlaps(other)) {
+            return Err(error::invalid_argument(
+                "Configurations overlap. Configurations on the same bucket cannot share a common \
+                 event type.",
+            ));
+        }
+    }
+    if rules.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Notifications { rules, document: to_xml(&sent)? }))
+}
+
+fn all_of(sent: &mut NotificationConfiguration) -> Vec<Sent<'_>> {
+    let topics = sent.topic_configurations.iter_mut().flatten().map(|it| {
+        let TopicConfiguration { events, filter, id, topic_arn } = it;
+        let events = events.iter().map(AsRef::as_ref).collect();
+        let (destination, filter) = (Destination::Topic, filter.as_ref());
+        Sent { destination, arn: topic_arn, id, events, filter }
+    });
+    let queues = sent.queue_configurations.iter_mut().flatten().map(|it| {
+        let QueueConfiguration { events, filter, id, queue_arn } = it;
+        let events = events.iter().map(AsRef::as_ref).collect();
+        let (destination, filter) = (Destination::Queue, filter.as_ref());
+        Sent { destination, arn: queue_arn, id, events, filter }
+    });
+    let functions = sent.lambda_function_configurations.iter_mut().flatten().map(|it| {
+        let LambdaFunctionConfiguration { events, filter, id, lambda_function_arn } = it;
+        let events = events.iter().map(AsRef::as_ref).collect();
+        let (destination, filter) = (Destination::Function, filter.as_ref());
+        Sent { destination, arn: lambda_function_arn, id, events, filter }
+    });
+    topics.chain(queues).chain(functions).collect()
+}
+
+fn parse_one(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<NotificationRule> {
+    let id = sent.id.clone().unwrap_or_default();
+    if id.len() > RULE_ID_BYTES_MAX {
+        return Err(error::invalid_argument(
+            "The ID of a notification configuration has at most 255 bytes.",
+        ));
+    }
+    if sent.events.is_empty() {
+        return Err(error::malformed_xml());
+    }
+    let mut events = BTreeSet::new();
+    for event in &sent.events {
+        let known = EVENTS.contains(event);
+        let name = event.strip_prefix("s3:").filter(|_| known).ok_or_else(|| {
+            let event = error::quoted(event);
+            error::invalid_argument(format!(
+                "The event '{event}' is not supported for notifications"
+            ))
+        })?;
+        events.insert(name.to_owned());
+    }
+    let (prefix, suffix) = parse_filter(sent.filter)?;
+    let events = events.into_iter().collect();
+    Ok(NotificationRule { id, target: target(app, granted, sent)?, events, prefix, suffix })
+}
+
+/// Prefix and suffix of the keys.
+fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(String, String)> {
+    let rules = filter.and_then(|filter| filter.key.as_ref()?.filter_rules.as_ref());
+    let (mut prefix, mut suffix) = (None, None);
+    for rule in rules.into_iter().flatten() {
+        let (Some(name), Some(value)) = (&rule.name, &rule.value) else {
+            return Err(error::malformed_xml());
+        };
+        if value.len() > FILTER_VALUE_BYTES_MAX {
+            return Err(error::invalid_argument(
+                "The value of a filter rule has at most 1024 bytes.",
+            ));
+        }
+        // Terraform and SDKs write them in either case.
+        let place = match name.as_str().to_ascii_lowercase().as_str() {
+            "prefix" => &mut prefix,
+            "suffix" => &mut suffix,
+            _ => {
+                return Err(error::invalid_argument(
+                    "filter rule name must be either prefix or suffix",
+                ));
+            }
+        };
+        if place.replace(value.clone()).is_some() {
+            return Err(error::invalid_argument(
+                "Cannot specify more than one prefix or suffix rule in a filter.",
+            ));
+        }
+    }
+    Ok((prefix.unwrap_or_default(), suffix.unwrap_or_default()))
+}
+
+/// The name of the target that an ARN means: the last word of AWS's, `arn:aws:sqs:us-east-1:000000000000:NAME`, or
+/// the last but one of MinIO's, `arn:minio:sqs:us-east-1:NAME:webhook`.
+fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
+    let words: Vec<&str> = sent.arn.split(':').collect();
+    let service = sent.destination.service();
+    let name = match words.as_slice() {
+        ["arn", "minio", "sqs", _, name, "webhook"] => name,
+        ["arn", _, found, _, _, "function", name]
+        | ["arn", _, found, _, _, "function", name, _]
+            if *found == service && service == "lambda" =>
+        {
+            name
+        }
+        ["arn", _, found, _, _, name] if *found == service && service != "lambda" => name,
+        _ => {
+            return Err(error::invalid_argument(format!(
+                "The ARN '{}' is not valid here: give one of the service {service}, such as \
+                 arn:aws:{service}:us-east-1:000000000000:{}NAME with the name of a webhook.",
+                error::quoted(sent.arn),
+                if service == "lambda" { "function:" } else { "" },
+            )));
+        }
+    };
+    let user = granted.user_name().unwrap_or_default();
+    if app.event_targets.iter().any(|target| target.name == *name && target.is_open_to(user)) {
+        return Ok((*name).to_owned());
+    }
+    let name = error::quoted(name);
+    Err(error::invalid_argument(format!(
+        "Unable to validate the following destination configurations: there is no webhook named \
+         '{name}' for you. The server is told of one by --webhook {name}=URL."
+    )))
+}

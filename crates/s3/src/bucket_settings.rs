@@ -1,0 +1,200 @@
+//! Settings of buckets that are kept and answered, and have no effect: tags, logging, who pays, acceleration.
+
+use std::collections::HashSet;
+
+use liteio_store::DocumentKind;
+use s3s::dto::*;
+use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
+
+use super::context::Sent;
+use super::tagging::{self, Tagged};
+use super::{Req, Resp, access, error};
+use liteio_access::state::App;
+use liteio_access::{Action, Granted};
+
+/// Keeps a document in place of the last of its kind.
+pub(super) async fn keep(
+    app: &App,
+    granted: &Granted,
+    kind: DocumentKind,
+    document: &impl Serialize,
+) -> S3Result<()> {
+    let kept = app.store.put_document(granted.bucket(), kind, to_xml(document)?).await;
+    kept.map_err(error::from_store)
+}
+
+/// The document of that kind, if the bucket has one.
+pub(super) fn kept<T>(granted: &Granted, kind: DocumentKind) -> S3Result<Option<T>>
+where
+    T: for<'xml> Deserialize<'xml>,
+{
+    granted.bucket().settings.document(kind).map(from_xml).transpose()
+}
+
+/// Deletes the document of that kind.
+pub(super) async fn drop_kept(app: &App, granted: &Granted, kind: DocumentKind) -> S3Result<()> {
+    app.store.delete_document(granted.bucket(), kind).await.map_err(error::from_store)
+}
+
+/// Reads a document that [`to_xml`] wrote.
+pub(super) fn from_xml<T>(document: &[u8]) -> S3Result<T>
+where
+    T: for<'xml> Deserialize<'xml>,
+{
+    T::deserialize(&mut Deserializer::new(document)).map_err(S3Error::internal_error)
+}
+
+/// Gives an id that begins with `prefix` to every rule of a document that has none. Returns whether all ids
+/// differ.
+pub(super) fn name_rules(mut ids: Vec<&mut Option<String>>, prefix: &str) -> bool {
+    let given = ids.iter().filter_map(|id| id.as_ref()).filter(|id| !id.is_empty());
+    let mut taken: HashSet<String> = given.cloned().collect();
+    let mut free = (1_usize..).map(|number| format!("{prefix}-{number}"));
+    for id in &mut ids {
+        if id.as_ref().is_none_or(String::is_empty) {
+            **id = free.find(|id| taken.insert(id.clone()));
+        }
+    }
+    taken.len() == ids.len()
+}
+
+/// A document as it is kept.
+pub(super) fn to_xml(document: &impl Serialize) -> S3Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    document.serialize(&mut Serializer::new(&mut bytes)).map_err(S3Error::internal_error)?;
+    Ok(bytes)
+}
+
+/// The document of the tags of a bucket, checked.
+pub(super) fn tagging_document(tags: TagSet) -> S3Result<Vec<u8>> {
+    let tags = tagging::of_document(tags, Tagged::Bucket)?;
+    to_xml(&Tagging { tag_set: tagging::to_document(tags) })
+}
+
+pub(super) async fn put_bucket_tagging(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketTaggingInput>,
+) -> Resp<PutBucketTaggingOutput> {
+    let document = tagging_document(request.input.tagging.tag_set)?;
+    let kept = app.store.put_document(granted.bucket(), DocumentKind::Tagging, document).await;
+    kept.map_err(error::from_store)?;
+    Ok(S3Response::new(PutBucketTaggingOutput::default()))
+}
+
+pub(super) async fn get_bucket_tagging(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketTaggingInput>,
+) -> Resp<GetBucketTaggingOutput> {
+    let kept: Option<Tagging> = kept(&granted, DocumentKind::Tagging)?;
+    let tagging = kept.ok_or_else(|| s3_error!(NoSuchTagSet, "The TagSet does not exist"))?;
+    Ok(S3Response::new(GetBucketTaggingOutput { tag_set: tagging.tag_set }))
+}
+
+pub(super) async fn delete_bucket_tagging(
+    app: &App,
+    granted: Granted,
+    _request: Req<DeleteBucketTaggingInput>,
+) -> Resp<DeleteBucketTaggingOutput> {
+    drop_kept(app, &granted, DocumentKind::Tagging).await?;
+    Ok(S3Response::new(DeleteBucketTaggingOutput::default()))
+}
+
+pub(super) async fn put_bucket_logging(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketLoggingInput>,
+) -> Resp<PutBucketLoggingOutput> {
+    let Req { input, method, uri, headers, extensions, .. } = request;
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    let status = input.bucket_logging_status;
+    if let Some(logging) = &status.logging_enabled {
+        check_logging_target(app, &granted, sent, &logging.target_bucket)?;
+    }
+    keep(app, &granted, DocumentKind::Logging, &status).await?;
+    Ok(S3Response::new(PutBucketLoggingOutput::default()))
+}
+
+/// Logs go to a bucket of the same owner.
+fn check_logging_target(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    target: &str,
+) -> S3Result<()> {
+    let found = access::other_bucket(app, granted, sent, Action::PutBucketLogging, target);
+    let is_owned = |found: &Granted| found.bucket().owner.id == granted.bucket().owner.id;
+    found.ok().filter(is_owned).map(drop).ok_or_else(|| {
+        s3_error!(
+            InvalidTargetBucketForLogging,
+            "The target bucket for logging does not exist, is not owned by you, or does not have the \
+             appropriate grants for the log-delivery group."
+        )
+    })
+}
+
+pub(super) async fn get_bucket_logging(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketLoggingInput>,
+) -> Resp<GetBucketLoggingOutput> {
+    let kept: Option<BucketLoggingStatus> = kept(&granted, DocumentKind::Logging)?;
+    let logging_enabled = kept.and_then(|status| status.logging_enabled);
+    Ok(S3Response::new(GetBucketLoggingOutput { logging_enabled }))
+}
+
+pub(super) async fn put_bucket_request_payment(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketRequestPaymentInput>,
+) -> Resp<PutBucketRequestPaymentOutput> {
+    let configuration = request.input.request_payment_configuration;
+    if ![Payer::BUCKET_OWNER, Payer::REQUESTER].contains(&configuration.payer.as_str()) {
+        return Err(error::malformed_xml());
+    }
+    keep(app, &granted, DocumentKind::RequestPayment, &configuration).await?;
+    Ok(S3Response::new(PutBucketRequestPaymentOutput::default()))
+}
+
+pub(super) async fn get_bucket_request_payment(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketRequestPaymentInput>,
+) -> Resp<GetBucketRequestPaymentOutput> {
+    let kept: Option<RequestPaymentConfiguration> = kept(&granted, DocumentKind::RequestPayment)?;
+    let payer = kept.map_or(Payer::from_static(Payer::BUCKET_OWNER), |it| it.payer);
+    Ok(S3Response::new(GetBucketRequestPaymentOutput { payer: Some(payer) }))
+}
+
+pub(super) async fn put_bucket_accelerate_configuration(
+    app: &App,
+    granted: Granted,
+    request: Req<PutBucketAccelerateConfigurationInput>,
+) -> Resp<PutBucketAccelerateConfigurationOutput> {
+    let configuration = request.input.accelerate_configuration;
+    let status = configuration.status.as_ref().map(BucketAccelerateStatus::as_str);
+    let known = [BucketAccelerateStatus::ENABLED, BucketAccelerateStatus::SUSPENDED];
+    if !status.is_some_and(|status| known.contains(&status)) {
+        return Err(error::malformed_xml());
+    }
+    if granted.bucket().name.as_str().contains('.') {
+        return Err(s3_error!(
+            InvalidRequest,
+            "S3 Transfer Acceleration is not supported for buckets with periods (.) in their names"
+        ));
+    }
+    keep(app, &granted, DocumentKind::Accelerate, &configuration).await?;
+    Ok(S3Response::new(PutBucketAccelerateConfigurationOutput::default()))
+}
+
+pub(super) async fn get_bucket_accelerate_configuration(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetBucketAccelerateConfigurationInput>,
+) -> Resp<GetBucketAccelerateConfigurationOutput> {
+    let kept: Option<AccelerateConfiguration> = kept(&granted, DocumentKind::Accelerate)?;
+    let status = kept.and_then(|configuration| configuration.status);
+    Ok(S3Response::new(GetBucketAccelerateConfigurationOutput { status, request_charged: None }))
+}

@@ -1,0 +1,263 @@
+//! XML documents in requests, before s3s parses them.
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Method, Request, Uri};
+use liteio_store::DigestSet;
+use percent_encoding::percent_decode_str;
+use quick_xml::events::{BytesText, Event};
+use quick_xml::{Reader, Writer};
+use s3s::dto::{BucketInfo, LocationInfo, TagSet};
+use s3s::xml::{DeError, Deserializer};
+use s3s::{Body, S3Result, s3_error};
+
+use super::acl_request::{self, AclDocument};
+use super::checksum::BodyChecks;
+use super::completed_parts::CompletedParts;
+use super::document_rules::{Digest, Elements, Rules};
+use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
+use super::route::Route;
+use super::{body_in, context, error};
+use liteio_auth::{CollectError, collect};
+
+/// A request whose body is a document that s3s parses. The handlers only get the parsed values, so the
+/// body is read and verified here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Document(&'static Rules);
+
+/// The tags in the document of CreateBucket, which the typed layer has no place for.
+#[derive(Clone, Debug)]
+pub(super) struct NewBucketTags(pub(super) TagSet);
+
+impl Document {
+    /// The document that a request carries, if any.
+    pub(super) fn of(request: &Request<Body>) -> Option<Document> {
+        Rules::of(request.extensions().get::<&'static Route>()?.operation).map(Document)
+    }
+
+    /// Reads the body whole, verifies it, and puts it in a form that s3s takes.
+    pub(super) async fn read(self, request: Request<Body>) -> S3Result<Request<Body>> {
+        let (mut parts, body) = request.into_parts();
+        let checks = self.checks(&parts)?;
+        let bytes = collect(body, XML_BODY_BYTES_MAX).await.map_err(|error| match error {
+            CollectError::TooLarge => {
+                s3_error!(MaxMessageLengthExceeded, "Your request was too big.")
+            }
+            CollectError::Body(error) => body_in::from_body(&error),
+        })?;
+        if !checks.is_empty() {
+            let algorithms: Vec<_> = checks.algorithm().into_iter().collect();
+            let mut digests = DigestSet::new(&algorithms);
+            digests.update(&bytes);
+            checks.verify(&digests.finish())?;
+        }
+        if !self.0.is_xml() {
+            return Ok(Request::from_parts(parts, Body::from(bytes)));
+        }
+        let is_acl = AclDocument::OPERATIONS.contains(&self.0.operation);
+        check_shape(&bytes, self.0.elements).map_err(|error| match is_acl {
+            true => acl_request::malformed(),
+            false => error,
+        })?;
+        let mut text = plain_text(bytes)?;
+        if self.0.operation == CompletedParts::OPERATION {
+            parts.extensions.insert(CompletedParts::of(&text)?);
+            text = CompletedParts::EMPTY;
+        }
+        if is_acl && !text.is_empty() {
+            parts.extensions.insert(AclDocument::of(&text)?);
+            text = Bytes::new();
+        }
+        context::note_document(self.0.operation, &text, &mut parts.extensions)?;
+        if let Some(tags) = new_bucket_tags(&text)? {
+            parts.extensions.insert(NewBucketTags(tags));
+        }
+        Ok(Request::from_parts(parts, Body::from(text)))
+    }
+
+    fn checks(self, parts: &Parts) -> S3Result<BodyChecks> {
+        if self.0.digest == Digest::OnlyMd5 {
+            return BodyChecks::content_md5_only(&parts.headers);
+        }
+        let checks = BodyChecks::from_request(&parts.headers, &parts.extensions)?;
+        if self.0.digest == Digest::Required && checks.is_empty() {
+            return Err(s3_error!(
+                InvalidRequest,
+                "Missing required header for this request: Content-MD5 OR x-amz-checksum-*"
+            ));
+        }
+        Ok(checks)
+    }
+}
+
+/// The tags of a document of CreateBucket; `None` for other documents and without tags.
+fn new_bucket_tags(document: &[u8]) -> S3Result<Option<TagSet>> {
+    if !document.windows(4).any(|window| window == b"Tags") {
+        return Ok(None);
+    }
+    let mut tags = None;
+    let mut parser = Deserializer::new(document);
+    let parsed = parser.named_element("CreateBucketConfiguration", |parser| {
+        parser.for_each_element(|parser, name| match name {
+            b"Tags" => {
+                tags = Some(parser.list_content("Tag")?);
+                Ok(())
+            }
+            b"LocationConstraint" => parser.content::<String>().map(drop),
+            b"Location" => parser.content::<LocationInfo>().map(drop),
+            b"Bucket" => parser.content::<BucketInfo>().map(drop),
+            _ => Err(DeError::UnexpectedTagName),
+        })
+    });
+    parsed.map_err(|_| error::malformed_xml())?;
+    Ok(tags)
+}
+
+/// True when the body of a request is held in memory whole, as documents are, rather than streamed,
+/// as objects, parts and forms are. A form upload is to be told apart by the caller.
+pub fn holds_body(head: &Parts, names_key: bool) -> bool {
+    match head.method {
+        Method::POST => true,
+        Method::PUT => !names_key || KEY_DOCUMENTS.iter().any(|name| has_query(&head.uri, name)),
+        _ => false,
+    }
+}
+
+/// Subresources of a key that a PUT replaces instead of the object.
+const KEY_DOCUMENTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
+
+/// True when the query has a parameter, its name decoded as s3s reads it.
+fn has_query(uri: &Uri, name: &str) -> bool {
+    let pairs = uri.query().unwrap_or_default().split('&');
+    let mut names = pairs.filter_map(|pair| pair.split('=').next());
+    names.any(|sent| percent_decode_str(sent).eq(name.bytes()))
+}
+
+/// Refuses what costs the parser far more than its size, deep nesting and elements without end; document
+/// types, which bring entities; and elements that the document does not have.
+fn check_shape(document: &[u8], known: Elements) -> S3Result<()> {
+    let mut reader = Reader::from_reader(document);
+    // The names of the open elements that the document has. Others are within one that has no elements.
+    let mut open: Vec<&'static str> = Vec::new();
+    let mut elements = 0_usize;
+    loop {
+        let event = reader.read_event().map_err(|_| error::malformed_xml())?;
+        let name = match &event {
+            Event::Eof => return Ok(()),
+            Event::DocType(_) => return Err(error::malformed_xml()),
+            Event::Start(start) | Event::Empty(start) => {
+                let name = start.local_name();
+                Some(known_name(name.as_ref(), open.last().copied().unwrap_or_default(), known)?)
+            }
+            Event::End(_) => {
+                open.pop();
+                None
+            }
+            _ => None,
+        };
+        elements += usize::from(name.is_some());
+        if matches!(event, Event::Start(_)) {
+            open.extend(name);
+        }
+        if open.len() > XML_DEPTH_MAX || elements > XML_ELEMENTS_MAX {
+            return Err(error::malformed_xml());
+        }
+    }
+}
+
+/// The name of an element, if the document has one of that name in `parent`.
+fn known_name(name: &[u8], parent: &str, known: Elements) -> S3Result<&'static str> {
+    let children = known.iter().find(|(element, _)| *element == parent);
+    let mut children = children.map_or("", |(_, children)| children).split(' ');
+    children.find(|child| child.as_bytes() == name).ok_or_else(error::malformed_xml)
+}
+
+/// Writes out CDATA sections, which s3s skips, so that `<![CDATA[a]]>b` would name `b`; and references
+/// to control characters, which it refuses, but which keys may hold.
+fn plain_text(document: Bytes) -> S3Result<Bytes> {
+    let has = |pattern: &[u8]| document.windows(pattern.len()).any(|window| window == pattern);
+    if !has(b"<![CDATA[") && !has(b"&#") {
+        return Ok(document);
+    }
+    let malformed = |_| error::malformed_xml();
+    let mut reader = Reader::from_reader(&document[..]);
+    let mut writer = Writer::new(Vec::with_capacity(document.len()));
+    loop {
+        let event = match reader.read_event().map_err(malformed)? {
+            Event::Eof => return Ok(writer.into_inner().into()),
+            Event::CData(section) => {
+                let text = section.decode().map_err(|_| error::malformed_xml())?;
+                Event::Text(BytesText::from_escaped(quick_xml::escape::escape(text).into_owned()))
+            }
+            Event::GeneralRef(reference) => match reference.resolve_char_ref() {
+                Ok(Some(character)) if character.is_ascii_control() => {
+                    Event::Text(BytesText::from_escaped(character.to_string()))
+                }
+                _ => Event::GeneralRef(reference),
+            },
+            event => event,
+        };
+        writer.write_event(event).map_err(|_| error::malformed_xml())?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_has_its_elements_where_they_belong_and_no_type() {
+        let nested = |depth: usize| format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+        let wide = |elements: usize| format!("<a>{}</a>", "<b/>".repeat(elements - 1));
+        for (document, accepted) in [
+            ("<x:a xmlns:x=\"y\"><b></b></x:a>".to_owned(), true),
+            ("<a><c/></a>".to_owned(), false),
+            ("<b/>".to_owned(), false),
+            ("<a><b><b/></b></a>".to_owned(), false),
+            ("<a><B></B></a>".to_owned(), false),
+            (nested(XML_DEPTH_MAX), true),
+            (nested(XML_DEPTH_MAX + 1), false),
+            (wide(XML_ELEMENTS_MAX), true),
+            (wide(XML_ELEMENTS_MAX + 1), false),
+            ("<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>".to_owned(), false),
+            ("<a></b>".to_owned(), false),
+        ] {
+            assert_eq!(
+                check_shape(document.as_bytes(), &[("", "a"), ("a", "a b")]).is_ok(),
+                accepted,
+                "{document:.80}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_tags_of_a_new_bucket_are_read() {
+        let of = |inner: &str| {
+            let document =
+                format!("<CreateBucketConfiguration>{inner}</CreateBucketConfiguration>");
+            new_bucket_tags(document.as_bytes())
+        };
+        let place = "<LocationConstraint>EU</LocationConstraint>";
+        assert_eq!(of(place).expect("well-formed"), None);
+        let tags = of(&format!("{place}<Tags><Tag><Key>k</Key><Value>v</Value></Tag></Tags>"));
+        let tags = tags.expect("well-formed").expect("tags");
+        assert_eq!((tags.len(), tags[0].key.as_deref()), (1, Some("k")));
+    }
+
+    #[test]
+    fn text_is_written_out() {
+        let rows = [
+            ("<Key>a&amp;b</Key>", "<Key>a&amp;b</Key>"),
+            ("<Key><![CDATA[a<b>]]>c</Key>", "<Key>a&lt;b&gt;c</Key>"),
+            ("<Key>a&#1;&#x2;&#65;&amp;</Key>", "<Key>a\u{1}\u{2}&#65;&amp;</Key>"),
+            ("<!-- <![CDATA[ --><Key>a</Key>", "<!-- <![CDATA[ --><Key>a</Key>"),
+        ];
+        for (document, expected) in rows {
+            let text = plain_text(Bytes::from(document)).expect("well-formed");
+            assert_eq!(text, expected, "{document}");
+        }
+        for document in ["<Key><![CDATA[a</Key>", "<a>&#1;</b>"] {
+            assert!(plain_text(Bytes::from(document)).is_err(), "{document}");
+        }
+    }
+}

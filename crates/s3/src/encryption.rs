@@ -1,0 +1,318 @@
+//! Server-side encryption: the headers of requests, and those of answers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+use liteio_store::{Bucket, Encryption, EncryptionKey, EncryptionScheme, Sealing, StoreError};
+use md5::{Digest as _, Md5};
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+use super::convert::{header, header_value, insert_text};
+use super::{bucket_encryption, error};
+use liteio_access::state::App;
+use liteio_wire::origin::Origin;
+
+const PREFIX: &str = "x-amz-server-side-encryption";
+const METHOD: HeaderName = HeaderName::from_static(PREFIX);
+const KMS_KEY: HeaderName = HeaderName::from_static("x-amz-server-side-encryption-aws-kms-key-id");
+const CONTEXT: HeaderName = HeaderName::from_static("x-amz-server-side-encryption-context");
+const BUCKET_KEY: HeaderName =
+    HeaderName::from_static("x-amz-server-side-encryption-bucket-key-enabled");
+const CUSTOMER_ALGORITHM: HeaderName =
+    HeaderName::from_static("x-amz-server-side-encryption-customer-algorithm");
+const CUSTOMER_MD5: HeaderName =
+    HeaderName::from_static("x-amz-server-side-encryption-customer-key-md5");
+
+/// The headers that carry a key of a client: algorithm, key, MD5.
+struct CustomerHeaders([&'static str; 3]);
+
+const CUSTOMER: CustomerHeaders = CustomerHeaders([
+    "x-amz-server-side-encryption-customer-algorithm",
+    "x-amz-server-side-encryption-customer-key",
+    "x-amz-server-side-encryption-customer-key-md5",
+]);
+const COPY_SOURCE: CustomerHeaders = CustomerHeaders([
+    "x-amz-copy-source-server-side-encryption-customer-algorithm",
+    "x-amz-copy-source-server-side-encryption-customer-key",
+    "x-amz-copy-source-server-side-encryption-customer-key-md5",
+]);
+
+/// A key that a client sends with a request.
+#[derive(Clone, Debug)]
+pub(super) struct CustomerKey {
+    pub(super) key: EncryptionKey,
+    /// As it was sent.
+    md5: HeaderValue,
+}
+
+/// The encryption that a write asks for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked {
+    pub(super) encryption: Option<Encryption>,
+    customer: Option<CustomerKey>,
+}
+
+impl Asked {
+    /// Reads the headers of a request that writes an object or begins an upload; without any, the default of
+    /// the bucket.
+    ///
+    /// # Errors
+    /// Those that AWS documents for headers that contradict each other or cannot be read.
+    pub(super) fn of_write(
+        app: &App,
+        bucket: &Bucket,
+        headers: &HeaderMap,
+        extensions: &Extensions,
+    ) -> S3Result<Asked> {
+        if !headers.keys().any(|name| name.as_str().starts_with(PREFIX)) {
+            let encryption = bucket_encryption::default_of(app, bucket)?;
+            return Ok(Asked { encryption, customer: None });
+        }
+        let customer = customer_key(app, headers, extensions)?;
+        let method = headers.get(METHOD).map(|method| method.as_bytes());
+        let names_key = headers.contains_key(KMS_KEY) || headers.contains_key(CONTEXT);
+        let encryption = match (method, &customer) {
+            (Some(_), Some(_)) => {
+                return Err(s3_error!(
+                    InvalidArgument,
+                    "Server Side Encryption with Customer provided key is incompatible with the \
+                     encryption method specified"
+                ));
+            }
+            (Some(b"aws:kms"), None) => Some(named(app, headers)?),
+            _ if names_key => {
+                return Err(s3_error!(
+                    InvalidArgument,
+                    "Server Side Encryption with AWS KMS managed key requires HTTP header \
+                     x-amz-server-side-encryption : aws:kms"
+                ));
+            }
+            (None, Some(customer)) => Some(Encryption::Customer(customer.key.clone())),
+            (None, None) => bucket_encryption::default_of(app, bucket)?,
+            (Some(b"AES256"), None) => Some(Encryption::Master),
+            (Some(b"aws:kms:dsse"), None) => return Err(no_dsse()),
+            (Some(_), None) => {
+                return Err(S3Error::with_message(
+                    S3ErrorCode::InvalidEncryptionAlgorithmError,
+                    "The encryption request that you specified is not valid. The valid values are \
+                     AES256 and aws:kms.",
+                ));
+            }
+        };
+        Ok(Asked { encryption, customer })
+    }
+
+    /// The key of one body that is to become an object.
+    ///
+    /// # Errors
+    /// When the key is not configured.
+    pub(super) fn seal(&self, app: &App) -> S3Result<Option<Sealing>> {
+        let seal = |encryption| app.look(|store| store.seal_object(encryption));
+        self.encryption.as_ref().map(seal).transpose().map_err(error::from_store)
+    }
+
+    /// Sets the headers of the answer to a write.
+    pub(super) fn insert(
+        &self,
+        headers: &mut HeaderMap,
+        scheme: Option<&EncryptionScheme>,
+    ) -> S3Result<()> {
+        insert(headers, scheme, self.customer.as_ref())?;
+        if let Some(EncryptionScheme::Named { context, .. }) = scheme {
+            insert_text(headers, CONTEXT, context.as_deref())?;
+        }
+        Ok(())
+    }
+}
+
+/// Sets the headers that tell how an object, an upload or a part is encrypted.
+pub(super) fn insert(
+    headers: &mut HeaderMap,
+    scheme: Option<&EncryptionScheme>,
+    customer: Option<&CustomerKey>,
+) -> S3Result<()> {
+    match scheme {
+        None => {}
+        Some(EncryptionScheme::Master) => {
+            headers.insert(METHOD, HeaderValue::from_static("AES256"));
+        }
+        Some(EncryptionScheme::Named { key, bucket_key, .. }) => {
+            headers.insert(METHOD, HeaderValue::from_static("aws:kms"));
+            headers.insert(KMS_KEY, header_value(key)?);
+            if *bucket_key {
+                headers.insert(BUCKET_KEY, HeaderValue::from_static("true"));
+            }
+        }
+        Some(EncryptionScheme::Customer) => {
+            headers.insert(CUSTOMER_ALGORITHM, HeaderValue::from_static("AES256"));
+            if let Some(customer) = customer {
+                headers.insert(CUSTOMER_MD5, customer.md5.clone());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The key of a request that reads an object, or writes a part.
+///
+/// # Errors
+/// `InvalidArgument`; `InvalidRequest` over a connection that is not encrypted.
+pub(super) fn customer_key(
+    app: &App,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> S3Result<Option<CustomerKey>> {
+    parse_customer_key(app, headers, extensions, &CUSTOMER)
+}
+
+/// The key that the source of a copy is encrypted with.
+///
+/// # Errors
+/// As [`customer_key`].
+pub(super) fn copy_source_key(
+    app: &App,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> S3Result<Option<EncryptionKey>> {
+    let found = parse_customer_key(app, headers, extensions, &COPY_SOURCE)?;
+    Ok(found.map(|customer| customer.key))
+}
+
+/// The key of a request that reads an object. The method of its encryption is not to be named there.
+///
+/// # Errors
+/// As [`customer_key`].
+pub(super) fn of_read(
+    app: &App,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> S3Result<Option<CustomerKey>> {
+    // One pass over the names: hardly any request has one of them.
+    if !headers.keys().any(|name| name.as_str().starts_with(PREFIX)) {
+        return Ok(None);
+    }
+    if headers.contains_key(METHOD) {
+        return Err(s3_error!(
+            InvalidArgument,
+            "x-amz-server-side-encryption header is not supported for this operation."
+        ));
+    }
+    customer_key(app, headers, extensions)
+}
+
+/// The error of an upload whose key is not the one of the request.
+pub(super) fn from_part(error: StoreError) -> S3Error {
+    match error {
+        StoreError::CustomerKeyRequired => s3_error!(
+            InvalidRequest,
+            "The multipart upload initiate requested encryption. Subsequent part requests must \
+             include the appropriate encryption parameters."
+        ),
+        StoreError::WrongCustomerKey => s3_error!(
+            InvalidRequest,
+            "The provided encryption parameters did not match the ones used originally."
+        ),
+        error => error::from_store(error),
+    }
+}
+
+pub(super) fn no_dsse() -> S3Error {
+    s3_error!(
+        NotImplemented,
+        "Dual-layer server-side encryption (aws:kms:dsse) is not implemented by LiteIO yet."
+    )
+}
+
+/// The name of the KMS key that a client names: by its name, or by an identifier that ends with it.
+///
+/// # Errors
+/// `KMS.NotFoundException`.
+pub(super) fn kms_key(app: &App, asked: &str) -> S3Result<String> {
+    let found = app.look(|store| store.keys().find_name(asked).map(str::to_owned));
+    found.ok_or_else(|| error::no_such_named_key(Some(asked)))
+}
+
+/// SSE-KMS with what the headers say of it.
+fn named(app: &App, headers: &HeaderMap) -> S3Result<Encryption> {
+    let key = match header(headers, KMS_KEY.as_str()) {
+        None => None,
+        Some(asked) => Some(kms_key(app, asked)?),
+    };
+    let context = header(headers, CONTEXT.as_str()).map(checked_context).transpose()?;
+    let bucket_key = header(headers, BUCKET_KEY.as_str());
+    let bucket_key = bucket_key.is_some_and(|enabled| enabled.eq_ignore_ascii_case("true"));
+    Ok(Encryption::Named { key, context, bucket_key })
+}
+
+/// The encryption context, if it is a map of texts in JSON in base64.
+fn checked_context(text: &str) -> S3Result<String> {
+    let json = base64_simd::STANDARD.decode_to_vec(text).ok();
+    let map = json.and_then(|json| serde_json::from_slice::<BTreeMap<String, String>>(&json).ok());
+    match map {
+        Some(_) => Ok(text.to_owned()),
+        None => Err(s3_error!(
+            InvalidArgument,
+            "The header 'x-amz-server-side-encryption-context' shall be Base64-encoded UTF-8 string \
+             holding JSON which represents a string-string map"
+        )),
+    }
+}
+
+fn parse_customer_key(
+    app: &App,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+    CustomerHeaders(names): &CustomerHeaders,
+) -> S3Result<Option<CustomerKey>> {
+    if !names.iter().any(|name| headers.contains_key(*name)) {
+        return Ok(None);
+    }
+    let secure = extensions.get::<Arc<Origin>>().is_some_and(|origin| origin.peer.secure);
+    if !secure && !app.allows_keys_in_plain {
+        return Err(s3_error!(
+            InvalidRequest,
+            "Requests specifying Server Side Encryption with Customer provided keys must be made over \
+             a secure connection. (A server behind a proxy that encrypts is started with \
+             --allow-insecure-sse-c.)"
+        ));
+    }
+    let [algorithm, key, md5] = names.map(|name| header(headers, name));
+    if algorithm != Some("AES256") {
+        return Err(s3_error!(
+            InvalidArgument,
+            "Requests specifying Server Side Encryption with Customer provided keys must provide a \
+             valid encryption algorithm: AES256."
+        ));
+    }
+    let Some(key) = key else {
+        return Err(s3_error!(
+            InvalidArgument,
+            "Requests specifying Server Side Encryption with Customer provided keys must provide an \
+             appropriate secret key."
+        ));
+    };
+    let Some(md5) = md5 else {
+        return Err(s3_error!(
+            InvalidArgument,
+            "Requests specifying Server Side Encryption with Customer provided keys must provide the \
+             client calculated MD5 of the secret key."
+        ));
+    };
+    let bytes = base64_simd::STANDARD.decode_to_vec(key).ok();
+    let bytes: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
+    let Some(bytes) = bytes else {
+        return Err(s3_error!(
+            InvalidArgument,
+            "The secret key was invalid for the specified algorithm: it has 32 bytes, in base64."
+        ));
+    };
+    if base64_simd::STANDARD.encode_to_string(Md5::digest(bytes)) != md5 {
+        return Err(s3_error!(
+            InvalidArgument,
+            "The calculated MD5 hash of the key did not match the hash that was provided."
+        ));
+    }
+    let md5 = header_value(md5)?;
+    Ok(Some(CustomerKey { key: EncryptionKey::new(bytes), md5 }))
+}

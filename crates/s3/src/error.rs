@@ -1,0 +1,319 @@
+//! The answers of S3 to errors of the store: the only place where they are decided.
+
+use std::borrow::Cow;
+
+use http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use liteio_store::{DeleteMarker, StoreError};
+use s3s::{S3Error, S3ErrorCode, s3_error};
+
+use super::checksum;
+use super::convert::http_date;
+use liteio_wire::reply::{ApiError, ErrorCode};
+
+/// AWS's code, status and message for an error of the store.
+///
+/// No `_` arm: a new variant does not compile until it has an answer here.
+pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
+    let error = error.into();
+    match error {
+        StoreError::InvalidBucketName { .. } => {
+            S3Error::with_message(S3ErrorCode::InvalidBucketName, INVALID_BUCKET_NAME)
+        }
+        StoreError::InvalidKey => {
+            s3_error!(InvalidArgument, "An object key must have at least one byte.")
+        }
+        StoreError::KeyTooLong { .. } => s3_error!(KeyTooLongError, "Your key is too long"),
+        StoreError::InvalidVersionId { .. } => {
+            s3_error!(InvalidArgument, "Invalid version id specified")
+        }
+        StoreError::NoSuchBucket { .. } => {
+            s3_error!(NoSuchBucket, "The specified bucket does not exist")
+        }
+        StoreError::BucketAlreadyExists { .. } => s3_error!(
+            BucketAlreadyExists,
+            "The requested bucket name is not available. The bucket namespace is shared by all \
+             users of the system. Please select a different name and try again."
+        ),
+        StoreError::BucketAlreadyOwnedByYou { .. } => s3_error!(
+            BucketAlreadyOwnedByYou,
+            "Your previous request to create the named bucket succeeded and you already own it."
+        ),
+        StoreError::BucketNotEmpty { .. } => {
+            s3_error!(
+                BucketNotEmpty,
+                "The bucket you tried to delete is not empty. Delete its objects first."
+            )
+        }
+        StoreError::NoSuchKey { marker, .. } => {
+            let mut error = s3_error!(NoSuchKey, "The specified key does not exist.");
+            if let Some(marker) = marker {
+                error.set_headers(marker_headers(&marker));
+            }
+            error
+        }
+        StoreError::NoSuchVersion { .. } => {
+            s3_error!(NoSuchVersion, "The specified version does not exist.")
+        }
+        StoreError::IsDeleteMarker { marker } => is_delete_marker(&marker),
+        StoreError::ObjectLocked => s3_error!(
+            AccessDenied,
+            "Access Denied because object protected by object lock: it has a legal hold, or a \
+             retention that has not ended."
+        ),
+        StoreError::InvalidBucketState { message } => {
+            S3Error::with_message(S3ErrorCode::InvalidBucketState, message)
+        }
+        StoreError::InvalidWriteOffset { object_bytes } => custom(
+            "InvalidWriteOffset",
+            StatusCode::BAD_REQUEST,
+            &format!(
+                "The write offset value that you specified does not match the current object size, which is \
+                 {object_bytes}."
+            ),
+        ),
+        StoreError::TooManyParts => custom(
+            "TooManyParts",
+            StatusCode::BAD_REQUEST,
+            "You have attempted to add more parts than the maximum of 10000 that are allowed for this \
+             object. You can use the CopyObject operation to copy this object to another and then add more \
+             data to the newly copied object.",
+        ),
+        StoreError::EncryptedAppend => s3_error!(
+            NotImplemented,
+            "Appending to an encrypted object is not implemented by LiteIO yet."
+        ),
+        StoreError::EncryptionMismatch => custom(
+            "EncryptionTypeMismatch",
+            StatusCode::BAD_REQUEST,
+            "The existing object was created with a different encryption type: it is not encrypted, and the \
+             request, or the default of the bucket, wants encryption.",
+        ),
+        StoreError::TokenMismatch => custom(
+            "IdempotencyParameterMismatch",
+            StatusCode::BAD_REQUEST,
+            "Parameters on this idempotent request are inconsistent with parameters used in previous \
+             request(s): the client token was used with another source.",
+        ),
+        StoreError::NoSuchUpload { .. } => s3_error!(
+            NoSuchUpload,
+            "The specified upload does not exist. The upload ID may be invalid, or the upload may \
+             have been aborted or completed."
+        ),
+        StoreError::InvalidPart { .. } => s3_error!(
+            InvalidPart,
+            "One or more of the specified parts could not be found.  The part may not have been \
+             uploaded, or the specified entity tag may not match the part's entity tag."
+        ),
+        StoreError::InvalidPartNumber => custom(
+            "InvalidPartNumber",
+            StatusCode::RANGE_NOT_SATISFIABLE,
+            "The requested partnumber is not satisfiable",
+        ),
+        StoreError::InvalidPartOrder => s3_error!(
+            InvalidPartOrder,
+            "The list of parts was not in ascending order. Parts must be ordered by part number."
+        ),
+        StoreError::PartTooSmall { .. } => s3_error!(
+            EntityTooSmall,
+            "Your proposed upload is smaller than the minimum allowed size"
+        ),
+        StoreError::PartTooLarge { .. } | StoreError::ObjectTooLarge { .. } => too_large(),
+        StoreError::NotModified => s3_error!(NotModified, "Not Modified"),
+        StoreError::PreconditionFailed { condition } => precondition_failed(condition),
+        StoreError::ConditionalRequestConflict => s3_error!(
+            ConditionalRequestConflict,
+            "The conditional request cannot succeed due to a conflicting operation against this \
+             resource."
+        ),
+        StoreError::InvalidRange { object_bytes } => invalid_range(object_bytes),
+        StoreError::ChecksumMismatch { algorithm } => checksum::mismatch(algorithm),
+        StoreError::InvalidRequest { message } => {
+            S3Error::with_message(S3ErrorCode::InvalidRequest, message)
+        }
+        StoreError::NoSpace => custom(
+            "StorageFull",
+            StatusCode::INSUFFICIENT_STORAGE,
+            "The storage device is full. Nothing was stored; reading and deleting still work.",
+        ),
+        StoreError::Poisoned { .. } => s3_error!(
+            ServiceUnavailable,
+            "Writing has stopped, because the storage device failed to store data durably. Reading \
+             still works. The server must be restarted."
+        ),
+        StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
+        StoreError::CustomerKeyRequired => s3_error!(
+            InvalidRequest,
+            "The object was stored using a form of Server Side Encryption. The correct parameters \
+             must be provided to retrieve the object."
+        ),
+        StoreError::CustomerKeyNotApplicable => s3_error!(
+            InvalidRequest,
+            "The encryption parameters are not applicable to this object."
+        ),
+        StoreError::WrongCustomerKey => s3_error!(
+            AccessDenied,
+            "Access Denied: the object is encrypted with another key than the one that was sent."
+        ),
+        StoreError::NoMasterKey => s3_error!(
+            NotImplemented,
+            "The server has no master key to encrypt with: start it with --master-key-file FILE \
+             (`liteio key new FILE` makes one)."
+        ),
+        StoreError::NoSuchNamedKey { key } => no_such_named_key(key.as_deref()),
+        StoreError::KeyMissing { .. } => {
+            tracing::error!(%error, "an object cannot be decrypted");
+            custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &key_missing(&error))
+        }
+        // No S3 operation touches vectors.
+        StoreError::NoSuchVectorBucket { .. }
+        | StoreError::VectorBucketExists { .. }
+        | StoreError::VectorBucketNotEmpty { .. }
+        | StoreError::NoSuchIndex { .. }
+        | StoreError::IndexExists { .. }
+        | StoreError::TextSearchExists { .. }
+        | StoreError::NoSuchVectorPolicy { .. }
+        | StoreError::IndexDamaged { .. }
+        | StoreError::InvalidField { .. } => internal(&error),
+        StoreError::Corrupt { .. }
+        | StoreError::FormatTooNew { .. }
+        | StoreError::NotADataDirectory { .. }
+        | StoreError::DriveOfMinio { .. }
+        | StoreError::InUse { .. }
+        | StoreError::Io(_)
+        | StoreError::Internal { .. } => internal(&error),
+    }
+}
+
+/// 405 for a version that is a delete marker. Deleting is all that can be done with it.
+fn is_delete_marker(marker: &DeleteMarker) -> S3Error {
+    let mut error =
+        s3_error!(MethodNotAllowed, "The specified method is not allowed against this resource.");
+    let mut headers = marker_headers(marker);
+    headers.insert(ALLOW, HeaderValue::from_static("DELETE"));
+    if let Ok(date) = http_date(marker.modified_ms) {
+        headers.insert(LAST_MODIFIED, date);
+    }
+    error.set_headers(headers);
+    error
+}
+
+/// The headers that tell a deleted object from one that never was.
+fn marker_headers(marker: &DeleteMarker) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+    headers.insert("x-amz-delete-marker", HeaderValue::from_static("true"));
+    if let Ok(version) = HeaderValue::try_from(marker.version_id.to_string()) {
+        headers.insert("x-amz-version-id", version);
+    }
+    headers
+}
+
+fn key_missing(error: &StoreError) -> String {
+    format!(
+        "The object cannot be decrypted: {error}. The operator has to configure that key again."
+    )
+}
+
+/// AWS's answer to a KMS key that is not there.
+pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
+    let message = match key {
+        Some(key) => format!(
+            "Key '{key}' does not exist: name a key of the file that the server was given with \
+             --kms-key-file."
+        ),
+        None => "The server has no KMS key: start it with --kms-key-file FILE.".to_owned(),
+    };
+    custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &message)
+}
+
+/// A failure of ours. The client gets a generic message; the cause goes to the log.
+pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> S3Error {
+    tracing::error!(%error, "request failed");
+    s3_error!(InternalError, "We encountered an internal error. Please try again.")
+}
+
+/// AWS's message is the first sentence; the rule after it is ours.
+const INVALID_BUCKET_NAME: &str = "The specified bucket is not valid. A name has 3 to 63 \
+     lower-case letters, digits, hyphens and dots, begins and ends with a letter or digit, and is no \
+     IP address.";
+
+pub(super) fn access_denied() -> S3Error {
+    s3_error!(AccessDenied, "Access Denied")
+}
+
+pub(super) fn precondition_failed(condition: &str) -> S3Error {
+    let message = "At least one of the pre-conditions you specified did not hold";
+    let whole = ApiError::new(ErrorCode::PreconditionFailed, message).with("Condition", condition);
+    let mut error = S3Error::with_message(S3ErrorCode::PreconditionFailed, message);
+    error.set_source(Box::new(whole));
+    error
+}
+
+pub(super) fn too_large() -> S3Error {
+    s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size")
+}
+
+/// AWS's message about a document that it cannot take.
+pub(super) const MALFORMED_XML: &str =
+    "The XML you provided was not well-formed or did not validate against our published schema";
+
+pub(super) fn malformed_xml() -> S3Error {
+    S3Error::with_message(S3ErrorCode::MalformedXML, MALFORMED_XML)
+}
+
+pub(super) fn invalid_argument(message: impl Into<Cow<'static, str>>) -> S3Error {
+    S3Error::with_message(S3ErrorCode::InvalidArgument, message)
+}
+
+pub(super) fn invalid_request(message: impl Into<Cow<'static, str>>) -> S3Error {
+    S3Error::with_message(S3ErrorCode::InvalidRequest, message)
+}
+
+/// As much of a text of the client as a message repeats.
+pub(super) fn quoted(text: &str) -> &str {
+    const BYTES_MAX: usize = 256;
+    &text[..text.floor_char_boundary(BYTES_MAX)]
+}
+
+/// A request that another one has come before, which may be sent again.
+pub(super) fn conflict() -> S3Error {
+    s3_error!(
+        OperationAborted,
+        "A conflicting conditional operation is currently in progress against this resource. Please \
+         try again."
+    )
+}
+
+/// An error with a code that s3s may not know by name.
+pub(super) fn custom(code: &str, status: StatusCode, message: &str) -> S3Error {
+    let code = S3ErrorCode::from_bytes(code.as_bytes()).unwrap_or(S3ErrorCode::InternalError);
+    let mut error = S3Error::with_message(code, message.to_owned());
+    error.set_status_code(status);
+    error
+}
+
+fn invalid_range(object_bytes: u64) -> S3Error {
+    let mut error = s3_error!(InvalidRange, "The requested range is not satisfiable");
+    let mut headers = HeaderMap::new();
+    // The typed layer replaces its own headers with these, so the type of the body is among them.
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+    if let Ok(range) = HeaderValue::try_from(format!("bytes */{object_bytes}")) {
+        headers.insert(CONTENT_RANGE, range);
+    }
+    error.set_headers(headers);
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_says_so_and_what_still_works() {
+        let error = from_store(StoreError::NoSpace);
+        assert_eq!(error.code().as_str(), "StorageFull");
+        assert_eq!(error.status_code(), Some(StatusCode::INSUFFICIENT_STORAGE));
+        assert!(error.message().is_some_and(|message| message.contains("reading and deleting")));
+    }
+}

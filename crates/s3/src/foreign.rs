@@ -1,0 +1,58 @@
+//! Documents of buckets that another store has kept: the same checks as when clients send them.
+
+use liteio_store::{DefaultRetention, Lifecycle};
+use s3s::dto::{BucketLifecycleConfiguration, CORSConfiguration, ObjectLockConfiguration, Tagging};
+use s3s::{S3Error, S3Result};
+
+use super::{bucket_cors, bucket_lifecycle, bucket_settings, object_lock};
+
+/// The rules of a lifecycle.
+///
+/// # Errors
+/// The reason why they cannot be taken.
+pub fn lifecycle(document: &[u8]) -> Result<Lifecycle, String> {
+    let lifecycle = bucket_settings::from_xml::<BucketLifecycleConfiguration>(document);
+    lifecycle.and_then(bucket_lifecycle::parse).map_err(reason)
+}
+
+/// The document of the tags of a bucket, as it is kept here.
+///
+/// # Errors
+/// The reason why it cannot be taken.
+pub fn bucket_tags(document: &[u8]) -> Result<Vec<u8>, String> {
+    let tags = bucket_settings::from_xml::<Tagging>(document);
+    tags.and_then(|tags| bucket_settings::tagging_document(tags.tag_set)).map_err(reason)
+}
+
+/// The document of the CORS rules of a bucket, as it is kept here.
+///
+/// # Errors
+/// The reason why it cannot be taken.
+pub fn cors(document: &[u8]) -> Result<Vec<u8>, String> {
+    let checked = || -> S3Result<Vec<u8>> {
+        let cors = bucket_settings::from_xml::<CORSConfiguration>(document)?;
+        bucket_cors::parse(&cors)?;
+        bucket_settings::to_xml(&cors)
+    };
+    checked().map_err(reason)
+}
+
+/// The default retention in the object lock configuration of a bucket.
+///
+/// # Errors
+/// The reason why it cannot be taken.
+pub fn default_retention(document: &[u8]) -> Result<Option<DefaultRetention>, String> {
+    let default = || -> S3Result<Option<DefaultRetention>> {
+        let configuration = bucket_settings::from_xml::<ObjectLockConfiguration>(document)?;
+        let rule = configuration.rule.and_then(|rule| rule.default_retention);
+        rule.map(|rule| object_lock::default_retention(&rule)).transpose()
+    };
+    default().map_err(reason)
+}
+
+fn reason(error: S3Error) -> String {
+    match error.message() {
+        Some(message) => message.to_owned(),
+        None => error.code().as_str().to_owned(),
+    }
+}

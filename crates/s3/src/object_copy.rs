@@ -1,0 +1,201 @@
+//! CopyObject, and what it has in common with UploadPartCopy.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName};
+use liteio_store::{
+    Bucket, CopyOptions, CopyOutcome, ETagText, EtagCondition, ObjectId, ObjectKey, ReadConditions,
+    StoreError, VersionId,
+};
+use s3s::dto::{
+    CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
+};
+use s3s::{S3Error, S3Result, s3_error};
+
+use super::acl::NewObjectAcl;
+use super::context::Sent;
+use super::convert::{header, insert_text, object_key, version_id, xml_response};
+use super::encryption::{self, Asked};
+use super::xml::XmlWriter;
+use super::{
+    Req, Resp, access, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
+    object_lock, unsupported,
+};
+use liteio_access::state::App;
+use liteio_access::{Action, Granted};
+
+pub(super) async fn copy_object(
+    app: &App,
+    granted: Granted,
+    request: Req<CopyObjectInput>,
+) -> Resp<CopyObjectOutput> {
+    let Req { input, method, uri, headers, extensions, .. } = request;
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    unsupported::check_write(&headers)?;
+    let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
+    let replaces_metadata = match input.metadata_directive.as_ref().map(MetadataDirective::as_str) {
+        None | Some(MetadataDirective::COPY) => false,
+        Some(MetadataDirective::REPLACE) => true,
+        Some(_) => return Err(s3_error!(InvalidArgument, "Unknown metadata directive.")),
+    };
+    let tags = match input.tagging_directive.as_ref().map(TaggingDirective::as_str) {
+        None | Some(TaggingDirective::COPY) => None,
+        Some(TaggingDirective::REPLACE) => Some(metadata::tags(&headers)?),
+        Some(_) => return Err(s3_error!(InvalidArgument, "Unknown tagging directive.")),
+    };
+    let key = object_key(input.key)?;
+    let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
+    let source_key = encryption::copy_source_key(app, &headers, &extensions)?;
+    let mut source_conditions = condition::of_copy_source(&extensions);
+    let copies_tags = tags.is_none();
+    let source = source(
+        app,
+        &granted,
+        sent,
+        input.copy_source,
+        &mut source_conditions,
+        copies_tags.then_some(&key),
+    )?;
+    let is_self =
+        source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
+    if is_self && !replaces_metadata && !changes_more(&headers) {
+        return Err(s3_error!(
+            InvalidRequest,
+            "This copy request is illegal because it is trying to copy an object to itself without \
+             changing the object's metadata, storage class, website redirect location or \
+             encryption attributes."
+        ));
+    }
+    let new_metadata = match replaces_metadata {
+        true => Some(metadata::from_request(&headers, &extensions, input.metadata)?),
+        false => None,
+    };
+    let algorithm = header(&headers, "x-amz-checksum-algorithm");
+    let options = CopyOptions {
+        metadata: new_metadata,
+        redirect_location: metadata::redirect(&headers)?,
+        tags,
+        storage_class: metadata::storage_class(&headers)?,
+        source_conditions,
+        conditions: condition::of_write(&extensions),
+        owner,
+        lock: object_lock::of_request(app, &headers)?,
+        acl,
+        checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
+        encryption: asked.encryption.clone(),
+        source_key,
+        cause: event_cause::of_request(&granted, &extensions),
+    };
+    // A copy may have to read the source, for a checksum that it does not have or for another key.
+    let target_bucket = Arc::clone(granted.bucket());
+    let copied =
+        app.blocking(move |store| store.copy_object(source, granted.bucket(), key, options).wait());
+    let copied = copied.await.map_err(from_copy)?;
+    response(app, &target_bucket, &copied, &asked)
+}
+
+/// True when the copy changes more than the metadata.
+fn changes_more(headers: &HeaderMap) -> bool {
+    [
+        "x-amz-storage-class",
+        "x-amz-website-redirect-location",
+        "x-amz-checksum-algorithm",
+        "x-amz-server-side-encryption",
+        "x-amz-server-side-encryption-customer-algorithm",
+    ]
+    .into_iter()
+    .any(|name| headers.contains_key(name))
+}
+
+/// The source of a copy, which the sender of the request for `target` may read. If the decision looked at the
+/// object, another one is not copied: `conditions` say so. With `tags_to`, the key to copy to, the sender must
+/// also be allowed to copy the tags, if there are any.
+pub(super) fn source(
+    app: &App,
+    target: &Granted,
+    sent: Sent<'_>,
+    source: CopySource,
+    conditions: &mut ReadConditions,
+    tags_to: Option<&ObjectKey>,
+) -> S3Result<ObjectId> {
+    let CopySource::Bucket { bucket, key, version_id: version } = source else {
+        return Err(s3_error!(
+            NotImplemented,
+            "Access points as the source of a copy are not implemented by LiteIO yet."
+        ));
+    };
+    let version = version.as_deref();
+    let granted = access::copy_source(app, target, sent, &bucket, &key, version)?;
+    if granted.saw_nothing() {
+        return Err(s3_error!(NoSuchKey, "The specified key does not exist."));
+    }
+    if let Some(etag) = granted.seen_etag() {
+        let etag = ETagText::strong(&etag.to_string());
+        let holds = match &conditions.if_match {
+            None | Some(EtagCondition::Any) => true,
+            Some(EtagCondition::Matches(etags)) => etags.contains(&etag),
+        };
+        // Else the condition of the client lets no such object pass, either.
+        if holds {
+            conditions.if_match = Some(EtagCondition::Matches(vec![etag]));
+        }
+    }
+    let (bucket, key) = (Arc::clone(granted.bucket()), object_key(key.into())?);
+    let version_id = version_id(version.map(str::to_owned))?;
+    if let Some(target_key) = tags_to {
+        let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref()));
+        // That there is no such object is told by the copy.
+        let tags = found.map(|found| found.metadata.tags).unwrap_or_default();
+        if !tags.is_empty() {
+            let read = match version {
+                None => Action::GetObjectTagging,
+                Some(_) => Action::GetObjectVersionTagging,
+            };
+            access::of_object(app, &granted, sent, &[read], key.as_str(), version)?;
+            // These are the tags of the new object.
+            let write = [Action::PutObject, Action::PutObjectTagging];
+            access::of_copied_tags(app, target, sent, &write, target_key.as_str(), &tags)?;
+        }
+    }
+    Ok(ObjectId { bucket, key, version: version_id })
+}
+
+/// An error of a copy. Its source is not the resource of the request, so there is no 304 and no 405.
+pub(super) fn from_copy(error: StoreError) -> S3Error {
+    match error {
+        StoreError::NotModified => error::precondition_failed("If-None-Match"),
+        StoreError::IsDeleteMarker { .. } => s3_error!(
+            InvalidRequest,
+            "The source of a copy request may not specifically refer to a delete marker by version id."
+        ),
+        error => error::from_store(error),
+    }
+}
+
+fn response(
+    app: &App,
+    bucket: &Bucket,
+    copied: &CopyOutcome,
+    asked: &Asked,
+) -> Resp<CopyObjectOutput> {
+    let object = &copied.object;
+    let mut xml = XmlWriter::new("CopyObjectResult", 0);
+    xml.date("LastModified", object.modified_ms);
+    xml.etag(object.etag);
+    if let Some(checksum) = &object.checksum {
+        checksum::write(&mut xml, checksum);
+    }
+    let mut response = xml_response(xml.finish());
+    insert_source_version(&mut response.headers, copied.source_version)?;
+    metadata::insert_new_version(&mut response.headers, object)?;
+    bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
+    asked.insert(&mut response.headers, object.encryption.as_ref())?;
+    Ok(response)
+}
+
+/// Names the version that was copied, in buckets that have some.
+pub(super) fn insert_source_version(headers: &mut HeaderMap, version: VersionId) -> S3Result<()> {
+    let version = (!version.is_null()).then(|| version.to_string());
+    let name = HeaderName::from_static("x-amz-copy-source-version-id");
+    insert_text(headers, name, version.as_deref())
+}

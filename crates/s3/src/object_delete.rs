@@ -1,0 +1,163 @@
+//! DeleteObject and DeleteObjects.
+
+use http::HeaderMap;
+use liteio_store::{
+    DeleteOutcome, DeleteTarget, ETagText, EtagCondition, ObjectKey, VersionId, WriteConditions,
+};
+use s3s::dto::{
+    DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput,
+    ObjectIdentifier, Timestamp,
+};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
+
+use super::context::Sent;
+use super::convert::{insert_text, object_key, unix_seconds, version_id, xml_response};
+use super::xml::XmlWriter;
+use super::{Req, Resp, access, condition, error, event_cause};
+use liteio_access::Granted;
+use liteio_access::state::App;
+
+pub(super) async fn delete_object(
+    app: &App,
+    granted: Granted,
+    request: Req<DeleteObjectInput>,
+) -> Resp<DeleteObjectOutput> {
+    let Req { input, extensions, .. } = request;
+    let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
+    let conditions = WriteConditions {
+        if_match_size: input.if_match_size.map(size).transpose()?,
+        if_match_modified_s: input.if_match_last_modified_time.map(time).transpose()?,
+        ..condition::of_write(&extensions)
+    };
+    let key = object_key(input.key)?;
+    let version = version_id(input.version_id)?;
+    let cause = event_cause::of_request(&granted, &extensions);
+    let target = DeleteTarget { key, version, conditions, bypasses_governance, cause };
+    let outcome = app.store.delete_object(granted.bucket(), target).await;
+    let outcome = outcome.map_err(error::from_store)?;
+    let mut response = S3Response::new(DeleteObjectOutput::default());
+    insert_outcome(&mut response.headers, &outcome)?;
+    Ok(response)
+}
+
+fn insert_outcome(headers: &mut HeaderMap, outcome: &DeleteOutcome) -> S3Result<()> {
+    if outcome.delete_marker {
+        headers.insert("x-amz-delete-marker", http::HeaderValue::from_static("true"));
+    }
+    let version = outcome.version_id.as_ref().map(VersionId::to_string);
+    let name = http::HeaderName::from_static("x-amz-version-id");
+    insert_text(headers, name, version.as_deref())
+}
+
+/// The size of a condition. One that no object can have is refused: without it the delete would go ahead.
+fn size(bytes: i64) -> S3Result<u64> {
+    u64::try_from(bytes)
+        .map_err(|_| s3_error!(InvalidArgument, "The size of a condition must not be negative."))
+}
+
+/// The time of a condition, in seconds since 1970.
+fn time(time: Timestamp) -> S3Result<i64> {
+    unix_seconds(time)
+        .ok_or_else(|| s3_error!(InvalidArgument, "The time of a condition cannot be read."))
+}
+
+/// An object to delete, as the request names it.
+struct Named {
+    key: String,
+    version: Option<String>,
+}
+
+pub(super) async fn delete_objects(
+    app: &App,
+    granted: Granted,
+    request: Req<DeleteObjectsInput>,
+) -> Resp<DeleteObjectsOutput> {
+    let Req { input, method, uri, headers, extensions, .. } = request;
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    let DeleteObjectsInput { delete, bypass_governance_retention, .. } = input;
+    let cause = event_cause::of_request(&granted, &extensions);
+    let bypasses_governance = bypass_governance_retention.unwrap_or(false);
+    let count = delete.objects.len();
+    if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {
+        return Err(error::malformed_xml());
+    }
+    let quiet = delete.quiet.unwrap_or(false);
+    let mut named = Vec::with_capacity(count);
+    // An object that cannot be deleted gets an error of its own; the others are deleted.
+    let mut answers: Vec<Option<S3Result<DeleteOutcome>>> = Vec::with_capacity(count);
+    let mut targets = Vec::with_capacity(count);
+    for object in delete.objects {
+        named.push(Named { key: object.key.clone(), version: object.version_id.clone() });
+        match target(app, &granted, sent, object) {
+            Ok(target) => {
+                let cause = cause.clone();
+                let target = DeleteTarget { bypasses_governance, cause, ..target };
+                targets.push(target);
+                answers.push(None);
+            }
+            Err(error) => answers.push(Some(Err(error))),
+        }
+    }
+    let outcomes =
+        app.store.delete_objects(granted.bucket(), targets).await.map_err(error::from_store)?;
+    let mut outcomes = outcomes.into_iter();
+    let answers = answers.into_iter().filter_map(|answer| {
+        answer.or_else(|| outcomes.next().map(|outcome| outcome.map_err(error::from_store)))
+    });
+    let mut xml = XmlWriter::new("DeleteResult", 64 * count);
+    for (named, answer) in named.iter().zip(answers) {
+        match answer {
+            Ok(_) if quiet => {}
+            Ok(outcome) => write_deleted(&mut xml, named, &outcome),
+            Err(error) => write_error(&mut xml, named, &error),
+        }
+    }
+    Ok(xml_response(xml.finish()))
+}
+
+/// An object to delete, if the sender may. Each is decided about on its own.
+fn target(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    object: ObjectIdentifier,
+) -> S3Result<DeleteTarget> {
+    // An empty element is no version, unlike an empty value in a query.
+    let version = object.version_id.filter(|version| !version.is_empty());
+    let actions = access::of_deletion(sent, version.as_deref());
+    access::of_object(app, granted, sent, &actions, &object.key, version.as_deref())?;
+    let key: ObjectKey = object_key(object.key)?;
+    let etag = object.e_tag.map(|etag| match etag.value() {
+        "*" => EtagCondition::Any,
+        value => EtagCondition::Matches(vec![ETagText::strong(value)]),
+    });
+    let conditions = WriteConditions {
+        if_match: etag,
+        if_match_size: object.size.map(size).transpose()?,
+        if_match_modified_s: object.last_modified_time.map(time).transpose()?,
+        ..WriteConditions::default()
+    };
+    Ok(DeleteTarget { conditions, ..DeleteTarget::new(key, version_id(version)?) })
+}
+
+fn write_deleted(xml: &mut XmlWriter, named: &Named, outcome: &DeleteOutcome) {
+    xml.open("Deleted");
+    xml.text("Key", &named.key);
+    xml.optional_text("VersionId", named.version.as_deref());
+    if outcome.delete_marker {
+        xml.value("DeleteMarker", true);
+        if let Some(version) = &outcome.version_id {
+            xml.value("DeleteMarkerVersionId", version);
+        }
+    }
+    xml.close("Deleted");
+}
+
+fn write_error(xml: &mut XmlWriter, named: &Named, error: &S3Error) {
+    xml.open("Error");
+    xml.text("Key", &named.key);
+    xml.optional_text("VersionId", named.version.as_deref());
+    xml.text("Code", error.code().as_str());
+    xml.text("Message", error.message().unwrap_or_default());
+    xml.close("Error");
+}

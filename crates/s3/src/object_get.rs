@@ -1,0 +1,275 @@
+//! GetObject and HeadObject, by a way of their own past the typed layer: they are most requests of most
+//! clients, and of the typed layer they use next to nothing.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use http::header::{
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH,
+    CONTENT_RANGE, CONTENT_TYPE, EXPIRES,
+};
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use liteio_store::{
+    Bucket, ByteRange, FoundObject, GetOptions, ObjectKey, ObjectReader, ObjectVersion,
+    OpenedObject, PartNumber, ReadError, Selection, StoreError,
+};
+use s3s::{S3Error, S3Result, s3_error};
+
+use super::context::Sent;
+use super::convert::{header, header_value, object_key, part_number, version_id};
+use super::encryption::{self, CustomerKey};
+use super::lenient::LenientHeaders;
+use super::route::{Route, Target, parameters};
+use super::{access, body_out, bucket_lifecycle, checksum, condition, error, metadata};
+use liteio_access::Granted;
+use liteio_access::state::App;
+use liteio_wire::front::Allowance;
+use liteio_wire::reply::ReplyBody;
+
+const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
+
+/// Decisions about one read, when its object is replaced between decision and read again and again.
+const DECISIONS_MAX: u32 = 8;
+
+/// A request for one of these two operations.
+pub(super) struct ReadRequest<'a> {
+    pub(super) head: &'a mut Parts,
+    pub(super) route: &'static Route,
+    pub(super) target: Target,
+    pub(super) allowance: &'a Allowance,
+    /// Tell that an object is missing to senders who may read it, and may not list the bucket.
+    pub(super) tells_missing: bool,
+}
+
+impl ReadRequest<'_> {
+    /// Answers the request.
+    ///
+    /// # Errors
+    /// Those of the operation.
+    pub(super) async fn answer(self, app: &Arc<App>) -> S3Result<Response<ReplyBody>> {
+        // Nothing of the request is kept while the first piece is read.
+        let allowance = self.allowance;
+        let (mut response, reader) = self.open(app)?;
+        if let Some(reader) = reader {
+            *response.body_mut() = body_out::body(app, reader, allowance).await?;
+        }
+        Ok(response)
+    }
+
+    /// The response without its body, and where that is to be read from.
+    fn open(self, app: &App) -> S3Result<(Response<ReplyBody>, Option<ObjectReader>)> {
+        let mut granted = self.granted(app)?;
+        let read = Read::parse(app, self.head, &self.target.key)?;
+        let mut tries = DECISIONS_MAX;
+        let (found, reader) = loop {
+            let (found, reader) = self.find(app, &granted, &read)?;
+            // Else the object was replaced after the decision, by one that it need not hold for.
+            if granted.holds_for(&found.object) {
+                break (found, reader);
+            }
+            if tries == 0 {
+                return Err(error::access_denied());
+            }
+            tries -= 1;
+            granted = self.granted(app)?;
+        };
+        let mut response = Response::new(ReplyBody::empty());
+        if read.is_partial(&found) {
+            *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+        }
+        let mut headers = read.headers(granted.bucket(), &found)?;
+        bucket_lifecycle::insert_expiration(app, &mut headers, granted.bucket(), &found.object)?;
+        *response.headers_mut() = headers;
+        Ok((response, reader))
+    }
+
+    fn granted(&self, app: &App) -> S3Result<Granted> {
+        access::of_bucket(app, Sent::head(self.head), self.route, &self.target)
+    }
+
+    fn find(
+        &self,
+        app: &App,
+        granted: &Granted,
+        read: &Read,
+    ) -> S3Result<(FoundObject, Option<ObjectReader>)> {
+        let found = app.look(|store| match self.head.method {
+            Method::HEAD => {
+                let found = store.head_object(granted.bucket(), &read.key, &read.options);
+                found.map(|found| (found, None))
+            }
+            _ => {
+                let opened = store.get_object(granted.bucket(), &read.key, &read.options);
+                opened.map(|OpenedObject { found, reader }| (found, Some(reader)))
+            }
+        });
+        found.map_err(|error| {
+            let error = read.refusal(granted.bucket(), error);
+            if self.tells_missing {
+                return error;
+            }
+            access::hide_missing(app, granted, Sent::head(self.head), read.key.as_str(), error)
+        })
+    }
+}
+
+/// The parameters of a read, and headers of the answer that the request chooses.
+struct Read {
+    key: ObjectKey,
+    options: GetOptions,
+    wants_checksum: bool,
+    overrides: Vec<(HeaderName, HeaderValue)>,
+    customer: Option<CustomerKey>,
+}
+
+impl Read {
+    fn parse(app: &App, head: &mut Parts, key: &str) -> S3Result<Read> {
+        let customer = encryption::of_read(app, &head.headers, &head.extensions)?;
+        let mut found = Parameters::default();
+        for (name, value) in head.uri.query().into_iter().flat_map(parameters) {
+            found.take(&name, value)?;
+        }
+        let LenientHeaders { range, object: conditions, .. } =
+            condition::take(&mut head.headers, false)?;
+        Ok(Read {
+            key: object_key(key.to_owned())?,
+            options: GetOptions {
+                version: version_id(found.version)?,
+                conditions,
+                select: selection(found.part, range)?,
+                customer_key: customer.as_ref().map(|customer| customer.key.clone()),
+            },
+            wants_checksum: header(&head.headers, "x-amz-checksum-mode")
+                .is_some_and(|mode| mode.eq_ignore_ascii_case("ENABLED")),
+            overrides: found.overrides,
+            customer,
+        })
+    }
+}
+
+/// The parameters that both operations know; they ignore those of no operation.
+#[derive(Default)]
+struct Parameters {
+    part: Option<PartNumber>,
+    version: Option<String>,
+    overrides: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Parameters {
+    fn take(&mut self, name: &str, value: Cow<'_, str>) -> S3Result<()> {
+        let repeated =
+            || Err(s3_error!(InvalidArgument, "A query parameter is given more than once"));
+        if name == "partNumber" {
+            let number = value.parse().map_or_else(|_| part_number(0), part_number)?;
+            return self.part.replace(number).map_or(Ok(()), |_| repeated());
+        }
+        if name == "versionId" {
+            return self.version.replace(value.into_owned()).map_or(Ok(()), |_| repeated());
+        }
+        let name = match name.strip_prefix("response-") {
+            Some("cache-control") => CACHE_CONTROL,
+            Some("content-disposition") => CONTENT_DISPOSITION,
+            Some("content-encoding") => CONTENT_ENCODING,
+            Some("content-language") => CONTENT_LANGUAGE,
+            Some("content-type") => CONTENT_TYPE,
+            Some("expires") => EXPIRES,
+            _ => return Ok(()),
+        };
+        if self.overrides.iter().any(|(other, _)| *other == name) {
+            return repeated();
+        }
+        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
+            s3_error!(InvalidArgument, "Header value cannot be represented using ISO-8859-1.")
+        })?;
+        self.overrides.push((name, value));
+        Ok(())
+    }
+}
+
+/// The selected bytes. A range and a part exclude each other.
+fn selection(part: Option<PartNumber>, range: Option<ByteRange>) -> S3Result<Selection> {
+    match (part, range) {
+        (Some(_), Some(_)) => Err(s3_error!(
+            InvalidRequest,
+            "Cannot specify both Range header and partNumber query parameter"
+        )),
+        (Some(part), None) => Ok(Selection::Part(part)),
+        (None, Some(range)) => Ok(Selection::Range(range)),
+        (None, None) => Ok(Selection::Whole),
+    }
+}
+
+impl Read {
+    /// Ranges and parts are 206, also when they are all of the object. The one part of an empty object
+    /// has no range that could be named.
+    fn is_partial(&self, found: &FoundObject) -> bool {
+        self.options.select != Selection::Whole && !found.range.is_empty()
+    }
+
+    fn headers(&self, bucket: &Bucket, found: &FoundObject) -> S3Result<HeaderMap> {
+        let FoundObject { object, part, range, .. } = found;
+        let mut headers = metadata::object_headers(bucket, object)?;
+        metadata::insert_user(&mut headers, object)?;
+        encryption::insert(&mut headers, object.encryption.as_ref(), self.customer.as_ref())?;
+        for (name, value) in &self.overrides {
+            headers.insert(name, value.clone());
+        }
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(range.end - range.start));
+        if self.is_partial(found) {
+            let (last, bytes) = (range.end - 1, object.bytes);
+            let text = format!("bytes {}-{last}/{bytes}", range.start);
+            headers.insert(CONTENT_RANGE, header_value(&text)?);
+        }
+        if let (Some(_), Some(parts)) = (part, object.part_count) {
+            headers.insert(PARTS_COUNT, HeaderValue::from(parts));
+        }
+        if self.wants_checksum {
+            self.insert_checksum(found, &mut headers)?;
+        }
+        Ok(headers)
+    }
+
+    /// The checksum of what is answered: of the object, or of the part. There is none of a range, and
+    /// that of the object would make clients refuse it.
+    fn insert_checksum(&self, found: &FoundObject, headers: &mut HeaderMap) -> S3Result<()> {
+        let FoundObject { object, part, .. } = found;
+        match (part.as_ref().filter(|_| object.part_count.is_some()), &object.checksum) {
+            _ if matches!(self.options.select, Selection::Range(_)) => Ok(()),
+            (Some(part), whole) => match &part.checksum {
+                Some(value) => checksum::insert_part(headers, value, whole.as_ref()),
+                None => Ok(()),
+            },
+            (None, Some(checksum)) => checksum::insert(headers, checksum),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+impl Read {
+    fn refusal(&self, bucket: &Bucket, error: ReadError) -> S3Error {
+        match error {
+            ReadError::NotModified { object } => {
+                let customer = self.customer.as_ref();
+                not_modified(bucket, &object, customer).unwrap_or_else(|error| error)
+            }
+            ReadError::Store(error) => error::from_store(error),
+        }
+    }
+}
+
+/// 304, with the headers that a cache refreshes its copy by.
+fn not_modified(
+    bucket: &Bucket,
+    object: &ObjectVersion,
+    customer: Option<&CustomerKey>,
+) -> S3Result<S3Error> {
+    let mut headers = metadata::object_headers(bucket, object)?;
+    encryption::insert(&mut headers, object.encryption.as_ref(), customer)?;
+    for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_DISPOSITION] {
+        headers.remove(name);
+    }
+    let mut error = error::from_store(StoreError::NotModified);
+    error.set_headers(headers);
+    Ok(error)
+}

@@ -1,0 +1,270 @@
+//! ListObjects, ListObjectsV2 and ListObjectVersions.
+
+use liteio_store::limits::LIST_KEYS_MAX;
+use liteio_store::{
+    Bucket, ListEntry, ListPage, ListQuery, ListStart, ListToken, ListVersionsQuery, ListedObject,
+    Owner, VersionEntry, VersionId, VersionPage,
+};
+use s3s::dto::*;
+use s3s::{S3Result, s3_error};
+
+use super::convert::{page_size, xml_response};
+use super::metadata::storage_class_or_standard;
+use super::page_token::{KeyEncoding, key_in_url, wrong_token};
+use super::xml::XmlWriter;
+use super::{Req, Resp, bucket_ownership, checksum, error};
+use liteio_access::Granted;
+use liteio_access::state::App;
+
+/// Bytes of XML for one entry, roughly.
+const ENTRY_BYTES: usize = 384;
+
+impl XmlWriter {
+    /// An element with a key, or part of one.
+    pub(super) fn key(&mut self, name: &str, key: &str, encoding: KeyEncoding) {
+        match encoding {
+            KeyEncoding::Plain => self.text(name, key),
+            KeyEncoding::Url => self.value(name, key_in_url(key)),
+        }
+    }
+
+    pub(super) fn optional_key(&mut self, name: &str, key: Option<&str>, encoding: KeyEncoding) {
+        if let Some(key) = key {
+            self.key(name, key, encoding);
+        }
+    }
+
+    pub(super) fn encoding_type(&mut self, encoding: KeyEncoding) {
+        if encoding == KeyEncoding::Url {
+            self.value("EncodingType", "url");
+        }
+    }
+
+    pub(super) fn common_prefix(&mut self, prefix: &str, encoding: KeyEncoding) {
+        self.open("CommonPrefixes");
+        self.key("Prefix", prefix, encoding);
+        self.close("CommonPrefixes");
+    }
+
+    /// The elements that listings of objects and of versions share, up to the owner.
+    fn object(&mut self, object: &ListedObject, encoding: KeyEncoding) {
+        self.key("Key", &object.key, encoding);
+        self.date("LastModified", object.modified_ms);
+        self.etag(object.etag);
+        if let Some((algorithm, kind)) = object.checksum {
+            self.value("ChecksumAlgorithm", checksum::name(algorithm));
+            self.value("ChecksumType", checksum::type_name(kind));
+        }
+        self.value("Size", object.bytes);
+        self.text("StorageClass", storage_class_or_standard(object.storage_class.as_deref()));
+    }
+}
+
+/// An empty delimiter is none.
+fn delimiter(asked: Option<String>) -> Option<String> {
+    asked.filter(|delimiter| !delimiter.is_empty())
+}
+
+async fn page(app: &App, granted: Granted, query: ListQuery) -> s3s::S3Result<ListPage> {
+    let page = app.blocking(move |store| store.list_objects(granted.bucket(), &query)).await;
+    page.map_err(error::from_store)
+}
+
+/// The owners in a listing.
+enum Owners {
+    NotTold,
+    /// Everything has the same.
+    OfAll(Owner),
+    OfEach,
+}
+
+impl Owners {
+    /// Those that a listing of the bucket tells, if it tells them.
+    fn of(bucket: &Bucket, are_told: bool) -> S3Result<Owners> {
+        Ok(match are_told {
+            false => Owners::NotTold,
+            true => bucket_ownership::owner_of_all(bucket)?.map_or(Owners::OfEach, Owners::OfAll),
+        })
+    }
+}
+
+fn write_entries(
+    xml: &mut XmlWriter,
+    entries: &[ListEntry],
+    encoding: KeyEncoding,
+    owners: Owners,
+) {
+    for entry in entries {
+        match entry {
+            ListEntry::Object(object) => {
+                xml.open("Contents");
+                xml.object(object, encoding);
+                match &owners {
+                    Owners::NotTold => {}
+                    Owners::OfAll(owner) => xml.owner("Owner", owner),
+                    Owners::OfEach => xml.owner("Owner", &object.owner),
+                }
+                xml.close("Contents");
+            }
+            ListEntry::Prefix(prefix) => xml.common_prefix(prefix, encoding),
+        }
+    }
+}
+
+pub(super) async fn list_objects(
+    app: &App,
+    granted: Granted,
+    request: Req<ListObjectsInput>,
+) -> Resp<ListObjectsOutput> {
+    let input = request.input;
+    let encoding = KeyEncoding::parse(input.encoding_type.as_ref())?;
+    let max = page_size("max-keys", input.max_keys, LIST_KEYS_MAX)?;
+    let prefix = input.prefix.unwrap_or_default();
+    let marker = input.marker.unwrap_or_default();
+    let delimiter = delimiter(input.delimiter);
+    let query = ListQuery {
+        prefix: prefix.clone(),
+        delimiter: delimiter.clone(),
+        after: after_key(marker.clone()),
+        max,
+    };
+    let owners = Owners::of(granted.bucket(), true)?;
+    let listed = page(app, granted, query).await?;
+    let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
+    xml.text("Name", &input.bucket);
+    xml.key("Prefix", &prefix, encoding);
+    xml.key("Marker", &marker, encoding);
+    if delimiter.is_some() && listed.next.is_some() {
+        // S3 sends NextMarker only with a delimiter; otherwise clients continue from the last key.
+        xml.optional_key("NextMarker", listed.last.as_deref(), encoding);
+    }
+    xml.value("MaxKeys", max);
+    xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
+    xml.encoding_type(encoding);
+    xml.value("IsTruncated", listed.next.is_some());
+    write_entries(&mut xml, &listed.entries, encoding, owners);
+    Ok(xml_response(xml.finish()))
+}
+
+fn after_key(key: String) -> ListStart {
+    if key.is_empty() { ListStart::Beginning } else { ListStart::AfterKey(key) }
+}
+
+pub(super) async fn list_objects_v2(
+    app: &App,
+    granted: Granted,
+    request: Req<ListObjectsV2Input>,
+) -> Resp<ListObjectsV2Output> {
+    let input = request.input;
+    let encoding = KeyEncoding::parse(input.encoding_type.as_ref())?;
+    let max = page_size("max-keys", input.max_keys, LIST_KEYS_MAX)?;
+    let prefix = input.prefix.unwrap_or_default();
+    let delimiter = delimiter(input.delimiter);
+    let token = input.continuation_token;
+    // A token takes precedence over `start-after`, which applies to the first page only.
+    let after = match token.as_deref().filter(|token| !token.is_empty()) {
+        Some(token) => ListStart::Token(ListToken::parse(token).map_err(|_| wrong_token())?),
+        None => after_key(input.start_after.clone().unwrap_or_default()),
+    };
+    let query = ListQuery { prefix: prefix.clone(), delimiter: delimiter.clone(), after, max };
+    let owners = Owners::of(granted.bucket(), input.fetch_owner.unwrap_or(false))?;
+    let listed = page(app, granted, query).await?;
+    let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
+    xml.text("Name", &input.bucket);
+    xml.key("Prefix", &prefix, encoding);
+    xml.optional_text("ContinuationToken", token.as_deref());
+    if let Some(next) = &listed.next {
+        xml.text("NextContinuationToken", &next.to_string());
+    }
+    xml.optional_key("StartAfter", input.start_after.as_deref(), encoding);
+    xml.value("KeyCount", listed.entries.len());
+    xml.value("MaxKeys", max);
+    xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
+    xml.encoding_type(encoding);
+    xml.value("IsTruncated", listed.next.is_some());
+    write_entries(&mut xml, &listed.entries, encoding, owners);
+    Ok(xml_response(xml.finish()))
+}
+
+pub(super) async fn list_object_versions(
+    app: &App,
+    granted: Granted,
+    request: Req<ListObjectVersionsInput>,
+) -> Resp<ListObjectVersionsOutput> {
+    let input = request.input;
+    let encoding = KeyEncoding::parse(input.encoding_type.as_ref())?;
+    let max = page_size("max-keys", input.max_keys, LIST_KEYS_MAX)?;
+    let prefix = input.prefix.unwrap_or_default();
+    let delimiter = delimiter(input.delimiter);
+    let key_marker = input.key_marker.unwrap_or_default();
+    let version_marker = input.version_id_marker.unwrap_or_default();
+    if key_marker.is_empty() && !version_marker.is_empty() {
+        return Err(s3_error!(
+            InvalidArgument,
+            "A version-id marker cannot be specified without a key marker."
+        ));
+    }
+    let query = ListVersionsQuery {
+        prefix: prefix.clone(),
+        delimiter: delimiter.clone(),
+        key_marker: Some(key_marker.clone()).filter(|marker| !marker.is_empty()),
+        version_marker: match version_marker.as_str() {
+            "" => None,
+            text => Some(
+                VersionId::parse(text)
+                    .map_err(|_| s3_error!(InvalidArgument, "Invalid version id specified"))?,
+            ),
+        },
+        max,
+    };
+    let owner = bucket_ownership::owner_of_all(granted.bucket())?;
+    let listed = app.blocking(move |store| store.list_versions(granted.bucket(), &query)).await;
+    let listed = listed.map_err(error::from_store)?;
+    let mut xml = XmlWriter::new("ListVersionsResult", ENTRY_BYTES * listed.entries.len());
+    xml.text("Name", &input.bucket);
+    xml.key("Prefix", &prefix, encoding);
+    xml.key("KeyMarker", &key_marker, encoding);
+    xml.text("VersionIdMarker", &version_marker);
+    if let Some((key, version)) = &listed.next {
+        xml.key("NextKeyMarker", key, encoding);
+        if let Some(version) = version {
+            xml.value("NextVersionIdMarker", version);
+        }
+    }
+    xml.value("MaxKeys", max);
+    xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
+    xml.encoding_type(encoding);
+    xml.value("IsTruncated", listed.next.is_some());
+    write_versions(&mut xml, &listed, encoding, owner.as_ref());
+    Ok(xml_response(xml.finish()))
+}
+
+fn write_versions(
+    xml: &mut XmlWriter,
+    page: &VersionPage,
+    encoding: KeyEncoding,
+    owner_of_all: Option<&Owner>,
+) {
+    for entry in &page.entries {
+        match entry {
+            VersionEntry::Version(version) => {
+                xml.open("Version");
+                xml.object(version, encoding);
+                xml.value("VersionId", version.version_id);
+                xml.value("IsLatest", version.is_latest);
+                xml.owner("Owner", owner_of_all.unwrap_or(&version.owner));
+                xml.close("Version");
+            }
+            VersionEntry::DeleteMarker(marker) => {
+                xml.open("DeleteMarker");
+                xml.key("Key", &marker.key, encoding);
+                xml.value("VersionId", marker.version_id);
+                xml.value("IsLatest", marker.is_latest);
+                xml.date("LastModified", marker.modified_ms);
+                xml.owner("Owner", owner_of_all.unwrap_or(&marker.owner));
+                xml.close("DeleteMarker");
+            }
+            VersionEntry::Prefix(prefix) => xml.common_prefix(prefix, encoding),
+        }
+    }
+}

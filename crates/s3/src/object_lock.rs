@@ -1,0 +1,260 @@
+//! Object lock: its headers, and the operations on the lock of a bucket, a retention and a legal hold.
+
+use http::{HeaderMap, HeaderName, StatusCode};
+use jiff::Timestamp;
+use liteio_store::{
+    Cause, DefaultRetention, ObjectLock, ObjectVersion, Retention, RetentionMode, RetentionPeriod,
+    Store, VersionChange,
+};
+use s3s::dto::{
+    DefaultRetention as DefaultRetentionDto, GetObjectLegalHoldInput, GetObjectLegalHoldOutput,
+    GetObjectLockConfigurationInput, GetObjectLockConfigurationOutput, GetObjectRetentionInput,
+    GetObjectRetentionOutput, ObjectLockConfiguration, ObjectLockEnabled, ObjectLockLegalHold,
+    ObjectLockLegalHoldStatus, ObjectLockRetention, ObjectLockRetentionMode, ObjectLockRule,
+    PutObjectLegalHoldInput, PutObjectLegalHoldOutput, PutObjectLockConfigurationInput,
+    PutObjectLockConfigurationOutput, PutObjectRetentionInput, PutObjectRetentionOutput,
+};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
+
+use super::convert::{dto_time, header, insert_text, iso_date, unix_seconds};
+use super::limits::{RETENTION_DAYS_MAX, RETENTION_YEARS_MAX};
+use super::{Req, Resp, error, object_version};
+use liteio_access::Granted;
+use liteio_access::state::App;
+
+const MODE: HeaderName = HeaderName::from_static("x-amz-object-lock-mode");
+const UNTIL: HeaderName = HeaderName::from_static("x-amz-object-lock-retain-until-date");
+const LEGAL_HOLD: HeaderName = HeaderName::from_static("x-amz-object-lock-legal-hold");
+
+/// The lock that the headers of a write give to the version that it makes.
+pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock> {
+    let retention = match (header(headers, MODE.as_str()), header(headers, UNTIL.as_str())) {
+        (None, None) => None,
+        (Some(mode), Some(until)) => {
+            let mode = parse_mode(mode)
+                .ok_or_else(|| s3_error!(InvalidArgument, "Unknown wormMode directive."))?;
+            let until: Option<Timestamp> = until.parse().ok();
+            let until = until.ok_or_else(|| {
+                s3_error!(
+                    InvalidArgument,
+                    "The retain until date must be provided in ISO 8601 format"
+                )
+            })?;
+            Some(Retention { mode, until_ms: future(app, until.as_millisecond())? })
+        }
+        _ => {
+            return Err(s3_error!(
+                InvalidArgument,
+                "x-amz-object-lock-retain-until-date and x-amz-object-lock-mode must both be supplied"
+            ));
+        }
+    };
+    let legal_hold = match header(headers, LEGAL_HOLD.as_str()) {
+        None | Some("OFF") => false,
+        Some("ON") => true,
+        Some(_) => {
+            return Err(s3_error!(InvalidArgument, "Legal Hold must be either of 'ON' or 'OFF'"));
+        }
+    };
+    Ok(ObjectLock { retention, legal_hold })
+}
+
+/// Tells the lock of an object in the headers of a response.
+pub(super) fn insert(headers: &mut HeaderMap, lock: &ObjectLock) -> S3Result<()> {
+    if let Some(Retention { mode, until_ms }) = &lock.retention {
+        insert_text(headers, MODE, Some(mode_name(*mode)))?;
+        insert_text(headers, UNTIL, Some(&iso_date(*until_ms)))?;
+    }
+    if lock.legal_hold {
+        insert_text(headers, LEGAL_HOLD, Some("ON"))?;
+    }
+    Ok(())
+}
+
+fn mode_name(mode: RetentionMode) -> &'static str {
+    match mode {
+        RetentionMode::Governance => ObjectLockRetentionMode::GOVERNANCE,
+        RetentionMode::Compliance => ObjectLockRetentionMode::COMPLIANCE,
+    }
+}
+
+fn parse_mode(text: &str) -> Option<RetentionMode> {
+    match text {
+        ObjectLockRetentionMode::GOVERNANCE => Some(RetentionMode::Governance),
+        ObjectLockRetentionMode::COMPLIANCE => Some(RetentionMode::Compliance),
+        _ => None,
+    }
+}
+
+/// The time as the store counts it, if it has not passed.
+fn future(app: &App, until_ms: i64) -> S3Result<u64> {
+    let until_ms = u64::try_from(until_ms).unwrap_or(0);
+    match until_ms > app.look(Store::now_ms) {
+        true => Ok(until_ms),
+        false => Err(s3_error!(InvalidArgument, "The retain until date must be in the future!")),
+    }
+}
+
+pub(super) async fn put_object_lock_configuration(
+    app: &App,
+    granted: Granted,
+    request: Req<PutObjectLockConfigurationInput>,
+) -> Resp<PutObjectLockConfigurationOutput> {
+    let configuration = request.input.object_lock_configuration;
+    let configuration = configuration.ok_or_else(error::malformed_xml)?;
+    let enabled = configuration.object_lock_enabled.as_ref().map(ObjectLockEnabled::as_str);
+    if enabled != Some(ObjectLockEnabled::ENABLED) {
+        return Err(error::malformed_xml());
+    }
+    let default = match configuration.rule {
+        None => None,
+        Some(rule) => {
+            Some(default_retention(&rule.default_retention.ok_or_else(error::malformed_xml)?)?)
+        }
+    };
+    let set = app.store.set_object_lock(granted.bucket(), default).await;
+    set.map_err(error::from_store)?;
+    Ok(S3Response::new(PutObjectLockConfigurationOutput::default()))
+}
+
+pub(super) fn default_retention(sent: &DefaultRetentionDto) -> S3Result<DefaultRetention> {
+    let mode = sent.mode.as_ref().and_then(|mode| parse_mode(mode.as_str()));
+    let mode = mode.ok_or_else(error::malformed_xml)?;
+    let length = |length: i32, maximum: u32| {
+        let length = u32::try_from(length).ok().filter(|it| (1..=maximum).contains(it));
+        length.ok_or_else(|| {
+            error::custom(
+                "InvalidRetentionPeriod",
+                StatusCode::BAD_REQUEST,
+                "Default retention period must be a positive integer value of at most 36500 days or \
+                 100 years.",
+            )
+        })
+    };
+    let period = match (sent.days, sent.years) {
+        (Some(days), None) => RetentionPeriod::Days(length(days, RETENTION_DAYS_MAX)?),
+        (None, Some(years)) => RetentionPeriod::Years(length(years, RETENTION_YEARS_MAX)?),
+        _ => return Err(error::malformed_xml()),
+    };
+    Ok(DefaultRetention { mode, period })
+}
+
+pub(super) async fn get_object_lock_configuration(
+    _app: &App,
+    granted: Granted,
+    _request: Req<GetObjectLockConfigurationInput>,
+) -> Resp<GetObjectLockConfigurationOutput> {
+    let bucket = granted.bucket();
+    if !bucket.object_lock {
+        return Err(s3_error!(
+            ObjectLockConfigurationNotFoundError,
+            "Object Lock configuration does not exist for this bucket"
+        ));
+    }
+    let rule = bucket.settings.default_retention.map(|default| {
+        let (days, years) = match default.period {
+            RetentionPeriod::Days(days) => (i32::try_from(days).ok(), None),
+            RetentionPeriod::Years(years) => (None, i32::try_from(years).ok()),
+        };
+        let mode = Some(ObjectLockRetentionMode::from_static(mode_name(default.mode)));
+        ObjectLockRule { default_retention: Some(DefaultRetentionDto { days, mode, years }) }
+    });
+    let enabled = ObjectLockEnabled::from_static(ObjectLockEnabled::ENABLED);
+    let configuration = ObjectLockConfiguration { object_lock_enabled: Some(enabled), rule };
+    Ok(S3Response::new(GetObjectLockConfigurationOutput {
+        object_lock_configuration: Some(configuration),
+    }))
+}
+
+pub(super) async fn put_object_retention(
+    app: &App,
+    granted: Granted,
+    request: Req<PutObjectRetentionInput>,
+) -> Resp<PutObjectRetentionOutput> {
+    let input = request.input;
+    let sent = input.retention.ok_or_else(error::malformed_xml)?;
+    let retention = match (sent.mode, sent.retain_until_date) {
+        (None, None) => None,
+        (Some(mode), Some(until)) => {
+            let mode = parse_mode(mode.as_str()).ok_or_else(error::malformed_xml)?;
+            let until = unix_seconds(until).ok_or_else(error::malformed_xml)?;
+            Some(Retention { mode, until_ms: future(app, until.saturating_mul(1000))? })
+        }
+        _ => return Err(error::malformed_xml()),
+    };
+    let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
+    let change = VersionChange::Retention { retention, bypasses_governance };
+    object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
+        .await?;
+    Ok(S3Response::new(PutObjectRetentionOutput::default()))
+}
+
+pub(super) async fn put_object_legal_hold(
+    app: &App,
+    granted: Granted,
+    request: Req<PutObjectLegalHoldInput>,
+) -> Resp<PutObjectLegalHoldOutput> {
+    let input = request.input;
+    let status = input.legal_hold.and_then(|hold| hold.status);
+    let is_held = match status.as_ref().map(ObjectLockLegalHoldStatus::as_str) {
+        Some(ObjectLockLegalHoldStatus::ON) => true,
+        Some(ObjectLockLegalHoldStatus::OFF) => false,
+        _ => return Err(error::malformed_xml()),
+    };
+    let change = VersionChange::LegalHold(is_held);
+    object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
+        .await?;
+    Ok(S3Response::new(PutObjectLegalHoldOutput::default()))
+}
+
+pub(super) async fn get_object_retention(
+    app: &App,
+    granted: Granted,
+    request: Req<GetObjectRetentionInput>,
+) -> Resp<GetObjectRetentionOutput> {
+    let GetObjectRetentionInput { key, version_id, .. } = request.input;
+    let object = lockable(app, &granted, key, version_id)?;
+    let Retention { mode, until_ms } = object.lock.retention.ok_or_else(not_locked)?;
+    let retention = ObjectLockRetention {
+        mode: Some(ObjectLockRetentionMode::from_static(mode_name(mode))),
+        retain_until_date: Some(dto_time(until_ms)?),
+    };
+    Ok(S3Response::new(GetObjectRetentionOutput { retention: Some(retention) }))
+}
+
+pub(super) async fn get_object_legal_hold(
+    app: &App,
+    granted: Granted,
+    request: Req<GetObjectLegalHoldInput>,
+) -> Resp<GetObjectLegalHoldOutput> {
+    let GetObjectLegalHoldInput { key, version_id, .. } = request.input;
+    let object = lockable(app, &granted, key, version_id)?;
+    let status = match object.lock.legal_hold {
+        true => ObjectLockLegalHoldStatus::ON,
+        false => ObjectLockLegalHoldStatus::OFF,
+    };
+    let status = Some(ObjectLockLegalHoldStatus::from_static(status));
+    let legal_hold = Some(ObjectLockLegalHold { status });
+    Ok(S3Response::new(GetObjectLegalHoldOutput { legal_hold }))
+}
+
+/// A version whose lock is asked for.
+fn lockable(
+    app: &App,
+    granted: &Granted,
+    key: String,
+    version: Option<String>,
+) -> S3Result<ObjectVersion> {
+    let object = object_version::find(app, granted, key, version)?;
+    match granted.bucket().object_lock {
+        true => Ok(object),
+        false => Err(s3_error!(InvalidRequest, "Bucket is missing Object Lock Configuration")),
+    }
+}
+
+fn not_locked() -> S3Error {
+    s3_error!(
+        NoSuchObjectLockConfiguration,
+        "The specified object does not have a ObjectLock configuration"
+    )
+}

@@ -1,0 +1,195 @@
+//! PutObject, also to append, and POST of a form (browser-based uploads).
+
+use http::header::{ETAG, LOCATION};
+use http::{Extensions, HeaderName, HeaderValue, StatusCode};
+use liteio_store::{
+    Bucket, ChecksumAlgorithm, GetOptions, ObjectChecksum, ObjectKey, ObjectVersion, PutOptions,
+    StoreError,
+};
+use s3s::dto::{PutObjectInput, PutObjectOutput};
+use s3s::{S3Response, S3Result, s3_error};
+
+use super::acl::NewObjectAcl;
+use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
+use super::convert::{etag_header, header_value, object_key, object_url};
+use super::encryption::Asked;
+use super::page_token::key_in_url;
+use super::service::Answer;
+use super::xml::XmlWriter;
+use super::{
+    Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
+    object_lock,
+};
+use liteio_access::Granted;
+use liteio_access::state::App;
+use liteio_auth::PostForm;
+
+pub(super) async fn put_object(
+    app: &App,
+    granted: Granted,
+    request: Req<PutObjectInput>,
+) -> Resp<PutObjectOutput> {
+    let Req { input, headers, mut extensions, .. } = request;
+    let checks = BodyChecks::from_request(&headers, &extensions)?;
+    let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
+    let options = PutOptions {
+        metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
+        checksum: None,
+        conditions: condition::of_write(&extensions),
+        owner,
+        lock: object_lock::of_request(app, &headers)?,
+        acl,
+        is_form: extensions.get::<PostForm>().is_some(),
+        cause: event_cause::of_request(&granted, &extensions),
+    };
+    let key = object_key(input.key)?;
+    let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
+    let sealing = asked.seal(app)?;
+    let form = extensions.remove::<PostForm>();
+    let append = Append::of_request(app, &granted, &key, input.write_offset_bytes, form.as_ref())?;
+    let bytes_expected = match form {
+        // The length of the file is known only at the end of the form.
+        Some(_) => None,
+        None => Some(body_in::declared_bytes(&headers)?),
+    };
+    if append.is_some() && bytes_expected == Some(0) {
+        return Err(s3_error!(
+            InvalidRequest,
+            "Request body cannot be empty when 'write offset' is specified."
+        ));
+    }
+    let kept = append.and_then(|append| append.kept);
+    let algorithms = match checksum::of_both(kept, checks.algorithm())? {
+        none if none.is_empty() => vec![DEFAULT_ALGORITHM],
+        algorithms => algorithms,
+    };
+    let algorithm = checks.algorithm().unwrap_or(algorithms[0]);
+    let body = body_in::receive(app, input.body, bytes_expected, algorithms, sealing).await?;
+    checks.verify(body.digests())?;
+    let checksum = body.digests().checksum(algorithm).copied().map(ObjectChecksum::full_object);
+    let options = PutOptions { checksum, ..options };
+    let object = match append {
+        None => app.store.put_object(granted.bucket(), key, body, options).await,
+        Some(Append { offset, .. }) => {
+            app.store.append_object(granted.bucket(), key, offset, body, options).await
+        }
+    };
+    let object = object.map_err(error::from_store)?;
+    let mut response = match form {
+        Some(form) => form_response(app, &form, granted.bucket(), &object, &asked, &extensions)?,
+        None => response(app, granted.bucket(), &object, &asked)?,
+    };
+    if append.is_some() {
+        response.headers.insert(OBJECT_SIZE, HeaderValue::from(object.bytes));
+        if let (None, Some(appended)) = (&object.checksum, checksum) {
+            checksum::insert_value(&mut response.headers, &appended.value)?;
+        }
+    }
+    Ok(response)
+}
+
+const OBJECT_SIZE: HeaderName = HeaderName::from_static("x-amz-object-size");
+
+/// A PutObject that appends, which AWS has for directory buckets.
+#[derive(Clone, Copy, Debug)]
+struct Append {
+    offset: u64,
+    /// The algorithm of the checksum that the object has.
+    kept: Option<ChecksumAlgorithm>,
+}
+
+impl Append {
+    /// The append that a request asks for. What cannot succeed is refused before the body is received; the
+    /// store decides again.
+    fn of_request(
+        app: &App,
+        granted: &Granted,
+        key: &ObjectKey,
+        offset: Option<i64>,
+        form: Option<&PostForm>,
+    ) -> S3Result<Option<Append>> {
+        let Some(offset) = offset else { return Ok(None) };
+        if form.is_some() {
+            return Err(s3_error!(InvalidRequest, "A form upload cannot append to an object."));
+        }
+        let offset = u64::try_from(offset).map_err(|_| {
+            s3_error!(InvalidArgument, "The x-amz-write-offset-bytes header must not be negative.")
+        })?;
+        let options = GetOptions::default();
+        let found = app.look(|store| store.head_object(granted.bucket(), key, &options));
+        let found = match found.map_err(StoreError::from) {
+            Ok(found) => Some(found.object),
+            Err(StoreError::NoSuchKey { .. }) => None,
+            Err(StoreError::CustomerKeyRequired) => {
+                return Err(error::from_store(StoreError::EncryptedAppend));
+            }
+            Err(error) => return Err(error::from_store(error)),
+        };
+        let object_bytes = found.as_ref().map_or(0, |object| object.bytes);
+        if object_bytes != offset {
+            return Err(error::from_store(StoreError::InvalidWriteOffset { object_bytes }));
+        }
+        let checksum = found.and_then(|object| object.checksum);
+        Ok(Some(Append { offset, kept: checksum.map(|checksum| checksum.value.algorithm) }))
+    }
+}
+
+fn response(
+    app: &App,
+    bucket: &Bucket,
+    object: &ObjectVersion,
+    asked: &Asked,
+) -> Resp<PutObjectOutput> {
+    let mut response = S3Response::new(PutObjectOutput::default());
+    response.headers.insert(ETAG, etag_header(&object.etag)?);
+    if let Some(checksum) = &object.checksum {
+        checksum::insert(&mut response.headers, checksum)?;
+    }
+    metadata::insert_new_version(&mut response.headers, object)?;
+    bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
+    asked.insert(&mut response.headers, object.encryption.as_ref())?;
+    Ok(response)
+}
+
+/// The success response that a form asks for: a redirect, a document, or a bare status.
+fn form_response(
+    app: &App,
+    form: &PostForm,
+    bucket: &Bucket,
+    object: &ObjectVersion,
+    asked: &Asked,
+    extensions: &Extensions,
+) -> Resp<PutObjectOutput> {
+    let mut response = response(app, bucket, object, asked)?;
+    let mut answer = Answer { status: StatusCode::from_u16(form.success_status).ok(), xml: None };
+    let location = match &form.success_redirect {
+        Some(target) => {
+            answer.status = Some(StatusCode::SEE_OTHER);
+            redirect_location(target, form, object)?
+        }
+        None => header_value(&object_url(extensions, &form.bucket, &form.key))?,
+    };
+    if answer.status == Some(StatusCode::CREATED) {
+        let mut xml = XmlWriter::without_namespace("PostResponse");
+        xml.text("Location", &String::from_utf8_lossy(location.as_bytes()));
+        xml.text("Bucket", &form.bucket);
+        xml.text("Key", &form.key);
+        xml.etag(object.etag);
+        answer.xml = Some(xml.finish());
+    }
+    response.headers.insert(LOCATION, location);
+    response.extensions.insert(answer);
+    Ok(response)
+}
+
+/// The target of the redirect after a form upload, with bucket, key and ETag of the object in its query.
+fn redirect_location(
+    target: &str,
+    form: &PostForm,
+    object: &ObjectVersion,
+) -> S3Result<HeaderValue> {
+    let separator = if target.contains('?') { '&' } else { '?' };
+    let (bucket, key) = (&form.bucket, key_in_url(&form.key));
+    let etag = object.etag;
+    header_value(&format!("{target}{separator}bucket={bucket}&key={key}&etag=%22{etag}%22"))
+}

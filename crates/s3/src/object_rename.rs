@@ -1,0 +1,104 @@
+//! RenameObject, which AWS has for directory buckets.
+
+use http::HeaderMap;
+use liteio_store::{ObjectKey, RenameOptions, StoreError};
+use percent_encoding::percent_decode_str;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+use super::convert::{header, object_key};
+use super::plain::{self, PlainRequest, PlainResponse};
+use super::{access, condition, encryption, error, event_cause};
+use liteio_access::Action;
+use liteio_access::state::App;
+
+const CLIENT_TOKEN_BYTES_MAX: usize = 64;
+
+pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResponse {
+    let source = source(&request.headers)?;
+    // The object leaves its key, and can be read under the other.
+    let actions = [Action::RenameObject, Action::GetObject, Action::DeleteObject];
+    access::of_object(app, &request.granted, request.sent(), &actions, source.as_str(), None)?;
+    let PlainRequest { granted, key, headers, extensions, .. } = request;
+    let target = object_key(key)?;
+    let customer = encryption::of_read(app, &headers, &extensions)?;
+    let options = RenameOptions {
+        source_conditions: condition::of_rename_source(&extensions),
+        conditions: condition::of_rename(&extensions),
+        token: client_token(&headers)?,
+        customer_key: customer.map(|customer| customer.key),
+        cause: event_cause::of_request(&granted, &extensions),
+    };
+    let renamed = app.store.rename_object(granted.bucket(), source.clone(), target, options).await;
+    renamed.map_err(|error| from_rename(error, &source))?;
+    plain::done()
+}
+
+/// The key in `x-amz-rename-source`: only the key, of an object in the same bucket.
+fn source(headers: &HeaderMap) -> S3Result<ObjectKey> {
+    let Some(source) = headers.get("x-amz-rename-source") else {
+        return Err(s3_error!(
+            InvalidArgument,
+            "RenameObject needs the key of the object to rename in the header x-amz-rename-source."
+        ));
+    };
+    let invalid =
+        || s3_error!(InvalidArgument, "The x-amz-rename-source header is no URL-encoded key.");
+    let text = source.to_str().map_err(|_| invalid())?;
+    let key = percent_decode_str(text).decode_utf8().map_err(|_| invalid())?;
+    object_key(key.into_owned())
+}
+
+/// 1 to 64 characters of ASCII from `!` to `~`.
+fn client_token(headers: &HeaderMap) -> S3Result<Option<String>> {
+    if !headers.contains_key("x-amz-client-token") {
+        return Ok(None);
+    }
+    let token = header(headers, "x-amz-client-token").filter(|token| {
+        let is_short = (1..=CLIENT_TOKEN_BYTES_MAX).contains(&token.len());
+        is_short && token.bytes().all(|byte| byte.is_ascii_graphic())
+    });
+    let token = token.ok_or_else(|| {
+        s3_error!(
+            InvalidArgument,
+            "The x-amz-client-token header must have 1 to 64 visible ASCII characters."
+        )
+    })?;
+    Ok(Some(token.to_owned()))
+}
+
+fn from_rename(error: StoreError, source: &ObjectKey) -> S3Error {
+    match error {
+        StoreError::NoSuchKey { .. } => S3Error::with_message(
+            S3ErrorCode::NoSuchKey,
+            format!("The object to rename does not exist: {:?}.", source.as_str()),
+        ),
+        error => error::from_store(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_short_and_visible() {
+        let long = "a".repeat(64);
+        for (token, is_valid) in [
+            ("a-1", true),
+            (&*long, true),
+            (&*(long.clone() + "a"), false),
+            ("", false),
+            ("a b", false),
+        ] {
+            let headers = [("x-amz-client-token", token)];
+            let headers: HeaderMap = headers
+                .map(|(name, value)| {
+                    (http::HeaderName::from_static(name), value.parse().expect("text"))
+                })
+                .into_iter()
+                .collect();
+            assert_eq!(client_token(&headers).is_ok(), is_valid, "{token:?}");
+        }
+        assert_eq!(client_token(&HeaderMap::new()).expect("none"), None);
+    }
+}

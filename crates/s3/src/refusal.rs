@@ -1,0 +1,145 @@
+//! Errors of S3 as values, after s3s: those of our handlers are kept, those of s3s itself are parsed from
+//! its error document.
+
+use std::sync::Arc;
+
+use http::Response;
+use parking_lot::Mutex;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use s3s::{Body, S3Error};
+
+use super::error::MALFORMED_XML;
+use liteio_wire::reply::{ApiError, Dialect};
+
+/// The error of an operation, kept for the service. s3s writes an error document of its own, which is
+/// discarded. In the extensions of every request.
+#[derive(Clone, Default)]
+pub(super) struct Refusal(Arc<Mutex<Option<ApiError>>>);
+
+impl Refusal {
+    /// Keeps an error. Returns a substitute with its code, for s3s only.
+    pub(super) fn keep(&self, error: S3Error) -> S3Error {
+        let code = error.code().clone();
+        *self.0.lock() = Some(of_error(error));
+        S3Error::new(code)
+    }
+
+    /// The error, if there was one.
+    pub(super) fn take(&self) -> Option<ApiError> {
+        self.0.lock().take()
+    }
+}
+
+/// The value of an error of ours.
+pub(super) fn of_error(error: S3Error) -> ApiError {
+    if let Some(whole) = error.source().and_then(|source| ApiError::find(source)) {
+        return whole.clone();
+    }
+    let status = error.status_code().unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    let code = error.code().as_str().to_owned();
+    let message = error.message().unwrap_or_default().to_owned();
+    let converted = ApiError::with_status(Dialect::S3, code, status, message);
+    match error.headers() {
+        Some(headers) => converted.with_headers(headers.clone()),
+        None => converted,
+    }
+}
+
+/// The value of an error that s3s has found by itself: in the path, the query, a header or a document.
+pub(super) fn of_response(response: &Response<Body>) -> ApiError {
+    let document = response.body().bytes().unwrap_or_default();
+    let (code, message) = parse(&document).unwrap_or_default();
+    let message = match message.is_empty() {
+        true => message_of(&code).to_owned(),
+        false => message,
+    };
+    ApiError::with_status(Dialect::S3, code, response.status(), message)
+}
+
+/// Code and message of an error document of s3s.
+fn parse(document: &[u8]) -> Option<(String, String)> {
+    let mut reader = Reader::from_reader(document);
+    let (mut code, mut message, mut open) = (String::new(), String::new(), Vec::new());
+    loop {
+        let text = match reader.read_event().ok()? {
+            Event::Start(start) => {
+                open = start.name().as_ref().to_vec();
+                continue;
+            }
+            Event::End(_) => {
+                open.clear();
+                continue;
+            }
+            Event::Text(text) => text.decode().ok()?.into_owned(),
+            Event::GeneralRef(reference) => {
+                let name = reference.decode().ok()?;
+                quick_xml::escape::unescape(&format!("&{name};")).ok()?.into_owned()
+            }
+            Event::Eof => return Some((code, message)),
+            _ => continue,
+        };
+        match &open[..] {
+            b"Code" => code.push_str(&text),
+            b"Message" => message.push_str(&text),
+            _ => {}
+        }
+    }
+}
+
+/// The message of AWS for a code that s3s gives without one.
+fn message_of(code: &str) -> &'static str {
+    match code {
+        "InvalidURI" => "Couldn't parse the specified URI.",
+        "KeyTooLongError" => "Your key is too long",
+        "MalformedXML" => MALFORMED_XML,
+        "MaxMessageLengthExceeded" => "Your request was too big.",
+        "MethodNotAllowed" => "The specified method is not allowed against this resource.",
+        "MissingContentLength" => "You must provide the Content-Length HTTP header.",
+        "MissingRequestBodyError" => "Request Body is empty",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use s3s::s3_error;
+
+    use super::*;
+
+    fn response(error: S3Error) -> Response<Body> {
+        error.to_http_response().expect("serializes")
+    }
+
+    #[test]
+    fn refusals_of_s3s_become_values() {
+        let rows = [
+            (
+                s3_error!(InvalidArgument, "a <b> & \"c\" 'd'"),
+                "InvalidArgument",
+                "a <b> & \"c\" 'd'",
+            ),
+            (s3_error!(InvalidURI), "InvalidURI", "Couldn't parse the specified URI."),
+            (s3_error!(IncompleteBody), "IncompleteBody", ""),
+        ];
+        for (error, code, message) in rows {
+            let error = of_response(&response(error));
+            assert_eq!((error.code(), error.message()), (code, message));
+            assert_eq!(error.status(), 400);
+        }
+    }
+
+    #[test]
+    fn errors_of_ours_keep_their_headers() {
+        let mut error = s3_error!(NotModified, "Not Modified");
+        let mut headers = http::HeaderMap::new();
+        headers.insert("etag", http::HeaderValue::from_static("\"a\""));
+        error.set_headers(headers);
+        let refusal = Refusal::default();
+        assert_eq!(refusal.keep(error).code().as_str(), "NotModified");
+        let error = refusal.take().expect("kept");
+        assert_eq!(error.status(), 304);
+        assert_eq!(error.headers()["etag"], "\"a\"");
+        assert_eq!(refusal.take(), None);
+    }
+}

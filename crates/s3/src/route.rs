@@ -1,0 +1,361 @@
+//! From method, path and query to the operation that a request is for.
+//!
+//! Every parameter of a query is one that the operation knows, or the request is refused before its body is
+//! read: a subresource that nobody knows would otherwise turn one write into another, and `PUT
+//! /bucket/key?encryption` replace the object by a document about it.
+
+use http::request::Parts;
+use http::{Method, Uri};
+use percent_encoding::percent_decode_str;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+
+use super::S3Api;
+use liteio_access::Action;
+
+/// One operation, and how a request for it is told from others.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) operation: &'static str,
+    pub(super) action: Action,
+    pub(super) method: &'static str,
+    pub(super) level: Level,
+    pub(super) scope: Scope,
+    /// The parameters that make a request one for this operation.
+    pub(super) required: &'static [&'static str],
+    /// The other parameters that it knows.
+    pub(super) known: &'static [&'static str],
+    pub(super) answerer: Answerer,
+}
+
+/// The resource that a path addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    Service,
+    Bucket,
+    Key,
+}
+
+/// The resource that the action of an operation is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// The one that the path addresses.
+    Path,
+    /// Every object that the document of the request names.
+    EachKey,
+}
+
+/// The way in which an operation is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answerer {
+    /// A handler behind s3s.
+    Typed,
+    /// A way of its own.
+    Own,
+    /// A handler of ours, for an operation that s3s has no types for.
+    Plain,
+    /// The handler of another operation, which a request for this one arrives as.
+    Other(&'static str),
+    /// Nothing yet.
+    Nobody,
+}
+
+/// The path of a request, decoded.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) bucket: String,
+    pub(super) key: String,
+}
+
+impl Target {
+    /// The bucket and the key of a path in path style; empty where there is none.
+    ///
+    /// # Errors
+    /// `InvalidURI` when the path is not UTF-8.
+    pub(super) fn of(uri: &Uri) -> S3Result<Target> {
+        let path = percent_decode_str(uri.path()).decode_utf8();
+        let path = path.map_err(|_| s3_error!(InvalidURI, "Couldn't parse the specified URI."))?;
+        let path = path.strip_prefix('/').unwrap_or(&path);
+        let (bucket, key) = path.split_once('/').unwrap_or((path, ""));
+        Ok(Target { bucket: bucket.to_owned(), key: key.to_owned() })
+    }
+
+    fn level(&self) -> Level {
+        match (self.bucket.is_empty(), self.key.is_empty()) {
+            (true, _) => Level::Service,
+            (false, true) => Level::Bucket,
+            (false, false) => Level::Key,
+        }
+    }
+}
+
+/// The parameters of a query, decoded.
+pub(super) fn parameters(query: &str) -> form_urlencoded::Parse<'_> {
+    form_urlencoded::parse(query.as_bytes())
+}
+
+/// The name of the operation that a request looks like, whatever else may be wrong with it.
+pub fn operation_of(head: &Parts, target: &liteio_wire::origin::Target) -> Option<&'static str> {
+    let (bucket, key) = (target.bucket().to_owned(), target.key().into_owned());
+    let names: Vec<_> = head.uri.query().into_iter().flat_map(parameters).collect();
+    let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
+    let is_copy = head.method == Method::PUT && head.headers.contains_key("x-amz-copy-source");
+    let level = Target { bucket, key }.level();
+    Route::find(&head.method, level, &names, is_copy).map(|route| route.operation)
+}
+
+/// The operation of this name.
+pub fn known_operation(name: &str) -> Option<&'static str> {
+    S3Api::ROUTES.iter().map(|route| route.operation).find(|known| *known == name)
+}
+
+impl Route {
+    /// The route of a request; `None` when S3 has no operation of this method at this level.
+    ///
+    /// # Errors
+    /// A parameter that the operation does not know.
+    pub(super) fn of(head: &Parts, target: &Target) -> S3Result<Option<&'static Route>> {
+        let names: Vec<_> = head.uri.query().into_iter().flat_map(parameters).collect();
+        let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
+        let is_copy = head.method == Method::PUT && head.headers.contains_key("x-amz-copy-source");
+        let Some(route) = Route::find(&head.method, target.level(), &names, is_copy) else {
+            return Ok(None);
+        };
+        if let Some(name) = names.iter().find(|name| !route.knows(name)) {
+            return Err(route.refusal(name));
+        }
+        // One of the two could be decided about, and the other be meant.
+        let is_of_route = |name: &&str| route.required.contains(name) || route.known.contains(name);
+        let mut of_route = names.iter().copied().filter(is_of_route);
+        while let Some(name) = of_route.next() {
+            if of_route.clone().any(|other| other == name) {
+                let message = format!("The query parameter {name:?} is given more than once");
+                return Err(S3Error::with_message(S3ErrorCode::InvalidArgument, message));
+            }
+        }
+        Ok(Some(route))
+    }
+
+    /// The route that needs most of the parameters, and knows most of the others; of equals the first.
+    fn find(
+        method: &Method,
+        level: Level,
+        names: &[&str],
+        is_copy: bool,
+    ) -> Option<&'static Route> {
+        // In this order most lines are passed over without comparing text.
+        let fits = |route: &&Route| {
+            route.level == level
+                && route.required.iter().all(|name| names.contains(name))
+                && route.method == method.as_str()
+        };
+        S3Api::ROUTES.iter().rev().filter(fits).max_by_key(|route| {
+            let known = names.iter().filter(|name| route.knows(name)).count();
+            let is_of_copies = matches!(route.operation, "CopyObject" | "UploadPartCopy");
+            (route.required.len(), known, is_of_copies == is_copy)
+        })
+    }
+
+    /// True for a parameter that does not matter, or that the operation knows. Of no model's, reads ignore
+    /// all, as AWS does; a write might be meant as something else.
+    fn knows(&self, name: &str) -> bool {
+        self.required.contains(&name)
+            || self.known.contains(&name)
+            || is_of_any(name)
+            || (self.is_read() && !is_of_model(name))
+    }
+
+    fn is_read(&self) -> bool {
+        matches!(self.method, "GET" | "HEAD")
+    }
+
+    /// The error of a parameter that the operation does not know.
+    fn refusal(&self, name: &str) -> S3Error {
+        let method = self.method;
+        let mut at_level = S3Api::ROUTES.iter().filter(|route| route.level == self.level);
+        if at_level.any(|route| route.required.contains(&name) && route.method != method) {
+            return s3_error!(
+                MethodNotAllowed,
+                "The specified method is not allowed against this resource."
+            );
+        }
+        let is_subresource = S3Api::ROUTES.iter().any(|route| route.required.contains(&name));
+        let (code, message) = match (is_subresource, self.level) {
+            (true, Level::Key) => (
+                S3ErrorCode::InvalidRequest,
+                format!("Key is not expected for the {method} method ?{name} subresource"),
+            ),
+            (true, _) => (
+                S3ErrorCode::InvalidRequest,
+                format!("The {method} method ?{name} subresource is not for this resource"),
+            ),
+            (false, _) => (
+                S3ErrorCode::InvalidArgument,
+                format!(
+                    "{} does not accept the query parameter {name:?}. Leave it out; nothing was done.",
+                    self.operation
+                ),
+            ),
+        };
+        S3Error::with_message(code, message)
+    }
+
+    /// The error of an operation that nothing answers.
+    pub(super) fn not_implemented(&self) -> S3Error {
+        let name = self.operation;
+        let message = match self.answerer {
+            Answerer::Other(other) => {
+                format!("{name} arrives as {other}; this is no form upload.")
+            }
+            _ => format!("{name} is not implemented by LiteIO yet."),
+        };
+        S3Error::with_message(S3ErrorCode::NotImplemented, message)
+    }
+}
+
+/// Parameters that any request may carry: of signatures, of SDKs, and headers of the response.
+fn is_of_any(name: &str) -> bool {
+    let starts_with =
+        |start: &str| name.get(..start.len()).is_some_and(|it| it.eq_ignore_ascii_case(start));
+    name.is_empty() || starts_with("x-") || starts_with("response-")
+}
+
+fn is_of_model(name: &str) -> bool {
+    S3Api::ROUTES.iter().any(|route| route.required.contains(&name) || route.known.contains(&name))
+}
+
+/// The names of all operations.
+pub fn operation_names() -> impl Iterator<Item = &'static str> {
+    S3Api::ROUTES.iter().map(|route| route.operation)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use http::Request;
+
+    use super::*;
+
+    fn route(method: &str, uri: &str) -> Result<Option<&'static str>, String> {
+        let (head, ()) =
+            Request::builder().method(method).uri(uri).body(()).expect("valid").into_parts();
+        let target = Target::of(&head.uri).expect("text");
+        match Route::of(&head, &target) {
+            Ok(route) => Ok(route.map(|route| route.operation)),
+            Err(error) => Err(error.code().as_str().to_owned()),
+        }
+    }
+
+    fn path(level: Level) -> &'static str {
+        match level {
+            Level::Service => "/",
+            Level::Bucket => "/bucket",
+            Level::Key => "/bucket/key",
+        }
+    }
+
+    #[test]
+    fn every_operation_is_found_by_its_own_parameters() {
+        for expected in S3Api::ROUTES {
+            let uri = format!("{}?{}", path(expected.level), expected.required.join("&"));
+            let mut names = expected.required.to_vec();
+            names.extend(expected.known);
+            let all = format!("{}?{}", path(expected.level), names.join("&"));
+            let head = Request::builder().method(expected.method);
+            let head = match expected.operation {
+                "CopyObject" | "UploadPartCopy" => head.header("x-amz-copy-source", "a/b"),
+                _ => head,
+            };
+            let (mut head, ()) = head.uri(uri).body(()).expect("valid").into_parts();
+            for uri in [head.uri.clone(), all.parse().expect("a URI")] {
+                head.uri = uri;
+                let target = Target::of(&head.uri).expect("text");
+                let found = Route::of(&head, &target).expect("known").expect("found");
+                // These two differ by what no parameter shows.
+                let same = ["ListDirectoryBuckets", "WriteGetObjectResponse"];
+                assert!(
+                    found.operation == expected.operation || same.contains(&expected.operation),
+                    "{} for {}",
+                    found.operation,
+                    head.uri
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn no_operation_takes_a_parameter_that_it_does_not_know() {
+        let names: BTreeSet<&str> = S3Api::ROUTES
+            .iter()
+            .flat_map(|route| route.required.iter().chain(route.known).copied())
+            .collect();
+        let mut refused = 0;
+        for route in S3Api::ROUTES {
+            for name in names.iter().copied().chain(["foo", "v"]) {
+                let mut given = route.required.to_vec();
+                given.push(name);
+                let uri = format!("{}?{}", path(route.level), given.join("&"));
+                let result = self::route(route.method, &uri);
+                let Ok(Some(found)) = result else {
+                    refused += 1;
+                    continue;
+                };
+                let found =
+                    S3Api::ROUTES.iter().find(|other| other.operation == found).expect("there");
+                assert!(given.iter().all(|name| found.knows(name)), "{found:?} for {uri}");
+            }
+        }
+        assert!(refused > 5_000, "{refused}");
+    }
+
+    #[test]
+    fn writes_are_never_taken_for_others() {
+        let rows = [
+            ("PUT", "/b/k?encryption", Ok(Some("UpdateObjectEncryption"))),
+            ("PUT", "/b/k?renameObject", Ok(Some("RenameObject"))),
+            ("PUT", "/b/k?annotation&annotationName=a", Ok(Some("PutObjectAnnotation"))),
+            ("DELETE", "/b/k?annotation", Ok(Some("DeleteObjectAnnotation"))),
+            ("DELETE", "/b?abac", Err("MethodNotAllowed")),
+            ("DELETE", "/b?metadataConfiguration", Ok(Some("DeleteBucketMetadataConfiguration"))),
+            ("DELETE", "/b/k?acl", Err("MethodNotAllowed")),
+            ("DELETE", "/b/k?retention", Err("MethodNotAllowed")),
+            ("DELETE", "/b/k?legal-hold", Err("MethodNotAllowed")),
+            ("DELETE", "/b/k?foo", Err("InvalidArgument")),
+            ("PUT", "/b/k?partNumber=1", Err("InvalidRequest")),
+            ("PUT", "/b/k?uploadId=x", Err("MethodNotAllowed")),
+            ("PUT", "/b/k?versionId=x", Err("InvalidArgument")),
+            ("PUT", "/b/k?restore", Err("MethodNotAllowed")),
+            ("PUT", "/b/k?lifecycle", Err("InvalidRequest")),
+            ("PUT", "/b/k?foo", Err("InvalidArgument")),
+            ("PUT", "/b?foo", Err("InvalidArgument")),
+            ("GET", "/b/k?uploads", Err("MethodNotAllowed")),
+            ("GET", "/b/k?versions", Err("InvalidRequest")),
+            ("GET", "/b/k?v=2", Ok(Some("GetObject"))),
+            ("GET", "/b/k?%61cl", Ok(Some("GetObjectAcl"))),
+            ("PUT", "/b/k?x-id=PutObject&X-Amz-Date=1&response-expires=a&&", Ok(Some("PutObject"))),
+            ("GET", "/b?list-type=2&prefix=a", Ok(Some("ListObjectsV2"))),
+            ("GET", "/b/?versions&prefix=", Ok(Some("ListObjectVersions"))),
+            ("OPTIONS", "/b/k", Ok(None)),
+            ("PATCH", "/b", Ok(None)),
+        ];
+        for (method, uri, expected) in rows {
+            assert_eq!(route(method, uri), expected.map_err(str::to_owned), "{method} {uri}");
+        }
+    }
+
+    #[test]
+    fn targets() {
+        for (uri, bucket, key) in [
+            ("/", "", ""),
+            ("/b", "b", ""),
+            ("/b/", "b", ""),
+            ("/b//", "b", "/"),
+            ("/b/a%20b%2Fc", "b", "a b/c"),
+            ("/b%2Fk", "b", "k"),
+        ] {
+            let target = Target::of(&Uri::from_static(uri)).expect("text");
+            assert_eq!((&*target.bucket, &*target.key), (bucket, key), "{uri}");
+        }
+        assert!(Target::of(&Uri::from_static("/b/%ff")).is_err());
+    }
+}

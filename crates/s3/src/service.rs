@@ -1,0 +1,330 @@
+//! The service: s3s, with the steps before and after an operation that s3s does not have.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
+use http::request::Parts;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use s3s::config::{S3Config, StaticConfigProvider};
+use s3s::service::S3ServiceBuilder;
+use s3s::{Body, S3Error, S3ErrorCode, S3Result, s3_error};
+
+use super::S3Api;
+use super::access::{self, Access, AlreadyAuthenticated, AnyName};
+use super::context::Sent;
+use super::convert::header_value;
+use super::document::Document;
+use super::lenient::LenientHeaders;
+use super::limits::XML_BODY_BYTES_MAX;
+use super::object_get::ReadRequest;
+use super::plain::PlainRequest;
+use super::refusal::{self, Refusal};
+use super::route::{Answerer, Route, Target};
+use super::{bucket_cors, condition, error, website};
+use liteio_access::state::App;
+use liteio_auth::{AuthBody, Identity};
+use liteio_wire::front::Allowance;
+use liteio_wire::origin::Origin;
+use liteio_wire::reply::{Reply, ReplyBody};
+
+/// The parts of a response that the outputs of s3s have no place for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Answer {
+    /// Instead of the status that follows from the output.
+    pub(super) status: Option<StatusCode>,
+    /// The document to answer with, instead of one made from the output.
+    pub(super) xml: Option<Bytes>,
+}
+
+/// `Expires` as it was sent: S3 keeps it verbatim, s3s refuses what is no date.
+#[derive(Clone, Debug)]
+pub(super) struct VerbatimExpires(pub(super) HeaderValue);
+
+const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
+
+/// The bytes of a host that mean something else in a path.
+const BUCKET_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+
+/// The S3 service of a server, behind authentication.
+pub struct S3Service {
+    app: Arc<App>,
+    inner: s3s::service::S3Service,
+}
+
+impl S3Service {
+    /// The service over `app`.
+    #[must_use]
+    pub fn new(app: Arc<App>) -> S3Service {
+        let mut builder = S3ServiceBuilder::new(S3Api { app: Arc::clone(&app) });
+        let mut config = S3Config::default();
+        config.xml_max_body_size = XML_BODY_BYTES_MAX;
+        builder.set_config(Arc::new(StaticConfigProvider::new(Arc::new(config))));
+        builder.set_auth(AlreadyAuthenticated);
+        builder.set_access(Access { app: Arc::clone(&app) });
+        builder.set_validation(AnyName);
+        S3Service { app, inner: builder.build() }
+    }
+
+    /// Answers a preflight request of a browser, which nobody signs.
+    pub fn preflight(&self, headers: &HeaderMap, origin: &Origin) -> Reply {
+        bucket_cors::preflight(&self.app, headers, origin.target.bucket(), &origin.found)
+    }
+
+    /// The headers that tell a browser what the page of the origin `page` may do with the answer.
+    pub fn cors_headers(
+        &self,
+        page: &HeaderValue,
+        method: &Method,
+        origin: &Origin,
+    ) -> Option<HeaderMap> {
+        bucket_cors::headers(&self.app, page, method, origin.target.bucket())
+    }
+
+    /// Answers a request for a website.
+    pub async fn website(
+        &self,
+        head: &Parts,
+        origin: &Arc<Origin>,
+        allowance: &Allowance,
+    ) -> Reply {
+        website::answer(&self.app, head, origin, allowance).await
+    }
+
+    /// Answers one request. Its extensions hold the `Identity` of its sender.
+    pub async fn call(&self, mut request: Request<AuthBody>, allowance: &Allowance) -> Reply {
+        name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
+        let (mut head, body) = request.into_parts();
+        let target = Target::of(&head.uri).map_err(refusal::of_error)?;
+        let route = Route::of(&head, &target).map_err(refusal::of_error)?;
+        if !matches!(head.method, Method::GET | Method::HEAD) {
+            refuse_repeated(&head.headers).map_err(refusal::of_error)?;
+        }
+        if let (Some(route), Some(origin)) = (route, head.extensions.get::<Arc<Origin>>()) {
+            origin.found.note_operation(route.operation);
+        }
+        if let Some(route) = route.filter(|route| route.answerer != Answerer::Own) {
+            head.extensions.insert(route);
+        }
+        match route.map(|route| (route, route.answerer)) {
+            Some((route, Answerer::Own)) => {
+                let (head, tells_missing) = (&mut head, false);
+                let read = ReadRequest { head, route, target, allowance, tells_missing };
+                return read.answer(&self.app).await.map_err(refusal::of_error);
+            }
+            Some((route, Answerer::Plain)) => {
+                let request = Request::from_parts(head, body);
+                return Box::pin(self.call_plain(request, route, target)).await;
+            }
+            Some((route, Answerer::Nobody | Answerer::Other(_))) => {
+                // Who may not do it shall not learn more.
+                let granted = access::of_request(&self.app, Sent::head(&head), route, &target);
+                let refused = granted.err().unwrap_or_else(|| route.not_implemented());
+                return Err(refusal::of_error(refused));
+            }
+            Some((route, Answerer::Typed)) if route.is_decided_by_document() => {}
+            Some((route, Answerer::Typed)) => {
+                let granted = access::of_request(&self.app, Sent::head(&head), route, &target);
+                granted.map_err(refusal::of_error)?.put_into(&mut head.extensions);
+            }
+            None => {}
+        }
+        // Boxed, so that reads do not carry its state about.
+        Box::pin(self.call_typed(Request::from_parts(head, body))).await
+    }
+
+    /// Answers a request by a handler that needs no typed input.
+    async fn call_plain(
+        &self,
+        request: Request<AuthBody>,
+        route: &'static Route,
+        target: Target,
+    ) -> Reply {
+        let (head, body) = request.into_parts();
+        let granted = access::of_bucket(&self.app, Sent::head(&head), route, &target);
+        let granted = granted.map_err(refusal::of_error)?;
+        let prepared = self.prepare(Request::from_parts(head, Body::http_body(body))).await;
+        let (mut head, body) = prepared.map_err(refusal::of_error)?.into_parts();
+        let granted = head.extensions.remove().unwrap_or(granted);
+        let request = PlainRequest {
+            granted,
+            key: target.key,
+            method: head.method,
+            uri: head.uri,
+            headers: head.headers,
+            extensions: head.extensions,
+            document: body.bytes().unwrap_or_default(),
+        };
+        S3Api::answer_plain(&self.app, route, request).await.map_err(refusal::of_error)
+    }
+
+    /// Takes off what s3s would refuse, and reads the document of a request, if it has one. That may take minutes:
+    /// what its sender may do is looked at again, and a key that is gone is refused.
+    async fn prepare(&self, request: Request<Body>) -> S3Result<Request<Body>> {
+        let headers = Document::of(&request).map(|_| request.headers().clone());
+        let mut request = prepare(request).await?;
+        let key = request.extensions().get().and_then(Identity::key).cloned();
+        let (Some(headers), Some(key)) = (headers, key) else { return Ok(request) };
+        let again = self.app.directory.again(&key, self.app.now_unix_seconds());
+        let again = again.map_err(|_| error::access_denied())?;
+        if Arc::ptr_eq(&again.user, &key.user) {
+            return Ok(request);
+        }
+        request.extensions_mut().insert(Identity::User(again));
+        if let Some(route) = request.extensions().get::<&'static Route>().copied() {
+            let sent = Sent {
+                method: request.method(),
+                uri: request.uri(),
+                headers: &headers,
+                extensions: request.extensions(),
+            };
+            let permission = access::of_request(&self.app, sent, route, &Target::of(sent.uri)?)?;
+            permission.put_into(request.extensions_mut());
+        }
+        Ok(request)
+    }
+
+    /// Answers a request through s3s.
+    async fn call_typed(&self, request: Request<AuthBody>) -> Reply {
+        let prepared = self.prepare(request.map(Body::http_body)).await;
+        let mut request = prepared.map_err(refusal::of_error)?;
+        let refusal = Refusal::default();
+        request.extensions_mut().insert(refusal.clone());
+        let response = self.inner.call(request).await.map_err(|error| {
+            let error: s3s::StdError = error.into();
+            refusal::of_error(error::internal(&*error))
+        })?;
+        let status = response.status();
+        match refusal.take() {
+            Some(error) => Err(error),
+            None if status.is_client_error() || status.is_server_error() => {
+                Err(refusal::of_response(&response))
+            }
+            None => Ok(finish(response)),
+        }
+    }
+}
+
+/// Takes off what s3s would refuse, and verifies what it would take unseen.
+async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
+    let is_write = !matches!(*request.method(), Method::GET | Method::HEAD);
+    let lenient = condition::take(request.headers_mut(), is_write)?;
+    if lenient != LenientHeaders::default() {
+        request.extensions_mut().insert(lenient);
+    }
+    plain_copy_source(request.headers_mut())?;
+    join_user_metadata(request.headers_mut())?;
+    if let Some(expires) = request.headers_mut().remove(EXPIRES) {
+        request.extensions_mut().insert(VerbatimExpires(expires));
+    }
+    match Document::of(&request) {
+        Some(document) => document.read(request).await,
+        None => Ok(request),
+    }
+}
+
+/// Writes out `+`, which is a space in the source of a copy as in a form. s3s takes it for itself, and an
+/// incomplete escape, too.
+fn plain_copy_source(headers: &mut HeaderMap) -> S3Result<()> {
+    // Of several none counts: s3s refuses them.
+    let mut sources = headers.get_all(COPY_SOURCE).iter();
+    let (Some(source), None) = (sources.next(), sources.next()) else { return Ok(()) };
+    let mut escapes = source.as_bytes().split(|byte| *byte == b'%').skip(1);
+    if !escapes.all(|rest| rest.len() >= 2 && rest[..2].iter().all(u8::is_ascii_hexdigit)) {
+        return Err(s3_error!(InvalidArgument, "Invalid copy source encoding."));
+    }
+    let text = source.to_str().ok().filter(|source| source.contains('+'));
+    if let Some(plain) = text.map(|source| source.replace('+', "%20")) {
+        headers.insert(COPY_SOURCE, header_value(&plain)?);
+    }
+    Ok(())
+}
+
+/// Refuses a header of S3 that is sent more than once, but user metadata: one of the two could be decided about, and
+/// the other be meant.
+fn refuse_repeated(headers: &HeaderMap) -> S3Result<()> {
+    let is_repeated = |name: &&HeaderName| {
+        let name_text = name.as_str();
+        name_text.starts_with("x-amz-")
+            && !name_text.starts_with("x-amz-meta-")
+            && headers.get_all(*name).iter().nth(1).is_some()
+    };
+    match headers.keys().find(is_repeated) {
+        Some(name) => Err(S3Error::with_message(
+            S3ErrorCode::InvalidRequest,
+            format!("The header {name} is given more than once"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Makes one header of user metadata that was sent in several, as S3 does.
+fn join_user_metadata(headers: &mut HeaderMap) -> S3Result<()> {
+    let is_repeated = |name: &&HeaderName| {
+        name.as_str().starts_with("x-amz-meta-") && headers.get_all(*name).iter().count() > 1
+    };
+    let repeated: Vec<HeaderName> = headers.keys().filter(is_repeated).cloned().collect();
+    for name in repeated {
+        let values: Vec<&[u8]> = headers.get_all(&name).iter().map(HeaderValue::as_bytes).collect();
+        let joined = HeaderValue::from_bytes(&values.join(&b','));
+        headers.insert(name, joined.map_err(S3Error::internal_error)?);
+    }
+    Ok(())
+}
+
+/// Turns a virtual-host address into a path address, by putting the bucket in front of the key. s3s then
+/// needs no configuration of hosts.
+fn name_bucket_in_path<B>(request: &mut Request<B>) -> S3Result<()> {
+    let Some(origin) = request.extensions().get::<Arc<Origin>>() else { return Ok(()) };
+    let Some(bucket) = origin.target.host_bucket() else { return Ok(()) };
+    let bucket = utf8_percent_encode(bucket, BUCKET_IN_PATH);
+    let mut parts = request.uri().clone().into_parts();
+    let path = parts.path_and_query.as_ref().map_or("/", PathAndQuery::as_str);
+    if !path.starts_with('/') {
+        return Ok(());
+    }
+    let invalid = |_| s3_error!(InvalidURI, "Couldn't parse the specified URI.");
+    parts.path_and_query =
+        Some(PathAndQuery::try_from(format!("/{bucket}{path}")).map_err(invalid)?);
+    *request.uri_mut() = Uri::from_parts(parts)
+        .map_err(|_| s3_error!(InvalidURI, "Couldn't parse the specified URI."))?;
+    Ok(())
+}
+
+fn finish(mut response: Response<Body>) -> Response<ReplyBody> {
+    let answer = response.extensions_mut().remove::<Answer>().unwrap_or_default();
+    if let Some(status) = answer.status {
+        *response.status_mut() = status;
+    }
+    if let Some(xml) = answer.xml {
+        response.headers_mut().remove(CONTENT_LENGTH);
+        let xml_type = HeaderValue::from_static("application/xml");
+        response.headers_mut().insert(CONTENT_TYPE, xml_type);
+        return response.map(|_| ReplyBody::from(xml));
+    }
+    response.map(|body| match body.bytes() {
+        Some(bytes) => ReplyBody::from(bytes),
+        None => ReplyBody::stream(body),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_user_metadata_may_come_twice() {
+        let mut headers = HeaderMap::new();
+        for name in ["x-amz-acl", "x-amz-meta-a", "cache-control"] {
+            headers.append(name, HeaderValue::from_static("a"));
+        }
+        assert!(refuse_repeated(&headers).is_ok());
+        headers.append("x-amz-acl", HeaderValue::from_static("b"));
+        assert!(refuse_repeated(&headers).is_err());
+        headers.append("x-amz-meta-a", HeaderValue::from_static("b"));
+        headers.remove("x-amz-acl");
+        assert!(refuse_repeated(&headers).is_ok());
+    }
+}

@@ -1,0 +1,42 @@
+//! The elements of a vector in a request, read one by one.
+
+use liteio_store::limits::DIMENSION_MAX;
+
+use super::error::{ApiResult, Exception};
+use super::reader::Reader;
+
+/// Appends the elements in the list `float32` of an object; `false` if it has no such field. `path` is the
+/// path of the object.
+///
+/// Every number is taken, of any size. The store checks that elements are finite and that their number is
+/// the dimension.
+pub(super) fn read(
+    reader: &mut Reader<'_>,
+    path: impl Fn() -> String,
+    elements: &mut Vec<f32>,
+) -> ApiResult<bool> {
+    let mut has_elements = false;
+    let list_path = || format!("{}.float32", path());
+    reader.object(&path, |reader, name| {
+        if name != "float32" {
+            return reader.pass_over(|| format!("{}.{name}", path()));
+        }
+        if reader.value()? != b'[' {
+            return Err(Exception::field(list_path(), "it is not a list"));
+        }
+        has_elements = true;
+        reader.list(|reader, element| {
+            let Some(value) = reader.float() else {
+                let path = format!("{}[{element}]", list_path());
+                return Err(Exception::field(path, "it is not a number"));
+            };
+            if element >= DIMENSION_MAX as usize {
+                let message = format!("a vector has at most {DIMENSION_MAX} elements");
+                return Err(Exception::field(list_path(), message));
+            }
+            elements.push(value);
+            Ok(())
+        })
+    })?;
+    Ok(has_elements)
+}

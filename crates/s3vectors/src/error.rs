@@ -1,0 +1,152 @@
+//! The exceptions of S3 Vectors, and the only map from errors of the store to them.
+
+use http::StatusCode;
+use liteio_store::StoreError;
+
+use super::BODY_BYTES_MAX;
+use liteio_wire::reply::{ApiError, Dialect};
+
+pub(super) type ApiResult<T> = Result<T, Exception>;
+
+fn exception(name: &'static str, status: StatusCode, message: impl Into<String>) -> Exception {
+    Exception(ApiError::with_status(Dialect::S3Vectors, name, status, message.into()))
+}
+
+/// An exception of S3 Vectors. Errors of other layers keep their own dialect.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Exception(ApiError);
+
+impl From<ApiError> for Exception {
+    fn from(error: ApiError) -> Exception {
+        Exception(error)
+    }
+}
+
+impl From<Exception> for ApiError {
+    fn from(exception: Exception) -> ApiError {
+        exception.0
+    }
+}
+
+impl Exception {
+    /// The request as a whole is not valid.
+    pub(super) fn invalid(message: impl Into<String>) -> Exception {
+        exception("ValidationException", StatusCode::BAD_REQUEST, message)
+    }
+
+    /// The body has more than [`BODY_BYTES_MAX`] bytes. The first words are those of AWS.
+    pub(super) fn body_too_large() -> Exception {
+        Exception::invalid(format!(
+            "Request body exceeds max allowed size: {BODY_BYTES_MAX} bytes are allowed. Send less in \
+             each request."
+        ))
+    }
+
+    /// The field at `path` is not valid.
+    pub(super) fn field(path: impl Into<String>, message: impl Into<String>) -> Exception {
+        let (path, message) = (path.into(), message.into());
+        let whole = format!("Invalid value at '{path}': {message}");
+        let Exception(error) = Exception::invalid(whole);
+        Exception(error.with("path", path).with("message", message))
+    }
+
+    pub(super) fn access_denied(message: impl Into<String>) -> Exception {
+        exception("AccessDeniedException", StatusCode::FORBIDDEN, message)
+    }
+
+    pub(super) fn unknown_operation() -> Exception {
+        exception(
+            "UnknownOperationException",
+            StatusCode::NOT_FOUND,
+            "S3 Vectors has no such operation.",
+        )
+    }
+
+    fn not_found(message: impl Into<String>) -> Exception {
+        exception("NotFoundException", StatusCode::NOT_FOUND, message)
+    }
+
+    fn conflict(message: impl Into<String>) -> Exception {
+        exception("ConflictException", StatusCode::CONFLICT, message)
+    }
+
+    fn unavailable(message: &str) -> Exception {
+        exception("ServiceUnavailableException", StatusCode::SERVICE_UNAVAILABLE, message)
+    }
+
+    pub(super) fn internal(error: &dyn std::error::Error) -> Exception {
+        tracing::error!(%error, "request for vectors failed");
+        let message = "We encountered an internal error. Please try again.";
+        exception("InternalServerException", StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+}
+
+impl From<StoreError> for Exception {
+    fn from(error: StoreError) -> Exception {
+        match error {
+            StoreError::InvalidField { path, message } => Exception::field(path, message),
+            StoreError::NoSuchVectorBucket { bucket } => {
+                Exception::not_found(format!("The vector bucket '{bucket}' does not exist."))
+            }
+            StoreError::NoSuchIndex { bucket, index } => Exception::not_found(format!(
+                "The index '{index}' of the vector bucket '{bucket}' does not exist."
+            )),
+            StoreError::NoSuchVectorPolicy { bucket } => {
+                Exception::not_found(format!("The vector bucket '{bucket}' has no policy."))
+            }
+            StoreError::VectorBucketExists { bucket } => {
+                Exception::conflict(format!("The vector bucket '{bucket}' already exists."))
+            }
+            StoreError::VectorBucketNotEmpty { bucket } => Exception::conflict(format!(
+                "The vector bucket '{bucket}' has indexes; delete them."
+            )),
+            StoreError::IndexExists { bucket, index } => Exception::conflict(format!(
+                "The index '{index}' of the vector bucket '{bucket}' already exists."
+            )),
+            StoreError::TextSearchExists { key } => {
+                Exception::conflict(format!("The key '{key}' already has text search."))
+            }
+            StoreError::NoSpace => exception(
+                "ServiceQuotaExceededException",
+                StatusCode::PAYMENT_REQUIRED,
+                "The storage device is full. Nothing was stored; reading and deleting still work.",
+            ),
+            StoreError::Poisoned { .. } => Exception::unavailable(
+                "Writing has stopped, because the storage device failed to store data durably. \
+                 Reading still works. The server must be restarted.",
+            ),
+            StoreError::Closed => Exception::unavailable("The server is stopping."),
+            StoreError::IndexDamaged { bucket, index, reason } => {
+                tracing::error!(bucket, index, reason, "the vectors of an index cannot be used");
+                exception(
+                    "InternalServerException",
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    format!(
+                        "The vectors of the index '{index}' of the vector bucket '{bucket}' cannot be \
+                         used: {reason}. If the storage device failed, restart the server once it works \
+                         again; else delete the index and put its vectors again."
+                    ),
+                )
+            }
+            error => Exception::internal(&error),
+        }
+    }
+}
+
+/// The exception for a refusal of authentication, of the head or of the body.
+pub fn refusal(error: &ApiError) -> ApiError {
+    let (name, status) = match error.code() {
+        "EntityTooLarge" => {
+            let Exception(too_large) = Exception::body_too_large();
+            return too_large.with_headers(error.headers().clone());
+        }
+        "SignatureDoesNotMatch" => ("InvalidSignatureException", StatusCode::FORBIDDEN),
+        "InvalidAccessKeyId" => ("UnrecognizedClientException", StatusCode::FORBIDDEN),
+        "IncompleteBody" => ("ValidationException", StatusCode::BAD_REQUEST),
+        "SlowDown" => ("TooManyRequestsException", StatusCode::TOO_MANY_REQUESTS),
+        "RequestTimeout" => ("RequestTimeoutException", StatusCode::REQUEST_TIMEOUT),
+        _ => ("AccessDeniedException", StatusCode::FORBIDDEN),
+    };
+    let Exception(refusal) = exception(name, status, error.message());
+    refusal.with_headers(error.headers().clone())
+}

@@ -1,0 +1,235 @@
+//! Parsing of filters from JSON.
+//!
+//! `{"genre": "drama"}` is `{"genre": {"$eq": "drama"}}`; several keys, and several operators of one
+//! key, must all hold.
+
+use liteio_store::limits::{FILTER_CONDITIONS_MAX, FILTER_DEPTH_MAX};
+use liteio_store::vectors::{Condition, Filter, Relation, Scalar};
+use serde_json::{Map, Value};
+
+use super::document;
+use super::error::{ApiResult, Exception};
+
+/// The filter in the field `filter` of a query.
+pub(super) fn parse(value: &Value) -> ApiResult<Filter> {
+    Parser { conditions: 0 }.filter(value, "filter", 0)
+}
+
+struct Parser {
+    conditions: usize,
+}
+
+impl Parser {
+    fn filter(&mut self, value: &Value, path: &str, depth: usize) -> ApiResult<Filter> {
+        if depth > FILTER_DEPTH_MAX {
+            let message = format!("filters are nested at most {FILTER_DEPTH_MAX} deep");
+            return Err(Exception::field(path, message));
+        }
+        let Value::Object(map) = value else {
+            return Err(Exception::field(path, "a filter is an object"));
+        };
+        if map.is_empty() {
+            return Err(Exception::field(path, "a filter must not be empty"));
+        }
+        let part = |(key, value): (&String, &Value)| {
+            let path = format!("{path}.{key}");
+            match key.as_str() {
+                "$and" => self.filters(value, &path, depth).map(Filter::All),
+                "$or" => self.filters(value, &path, depth).map(Filter::Any),
+                key if key.starts_with('$') => Err(unknown(&path, key)),
+                key => self.key(key, value, &path),
+            }
+        };
+        all(map.iter().map(part))
+    }
+
+    fn filters(&mut self, value: &Value, path: &str, depth: usize) -> ApiResult<Vec<Filter>> {
+        let filters = list(value, path)?;
+        let filter = |(position, filter): (usize, &Value)| {
+            self.filter(filter, &format!("{path}[{position}]"), depth + 1)
+        };
+        filters.iter().enumerate().map(filter).collect()
+    }
+
+    /// The condition on a metadata key: an object of operators, or a value, which means `$eq`.
+    fn key(&mut self, key: &str, value: &Value, path: &str) -> ApiResult<Filter> {
+        let Value::Object(operators) = value else {
+            return self.condition(key, "$eq", value, path);
+        };
+        if operators.is_empty() {
+            return Err(Exception::field(path, "an operator is required"));
+        }
+        self.operators(key, operators, path)
+    }
+
+    fn operators(
+        &mut self,
+        key: &str,
+        operators: &Map<String, Value>,
+        path: &str,
+    ) -> ApiResult<Filter> {
+        let condition = |(operator, value): (&String, &Value)| {
+            self.condition(key, operator, value, &format!("{path}.{operator}"))
+        };
+        all(operators.iter().map(condition))
+    }
+
+    fn condition(
+        &mut self,
+        key: &str,
+        operator: &str,
+        value: &Value,
+        path: &str,
+    ) -> ApiResult<Filter> {
+        let relation = |relation| match value {
+            Value::Number(number) => match document::number_of(number) {
+                Some(number) => Ok(Condition::Number(relation, number)),
+                None => Err(Exception::field(path, "the number is out of range")),
+            },
+            _ => Err(Exception::field(path, format!("{operator} needs a number"))),
+        };
+        let condition = match operator {
+            "$eq" => Condition::Equal(scalar(value, path)?),
+            "$ne" => Condition::NotEqual(scalar(value, path)?),
+            "$gt" => relation(Relation::Greater)?,
+            "$gte" => relation(Relation::GreaterOrEqual)?,
+            "$lt" => relation(Relation::Less)?,
+            "$lte" => relation(Relation::LessOrEqual)?,
+            "$in" => Condition::In(scalars(value, path)?),
+            "$nin" => Condition::NotIn(scalars(value, path)?),
+            "$startsWith" => match value {
+                Value::String(prefix) => Condition::StartsWith(prefix.clone()),
+                _ => return Err(Exception::field(path, "$startsWith needs a string")),
+            },
+            "$exists" => match value {
+                Value::Bool(wanted) => Condition::Exists(*wanted),
+                _ => return Err(Exception::field(path, "$exists needs true or false")),
+            },
+            _ => return Err(unknown(path, operator)),
+        };
+        self.conditions += match &condition {
+            Condition::In(wanted) | Condition::NotIn(wanted) => wanted.len(),
+            _ => 1,
+        };
+        if self.conditions > FILTER_CONDITIONS_MAX {
+            let message = format!("a filter has at most {FILTER_CONDITIONS_MAX} conditions");
+            return Err(Exception::field("filter", message));
+        }
+        Ok(Filter::Key { key: key.to_owned(), condition })
+    }
+}
+
+/// One filter for several that must all hold.
+fn all(filters: impl Iterator<Item = ApiResult<Filter>>) -> ApiResult<Filter> {
+    let mut filters = filters.collect::<ApiResult<Vec<Filter>>>()?;
+    match (filters.len(), filters.pop()) {
+        (1, Some(only)) => Ok(only),
+        (_, last) => {
+            filters.extend(last);
+            Ok(Filter::All(filters))
+        }
+    }
+}
+
+fn unknown(path: &str, operator: &str) -> Exception {
+    Exception::field(path, format!("the operator {operator:?} is unknown"))
+}
+
+fn list<'a>(value: &'a Value, path: &str) -> ApiResult<&'a [Value]> {
+    match value {
+        Value::Array(values) if !values.is_empty() => Ok(values),
+        _ => Err(Exception::field(path, "it is not a list with elements")),
+    }
+}
+
+fn scalar(value: &Value, path: &str) -> ApiResult<Scalar> {
+    document::scalar(value)
+        .ok_or_else(|| Exception::field(path, "it is not a string, a number or a boolean"))
+}
+
+fn scalars(value: &Value, path: &str) -> ApiResult<Vec<Scalar>> {
+    let element = |(position, value)| scalar(value, &format!("{path}[{position}]"));
+    list(value, path)?.iter().enumerate().map(element).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn filters_allow_what_they_say() {
+        let Value::Object(map) = json!({
+            "genre": ["drama", "war"], "year": 1999, "score": 7.5, "seen": true,
+        }) else {
+            panic!("an object")
+        };
+        let metadata = document::metadata(map);
+        let rows = [
+            (json!({"genre": "war"}), true),
+            (json!({"genre": {"$eq": "comedy"}}), false),
+            (json!({"genre": "war", "year": 1998}), false),
+            (json!({"year": {"$gte": 1990, "$lt": 2000}}), true),
+            (json!({"year": {"$gt": 1999}}), false),
+            (json!({"score": {"$lte": 7.5}}), true),
+            (json!({"year": 1999.0}), true),
+            (json!({"seen": {"$ne": true}}), false),
+            (json!({"missing": {"$ne": 1}}), true),
+            (json!({"year": {"$in": [1, 1999]}}), true),
+            (json!({"genre": {"$nin": ["war", "x"]}}), false),
+            (json!({"missing": {"$exists": false}}), true),
+            (json!({"genre": {"$startsWith": "dra"}}), true),
+            (json!({"genre": {"$startsWith": "wa"}}), true),
+            (json!({"genre": {"$startsWith": "ama"}}), false),
+            (json!({"year": {"$startsWith": "19"}}), false),
+            (json!({"missing": {"$startsWith": ""}}), false),
+            (json!({"genre": {"$startsWith": "w", "$ne": "comedy"}, "year": 1999}), true),
+            (json!({"genre": {"$startsWith": "w", "$ne": "drama"}}), false),
+            (
+                json!({"$or": [{"year": 1}, {"$and": [{"genre": {"$startsWith": "w"}}, {"seen": true}]}]}),
+                true,
+            ),
+            (json!({"$and": [{"genre": {"$startsWith": "x"}}, {"seen": true}]}), false),
+            (json!({"$and": [{"seen": true}, {"$or": [{"year": 1}, {"score": 7.5}]}]}), true),
+            (json!({"$or": [{"year": 1}, {"year": 2}]}), false),
+        ];
+        for (filter, expected) in rows {
+            let parsed = parse(&filter).expect("valid");
+            assert_eq!(parsed.matches(&metadata), expected, "{filter}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_filter_is_refused_with_its_place() {
+        let mut deep = json!({"a": 1});
+        for _ in 0..20 {
+            deep = json!({"$and": [deep]});
+        }
+        let many: Vec<u32> = (0..2000).collect();
+        let rows = [
+            (json!([]), "'filter'"),
+            (json!({}), "'filter'"),
+            (json!({"$xor": []}), "'filter.$xor'"),
+            (json!({"a": {"$regex": "x"}}), "'filter.a.$regex'"),
+            (json!({"a": {}}), "'filter.a'"),
+            (json!({"a": [1]}), "'filter.a'"),
+            (json!({"a": null}), "'filter.a'"),
+            (json!({"a": {"$gt": "x"}}), "'filter.a.$gt'"),
+            (json!({"a": {"$in": []}}), "'filter.a.$in'"),
+            (json!({"a": {"$in": [1, {}]}}), "'filter.a.$in[1]'"),
+            (json!({"a": {"$exists": 1}}), "'filter.a.$exists'"),
+            (json!({"a": {"$startsWith": 1}}), "'filter.a.$startsWith'"),
+            (json!({"$or": [{"a": {"$startsWith": ["x"]}}]}), "'filter.$or[0].a.$startsWith'"),
+            (json!({"a": {"$startswith": "x"}}), "'filter.a.$startswith'"),
+            (json!({"$and": {}}), "'filter.$and'"),
+            (json!({"$or": [{"a": 1}, 2]}), "'filter.$or[1]'"),
+            (deep, "nested"),
+            (json!({"a": {"$in": many}}), "at most"),
+        ];
+        for (filter, expected) in rows {
+            let error = parse(&filter).expect_err("not valid");
+            assert!(format!("{error:?}").contains(expected), "{filter}: {error:?}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The body of PutVectors.
+
+use liteio_store::limits::PUT_VECTORS_MAX;
+use liteio_store::vectors::{Metadata, NewVectors};
+use serde_json::Value;
+
+use super::error::{ApiResult, Exception};
+use super::fields::{Fields, Others, TreeError, tree};
+use super::reader::{Reader, TREE_VALUES_MAX, joined, value_count_bound};
+use super::{document, elements};
+
+/// JSON values in the metadata of all vectors of a request: forty for each of the keys that they can
+/// have. Each takes up to 32 bytes until it is stored, and as little as two in the body.
+const METADATA_VALUES_MAX: usize = 8 * TREE_VALUES_MAX;
+
+/// The vectors of a request, and the fields that name their index.
+pub(super) struct PutBody {
+    pub(super) fields: Fields,
+    pub(super) vectors: NewVectors,
+}
+
+impl PutBody {
+    pub(super) fn parse(body: &[u8]) -> ApiResult<PutBody> {
+        let mut others = Others::default();
+        let mut vectors = None;
+        let mut reader = Reader::new(body);
+        reader.object(String::new, |reader, name| {
+            if name == "vectors" {
+                vectors = Some(parse_vectors(reader)?);
+                return Ok(());
+            }
+            others.take(reader, name)
+        })?;
+        reader.end()?;
+        let fields = others.into_fields();
+        let vectors = fields.require("vectors", vectors)?;
+        Ok(PutBody { fields, vectors })
+    }
+}
+
+fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
+    let mut vectors = NewVectors::default();
+    let mut metadata_values = 0;
+    if reader.value()? != b'[' {
+        return Err(Exception::field("vectors", "it is not a list"));
+    }
+    reader.list(|reader, position| {
+        if position >= PUT_VECTORS_MAX {
+            let message = format!("1 to {PUT_VECTORS_MAX} are allowed, there are more");
+            return Err(Exception::field("vectors", message));
+        }
+        let start = reader.rest();
+        parse_vector(reader, position, &mut vectors, &mut metadata_values)?;
+        if position == 0 {
+            // The other vectors are likely as long as the first, in text and in elements. So memory for
+            // all is allocated once, instead of being moved while it grows.
+            let others = (reader.rest() / (start - reader.rest()).max(1)).min(PUT_VECTORS_MAX - 1);
+            let elements = vectors.elements.len() * others;
+            vectors.elements.reserve_exact(elements + elements / 32);
+        }
+        Ok(())
+    })?;
+    Ok(vectors)
+}
+
+fn parse_vector(
+    reader: &mut Reader<'_>,
+    position: usize,
+    vectors: &mut NewVectors,
+    metadata_values: &mut usize,
+) -> ApiResult<()> {
+    let path = |field: &str| format!("vectors[{position}]{field}");
+    if reader.value()? != b'{' {
+        return Err(Exception::field(path(""), "it is not an object"));
+    }
+    let (mut key, mut metadata, mut has_data) = (None, Metadata::default(), false);
+    reader.object(
+        || path(""),
+        |reader, name| {
+            match (name, reader.value()?) {
+                ("key", b'"') => key = Some(reader.string()?),
+                ("key", _) => return Err(Exception::field(path(".key"), "it is not a string")),
+                ("data", b'{') => {
+                    has_data = elements::read(reader, || path(".data"), &mut vectors.elements)?;
+                }
+                ("data", _) => return Err(Exception::field(path(".data"), "it is not an object")),
+                ("metadata", _) => {
+                    let text = reader.skip(|| path(".metadata"))?;
+                    *metadata_values += value_count_bound(text);
+                    if *metadata_values > METADATA_VALUES_MAX {
+                        let message = format!(
+                            "the metadata of all vectors has more than {METADATA_VALUES_MAX} values"
+                        );
+                        return Err(Exception::field(path(".metadata"), message));
+                    }
+                    let value = tree(text)
+                        .map_err(|error| wrong_metadata(text, &path(".metadata"), &error))?;
+                    metadata = match value {
+                        Value::Null => Metadata::default(),
+                        Value::Object(map) => document::metadata(map),
+                        _ => {
+                            return Err(Exception::field(path(".metadata"), "it is not an object"));
+                        }
+                    };
+                }
+                _ => reader.pass_over(|| path(&format!(".{name}")))?,
+            }
+            Ok(())
+        },
+    )?;
+    let required = |field| Exception::field(path(field), "the field is required");
+    if !has_data {
+        return Err(required(".data.float32"));
+    }
+    vectors.keys.push(key.ok_or_else(|| required(".key"))?);
+    vectors.metadata.push(metadata);
+    vectors.ends.push(vectors.elements.len());
+    Ok(())
+}
+
+/// The error for metadata that is not valid JSON, or has a key twice. It names the key of the invalid value, if
+/// the object can be read that far.
+fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> Exception {
+    let mut wrong = None;
+    if let TreeError::Malformed(error) = error {
+        let read = Reader::new(text).object(
+            || path.to_owned(),
+            |reader, key| {
+                let value = reader.skip(String::new)?;
+                if let (None, Err(error)) = (&wrong, tree(value)) {
+                    wrong = Some(Exception::field(joined(path, key), error.to_string()));
+                }
+                Ok(())
+            },
+        );
+        // Any other error ends the search for the key: the text is not an object, or ends early.
+        if error.is_data() {
+            wrong = wrong.or(read.err());
+        }
+    }
+    wrong.unwrap_or_else(|| Exception::field(path, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_read_in_any_order_of_fields() {
+        let body = r#" {"vectors":[
+            {"key":"a","data":{"float32":[1,-2.5e0]},"metadata":{"k":[1,"x"]},"other":{"x":[]}},
+            {"metadata":null,"data":{"float32":[]},"key":"\u00fc"}],
+            "indexName":"films","vectorBucketName":"media"} "#;
+        let mut parsed = PutBody::parse(body.as_bytes()).expect("valid");
+        assert_eq!(parsed.vectors.keys, ["a", "ü"]);
+        assert_eq!(parsed.vectors.elements, [1.0, -2.5]);
+        assert_eq!(parsed.vectors.ends, [2, 2]);
+        assert!(parsed.vectors.metadata[0].get("k").is_some());
+        assert_eq!(parsed.fields.string("indexName").expect("text").as_deref(), Some("films"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let rows = [
+            (r#"{"vectors":1}"#, "'vectors'"),
+            (r"{}", "'vectors'"),
+            (r#"{"vectors":[1]}"#, "'vectors[0]'"),
+            (r#"{"vectors":[{"data":{"float32":[1]}}]}"#, "'vectors[0].key'"),
+            (r#"{"vectors":[{"key":1}]}"#, "'vectors[0].key'"),
+            (r#"{"vectors":[{"key":"a"}]}"#, "'vectors[0].data.float32'"),
+            (r#"{"vectors":[{"key":"a","data":[]}]}"#, "'vectors[0].data'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1,"x"]}}]}"#, "data.float32[1]'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":{}}}]}"#, "'vectors[0].data.float32'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1]},"metadata":[]}]}"#, "metadata'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[01,1]}}]}"#, "data.float32[0]'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1,]}}]}"#, "data.float32[1]'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1 2]}}]}"#, "not valid JSON"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":1,"y":1e400}}]}"#, "metadata.y'"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":[NaN],"y":1e400}}]}"#, "metadata.x'"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":1,,}}]}"#, "metadata'"),
+            (r#"{"vectors":[{"key":"a","other":[1,,2]}]}"#, "not valid JSON"),
+            (r#"{"vectors":[{"key":"a","other":[1:2]}]}"#, "not valid JSON"),
+            (r#"{"vectors":[{"key":"a","other":tru}]}"#, "not valid JSON"),
+            (r#"{"vectors":[{"key":"a","data":{"other":{"x" 1}}}]}"#, "not valid JSON"),
+            (r#"{"vectors":["#, "not valid JSON"),
+            (r#"{"vectors":[]} x"#, "not valid JSON"),
+            ("[]", "not valid JSON"),
+            ("", "not valid JSON"),
+        ];
+        for (body, expected) in rows {
+            let error = PutBody::parse(body.as_bytes()).err().expect(body);
+            assert!(format!("{error:?}").contains(expected), "{body}: {error:?}");
+        }
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let body = format!(r#"{{"vectors":[{{"key":"a","metadata":{{"x":{deep}}}}}]}}"#);
+        assert!(PutBody::parse(body.as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,388 @@
+//! A streaming JSON reader (a pull parser), which builds no tree.
+//!
+//! A body of PutVectors is megabytes of numbers. As a tree of JSON values it would take twenty times
+//! its size; read by this it takes four bytes a number.
+
+use std::collections::HashSet;
+
+use serde::de::IgnoredAny;
+
+use super::error::{ApiResult, Exception};
+use super::fields::malformed;
+use super::float;
+
+/// Deepest nesting of values that are skipped.
+const DEPTH_MAX: usize = 128;
+
+/// Most values in a JSON text that is parsed into a tree. A value takes up to 80 bytes in the tree and as
+/// little as two in the text, so a body full of them would take forty times its size.
+pub(super) const TREE_VALUES_MAX: usize = 128 << 10;
+
+/// `true` if a JSON text may have more values than [`TREE_VALUES_MAX`].
+pub(super) fn has_too_many_values(text: &[u8]) -> bool {
+    text.len() > TREE_VALUES_MAX && value_count_bound(text) > TREE_VALUES_MAX
+}
+
+/// An upper bound of the number of values in a JSON text; of a malformed one, up to its fault.
+pub(super) fn value_count_bound(text: &[u8]) -> usize {
+    let mut count = 1;
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b',' | b'[' | b'{' => count += 1,
+            b'"' => {
+                while let Some(byte) = bytes.next() {
+                    match byte {
+                        b'"' => break,
+                        b'\\' => drop(bytes.next()),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    count
+}
+
+/// The message for a field that an object has twice.
+const TWICE: &str = "the field is there twice";
+
+/// The path of a field of the object at `path`, which is empty for the whole request.
+pub(super) fn joined(path: &str, name: &str) -> String {
+    match path.is_empty() {
+        true => name.to_owned(),
+        false => format!("{path}.{name}"),
+    }
+}
+
+/// The names of an object's fields so far: a list of the few that objects have, or a set of many.
+#[derive(Default)]
+struct Names {
+    few: Vec<String>,
+    many: HashSet<String>,
+}
+
+impl Names {
+    const FEW: usize = 8;
+
+    fn contain(&self, name: &str) -> bool {
+        self.few.iter().any(|other| other == name) || self.many.contains(name)
+    }
+
+    fn add(&mut self, name: String) {
+        match self.few.len() < Self::FEW {
+            true => self.few.push(name),
+            false => drop(self.many.insert(name)),
+        }
+    }
+}
+
+/// A position in a JSON text.
+pub(super) struct Reader<'text> {
+    bytes: &'text [u8],
+    at: usize,
+}
+
+impl<'text> Reader<'text> {
+    pub(super) fn new(bytes: &'text [u8]) -> Reader<'text> {
+        Reader { bytes, at: 0 }
+    }
+
+    /// Number of bytes left.
+    pub(super) fn rest(&self) -> usize {
+        self.bytes.len().saturating_sub(self.at)
+    }
+
+    fn wrong(&self, expected: &str) -> Exception {
+        match self.bytes.get(self.at) {
+            Some(_) => malformed(&format!("expected {expected} at byte {}", self.at)),
+            None => malformed(&format!("it ends where {expected} is expected")),
+        }
+    }
+
+    /// The next byte that is not white space, without taking it.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
+            self.at += 1;
+        }
+        self.bytes.get(self.at).copied()
+    }
+
+    /// The first byte of the next value, without taking it. A text that ends before it is not JSON.
+    pub(super) fn value(&mut self) -> ApiResult<u8> {
+        self.peek().ok_or_else(|| self.wrong("a value"))
+    }
+
+    fn take(&mut self, byte: u8) -> bool {
+        let is_there = self.peek() == Some(byte);
+        self.at += usize::from(is_there);
+        is_there
+    }
+
+    fn expect(&mut self, byte: u8) -> ApiResult<()> {
+        match self.take(byte) {
+            true => Ok(()),
+            false => Err(self.wrong(&format!("{:?}", char::from(byte)))),
+        }
+    }
+
+    /// Nothing but white space may follow.
+    pub(super) fn end(&mut self) -> ApiResult<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.wrong("the end")),
+        }
+    }
+
+    /// Calls `field` with the name of every field of the object at `path`; it must take the value. A name
+    /// that is there twice is an error: parsers differ in which of the values they take.
+    pub(super) fn object(
+        &mut self,
+        path: impl Fn() -> String,
+        mut field: impl FnMut(&mut Reader<'text>, &str) -> ApiResult<()>,
+    ) -> ApiResult<()> {
+        self.expect(b'{')?;
+        if self.take(b'}') {
+            return Ok(());
+        }
+        let mut names = Names::default();
+        loop {
+            let name = self.string()?;
+            self.expect(b':')?;
+            if names.contain(&name) {
+                return Err(Exception::field(joined(&path(), &name), TWICE));
+            }
+            field(self, &name)?;
+            names.add(name);
+            if !self.take(b',') {
+                return self.expect(b'}');
+            }
+        }
+    }
+
+    /// Calls `element` with the position of every element of a list; it must take the value.
+    pub(super) fn list(
+        &mut self,
+        mut element: impl FnMut(&mut Reader<'text>, usize) -> ApiResult<()>,
+    ) -> ApiResult<()> {
+        self.expect(b'[')?;
+        if self.take(b']') {
+            return Ok(());
+        }
+        for position in 0.. {
+            element(self, position)?;
+            if !self.take(b',') {
+                break;
+            }
+        }
+        self.expect(b']')
+    }
+
+    pub(super) fn string(&mut self) -> ApiResult<String> {
+        if self.peek() != Some(b'"') {
+            return Err(self.wrong("a string"));
+        }
+        let text = self.skip(String::new)?;
+        serde_json::from_slice(text).map_err(|error| malformed(&error.to_string()))
+    }
+
+    /// A number, as the nearest `f32`. Also takes `NaN` and `Infinity`, which Python writes although they
+    /// are not JSON, so that the error can name their place. `None` for any other value, which is not
+    /// taken.
+    pub(super) fn float(&mut self) -> Option<f32> {
+        self.peek()?;
+        let rest = &self.bytes[self.at..];
+        if let Some((value, length)) = float::parse(rest) {
+            self.at += length;
+            return Some(value);
+        }
+        for (name, value) in
+            [("NaN", f32::NAN), ("Infinity", f32::INFINITY), ("-Infinity", f32::NEG_INFINITY)]
+        {
+            if rest.starts_with(name.as_bytes()) {
+                self.at += name.len();
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// Skips a value and returns its text, whose inside is not checked. `path` names the value in the
+    /// error for too deep nesting.
+    pub(super) fn skip(&mut self, path: impl FnOnce() -> String) -> ApiResult<&'text [u8]> {
+        self.value()?;
+        let start = self.at;
+        let mut depth = 0_usize;
+        loop {
+            match self.peek() {
+                None => return Err(self.wrong("the rest of a value")),
+                Some(b'"') => self.skip_string()?,
+                Some(b'{' | b'[') => {
+                    self.at += 1;
+                    depth += 1;
+                    if depth > DEPTH_MAX {
+                        let message = format!("it is nested more than {DEPTH_MAX} deep");
+                        return Err(Exception::field(path(), message));
+                    }
+                    continue;
+                }
+                Some(b'}' | b']') if depth > 0 => {
+                    self.at += 1;
+                    depth -= 1;
+                }
+                Some(b',' | b':') if depth > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                Some(_) => self.skip_word()?,
+            }
+            if depth == 0 {
+                return Ok(&self.bytes[start..self.at]);
+            }
+        }
+    }
+
+    /// Skips a value of an unknown field. It must be valid JSON.
+    pub(super) fn pass_over(&mut self, path: impl FnOnce() -> String) -> ApiResult<()> {
+        let text = std::str::from_utf8(self.skip(path)?);
+        let text = text.map_err(|error| malformed(&error.to_string()))?;
+        let checked = serde_json::from_str::<IgnoredAny>(text);
+        checked.map(drop).map_err(|error| malformed(&error.to_string()))
+    }
+
+    fn skip_string(&mut self) -> ApiResult<()> {
+        self.at += 1;
+        loop {
+            match self.bytes.get(self.at) {
+                None => return Err(self.wrong("the end of a string")),
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.at += 2,
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+
+    /// A number, `true`, `false` or `null`.
+    fn skip_word(&mut self) -> ApiResult<()> {
+        let is_part =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
+        let length = self.bytes[self.at..].iter().take_while(|byte| is_part(byte)).count();
+        if length == 0 {
+            return Err(self.wrong("a value"));
+        }
+        self.at += length;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_and_other_things_are_left() {
+        let rows = [
+            ("0.5", Some(0.5)),
+            (" -1e3 ", Some(-1000.0)),
+            ("1E+2,", Some(100.0)),
+            ("0.30000001192092896]", Some(0.3)),
+            ("1e39", Some(f32::INFINITY)),
+            ("-Infinity", Some(f32::NEG_INFINITY)),
+            ("\"1\"", None),
+            ("null", None),
+            ("-", None),
+            ("+1", None),
+            (".5", None),
+            ("1.", None),
+            ("01", None),
+            ("-007.5", None),
+            ("", None),
+            ("inf", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(Reader::new(text.as_bytes()).float(), expected, "{text}");
+        }
+        assert!(Reader::new(b"NaN").float().expect("a value").is_nan());
+    }
+
+    #[test]
+    fn values_are_counted_whatever_texts_hold() {
+        let list = |count: usize, value: &str| format!("[{}]", vec![value; count].join(","));
+        let few = [
+            list(TREE_VALUES_MAX - 1, "0"),
+            list(TREE_VALUES_MAX / 2 - 1, "[0]"),
+            list(1_000, &format!("{:?}", r#"[{",]}\"#.repeat(100))),
+        ];
+        for text in few {
+            assert!(!has_too_many_values(text.as_bytes()), "{}", &text[..100]);
+        }
+        let many = [
+            list(TREE_VALUES_MAX, "0"),
+            list(TREE_VALUES_MAX, r#""""#),
+            list(TREE_VALUES_MAX / 2, "[0]"),
+            list(TREE_VALUES_MAX / 2, r#"{"a\\":0}"#),
+        ];
+        for text in many {
+            assert!(has_too_many_values(text.as_bytes()), "{}", &text[..100]);
+        }
+    }
+
+    #[test]
+    fn values_are_passed_over_whole() {
+        for text in ["1", "\"a\\\"]\"", "{\"a\":[1,{\"b\":\"}\"}],\"c\":null}", "[]", "true"] {
+            let whole = format!(" {text} ,");
+            assert_eq!(
+                Reader::new(whole.as_bytes()).skip(String::new).expect("a value"),
+                text.as_bytes()
+            );
+        }
+        let deep = format!("{}{}", "[".repeat(DEPTH_MAX), "]".repeat(DEPTH_MAX));
+        for text in ["1e400", "-0.5E-3", r#"{"a":[{},"\u00e4\n"]}"#, "[[],0]", "null", &deep] {
+            let mut reader = Reader::new(text.as_bytes());
+            reader.pass_over(String::new).expect(text);
+            reader.end().expect(text);
+        }
+        let malformed = [
+            "[1,,2]",
+            "[1:2]",
+            "tru",
+            "[1,]",
+            "[,]",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "{\"a\":}",
+            "{1:2}",
+            "{\"a\",1}",
+            "01",
+            "-",
+            "1.",
+            ".5",
+            "1e",
+            "+1",
+            "NaN",
+            "0x10",
+            "[1 2]",
+            "[}",
+            "{]",
+            "[1}",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\n\"",
+            "nulll",
+        ];
+        for text in malformed {
+            let mut reader = Reader::new(text.as_bytes());
+            let passed = reader.pass_over(String::new).and_then(|()| reader.end());
+            assert!(passed.is_err(), "{text}");
+        }
+        assert!(Reader::new(b"\"\xff\"").pass_over(String::new).is_err(), "not UTF-8");
+        let deep = "[".repeat(1000);
+        for text in ["", "{", "[1,", "\"a", "\"\\", ",", "}", &deep] {
+            assert!(Reader::new(text.as_bytes()).skip(String::new).is_err(), "{text}");
+        }
+    }
+}

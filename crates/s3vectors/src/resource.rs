@@ -1,0 +1,157 @@
+//! The vector bucket or index that a request names, and permission to work on it.
+
+use liteio_store::vectors::{Index, VectorBucket, VectorName};
+
+use super::Call;
+use super::arn::{self, ArnNames};
+use super::context::Asked;
+use super::error::{ApiResult, Exception};
+use super::fields::Fields;
+use liteio_access::{Action, Granted, GrantedAccount, Named, Refusal, VectorQuestion};
+
+impl Call {
+    /// Permission for the operation on the account.
+    pub(super) fn account(&self) -> ApiResult<GrantedAccount> {
+        let asked = Asked::plain(&self.sent);
+        let granted = self.buckets.account(&self.question(&[self.action], &asked));
+        granted.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Permission for the operation on the vector bucket of that name, which it creates.
+    pub(super) fn new_bucket(
+        &self,
+        name: &VectorName,
+        asked: &Asked<'_>,
+    ) -> ApiResult<GrantedAccount> {
+        let granted = self.buckets.new_bucket(&self.question(self.creation(asked), asked), name);
+        granted.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Permission for the operation on the vector bucket of that name.
+    pub(super) fn named_bucket(
+        &self,
+        name: &VectorName,
+        asked: &Asked<'_>,
+    ) -> ApiResult<Granted<Named<VectorBucket>>> {
+        let actions = [self.action];
+        let question = self.question(&actions, asked);
+        let granted = self.buckets.bucket(&self.app.store, &question, name);
+        granted.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Permission for the operation, and perhaps for another action, on the index of that name in that
+    /// vector bucket.
+    pub(super) fn named_index(
+        &self,
+        (bucket, name): (&VectorName, &VectorName),
+        also: Option<Action>,
+        asked: &Asked<'_>,
+    ) -> ApiResult<Granted<Named<Index>>> {
+        let actions = [self.action, also.unwrap_or(self.action)];
+        let actions = &actions[..1 + usize::from(also.is_some())];
+        let question = self.question(actions, asked);
+        let granted = self.buckets.index(&self.app.store, &question, bucket, name);
+        granted.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// Permission to create an index of that name in the vector bucket that the request names.
+    pub(super) fn bucket_of_new_index(
+        &self,
+        fields: &mut Fields,
+        index: &VectorName,
+        asked: &Asked<'_>,
+    ) -> ApiResult<Granted<Named<VectorBucket>>> {
+        let name = bucket_name(fields)?;
+        let question = self.question(self.creation(asked), asked);
+        let granted = self.buckets.new_index(&self.app.store, &question, &name, index);
+        granted.map_err(|refusal| self.refused(refusal))
+    }
+
+    /// The vector bucket of `vectorBucketName` or `vectorBucketArn`.
+    pub(super) fn bucket(&self, fields: &mut Fields) -> ApiResult<Granted<Named<VectorBucket>>> {
+        self.named_bucket(&bucket_name(fields)?, &Asked::plain(&self.sent))
+    }
+
+    /// The index of `vectorBucketName` and `indexName`, or of `indexArn`.
+    pub(super) fn index(&self, fields: &mut Fields) -> ApiResult<Granted<Named<Index>>> {
+        self.index_for(fields, None)
+    }
+
+    /// The same, for a request that perhaps needs another action.
+    pub(super) fn index_for(
+        &self,
+        fields: &mut Fields,
+        also: Option<Action>,
+    ) -> ApiResult<Granted<Named<Index>>> {
+        let (bucket, name) = index_names(fields)?;
+        self.named_index((&bucket, &name), also, &Asked::plain(&self.sent))
+    }
+
+    /// The actions of a request that creates something: with tags, they are two.
+    fn creation(&self, asked: &Asked<'_>) -> &'static [Action] {
+        match (self.action, asked.tags.is_empty()) {
+            (Action::CreateIndex, true) => &[Action::CreateIndex],
+            (Action::CreateIndex, false) => &[Action::CreateIndex, Action::TagResource],
+            (_, true) => &[Action::CreateVectorBucket],
+            (_, false) => &[Action::CreateVectorBucket, Action::TagResource],
+        }
+    }
+
+    fn question<'q>(&'q self, actions: &'q [Action], asked: &'q Asked<'q>) -> VectorQuestion<'q> {
+        let found = self.sent.origin.as_deref().map(|origin| &origin.found);
+        VectorQuestion { principal: &self.principal, actions, context: asked, found }
+    }
+
+    /// The answer to a request that is not granted. The log gets the reason.
+    fn refused(&self, refusal: Refusal) -> Exception {
+        match refusal {
+            Refusal::Denied(denial) => {
+                if let Some(origin) = &self.sent.origin {
+                    origin.found.note_denial(|| denial.to_string());
+                }
+                Exception::access_denied(denial.message())
+            }
+            Refusal::AnonymousOverride => Exception::access_denied("Access Denied"),
+            Refusal::Store(error) => error.into(),
+        }
+    }
+}
+
+/// The name of the vector bucket in `vectorBucketName` or `vectorBucketArn`.
+fn bucket_name(fields: &mut Fields) -> ApiResult<VectorName> {
+    let name = fields.string("vectorBucketName")?;
+    let arn = fields.string("vectorBucketArn")?;
+    match (name, arn) {
+        (Some(name), None) => Ok(VectorName::bucket(name)?),
+        (None, Some(arn)) => match arn::parse(&arn, "vectorBucketArn")? {
+            ArnNames { bucket, index: None } => Ok(bucket),
+            ArnNames { .. } => {
+                Err(Exception::field("vectorBucketArn", "it is the ARN of an index"))
+            }
+        },
+        _ => Err(Exception::invalid(
+            "Specify the vector bucket by either vectorBucketName or vectorBucketArn.",
+        )),
+    }
+}
+
+/// The names in `vectorBucketName` and `indexName`, or in `indexArn`.
+fn index_names(fields: &mut Fields) -> ApiResult<(VectorName, VectorName)> {
+    let bucket = fields.string("vectorBucketName")?;
+    let name = fields.string("indexName")?;
+    let arn = fields.string("indexArn")?;
+    match (bucket, name, arn) {
+        (Some(bucket), Some(name), None) => {
+            Ok((VectorName::bucket(bucket)?, VectorName::index(name)?))
+        }
+        (None, None, Some(arn)) => match arn::parse(&arn, "indexArn")? {
+            ArnNames { bucket, index: Some(index) } => Ok((bucket, index)),
+            ArnNames { .. } => {
+                Err(Exception::field("indexArn", "it is the ARN of a vector bucket"))
+            }
+        },
+        _ => Err(Exception::invalid(
+            "Specify the index by either vectorBucketName and indexName, or indexArn.",
+        )),
+    }
+}

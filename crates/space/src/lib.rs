@@ -1,0 +1,269 @@
+//! [`Space`]: the services over one store, with its users. A server has one, and with the test API any number.
+
+pub mod no_auth;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, ORIGIN};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request};
+use http_body::Body;
+
+use crate::no_auth::NoAuth;
+use liteio_access::state::App;
+use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
+use liteio_iam::{self as iam, Api, Iam, Users, Watch, is_web_identity};
+use liteio_observe::events::{Senders, Target};
+use liteio_s3::{self as s3, S3Service};
+use liteio_s3vectors::{self as vectors, VectorsService};
+use liteio_wire::front::Allowance;
+use liteio_wire::origin::{Locale, Moment, Origin};
+use liteio_wire::reply::{self, ApiError, BoxError, Reply};
+
+/// The name of the space of requests that name no other.
+pub const MAIN: &str = "main";
+
+/// The services over one store.
+pub struct Space {
+    /// State that the services share.
+    pub app: Arc<App>,
+    /// The users.
+    pub users: Arc<Users>,
+    /// Tasks that deliver events.
+    pub senders: Senders,
+    no_auth: Option<NoAuth>,
+    locale: Arc<Locale>,
+    authenticator: Authenticator,
+    s3: S3Service,
+    vectors: VectorsService,
+    iam: Iam,
+    _watch: Watch,
+}
+
+/// The parts of a space.
+pub struct SpaceParts {
+    /// The name of the space.
+    pub name: String,
+    /// State that the services share.
+    pub app: App,
+    /// The users.
+    pub users: Users,
+    /// The targets of its events.
+    pub targets: Vec<Arc<dyn Target>>,
+    /// The guard, if signatures are not checked.
+    pub no_auth: Option<NoAuth>,
+    /// The clock of the store may be another one than that of those who sign.
+    pub is_clock_shifted: bool,
+}
+
+impl Space {
+    /// The services over these parts. Starts the delivery of events.
+    pub fn new(parts: SpaceParts) -> Space {
+        let SpaceParts { name, app, users, targets, no_auth, is_clock_shifted } = parts;
+        let (app, users) = (Arc::new(app), Arc::new(users));
+        let clock = Arc::clone(app.store.clock());
+        let time = move || UNIX_EPOCH + Duration::from_millis(clock.now_ms());
+        let rules = Rules {
+            region: app.region.clone(),
+            takes_any_region: app.takes_any_region,
+            everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
+        };
+        let authenticator = Authenticator::new(Arc::clone(users.current()), rules, Arc::new(time));
+        let authenticator = match is_clock_shifted {
+            true => authenticator.with_signers_by(Arc::new(SystemTime::now)),
+            false => authenticator,
+        };
+        let clock = Arc::clone(app.store.clock());
+        Space {
+            senders: Senders::start(&app, targets),
+            no_auth,
+            locale: Arc::new(Locale {
+                space: name,
+                region: app.region.clone(),
+                clock,
+                is_closed: AtomicBool::new(false),
+            }),
+            authenticator,
+            s3: S3Service::new(Arc::clone(&app)),
+            vectors: VectorsService::new(Arc::clone(&app)),
+            iam: Iam::new(Arc::clone(&app), Arc::clone(&users)),
+            _watch: users.watch(&app),
+            app,
+            users,
+        }
+    }
+
+    /// The rules for requests that are taken without a look at their signature.
+    pub fn no_auth(&self) -> Option<&NoAuth> {
+        self.no_auth.as_ref()
+    }
+
+    /// True for an upload by a browser form.
+    pub fn is_form_upload(&self, head: &Parts, origin: &Origin) -> bool {
+        self.authenticator.is_form_upload(head, origin.target.host_bucket())
+    }
+
+    /// True for an access key of its users, also of a session, be it valid, expired or inactive.
+    pub fn knows(&self, access_key: &str, token: Option<&str>) -> bool {
+        self.users.know(access_key, token)
+    }
+
+    /// Authenticates a request, and looks for room for its body.
+    ///
+    /// # Errors
+    /// As [`Authenticator::authenticate`].
+    pub async fn authenticated<B>(
+        &self,
+        request: Request<B>,
+        origin: &Origin,
+        allowance: &Allowance,
+    ) -> Result<Request<AuthBody>, ApiError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let host_bucket = origin.target.host_bucket();
+        let mut request = self.authenticator.authenticate(request, host_bucket).await?;
+        request.extensions_mut().insert(Moment(self.app.now_unix_seconds()));
+        let Some(key) = request.extensions().get().and_then(Identity::key) else {
+            return Ok(request);
+        };
+        origin.found.note_user(&key.user.name, key.user.canonical_id());
+        origin.found.note_key(&key.id, key.user.session.is_some());
+        // Before its body is read.
+        if !request.body().is_end_stream() {
+            allowance.admit_body()?;
+        }
+        Ok(request)
+    }
+
+    /// Ends the record of its requests, those in flight included.
+    pub fn close_record(&self) {
+        self.locale.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    /// True if the rules of CORS allow what a preflight request with these headers asks about.
+    pub fn allows(&self, headers: &HeaderMap, origin: &Origin) -> bool {
+        self.s3.preflight(headers, origin).is_ok()
+    }
+
+    /// Notes that a request was for this space, and its operation if that is one of S3 or S3 Vectors.
+    pub fn note(&self, origin: &Origin, operation: Option<&str>) {
+        origin.found.note_locale(&self.locale);
+        let known = operation
+            .and_then(s3::known_operation)
+            .or_else(|| operation.and_then(vectors::known_operation));
+        if let Some(name) = known {
+            origin.found.note_operation(name);
+        }
+    }
+
+    /// Answers a request for one of the services.
+    pub async fn call<B>(
+        &self,
+        request: Request<B>,
+        origin: &Arc<Origin>,
+        allowance: &Allowance,
+    ) -> Reply
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        origin.found.note_locale(&self.locale);
+        if origin.target.is_site() {
+            let (head, _) = request.into_parts();
+            return self.s3.website(&head, origin, allowance).await;
+        }
+        if request.method() == Method::OPTIONS {
+            let (head, _) = request.into_parts();
+            return self.s3.preflight(&head.headers, origin);
+        }
+        let page = Page::of(&request);
+        let checked = self.no_auth.as_ref().map_or(Ok(()), |it| it.check(&request));
+        let reply = match checked {
+            Ok(()) => self.signed(request, origin, allowance).await,
+            Err(error) => Err(error),
+        };
+        self.for_page(reply, page, origin)
+    }
+
+    /// Refuses a request before its operation begins. The sender is noted if the signature is valid, and the error has the
+    /// headers of CORS: without them a page sees a failed connection instead.
+    pub async fn refuse<B>(
+        &self,
+        request: Request<B>,
+        origin: &Origin,
+        allowance: &Allowance,
+        error: ApiError,
+    ) -> Reply
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let page = Page::of(&request);
+        // An invalid signature changes nothing: the answer is this error.
+        let _ = self.authenticated(request, origin, allowance).await;
+        self.for_page(Err(error), page, origin)
+    }
+
+    /// The reply, with the headers that tell a browser what the page that sent the request may do with it.
+    fn for_page(&self, reply: Reply, page: Option<Page>, origin: &Origin) -> Reply {
+        let headers = page.and_then(|it| self.s3.cors_headers(&it.origin, &it.method, origin));
+        reply::with_headers(reply, headers)
+    }
+
+    /// Authenticates a request and gives it to the service that it is signed for.
+    async fn signed<B>(&self, request: Request<B>, origin: &Origin, allowance: &Allowance) -> Reply
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let authorization = request.headers().get(AUTHORIZATION).cloned();
+        let (head, body) = request.into_parts();
+        let is_web_identity = origin.target.bucket().is_empty() && is_web_identity(&head);
+        let request = Request::from_parts(head, body);
+        let request = match self.authenticated(request, origin, allowance).await {
+            Ok(request) => request,
+            Err(error) => {
+                let claimed = authorization.as_ref().and_then(|it| it.to_str().ok());
+                return Err(match claimed.and_then(Service::claimed) {
+                    Some(Service::S3Vectors) => vectors::refusal(&error),
+                    Some(Service::Iam) => iam::refusal(&error),
+                    Some(Service::Sts) => iam::for_sts(&iam::refusal(&error)),
+                    _ => error,
+                });
+            }
+        };
+        match request.extensions().get() {
+            Some(Service::S3Vectors) => return self.vectors.call(request).await,
+            Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,
+            Some(Service::Sts) => return self.iam.call(Api::Sts, request, origin).await,
+            None if is_web_identity => return self.iam.call(Api::Sts, request, origin).await,
+            Some(Service::S3) | None => {}
+        }
+        let fault = request.extensions().get::<BodyFault>().cloned();
+        let reply = self.s3.call(request, allowance).await;
+        match (reply, fault.as_ref().and_then(BodyFault::get)) {
+            // A failed body is the client's fault, even if a layer in between turned its error into an
+            // internal one.
+            (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
+            (reply, _) => reply,
+        }
+    }
+}
+
+/// The page that sent a request.
+struct Page {
+    origin: HeaderValue,
+    method: Method,
+}
+
+impl Page {
+    fn of<B>(request: &Request<B>) -> Option<Page> {
+        let origin = request.headers().get(ORIGIN)?.clone();
+        Some(Page { origin, method: request.method().clone() })
+    }
+}

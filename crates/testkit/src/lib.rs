@@ -1,0 +1,224 @@
+//! The test API: `/_liteio/test`, with which tests make spaces of their own, take snapshots and go back to them, let
+//! requests fail, move the time, and ask which requests and events there were.
+//!
+//! ```text
+//! guard ──► routes ──► slot (a space that can be replaced) ──► space
+//!              │         ├──► faults ──► bodies
+//!              │         └──► snapshots
+//!              └────► requests, events (what has happened, kept in a ring)
+//! ```
+//!
+//! Requests for the services pass [`TestApi::call`]: it chooses the space by the access key, and applies the faults of
+//! that space. Without the option nothing of this exists.
+
+mod bodies;
+mod control;
+mod events;
+mod faults;
+mod glob;
+mod guard;
+mod history;
+mod named;
+mod operation;
+mod requests;
+mod routes;
+mod slot;
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use http::{Method, Request};
+use liteio_store::{ShiftedClock, Store, StoreImage};
+use tokio::sync::watch;
+
+pub use self::control::{TestControl, TestError, TestSpace};
+pub use self::events::{Events, Tap};
+pub use self::faults::FaultRule;
+use self::guard::Guard;
+pub use self::guard::TestAccess;
+use self::named::Named;
+use self::requests::Requests;
+use self::slot::Slot;
+use liteio_access::state::App;
+use liteio_space::{MAIN, Space};
+use liteio_wire::front::body::RequestBody;
+use liteio_wire::front::{Allowance, Observer};
+use liteio_wire::origin::Origin;
+use liteio_wire::reply::{ApiError, ErrorCode, Reply};
+
+/// The first segments of the paths of the test API.
+const PREFIX: &str = "/_liteio/test";
+/// The name of the space that a request is for, where no access key tells it.
+const SPACE_HEADER: &str = "x-liteio-space";
+
+/// Bytes of a name.
+const NAME_BYTES_MAX: usize = 64;
+
+/// A space that is to be made.
+pub struct Making {
+    /// The name of the space.
+    pub name: String,
+    /// Access key and secret key of its root user; those of the configuration for the main space.
+    pub credentials: Option<(String, String)>,
+    /// The clock of its store.
+    pub clock: Arc<ShiftedClock>,
+    /// The place where it tells its events.
+    pub tap: Arc<Tap>,
+    /// The contents that it starts with.
+    pub contents: Contents,
+}
+
+/// The contents that a space begins with.
+pub enum Contents {
+    /// A new store in memory, with what the configuration prepares.
+    Prepared,
+    /// A new store in memory, with those of a snapshot.
+    Image(Arc<StoreImage>),
+    /// This store in a directory, which was emptied, with what the configuration prepares.
+    Emptied(Store),
+}
+
+/// Makes again what the configuration prepares in a bucket.
+pub(crate) type PrepareBucket =
+    Box<dyn Fn(Arc<App>, String) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// Makes spaces.
+pub(crate) type MakeSpace =
+    Box<dyn Fn(Making) -> BoxFuture<'static, Result<Space, String>> + Send + Sync>;
+
+/// The settings of the test API.
+pub struct Setup {
+    /// The clients that may use it.
+    pub access: TestAccess,
+    /// Domains of the server.
+    pub domains: Vec<String>,
+    /// The region of the server.
+    pub region: String,
+    /// The URL of the server, for those who make spaces.
+    pub endpoint: String,
+    /// The main space, and its clock.
+    pub main: Space,
+    /// The clock of the main space.
+    pub clock: Arc<ShiftedClock>,
+    /// The events of all spaces, and the place where the main one tells its own.
+    pub events: Arc<Events>,
+    /// The observer of events in the main space.
+    pub tap: Arc<Tap>,
+    /// The main space is in memory.
+    pub is_in_memory: bool,
+    /// Opens the store and users of a space.
+    pub make: MakeSpace,
+    /// Makes the configured contents of one bucket again.
+    pub prepare: PrepareBucket,
+}
+
+/// The test API of one server.
+pub struct TestApi {
+    guard: Guard,
+    region: String,
+    endpoint: String,
+    main: Arc<Slot>,
+    named: Named<Slot>,
+    make: MakeSpace,
+    prepare: PrepareBucket,
+    requests: Arc<Requests>,
+    events: Arc<Events>,
+    stopping: watch::Sender<bool>,
+}
+
+impl TestApi {
+    /// The test API of a server.
+    pub fn new(setup: Setup) -> TestApi {
+        let Setup { access, domains, region, endpoint, main, clock, events, .. } = setup;
+        let Setup { tap, is_in_memory, make, prepare, .. } = setup;
+        let main = Slot::new(MAIN.to_owned(), None, clock, is_in_memory, main, tap);
+        TestApi {
+            guard: Guard::new(access, domains),
+            region,
+            endpoint,
+            main: Arc::new(main),
+            named: Named::default(),
+            make,
+            prepare,
+            requests: Arc::default(),
+            events,
+            stopping: watch::Sender::new(false),
+        }
+    }
+
+    /// True for a request to the test API itself.
+    pub fn claims(origin: &Origin) -> bool {
+        let rest = origin.target.path().strip_prefix(PREFIX);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Whoever notes requests that have ended.
+    pub fn observer(&self) -> Arc<dyn Observer> {
+        Arc::clone(&self.requests) as _
+    }
+
+    /// The space of requests that name no other.
+    pub fn main(&self) -> Arc<Space> {
+        self.main.space()
+    }
+
+    /// Ends waiting: the server stops.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// The space of that name.
+    ///
+    /// # Errors
+    /// 404.
+    fn slot(&self, name: Option<&str>) -> Result<Arc<Slot>, ApiError> {
+        match name {
+            None | Some(MAIN) => Ok(Arc::clone(&self.main)),
+            Some(name) => self.named.get(name).ok_or_else(|| {
+                ApiError::new(ErrorCode::NoSuchKey, format!("There is no space {name:?}."))
+            }),
+        }
+    }
+
+    /// Answers a request for one of the services.
+    pub async fn call(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: &Allowance,
+    ) -> Reply {
+        let mut request = bodies::boxed(request);
+        let slot = self.slot_of(&mut request, origin).await?;
+        slot.call(request, origin, allowance).await
+    }
+
+    /// The space that a request is for: of its header, or the one that knows its access key; the main space else. A
+    /// preflight request, which browsers do not sign, is for the first space that allows what it asks about.
+    async fn slot_of(
+        &self,
+        request: &mut Request<bodies::TestBody>,
+        origin: &Origin,
+    ) -> Result<Arc<Slot>, ApiError> {
+        if let Some(name) = request.headers().get(SPACE_HEADER) {
+            let name = name
+                .to_str()
+                .map_err(|_| guard::bad_request("The name of the space is no text."))?;
+            return self.slot(Some(name));
+        }
+        // Nothing is read of a body as long as there is nothing to choose.
+        if self.named.is_empty() {
+            return Ok(Arc::clone(&self.main));
+        }
+        let other = match operation::claimed_key(request).await? {
+            Some((key, token)) => {
+                self.named.find(|slot| slot.space().knows(&key, token.as_deref()))
+            }
+            None if *request.method() == Method::OPTIONS => {
+                let allows = |slot: &Slot| slot.space().allows(request.headers(), origin);
+                if allows(&self.main) { None } else { self.named.find(allows) }
+            }
+            None => None,
+        };
+        Ok(other.unwrap_or_else(|| Arc::clone(&self.main)))
+    }
+}

@@ -1,0 +1,146 @@
+//! [`Slot`]: the place of a space, with what belongs to it while the space itself is replaced.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::{Method, Request, Response};
+use jiff::Timestamp;
+use liteio_store::{ShiftedClock, StoreImage};
+use parking_lot::{Mutex, RwLock};
+use tokio::time::sleep;
+
+use super::bodies::{Slow, TestBody, cut};
+use super::events::Tap;
+use super::faults::{Asked, Faults};
+use super::operation::{dialect, operation};
+use liteio_space::Space;
+use liteio_wire::front::Allowance;
+use liteio_wire::origin::Origin;
+use liteio_wire::reply::{Reply, ReplyBody};
+
+/// The place of a space.
+pub(super) struct Slot {
+    pub(super) name: String,
+    /// Those of the root user of a space that was made.
+    pub(super) credentials: Option<(String, String)>,
+    pub(super) clock: Arc<ShiftedClock>,
+    pub(super) is_in_memory: bool,
+    pub(super) faults: Faults,
+    pub(super) snapshots: Mutex<BTreeMap<String, Snapshot>>,
+    /// One replacement at a time.
+    pub(super) replacing: tokio::sync::Mutex<()>,
+    current: RwLock<Current>,
+}
+
+struct Current {
+    space: Arc<Space>,
+    tap: Arc<Tap>,
+}
+
+/// A snapshot of a space.
+#[derive(Clone)]
+pub(super) struct Snapshot {
+    pub(super) created: Timestamp,
+    pub(super) image: Arc<StoreImage>,
+}
+
+impl Slot {
+    pub(super) fn new(
+        name: String,
+        credentials: Option<(String, String)>,
+        clock: Arc<ShiftedClock>,
+        is_in_memory: bool,
+        space: Space,
+        tap: Arc<Tap>,
+    ) -> Slot {
+        let space = Arc::new(space);
+        Slot {
+            name,
+            credentials,
+            clock,
+            is_in_memory,
+            faults: Faults::default(),
+            snapshots: Mutex::default(),
+            replacing: tokio::sync::Mutex::default(),
+            current: RwLock::new(Current { space, tap }),
+        }
+    }
+
+    /// The space that is there now.
+    pub(super) fn space(&self) -> Arc<Space> {
+        Arc::clone(&self.current.read().space)
+    }
+
+    /// Puts another space in the place. Requests in flight end in the old one, whose store goes with the last of them.
+    pub(super) fn replace(&self, space: Space, tap: Arc<Tap>) {
+        let current = Current { space: Arc::new(space), tap };
+        let former = std::mem::replace(&mut *self.current.write(), current);
+        former.space.senders.stop();
+        if !Arc::ptr_eq(&former.tap, &self.tap()) {
+            former.tap.close();
+        }
+    }
+
+    /// The place where the store of the space tells its events.
+    pub(super) fn tap(&self) -> Arc<Tap> {
+        Arc::clone(&self.current.read().tap)
+    }
+
+    /// Ends what the space does by itself.
+    pub(super) fn end(&self) {
+        let current = self.current.read();
+        current.tap.close();
+        current.space.close_record();
+        current.space.senders.stop();
+    }
+
+    /// Answers a request for one of the services, with the faults that it meets.
+    pub(super) async fn call(
+        &self,
+        mut request: Request<TestBody>,
+        origin: &Arc<Origin>,
+        allowance: &Allowance,
+    ) -> Reply {
+        let space = self.space();
+        // A browser's preflight request is no operation.
+        if self.faults.is_empty() || *request.method() == Method::OPTIONS {
+            return space.call(request, origin, allowance).await;
+        }
+        let name = operation(&mut request, origin).await?;
+        let key = origin.target.key();
+        let bucket = origin.target.bucket();
+        let effects = self.faults.of(&Asked { operation: name.as_deref(), bucket, key: &key });
+        if !effects.latency.is_zero() {
+            sleep(effects.latency).await;
+        }
+        let (head, body) = request.into_parts();
+        let reply = match (effects.error(dialect(&head)), effects.bytes_per_second) {
+            (Some(error), _) => {
+                // It is among the requests that are asked for later.
+                space.note(origin, name.as_deref());
+                space.refuse(Request::from_parts(head, body), origin, allowance, error).await
+            }
+            (None, Some(rate)) => {
+                let request = Request::from_parts(head, Slow::new(body, rate));
+                space.call(request, origin, allowance).await
+            }
+            (None, None) => space.call(Request::from_parts(head, body), origin, allowance).await,
+        };
+        let reply = match (reply, effects.bytes_per_second) {
+            (Ok(response), Some(rate)) => {
+                Ok(response.map(|body| ReplyBody::stream(Slow::new(body, rate))))
+            }
+            (reply, _) => reply,
+        };
+        match (reply, effects.cut_after_bytes) {
+            (Ok(response), Some(after)) => Ok(cut(response, after)),
+            // Its document is written later: nothing of it is sent.
+            (Err(error), Some(_)) => {
+                let mut response = Response::new(ReplyBody::empty());
+                *response.status_mut() = error.status();
+                Ok(cut(response, 0))
+            }
+            (reply, None) => reply,
+        }
+    }
+}

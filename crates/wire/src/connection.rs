@@ -1,0 +1,191 @@
+//! The state of one connection, shared by its bytes, its bodies and the driver that times them.
+//!
+//! ```text
+//!          bytes read            head complete
+//!   Idle ─────────────► Head ─────────────────► Request ◄────────► Blocked
+//!    ▲                                            │    write blocked │ bytes written
+//!    └────────────────────────────────────────────┘
+//!         body read or given up, answer handed over and flushed
+//! ```
+
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::budget::{Client, Place};
+
+/// A request is at work.
+const REQUEST: u8 = 1;
+/// Its body has not been read to its end.
+const BODY_UNREAD: u8 = 1 << 1;
+/// Its answer has not been handed over to its end.
+const RESPONSE_OPEN: u8 = 1 << 2;
+/// Bytes of the next request have arrived.
+const HEAD: u8 = 1 << 3;
+/// Bytes of an answer wait for the client to take them.
+const WRITE_BLOCKED: u8 = 1 << 4;
+/// A body was given up before its end: more of it may be on its way.
+const ABANDONED: u8 = 1 << 5;
+/// The handler waits for the first bytes of a body.
+const BODY_WANTED: u8 = 1 << 6;
+
+/// The phase of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Nothing: between requests, or before the first.
+    Idle,
+    /// Receiving the head of a request.
+    Head,
+    /// Serving a request.
+    Request,
+    /// Waiting for the client to take more of the answer.
+    Blocked,
+}
+
+/// The flags of one connection, or of one stream of HTTP/2. They order nothing else, so relaxed operations
+/// do.
+#[derive(Debug, Default)]
+pub struct ConnectionState {
+    flags: AtomicU8,
+    /// Counts progress: a phase that has not changed but made progress restarts its time-out.
+    progress: AtomicU32,
+    /// Bytes that the client's system has taken.
+    written: AtomicU64,
+    /// Of the request at work, if it has one.
+    place: Mutex<Option<Place>>,
+}
+
+impl ConnectionState {
+    fn load(&self) -> u8 {
+        self.flags.load(Ordering::Relaxed)
+    }
+
+    fn clear(&self, flags: u8) {
+        self.flags.fetch_and(!flags, Ordering::Relaxed);
+    }
+
+    fn set(&self, flags: u8) {
+        self.flags.fetch_or(flags, Ordering::Relaxed);
+    }
+
+    fn count(&self) {
+        self.progress.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The head of a request of `client` is complete. False when too many requests are at work. A place
+    /// is kept until the answer is written, however long after its end was handed over.
+    pub(crate) fn request_started(&self, client: &Client) -> bool {
+        let mut place = self.place.lock();
+        // A pipelined request takes over the place of the one before.
+        if !place.as_ref().is_some_and(|place| place.is_of(client)) {
+            *place = None;
+            *place = client.place();
+        }
+        self.count();
+        self.flags.store(REQUEST | BODY_UNREAD | RESPONSE_OPEN, Ordering::Relaxed);
+        place.is_some()
+    }
+
+    /// A stream of HTTP/2 has begun on the connection.
+    pub(crate) fn began(&self) {
+        if self.load() & REQUEST == 0 {
+            self.count();
+        }
+        self.set(REQUEST | RESPONSE_OPEN);
+    }
+
+    /// The last stream has ended.
+    pub fn ended(&self) {
+        self.clear(RESPONSE_OPEN);
+    }
+
+    /// The handler waits for the body, of which nothing has arrived.
+    pub(crate) fn body_wanted(&self) {
+        self.set(BODY_WANTED);
+    }
+
+    /// True once after the handler has begun to wait for the body.
+    pub(crate) fn take_body_wanted(&self) -> bool {
+        let is_wanted = self.load() & BODY_WANTED != 0;
+        if is_wanted {
+            self.clear(BODY_WANTED);
+        }
+        is_wanted
+    }
+
+    /// The body of the request has been read to its end.
+    pub(crate) fn request_ended(&self) {
+        self.clear(BODY_UNREAD);
+    }
+
+    /// The rest of the body will not be read.
+    pub(crate) fn request_abandoned(&self) {
+        self.set(ABANDONED);
+        self.clear(BODY_UNREAD);
+    }
+
+    /// True while some of the body is, or may be, still to come.
+    pub(crate) fn is_request_unread(&self) -> bool {
+        self.load() & (BODY_UNREAD | ABANDONED) != 0
+    }
+
+    /// The answer has been handed over to its end, or given up.
+    pub(crate) fn response_ended(&self) {
+        self.clear(RESPONSE_OPEN);
+    }
+
+    pub(crate) fn bytes_read(&self) {
+        if self.load() & (REQUEST | HEAD) == 0 {
+            self.set(HEAD);
+            self.count();
+        }
+    }
+
+    pub(crate) fn bytes_written(&self, bytes: usize) {
+        self.written.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.write_unblocked();
+    }
+
+    pub(crate) fn write_blocked(&self) {
+        self.set(WRITE_BLOCKED);
+    }
+
+    /// Everything that was to be written has been.
+    pub(crate) fn write_unblocked(&self) {
+        if self.load() & WRITE_BLOCKED != 0 {
+            self.clear(WRITE_BLOCKED);
+            self.count();
+        }
+    }
+
+    /// Nothing is on its way to the client any more: a request that is over is over now.
+    pub(crate) fn flushed(&self) {
+        if self.load() & (REQUEST | BODY_UNREAD | RESPONSE_OPEN | WRITE_BLOCKED) == REQUEST {
+            self.clear(REQUEST | HEAD);
+            *self.place.lock() = None;
+            self.count();
+        }
+    }
+
+    /// Bytes written since the connection began.
+    pub fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// True while a request is at work.
+    pub(crate) fn is_in_request(&self) -> bool {
+        self.load() & REQUEST != 0
+    }
+
+    /// The phase, and a number that changes when it has moved on.
+    pub(crate) fn phase(&self) -> (Phase, u32) {
+        let flags = self.load();
+        let phase = match flags {
+            _ if flags & WRITE_BLOCKED != 0 => Phase::Blocked,
+            _ if flags & REQUEST != 0 => Phase::Request,
+            _ if flags & HEAD != 0 => Phase::Head,
+            _ => Phase::Idle,
+        };
+        (phase, self.progress.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,273 @@
+//! Cross-origin resource sharing: what a browser may do for pages of other origins. Pure.
+//!
+//! The rules are
+//! [those of S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/ManageCorsUsing.html): the first rule that
+//! an origin, a method and all headers match answers for all. They permit nothing by themselves: a request
+//! needs its permission as any other.
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, VARY,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+/// The headers that an answer depends on, for caches.
+const VARIES: HeaderValue = HeaderValue::from_static(
+    "Origin, Access-Control-Request-Headers, Access-Control-Request-Method",
+);
+
+/// The methods that rules may be about.
+pub const METHODS: [Method; 5] =
+    [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::HEAD];
+
+/// The headers of answers that pages of the server's origins may read: those of S3, and with `*` all others, which
+/// browsers ignore for pages that send credentials.
+const EXPOSED: [&str; 31] = [
+    "Accept-Ranges",
+    "Cache-Control",
+    "Connection",
+    "Content-Disposition",
+    "Content-Encoding",
+    "Content-Language",
+    "Content-Length",
+    "Content-Range",
+    "Content-Type",
+    "Date",
+    "ETag",
+    "Expires",
+    "Last-Modified",
+    "Retry-After",
+    "Server",
+    "x-amz-bucket-region",
+    "x-amz-checksum-crc32",
+    "x-amz-checksum-crc32c",
+    "x-amz-checksum-crc64nvme",
+    "x-amz-checksum-sha1",
+    "x-amz-checksum-sha256",
+    "x-amz-checksum-type",
+    "x-amz-delete-marker",
+    "x-amz-id-2",
+    "x-amz-mp-parts-count",
+    "x-amz-request-id",
+    "x-amz-server-side-encryption",
+    "x-amz-storage-class",
+    "x-amz-tagging-count",
+    "x-amz-version-id",
+    "*",
+];
+
+/// The rules of a bucket, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cors {
+    /// The rules, in the order in which they are tried.
+    pub rules: Vec<CorsRule>,
+}
+
+/// One rule. A pattern has at most one `*`, for any text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CorsRule {
+    /// Patterns of origins.
+    pub origins: Vec<String>,
+    /// Methods.
+    pub methods: Vec<String>,
+    /// Patterns of names of headers that requests may have.
+    pub headers: Vec<String>,
+    /// Names of headers of answers that pages may read.
+    pub exposed: Vec<String>,
+    /// A browser may keep the answer to a preflight so long, in seconds.
+    pub max_age_s: Option<u32>,
+    /// The origin `*` is answered with the origin that asks, and pages may send credentials. Rules of buckets do
+    /// not do that.
+    pub echoes: bool,
+}
+
+impl Cors {
+    /// The rules of a server for pages of these origins, which may do everything; none for no origin. As MinIO has
+    /// them (`corsHandler` in `cmd/api-router.go`).
+    pub fn of_server(origins: &[String]) -> Option<Cors> {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let rule = CorsRule {
+            origins: origins.to_vec(),
+            methods: METHODS.iter().map(Method::to_string).collect(),
+            headers: owned(&["*"]),
+            exposed: owned(&EXPOSED),
+            max_age_s: None,
+            echoes: true,
+        };
+        (!origins.is_empty()).then(|| Cors { rules: vec![rule] })
+    }
+
+    /// The headers of the answer to a preflight request; none if it is not allowed.
+    pub fn preflight(
+        &self,
+        origin: &HeaderValue,
+        method: &str,
+        headers: &[&str],
+    ) -> Option<HeaderMap> {
+        let (rule, pattern) = self.find(origin, method, headers)?;
+        let mut allowed = rule.answer(pattern, origin);
+        if !headers.is_empty() {
+            insert(&mut allowed, ACCESS_CONTROL_ALLOW_HEADERS, &headers.join(", "));
+        }
+        Some(allowed)
+    }
+
+    /// The headers of the answer to any other request of a page.
+    pub fn actual(&self, origin: &HeaderValue, method: &str) -> HeaderMap {
+        match self.find(origin, method, &[]) {
+            Some((rule, pattern)) => rule.answer(pattern, origin),
+            // A cache must not give this answer to another origin.
+            None => HeaderMap::from_iter([(VARY, VARIES)]),
+        }
+    }
+
+    /// True if pages of this origin may send requests of this method.
+    pub fn allows(&self, origin: &HeaderValue, method: &str) -> bool {
+        self.find(origin, method, &[]).is_some()
+    }
+
+    /// The first rule that matches, and the pattern of its origin.
+    fn find(
+        &self,
+        origin: &HeaderValue,
+        method: &str,
+        headers: &[&str],
+    ) -> Option<(&CorsRule, &str)> {
+        let origin = origin.to_str().ok()?;
+        self.rules.iter().find_map(|rule| {
+            let pattern = rule.origins.iter().find(|pattern| matches(pattern, origin))?;
+            let has_method = rule.methods.iter().any(|allowed| allowed == method);
+            let takes =
+                |name: &&str| rule.headers.iter().any(|pattern| matches_header(pattern, name));
+            (has_method && headers.iter().all(takes)).then_some((rule, pattern.as_str()))
+        })
+    }
+}
+
+impl CorsRule {
+    fn answer(&self, pattern: &str, origin: &HeaderValue) -> HeaderMap {
+        let mut headers = HeaderMap::from_iter([(VARY, VARIES)]);
+        if pattern == "*" && !self.echoes {
+            // Whoever is allowed with everybody is not allowed to send credentials.
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+        } else {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+        }
+        insert(&mut headers, ACCESS_CONTROL_ALLOW_METHODS, &self.methods.join(", "));
+        if !self.exposed.is_empty() {
+            insert(&mut headers, ACCESS_CONTROL_EXPOSE_HEADERS, &self.exposed.join(", "));
+        }
+        if let Some(seconds) = self.max_age_s {
+            headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from(seconds));
+        }
+        headers
+    }
+}
+
+fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {
+    if let Ok(value) = HeaderValue::from_str(text) {
+        headers.insert(name, value);
+    }
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('*') {
+        Some((start, end)) => {
+            let rest = text.strip_prefix(start);
+            rest.is_some_and(|rest| rest.ends_with(end))
+        }
+        None => pattern == text,
+    }
+}
+
+/// Names of headers do not depend on case.
+fn matches_header(pattern: &str, name: &str) -> bool {
+    matches(&pattern.to_ascii_lowercase(), &name.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule(origins: &[&str], methods: &[&str], headers: &[&str]) -> CorsRule {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        CorsRule {
+            origins: owned(origins),
+            methods: owned(methods),
+            headers: owned(headers),
+            ..CorsRule::default()
+        }
+    }
+
+    fn origin(text: &'static str) -> HeaderValue {
+        HeaderValue::from_static(text)
+    }
+
+    #[test]
+    fn patterns_have_one_star() {
+        let rows = [
+            ("*", "", true),
+            ("*", "http://a", true),
+            ("http://a", "http://a", true),
+            ("http://a", "http://A", false),
+            ("http://a", "http://a.b", false),
+            ("http://*.example.com", "http://www.example.com", true),
+            ("http://*.example.com", "http://example.com", false),
+            ("start*end", "startend", true),
+            ("start*end", "start1end", true),
+            ("start*end", "start1end1", false),
+            // The two ends do not share a character.
+            ("aba*aba", "aba", false),
+            ("aba*aba", "abaaba", true),
+        ];
+        for (pattern, text, expected) in rows {
+            assert_eq!(matches(pattern, text), expected, "{pattern} {text}");
+        }
+        assert!(matches_header("X-Amz-*", "x-amz-date"));
+        assert!(!matches_header("X-Amz-*", "content-type"));
+    }
+
+    #[test]
+    fn the_first_rule_for_origin_method_and_headers_answers() {
+        let first = CorsRule {
+            exposed: vec!["ETag".to_owned(), "x-amz-id-2".to_owned()],
+            max_age_s: Some(3_000),
+            ..rule(&["http://a"], &["GET", "PUT"], &["content-*"])
+        };
+        let cors = Cors { rules: vec![first, rule(&["*"], &["GET"], &["*"])] };
+        let known = cors.preflight(&origin("http://a"), "PUT", &["Content-Type"]).expect("allowed");
+        assert_eq!(known[ACCESS_CONTROL_ALLOW_ORIGIN], "http://a");
+        assert_eq!(known[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
+        assert_eq!(known[ACCESS_CONTROL_ALLOW_METHODS], "GET, PUT");
+        assert_eq!(known[ACCESS_CONTROL_ALLOW_HEADERS], "Content-Type");
+        assert_eq!(known[ACCESS_CONTROL_EXPOSE_HEADERS], "ETag, x-amz-id-2");
+        assert_eq!(known[ACCESS_CONTROL_MAX_AGE], "3000");
+        assert_eq!(known[VARY], VARIES);
+        // The header is only allowed by the rule for everybody.
+        let other = cors.preflight(&origin("http://a"), "GET", &["x-b"]).expect("allowed");
+        assert_eq!(other[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+        assert!(!other.contains_key(ACCESS_CONTROL_ALLOW_CREDENTIALS));
+        assert_eq!(cors.preflight(&origin("http://b"), "PUT", &[]), None);
+        assert_eq!(cors.preflight(&origin("http://a"), "PUT", &["x-b"]), None);
+        assert_eq!(cors.preflight(&origin("http://a"), "get", &[]), None);
+        let actual = cors.actual(&origin("http://b"), "PUT");
+        assert_eq!(actual.keys().collect::<Vec<_>>(), [VARY]);
+    }
+
+    #[test]
+    fn the_rules_of_a_server_let_its_origins_do_everything() {
+        assert_eq!(Cors::of_server(&[]), None);
+        let cors = Cors::of_server(&["*".to_owned()]).expect("rules");
+        let allowed = cors.preflight(&origin("http://b"), "DELETE", &["x-amz-date", "x-other"]);
+        let allowed = allowed.expect("allowed");
+        assert_eq!(allowed[ACCESS_CONTROL_ALLOW_ORIGIN], "http://b");
+        assert_eq!(allowed[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
+        assert_eq!(allowed[ACCESS_CONTROL_ALLOW_HEADERS], "x-amz-date, x-other");
+        let one = Cors::of_server(&["https://*.example.com".to_owned()]).expect("rules");
+        assert_eq!(one.preflight(&origin("http://b"), "GET", &[]), None);
+        let actual = one.actual(&origin("https://a.example.com"), "GET");
+        assert_eq!(actual[ACCESS_CONTROL_ALLOW_ORIGIN], "https://a.example.com");
+        assert!(actual[ACCESS_CONTROL_EXPOSE_HEADERS].to_str().is_ok_and(|it| it.contains("ETag")));
+    }
+}

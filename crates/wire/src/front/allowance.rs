@@ -1,0 +1,160 @@
+//! The memory that a request may use for its body and for its answer.
+//!
+//! The body is charged as it is received. Of the answer, pieces of objects are charged while they are on
+//! their way to the client, and documents as a whole. Without room for more, a document is refused, but an
+//! object goes on in small pieces, one at a time: nobody waits for what another client holds.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures_util::task::AtomicWaker;
+
+use super::exchange::Exchange;
+use super::limits::{
+    ANSWER_FREE_BYTES, ANSWER_PIECE_BYTES, BODY_WINDOW_BYTES_MAX, HELD_BODY_COPIES,
+};
+use super::{Plan, slow_down};
+use crate::budget::Charge;
+use crate::reply::{ApiError, ReplyBody};
+
+/// The memory of one request.
+#[derive(Clone)]
+pub struct Allowance {
+    exchange: Arc<Exchange>,
+    plan: Plan,
+    /// The declared length of the body, if there is one.
+    body_bytes: Option<u64>,
+}
+
+impl Allowance {
+    pub(super) fn new(exchange: Arc<Exchange>, plan: Plan, body_bytes: Option<u64>) -> Allowance {
+        Allowance { exchange, plan, body_bytes }
+    }
+
+    /// Notes that the sender is authenticated, and looks for room for the body, so that one that would not
+    /// fit is refused before it is sent. Nothing is reserved: what is declared costs nothing to declare.
+    ///
+    /// # Errors
+    /// `SlowDown` if other requests hold the room.
+    pub fn admit_body(&self) -> Result<(), ApiError> {
+        self.exchange.admit();
+        let copies = if self.plan.held { HELD_BODY_COPIES } else { 1 };
+        let bytes = self.body_bytes.unwrap_or(u64::MAX).saturating_mul(copies);
+        let in_memory = bytes.min(BODY_WINDOW_BYTES_MAX);
+        if self.exchange.has_room(in_memory) { Ok(()) } else { Err(slow_down()) }
+    }
+
+    /// The room for an answer in pieces.
+    pub fn pieces(&self) -> PieceRoom {
+        PieceRoom { none: self.exchange.answer_charge(), place: Arc::default() }
+    }
+
+    /// Charges for an answer that is in memory as a whole.
+    ///
+    /// # Errors
+    /// `SlowDown` if there is no room for it.
+    pub(super) fn charge_document(&self, body: &mut ReplyBody) -> Result<(), ApiError> {
+        let Some(bytes) = body.in_memory().filter(|it| it.len() as u64 > ANSWER_FREE_BYTES) else {
+            return Ok(());
+        };
+        let mut charge = self.exchange.answer_charge();
+        if !charge.grow_to(bytes.len() as u64) {
+            return Err(slow_down());
+        }
+        *bytes = hold(std::mem::take(bytes), charge);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Allowance {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Allowance { plan, body_bytes, .. } = self;
+        let mut formatter = formatter.debug_struct("Allowance");
+        formatter.field("plan", plan).field("body_bytes", body_bytes).finish_non_exhaustive()
+    }
+}
+
+/// The room of an answer in pieces, of which one is in memory at a time.
+#[derive(Debug)]
+pub struct PieceRoom {
+    none: Charge,
+    place: Arc<Place>,
+}
+
+/// The place of the one piece.
+#[derive(Debug, Default)]
+struct Place {
+    is_taken: AtomicBool,
+    waiting: AtomicWaker,
+}
+
+impl PieceRoom {
+    /// Room for the next piece of `bytes_left`, as soon as the client has taken the one before.
+    pub fn poll(&self, bytes_left: u64, context: &mut Context<'_>) -> Poll<Room> {
+        if let Some(room) = self.take(bytes_left) {
+            return Poll::Ready(room);
+        }
+        self.place.waiting.register(context.waker());
+        // It may have been taken meanwhile.
+        self.take(bytes_left).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// Room for the next piece, if there is none in memory.
+    pub fn take(&self, bytes_left: u64) -> Option<Room> {
+        if self.place.is_taken.swap(true, Ordering::Acquire) {
+            return None;
+        }
+        let place = TakenPlace(Arc::clone(&self.place));
+        let is_long = bytes_left > ANSWER_FREE_BYTES;
+        let charge = is_long.then(|| self.none.another(ANSWER_PIECE_BYTES)).flatten();
+        Some(Room { charge, _place: place })
+    }
+}
+
+/// Room for one piece of an answer, until it is dropped: charged to the budget, or else for a small piece.
+#[derive(Debug)]
+pub struct Room {
+    charge: Option<Charge>,
+    _place: TakenPlace,
+}
+
+#[derive(Debug)]
+struct TakenPlace(Arc<Place>);
+
+impl Drop for TakenPlace {
+    fn drop(&mut self) {
+        self.0.is_taken.store(false, Ordering::Release);
+        self.0.waiting.wake();
+    }
+}
+
+impl Room {
+    /// The longest piece that it is for, if that is less than pieces are by themselves.
+    pub fn bytes_max(&self) -> Option<u64> {
+        self.charge.is_none().then_some(ANSWER_FREE_BYTES)
+    }
+
+    /// The bytes, which give the room back when the last of them is dropped.
+    pub fn hold(self, bytes: Bytes) -> Bytes {
+        hold(bytes, self)
+    }
+}
+
+/// The bytes, with what is dropped when the last of them is.
+fn hold<T: Send + 'static>(bytes: Bytes, kept: T) -> Bytes {
+    Bytes::from_owner(Held { bytes, _kept: kept })
+}
+
+struct Held<T> {
+    bytes: Bytes,
+    _kept: T,
+}
+
+impl<T> AsRef<[u8]> for Held<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}

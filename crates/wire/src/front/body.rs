@@ -1,0 +1,186 @@
+//! The body of a request on its way in: counted, bounded, and given up when the client stalls.
+
+use std::fmt;
+use std::future::Future as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::exchange::Exchange;
+use super::limits::{BODY_BYTES_MAX, BODY_WINDOW_BYTES_MAX, HELD_BODY_COPIES, Limits};
+use super::pace::Pace;
+use super::received::ReceivedBody;
+use super::{Plan, body_too_large, request_timeout, slow_down};
+use crate::reply::{ApiError, BoxError, ErrorCode};
+
+/// The connection ended, or its framing broke.
+fn broken_off(error: &BoxError) -> ApiError {
+    tracing::debug!(%error, "the body broke off");
+    ApiError::new(
+        ErrorCode::IncompleteBody,
+        "You did not provide the number of bytes specified by the Content-Length HTTP header.",
+    )
+}
+
+/// The body that a handler reads.
+pub struct RequestBody {
+    incoming: ReceivedBody,
+    exchange: Arc<Exchange>,
+    pace: Pace,
+    /// When the sender must be authenticated, if that is to be found in the body.
+    admitted_by: Option<Instant>,
+    /// Since when the client is waited for.
+    waiting_since: Option<Instant>,
+    /// Armed at the first wait and from then on only when it fires, so that a body that flows never
+    /// touches the timer.
+    alarm: Option<Pin<Box<Sleep>>>,
+    ended: bool,
+    /// All of it will be in memory at once, not just a window of it.
+    held: bool,
+    /// The bytes that the budget has been charged for.
+    charged: u64,
+}
+
+impl RequestBody {
+    /// A body that arrives over a connection and is charged to the budget.
+    pub fn new(
+        incoming: ReceivedBody,
+        exchange: Arc<Exchange>,
+        limits: &Limits,
+        plan: Plan,
+    ) -> RequestBody {
+        let ended = incoming.is_end_stream();
+        if ended {
+            exchange.connection.request_ended();
+        }
+        let admitted_by = plan.form.then(|| exchange.started + limits.header_timeout);
+        RequestBody {
+            incoming,
+            exchange,
+            pace: Pace::new(limits.body_window, limits.bytes_per_second_min),
+            admitted_by,
+            waiting_since: None,
+            alarm: None,
+            ended,
+            held: plan.held,
+            charged: 0,
+        }
+    }
+
+    fn end(&mut self) {
+        if !self.ended {
+            self.ended = true;
+            self.exchange.connection.request_ended();
+        }
+    }
+
+    /// Called when there is nothing to read: ready once the client has been too slow.
+    fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<ApiError> {
+        if self.exchange.is_admitted() {
+            self.admitted_by = None;
+        }
+        let mut since = *self.waiting_since.get_or_insert_with(Instant::now);
+        let mut deadline = self.deadline(since);
+        let mut alarm = self.alarm.take().unwrap_or_else(|| Box::pin(sleep_until(deadline)));
+        while alarm.as_mut().poll(context).is_ready() {
+            let now = Instant::now();
+            if now >= deadline {
+                self.pace.wait(now - since);
+                let is_late = self.admitted_by.is_some_and(|by| now >= by);
+                if is_late || !self.pace.begin_window() {
+                    return Poll::Ready(request_timeout());
+                }
+                since = now;
+                self.waiting_since = Some(since);
+                deadline = self.deadline(since);
+            }
+            alarm.as_mut().reset(deadline);
+        }
+        self.alarm = Some(alarm);
+        Poll::Pending
+    }
+
+    /// The end of the patience with a client that has been waited for since then.
+    fn deadline(&self, since: Instant) -> Instant {
+        let paced = since + self.pace.left();
+        self.admitted_by.map_or(paced, |by| by.min(paced))
+    }
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = ApiError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ApiError>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let frame = match Pin::new(&mut self.incoming).poll_frame(context) {
+            Poll::Pending => {
+                let stalled = std::task::ready!(self.poll_stalled(context));
+                return Poll::Ready(Some(Err(stalled)));
+            }
+            Poll::Ready(None) => {
+                self.end();
+                return Poll::Ready(None);
+            }
+            Poll::Ready(Some(Err(error))) => {
+                return Poll::Ready(Some(Err(broken_off(&error))));
+            }
+            Poll::Ready(Some(Ok(frame))) => frame,
+        };
+        if let Some(since) = self.waiting_since.take() {
+            self.pace.wait(since.elapsed());
+        }
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        self.pace.moved(bytes as u64);
+        let received = self.exchange.add_bytes_in(bytes);
+        if received > BODY_BYTES_MAX {
+            return Poll::Ready(Some(Err(body_too_large())));
+        }
+        let in_memory = match self.held {
+            true => received.saturating_mul(HELD_BODY_COPIES),
+            false => received.min(BODY_WINDOW_BYTES_MAX),
+        };
+        if in_memory > self.charged {
+            if !self.exchange.charge(in_memory) {
+                return Poll::Ready(Some(Err(slow_down())));
+            }
+            self.charged = in_memory;
+        }
+        if self.incoming.is_end_stream() {
+            self.end();
+        }
+        Poll::Ready(Some(Ok(frame)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.exchange.connection.request_abandoned();
+        }
+    }
+}
+
+impl fmt::Debug for RequestBody {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.exchange.ids().request_id();
+        formatter.debug_struct("RequestBody").field("id", &id).field("ended", &self.ended).finish()
+    }
+}

@@ -1,0 +1,93 @@
+//! The handler behind the front, as the front sees it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use http::Request;
+use http::request::Parts;
+
+use super::allowance::Allowance;
+use super::body::RequestBody;
+use super::observer::Observers;
+use crate::budget::Budget;
+use crate::origin::Origin;
+use crate::reply::Reply;
+
+/// The future of [`Handler::call`].
+pub type HandlerFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
+
+/// The treatment of a request, known by its head alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan {
+    /// It is answered whatever its head is like and however many others there are. Its body is not
+    /// read.
+    pub exempt: bool,
+    /// Its body is held in memory whole, and charged to the budget so. Other bodies are passed
+    /// through a window.
+    pub held: bool,
+    /// It is a form, whose first fields prove who sent it.
+    pub form: bool,
+}
+
+/// Everything behind the front.
+///
+/// The request has passed the checks of its head, and has its [`Origin`] in an `Arc` among its
+/// extensions. Errors are returned as values: the front writes
+/// their documents.
+pub trait Handler: Send + Sync + 'static {
+    /// Decides how a request is treated.
+    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
+        let _ = (head, origin);
+        Plan::default()
+    }
+
+    /// Answers one request, within its memory.
+    fn call(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture;
+
+    /// Those who are told of every request.
+    fn observers(&self) -> Observers {
+        Observers::default()
+    }
+
+    /// Takes notice of the budget of the front.
+    fn watch_budget(&self, budget: &Arc<Budget>) {
+        let _ = budget;
+    }
+
+    /// Begins to look for damage, unless it is looking.
+    fn scrub(&self) {}
+
+    /// Reads the files of the configuration that may change again.
+    fn reload(&self) {}
+
+    /// Called when the server begins to stop; requests in flight are still answered.
+    fn stop(&self) {}
+
+    /// Called once, after the last request: makes everything durable and closes it.
+    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[cfg(any(test, feature = "test-util"))]
+impl<F, Answer> Handler for F
+where
+    F: Fn(Request<RequestBody>) -> Answer + Send + Sync + 'static,
+    Answer: Future<Output = Reply> + Send + 'static,
+{
+    fn call(
+        &self,
+        mut request: Request<RequestBody>,
+        _origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture {
+        request.extensions_mut().insert(allowance);
+        Box::pin(self(request))
+    }
+}

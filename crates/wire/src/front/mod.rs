@@ -1,0 +1,252 @@
+//! The front of every request: ids on every response, limits, checks of the head, the access log, and
+//! the error document.
+
+mod allowance;
+pub mod body;
+pub mod check;
+mod error_document;
+pub mod exchange;
+mod handler;
+pub mod limits;
+mod observer;
+pub(crate) mod pace;
+pub mod received;
+
+use std::sync::Arc;
+
+use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER};
+use http::request::Parts;
+use http::{Method, Request, Response, Version};
+use http_body::Body as _;
+
+pub use self::allowance::{Allowance, PieceRoom, Room};
+use self::body::RequestBody;
+use self::error_document::error_response;
+use self::exchange::{Exchange, ResponseBody};
+pub use self::handler::{Handler, HandlerFuture, Plan};
+use self::limits::Limits;
+pub use self::observer::{Finished, Heads, Observer, Observers};
+use self::received::ReceivedBody;
+use crate::budget::{Budget, Client, Seat};
+use crate::connection::ConnectionState;
+use crate::origin::{Domains, Entrance, Found, Origin, Peer, Target};
+use crate::proxy::Proxies;
+use crate::reply::{ApiError, ErrorCode, ReplyBody, Withheld};
+use crate::request_id::{RequestIdSource, RequestIds};
+
+/// The sender of the requests of one connection.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    /// The other end.
+    pub peer: Peer,
+    /// The client that they are charged to.
+    pub client: Client,
+    /// The other end is a trusted proxy: each request tells its sender.
+    pub(crate) is_proxy: bool,
+    /// The socket that they have come to.
+    pub entrance: Entrance,
+}
+
+impl Sender {
+    /// The sender at the other end of a connection that has this seat.
+    pub fn new(peer: Peer, entrance: Entrance, seat: &Seat, front: &Front) -> Sender {
+        let is_proxy = front.proxies.trust(peer.address.ip());
+        Sender { peer, client: seat.client().clone(), is_proxy, entrance }
+    }
+}
+
+/// The front of one server.
+pub struct Front {
+    /// The limits of requests and connections.
+    pub limits: Limits,
+    /// The handler behind the front.
+    pub handler: Arc<dyn Handler>,
+    observers: Observers,
+    ids: RequestIdSource,
+    /// The resources that all clients share.
+    pub budget: Arc<Budget>,
+    domains: Domains,
+    /// The trusted proxies.
+    pub proxies: Proxies,
+}
+
+impl Front {
+    /// The front of a server.
+    pub fn new(
+        limits: Limits,
+        domains: Domains,
+        proxies: Proxies,
+        seed: [u8; 24],
+        handler: Arc<dyn Handler>,
+    ) -> Front {
+        let budget = Budget::new(|resource| limits.of(resource));
+        handler.watch_budget(&budget);
+        Front {
+            limits,
+            observers: handler.observers(),
+            handler,
+            ids: RequestIdSource::new(seed),
+            budget,
+            domains,
+            proxies,
+        }
+    }
+
+    /// Answers one request of a connection.
+    ///
+    /// # Errors
+    /// [`Withheld`]: nothing is to be sent.
+    pub async fn answer(
+        &self,
+        request: Request<ReceivedBody>,
+        sender: Sender,
+        connection: Arc<ConnectionState>,
+    ) -> Result<Response<ResponseBody>, Withheld> {
+        let (mut parts, incoming) = request.into_parts();
+        let (Sender { peer, client, entrance, .. }, told) = match sender.is_proxy {
+            true => self.told(sender, &mut parts.headers),
+            false => (sender, Ok(())),
+        };
+        let is_within_limits = connection.request_started(&client);
+        let ids = self.ids.next();
+        let origin = Arc::new(Origin {
+            ids: ids.clone(),
+            peer,
+            target: Target::of(&parts, &self.domains, entrance),
+            found: Found::default(),
+        });
+        parts.extensions.insert(Arc::clone(&origin));
+        let observers = Arc::clone(&self.observers);
+        let exchange = Exchange::new(&parts, Arc::clone(&origin), connection, client, observers);
+        let exchange = Arc::new(exchange);
+        let plan = self.handler.plan(&parts, &origin);
+        let allowance = Allowance::new(Arc::clone(&exchange), plan, incoming.size_hint().upper());
+        let body = RequestBody::new(incoming, Arc::clone(&exchange), &self.limits, plan);
+        let (head, version) = (parts.method == Method::HEAD, parts.version);
+        let is_waiting = is_waiting_for_continue(&parts, &body);
+        let checked = match check::check_head(&parts) {
+            _ if plan.exempt => Ok(()),
+            Ok(()) if !is_within_limits => Err(slow_down()),
+            checked => checked.and(told),
+        };
+        let reply = match checked {
+            Ok(()) => {
+                let request = Request::from_parts(parts, body);
+                self.handler.call(request, &origin, allowance.clone()).await
+            }
+            Err(error) => {
+                drop(body);
+                Err(error)
+            }
+        };
+        let reply = reply.and_then(|mut response| {
+            allowance.charge_document(response.body_mut()).map(|()| response)
+        });
+        let response = reply.unwrap_or_else(|error| {
+            // A condition that holds the answer back, or a redirect, is what was asked for.
+            if error.status().as_u16() >= 400 {
+                exchange.set_code(error.code());
+            }
+            error_response(error, origin.target.path(), &ids, head)
+        });
+        let response = finish(response, version, &ids, exchange, is_waiting);
+        match response.extensions().get() {
+            Some(&withheld) => Err(withheld),
+            None => Ok(response),
+        }
+    }
+
+    /// The sender of a request that a trusted proxy passes on, with the host that it asked for in place of
+    /// the proxy's own.
+    fn told(&self, proxy: Sender, headers: &mut HeaderMap) -> (Sender, Result<(), ApiError>) {
+        let Ok(told) = self.proxies.told(proxy.peer, headers) else {
+            let error = ApiError::new(
+                ErrorCode::InvalidRequest,
+                "The headers Forwarded and X-Forwarded-For name different clients: have the proxy remove \
+                 the one that it does not set.",
+            );
+            return (proxy, Err(error));
+        };
+        if let Some(host) = told.host {
+            headers.insert(HOST, host);
+        }
+        let client = Client::at(&self.budget, told.peer.address.ip());
+        (Sender { peer: told.peer, client, ..proxy }, Ok(()))
+    }
+
+    /// A whole response, ready to be written, to bytes that never became a request.
+    pub(crate) fn reject(&self, error: &ApiError) -> Vec<u8> {
+        let ids = self.ids.next();
+        let status = error.status();
+        tracing::info!(
+            target: exchange::ACCESS_LOG,
+            id = %ids.request_id(),
+            status = status.as_u16(),
+            code = error.code(),
+            "rejected before it was a request"
+        );
+        self.observers.iter().for_each(|observer| observer.rejected(error));
+        let xml = error_document::xml_document(error, "/", &ids);
+        let retry = error.headers().get(RETRY_AFTER).and_then(|seconds| seconds.to_str().ok());
+        let retry = retry.map(|seconds| format!("retry-after: {seconds}\r\n"));
+        format!(
+            "HTTP/1.1 {status}\r\nx-amz-request-id: {}\r\nx-amz-id-2: {}\r\nserver: LiteIO\r\n{}\
+             content-type: application/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{xml}",
+            ids.request_id(),
+            ids.host_id(),
+            retry.unwrap_or_default(),
+            xml.len()
+        )
+        .into_bytes()
+    }
+}
+
+/// The answer when the budget is spent.
+pub(crate) fn slow_down() -> ApiError {
+    let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("1"))]);
+    ApiError::new(ErrorCode::SlowDown, "Please reduce your request rate.").with_headers(headers)
+}
+
+/// The answer to a client that sends too little of what is waited for.
+pub(crate) fn request_timeout() -> ApiError {
+    ApiError::new(
+        ErrorCode::RequestTimeout,
+        "Your socket connection to the server was not read from or written to within the timeout \
+         period. Idle connections will be closed.",
+    )
+}
+
+fn body_too_large() -> ApiError {
+    ApiError::new(
+        ErrorCode::EntityTooLarge,
+        "Your proposed upload exceeds the maximum allowed object size.",
+    )
+}
+
+/// `true` for a request that waits for `100 Continue` in vain: an empty body is never asked for.
+///
+/// botocore sends `Expect` with empty objects, too, and keeps the status line that it read in place of the 100 for the
+/// next request of that connection. It then reads one answer more than there is, until its time is out.
+fn is_waiting_for_continue(parts: &Parts, body: &RequestBody) -> bool {
+    body.is_end_stream() && parts.headers.contains_key(EXPECT)
+}
+
+fn finish(
+    mut response: Response<ReplyBody>,
+    version: Version,
+    ids: &RequestIds,
+    exchange: Arc<Exchange>,
+    is_waiting: bool,
+) -> Response<ResponseBody> {
+    let status = response.status();
+    let headers = response.headers_mut();
+    ids.insert_into(headers);
+    headers.insert(SERVER, HeaderValue::from_static("LiteIO"));
+    // The rest of a body will not be read, so the connection cannot be reused; tell the client. A stream of
+    // HTTP/2 that is given up costs no other.
+    if version != Version::HTTP_2 && (exchange.connection.is_request_unread() || is_waiting) {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    exchange.set_answer(status, headers);
+    response.map(|body| ResponseBody::new(body, exchange))
+}

@@ -1,0 +1,467 @@
+//! The origin of a request: who sent it over which connection, and what it addresses. Worked out once,
+//! where the request enters, and carried in its extensions.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use http::header::HOST;
+use http::request::Parts;
+use http::{HeaderValue, Uri};
+use jiff::Timestamp;
+use liteio_disk::{Clock, SystemClock};
+use percent_encoding::percent_decode_str;
+
+use crate::request_id::RequestIds;
+
+/// The other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its address.
+    pub address: SocketAddr,
+    /// The connection is encrypted.
+    pub secure: bool,
+}
+
+impl Peer {
+    /// The scheme of URLs that lead back to this server.
+    pub fn scheme(&self) -> &'static str {
+        if self.secure { "https" } else { "http" }
+    }
+
+    /// The address for the log: without a port where it is not known.
+    pub fn name(&self) -> impl fmt::Display + use<> {
+        let address = self.address;
+        fmt::from_fn(move |formatter| match address.port() {
+            0 => write!(formatter, "{}", address.ip()),
+            _ => write!(formatter, "{address}"),
+        })
+    }
+}
+
+/// The domains whose subdomains are buckets: lower-case names without a port.
+#[derive(Clone, Debug)]
+pub struct Domains {
+    names: Arc<[String]>,
+    /// Those whose subdomains are websites of buckets.
+    sites: Arc<[String]>,
+}
+
+/// The socket that a request has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entrance {
+    /// For everything, by path and host.
+    All,
+    /// For websites alone.
+    Sites,
+}
+
+impl Domains {
+    /// These domains, of a server in that region.
+    pub fn new(names: Vec<String>, region: &str) -> Domains {
+        let sites = names.iter().flat_map(|name| site_domains(name, region)).collect();
+        Domains { names: names.into(), sites }
+    }
+
+    /// The length of the bucket at the start of `bucket.s3-website.domain[:port]`.
+    fn site_bytes(&self, host: &str) -> Option<usize> {
+        let name = without_port(host);
+        self.sites.iter().filter_map(|site| subdomain_bytes(name, site)).min()
+    }
+
+    /// The length of the bucket at the start of `bucket.domain[:port]`, by the longest domain that
+    /// fits.
+    fn bucket_bytes(&self, host: &str) -> Option<usize> {
+        let name = without_port(host);
+        if self.names.iter().any(|domain| name.eq_ignore_ascii_case(domain)) {
+            return None;
+        }
+        self.names.iter().filter_map(|domain| subdomain_bytes(name, domain)).min()
+    }
+}
+
+/// The suffixes of hosts that are websites of buckets, for a domain: `BUCKET.s3-website.DOMAIN` and
+/// `BUCKET.s3-website-REGION.DOMAIN`.
+fn site_domains(domain: &str, region: &str) -> [String; 2] {
+    [format!("s3-website.{domain}"), format!("s3-website-{region}.{domain}")]
+}
+
+/// The buckets that a host may name at an address for websites alone, the most specific first: the whole
+/// host, or what stands before one of its dots.
+fn site_buckets(host: &str) -> Vec<&str> {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let dots = name.rmatch_indices('.').map(|(at, _)| &name[..at]);
+    std::iter::once(name).chain(dots).filter(|name| !name.is_empty()).collect()
+}
+
+/// A host without its port.
+pub fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+fn subdomain_bytes(name: &str, domain: &str) -> Option<usize> {
+    let dot = name.len().checked_sub(domain.len() + 1)?;
+    let rest = name.get(dot..)?;
+    let is_below = rest.strip_prefix('.').is_some_and(|rest| rest.eq_ignore_ascii_case(domain));
+    (is_below && dot > 0).then_some(dot)
+}
+
+/// The place of a request's bucket.
+#[derive(Clone, Debug)]
+enum Place {
+    /// The first segment of the path.
+    Path(Range<usize>),
+    /// The start of the host.
+    Host(usize),
+}
+
+/// The bucket and the key that a request addresses, before any check.
+#[derive(Clone, Debug)]
+pub struct Target {
+    uri: Uri,
+    host: Option<HeaderValue>,
+    place: Place,
+    /// It is a page of a website.
+    site: Option<Entrance>,
+}
+
+impl Target {
+    /// The target of a request with this head.
+    pub fn of(head: &Parts, domains: &Domains, entrance: Entrance) -> Target {
+        let uri = head.uri.clone();
+        let host = match head.headers.get(HOST) {
+            Some(host) => Some(host.clone()),
+            None => uri.authority().and_then(|it| HeaderValue::from_str(it.as_str()).ok()),
+        };
+        let name = host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default();
+        let (place, site) = match domains.site_bytes(name) {
+            Some(bytes) => (Some(Place::Host(bytes)), Some(Entrance::All)),
+            None if entrance == Entrance::Sites => {
+                (Some(Place::Host(without_port(name).len())), Some(Entrance::Sites))
+            }
+            None => (domains.bucket_bytes(name).map(Place::Host), None),
+        };
+        let place = match place {
+            Some(place) => place,
+            None => {
+                let path = uri.path();
+                let start = usize::from(path.starts_with('/'));
+                let bytes = path[start..].find('/').unwrap_or(path.len() - start);
+                Place::Path(start..start + bytes)
+            }
+        };
+        Target { uri, host, place, site }
+    }
+
+    /// The path as it was sent.
+    pub fn path(&self) -> &str {
+        self.uri.path()
+    }
+
+    /// The query as it was sent.
+    pub fn query(&self) -> Option<&str> {
+        self.uri.query()
+    }
+
+    /// The host as it was sent, with its port; empty if there was none.
+    pub fn host(&self) -> &str {
+        self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The bucket; empty for the service itself.
+    pub fn bucket(&self) -> &str {
+        match &self.place {
+            Place::Path(range) => &self.uri.path()[range.clone()],
+            Place::Host(bytes) => &self.host()[..*bytes],
+        }
+    }
+
+    /// True for a page of a website.
+    pub fn is_site(&self) -> bool {
+        self.site.is_some()
+    }
+
+    /// The buckets that the host of a website may name, the first that exists counts.
+    pub fn site_buckets(&self) -> Vec<&str> {
+        match self.site {
+            Some(Entrance::Sites) => site_buckets(self.host()),
+            Some(Entrance::All) => vec![self.bucket()],
+            None => Vec::new(),
+        }
+    }
+
+    /// The bucket, if it is named by the host and not by the path.
+    pub fn host_bucket(&self) -> Option<&str> {
+        match self.place {
+            Place::Path(_) => None,
+            Place::Host(_) => Some(self.bucket()),
+        }
+    }
+
+    /// The names in the query, without their values, which may be secret: `versionId,X-Amz-Signature`.
+    pub(crate) fn query_names(&self) -> String {
+        let pairs = self.uri.query().unwrap_or_default().split('&');
+        let names = pairs.map(|pair| pair.split('=').next().unwrap_or_default());
+        names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(",")
+    }
+
+    /// True when there is a key.
+    pub fn names_key(&self) -> bool {
+        !self.raw_key().is_empty()
+    }
+
+    /// The key, decoded; empty for a bucket.
+    pub fn key(&self) -> Cow<'_, str> {
+        percent_decode_str(self.raw_key()).decode_utf8_lossy()
+    }
+
+    fn raw_key(&self) -> &str {
+        let path = self.uri.path();
+        match &self.place {
+            Place::Path(range) => path.get(range.end + 1..).unwrap_or_default(),
+            Place::Host(_) => path.strip_prefix('/').unwrap_or(path),
+        }
+    }
+}
+
+/// The origin of one request.
+#[derive(Debug)]
+pub struct Origin {
+    /// The ids of the request.
+    pub ids: RequestIds,
+    /// The sender.
+    pub peer: Peer,
+    /// The bucket and the key.
+    pub target: Target,
+    /// The findings of the layers behind, for the log.
+    pub found: Found,
+}
+
+/// The name, the region and the time of the services that answer a request.
+#[derive(Debug)]
+pub struct Locale {
+    /// The name of the space.
+    pub space: String,
+    /// The region.
+    pub region: String,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// The space was reset or deleted: requests that are still in flight are not recorded.
+    pub is_closed: AtomicBool,
+}
+
+/// The time of a request with an identity, by the clock that its signature was judged by: in seconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment(pub i64);
+
+/// A time in milliseconds since 1970, the last one that there is a date for if it is later.
+pub fn timestamp(ms: u64) -> Timestamp {
+    let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
+}
+
+/// The user and the operation of a request, noted by those who find them out.
+#[derive(Debug, Default)]
+pub struct Found {
+    user: OnceLock<String>,
+    /// The canonical id of the account of the user.
+    account: OnceLock<String>,
+    /// The canonical id of the owner of the bucket.
+    owner: OnceLock<String>,
+    is_health: OnceLock<()>,
+    /// The access key, and whether it is one of a session.
+    key: OnceLock<(String, bool)>,
+    operation: OnceLock<&'static str>,
+    denial: OnceLock<String>,
+    locale: OnceLock<Arc<Locale>>,
+}
+
+impl Found {
+    /// Notes the user whose signature was verified, and the canonical id of its account. The first counts.
+    pub fn note_user(&self, name: &str, account: &str) {
+        self.user.get_or_init(|| name.to_owned());
+        self.account.get_or_init(|| account.to_owned());
+    }
+
+    /// The canonical id of the account of the user, if there is one.
+    pub fn account(&self) -> Option<&str> {
+        self.account.get().map(String::as_str)
+    }
+
+    /// Notes the canonical id of the owner of the bucket that the request is for, once its name is resolved. The first
+    /// counts.
+    pub fn note_owner(&self, canonical_id: &str) {
+        self.owner.get_or_init(|| canonical_id.to_owned());
+    }
+
+    /// The canonical id of the owner of the bucket, if the request has reached one.
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.get().map(String::as_str)
+    }
+
+    /// Notes that the request is answered as a question for the health.
+    pub fn note_health(&self) {
+        self.is_health.get_or_init(|| ());
+    }
+
+    /// True for a request that was answered as a question for the health.
+    pub fn is_health(&self) -> bool {
+        self.is_health.get().is_some()
+    }
+
+    /// Notes the access key whose signature was verified, and if it is one of a session. The first counts.
+    pub fn note_key(&self, id: &str, is_of_session: bool) {
+        self.key.get_or_init(|| (id.to_owned(), is_of_session));
+    }
+
+    /// The access key, if there is one, and `true` if it is one of a session.
+    pub fn key(&self) -> Option<(&str, bool)> {
+        self.key.get().map(|(id, is_of_session)| (&**id, *is_of_session))
+    }
+
+    /// Notes the operation. The first counts.
+    pub fn note_operation(&self, name: &'static str) {
+        self.operation.get_or_init(|| name);
+    }
+
+    /// Notes the reason why access was denied. The first counts.
+    pub fn note_denial(&self, reason: impl FnOnce() -> String) {
+        self.denial.get_or_init(reason);
+    }
+
+    /// The reason why access was denied, if it was.
+    pub fn denial(&self) -> Option<&str> {
+        self.denial.get().map(String::as_str)
+    }
+
+    /// Notes region and time of the services that answer.
+    pub fn note_locale(&self, locale: &Arc<Locale>) {
+        self.locale.get_or_init(|| Arc::clone(locale));
+    }
+
+    /// The space of the services that answer, once the request has reached them.
+    pub fn locale(&self) -> Option<&Locale> {
+        self.locale.get().map(|locale| &**locale)
+    }
+
+    /// The region of the services that answer, once the request has reached them.
+    pub fn region(&self) -> Option<&str> {
+        self.locale.get().map(|locale| &*locale.region)
+    }
+
+    /// The time by the clock of the services that answer; of the machine, before the request has reached them.
+    pub fn now(&self) -> Timestamp {
+        let now_ms = self.locale.get().map_or_else(|| SystemClock.now_ms(), |it| it.clock.now_ms());
+        timestamp(now_ms)
+    }
+
+    /// The user's name, if there is one.
+    pub fn user(&self) -> Option<&str> {
+        self.user.get().map(String::as_str)
+    }
+
+    /// The operation's name, if it is known.
+    pub fn operation(&self) -> Option<&'static str> {
+        self.operation.get().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn target(host: &str, path: &str) -> Target {
+        let request = Request::builder().uri(path).header("host", host).body(());
+        let (head, ()) = request.expect("a request").into_parts();
+        let domains = vec!["localhost".to_owned(), "s3.localhost".to_owned()];
+        Target::of(&head, &Domains::new(domains, "eu-west-1"), Entrance::All)
+    }
+
+    #[test]
+    fn hosts_of_websites() {
+        let rows = [
+            ("photos.s3-website.localhost:9000", Some("photos")),
+            ("my.photos.S3-Website-EU-West-1.localhost", Some("my.photos")),
+            ("photos.s3-website-us-east-1.localhost", None),
+            ("s3-website.localhost", None),
+            ("photos.localhost", None),
+        ];
+        for (host, bucket) in rows {
+            let target = target(host, "/a%20b/");
+            assert_eq!(target.is_site(), bucket.is_some(), "{host}");
+            if let Some(bucket) = bucket {
+                assert_eq!((target.site_buckets(), &*target.key()), (vec![bucket], "a b/"));
+            }
+        }
+        let request = Request::builder().uri("/a").header("host", "www.example.com:80").body(());
+        let (head, ()) = request.expect("a request").into_parts();
+        let target = Target::of(&head, &Domains::new(Vec::new(), "eu-west-1"), Entrance::Sites);
+        assert_eq!(target.site_buckets(), ["www.example.com", "www.example", "www"]);
+        assert_eq!(target.key(), "a");
+    }
+
+    #[test]
+    fn path_and_virtual_host() {
+        let rows = [
+            ("127.0.0.1:9000", "/", "", ""),
+            ("127.0.0.1:9000", "/bucket", "bucket", ""),
+            ("127.0.0.1:9000", "/bucket/", "bucket", ""),
+            ("127.0.0.1:9000", "/bucket/a%20b//c", "bucket", "a b//c"),
+            ("127.0.0.1:9000", "*", "*", ""),
+            ("localhost:9000", "/bucket/key", "bucket", "key"),
+            ("s3.localhost", "/bucket/key", "bucket", "key"),
+            ("otherlocalhost", "/bucket/key", "bucket", "key"),
+            (".localhost", "/bucket/key", "bucket", "key"),
+            ("[::1]:9000", "/bucket/key", "bucket", "key"),
+            ("", "/bucket/key", "bucket", "key"),
+        ];
+        for (host, path, bucket, key) in rows {
+            let target = target(host, path);
+            assert_eq!((target.bucket(), &*target.key()), (bucket, key), "{host}{path}");
+            assert_eq!(target.host_bucket(), None, "{host}");
+        }
+        let rows = [
+            ("photos.localhost:9000", "/key", "photos", "key"),
+            ("photos.localhost:9000", "/", "photos", ""),
+            ("my.photos.S3.LocalHost", "/a/b", "my.photos", "a/b"),
+            ("my.photos.S3.localhost", "//a", "my.photos", "/a"),
+        ];
+        for (host, path, bucket, key) in rows {
+            let target = target(host, path);
+            assert_eq!((target.bucket(), &*target.key()), (bucket, key), "{host}{path}");
+            assert_eq!(target.host_bucket(), Some(bucket), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_is_no_text_names_no_bucket() {
+        let request = Request::builder().uri("/bucket/key");
+        let host = HeaderValue::from_bytes("é.localhost".as_bytes()).expect("a header");
+        let (head, ()) = request.header("host", host).body(()).expect("a request").into_parts();
+        let target =
+            Target::of(&head, &Domains::new(vec!["localhost".to_owned()], ""), Entrance::All);
+        assert_eq!((target.bucket(), target.host()), ("bucket", ""));
+    }
+
+    #[test]
+    fn hosts_name_buckets() {
+        assert_eq!(site_buckets("www.a.example:8080"), ["www.a.example", "www.a", "www"]);
+        assert_eq!(site_buckets("bucket"), ["bucket"]);
+        assert!(site_buckets("").is_empty() && site_buckets(":80").is_empty());
+        assert_eq!(
+            site_domains("example.com", "eu-central-1"),
+            ["s3-website.example.com", "s3-website-eu-central-1.example.com"]
+        );
+    }
+}

@@ -1,0 +1,434 @@
+//! Proxies that are trusted to tell whose requests they pass on.
+//!
+//! A proxy adds to `X-Forwarded-For` or to `Forwarded` ([RFC 7239](https://www.rfc-editor.org/rfc/rfc7239))
+//! the address that it was connected from. What stands left of that came from there, and is worth as much as
+//! whoever is there. So the list is read from its right end: the sender is the first that is no trusted
+//! proxy. From everybody else the headers mean nothing.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::str::FromStr as _;
+
+use http::header::{FORWARDED, HeaderMap, HeaderName, HeaderValue};
+
+use crate::origin::Peer;
+use crate::settings::ConfigError;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+
+/// A network of addresses, or one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: u128,
+    bits: u32,
+}
+
+impl Network {
+    /// The network of `address` with so many leading bits. None if there are more than the address has, or
+    /// if any of the rest is set.
+    pub fn new(address: IpAddr, bits: u32) -> Option<Network> {
+        let bits = match address {
+            IpAddr::V4(_) if bits <= 32 => bits + 96,
+            IpAddr::V6(_) if bits <= 128 => bits,
+            _ => return None,
+        };
+        let network = Network { address: number(address), bits };
+        (network.address & network.mask() == network.address).then_some(network)
+    }
+
+    fn mask(&self) -> u128 {
+        u128::MAX.checked_shl(128 - self.bits).unwrap_or(0)
+    }
+
+    fn contains(&self, address: IpAddr) -> bool {
+        number(address) & self.mask() == self.address
+    }
+}
+
+/// Addresses of both kinds on one scale: those of IPv4 as IPv6 writes them.
+fn number(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(address) => address.to_bits(),
+    }
+}
+
+/// The proxies that are trusted.
+#[derive(Clone, Debug, Default)]
+pub struct Proxies(Vec<Network>);
+
+/// A request as its proxy tells it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The sender.
+    pub peer: Peer,
+    /// The host that it has asked for, if the proxy tells.
+    pub host: Option<HeaderValue>,
+}
+
+/// `Forwarded` and `X-Forwarded-For` name different senders: one of them was made by the client, and not
+/// removed by the proxy.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Contradiction;
+
+/// The sender of a request, as one proxy tells it.
+#[derive(Clone, Copy, Default)]
+struct Hop<'h> {
+    /// The address that it came from.
+    from: &'h str,
+    secure: Option<bool>,
+    host: Option<&'h str>,
+}
+
+impl Proxies {
+    /// The proxies in these networks.
+    pub fn new(networks: Vec<Network>) -> Proxies {
+        Proxies(networks)
+    }
+
+    /// True if the proxy at this address is trusted.
+    pub fn trust(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.contains(address))
+    }
+
+    /// The request that the trusted proxy `proxy` passes on. Where a header is malformed, the proxy that told
+    /// the last that is not is the sender.
+    ///
+    /// # Errors
+    /// [`Contradiction`].
+    pub fn told(&self, proxy: Peer, headers: &HeaderMap) -> Result<Told, Contradiction> {
+        let standard =
+            texts(headers, &FORWARDED).map(|values| self.sender(proxy, forwarded(&values)));
+        let usual = texts(headers, &X_FORWARDED_FOR)
+            .map(|values| self.sender(proxy, x_forwarded(&values, headers)));
+        match (standard, usual) {
+            (Some(standard), Some(usual))
+                if standard.peer.address.ip() != usual.peer.address.ip() =>
+            {
+                Err(Contradiction)
+            }
+            (Some(mut told), usual) => {
+                // One of the two may be the client's own: what is secure by both is secure.
+                let usual = usual.unwrap_or_else(|| self.sender(proxy, x_forwarded(&[], headers)));
+                if headers.contains_key(&X_FORWARDED_PROTO) {
+                    told.peer.secure &= usual.peer.secure;
+                }
+                Ok(told)
+            }
+            (None, Some(told)) => Ok(told),
+            // A proxy that tells nothing of addresses.
+            (None, None) => Ok(self.sender(proxy, x_forwarded(&[], headers))),
+        }
+    }
+
+    /// The sender, by the hops from the nearest on.
+    fn sender<'h>(&self, proxy: Peer, hops: Option<Vec<Hop<'h>>>) -> Told {
+        let mut told = Told { peer: proxy, host: None };
+        for hop in hops.unwrap_or_default() {
+            told.peer.secure = hop.secure.unwrap_or(told.peer.secure);
+            told.host =
+                hop.host.filter(|it| is_host(it)).and_then(|it| it.parse().ok()).or(told.host);
+            let Some(address) = address(hop.from) else {
+                break;
+            };
+            told.peer.address = address;
+            if !self.trust(address.ip()) {
+                break;
+            }
+        }
+        told
+    }
+}
+
+/// The values of a header, one after the other. None if there is none, or if one is no text.
+fn texts<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Vec<&'h str>> {
+    let values = headers.get_all(name).iter();
+    let texts: Vec<&str> = values.map(|value| value.to_str().unwrap_or_default()).collect();
+    (!texts.is_empty()).then_some(texts)
+}
+
+/// The hops of `X-Forwarded-…`, the nearest first. Protocols and hosts belong to them one by one if there
+/// are as many; else the last of them is of the nearest.
+fn x_forwarded<'h>(values: &[&'h str], headers: &'h HeaderMap) -> Option<Vec<Hop<'h>>> {
+    let list = |lines: &[&'h str]| -> Vec<&'h str> {
+        lines.iter().rev().flat_map(|line| line.split(',').rev()).map(str::trim).collect()
+    };
+    let protocols = list(&texts(headers, &X_FORWARDED_PROTO).unwrap_or_default());
+    let hosts = list(&texts(headers, &X_FORWARDED_HOST).unwrap_or_default());
+    let mut addresses = list(values);
+    if addresses.is_empty() {
+        // Nothing is known of the address, but perhaps of the rest.
+        addresses.push("");
+    }
+    let count = addresses.len();
+    let of_hop = |list: &[&'h str], hop: usize| {
+        (hop == 0 || list.len() == count).then(|| list.get(hop).copied()).flatten()
+    };
+    let hop = |(at, from)| Hop {
+        from,
+        secure: of_hop(&protocols, at).and_then(is_secure),
+        host: of_hop(&hosts, at),
+    };
+    Some(addresses.into_iter().enumerate().map(hop).collect())
+}
+
+/// The hops of `Forwarded`, the nearest first. None if it is malformed.
+fn forwarded<'h>(values: &[&'h str]) -> Option<Vec<Hop<'h>>> {
+    let mut hops = Vec::new();
+    for value in values {
+        for element in split_outside_quotes(value, ',')? {
+            let mut hop = Hop::default();
+            for pair in split_outside_quotes(element, ';')? {
+                let Some((name, value)) = pair.trim().split_once('=') else {
+                    match pair.trim().is_empty() {
+                        true => continue,
+                        false => return None,
+                    }
+                };
+                let value = match value.strip_prefix('"') {
+                    // Neither addresses nor hosts have anything that is escaped.
+                    Some(rest) => rest.strip_suffix('"').filter(|it| !it.contains(['"', '\\']))?,
+                    None => value,
+                };
+                match name {
+                    _ if name.eq_ignore_ascii_case("for") => hop.from = value,
+                    _ if name.eq_ignore_ascii_case("proto") => hop.secure = is_secure(value),
+                    _ if name.eq_ignore_ascii_case("host") => hop.host = Some(value),
+                    _ => {}
+                }
+            }
+            hops.push(hop);
+        }
+    }
+    hops.reverse();
+    Some(hops)
+}
+
+/// The parts of a text between separators that are not quoted. None if a quote does not end.
+fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
+    let (mut parts, mut start, mut is_quoted, mut is_escaped) = (Vec::new(), 0, false, false);
+    for (at, character) in text.char_indices() {
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            it if it == separator && !is_quoted => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    (!is_quoted).then_some(parts)
+}
+
+fn is_secure(protocol: &str) -> Option<bool> {
+    match protocol {
+        _ if protocol.eq_ignore_ascii_case("https") => Some(true),
+        _ if protocol.eq_ignore_ascii_case("http") => Some(false),
+        _ => None,
+    }
+}
+
+/// An address with or without a port, which is 0 then.
+fn address(text: &str) -> Option<SocketAddr> {
+    let with_port = || text.parse::<SocketAddr>().ok();
+    let bare = || text.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, 0));
+    let bracketed = || {
+        let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+        Some(SocketAddr::new(inner.parse::<Ipv6Addr>().ok()?.into(), 0))
+    };
+    let address = bare().or_else(with_port).or_else(bracketed)?;
+    Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
+}
+
+/// `HOST` or `HOST:PORT`, as it stands in URLs.
+fn is_host(text: &str) -> bool {
+    !text.is_empty() && text.parse::<http::uri::Authority>().is_ok() && !text.contains('@')
+}
+
+impl Network {
+    /// Parses an address, or `ADDRESS/BITS`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] if it is none, or names a host and not a network.
+    pub fn parse(text: &str) -> Result<Network, ConfigError> {
+        let advice = || {
+            ConfigError(format!(
+                "the network {text:?} is not valid: give --trusted-proxy ADDRESS or ADDRESS/BITS, such as \
+                 10.0.0.0/8"
+            ))
+        };
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address = IpAddr::from_str(address).map_err(|_| advice())?;
+        let is_number =
+            |bits: &&str| !bits.is_empty() && bits.bytes().all(|it| it.is_ascii_digit());
+        let bits = match bits {
+            Some(bits) => {
+                Some(bits).filter(is_number).and_then(|it| it.parse().ok()).ok_or_else(advice)?
+            }
+            None if address.is_ipv4() => 32,
+            None => 128,
+        };
+        Network::new(address, bits).ok_or_else(advice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Network {
+        Network::parse(text).expect("a network")
+    }
+
+    #[test]
+    fn networks() {
+        let rows = [
+            ("10.0.0.0/8", "10.255.0.1", true),
+            ("10.0.0.0/8", "11.0.0.1", false),
+            ("10.0.0.0/8", "::ffff:10.1.2.3", true),
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("0.0.0.0/0", "255.255.255.255", true),
+            ("0.0.0.0/0", "2001:db8::1", false),
+            ("::/0", "2001:db8::1", true),
+            ("2001:db8::/32", "2001:db8:ffff::1", true),
+            ("2001:db8::/32", "2001:db9::1", false),
+            ("::1", "::1", true),
+        ];
+        for (text, address, expected) in rows {
+            let address = address.parse().expect("an address");
+            assert_eq!(network(text).contains(address), expected, "{text} {address}");
+        }
+        let bad = [
+            "",
+            "10.0.0.1/8",
+            "10.0.0.0/33",
+            "::/129",
+            "10.0.0.0/",
+            "10.0.0.0/+8",
+            "host",
+            "1.2.3.4:5",
+        ];
+        for text in bad {
+            assert!(Network::parse(text).is_err(), "{text}");
+        }
+    }
+
+    /// The sender, its scheme and the host that a proxy at 10.0.0.1 tells, or nothing for a contradiction.
+    fn told(headers: &[(&'static str, &'static str)]) -> Option<(String, bool, String)> {
+        let proxies = Proxies::new(vec![network("10.0.0.0/8"), network("fd00::/8")]);
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+        let proxy = Peer { address: "10.0.0.1:1234".parse().expect("an address"), secure: false };
+        let Told { peer, host } = proxies.told(proxy, &map).ok()?;
+        let host = host.as_ref().and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+        Some((peer.name().to_string(), peer.secure, host))
+    }
+
+    /// A client passes a header of its own through a proxy that sets the other.
+    #[test]
+    fn what_is_secure_by_one_header_alone_is_not_secure() {
+        let f = "forwarded";
+        let own = "for=192.0.2.1;proto=https";
+        let secure = |headers: &[_]| told(headers).expect("no contradiction").1;
+        assert!(secure(&[(f, own)]));
+        assert!(!secure(&[(f, own), ("x-forwarded-proto", "http")]));
+        let by = ("x-forwarded-for", "192.0.2.1");
+        assert!(!secure(&[(f, own), by, ("x-forwarded-proto", "http")]));
+        assert!(secure(&[(f, own), by, ("x-forwarded-proto", "https")]));
+    }
+
+    const PROXY: &str = "10.0.0.1:1234";
+
+    #[test]
+    fn x_forwarded() {
+        let f = "x-forwarded-for";
+        let p = "x-forwarded-proto";
+        let h = "x-forwarded-host";
+        type Row<'a> = (&'a [(&'static str, &'static str)], (&'a str, bool, &'a str));
+        let rows: &[Row<'_>] = &[
+            (&[], (PROXY, false, "")),
+            (&[(f, "192.0.2.1")], ("192.0.2.1", false, "")),
+            (&[(f, "192.0.2.1:77")], ("192.0.2.1:77", false, "")),
+            (&[(f, "2001:db8::1")], ("2001:db8::1", false, "")),
+            (&[(f, "[2001:db8::1]:77")], ("[2001:db8::1]:77", false, "")),
+            (&[(f, "[2001:db8::1]")], ("2001:db8::1", false, "")),
+            // A client that lies is to the left of itself.
+            (&[(f, "203.0.113.9, 192.0.2.1")], ("192.0.2.1", false, "")),
+            (&[(f, "203.0.113.9"), (f, "192.0.2.1")], ("192.0.2.1", false, "")),
+            (&[(f, "10.0.0.9, 192.0.2.1")], ("192.0.2.1", false, "")),
+            // Several proxies that are trusted.
+            (&[(f, "203.0.113.9, 192.0.2.1, 10.2.2.2, fd00::1")], ("192.0.2.1", false, "")),
+            (&[(f, "10.3.3.3,10.2.2.2")], ("10.3.3.3", false, "")),
+            // What is malformed, and what is behind it, is not believed.
+            (&[(f, "192.0.2.1, nonsense")], (PROXY, false, "")),
+            (&[(f, "192.0.2.1, unknown, 10.2.2.2")], ("10.2.2.2", false, "")),
+            (&[(f, "192.0.2.1,")], (PROXY, false, "")),
+            (&[(f, "")], (PROXY, false, "")),
+            (&[(f, "192.0.2.300")], (PROXY, false, "")),
+            (&[(f, "192.0.2.1"), (p, "https")], ("192.0.2.1", true, "")),
+            (&[(f, "192.0.2.1"), (p, "HTTPS")], ("192.0.2.1", true, "")),
+            (&[(f, "192.0.2.1"), (p, "ftp")], ("192.0.2.1", false, "")),
+            (&[(f, "192.0.2.1"), (p, "https, http")], ("192.0.2.1", false, "")),
+            (&[(f, "192.0.2.1, 10.2.2.2"), (p, "https, http")], ("192.0.2.1", true, "")),
+            (&[(p, "https"), (h, "s3.example")], (PROXY, true, "s3.example")),
+            (&[(f, "192.0.2.1"), (h, "s3.example:8443")], ("192.0.2.1", false, "s3.example:8443")),
+            (&[(f, "192.0.2.1"), (h, "s3 example")], ("192.0.2.1", false, "")),
+            (&[(f, "192.0.2.1"), (h, "u@s3.example")], ("192.0.2.1", false, "")),
+        ];
+        for (headers, expected) in rows {
+            let expected = (expected.0.to_owned(), expected.1, expected.2.to_owned());
+            assert_eq!(told(headers), Some(expected), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn forwarded() {
+        let f = "forwarded";
+        type Row<'a> = (&'a [(&'static str, &'static str)], Option<(&'a str, bool, &'a str)>);
+        let rows: &[Row<'_>] = &[
+            (&[(f, "for=192.0.2.1")], Some(("192.0.2.1", false, ""))),
+            (&[(f, "For=\"[2001:db8::1]:77\";Proto=https")], Some(("[2001:db8::1]:77", true, ""))),
+            (
+                &[(f, "for=203.0.113.9;proto=https, for=192.0.2.1;host=s3.example;by=10.0.0.1")],
+                Some(("192.0.2.1", false, "s3.example")),
+            ),
+            (
+                &[(f, "for=192.0.2.1;proto=https;host=\"s3.example:1\""), (f, "for=10.2.2.2")],
+                Some(("192.0.2.1", true, "s3.example:1")),
+            ),
+            (&[(f, "for=_hidden")], Some((PROXY, false, ""))),
+            (&[(f, "for=unknown;proto=https")], Some((PROXY, true, ""))),
+            (&[(f, "for=\"192.0.2.1")], Some((PROXY, false, ""))),
+            (&[(f, "for=192.0.2.1, \"")], Some((PROXY, false, ""))),
+            (&[(f, "nonsense")], Some((PROXY, false, ""))),
+            (&[(f, "for=192.0.2.1;ext=\"a,b;for=9.9.9.9\"")], Some(("192.0.2.1", false, ""))),
+            (
+                &[(f, "for=192.0.2.1"), ("x-forwarded-for", "192.0.2.1")],
+                Some(("192.0.2.1", false, "")),
+            ),
+            (&[(f, "for=203.0.113.9"), ("x-forwarded-for", "192.0.2.1")], None),
+        ];
+        for (headers, expected) in rows {
+            let expected = expected.map(|it| (it.0.to_owned(), it.1, it.2.to_owned()));
+            assert_eq!(told(headers), expected, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_networks_are_trusted() {
+        let proxies = Proxies::new(vec![network("10.0.0.0/8")]);
+        assert!(proxies.trust("10.9.9.9".parse().expect("an address")));
+        assert!(!proxies.trust("192.0.2.1".parse().expect("an address")));
+        assert!(!Proxies::default().trust("127.0.0.1".parse().expect("an address")));
+    }
+}

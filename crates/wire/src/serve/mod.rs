@@ -1,0 +1,137 @@
+//! From the listening socket to the front: accepting, the budget of connections, and stopping.
+
+mod connection;
+mod http2;
+mod io;
+mod stop;
+mod transport;
+mod watchdog;
+
+use std::future::poll_fn;
+use std::io as std_io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+pub use self::stop::stop_signal;
+use self::transport::Transport;
+use crate::budget::Seat;
+use crate::front::limits::{FREELY_SENT_CONNECTIONS_MAX, UNSENT_BYTES_MAX};
+use crate::front::{Front, slow_down};
+use crate::origin::Entrance;
+use crate::tls::ServerTls;
+
+/// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
+/// to be noticed.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// A socket that is listened on.
+pub struct Listener {
+    /// The socket.
+    pub socket: TcpListener,
+    /// For connections that are encrypted.
+    pub tls: Option<Arc<ServerTls>>,
+    /// The kind of requests that come to it.
+    pub entrance: Entrance,
+}
+
+/// Accepts and serves until `stopping` turns true; then finishes what is in flight, within its
+/// limit, and closes the handler.
+pub async fn run(listeners: Vec<Listener>, front: Arc<Front>, stopping: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    accept(&listeners, &front, &stopping, &mut connections).await;
+    front.handler.stop();
+    drop(listeners);
+    let drained = async { while connections.join_next().await.is_some() {} };
+    if timeout(front.limits.shutdown_timeout, drained).await.is_err() {
+        tracing::warn!(connections = connections.len(), "requests still in flight are cut off");
+        connections.shutdown().await;
+    }
+    front.handler.close().await;
+}
+
+async fn accept(
+    listeners: &[Listener],
+    front: &Arc<Front>,
+    stopping: &watch::Receiver<bool>,
+    connections: &mut JoinSet<()>,
+) {
+    let rejections = Arc::new(Semaphore::new(front.limits.rejections_max));
+    let mut stop = stopping.clone();
+    let mut turn = 0;
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            // An error means that the handle of the server was dropped.
+            _ = stop.wait_for(|stopping| *stopping) => return,
+            Some(_) = connections.join_next() => continue,
+            accepted = next(listeners, &mut turn) => accepted,
+        };
+        let (stream, address, tls) = match accepted {
+            Ok((stream, address, listener)) => {
+                let stream = Transport::plain(stream, address, listener.entrance);
+                (stream, address.ip(), listener.tls.clone())
+            }
+            Err(error) => {
+                tracing::warn!(%error, "no connection accepted");
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let front = Arc::clone(front);
+        let seat = match front.proxies.trust(address) {
+            true => Seat::take_for_proxy(&front.budget, address),
+            false => Seat::take(&front.budget, address),
+        };
+        if let Some(seat) = seat {
+            if seat.connections() > FREELY_SENT_CONNECTIONS_MAX {
+                stream.limit_unsent(UNSENT_BYTES_MAX);
+            }
+            let stopping = stopping.clone();
+            match tls {
+                None => connections.spawn(connection::serve(stream, seat, front, stopping)),
+                Some(tls) => {
+                    let config = Arc::clone(&tls.serving);
+                    connections
+                        .spawn(connection::serve_encrypted(stream, seat, config, front, stopping))
+                }
+            };
+        } else if let Ok(permit) = Arc::clone(&rejections).try_acquire_owned() {
+            connections.spawn(async move {
+                match tls {
+                    None => connection::reject(stream, &front, &slow_down()).await,
+                    Some(tls) => {
+                        let config = Arc::clone(&tls.refusing);
+                        connection::reject_encrypted(stream, config, &front, &slow_down()).await;
+                    }
+                }
+                drop(permit);
+            });
+        }
+    }
+}
+
+/// The next connection on any of the sockets, which take turns.
+async fn next<'a>(
+    listeners: &'a [Listener],
+    turn: &mut usize,
+) -> std_io::Result<(TcpStream, SocketAddr, &'a Listener)> {
+    poll_fn(|context| {
+        let (before, from) = listeners.split_at(*turn % listeners.len());
+        for listener in from.iter().chain(before) {
+            *turn += 1;
+            if let Poll::Ready(accepted) = listener.socket.poll_accept(context) {
+                let accepted = accepted.map(|(stream, address)| (stream, address, listener));
+                return Poll::Ready(accepted);
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
