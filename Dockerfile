@@ -1,6 +1,6 @@
-# The image holds one static binary and links to it, under which it answers as other programs
+# The image holds one static binary and links to it; under the name of a link the binary acts as that program
 # (docs/container.md). Flavours: --target minio, localstack, s3mock, mc.
-# .ci/image builds the same stages of a binary that is there already.
+# .ci/image builds the same stages from an existing binary.
 FROM rust:1.95-bookworm AS tree
 WORKDIR /src
 COPY . .
@@ -17,32 +17,32 @@ LABEL org.opencontainers.image.title="LiteIO" \
     org.opencontainers.image.documentation="https://docs.rs/liteio"
 HEALTHCHECK --interval=5s --timeout=3s --start-period=10s CMD ["/liteio", "health"]
 
-# In the place of minio/minio.
+# Replaces minio/minio.
 FROM base AS minio
 ENV LITEIO_PROFILE=minio
 EXPOSE 9000
 ENTRYPOINT ["/usr/bin/docker-entrypoint.sh"]
 CMD ["minio", "server", "/data"]
 
-# In the place of localstack/localstack, for S3 alone.
+# Replaces localstack/localstack, for S3 only.
 FROM base AS localstack
 ENV LITEIO_PROFILE=localstack
 EXPOSE 4566
 ENTRYPOINT ["/usr/local/bin/docker-entrypoint.sh"]
 
-# In the place of adobe/s3mock.
+# Replaces adobe/s3mock.
 FROM base AS s3mock
 ENV LITEIO_PROFILE=s3mock
 EXPOSE 9090 9191
 ENTRYPOINT ["/liteio"]
 CMD ["server"]
 
-# In the place of minio/mc.
+# Replaces minio/mc.
 FROM base AS mc
 HEALTHCHECK NONE
 ENTRYPOINT ["/usr/bin/mc"]
 
-# The last one is what is built without a target.
+# The last stage is the default target.
 FROM base AS liteio
 EXPOSE 9000
 ENTRYPOINT ["/liteio"]

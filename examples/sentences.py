@@ -6,11 +6,11 @@ Start a server, then run this:
     pip install boto3 model2vec
     python examples/sentences.py "Which animal flies at night?"
 
-model2vec and all that it needs are 29 MB (numpy is 17 of them; no torch). The first run downloads the model
+model2vec and its dependencies take 29 MB (numpy is 17 of them; no torch). The first run downloads the model
 minishlab/potion-base-8M from Hugging Face, some 30 MB. With --words neither is needed: sentences are then
-found by words that they share with the question, not by their meaning.
+found by words shared with the question, not by meaning.
 
-LITEIO_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY name another server.
+To use another server, set LITEIO_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 """
 
 import argparse
@@ -44,7 +44,7 @@ DIMENSION = 256
 
 
 def load_model():
-    """The embedding of a list of texts: one vector of 256 numbers for each."""
+    """Embedding function for a list of texts: one vector of 256 numbers for each."""
     from model2vec import StaticModel
 
     model = StaticModel.from_pretrained("minishlab/potion-base-8M")
@@ -52,12 +52,12 @@ def load_model():
 
 
 def count_words(texts):
-    """What stands in for a model: each word counts in the element that its hash names."""
+    """Substitute for a model: each word counts in the element selected by its hash."""
     vectors = []
     for text in texts:
         vector = [0.0] * DIMENSION
         for word in re.findall(r"\w+", text.lower()) or [""]:
-            # Long words count more, and their endings do not.
+            # Long words count more; their endings are ignored.
             vector[zlib.crc32(word[:4].encode()) % DIMENSION] += max(len(word), 1)
         vectors.append(vector)
     return vectors
@@ -66,7 +66,7 @@ def count_words(texts):
 def main():
     parser = argparse.ArgumentParser(description="Finds sentences by their meaning.")
     parser.add_argument("question", nargs="*")
-    parser.add_argument("--words", action="store_true", help="by shared words, without a model")
+    parser.add_argument("--words", action="store_true", help="match shared words, without a model")
     arguments = parser.parse_args()
     embed = count_words if arguments.words else load_model()
     client = boto3.client(

@@ -16,7 +16,7 @@ const (
 	testAPI   = "/_liteio/test"
 )
 
-// Error is a refusal of the test API.
+// Error is an error answer of the test API.
 type Error struct {
 	Status  int
 	Code    string
@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d): %s", e.Code, e.Status, e.Message)
 }
 
-// control is the client of the test API. No proxy stands between.
+// control is the client of the test API. It uses no proxy.
 type control struct {
 	endpoint  string
 	transport *http.Transport

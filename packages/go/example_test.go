@@ -39,7 +39,7 @@ func TestUploadsThatFail(t *testing.T) {
 		t.Error(hits, err)
 	}
 
-	// The rules of a lifecycle run once the clock is beyond them.
+	// Lifecycle rules run once the clock has passed them.
 	if _, err := space.AdvanceClock(72 * time.Hour); err != nil {
 		t.Error(err)
 	}

@@ -6,34 +6,35 @@ import (
 	"testing"
 )
 
-// Rule says which requests fail, are slow, or are cut off, and how. Operation, Bucket and Key are patterns with * and ?.
+// Rule is a fault: it makes matching requests fail, slows them down, or cuts them off. Operation, Bucket and Key are
+// patterns with * and ?.
 type Rule struct {
 	Operation string `json:"operation,omitempty"`
 	Bucket    string `json:"bucket,omitempty"`
 	Key       string `json:"key,omitempty"`
-	// Status, 400 to 599, is that which they fail with; Code and Message go with it.
+	// Status is the status of the error answer, 400 to 599; Code and Message are optional.
 	Status  int    `json:"status,omitempty"`
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
-	// LatencyMS is how long they wait.
+	// LatencyMS is the delay before the operation.
 	LatencyMS int64 `json:"latency_ms,omitempty"`
-	// CutAfterBytes closes the connection after so many bytes of the answer's body.
+	// CutAfterBytes closes the connection after this number of bytes of the answer's body.
 	CutAfterBytes *int64 `json:"cut_after_bytes,omitempty"`
-	// Bandwidth is that of bodies, in bytes per second.
+	// Bandwidth is the speed of both bodies, in bytes per second.
 	Bandwidth int64 `json:"bandwidth,omitempty"`
-	// Times is how often the rule is in force; always if it is 0.
+	// Times is the number of requests the rule applies to; 0 means no limit.
 	Times int `json:"times,omitempty"`
-	// Probability is 0 to 1; 1 if it is nil.
+	// Probability is 0 to 1; nil means 1.
 	Probability *float64 `json:"probability,omitempty"`
 }
 
-// Fault is a rule in force.
+// Fault is an active rule.
 type Fault struct {
 	ID    string
 	space *Space
 }
 
-// Fault puts a rule in force until the test ends.
+// Fault activates a rule until the test ends.
 func (s *Space) Fault(t testing.TB, rule Rule) *Fault {
 	t.Helper()
 	fault, err := s.NewFault(rule)
@@ -41,13 +42,13 @@ func (s *Space) Fault(t testing.TB, rule Rule) *Fault {
 		t.Fatalf("liteio: %v", err)
 	}
 	t.Cleanup(func() {
-		// A reset, ClearFaults or Remove may have come before.
+		// Reset, ClearFaults or Remove may already have removed it.
 		_ = fault.Remove()
 	})
 	return fault
 }
 
-// NewFault puts a rule in force until Remove, ClearFaults or Reset.
+// NewFault activates a rule until Remove, ClearFaults or Reset.
 func (s *Space) NewFault(rule Rule) (*Fault, error) {
 	body := struct {
 		Rule
@@ -65,7 +66,7 @@ func (s *Space) ClearFaults() error {
 	return s.call("DELETE", "/faults", nil, nil)
 }
 
-// Hits is the number of requests that the rule was applied to.
+// Hits returns the number of requests that matched the rule.
 func (f *Fault) Hits() (int, error) {
 	var answer struct {
 		Faults []struct {
@@ -84,7 +85,7 @@ func (f *Fault) Hits() (int, error) {
 	return 0, fmt.Errorf("the fault %s is not in force any more", f.ID)
 }
 
-// Remove ends the rule.
+// Remove removes the rule.
 func (f *Fault) Remove() error {
 	return f.space.call("DELETE", "/faults/"+url.PathEscape(f.ID), nil, nil)
 }

@@ -3,7 +3,7 @@
 //	server := liteio.Start(t, liteio.Buckets("photos"))
 //	space := server.Space(t)
 //
-// Start ends the server with the test. Its process also ends when that of the tests does, in whatever way.
+// Start stops the server with the test. The server also ends when the test process ends for any reason.
 package liteio
 
 import (
@@ -17,17 +17,17 @@ import (
 
 const region = "us-east-1"
 
-// The name of the embedded field, since Space is a method of Server.
+// The name of the embedded field, because Space is a method of Server.
 type mainSpace = Space
 
-// Server is a server in a process of its own, and its main space.
+// Server is a server in its own process, and its main space.
 type Server struct {
 	*mainSpace
 	process *process
 }
 
 // Start starts a server on a free port of this machine, in memory unless DataDir is given, and stops it with the
-// test. In TestMain, where there is no test, it is Run.
+// test. In TestMain, which has no test, use Run.
 func Start(t testing.TB, options ...Option) *Server {
 	t.Helper()
 	server, err := Run(options...)
@@ -43,7 +43,7 @@ func Start(t testing.TB, options ...Option) *Server {
 	return server
 }
 
-// Run starts a server, which Stop stops.
+// Run starts a server; Stop stops it.
 func Run(options ...Option) (*Server, error) {
 	settings := settings{region: region, environment: map[string]string{}}
 	for _, option := range options {
@@ -68,22 +68,22 @@ func Run(options ...Option) (*Server, error) {
 	return &Server{mainSpace: space, process: process}, nil
 }
 
-// Main is the main space of the server, whose fields and methods the server has too.
+// Main is the main space of the server. The server has its fields and methods, too.
 func (s *Server) Main() *Space {
 	return s.mainSpace
 }
 
-// Stop ends the server in order, and waits for it. A second time it does nothing.
+// Stop shuts the server down and waits for it. A second call has no effect.
 func (s *Server) Stop() {
 	s.process.stop()
 }
 
-// Log has the last lines that the server wrote: warnings, unless Environment has another LITEIO_LOG.
+// Log returns the last lines of the server log: warnings, unless Environment sets another LITEIO_LOG.
 func (s *Server) Log() string {
 	return s.process.log.String()
 }
 
-// Space makes a space of the server, which sees nothing of the others, and deletes it with the test.
+// Space creates a space of the server, isolated from the others, and deletes it with the test.
 func (s *Server) Space(t testing.TB) *Space {
 	t.Helper()
 	space, err := s.NewSpace("")
@@ -98,7 +98,7 @@ func (s *Server) Space(t testing.TB) *Space {
 	return space
 }
 
-// NewSpace makes a space of the server, which Delete deletes. Without a name it gets one.
+// NewSpace creates a space of the server; Delete deletes it. A name is generated if none is given.
 func (s *Server) NewSpace(name string) (*Space, error) {
 	var body struct {
 		Name string `json:"name,omitempty"`
@@ -126,7 +126,7 @@ func (s *Server) NewSpace(name string) (*Space, error) {
 	}, nil
 }
 
-// Spaces has the names of the spaces beside the main one.
+// Spaces returns the names of all spaces except the main one.
 func (s *Server) Spaces() ([]string, error) {
 	var answer struct {
 		Spaces []struct{ Name string }
@@ -141,11 +141,11 @@ func (s *Server) Spaces() ([]string, error) {
 	return names, nil
 }
 
-// ErrNoBinary is the error of a start without a binary of the server.
-var ErrNoBinary = errors.New("there is no binary of LiteIO: set LITEIO_BINARY to the path of the program, or put " +
-	"the program `liteio` on PATH")
+// ErrNoBinary is the error of a start that found no server binary.
+var ErrNoBinary = errors.New("the LiteIO binary was not found: set LITEIO_BINARY to its path, or put the program " +
+	"`liteio` on PATH")
 
-// FindBinary has the path of the server's binary: the one given, or that of LITEIO_BINARY, or that on PATH.
+// FindBinary returns the path of the server binary: the given path, LITEIO_BINARY, or `liteio` on PATH.
 func FindBinary(given string) (string, error) {
 	source := "binary"
 	if given == "" {
@@ -167,7 +167,7 @@ func FindBinary(given string) (string, error) {
 }
 
 func isProgram(path string) bool {
-	// With a slash it is no name to be looked for on PATH.
+	// A name with a slash is not looked up on PATH.
 	if !strings.ContainsRune(path, filepath.Separator) {
 		path = "." + string(filepath.Separator) + path
 	}
@@ -175,7 +175,7 @@ func isProgram(path string) bool {
 	return err == nil
 }
 
-// A script of this name is the command of a package of another language, which looks for the binary itself.
+// A script of this name is the command of a package for another language, which would search for the binary again.
 func isScript(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {

@@ -11,37 +11,37 @@ type settings struct {
 	environment                                                  map[string]string
 }
 
-// Binary names the server's binary.
+// Binary sets the path of the server binary.
 func Binary(path string) Option { return func(s *settings) { s.binary = path } }
 
-// DataDir names a directory for the data, which are in memory without it.
+// DataDir sets a directory for the data. Without it they are in memory.
 func DataDir(path string) Option { return func(s *settings) { s.dataDir = path } }
 
-// Buckets are made at the start, each NAME[:public|download|upload][:versioned].
+// Buckets creates buckets at start, each NAME[:public|download|upload][:versioned].
 func Buckets(buckets ...string) Option {
 	return func(s *settings) { s.buckets = append(s.buckets, buckets...) }
 }
 
-// Seed names a directory or an archive whose directories become buckets.
+// Seed sets a directory or an archive whose directories become buckets.
 func Seed(path string) Option { return func(s *settings) { s.seed = path } }
 
-// Profile takes the place of "minio", "localstack" or "s3mock".
+// Profile selects the profile "minio", "localstack" or "s3mock".
 func Profile(name string) Option { return func(s *settings) { s.profile = name } }
 
-// Credentials are those of the root user; liteio and liteio123 without it.
+// Credentials sets the keys of the root user. The default is liteio and liteio123.
 func Credentials(accessKey, secretKey string) Option {
 	return func(s *settings) { s.accessKey, s.secretKey = accessKey, secretKey }
 }
 
-// Region is that which requests are signed for; us-east-1 without it.
+// Region sets the region that requests are signed for. The default is us-east-1.
 func Region(name string) Option { return func(s *settings) { s.region = name } }
 
-// Arguments are more flags of `liteio server`.
+// Arguments adds flags of `liteio server`.
 func Arguments(arguments ...string) Option {
 	return func(s *settings) { s.arguments = append(s.arguments, arguments...) }
 }
 
-// Environment gives the server a variable. Variables LITEIO_…, MINIO_… and AWS_… of this process are not handed on.
+// Environment adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process.
 func Environment(name, value string) Option {
 	return func(s *settings) { s.environment[name] = value }
 }
@@ -88,7 +88,7 @@ func (s *settings) variables(inherited []string) []string {
 		"LITEIO_LOG=warn",
 		"LITEIO_TEST_API=local",
 	)
-	// The last one of a name counts.
+	// The last variable of a name counts.
 	for name, value := range s.environment {
 		variables = append(variables, name+"="+value)
 	}

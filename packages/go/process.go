@@ -22,9 +22,9 @@ const (
 	shellOfServer = "/bin/sh"
 )
 
-// watch is the shell above the server, which holds the reading end of a pipe. Nothing is ever written to the pipe:
-// its end comes when stop closes it, or when the kernel does so because this process is gone, killed or not. Then the
-// shell sends SIGTERM to the server.
+// watch is the script of the shell above the server, which holds the reading end of a pipe. Nothing is ever written to
+// the pipe. stop closes it, or the kernel does when this process has ended for any reason. Then the shell sends SIGTERM
+// to the server.
 const watch = `
 exec 3<&0 </dev/null
 "$@" 3<&- &
@@ -106,7 +106,7 @@ func (p *process) waitUntilReady(found <-chan string) error {
 func (p *process) failure() error {
 	said := p.log.String()
 	if said == "" {
-		said = "it wrote nothing"
+		said = "no output"
 	}
 	return fmt.Errorf("the server has ended, %v: %s", p.command.ProcessState, said)
 }
@@ -123,7 +123,7 @@ func (p *process) stop() {
 	})
 }
 
-// lines keeps the last lines that were written to it.
+// lines is a writer that keeps the last lines.
 type lines struct {
 	mutex sync.Mutex
 	kept  []string

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// separate gives the server a process group: Ctrl-C ends the tests first, and they the server.
+// separate gives the server a process group: Ctrl-C ends the tests first, and the tests end the server.
 func separate(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// RequestFilter chooses recorded requests. The strings are patterns with * and ?, such as "Put*" or "5??"; one that is
-// empty matches all.
+// RequestFilter selects recorded requests. The strings are patterns with * and ?, such as "Put*" or "5??"; an empty
+// one matches all.
 type RequestFilter struct {
 	Operation, Bucket, Key, Method, Status, User string
 	// Since is a sequence number.
 	Since int64
 }
 
-// EventFilter chooses events, by patterns such as "s3:ObjectCreated:*".
+// EventFilter selects events, by patterns such as "s3:ObjectCreated:*".
 type EventFilter struct {
 	Bucket, Key, Name string
 	Since             int64
@@ -41,7 +41,7 @@ type Request struct {
 	Headers    map[string]string `json:"headers"`
 }
 
-// Event is a change of an object, as notifications tell it.
+// Event is a change of an object, as in event notifications.
 type Event struct {
 	Sequence  int64     `json:"sequence"`
 	Name      string    `json:"name"`
@@ -53,8 +53,8 @@ type Event struct {
 	Time      time.Time `json:"time"`
 }
 
-// Requests has the requests that were recorded and match, oldest first. A request is recorded shortly after its answer,
-// so WaitForRequest is what to ask right behind one.
+// Requests returns the recorded requests that match, oldest first. A request is recorded shortly after its answer: use
+// WaitForRequest right after a request.
 func (s *Space) Requests(filter RequestFilter) ([]Request, error) {
 	query := filter.query()
 	for name, values := range s.query() {
@@ -65,13 +65,12 @@ func (s *Space) Requests(filter RequestFilter) ([]Request, error) {
 	return answer.Requests, err
 }
 
-// ClearRequests forgets the requests.
+// ClearRequests deletes the recorded requests.
 func (s *Space) ClearRequests() error {
 	return s.call("DELETE", "/requests", nil, nil)
 }
 
-// WaitForRequest waits until count requests match, those that came before included. The error is ErrTimeout if they do
-// not come in time.
+// WaitForRequest waits until count requests match, including earlier ones. A timeout returns ErrTimeout.
 func (s *Space) WaitForRequest(filter RequestFilter, count int, timeout time.Duration) ([]Request, error) {
 	query := filter.query()
 	query.Set("count", strconv.Itoa(count))
@@ -80,8 +79,7 @@ func (s *Space) WaitForRequest(filter RequestFilter, count int, timeout time.Dur
 	return answer.Requests, err
 }
 
-// WaitForEvent waits until an event matches; no notification has to be configured. The error is ErrTimeout if none
-// comes in time.
+// WaitForEvent waits until an event matches, without a notification configuration. A timeout returns ErrTimeout.
 func (s *Space) WaitForEvent(filter EventFilter, timeout time.Duration) ([]Event, error) {
 	query := queryOf(map[string]string{"bucket": filter.Bucket, "key": filter.Key, "name": filter.Name}, filter.Since)
 	var answer struct{ Events []Event }

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Space has buckets, vector buckets, users, faults and a clock of its own, and is chosen by its credentials.
+// Space has its own buckets, vector buckets, users, faults and clock. Its credentials select it.
 type Space struct {
 	// Name is empty for the main space of a server.
 	Name      string
@@ -23,15 +23,15 @@ type Space struct {
 	control   *control
 }
 
-// foreign has the variables that would choose other credentials or another endpoint than those that are set, or be
-// refused beside these.
+// foreign has the variables that would select other credentials or another endpoint, or conflict with the new
+// values.
 var foreign = []string{
 	"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_ROLE_ARN",
 	"AWS_CREDENTIAL_EXPIRATION", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_WEB_IDENTITY_TOKEN_FILE",
 	"AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT",
 }
 
-// Env has the variables by which AWS SDKs and the AWS CLI find this space.
+// Env returns the variables that point AWS SDKs and the AWS CLI at this space.
 func (s *Space) Env() map[string]string {
 	env := map[string]string{
 		"AWS_ENDPOINT_URL":      s.Endpoint,
@@ -50,7 +50,7 @@ func (s *Space) Env() map[string]string {
 	return env
 }
 
-// noProxy has the hosts that clients ask without a proxy: those that are set, and the server's.
+// noProxy has the hosts without a proxy: the existing ones and the server.
 func noProxy(endpoint string) string {
 	set := os.Getenv("no_proxy")
 	if set == "" {
@@ -63,7 +63,7 @@ func noProxy(endpoint string) string {
 	return strings.Join(hosts, ",")
 }
 
-// Setenv points the variables AWS_… at this space until the test ends. As t.Setenv, it is not for parallel tests.
+// Setenv points the variables AWS_… at this space until the test ends. Like t.Setenv, it is not for parallel tests.
 func (s *Space) Setenv(t testing.TB) {
 	t.Helper()
 	for _, name := range foreign {
@@ -74,23 +74,23 @@ func (s *Space) Setenv(t testing.TB) {
 	}
 }
 
-// Reset puts the space back to its start, which has the buckets and the seed that the server was given, and nothing
-// else: no users, faults, moves of the clock, requests and events. Snapshots stay.
+// Reset restores the initial state of the space: the buckets and the seed of the server, without users, faults, clock
+// changes, requests and events. Snapshots stay.
 func (s *Space) Reset() error {
 	return s.call("POST", "/reset", nil, nil)
 }
 
-// Snapshot keeps all there is under a name, in memory. One of that name is replaced.
+// Snapshot saves the complete state under a name, in memory. It replaces a snapshot of that name.
 func (s *Space) Snapshot(name string) error {
 	return s.call("PUT", "/snapshots/"+url.PathEscape(name), nil, nil)
 }
 
-// Restore puts a snapshot in the place of all there is.
+// Restore restores the complete state of a snapshot.
 func (s *Space) Restore(name string) error {
 	return s.call("POST", "/snapshots/"+url.PathEscape(name)+"/restore", nil, nil)
 }
 
-// Snapshots has the names of the snapshots.
+// Snapshots returns the names of the snapshots.
 func (s *Space) Snapshots() ([]string, error) {
 	var answer struct {
 		Snapshots []struct{ Name string }
@@ -110,7 +110,7 @@ func (s *Space) DeleteSnapshot(name string) error {
 	return s.call("DELETE", "/snapshots/"+url.PathEscape(name), nil, nil)
 }
 
-// Delete deletes the space with all there is in it.
+// Delete deletes the space and its contents.
 func (s *Space) Delete() error {
 	if s.Name == "" {
 		return errors.New("the main space of a server cannot be deleted: Reset empties it")
@@ -118,22 +118,22 @@ func (s *Space) Delete() error {
 	return s.control.call("DELETE", "/spaces/"+url.PathEscape(s.Name), nil, nil, nil)
 }
 
-// Now is the time by the clock that presigned URLs, lifecycle rules, retention and session tokens go by.
+// Now returns the time of the clock for presigned URLs, lifecycle rules, retention and session tokens.
 func (s *Space) Now() (time.Time, error) {
 	return s.clock("GET", nil)
 }
 
-// SetClock sets the clock, which goes on running from there.
+// SetClock sets the clock, which continues to run.
 func (s *Space) SetClock(moment time.Time) (time.Time, error) {
 	return s.clock("PUT", map[string]any{"now": moment.UTC().Format("2006-01-02T15:04:05.000Z")})
 }
 
-// AdvanceClock sets the clock forward.
+// AdvanceClock advances the clock.
 func (s *Space) AdvanceClock(by time.Duration) (time.Time, error) {
 	return s.clock("PUT", map[string]any{"advance_ms": by.Milliseconds()})
 }
 
-// ResetClock sets the clock to the machine's.
+// ResetClock sets the clock to the time of the machine.
 func (s *Space) ResetClock() (time.Time, error) {
 	return s.clock("PUT", map[string]any{"reset": true})
 }
@@ -155,7 +155,7 @@ func (s *Space) call(method, path string, body, answer any) error {
 	return s.control.call(method, path, s.query(), body, answer)
 }
 
-// ErrTimeout is the error of waiting for what did not come in time.
+// ErrTimeout is the error of a wait without a match in time.
 var ErrTimeout = errors.New("nothing matched in time")
 
 func (s *Space) wait(path string, query url.Values, timeout time.Duration, answer any) error {

@@ -1,6 +1,6 @@
-"""Puts the server's binary, which LITEIO_BINARY names, into the wheel, and tags the wheel with its platform.
+"""Puts the server binary named by LITEIO_BINARY into the wheel, and tags the wheel with its platform.
 
-Without LITEIO_BINARY the wheel holds no binary and fits every platform; the package then looks for one by
+Without LITEIO_BINARY the wheel contains no binary and fits every platform; the package then searches
 LITEIO_BINARY and PATH when a server is started.
 """
 
@@ -28,11 +28,11 @@ class BinaryHook(BuildHookInterface):
 
 
 def platform_of(program, name):
-    """The platform tag of a program: of any Linux for a static one, of this kind of Linux otherwise."""
+    """Platform tag of a program: any Linux for a static one, only similar Linux systems otherwise."""
     if program[:4] == b"\x7fELF" and program[4:6] == b"\x02\x01":
         machine = MACHINES.get(struct.unpack_from("<H", program, 18)[0])
         if machine is None:
-            raise ValueError(f"{name} is of a machine that wheels are not made for here")
+            raise ValueError(f"{name} is a program for an unsupported machine")
         if is_dynamic(program):
             return f"linux_{machine}"
         return f"manylinux_2_17_{machine}.manylinux2014_{machine}.musllinux_1_1_{machine}"
@@ -40,7 +40,7 @@ def platform_of(program, name):
         machine = MACH_O_MACHINES.get(struct.unpack_from("<I", program, 4)[0])
         if machine:
             return f"macosx_{machine[1]}_{machine[0]}"
-    raise ValueError(f"LITEIO_BINARY: {name} is not a program of 64-bit Linux or macOS")
+    raise ValueError(f"LITEIO_BINARY: {name} is not a program for 64-bit Linux or macOS")
 
 
 def is_dynamic(program):

@@ -73,14 +73,14 @@ def test_versions_are_restored_and_objects_undeleted(page, server, s3):
     page.click("Versions")
     page.click(f"Actions on version {first}")
     page.click("Restore")
-    page.sees("The version is the current one again.")
+    page.sees("The version was restored.")
     assert s3.get_object(Bucket="kept", Key="k.txt")["Body"].read() == b"first"
     marker = s3.delete_object(Bucket="kept", Key="k.txt")["VersionId"]
     page.run("location.hash = '#/buckets/kept'")
     open_object(page, server, "kept", "k.txt")
     page.click(f"Actions on version {marker}")
     page.click("Undelete")
-    page.sees("The object is back.")
+    page.sees("The object was restored.")
     assert s3.get_object(Bucket="kept", Key="k.txt")["Body"].read() == b"first"
 
 
@@ -106,8 +106,8 @@ def test_a_link_works_for_others_and_for_one_object_only(page, server, s3):
     s3.create_bucket(Bucket="shared")
     s3.put_object(Bucket="shared", Key="a b+c.txt", Body=b"for everybody")
     open_object(page, server, "shared", "a b+c.txt", "share")
-    page.click("Make a link")
-    page.sees("Good until")
+    page.click("Create a link")
+    page.sees("Valid until")
     link = page.run("document.querySelector('.secret code').innerText")
     assert urllib.request.urlopen(link).read() == b"for everybody"
 
@@ -118,8 +118,8 @@ def test_a_link_to_a_version_reads_that_version(page, server, s3):
     first = s3.put_object(Bucket="shared-versions", Key="a.txt", Body=b"first")["VersionId"]
     s3.put_object(Bucket="shared-versions", Key="a.txt", Body=b"second")
     page.run(f"location.hash = '#/buckets/shared-versions?key=a.txt&tab=share&version={first}'")
-    page.click("Make a link")
-    page.sees("Good until")
+    page.click("Create a link")
+    page.sees("Valid until")
     assert urllib.request.urlopen(page.run("document.querySelector('.secret code').innerText")).read() == b"first"
 
 
@@ -199,7 +199,7 @@ def test_the_keyboard_alone_is_enough(page, s3):
     page.sees_not("b.txt")
     assert [it["Key"] for it in s3.list_objects_v2(Bucket="keys")["Contents"]] == ["a.txt"]
     page.press("?")
-    page.sees("This help")
+    page.sees("Show this help")
     page.press("Escape")
     page.until("!document.querySelector('dialog[open]')")
 

@@ -40,8 +40,8 @@ def test_a_deletion_is_cancelled_and_says_what_is_gone(page, s3, bucket, faults)
     page.click("Delete bucket and contents")
     page.sees("1,000 versions deleted")
     page.click("Cancel")
-    page.sees("objects or versions had been deleted by then. The rest stays.")
-    told = re.search(r"([\d,]+) objects or versions had been deleted", page.text())[1]
+    page.sees("objects or versions were deleted before the cancellation. The rest stays.")
+    told = re.search(r"([\d,]+) objects or versions were deleted", page.text())[1]
     assert versions(s3, bucket) == COUNT - int(told.replace(",", "")) > 0
     page.click("Cancel")
     page.until("!document.querySelector('dialog[open]')")
@@ -142,7 +142,7 @@ def test_unfinished_uploads_are_aborted_also_beside_one_that_a_browser_cannot_as
     page.click("Close")
     s3.create_multipart_upload(Bucket=bucket, Key="z.bin")
     ask_to_delete(page, bucket)
-    page.sees("The bucket will stay, empty of objects")
+    page.sees("The bucket cannot be deleted, only emptied")
     page.click("Delete bucket and contents")
     page.sees("1 could not be deleted: dots/../b.bin")
     assert uploads() == ["dots/../b.bin"] and versions(s3, bucket) == 0

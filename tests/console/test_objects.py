@@ -49,7 +49,7 @@ def test_saved_metadata_and_restored_versions_keep_what_they_have(page, server, 
     open_object(page, server, bucket, "a.txt", "versions")
     page.click(f"Actions on version {first}")
     page.click("Restore")
-    page.sees("The version is the current one again.")
+    page.sees("The version was restored.")
     assert head() == ({}, kept)
     assert s3.get_object(Bucket=bucket, Key="a.txt")["Body"].read() == b"first"
 
@@ -73,7 +73,7 @@ def test_metadata_has_every_text(page, server, s3, bucket):
     assert s3.head_object(Bucket=bucket, Key="a.txt")["Metadata"]["spaces"] == "a   b"
     page.fill("Name 1", "two words")
     page.click("Save metadata")
-    page.sees("“two words” cannot be the name of metadata")
+    page.sees("“two words” is not a valid metadata name")
 
 
 def test_metadata_and_tags_of_others_are_not_overwritten_unasked(page, server, s3, bucket):
@@ -86,13 +86,13 @@ def test_metadata_and_tags_of_others_are_not_overwritten_unasked(page, server, s
     page.click("Save metadata")
     page.sees("Somebody else has changed this")
     assert s3.head_object(Bucket=bucket, Key="a.txt")["Metadata"] == {"a": "theirs"}
-    page.click("Load that")
+    page.click("Load their version")
     page.until("document.querySelector('.pair input:last-of-type').value === 'theirs'")
     page.sees_not("Somebody else has changed this")
     page.fill("Value 1", "mine after all")
     s3.copy_object(Bucket=bucket, Key="a.txt", **{**theirs, "Metadata": {"a": "theirs again"}})
     page.click("Save metadata")
-    page.click("Save mine over it")
+    page.click("Overwrite with mine")
     page.sees("Metadata was saved.")
     assert s3.head_object(Bucket=bucket, Key="a.txt")["Metadata"] == {"a": "mine after all"}
 
@@ -111,7 +111,7 @@ def test_metadata_and_tags_of_others_are_not_overwritten_unasked(page, server, s
     page.click("Save tags")
     page.sees("Somebody else has changed this")
     assert tags() == {"theirs": "1"}
-    page.click("Save mine over it")
+    page.click("Overwrite with mine")
     page.sees_not("Somebody else has changed this")
     until(lambda: tags() == {"team": "", "mine": ""}, "the tags were saved")
 
@@ -135,7 +135,7 @@ def test_a_copy_that_failed_is_not_told_to_be_one(page, server, s3, bucket):
     open_object(page, server, bucket, "a.txt")
     page.run("navigator.clipboard.writeText = () => Promise.reject(new Error('no')); document.execCommand = () => false; 0")
     page.click("Copy the key")
-    page.sees("The browser did not copy it")
+    page.sees("The browser could not copy it")
 
 
 def test_pictures_are_shown(page, server, s3, bucket):
@@ -145,7 +145,7 @@ def test_pictures_are_shown(page, server, s3, bucket):
     page.sees("1 × 1")
     page.run("location.hash = '#/buckets'")
     open_object(page, server, bucket, "b.png", "preview")
-    page.sees("This is not a picture that the browser knows.")
+    page.sees("The browser cannot show this picture.")
 
 
 def test_json_is_shown_as_it_is_stored(page, server, s3, bucket):
@@ -184,7 +184,7 @@ def test_an_object_is_downloaded(page, server, s3, bucket, tmp_path):
     until(lambda: (tmp_path / "a b.txt").exists() and (tmp_path / "a b.txt").read_bytes() == b"downloaded", "the object is there")
     page.run(f"location.hash = '#/buckets/{bucket}?prefix=dots%2F..%2F'")
     page.click("Download c.txt")
-    page.sees("A browser cannot ask for a key with")
+    page.sees("A browser cannot request a key with")
 
 
 def test_one_folder_up_from_any_folder(page, s3, bucket):

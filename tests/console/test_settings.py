@@ -40,7 +40,7 @@ def test_a_bucket_is_reached_from_the_list_and_its_objects(page, bucket):
     page.sees("Versioning")
     page.click(bucket)
     page.click("More actions")
-    page.click("Settings of the bucket")
+    page.click("Bucket settings")
     page.sees("Versioning")
 
 
@@ -117,7 +117,7 @@ def test_a_policy_that_is_refused_shows_the_reason_and_keeps_the_text(page, s3, 
     page.until("document.querySelector('.panel .tag').innerText === 'public'")
     assert s3.get_bucket_policy(Bucket=bucket)["Policy"] == right
     page.fill("Policy", "{")
-    page.sees("No JSON at line 1, column 2.")
+    page.sees("Invalid JSON at line 1, column 2.")
     page.click("Discard")
     page.until(f"document.querySelector('textarea').value === {json.dumps(right)}")
     page.click("Delete the policy")
@@ -136,7 +136,7 @@ def test_what_somebody_else_has_set_meanwhile_is_not_overwritten_unasked(page, s
     page.click("Save")
     page.sees("Somebody else has changed this")
     assert s3.get_bucket_tagging(Bucket=bucket)["TagSet"] == theirs["TagSet"]
-    page.click("Save mine over it")
+    page.click("Overwrite with mine")
     page.sees_not("Not saved yet.")
     assert s3.get_bucket_tagging(Bucket=bucket)["TagSet"] == [{"Key": "mine", "Value": ""}]
 
@@ -187,12 +187,12 @@ def test_a_lifecycle_rule_that_the_form_does_not_know_survives(page, s3, bucket)
     shown = json.loads(page.run("document.querySelector('textarea').value"))
     assert shown == {"Rules": [wanted]}
     shown["Rules"][0]["Transitions"][0]["Days"] = 11
-    page.fill("As the AWS CLI has it", json.dumps(shown))
+    page.fill("JSON of the AWS CLI", json.dumps(shown))
     page.click("Save")
     page.sees_not("Not saved yet.")
     assert s3.get_bucket_lifecycle_configuration(Bucket=bucket)["Rules"][0]["Transitions"][0]["Days"] == 11
     shown["Rules"][0]["Unknown"] = [1]
-    page.fill("As the AWS CLI has it", json.dumps(shown))
+    page.fill("JSON of the AWS CLI", json.dumps(shown))
     page.click("Save")
     page.sees("MalformedXML")
     assert json.loads(page.run("document.querySelector('textarea').value")) == shown
@@ -216,7 +216,7 @@ def test_cors_rules(page, s3, bucket):
         page.click(f"Delete rule {at}")
         page.click("Delete")
         page.until("!document.querySelector('dialog[open]')")
-    page.sees("There are no rules.")
+    page.sees("No rules.")
     with pytest.raises(ClientError, match="NoSuchCORSConfiguration"):
         s3.get_bucket_cors(Bucket=bucket)
 

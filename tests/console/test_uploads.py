@@ -177,7 +177,7 @@ def test_an_upload_goes_on_after_the_session_was_renewed(browser, tmp_path):
         ask(server, "POST", "/faults", {"operation": "CompleteMultipartUpload", "status": 400, "code": "ExpiredToken", "times": 1})
         give_film(page, tmp_path)
         page.sees("The session has ended.", 60)
-        page.sees("Waits until you have signed in again")
+        page.sees("Waiting for you to sign in again")
         page.fill("Secret key", "liteio123")
         page.click("Sign in")
         page.sees("1 upload finished", 60)

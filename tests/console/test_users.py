@@ -101,13 +101,13 @@ def test_an_inline_policy_that_is_refused_shows_the_reason_and_keeps_the_text(pa
     page.click("Save")
     page.sees("Somebody else has changed this")
     assert iam.get_user_policy(UserName="inline", PolicyName="reads")["PolicyDocument"] == theirs
-    page.click("Save mine over it")
+    page.click("Overwrite with mine")
     page.until("!document.querySelector('dialog[open]')")
     assert iam.get_user_policy(UserName="inline", PolicyName="reads")["PolicyDocument"]["Id"] == "mine"
     page.run("[...document.querySelectorAll('section')].find((it) => it.ariaLabel === 'Inline policies').querySelector('button').click()")
     page.fill("Name", "reads")
     page.click("Save")
-    page.sees("There is a policy of this name.")
+    page.sees("A policy of this name exists.")
     page.press("Escape")
     page.until("!document.querySelector('dialog[open]')")
     page.click("Delete reads")
@@ -173,7 +173,7 @@ def test_a_managed_policy_gets_versions(page, iam):
     assert page.run("document.querySelector('textarea').value") == wrong and len(iam.list_policy_versions(PolicyArn=arn)["Versions"]) == 5
     page.click("Discard")
     page.click("Actions on v4")
-    page.click("Put into effect")
+    page.click("Activate")
     page.sees("Version v4 is in effect.")
     document = iam.get_policy_version(PolicyArn=arn, VersionId="v4")["PolicyVersion"]["Document"]
     assert document["Id"] == "4" and iam.get_policy(PolicyArn=arn)["Policy"]["DefaultVersionId"] == "v4"
@@ -202,7 +202,7 @@ def test_a_user_without_rights_is_told_so(browser, server, iam):
     for tab in ("users", "groups", "policies"):
         go(page, *(["users"] if tab == "users" else ["users", tab]))
         page.sees(f"You may not list {tab}.")
-    page.click("What you may see of yourself")
+    page.click("Show your own user")
     page.sees("You may not see this user.")
     assert page.complaints() == []
     page.close()

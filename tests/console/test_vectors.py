@@ -35,7 +35,7 @@ def test_an_index_is_made_filled_asked_and_deleted(page, s3vectors):
     page.fill("Name", "books")
     page.fill("Dimension", "2")
     page.choose("Distance", "euclidean")
-    page.fill("Keys that no filter uses", "text, cover")
+    page.fill("Non-filterable metadata keys", "text, cover")
     page.click("Create")
     page.sees("No vectors yet")
     about = s3vectors.get_index(vectorBucketName="library", indexName="books")["index"]
@@ -44,7 +44,7 @@ def test_an_index_is_made_filled_asked_and_deleted(page, s3vectors):
     page.click("Put vectors")
     page.fill("Vectors as JSON", '[{"key":"a","data":[1,2,3]}]')
     page.click("Put")
-    page.sees("has 3 elements; those of this index have 2")
+    page.sees("has 3 elements; this index needs 2")
     vectors = [{"key": "a", "data": [0, 0], "metadata": {"kind": "x"}}, {"key": "b", "data": {"float32": [3, 4]}, "metadata": {"kind": "y"}}, {"key": "c", "data": [6, 8]}]
     page.fill("Vectors as JSON", json.dumps(vectors))
     page.click("Put")
@@ -59,7 +59,7 @@ def test_an_index_is_made_filled_asked_and_deleted(page, s3vectors):
     assert results(page) == [["b", "5.00000"]]
     page.fill("Filter by metadata", '{"kind": ')
     page.run("document.querySelector('form.query').requestSubmit()")
-    page.sees("The filter is no JSON")
+    page.sees("The filter is not valid JSON")
     page.fill("Filter by metadata", "")
     page.choose("Nearest to", "vector")
     page.fill("Vector", "[6, 7]")
@@ -84,7 +84,7 @@ def test_words_find_vectors_where_an_index_has_searched_texts(page, s3vectors):
     page.click("New index")
     page.fill("Name", "searched")
     page.fill("Dimension", "2")
-    page.fill("Keys with searched texts", "plot")
+    page.fill("Metadata keys with text search", "plot")
     page.choose("Language of the texts", "en")
     page.click("Create")
     page.sees("No vectors yet")
@@ -106,7 +106,7 @@ def test_vectors_load_as_one_scrolls_and_are_deleted(page, s3vectors):
     for start in range(0, 1200, 400):
         put(s3vectors, "deep", [(f"v{number:05}", [number, 1], {}) for number in range(start, start + 400)])
     page.run("location.hash = '#/vectors/deep/films'")
-    page.until("(document.querySelector('.grid .foot')?.innerText ?? '').includes('loaded, more follow')")
+    page.until("(document.querySelector('.grid .foot')?.innerText ?? '').includes('loaded, more available')")
     for _ in range(6):
         page.run("document.querySelector('.grid .view').scrollTop = 1e9")
         page.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))", wait=True)

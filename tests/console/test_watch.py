@@ -94,7 +94,7 @@ def test_the_trace_hides_the_requests_of_its_own_session(page, s3):
     s3.list_buckets()
     page.sees("ListBuckets")
     assert not any("/_liteio/console" in it for it in rows(page))
-    page.click("Show the console's own", role="field")
+    page.click("Show requests of this console", role="field")
     page.sees("/_liteio/console/session")
 
 
@@ -165,7 +165,7 @@ def test_the_trace_connects_again_and_says_what_is_missing(page, s3):
     page.sees("gaps/before")
     page.sees("7 requests were lost")
     page.run("window.cut()")
-    page.sees("and is back: what ended meanwhile is missing.")
+    page.sees("and is back: requests in between are missing.")
     s3.put_object(Bucket="gaps", Key="after", Body=b"")
     page.sees("gaps/after")
     page.sees("14 requests were lost")

@@ -1,4 +1,4 @@
-// The console: sign in, the frame around the pages, and the choice of the page.
+// The console: sign-in, the frame around the pages, and the routing.
 
 import { html, render, useEffect, useRef, useState } from './vendor/preact.js';
 import { dropDrafts, hasDrafts } from './lib/drafts.js';
@@ -41,15 +41,15 @@ function Help({ onClose }) {
   const rows = [
     ['g then b, v, u, t, m', 'Go to buckets, vectors, users, trace, metrics'], ['p', 'Pause and resume the trace'], ['/', 'Search or filter'],
     ['n', 'New bucket'], ['u', 'Upload files'], ['↑ ↓ PageUp PageDown Home End', 'Move in a table'],
-    ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift up to it'], ['Delete', 'Delete the row or the selection'],
-    ['Backspace', 'One folder up'], ['Escape', 'Close'], ['d', 'Light, dark, or as the system'], ['?', 'This help'],
+    ['Enter', 'Open the row'], ['Space', 'Select the row; with Shift select a range'], ['Delete', 'Delete the row or the selection'],
+    ['Backspace', 'One folder up'], ['Escape', 'Close'], ['d', 'Switch between light, dark and system theme'], ['?', 'Show this help'],
   ];
   return html`<${Dialog} title="Keyboard" onClose=${onClose}><table><thead class="sr"><tr><th>Keys</th><th>Effect</th></tr></thead>
     <tbody>${rows.map(([keys, effect]) => html`<tr><td>
     <kbd>${keys}</kbd></td><td>${effect}</td></tr>`)}</tbody></table><//>`;
 }
 
-/** The rest of the session, so that nobody is surprised by its end. */
+/** Remaining time of the session, so that its end is no surprise. */
 function Remaining({ expires }) {
   const [, again] = useState(0);
   useEffect(() => {
@@ -63,7 +63,7 @@ function Remaining({ expires }) {
   return html`<small>${minutes >= 60 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${minutes} min`} left</small>`;
 }
 
-/** Uploads end first: their parts are aborted by the keys that signing out forgets. */
+/** Uploads end first: aborting their parts needs the keys, which signing out deletes. */
 function leave() {
   cancelAll();
   signOut();
@@ -95,8 +95,8 @@ function Shell({ session }) {
 }
 
 /**
- * The pages of `shown` stay when its session has ended, below the question to sign in again: what was typed and
- * uploaded is there for the same user.
+ * When a session ends, the pages of `shown` stay below the dialog to sign in again: input and uploads are kept
+ * for the same user.
  */
 function App() {
   const [state, setState] = useState({ isStarting: true });

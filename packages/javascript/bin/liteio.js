@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `liteio`: the server's binary, with its signals and its exit code.
+// The command `liteio`: runs the server binary, with its signals and its exit code.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { findBinary } from "../lib/index.js";

@@ -1,11 +1,11 @@
 "use strict";
-// The server's binary: of LITEIO_BINARY, of the package of this platform, or of PATH, in this order.
+// Finds the server binary: LITEIO_BINARY, the package of this platform, or PATH, in this order.
 
 const fs = require("node:fs");
 const path = require("node:path");
 const { BinaryNotFound } = require("./errors.cjs");
 
-// Those that there are packages of.
+// Platforms with a package.
 const PLATFORMS = ["darwin-arm64", "darwin-x64", "linux-arm64", "linux-x64"];
 
 function findBinary(given) {
@@ -20,7 +20,7 @@ function findBinary(given) {
   try {
     return require.resolve(`@liteio/${platform}/bin/liteio`);
   } catch {
-    // It is not installed.
+    // The package is not installed.
   }
   for (const directory of (process.env.PATH ?? "").split(path.delimiter)) {
     const candidate = path.join(directory || ".", "liteio");
@@ -29,10 +29,10 @@ function findBinary(given) {
     }
   }
   const install = PLATFORMS.includes(platform)
-    ? `make and install the package @liteio/${platform} (docs/javascript.md)`
-    : `there are packages for ${PLATFORMS.join(", ")}, and this is ${platform} (on Windows use WSL)`;
+    ? `build and install the package @liteio/${platform} (docs/javascript.md)`
+    : `packages exist for ${PLATFORMS.join(", ")}, and this is ${platform} (on Windows use WSL)`;
   throw new BinaryNotFound(
-    `there is no binary of LiteIO: ${install}, set LITEIO_BINARY to the path of the program, or put the program ` +
+    `the LiteIO binary was not found: ${install}, set LITEIO_BINARY to its path, or put the program ` +
       "`liteio` on PATH",
   );
 }
@@ -46,7 +46,7 @@ function isProgram(file) {
   }
 }
 
-/** A script of this name is the command of a package such as this one, which looks for the binary itself. */
+/** A script of this name is the command of a LiteIO package, which would search for the binary again. */
 function isScript(file) {
   try {
     const start = Buffer.alloc(2);

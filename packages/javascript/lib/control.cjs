@@ -1,5 +1,5 @@
 "use strict";
-// The client of the test API, over one connection for each call: no proxy and no pool stands between.
+// Client of the test API, with a new connection for each call, without proxy or pool.
 
 const http = require("node:http");
 const { LiteIOError, TestApiError, TestApiMissing } = require("./errors.cjs");
@@ -11,13 +11,13 @@ class Control {
   constructor(endpoint) {
     const url = new URL(endpoint);
     if (url.protocol !== "http:") {
-      throw new LiteIOError(`the endpoint ${endpoint} is not one of plain HTTP, which the test API is called by`);
+      throw new LiteIOError(`the endpoint ${endpoint} is not plain HTTP, which the test API needs`);
     }
     this.host = url.hostname.replace(/^\[|\]$/g, "");
     this.port = Number(url.port || 80);
   }
 
-  /** The JSON of the answer, or undefined if it has no body. */
+  /** JSON of the answer, or undefined without a body. */
   async call(method, path, { query = {}, body, msMax = MS_MAX } = {}) {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
     const parameters = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();

@@ -1,6 +1,6 @@
 "use strict";
 
-/** The base of the errors of this package. */
+/** Base class of the errors of this package. */
 class LiteIOError extends Error {
   constructor(message, options) {
     super(message, options);
@@ -8,13 +8,13 @@ class LiteIOError extends Error {
   }
 }
 
-/** There is no binary of the server. */
+/** The server binary was not found. */
 class BinaryNotFound extends LiteIOError {}
 
-/** The server has ended, or is not ready, at its start. */
+/** The server ended during its start, or did not become ready. */
 class StartFailed extends LiteIOError {}
 
-/** The test API has refused a call. */
+/** The test API rejected a call. */
 class TestApiError extends LiteIOError {
   constructor(status, code, text) {
     super(`${code} (${status}): ${text}`);
@@ -26,7 +26,7 @@ class TestApiError extends LiteIOError {
 /** The server has no test API. */
 class TestApiMissing extends TestApiError {}
 
-/** That which was waited for did not come in time. */
+/** The awaited request or event did not arrive in time. */
 class WaitTimeout extends LiteIOError {}
 
 module.exports = { LiteIOError, BinaryNotFound, StartFailed, TestApiError, TestApiMissing, WaitTimeout };

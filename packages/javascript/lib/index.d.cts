@@ -1,25 +1,25 @@
 /** Options of a server. */
 export interface ServerOptions {
-  /** A directory for the data; without it they are in memory. */
+  /** Directory for the data; default: in memory. */
   dataDir?: string;
-  /** Buckets to make at the start, each NAME[:public|download|upload][:versioned]. */
+  /** Buckets to create at start, each NAME[:public|download|upload][:versioned]. */
   buckets?: string[];
   /** A directory or an archive whose directories become buckets. */
   seed?: string;
   profile?: "minio" | "localstack" | "s3mock";
   accessKeyId?: string;
   secretAccessKey?: string;
-  /** us-east-1 if it is not given. */
+  /** Default: us-east-1. */
   region?: string;
-  /** The path of the server's binary. */
+  /** Path of the server binary. */
   binary?: string;
-  /** More flags of `liteio server`. */
+  /** Additional flags of `liteio server`. */
   args?: string[];
-  /** More variables of the server; LITEIO_…, MINIO_… and AWS_… of this process are not handed on. */
+  /** Additional variables of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process. */
   environment?: Record<string, string>;
 }
 
-/** What a client of the AWS SDK takes. */
+/** Configuration for a client of the AWS SDK. */
 export interface ClientConfig {
   endpoint: string;
   region: string;
@@ -27,28 +27,28 @@ export interface ClientConfig {
   forcePathStyle: boolean;
 }
 
-/** Requests that match `operation`, `bucket` and `key` (patterns with * and ?), and what happens to them. */
+/** A fault rule: the requests, by `operation`, `bucket` and `key` (patterns with * and ?), and the effect on them. */
 export interface FaultRule {
   operation?: string;
   bucket?: string;
   key?: string;
-  /** They fail with this status, 400 to 599. */
+  /** Status of the error answer, 400 to 599. */
   status?: number;
   code?: string;
   message?: string;
-  /** They wait. */
+  /** Delay before the operation. */
   latencyMs?: number;
-  /** The connection is closed after so many bytes of the answer's body. */
+  /** Closes the connection after this number of bytes of the answer's body. */
   cutAfterBytes?: number;
-  /** Bytes per second of bodies. */
+  /** Bytes per second of both bodies. */
   bandwidth?: number;
-  /** So often; always if it is not given. */
+  /** Number of requests the rule applies to; default: no limit. */
   times?: number;
-  /** 0 to 1; 1 if it is not given. */
+  /** 0 to 1; default: 1. */
   probability?: number;
 }
 
-/** Filters of recorded requests: patterns with * and ?, such as operation "Put*" or status "5??". */
+/** Filter for recorded requests: patterns with * and ?, such as operation "Put*" or status "5??". */
 export interface RequestFilter {
   operation?: string;
   bucket?: string;
@@ -100,43 +100,43 @@ export interface RecordedEvent {
 }
 
 export class LiteIOError extends Error {}
-/** There is no binary of the server. */
+/** The server binary was not found. */
 export class BinaryNotFound extends LiteIOError {}
-/** The server has ended, or is not ready, at its start. */
+/** The server ended during its start, or did not become ready. */
 export class StartFailed extends LiteIOError {}
-/** The test API has refused a call. */
+/** The test API rejected a call. */
 export class TestApiError extends LiteIOError {
   readonly status: number;
   readonly code: string;
 }
 /** The server has no test API. */
 export class TestApiMissing extends TestApiError {}
-/** That which was waited for did not come in time. */
+/** The awaited request or event did not arrive in time. */
 export class WaitTimeout extends LiteIOError {}
 
-/** A rule that is in force until it is removed. */
+/** A rule, active until it is removed. */
 export class Fault {
   private constructor();
   readonly id: string;
   readonly rule: FaultRule;
-  /** The number of requests that it was applied to. */
+  /** Number of requests that matched the rule. */
   hits(): Promise<number>;
   remove(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The clock that a space goes by; it goes on running from where it is set. */
+/** The clock of a space; it continues to run after it is set. */
 export class Clock {
   private constructor();
   now(): Promise<Date>;
-  /** Milliseconds that it is ahead of the machine's. */
+  /** Its lead over the clock of the machine, in milliseconds. */
   offset(): Promise<number>;
   set(moment: Date | string | number): Promise<Date>;
   advance(ms: number): Promise<Date>;
   reset(): Promise<Date>;
 }
 
-/** Buckets, vector buckets and users of its own, chosen by its credentials. */
+/** A space: its own buckets, vector buckets and users, selected by its credentials. */
 export class Space {
   protected constructor();
   /** Undefined for the main space of a server. */
@@ -146,17 +146,17 @@ export class Space {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly region: string;
-  /** For clients of the AWS SDK: `new S3Client(space.config)`. */
+  /** Configuration for AWS SDK clients: `new S3Client(space.config)`. */
   readonly config: ClientConfig;
-  /** The variables by which AWS SDKs and the AWS CLI find this space. */
+  /** Variables that point AWS SDKs and the AWS CLI at this space. */
   readonly env: Record<string, string>;
   readonly clock: Clock;
   /**
-   * Puts this space back to its start, which has the buckets and the seed that the server was given, and nothing else:
-   * no users, faults, moves of the clock, requests and events. Snapshots stay.
+   * Restores the initial state of this space: the buckets and the seed of the server, without users, faults, clock
+   * changes, requests and events. Snapshots stay.
    */
   reset(): Promise<void>;
-  /** Keeps all there is under a name, in memory. */
+  /** Saves the complete state under a name, in memory. It replaces a snapshot of that name. */
   snapshot(name: string): Promise<void>;
   restore(name: string): Promise<void>;
   snapshots(): Promise<string[]>;
@@ -164,12 +164,12 @@ export class Space {
   fault(rule: FaultRule): Promise<Fault>;
   faults(): Promise<Fault[]>;
   clearFaults(): Promise<void>;
-  /** Those that were recorded, shortly after their answers: right behind one, waitForRequest() is what to ask. */
+  /** Recorded requests. A request is recorded shortly after its answer: use waitForRequest() right after a request. */
   requests(filter?: RequestFilter & { limit?: number }): Promise<RecordedRequest[]>;
   clearRequests(): Promise<void>;
-  /** The requests that match, once there are `count` (1); `timeout` is in milliseconds (10,000). */
+  /** Waits for `count` (1) matching requests, including earlier ones; `timeout` is in milliseconds (10,000). */
   waitForRequest(filter?: RequestFilter, options?: { count?: number; timeout?: number }): Promise<RecordedRequest[]>;
-  /** The events that match, once there is one; `timeout` is in milliseconds (10,000). */
+  /** Waits for a matching event and returns the matching events; `timeout` is in milliseconds (10,000). */
   waitForEvent(filter?: EventFilter, options?: { timeout?: number }): Promise<RecordedEvent[]>;
   delete(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -177,24 +177,24 @@ export class Space {
 
 /** The main space of a server. */
 export class MainSpace extends Space {
-  /** A new space, which sees nothing of the others. Without a name it gets one. */
+  /** Creates a space, isolated from the others. A name is generated if none is given. */
   space(name?: string): Promise<Space>;
-  /** The names of the spaces beside the main one. */
+  /** Names of all spaces except the main one. */
   spaces(): Promise<string[]>;
 }
 
 /** A server, and its main space. */
 export class Server extends MainSpace {
-  /** The last lines that the server wrote: warnings, unless `environment` has another LITEIO_LOG. */
+  /** Last lines of the server log: warnings, unless `environment` sets another LITEIO_LOG. */
   readonly log: string;
-  /** Stops the server in order, and waits for it. */
+  /** Shuts the server down and waits for it. */
   stop(): Promise<void>;
 }
 
-/** Starts a server on a free port of this machine. It ends with stop(), or with this process, in whatever way. */
+/** Starts a server on a free port of this machine. It ends with stop(), or when this process ends for any reason. */
 export function startServer(options?: ServerOptions): Promise<Server>;
 
-/** A server that runs, such as that of `liteio exec`, whose variables are taken for what is not given. */
+/** Connects to a running server. Missing options come from the variables of `liteio exec`. */
 export function connect(options?: {
   endpoint?: string;
   accessKeyId?: string;
@@ -202,8 +202,8 @@ export function connect(options?: {
   region?: string;
 }): MainSpace;
 
-/** The path of the server's binary. */
+/** Path of the server binary. */
 export function findBinary(given?: string): string;
 
-/** Points the variables AWS_… of this process at a space; returns what puts them back. */
+/** Points the variables AWS_… of this process at a space; returns a function that restores them. */
 export function useEnvironment(space: Space): () => void;

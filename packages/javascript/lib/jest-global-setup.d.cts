@@ -2,7 +2,7 @@ import type { ServerOptions } from "./index.cjs";
 
 /** For `globalSetup` of Jest: one server for all test files. */
 declare const setup: (() => Promise<void>) & {
-  /** The same with options: `module.exports = withOptions({ profile: "minio" })` in a file of yours. */
+  /** The same with options: `module.exports = withOptions({ profile: "minio" })` in your own file. */
   withOptions(options: ServerOptions): () => Promise<void>;
 };
 export = setup;

@@ -1,5 +1,5 @@
 "use strict";
-// The global teardown of Jest, which belongs to its global setup.
+// The global teardown of Jest, the counterpart of its global setup.
 
 module.exports = async () => {
   await globalThis[Symbol.for("liteio.stop")]?.();

@@ -1,9 +1,9 @@
 "use strict";
-// A space for each test of Jest.
+// A space for each Jest test.
 
 const perTest = require("./per-test.cjs");
 
-// Jest answers this name itself, also where its functions are no globals.
+// Jest resolves this name itself, even if its functions are not globals.
 const hooks = require("@jest/globals");
 
 exports.useSpace = (options) => perTest.useSpace(hooks, options);

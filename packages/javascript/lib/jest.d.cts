@@ -1,6 +1,6 @@
 import type { ClientConfig, MainSpace, ServerOptions, Space } from "./index.cjs";
 
-/** The space of the test that runs. */
+/** The space of the running test. */
 export interface PerTest {
   readonly server: MainSpace;
   readonly space: Space;
@@ -9,7 +9,7 @@ export interface PerTest {
 }
 
 /**
- * A space for each test of this file or `describe`; the variables AWS_… point at it meanwhile. The server is that of
- * the global setup, or one of its own where there is none, or where options are given. Tests run one after the other.
+ * Gives each test of this file or `describe` a space; the variables AWS_… point at it meanwhile. It uses the server
+ * of the global setup, or its own server without a global setup or with options. Tests run one after the other.
  */
 export function useSpace(options?: ServerOptions): PerTest;

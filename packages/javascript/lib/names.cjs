@@ -1,5 +1,5 @@
 "use strict";
-// Names of the test API, and those that JavaScript has for them.
+// Names of the test API and their JavaScript names.
 
 function snake(name) {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -9,7 +9,7 @@ function camel(name) {
   return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
 }
 
-/** Refuses names that are not known, which would have no effect. */
+/** Rejects unknown names, which would have no effect. */
 function checkNames(what, given, known) {
   for (const name of Object.keys(given ?? {})) {
     if (!known.includes(name)) {
@@ -18,14 +18,14 @@ function checkNames(what, given, known) {
   }
 }
 
-/** An object for the test API, of one of JavaScript's. */
+/** Converts a JavaScript object for the test API. */
 function outward(what, given, known) {
   checkNames(what, given, known);
   const pairs = Object.entries(given ?? {}).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(pairs.map(([name, value]) => [snake(name), value]));
 }
 
-/** A record of the test API, with times as dates. */
+/** Converts a record of the test API, with times as dates. */
 function inward(record) {
   const pairs = Object.entries(record).map(([name, value]) => [camel(name), name === "time" ? new Date(value) : value]);
   return Object.fromEntries(pairs);

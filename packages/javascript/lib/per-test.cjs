@@ -1,10 +1,10 @@
 "use strict";
-// A space for each test, by the hooks of a test runner.
+// A space for each test, through the hooks of a test runner.
 
 const { LiteIOError } = require("./errors.cjs");
 const { startServer, connect } = require("./server.cjs");
 
-// What the global setup hands on to the workers.
+// Variable that passes the server from the global setup to the workers.
 const SHARED = "LITEIO_SHARED_SERVER";
 // They would choose other credentials or another endpoint than those that are set, or be refused beside these.
 const REMOVED = [
@@ -13,7 +13,7 @@ const REMOVED = [
   "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT",
 ];
 
-/** Points the variables AWS_… of this process at a space; returns what puts them back. */
+/** Points the variables AWS_… of this process at a space; returns a function that restores them. */
 function useEnvironment(space) {
   const values = space.env;
   const before = [...Object.keys(values), ...REMOVED].map((name) => [name, process.env[name]]);
@@ -30,11 +30,11 @@ function useEnvironment(space) {
   };
 }
 
-/** Registers the hooks; what it returns stands for the space of the test that runs. */
+/** Registers the hooks; returns an object that represents the space of the running test. */
 function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
   let server;
   let owned;
-  // The test that runs, as its runner names it, with its space and what puts the environment back.
+  // The running test, by the name of its runner, with its space and a function that restores the environment.
   let running;
   beforeAll(async () => {
     const shared = process.env[SHARED];
@@ -44,26 +44,26 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
       server = owned = await startServer(options);
     }
   });
-  // Vitest hands a context to its hooks. For Jest a function with a named parameter would wait for a callback.
+  // Vitest passes a context to its hooks. For Jest a function with a named parameter would wait for a callback.
   beforeEach(async (...given) => {
     if (running) {
       throw new LiteIOError(
-        "useSpace() has one space at a time, and AWS_… are those of the whole process: another test of this file " +
-          "runs. Run them one after the other (no `concurrent`), or let each make a space: await server.space()",
+        "useSpace() has one space at a time, because AWS_… belong to the whole process: another test of this file " +
+          "is running. Run them one after the other (no `concurrent`), or create a space in each: await server.space()",
       );
     }
     const mine = { test: given[0]?.task };
     running = mine;
     const space = await server.space();
     if (running !== mine) {
-      // The runner did not wait for it.
+      // The runner did not wait for the hook.
       await space.delete();
       return;
     }
     Object.assign(mine, { space, putBack: useEnvironment(space) });
   });
   afterEach(async (...given) => {
-    // Also called for a test that was refused.
+    // Also called for a rejected test.
     if (!running || running.test !== given[0]?.task) {
       return;
     }
@@ -77,7 +77,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
   });
   const current = () => {
     if (!running?.space) {
-      throw new LiteIOError("a space is there in a test and in beforeEach, not while tests are defined");
+      throw new LiteIOError("the space exists in a test and in beforeEach, not while tests are defined");
     }
     return running.space;
   };
@@ -97,7 +97,7 @@ function useSpace({ beforeAll, beforeEach, afterEach, afterAll }, options) {
   };
 }
 
-/** One server for all workers; returns what stops it. */
+/** Starts one server for all workers; returns a function that stops it. */
 async function setUp(options) {
   const server = await startServer(options);
   const { endpoint, accessKeyId, secretAccessKey, region } = server;

@@ -1,9 +1,8 @@
 "use strict";
-// The process of a server, which ends with the one that started it, however that ends.
+// The process of a server. It always ends with the process that started it.
 //
-// The server runs below a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe: its
-// end comes when stop() closes it, or when the kernel does so because this process is gone, killed or not. Then the
-// shell sends SIGTERM to the server.
+// The server runs under a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe. stop()
+// closes it, or the kernel does when this process has ended for any reason. Then the shell sends SIGTERM to the server.
 
 const { spawn } = require("node:child_process");
 const { StartFailed } = require("./errors.cjs");
@@ -71,7 +70,7 @@ class Process {
     return this.lines.join("\n");
   }
 
-  /** Ends the server in order, and waits for it; a second time does nothing. */
+  /** Shuts the server down and waits for it; a second call has no effect. */
   async stop() {
     this.hold(true);
     this.child.stdin.end();
@@ -104,10 +103,10 @@ class Process {
 
   async failure() {
     const end = await this.ended;
-    throw new StartFailed(`the server has ended, ${end}: ${this.log || "it wrote nothing"}`);
+    throw new StartFailed(`the server has ended, ${end}: ${this.log || "no output"}`);
   }
 
-  /** A server that runs does not keep this process alive; its start and its end do. */
+  /** A running server does not keep this process alive; its start and its shutdown do. */
   hold(held) {
     for (const handle of [this.child, this.child.stdin, this.child.stdout, this.child.stderr]) {
       held ? handle.ref?.() : handle.unref?.();

@@ -1,5 +1,5 @@
 "use strict";
-// A server in a process of its own, and its main space.
+// A server in its own process, and its main space.
 
 const { findBinary } = require("./binary.cjs");
 const { Control } = require("./control.cjs");
@@ -12,7 +12,7 @@ const OPTIONS = [
   "dataDir", "buckets", "seed", "profile", "accessKeyId", "secretAccessKey", "region", "binary", "args", "environment",
 ];
 const REGION = "us-east-1";
-// Variables of this process that a server would take for its settings.
+// Prefixes of variables that would be settings of the server.
 const FOREIGN = /^(LITEIO|MINIO|AWS|COM_ADOBE)_/;
 
 /** The main space of a server, which another process may have started. */
@@ -87,7 +87,7 @@ function connect(options = {}) {
   const { env } = process;
   const endpoint = options.endpoint ?? env.LITEIO_ENDPOINT;
   if (!endpoint) {
-    throw new LiteIOError("connect needs an endpoint: give one, or set LITEIO_ENDPOINT, as `liteio exec` does");
+    throw new LiteIOError("connect needs an endpoint: pass one, or set LITEIO_ENDPOINT, as `liteio exec` does");
   }
   return new MainSpace(new Control(endpoint), {
     endpoint: new URL(endpoint).origin,

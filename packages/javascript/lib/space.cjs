@@ -1,5 +1,5 @@
 "use strict";
-// A space: buckets, vector buckets and users of its own, chosen by its credentials.
+// A space: its own buckets, vector buckets and users, selected by its credentials.
 
 const { LiteIOError, TestApiError, WaitTimeout } = require("./errors.cjs");
 const { outward, inward } = require("./names.cjs");
@@ -11,11 +11,11 @@ const RULE = [
 const REQUEST_FILTER = ["operation", "bucket", "key", "method", "status", "user", "since"];
 const EVENT_FILTER = ["bucket", "key", "name", "since"];
 const TIMEOUT_MS = 10_000;
-// Of a connection beside the time that the server waits.
+// Connection timeout in addition to the waiting time of the server.
 const WAIT_MARGIN_MS = 10_000;
 const asyncDispose = Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
 
-/** What keeps clients from asking a proxy for the server, beside what they do not ask it for already. */
+/** Variables that exclude the server from proxies, in addition to the existing exclusions. */
 function noProxy(host) {
   const before = process.env.no_proxy || process.env.NO_PROXY || "";
   const hosts = before.split(",").map((it) => it.trim()).filter((it) => it);
@@ -124,7 +124,7 @@ class Space {
     return (await this.wait("/events/wait", query, options)).events.map(inward);
   }
 
-  /** Deletes the space with all there is in it. */
+  /** Deletes the space and its contents. */
   async delete() {
     if (this.name === undefined) {
       throw new LiteIOError("the main space of a server cannot be deleted: reset() empties it");
@@ -187,7 +187,7 @@ class Clock {
     return new Date((await this.space.call("GET", "/clock")).now);
   }
 
-  /** Milliseconds that it is ahead of the machine's. */
+  /** Its lead over the clock of the machine, in milliseconds. */
   async offset() {
     return (await this.space.call("GET", "/clock")).offset_ms;
   }

@@ -1,4 +1,4 @@
-// A space for each test of Vitest.
+// A space for each Vitest test.
 import * as hooks from "vitest";
 import perTest from "./per-test.cjs";
 

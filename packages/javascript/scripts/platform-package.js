@@ -1,8 +1,8 @@
-// Makes the package of a platform, such as @liteio/linux-x64, from the server's binary:
+// Creates the package of a platform, such as @liteio/linux-x64, from the server binary:
 //
 //     node scripts/platform-package.js BINARY DIRECTORY
 //
-// The platform is read from the binary. DIRECTORY is made, and is what `npm publish` or `npm pack` takes.
+// The platform is read from the binary. The script creates DIRECTORY for `npm publish` or `npm pack`.
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,7 +22,7 @@ export function platformOf(program, name) {
       return { os: "darwin", cpu, isStatic: true };
     }
   }
-  throw new Error(`${name} is not a program of Linux or macOS for x64 or arm64`);
+  throw new Error(`${name} is not a program for Linux or macOS on x64 or arm64`);
 }
 
 function isDynamic(program) {
@@ -35,7 +35,7 @@ function isDynamic(program) {
 export function makePackage(binary, directory) {
   const { os, cpu, isStatic } = platformOf(readFileSync(binary), binary);
   if (!isStatic) {
-    console.error(`warning: ${binary} is not static, so the package is good for systems like this one only`);
+    console.error(`warning: ${binary} is not static, so the package works only on systems like this one`);
   }
   const root = join(dirname(fileURLToPath(import.meta.url)), "..");
   const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -46,7 +46,7 @@ export function makePackage(binary, directory) {
   for (const file of ["LICENSE-MIT", "LICENSE-APACHE"]) {
     copyFileSync(join(root, file), join(directory, file));
   }
-  const description = `The binary of LiteIO for ${os} on ${cpu}`;
+  const description = `LiteIO binary for ${os} on ${cpu}`;
   const manifest = { name, version, description, license, os: [os], cpu: [cpu], preferUnplugged: true };
   writeFileSync(join(directory, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   return name;

@@ -34,7 +34,7 @@ test("a binary that is not static is known", () => {
 
 test("what is no program is refused", () => {
   for (const program of [Buffer.alloc(0), Buffer.from("#!/bin/sh\n"), elf(0x28), Buffer.from("MZ")]) {
-    assert.throws(() => platformOf(program, "it"), /not a program of Linux or macOS/);
+    assert.throws(() => platformOf(program, "it"), /not a program for Linux or macOS/);
   }
 });
 

@@ -1,4 +1,4 @@
-"""The pytest plugin: a server for the session (of each worker of pytest-xdist), a space of it for each test."""
+"""The pytest plugin: a server per session (and per pytest-xdist worker), a space per test."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def s3_server_options() -> Dict[str, Any]:
-    """The options of `liteio.Server` for the server of the session. Define a fixture of this name to give others."""
+    """Options of `liteio.Server` for the session server. Define a fixture of this name to change them."""
     return {}
 
 
 @pytest.fixture(scope="session")
 def s3_server(s3_server_options: Dict[str, Any]) -> Iterator[Server]:
-    """The server of the session, in memory; each worker of pytest-xdist has one."""
+    """The session server, in memory; each pytest-xdist worker has its own."""
     from liteio import Server
 
     with Server(**s3_server_options) as server:
@@ -28,7 +28,7 @@ def s3_server(s3_server_options: Dict[str, Any]) -> Iterator[Server]:
 
 @pytest.fixture
 def s3_space(s3_server: Server) -> Iterator[Space]:
-    """A space of the server for this test alone; the variables AWS_… point at it meanwhile."""
+    """A space of the server for this test; the variables AWS_… point at it meanwhile."""
     from liteio import environment
 
     with s3_server.space() as space, environment(space):
@@ -37,7 +37,7 @@ def s3_space(s3_server: Server) -> Iterator[Space]:
 
 @pytest.fixture
 def s3_client(s3_space: Space) -> Any:
-    """A client of boto3 for S3 in the space of this test."""
+    """A boto3 S3 client in the space of this test."""
     return s3_space.client("s3")
 
 

@@ -1,11 +1,11 @@
-// Requests that the session signs.
+// Requests signed by the session.
 
 import { base64, bytesOf, hex, sha256 } from './hash.js';
 import { UNSIGNED, canonicalQuery, encode, encodeKey, presign, signHeaders } from './sign.js';
 import { ask, endSession, keys, now } from './session.js';
 import { parseXml } from './xml.js';
 
-/** An error of the server, in its words. */
+/** An error of the server, with its message. */
 export class ApiError extends Error {
   constructor(code, message, status, requestId) {
     super(message);
@@ -14,11 +14,11 @@ export class ApiError extends Error {
 }
 
 const SESSION_IS_OVER = ['ExpiredToken', 'InvalidToken', 'InvalidClientTokenId', 'ExpiredTokenException'];
-/** The error of saving over a change that was not seen. */
-export const changed = () => new ApiError('Changed', 'Somebody else has changed this since it was loaded. Saving over it undoes that.', 409);
+/** The error for saving over an unseen change. */
+export const changed = () => new ApiError('Changed', 'Somebody else has changed this since it was loaded. Saving overwrites their change.', 409);
 
 const NOT_SIGNED_IN = 'NotSignedIn';
-/** True if a request has failed for want of a session, and may be repeated with the next one. */
+/** True if a request failed because the session had ended, and may be repeated with the next one. */
 export const wantsSession = ({ code }) => code === NOT_SIGNED_IN || SESSION_IS_OVER.includes(code);
 
 /** The error in an answer to a request with these headers. */
@@ -37,23 +37,23 @@ export function errorOf(status, text, requestId, headers = {}) {
     message = error.get('Message') ?? '';
   }
   if (SESSION_IS_OVER.includes(code)) endSession(headers['x-amz-security-token']);
-  return new ApiError(code || `HTTP ${status}`, message || `The server answers ${status}.`, status, requestId);
+  return new ApiError(code || `HTTP ${status}`, message || `The server answered ${status}.`, status, requestId);
 }
 
-/** Browsers resolve `.` and `..` between slashes, however they are written. */
+/** Browsers resolve `.` and `..` between slashes, even if they are escaped. */
 export const isReachable = (key) => !key.split('/').some((part) => part === '.' || part === '..');
 
 /** The path of a bucket or object. */
 export function pathOf(bucket, key) {
   if (key === undefined) return `/${encode(bucket)}`;
   if (!isReachable(key)) {
-    throw new ApiError('InvalidKey', 'A browser cannot ask for a key with a "." or ".." between slashes. '
-      + 'Use a client, such as the AWS CLI.', 0);
+    throw new ApiError('InvalidKey', 'A browser cannot request a key with a "." or ".." between slashes. '
+      + 'Use a client such as the AWS CLI.', 0);
   }
   return `/${encode(bucket)}/${encodeKey(key)}`;
 }
 
-/** What `fetch` or `XMLHttpRequest` sends. A body is signed if `hash` is not given. */
+/** The signed request for `fetch` or `XMLHttpRequest`. The body is hashed if `hash` is not given. */
 export function prepare({ service = 's3', method = 'GET', path = '/', query = {}, headers = {}, body, unsigned }) {
   const held = keys();
   if (!held) throw new ApiError(NOT_SIGNED_IN, 'Sign in first.', 403);
@@ -63,7 +63,7 @@ export function prepare({ service = 's3', method = 'GET', path = '/', query = {}
   return { url: path + (text && `?${text}`), headers: signHeaders(held, request, payload, now()), method, body };
 }
 
-/** Sends a request, and gives its answer if it is none of an error. A clock that was set meanwhile is asked for once. */
+/** Sends a request and returns its answer, or throws its error. After a change of the clock it retries once. */
 export async function send(options) {
   try {
     return await sendOnce(options);
@@ -76,7 +76,7 @@ export async function send(options) {
 
 async function sendOnce(options) {
   const { url, headers, method, body } = prepare(options);
-  // `fetch` tells of headers that cannot be sent as of a lost connection: they are looked at first.
+  // `fetch` reports invalid headers as a lost connection, so they are checked first.
   const sent = new Headers(headers);
   let response;
   try {
@@ -92,7 +92,7 @@ async function sendOnce(options) {
 
 const lost = (error, words) => (error.name === 'AbortError' ? error : new ApiError('NetworkError', words, 0));
 
-/** The text of an answer, whose end can be lost as the whole of it. */
+/** The text of an answer; the connection can also be lost while reading it. */
 export async function textOf(response) {
   try {
     return await response.text();
@@ -110,7 +110,7 @@ export function putDocument(options, document) {
   return send({ method: 'PUT', ...options, headers, body: document });
 }
 
-/** An address at which a browser finds an object for some seconds. */
+/** A presigned URL of an object, valid for some seconds. */
 export function objectUrl(bucket, key, { query = {}, seconds = 300, by = keys() } = {}) {
   const path = pathOf(bucket, key);
   const request = { service: 's3', method: 'GET', path, query, host: location.host };

@@ -1,6 +1,6 @@
-// CSV as in RFC 4180, as far as it is shown.
+// CSV as in RFC 4180, as far as the preview needs it.
 
-/** The first rows; of a text that is cut, without the last. */
+/** The first rows; without the last one if the text is truncated. */
 export function parseCsv(text, separator, rowsMax, isCut) {
   const rows = [];
   let row = [], cell = '', at = 0;

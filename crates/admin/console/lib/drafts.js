@@ -1,4 +1,4 @@
-// What was typed and not saved yet: it waits while one looks at other pages, until one signs out.
+// Unsaved drafts: they are kept while the user visits other pages, until sign-out.
 
 const drafts = new Map();
 const changed = new EventTarget();

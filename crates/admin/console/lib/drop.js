@@ -3,8 +3,8 @@
 const asked = (ask) => new Promise((resolve, reject) => { ask(resolve, reject); });
 
 /**
- * `found`: files, with those of directories below the names of these. `unread`: names of files and directories that
- * cannot be read; the others are found all the same.
+ * `found`: files, including files in directories, with paths. `unread`: names of unreadable files and directories;
+ * the others are still found.
  */
 export async function filesOfDrop(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);

@@ -1,4 +1,4 @@
-// Deleting much: all below a prefix, or all of a bucket, with every version, marker and upload.
+// Bulk deletion: everything below a prefix, or everything in a bucket, with every version, marker and upload.
 
 import { ApiError, isReachable } from './api.js';
 import { abortUpload, deleteObjects, listObjects, listUploads, listVersions } from './s3.js';
@@ -6,16 +6,16 @@ import { number, plural } from './format.js';
 
 const ERRORS_MAX = 5;
 
-/** A deletion that takes many requests: how many were deleted, and why others were not. */
+/** A deletion with many requests: the number of deleted objects, and the errors of others. */
 export class Deletion {
   constructor(signal, onProgress) {
     Object.assign(this, { signal, onProgress, deleted: 0, failed: 0, errors: [] });
   }
 
-  /** Between two requests, never within one: what is told to be gone is all that is gone. */
+  /** Cancels between two requests, never within one, so the reported number is exact. */
   check() {
     if (!this.signal.aborted) return;
-    throw new ApiError('Cancelled', `${plural(this.deleted, 'object or version', 'objects or versions')} had been deleted by then. The rest stays.`, 0);
+    throw new ApiError('Cancelled', `${plural(this.deleted, 'object or version', 'objects or versions')} were deleted before the cancellation. The rest stays.`, 0);
   }
 
   fail(key, message) {
@@ -32,7 +32,7 @@ export class Deletion {
     for (const { key, message } of errors) this.fail(key, message);
   }
 
-  /** What the pages of a listing have. */
+  /** Deletes the entries of all pages of a listing. */
   async listed(bucket, list, { prefix = '', bypass } = {}) {
     let next;
     do {
@@ -43,7 +43,7 @@ export class Deletion {
     } while (next);
   }
 
-  /** Throws what could not be deleted. */
+  /** Throws an error if objects could not be deleted. */
   end(words = '') {
     if (!this.failed) return;
     throw new ApiError('', `${number(this.failed)} could not be deleted: ${this.errors.join(' ')}${words}`, 0);
@@ -71,7 +71,7 @@ export async function emptyBucket(deletion, bucket, bypass) {
   }
 }
 
-/** Unfinished uploads whose keys a browser cannot ask for: their bucket stays. */
+/** Unfinished uploads whose keys a browser cannot request: their bucket cannot be deleted. */
 export async function unreachableUploads(bucket) {
   const keys = [];
   for await (const { key } of uploadsOf(bucket)) if (!isReachable(key)) keys.push(key);

@@ -1,12 +1,12 @@
-// Encoded words of RFC 2047, by which metadata has text that headers cannot have.
+// Encoded words of RFC 2047, for metadata that headers cannot carry as plain text.
 
 import { base64, bytesOf } from './hash.js';
 
-/** Of a word, which has 75 characters at most. */
+/** Payload of a word, which has 75 characters at most. */
 const BYTES_MAX = 45;
 const WORD = /=\?utf-8\?([bq])\?([^?]*)\?=/gi;
 
-/** The text as a header can have it. */
+/** Encodes the text for a header. */
 export function encodeWords(text) {
   if (/^[\x20-\x7e]*$/.test(text)) return text;
   const words = [[]];
@@ -18,10 +18,10 @@ export function encodeWords(text) {
   return words.map((bytes) => `=?UTF-8?B?${base64(bytes)}?=`).join(' ');
 }
 
-/** The text of a header. Words that hold no UTF-8 stay as they are. */
+/** Decodes the text of a header. Words without valid UTF-8 stay unchanged. */
 export function decodeWords(value) {
   try {
-    // Spaces between words separate these, and are no text.
+    // Spaces between encoded words are separators, not text.
     return value.replace(/(\?=)\s+(?==\?)/g, '$1').replace(WORD, (_, kind, text) => {
       const bytes = kind.toLowerCase() === 'b' ? atob(text)
         : text.replace(/_/g, ' ').replace(/=([0-9A-F]{2})/gi, (_all, hex) => String.fromCharCode(parseInt(hex, 16)));

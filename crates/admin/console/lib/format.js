@@ -1,4 +1,4 @@
-// Numbers, sizes and times as people read them.
+// Numbers, sizes and times for display.
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
@@ -29,7 +29,7 @@ export function seconds(value) {
 
 const two = (value) => String(value).padStart(2, '0');
 
-/** A time in the zone of the reader, in an order that sorts. */
+/** A local time in sortable notation. */
 export function time(text) {
   const at = new Date(text);
   if (!text || Number.isNaN(+at)) return '–';

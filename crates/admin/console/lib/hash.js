@@ -1,4 +1,4 @@
-// SHA-256 and HMAC. Browsers offer `crypto.subtle` to secure origins only, and a console on plain HTTP is none.
+// SHA-256 and HMAC. Browsers offer `crypto.subtle` only to secure origins, not to a console on plain HTTP.
 
 const K = new Uint32Array(64);
 const START = new Uint32Array(8);

@@ -11,7 +11,7 @@ async function call(action, fields = {}) {
   return xml.find(`${action}Result`) ?? xml;
 }
 
-/** All members of a list, of whose pages `path` is the element. */
+/** All members of a paged list; `path` is the list element of a page. */
 async function all(action, path, fields = {}) {
   const found = [];
   let result, Marker;
@@ -45,7 +45,7 @@ export const deleteKey = (name, key) => call('DeleteAccessKey', { UserName: name
 
 const ADMIN = '/minio/admin/v3';
 
-/** True if a user is enabled; nothing if one may not know. */
+/** True if a user is enabled; undefined without the permission to ask. */
 export async function isEnabled(name) {
   try {
     const response = await send({ path: `${ADMIN}/user-info`, query: { accessKey: name } });
@@ -67,7 +67,7 @@ export const createGroup = (name) => call('CreateGroup', { GroupName: name });
 export const join = (group, user) => call('AddUserToGroup', { GroupName: group, UserName: user });
 export const leave = (group, user) => call('RemoveUserFromGroup', { GroupName: group, UserName: user });
 
-/** A document, which IAM tells as a part of an address. */
+/** A policy document, which IAM returns URL-encoded. */
 const documentOf = (text) => decodeURIComponent(text ?? '');
 
 /** The policies of a user or a group; `kind` is `User` or `Group`. */
@@ -87,7 +87,7 @@ const policyOf = (it) => ({
   name: it.get('PolicyName'), arn: it.get('Arn'), version: it.get('DefaultVersionId'), attachments: Number(it.get('AttachmentCount')),
   description: it.get('Description'), created: it.get('CreateDate'), updated: it.get('UpdateDate'),
 });
-/** True for a policy that comes with the server. */
+/** True for a built-in policy. */
 export const isBuiltIn = (arn) => arn.startsWith('arn:aws:iam::aws:');
 export const listPolicies = async () => (await all('ListPolicies', 'Policies', { Scope: 'All' })).map(policyOf);
 export const getPolicy = async (arn) => policyOf((await call('GetPolicy', { PolicyArn: arn })).find('Policy'));
@@ -101,7 +101,7 @@ export const listPolicyVersions = async (arn) => (await all('ListPolicyVersions'
 export const setDefaultVersion = (arn, version) => call('SetDefaultPolicyVersion', { PolicyArn: arn, VersionId: version });
 export const deletePolicyVersion = (arn, version) => call('DeletePolicyVersion', { PolicyArn: arn, VersionId: version });
 
-/** Makes a document the policy. The oldest version goes if there is no room for another one, and the document is right. */
+/** Sets the document of a policy. Removes the oldest version if all are used and the document is valid. */
 export async function putPolicy(arn, document) {
   const create = () => call('CreatePolicyVersion', { PolicyArn: arn, PolicyDocument: document, SetAsDefault: 'true' });
   try {

@@ -1,4 +1,4 @@
-// JSON with other spaces: what it says stays as it was written, also numbers that no number of a script can hold.
+// JSON with other whitespace: values stay as written, also numbers too large for JavaScript.
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 

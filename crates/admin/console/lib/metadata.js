@@ -1,21 +1,21 @@
-// Metadata of objects. S3 changes it by a copy of the object onto itself, which has to repeat what shall stay.
+// Metadata of objects. S3 changes it by a copy of the object onto itself, which has to repeat all values to keep.
 
 import { ApiError, changed, pathOf, send, textOf } from './api.js';
 import { decodeWords, encodeWords } from './encoded_words.js';
 import { getObjectTags, headObject, putObjectTags } from './s3.js';
 import { encode, encodeKey } from './sign.js';
 
-/** A copy takes these from the request alone: without them it has those of its bucket, or none. */
+/** A copy takes these only from the request, else from the defaults of the bucket, or has none. */
 const OF_COPY = [
   'x-amz-server-side-encryption', 'x-amz-server-side-encryption-aws-kms-key-id',
   'x-amz-server-side-encryption-bucket-key-enabled', 'x-amz-storage-class',
 ];
-/** Where the metadata is replaced, these are, too. */
+/** Replacing the metadata also replaces these. */
 const OF_METADATA = [
   'cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires', 'x-amz-website-redirect-location',
 ];
 const PREFIX = 'x-amz-meta-';
-/** A name that a header can have. */
+/** A valid header name. */
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 const kept = (head, names) => Object.fromEntries(names.filter((name) => head.headers[name]).map((name) => [name, head.headers[name]]));
@@ -35,13 +35,13 @@ export async function restoreVersion(bucket, key, version) {
   await copy(bucket, key, version, kept(await headObject(bucket, key, version), OF_COPY));
 }
 
-/** What two heads of the same object and the same metadata agree in. */
+/** Values that are equal in two heads of the same object with the same metadata. */
 const stateOf = (head) => JSON.stringify([head.etag, head.version, head.type, metadataOf(head), kept(head, [...OF_COPY, ...OF_METADATA])]);
 
-/** Replaces metadata and content type of an object that is still as it was in `base`, if that is given. */
+/** Replaces metadata and content type of an object, if it is unchanged since `base` (if given). */
 export async function saveMetadata(bucket, key, metadata, type, base) {
   for (const [name] of metadata) {
-    if (!NAME.test(name)) throw new ApiError('', `“${name}” cannot be the name of metadata: use letters, digits and hyphens.`, 0);
+    if (!NAME.test(name)) throw new ApiError('', `“${name}” is not a valid metadata name: use letters, digits and hyphens.`, 0);
   }
   const head = await headObject(bucket, key);
   if (base && stateOf(head) !== stateOf(base)) throw changed();
@@ -54,7 +54,7 @@ export async function saveMetadata(bucket, key, metadata, type, base) {
 
 const inOrder = (tags) => JSON.stringify([...tags].sort());
 
-/** Sets the tags of an object or version that still has those of `base`, if they are given. */
+/** Sets the tags of an object or version, if they are unchanged since `base` (if given). */
 export async function saveTags(bucket, key, version, tags, base) {
   if (base && inOrder(await getObjectTags(bucket, key, version)) !== inOrder(base)) throw changed();
   await putObjectTags(bucket, key, tags, version);

@@ -22,7 +22,7 @@ class Reader {
   }
 
   byte() {
-    if (this.at >= this.bytes.length) throw new Error('The footer of the Parquet file ends too early.');
+    if (this.at >= this.bytes.length) throw new Error('The footer of the Parquet file is truncated.');
     return this.bytes[this.at++];
   }
 
@@ -33,7 +33,7 @@ class Reader {
       value |= BigInt(byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
-    throw new Error('The footer of the Parquet file has a number that is too long.');
+    throw new Error('The footer of the Parquet file contains an overlong number.');
   }
 
   integer() {
@@ -43,7 +43,7 @@ class Reader {
 
   binary() {
     const length = Number(this.varint());
-    if (length > this.bytes.length - this.at) throw new Error('The footer of the Parquet file has a text that is too long.');
+    if (length > this.bytes.length - this.at) throw new Error('The footer of the Parquet file contains an overlong string.');
     this.at += length;
     return this.bytes.subarray(this.at - length, this.at);
   }
@@ -65,15 +65,15 @@ class Reader {
   list() {
     const head = this.byte();
     const count = head >> 4 === 15 ? Number(this.varint()) : head >> 4;
-    if (count > this.bytes.length - this.at) throw new Error('The footer of the Parquet file has a list that is too long.');
+    if (count > this.bytes.length - this.at) throw new Error('The footer of the Parquet file contains an overlong list.');
     const type = head & 15;
-    // Booleans in lists have a byte each.
+    // A boolean in a list takes one byte.
     return Array.from({ length: count }, () => (type <= 2 ? this.byte() === 1 : this.value(type)));
   }
 
   /** Fields by their numbers. */
   struct() {
-    if (++this.depth > 32) throw new Error('The footer of the Parquet file is too deep.');
+    if (++this.depth > 32) throw new Error('The footer of the Parquet file is nested too deeply.');
     const fields = {};
     for (let id = 0; ;) {
       const head = this.byte();
@@ -97,7 +97,7 @@ function typeOf(element) {
   return logical ? `${logical}, ${physical}` : physical;
 }
 
-/** What a footer says. */
+/** The contents of a footer. */
 export function parseFooter(bytes) {
   const file = new Reader(bytes).struct();
   const elements = file[2] ?? [];
@@ -117,11 +117,11 @@ export function parseFooter(bytes) {
 
 /** The schema of a file of `size` bytes; `read(from, to)` gives bytes of it, both inclusive. */
 export async function parquetSchema(size, read) {
-  if (size < 12) throw new Error('This is no Parquet file: it is too short.');
+  if (size < 12) throw new Error('This is not a Parquet file: it is too short.');
   let tail = await read(Math.max(0, size - FIRST_READ), size - 1);
   const mark = textOf(tail.subarray(-4));
   if (mark === 'PARE') throw new Error('The footer of this Parquet file is encrypted.');
-  if (mark !== 'PAR1') throw new Error('This is no Parquet file: it does not end with PAR1.');
+  if (mark !== 'PAR1') throw new Error('This is not a Parquet file: it does not end with PAR1.');
   const length = new DataView(tail.buffer, tail.byteOffset + tail.length - 8, 4).getUint32(0, true);
   if (length > size - 12 || length > FOOTER_BYTES_MAX) throw new Error('The footer of this Parquet file is too long.');
   if (length + 8 > tail.length) tail = await read(size - 8 - length, size - 1);

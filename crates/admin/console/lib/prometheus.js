@@ -1,4 +1,4 @@
-// The text of metrics, and what is drawn of it.
+// The text format of metrics, and values for charts.
 
 import { send } from './api.js';
 
@@ -22,7 +22,7 @@ export function parseMetrics(text) {
   return {
     all,
     names: () => [...series.keys()],
-    /** The sum over all labels, or over those that `choose` takes. */
+    /** The sum over all labels, or over the labels selected by `choose`. */
     sum: (name, choose = () => true) =>
       (series.has(name) ? all(name).filter((it) => choose(it.labels)).reduce((sum, it) => sum + it.value, 0) : undefined),
   };
@@ -44,7 +44,7 @@ export function buckets(metrics, name, choose = () => true) {
   return [...counts].sort(([a], [b]) => a - b);
 }
 
-/** The quantile of what was counted between two readings of a histogram, or nothing if nothing was. */
+/** The quantile of the counts between two samples of a histogram; undefined without counts. */
 export function quantile(before, after, share) {
   const former = new Map(before);
   const counts = after.map(([bound, count]) => [bound, count - (former.get(bound) ?? 0)]);

@@ -1,13 +1,13 @@
-// Readings of metrics, and what has happened between them.
+// Samples of metrics, and the changes between them.
 
 import { buckets, quantile } from './prometheus.js';
 
-/** The readings that are kept, the newest last. */
+/** The kept samples, the newest last. */
 const READINGS_MAX = 180;
 
 export const addReading = (readings, metrics) => [...readings.slice(1 - READINGS_MAX), { at: Date.now(), metrics }];
 
-/** A counter by the second between each two readings: `[[time, value]]`. A server that began again counts from 0. */
+/** The rate of a counter per second between samples: `[[time, value]]`. A restarted server counts from 0. */
 export function ratesOf(readings, name, choose) {
   return between(readings, (before, after, seconds) => {
     const [former, latter] = [before.sum(name, choose) ?? 0, after.sum(name, choose) ?? 0];
@@ -19,7 +19,7 @@ export function gaugesOf(readings, name, choose) {
   return readings.map(({ at, metrics }) => [at, metrics.sum(name, choose)]);
 }
 
-/** A quantile of a histogram between each two readings; nothing where nothing was counted. */
+/** A quantile of a histogram between samples; undefined without counts. */
 export function quantilesOf(readings, name, share, choose) {
   return between(readings, (before, after) => quantile(buckets(before, name, choose), buckets(after, name, choose), share));
 }
@@ -33,7 +33,7 @@ function between(readings, of) {
   return points;
 }
 
-/** The values of a label, those with the largest sums first. */
+/** The values of a label, the largest sums first. */
 export function labelsOf(metrics, name, label) {
   const sums = new Map();
   for (const { labels, value } of metrics.all(name)) sums.set(labels[label], (sums.get(labels[label]) ?? 0) + value);

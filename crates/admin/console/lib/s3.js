@@ -1,4 +1,4 @@
-// The operations of S3 that the pages use.
+// The S3 operations that the pages use.
 
 import { ApiError, objectUrl, pathOf, prepare, putDocument, send, sendForXml, textOf } from './api.js';
 import { encode } from './sign.js';
@@ -7,7 +7,7 @@ import { parseXml, writeXml } from './xml.js';
 const PAGE = 1000;
 const DELETE_MAX = 1000;
 
-/** A text of a listing that was asked for with `encoding-type=url`. */
+/** Decodes a text of a listing with `encoding-type=url`. */
 const decoded = (text) => (text === undefined ? undefined : decodeURIComponent(text.replace(/\+/g, ' ')));
 const unquoted = (etag) => (etag ?? '').replace(/^"|"$/g, '');
 
@@ -55,7 +55,7 @@ export async function listObjects(bucket, { prefix, delimiter, token, max = PAGE
   return { entries, next: page.get('IsTruncated') === 'true' ? page.get('NextContinuationToken') : undefined };
 }
 
-/** One page of versions and delete markers. `after` is what a page before gave as `next`. */
+/** One page of versions and delete markers. `after` is `next` of the previous page. */
 export async function listVersions(bucket, { prefix, delimiter, after = {}, max = PAGE, signal }) {
   const page = await sendForXml({
     path: pathOf(bucket), signal,
@@ -78,7 +78,7 @@ export async function listVersions(bucket, { prefix, delimiter, after = {}, max 
   return { entries, next };
 }
 
-/** Deletes up to any number of objects or versions; gives the errors. `check` may throw before each batch. */
+/** Deletes any number of objects or versions; returns the errors. `check` may throw before each batch. */
 export async function deleteObjects(bucket, objects, { bypass = false, onProgress = () => {}, check = () => {} } = {}) {
   const errors = [];
   for (let at = 0; at < objects.length; at += DELETE_MAX) {
@@ -107,11 +107,11 @@ export async function headObject(bucket, key, version) {
   try {
     response = await send({ method: 'HEAD', path: pathOf(bucket, key), query });
   } catch (error) {
-    // The answer to HEAD has no document.
+    // The answer to HEAD has no error document.
     if (error.status === 404) throw new ApiError('NoSuchKey', 'The object does not exist.', 404);
     if (error.status === 405) throw new ApiError('MethodNotAllowed', 'This version is a delete marker.', 405);
     if (error.status !== 400 && error.status !== 403) throw error;
-    // That to GET has one, and with it the reason.
+    // The answer to GET has one, with the reason.
     await send({ path: pathOf(bucket, key), query, headers: { range: 'bytes=0-0' } });
     throw error;
   }
@@ -126,7 +126,7 @@ export async function headObject(bucket, key, version) {
   };
 }
 
-/** Bytes of an object: `from` to `to` inclusive, all of them, or its `last` ones. */
+/** Bytes of an object: `from` to `to` inclusive, all, or the `last` ones. */
 export async function readObject(bucket, key, { version, from, to, last, signal } = {}) {
   const headers = {};
   if (from !== undefined) headers.range = `bytes=${from}-${to}`;
@@ -148,7 +148,7 @@ export const getObjectTags = async (bucket, key, version) =>
 export const putObjectTags = (bucket, key, tags, version) =>
   putDocument({ path: pathOf(bucket, key), query: { tagging: '', ...versioned(version) } }, tagging(tags));
 
-/** What is set for a bucket, or nothing. */
+/** A setting of a bucket, or undefined. */
 async function getSetting(bucket, query, missing) {
   try {
     return await send({ path: pathOf(bucket), query });
@@ -164,7 +164,7 @@ const MISSING = [
   'NoSuchPublicAccessBlockConfiguration', 'NoSuchWebsiteConfiguration', 'OwnershipControlsNotFoundError',
 ];
 
-/** The document of a setting of a bucket as text, or nothing. */
+/** The document of a bucket setting as text, or undefined. */
 export async function getDocument(bucket, name) {
   const response = await getSetting(bucket, { [name]: '' }, MISSING);
   return response && textOf(response);
@@ -235,7 +235,7 @@ export const downloadUrl = (bucket, key, version) => objectUrl(bucket, key, {
   query: { ...versioned(version), 'response-content-disposition': disposition(key) },
 });
 
-/** A file name that a header can carry, and the full one for those who read RFC 6266. */
+/** A file name as plain ASCII, and the full name as in RFC 6266. */
 function disposition(key) {
   const name = key.replace(/\/+$/, '').split('/').pop() || 'object';
   return `attachment; filename="${name.replace(/[^\x20-\x7e]|["\\%]/g, '_')}"; filename*=UTF-8''${encode(name)}`;

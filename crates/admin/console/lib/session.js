@@ -1,5 +1,5 @@
-// The session: temporary keys that the server made for this address. The secret key of the user is used for one
-// request and forgotten; nothing is kept beyond the tab.
+// The session: temporary keys that the server created for this address. The secret key of the user is used for one
+// request and forgotten; nothing is stored beyond the tab.
 
 import { signHeaders } from './sign.js';
 import { hex, sha256 } from './hash.js';
@@ -15,10 +15,10 @@ const listeners = new Set();
 
 export const now = () => new Date(Date.now() + skew);
 export const current = () => session;
-/** The name of the user: those that IAM has made come with their ARN. */
+/** The name of the user, extracted from its ARN for IAM users. */
 export const nameOf = ({ user }) => (user.startsWith('arn:') ? user.split('/').pop() : user);
 export const about = () => server;
-/** The access key that was signed in with last, in this page. */
+/** The access key of the last sign-in in this page. */
 export const formerId = () => lastId;
 
 export function onSession(listener) {
@@ -33,15 +33,15 @@ function set(next, reason) {
   for (const listener of listeners) listener(next, reason);
 }
 
-/** Asks the server for what signing needs: its region and its time. */
+/** Requests region and time of the server, which signing needs. */
 export async function ask() {
   const response = await fetch(PATH, { cache: 'no-store', credentials: 'omit' });
-  if (!response.ok) throw new Error(`The server answers ${response.status}.`);
+  if (!response.ok) throw new Error(`The server answered ${response.status}.`);
   server = await response.json();
   skew = Date.parse(server.now) - Date.now();
 }
 
-/** Takes up the session of this tab if it is still good. */
+/** Resumes the session of this tab if it is still valid. */
 export async function start() {
   await ask();
   try {
@@ -57,7 +57,7 @@ export async function start() {
 export const keys = () =>
   session && { id: session.access_key, secret: session.secret_key, token: session.token, region: server.region };
 
-/** Begins a session. A server that checks no signatures is asked without one. */
+/** Begins a session. With a server that checks no signatures, the request is unsigned. */
 export async function signIn(id = '', secret = '') {
   await ask();
   const request = { method: 'POST', path: PATH, query: {}, headers: {}, host: location.host, service: 's3' };
@@ -69,22 +69,22 @@ export async function signIn(id = '', secret = '') {
     const of = (name) => text.match(new RegExp(`<${name}>([^<]*)`))?.[1] ?? '';
     const wrong = ['InvalidAccessKeyId', 'SignatureDoesNotMatch'].includes(of('Code'));
     throw new Error(wrong ? 'The access key or the secret key is wrong.'
-      : of('Message') || `The server answers ${response.status}.`);
+      : of('Message') || `The server answered ${response.status}.`);
   }
   lastId = long.id;
   set(JSON.parse(text));
 }
 
-/** Forgets the keys, and what is shown. */
+/** Forgets the keys and the pages. */
 export function signOut() {
   lastId = '';
   set(null, '');
 }
 
 /**
- * Forgets the keys, which are good no more. What is shown stays for those who sign in again. An answer to a request of
- * a session before, by its token, says nothing about this one.
+ * Forgets the expired keys. The pages stay for the next sign-in. An answer to a request of an earlier session, by its
+ * token, does not end this one.
  */
 export function endSession(token = session?.token) {
-  if (session && session.token === token) set(null, 'The session has ended. Sign in again to go on.');
+  if (session && session.token === token) set(null, 'The session has ended. Sign in again to continue.');
 }

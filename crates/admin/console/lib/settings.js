@@ -1,11 +1,11 @@
-// Settings of a bucket: read, and written unless somebody else has changed them meanwhile.
+// Settings of a bucket: read, and written unless somebody else has changed them in between.
 
 import { changed } from './api.js';
 import { deleteSetting, getDocument, putSetting } from './s3.js';
 import { SHAPES, fromXml, toXml } from './shape.js';
 import { parseXml } from './xml.js';
 
-/** A setting: its document, and this as JSON; a policy is its text. Neither if it is not set. */
+/** A setting: its document and its JSON; for a policy its text. Both undefined if not set. */
 export async function readSetting(bucket, name) {
   const document = await getDocument(bucket, name);
   if (document === null) return { document: null };
@@ -14,10 +14,10 @@ export async function readSetting(bucket, name) {
 
 const written = (name, value) => (name === 'policy' ? value : toXml(SHAPES[name][0], value, SHAPES[name][1]));
 
-/** The documents that are emptied, not deleted. */
+/** Documents that are emptied instead of deleted. */
 const EMPTIED = ['notification'];
 
-/** Sets `value`, or takes the setting away if there is none. `base` is the document that was changed. */
+/** Sets `value`, or deletes the setting without a value. `base` is the document before the change. */
 export async function saveSetting(bucket, name, value, base) {
   if (base !== undefined && await getDocument(bucket, name) !== base) throw changed();
   if (value !== undefined) await putSetting(bucket, name, written(name, value));

@@ -1,11 +1,11 @@
-// Settings of buckets: the XML of S3 as the JSON of the AWS CLI, and back. What a shape does not name goes both ways
-// under its own name, so that no setting of another client is lost.
+// Bucket settings: conversion between S3's XML and the JSON of the AWS CLI. Elements that a shape does not name keep
+// their own name in both directions, so that no setting of another client is lost.
 
 import { escapeXml } from './xml.js';
 
 const NAME = /^[A-Za-z_][\w.-]*$/;
 
-/** Elements that repeat, as a list that the JSON calls `name`. */
+/** Repeated elements, as a list named `name` in the JSON. */
 const list = (name, shape = {}) => ({ name, shape, isList: true });
 const as = (name, shape = {}) => ({ name, shape });
 const part = (shape) => ({ shape });
@@ -69,7 +69,7 @@ export function fromXml(element, shape = {}) {
 /** The XML of a JSON value. */
 export function toXml(name, value, shape = {}) {
   if (value === undefined || value === null) return '';
-  if (!NAME.test(name)) throw new Error(`“${name}” cannot be the name of a setting.`);
+  if (!NAME.test(name)) throw new Error(`“${name}” is not a valid setting name.`);
   if (Array.isArray(value)) return value.map((item) => toXml(name, item, shape)).join('');
   if (typeof value !== 'object') return `<${name}>${escapeXml(value)}</${name}>`;
   const inner = Object.entries(value).map(([member, it]) => {

@@ -1,9 +1,9 @@
-// Links that work for others: signed with keys that can read one object and nothing else.
+// Presigned URLs for others: signed with keys that can only read one object.
 
 import { objectUrl, send } from './api.js';
 import { about } from './session.js';
 
-/** A link to an object, or to a version of it: the keys are good for all versions, the address names one. */
+/** A link to an object or a version: the keys are valid for all versions, the URL names one. */
 export async function share(bucket, key, version, seconds) {
   const body = JSON.stringify({ bucket, key, seconds });
   const headers = { 'content-type': 'application/json' };

@@ -10,7 +10,7 @@ export const encodeKey = (key) => key.split('/').map(encode).join('/');
 
 const byName = ([a], [b]) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The query in canonical form, which is also the one that is sent. */
+/** The query in canonical form, as it is sent. */
 export function canonicalQuery(query) {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   return pairs.map(([name, value]) => [encode(name), encode(String(value))]).sort(byName)

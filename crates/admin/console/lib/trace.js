@@ -1,15 +1,15 @@
-// The live trace: lines of JSON for as long as one listens, and again after the connection has ended.
+// The live trace: a stream of JSON lines, with reconnection.
 
 import { send } from './api.js';
 import { current } from './session.js';
 
-/** The first and the longest pause before the server is asked again. */
+/** The first and the longest delay before a reconnection. */
 const PAUSE_MS = 500;
 const PAUSE_MS_MAX = 10_000;
-/** A line is sent at least every five seconds: a connection without any is gone. */
+/** A line is sent at least every five seconds: a silent connection is lost. */
 const SILENCE_MS_MAX = 20_000;
 
-/** The lines of a body, without empty ones, each as JSON. `onLines` gets those that came together. */
+/** Reads the non-empty lines of a body as JSON. `onLines` gets lines that arrive together. */
 async function readLines(body, signal, onSign, onLines) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   const stop = () => reader.cancel().catch(() => {});
@@ -30,7 +30,7 @@ async function readLines(body, signal, onSign, onLines) {
   }
 }
 
-/** Operations on vectors have their names as paths, and what is below `/_liteio/` is not S3: neither has a bucket. */
+/** S3 Vectors operations have their names as paths, and paths below `/_liteio/` are not S3: neither has a bucket. */
 const withTarget = (it) =>
   (it.path === `/${it.operation}` || it.path.startsWith('/_liteio/') ? { ...it, bucket: '', key: '' } : it);
 
@@ -40,8 +40,8 @@ const pause = (ms, signal) => new Promise((done) => {
 });
 
 /**
- * Listens until `signal` is aborted. `onEntries` gets requests that have ended; `onLost` how many were not sent
- * because this page was too slow; `onState` gets `{ isOpen }`, and an `error` if there is no use in asking again.
+ * Listens until `signal` is aborted. `onEntries` gets completed requests; `onLost` the number of requests not sent
+ * because this page was too slow; `onState` gets `{ isOpen }`, and an `error` if a retry is useless.
  */
 export async function follow({ signal, onEntries, onLost, onState }) {
   let wait = PAUSE_MS;
@@ -63,7 +63,7 @@ export async function follow({ signal, onEntries, onLost, onState }) {
         if (lost) onLost(lost);
       });
     } catch (error) {
-      // Refused for good. Everything else may be better in a moment.
+      // Permanently refused. All other errors may be temporary.
       if (error.status >= 400 && error.status < 500) {
         if (!signal.aborted) onState({ isOpen: false, error });
         return;
@@ -79,7 +79,7 @@ export async function follow({ signal, onEntries, onLost, onState }) {
   }
 }
 
-/** The requests of this tab: those of its session, and those for the pages. */
+/** True for requests of this tab: requests of its session, and requests for the pages. */
 export const isOfConsole = (it) =>
   it.access_key === current()?.access_key || it.path.startsWith('/_liteio/console/');
 
@@ -92,7 +92,7 @@ const CLASSES = {
 const textOf = (it) => [it.method, it.path, it.query, it.operation, it.bucket, it.key, it.user, it.access_key, it.client,
   it.id, it.code, it.denied, it.status].join('\n').toLowerCase();
 
-/** `true` for a request that all filters take; an empty filter takes all. */
+/** `true` for a request that matches all filters; an empty filter matches all. */
 export function matcher({ text = '', operation = '', status = '', bucket = '', user = '', withOwn = false }) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const [bucketPart, userPart] = [bucket.trim().toLowerCase(), user.trim().toLowerCase()];

@@ -1,4 +1,4 @@
-// Uploads: a queue, parts of large files, repetitions, and a way to end them.
+// Uploads: a queue, parts of large files, retries and cancellation.
 
 import { ApiError, errorOf, wantsSession } from './api.js';
 import { ask, current, onSession } from './session.js';
@@ -6,9 +6,9 @@ import { abortUpload, completeUpload, createUpload, preparePut } from './s3.js';
 
 const PART_BYTES_MIN = 8 << 20;
 const PARTS_MAX = 10_000;
-/** Below it, one PUT. */
+/** Smaller files take one PUT. */
 const WHOLE_BYTES_MAX = 16 << 20;
-/** Requests at a time, of all files together. */
+/** Concurrent requests for all files together. */
 const AT_A_TIME = 4;
 const TRIES = 5;
 
@@ -28,14 +28,14 @@ export function onUploads(listener) {
   return () => listeners.delete(listener);
 }
 
-/** Tells the listeners, once a frame. */
+/** Notifies the listeners, once per frame. */
 function changed() {
   if (told) return;
   told = true;
   setTimeout(() => { told = false; for (const listener of listeners) listener(); }, 60);
 }
 
-/** Does `work` when there is a free place. */
+/** Runs `work` when a slot is free. */
 function place(work) {
   return new Promise((resolve, reject) => {
     waiting.push(() => work().then(resolve, reject).finally(() => { working--; next(); }));
@@ -47,7 +47,7 @@ function next() {
   while (working < AT_A_TIME && waiting.length) { working++; waiting.shift()(); }
 }
 
-/** One PUT, with progress. `fetch` has none. A turn is one try of an upload, which can be cancelled for good. */
+/** One PUT, with progress, which `fetch` does not report. A turn is one attempt of an upload; it can be cancelled. */
 function put(turn, slice, query, type, onBytes) {
   return new Promise((resolve, reject) => {
     const { upload } = turn;
@@ -85,7 +85,7 @@ function signedIn({ stop: { signal } }) {
   });
 }
 
-/** Tries again what fails for a while. What the end of the session has stopped goes on with the next one. */
+/** Retries temporary failures. Work stopped by the end of the session continues with the next one. */
 async function repeated(turn, work) {
   for (let tried = 1; ; tried++) {
     try {
@@ -119,7 +119,7 @@ async function inParts(turn) {
   const { file, bucket, key } = upload;
   const size = partBytes(file.size);
   const count = Math.ceil(file.size / size);
-  // Parts that a try before has sent are not sent again.
+  // Parts sent by an earlier attempt are not sent again.
   const parts = upload.parts ??= { id: '', etags: new Array(count) };
   if (!parts.id) parts.id = await repeated(turn, () => createUpload(bucket, key, upload.type));
   if (turn.stop.signal.aborted) {
@@ -136,7 +136,7 @@ async function inParts(turn) {
       changed();
     });
   });
-  // A few parts of a file in the queue at a time, so that the first failure ends it.
+  // Only a few parts of a file are queued at a time, so the first failure ends it quickly.
   let ahead = 0;
   const lane = async () => {
     while (ahead < count) {
@@ -145,12 +145,12 @@ async function inParts(turn) {
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, lane));
-  // Of an upload that is complete the server says so again, should the first answer have been lost.
+  // Completion is idempotent, in case the first answer was lost.
   await repeated(turn, () => completeUpload(bucket, key, parts.id, parts.etags));
   if (upload.parts === parts) upload.parts = undefined;
 }
 
-/** Leaves no parts behind. Signed at once: at sign-out the keys are forgotten next. */
+/** Aborts the upload on the server. Signed at once, because sign-out deletes the keys next. */
 function abort({ bucket, key }, { id }) {
   if (id) abortUpload(bucket, key, id).catch(() => {});
 }
@@ -160,19 +160,19 @@ async function run(turn) {
   try {
     if (upload.file.size > WHOLE_BYTES_MAX) await inParts(turn);
     else await repeated(turn, () => put(turn, upload.file, {}, upload.type, (bytes) => { upload.sent = bytes; changed(); }));
-    // One that was cancelled when all had been sent is there all the same.
+    // An upload cancelled after everything was sent exists nevertheless.
     if (upload.turn === turn) Object.assign(upload, { state: 'done', sent: upload.file.size });
     upload.onDone?.();
   } catch (error) {
     if (!turn.stop.signal.aborted) Object.assign(upload, { state: 'failed', error });
-    // What was sent stays for another try, unless the server has it no more.
+    // Sent parts are kept for another attempt, unless the server no longer has them.
     if (error.code === 'NoSuchUpload' && upload.turn === turn) upload.parts = undefined;
     turn.stop.abort();
   }
   changed();
 }
 
-/** Forgets the parts that were sent, here and on the server. */
+/** Forgets the sent parts, here and on the server. */
 function dropParts(upload) {
   if (upload.parts) abort(upload, upload.parts);
   upload.parts = undefined;
@@ -204,7 +204,7 @@ export function cancel(upload) {
 
 export const retry = begin;
 
-/** Takes what has ended off the list. */
+/** Removes ended uploads from the list. */
 export function clear() {
   const open = uploads.filter((upload) => upload.state === 'sending');
   for (const upload of uploads) if (upload.state === 'failed') dropParts(upload);
@@ -212,7 +212,7 @@ export function clear() {
   changed();
 }
 
-/** Ends everything, at sign-out. */
+/** Cancels everything at sign-out. */
 export function cancelAll() {
   for (const upload of uploads) if (upload.state === 'sending') cancel(upload);
   clear();

@@ -1,11 +1,11 @@
-// The operations of S3 Vectors that the pages use.
+// The S3 Vectors operations that the pages use.
 
 import { ApiError, send } from './api.js';
 import { plural } from './format.js';
 
 const PAGE = 500;
 const KEYS_MAX = 500;
-/** Of one PutVectors. */
+/** Maximum number of vectors in one PutVectors. */
 const PUT_MAX = 500;
 
 async function call(operation, body, signal) {
@@ -42,18 +42,18 @@ export async function listIndexes(bucket) {
 export const createVectorBucket = (bucket) => call('CreateVectorBucket', { vectorBucketName: bucket });
 export const deleteIndex = (bucket, index) => call('DeleteIndex', { vectorBucketName: bucket, indexName: index });
 
-/** Deletes a vector bucket with its indexes; `onProgress` gets how many are gone. */
+/** Deletes a vector bucket with its indexes; `onProgress` gets the number of deleted ones. */
 export async function deleteVectorBucket(bucket, signal, onProgress) {
   const indexes = await listIndexes(bucket);
   for (const [at, { name }] of indexes.entries()) {
-    if (signal.aborted) throw new ApiError('Cancelled', `${plural(at, 'index', 'indexes')} had been deleted by then. The rest stays.`, 0);
+    if (signal.aborted) throw new ApiError('Cancelled', `${plural(at, 'index', 'indexes')} were deleted before the cancellation. The rest stays.`, 0);
     await deleteIndex(bucket, name);
     onProgress(at + 1);
   }
   await call('DeleteVectorBucket', { vectorBucketName: bucket });
 }
 
-/** `texts`: keys of metadata whose texts are searched, and their language, if it is known. */
+/** `texts`: metadata keys with text search, and their language, if known. */
 export function createIndex(bucket, { name, dimension, metric, nonFilterable, texts = [], language }) {
   const metadata = {
     nonFilterableMetadataKeys: nonFilterable.length ? nonFilterable : undefined,
@@ -76,7 +76,7 @@ export async function getIndex(bucket, index) {
   };
 }
 
-/** A page of vectors, with metadata for those who may see it. */
+/** A page of vectors, with metadata if the user has the permission. */
 export async function listVectors(bucket, index, { token, withMetadata = true, signal }) {
   const page = await call('ListVectors', {
     vectorBucketName: bucket, indexName: index, maxResults: PAGE, returnMetadata: withMetadata, nextToken: token,
@@ -89,7 +89,7 @@ export async function getVector(bucket, index, key) {
   const { vectors } = await call('GetVectors', {
     vectorBucketName: bucket, indexName: index, keys: [key], returnData: true, returnMetadata: true,
   });
-  if (!vectors.length) throw new ApiError('NotFound', `There is no vector with the key “${key}”.`, 404);
+  if (!vectors.length) throw new ApiError('NotFound', `No vector has the key “${key}”.`, 404);
   return { key, elements: vectors[0].data.float32, metadata: vectors[0].metadata ?? {} };
 }
 
@@ -106,7 +106,7 @@ export async function deleteVectors(bucket, index, keys) {
   }
 }
 
-/** The nearest vectors; `texts` are those of `queryTexts`. */
+/** The nearest vectors; `texts` is `queryTexts`. */
 export async function queryVectors(bucket, index, { elements, texts, filter, topK, signal }) {
   const found = [];
   let nextToken;
@@ -127,16 +127,16 @@ function parsed(text, what) {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw wrong(`${what} is no JSON: ${error.message}.`);
+    throw wrong(`${what} is not valid JSON: ${error.message}.`);
   }
 }
 
-/** The elements of a vector that was typed: a list of numbers, or the form that the API has for one. */
+/** The elements of a typed vector: a list of numbers, or the API's form. */
 export function parseElements(text, dimension) {
   const value = parsed(text, 'The vector');
   const elements = Array.isArray(value) ? value : value?.float32;
   if (!Array.isArray(elements) || !elements.every((it) => typeof it === 'number')) throw wrong('The vector is not a list of numbers, such as [0.1, -2, 3].');
-  if (dimension && elements.length !== dimension) throw wrong(`The vector has ${elements.length} elements; those of this index have ${dimension}.`);
+  if (dimension && elements.length !== dimension) throw wrong(`The vector has ${elements.length} elements; this index needs ${dimension}.`);
   return elements;
 }
 
@@ -147,11 +147,11 @@ export function parseFilter(text) {
   return filter;
 }
 
-/** The vectors of a text: one object, or a list of them, with `key`, `data` and `metadata`. */
+/** The vectors in a text: one object, or a list of objects, with `key`, `data` and `metadata`. */
 export function parseVectors(text, dimension) {
   const value = parsed(text, 'The text');
   const list = Array.isArray(value) ? value : Array.isArray(value?.vectors) ? value.vectors : [value];
-  if (!list.length) throw wrong('There is no vector in the list.');
+  if (!list.length) throw wrong('The list contains no vector.');
   return list.map((it, at) => {
     const name = `Vector ${at + 1}`;
     if (it === null || typeof it !== 'object' || typeof it.key !== 'string' || !it.key) throw wrong(`${name} has no "key".`);

@@ -1,4 +1,4 @@
-// XML of S3, IAM and STS: elements and text. No attributes, no entities of a document's own.
+// XML of S3, IAM and STS: elements and text. No attributes, no custom entities.
 
 const ENTITIES = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
@@ -51,11 +51,11 @@ export function parseXml(text) {
   return root.children[0] ?? root;
 }
 
-/** Text that an XML document can hold in an element. */
+/** Text that an XML element can contain. */
 export const escapeXml = (text) =>
   String(text).replace(/[&<>"'\u0000-\u001f]/g, (it) => `&#${it.charCodeAt(0)};`);
 
-/** The document of `value`: objects are elements, lists repeat theirs. */
+/** The document of `value`: objects become elements, lists repeated elements. */
 export function writeXml(name, value) {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.map((item) => writeXml(name, item)).join('');

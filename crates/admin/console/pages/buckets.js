@@ -21,7 +21,7 @@ function CreateBucket({ onClose }) {
   return html`<${Dialog} title="New bucket" onClose=${() => onClose()} onSubmit=${() => name && !isBusy && run()}>
     <${TextField} label="Name" value=${name} onInput=${setName} hint="3 to 63 lower-case letters, digits, hyphens and dots." />
     <${Check} label="Versioning" hint="Keeps every version of an object." checked=${isVersioned || isLocked} disabled=${isLocked} onChange=${setVersioned} />
-    <${Check} label="Object lock" hint="Lets versions be retained so that nobody deletes them. Cannot be turned off." checked=${isLocked} onChange=${setLocked} />
+    <${Check} label="Object lock" hint="Protects versions against deletion for a retention period. Cannot be turned off." checked=${isLocked} onChange=${setLocked} />
     <${Failure} error=${error} />
     <footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!name || isBusy}>Create<//></footer><//>`;
 }
@@ -42,9 +42,9 @@ export function DeleteBucket({ bucket, onClose }) {
   const busy = html`<div role="status">${plural(deleted ?? 0, 'version')} deleted<div class="progress"><i style=${{ width: '100%' }} /></div></div>`;
   return html`<${Confirm} title="Delete bucket" word=${bucket} action="Delete bucket and contents" run=${run} busy=${busy} onClose=${onClose}>
     <p><strong>${bucket}</strong> is deleted with every object, version and unfinished upload in it. This cannot be undone.</p>
-    ${unreachable.length > 0 && html`<div class="note warn" role="status">The bucket will stay, empty of objects: a browser cannot abort the unfinished upload of${' '}
-      <code>${unreachable[0]}</code>${unreachable.length > 1 && ` and ${plural(unreachable.length - 1, 'other')}`}, whose key has a “.” or “..” between slashes. Abort it first by a client, such as the AWS CLI.</div>`}
-    <${Check} label="Bypass governance retention" hint="Also deletes what is retained in governance mode, if you may." checked=${bypass} onChange=${setBypass} /><//>`;
+    ${unreachable.length > 0 && html`<div class="note warn" role="status">The bucket cannot be deleted, only emptied: a browser cannot abort the unfinished upload of${' '}
+      <code>${unreachable[0]}</code>${unreachable.length > 1 && ` and ${plural(unreachable.length - 1, 'other')}`}, whose key has a “.” or “..” between slashes. Abort it first with a client such as the AWS CLI.</div>`}
+    <${Check} label="Bypass governance retention" hint="Also deletes versions retained in governance mode, if you have the permission." checked=${bypass} onChange=${setBypass} /><//>`;
 }
 
 const ORDERS = {
@@ -76,7 +76,7 @@ export function Buckets() {
     <div class="content"><${Failure} error=${error} retry=${reload} />
     ${!data && loading && html`<${Spinner} />`}
     ${data && !data.length && html`<div class="card"><${Empty} icon="bucket" title="No buckets yet">
-      <p>A bucket holds objects. Create the first one.</p><${Button} kind="primary" icon="plus" onClick=${() => setDialog('new')}>New bucket<//><//></div>`}
+      <p>A bucket contains objects. Create the first one.</p><${Button} kind="primary" icon="plus" onClick=${() => setDialog('new')}>New bucket<//><//></div>`}
     ${data?.length > 0 && html`<div class="card scroll-x"><table><caption class="sr">Buckets</caption><thead><tr>${head('name', 'Name')}
       ${hasUsage && head('objects', 'Objects', 'num')}${hasUsage && head('bytes', 'Size', 'num')}${head('created', 'Created', 'num wide-only')}
       <th><span class="sr">Actions</span></th></tr></thead>
@@ -86,7 +86,7 @@ export function Buckets() {
       <td class="actions"><${Menu} small label=${`Actions on ${it.name}`} items=${[
     ['gear', 'Settings', () => go(['buckets', it.name, 'settings'])],
     ['trash', 'Delete', () => setDialog({ remove: it.name })]]} /></td></tr>`)}</tbody></table>
-      ${!shown.length && html`<div class="empty">No bucket has “${filter}” in its name.</div>`}</div>
+      ${!shown.length && html`<div class="empty">No bucket name contains “${filter}”.</div>`}</div>
       <p class="muted foot-note" role="status">${plural(shown.length, 'bucket')}</p>`}</div>
     ${dialog === 'new' && html`<${CreateBucket} onClose=${(name) => (name ? go(['buckets', name]) : setDialog())} />`}
     ${dialog?.remove && html`<${DeleteBucket} bucket=${dialog.remove} onClose=${closed} />`}`;

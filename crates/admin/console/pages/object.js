@@ -1,4 +1,4 @@
-// One object: what it is, its contents, versions, tags and metadata, links to it.
+// One object: its properties, contents, versions, tags, metadata and links.
 
 import { html, useLayoutEffect, useState } from '../vendor/preact.js';
 import { ApiError } from '../lib/api.js';
@@ -13,7 +13,7 @@ import { Preview } from './preview.js';
 const FACTS = [
   ['cache-control', 'Cache control'], ['content-disposition', 'Disposition'], ['content-encoding', 'Encoding'],
   ['content-language', 'Language'], ['x-amz-storage-class', 'Storage class'], ['x-amz-server-side-encryption', 'Encryption'],
-  ['x-amz-server-side-encryption-aws-kms-key-id', 'Key of encryption'], ['x-amz-object-lock-mode', 'Retention'],
+  ['x-amz-server-side-encryption-aws-kms-key-id', 'Encryption key'], ['x-amz-object-lock-mode', 'Retention'],
   ['x-amz-object-lock-retain-until-date', 'Retained until'], ['x-amz-object-lock-legal-hold', 'Legal hold'], ['x-amz-expiration', 'Expiration'],
   ['x-amz-website-redirect-location', 'Redirect'],
 ];
@@ -47,8 +47,8 @@ function Metadata({ bucket, objectKey, version, head, onChange }) {
     toast('Tags were saved.');
   };
   const loadTags = async () => { tags.set(await getObjectTags(bucket, objectKey, version)); setTags(); };
-  // Another head is that of what was saved, or of what is to be loaded instead of what was typed. Not after the paint:
-  // one could have typed by then.
+  // A new head comes from saving, or from discarding the input. Layout effect: after the paint the user could already
+  // have typed.
   useLayoutEffect(() => { setType(head.type); setPairs(metadataOf(head)); }, [head]);
   const [act, isBusy, error] = useAction((work) => work());
   const store = async (base) => {
@@ -56,14 +56,14 @@ function Metadata({ bucket, objectKey, version, head, onChange }) {
     toast('Metadata was saved.');
     onChange();
   };
-  // Tags that came later would move what one is about to click.
+  // Tags that load later would move the controls under the pointer.
   if (tags.loading && !shown) return html`<${Spinner} />`;
   return html`<div class="stack"><h3>Tags</h3><${Failure} error=${tags.error} /><${SaveFailure} error=${tagError} onLoad=${() => tag(loadTags)} onForce=${() => tag(() => storeTags())} />
     ${shown && html`<${Pairs} pairs=${shown} onChange=${setTags} add="Add a tag" /><div><${Button} disabled=${isTagging} onClick=${() => tag(() => storeTags(tags.data))}>Save tags<//></div>`}
     <h3>Metadata</h3>
-    ${version ? html`<div class="note">Metadata of a former version cannot be changed.</div>` : html`
+    ${version ? html`<div class="note">Metadata of an old version cannot be changed.</div>` : html`
       <${TextField} label="Content type" value=${type} onInput=${setType} /><${Pairs} pairs=${pairs} onChange=${setPairs} add="Add metadata" />
-      <p class="muted">Saving copies the object onto itself: where versions are kept, this is a new one. Objects above 5 GiB cannot be copied so.</p>
+      <p class="muted">Saving copies the object onto itself: with versioning this creates a new version. Objects above 5 GiB cannot be copied this way.</p>
       <${SaveFailure} error=${error} onLoad=${() => act(async () => onChange())} onForce=${() => act(() => store())} /><div><${Button} disabled=${isBusy} onClick=${() => act(() => store(head))}>Save metadata<//></div>`}</div>`;
 }
 
@@ -74,7 +74,7 @@ async function versionsOf(bucket, key) {
   do {
     const page = await listVersions(bucket, { prefix: key, after });
     found.push(...page.entries.filter((it) => it.key === key));
-    // Keys are in order: behind another key there is none of this one.
+    // Keys are sorted: after another key, no version of this key follows.
     after = page.entries.some((it) => it.key !== key) ? undefined : page.next;
   } while (after);
   return found;
@@ -92,14 +92,14 @@ function Versions({ bucket, objectKey, at, onChange, download }) {
       ${it.isLatest && html`${' '}<span class="tag accent">current</span>`}</td><td class="num">${it.isMarker ? '' : bytes(it.size)}</td><td class="num muted">${time(it.modified)}</td>
       <td class="actions"><${Menu} small label=${`Actions on version ${it.version}`} items=${[
     !it.isMarker && ['download', 'Download', () => download(it)],
-    !it.isMarker && !it.isLatest && !isBusy && ['history', 'Restore', () => act(() => restoreVersion(bucket, objectKey, it.version), 'The version is the current one again.')],
-    it.isMarker && it.isLatest && ['history', 'Undelete', () => act(() => deleteObject(bucket, objectKey, it.version), 'The object is back.')],
+    !it.isMarker && !it.isLatest && !isBusy && ['history', 'Restore', () => act(() => restoreVersion(bucket, objectKey, it.version), 'The version was restored.')],
+    it.isMarker && it.isLatest && ['history', 'Undelete', () => act(() => deleteObject(bucket, objectKey, it.version), 'The object was restored.')],
     ['trash', 'Delete', () => setRemoving(it)]]} /></td></tr>`)}</tbody></table>`}
     ${removing && html`<${Confirm} title="Delete version" onClose=${(ok) => { setRemoving(); if (ok) done('The version was deleted.'); }}
       run=${async () => {
     const errors = await deleteObjects(bucket, [removing]);
     if (errors.length) throw new ApiError('', errors[0].message, 0);
-  }}><p>Version <code>${removing.version}</code> of <strong>${objectKey}</strong> is deleted and cannot be brought back.</p><//>`}`;
+  }}><p>Version <code>${removing.version}</code> of <strong>${objectKey}</strong> is deleted and cannot be restored.</p><//>`}`;
 }
 
 const SPANS = [['3600', '1 hour'], ['28800', '8 hours'], ['86400', '1 day'], ['259200', '3 days'], ['604800', '7 days']];
@@ -108,10 +108,10 @@ function Share({ bucket, objectKey, version }) {
   const [span, setSpan] = useState('3600');
   const [made, setMade] = useState();
   const [run, isBusy, error] = useAction(async () => setMade(await share(bucket, objectKey, version, Number(span))));
-  return html`<div class="stack"><p>A link lets everybody who has it read this object, until it expires or its maker loses the right to read it.</p>
+  return html`<div class="stack"><p>Everyone with the link can read this object, until the link expires or its creator loses the permission to read the object.</p>
     <${Choice} label="Expires after" value=${span} onChange=${(it) => { setSpan(it); setMade(); }} options=${SPANS} />
-    <div><${Button} kind="primary" icon="link" disabled=${isBusy} onClick=${run}>Make a link<//></div><${Failure} error=${error} />
-    ${made && html`<${Secret} label="Link" text=${made.url} /><p class="muted">Good until ${time(made.expires)}.</p>`}</div>`;
+    <div><${Button} kind="primary" icon="link" disabled=${isBusy} onClick=${run}>Create a link<//></div><${Failure} error=${error} />
+    ${made && html`<${Secret} label="Link" text=${made.url} /><p class="muted">Valid until ${time(made.expires)}.</p>`}</div>`;
 }
 
 export function ObjectDrawer({ bucket, objectKey, version, tab = 'overview', isVersioned, at, onClose, onChange, download }) {
@@ -130,10 +130,10 @@ export function ObjectDrawer({ bucket, objectKey, version, tab = 'overview', isV
     <${Button} icon="trash" small kind="quiet" label="Delete" onClick=${() => setRemoving(true)} />`}>
     <${Tabs} label="About the object" tabs=${tabs} current=${shown} onChange=${choose} />
     <div class="content" role="tabpanel" aria-label=${tabs.find(([id]) => id === shown)?.[1]}>
-    ${version && html`<p><span class="tag warn">former version or version by id</span> <a href=${at({ key: objectKey })}>Show the current one</a></p>`}
+    ${version && html`<p><span class="tag warn">selected version</span> <a href=${at({ key: objectKey })}>Show the current one</a></p>`}
     ${head.error && shown !== 'versions' && html`<${Failure} error=${head.error} />`}
     ${head.loading && !head.data && html`<${Spinner} />`}
     ${(head.data || shown === 'versions') && html`<${content} ...${props} key=${shown + (head.data?.etag ?? '')} />`}</div>
     ${removing && html`<${Confirm} title=${version ? 'Delete version' : 'Delete object'} onClose=${(ok) => { setRemoving(false); if (ok) { onChange(); onClose(); } }}
-      run=${() => deleteObject(bucket, objectKey, version)}><p><strong>${objectKey}</strong> is deleted${version ? ' in this version. It cannot be brought back.' : isVersioned ? '; its versions stay.' : '. It cannot be brought back.'}</p><//>`}<//>`;
+      run=${() => deleteObject(bucket, objectKey, version)}><p><strong>${objectKey}</strong> is deleted${version ? ' in this version. It cannot be restored.' : isVersioned ? '; its versions stay.' : '. It cannot be restored.'}</p><//>`}<//>`;
 }

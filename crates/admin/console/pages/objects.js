@@ -14,9 +14,9 @@ import { baseName, bytes, number, plural, time } from '../lib/format.js';
 import { ObjectDrawer } from './object.js';
 import { OpenUploads } from './open_uploads.js';
 
-/** A listing that grows as one scrolls. */
+/** A listing that loads more pages while scrolling. */
 function useListing(bucket, prefix, delimiter, versions) {
-  // Entries of another folder are nobody's: what is asked for now has none before its first page.
+  // Entries of another folder are discarded: a new listing is empty until its first page.
   const asked = JSON.stringify([bucket, prefix, delimiter, versions]);
   const [kept, setState] = useState({});
   const state = kept.asked === asked ? kept : { asked, entries: [] };
@@ -60,7 +60,7 @@ function useListing(bucket, prefix, delimiter, versions) {
 
 const idOf = (entry) => (entry.version ? `${entry.version} ${entry.key}` : entry.key);
 
-/** `onChange` is told of every attempt: also one that has failed may have deleted something. */
+/** `onChange` is called after every attempt: a failed one may have deleted something, too. */
 function DeleteSelected({ bucket, chosen, versions, onClose, onChange }) {
   const [deleted, setDeleted] = useState(0);
   const folders = chosen.filter((it) => it.isFolder);
@@ -81,13 +81,13 @@ function DeleteSelected({ bucket, chosen, versions, onClose, onChange }) {
   return html`<${Confirm} title=${versions ? 'Delete versions' : 'Delete objects'} run=${run} onClose=${onClose} isOnce
     word=${folders.length ? 'delete' : undefined} busy=${html`<p role="status">${number(deleted)} deleted</p>`}>
     <p>${one ? html`<strong>${chosen[0].key}</strong>` : what.filter(Boolean).join(' and ')}${folders.length ? ', with everything below,' : ''} ${one ? 'is' : 'are'} deleted.
-    ${versions ? ' Versions cannot be brought back.' : ' In a bucket with versioning, former versions stay.'}</p><//>`;
+    ${versions ? ' Versions cannot be restored.' : ' In a bucket with versioning, old versions stay.'}</p><//>`;
 }
 
 function NewFolder({ prefix, onClose }) {
   const [name, setName] = useState('');
-  return html`<${Dialog} title="Upload into a new folder" onClose=${() => onClose()} onSubmit=${() => name && onClose(`${prefix}${name.replace(/^\/+|\/+$/g, '')}/`)}>
-    <${TextField} label="Folder" value=${name} onInput=${setName} hint="A folder is the beginning of keys: it is there once it has an object." />
+  return html`<${Dialog} title="Upload to a new folder" onClose=${() => onClose()} onSubmit=${() => name && onClose(`${prefix}${name.replace(/^\/+|\/+$/g, '')}/`)}>
+    <${TextField} label="Folder" value=${name} onInput=${setName} hint="A folder is a key prefix: it exists once it contains an object." />
     <footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!name}>Open<//></footer><//>`;
 }
 
@@ -109,7 +109,7 @@ export function Objects({ bucket, query }) {
   const count = list.count ?? 0;
   useEffect(() => { setTyped(''); setFilter(''); }, [folder]);
   useEffect(() => { setChosen(new Map()); }, [folder, filter, isVersions, isFlat]);
-  // Asked once one pauses, not for each letter.
+  // Debounced: one request after a pause, not one per letter.
   useEffect(() => {
     const timer = setTimeout(() => setFilter(typed), 250);
     return () => clearTimeout(timer);
@@ -210,7 +210,7 @@ export function Objects({ bucket, query }) {
   const all = html`<input type="checkbox" aria-label="Select all that are loaded" checked=${allChosen} indeterminate=${chosen.size > 0 && !allChosen}
     onClick=${() => setChosen(allChosen ? new Map() : new Map(entries.map((it) => [idOf(it), it])))} />`;
   const isEmpty = list.isDone && !count;
-  const foot = html`<span role="status">${plural(count, isVersions ? 'version' : 'entry', isVersions ? 'versions' : 'entries')}${list.isDone ? '' : ' loaded, more follow'}</span>`;
+  const foot = html`<span role="status">${plural(count, isVersions ? 'version' : 'entry', isVersions ? 'versions' : 'entries')}${list.isDone ? '' : ' loaded, more available'}</span>`;
   return html`<${Head} crumbs=${crumbs}>
       <${Search} id="filter" label="Filter by prefix" value=${typed} onInput=${setTyped} />
       <${Button} icon="upload" kind="primary" onClick=${() => files.current.click()}><span>Upload</span><//>
@@ -219,7 +219,7 @@ export function Objects({ bucket, query }) {
     ['plus', 'New folder', () => setDialog('folder')],
     ['history', isVersions ? 'Hide versions' : 'Show versions', () => { location.hash = at({ versions: isVersions ? undefined : '1' }); }],
     ['file', isFlat ? 'Show folders' : 'Show all keys', () => setFlat(!isFlat)],
-    ['gear', 'Settings of the bucket', () => go(['buckets', bucket, 'settings'])],
+    ['gear', 'Bucket settings', () => go(['buckets', bucket, 'settings'])],
     ['upload', 'Unfinished uploads', () => setDialog('uploads')],
     ['refresh', 'Reload', list.reload]]} /><//>
     <input type="file" multiple hidden ref=${files} onChange=${pick} aria-label="Files to upload" /><input type="file" webkitdirectory hidden ref=${directory} onChange=${pick} aria-label="Folder to upload" />
@@ -229,8 +229,8 @@ export function Objects({ bucket, query }) {
       <${Button} small kind="danger" icon="trash" onClick=${() => remove(0)}>Delete<//><${Button} small kind="quiet" icon="close" label="Select none" onClick=${() => setChosen(new Map())} /></div>`}
     <${Failure} error=${error} retry=${list.again} />
     ${!error && !list.isDone && !count ? html`<${Spinner} />` : ''}
-    ${isEmpty ? html`<div class="card grow"><${Empty} icon="upload" title=${filter ? 'Nothing begins so' : 'Nothing here yet'}>
-      <p>${filter ? `No key here begins with “${folder}${filter}”.` : 'Drop files or folders here, or press u to choose some.'}</p>
+    ${isEmpty ? html`<div class="card grow"><${Empty} icon="upload" title=${filter ? 'No matching keys' : 'Nothing here yet'}>
+      <p>${filter ? `No key here begins with “${folder}${filter}”.` : 'Drop files or folders here, or press u to choose files.'}</p>
       ${!filter && html`<${Button} icon="upload" kind="primary" onClick=${() => files.current.click()}>Upload files<//>`}<//></div>`
     : count > 0 ? html`<${Grid} label=${`Objects in ${bucket}`} columns="cols-objects" count=${count} total=${list.isDone ? count + 1 : -1}
       heads=${[[all], ['Name'], ['Size', 'num'], ['Modified', 'num wide-only'], [html`<span class="sr">Download</span>`]]} row=${row}

@@ -1,4 +1,4 @@
-// The contents of an object, as text or as a picture: nothing of it runs.
+// The contents of an object, as text or as a picture; scripts in it never run.
 
 import { html, useEffect, useState } from '../vendor/preact.js';
 import { readObject } from '../lib/s3.js';
@@ -12,9 +12,9 @@ import { baseName, bytes, number, plural } from '../lib/format.js';
 const TEXT_BYTES_MAX = 512 << 10;
 const IMAGE_BYTES_MAX = 24 << 20;
 const ROWS_MAX = 200;
-/** More cells would stop the page: a line of commas has half a million of them. */
+/** More cells would freeze the page: a line of commas has half a million of them. */
 const COLUMNS_MAX = 100;
-/** Of a schema, whose columns are rows. */
+/** Maximum rows of a schema, one for each column. */
 const SCHEMA_ROWS_MAX = 1000;
 const IMAGES = { png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp', avif: 'image/avif', bmp: 'image/bmp', ico: 'image/x-icon' };
 const TEXTS = /^(text\/|application\/(json|xml|javascript|x-ndjson|yaml|toml|sql|x-sh|xhtml\+xml)|image\/svg\+xml)|\+(json|xml)\b/;
@@ -24,7 +24,7 @@ const ENDINGS = /\.(txt|md|log|json|jsonl|ndjson|xml|html?|xhtml|svg|css|m?js|ts
 export function kindOf(key, type, size) {
   const ending = baseName(key).match(/\.([^.]+)$/)?.[1].toLowerCase() ?? '';
   const essence = type.split(';')[0].trim().toLowerCase();
-  // Only pictures of dots: those of vectors hold script, and are text here.
+  // Raster images only: vector images may contain scripts, and are shown as text.
   if (IMAGES[ending] || Object.values(IMAGES).includes(essence)) {
     return size <= IMAGE_BYTES_MAX ? ['image', IMAGES[ending] ?? essence] : ['large'];
   }
@@ -61,7 +61,7 @@ function Picture({ data, type, name }) {
     setUrl(made);
     return () => URL.revokeObjectURL(made);
   }, [data]);
-  if (failed) return html`<div class="note warn">This is not a picture that the browser knows.</div>`;
+  if (failed) return html`<div class="note warn">The browser cannot show this picture.</div>`;
   return url && html`<img class="preview-image" src=${url} alt=${name} onError=${() => setFailed(true)}
     onLoad=${(event) => setSize(`${event.target.naturalWidth} × ${event.target.naturalHeight}`)} /><p class="muted">${size}</p>`;
 }
@@ -83,14 +83,14 @@ export function Preview({ bucket, objectKey, version, head }) {
   }, [objectKey, version, shown]);
   if (error) return html`<${Failure} error=${error} />`;
   if (!data) return html`<${Spinner} />`;
-  if (shown === 'large') return html`<div class="note">The picture has ${bytes(head.size)}: download it.</div>`;
+  if (shown === 'large') return html`<div class="note">The picture is too large for a preview (${bytes(head.size)}): download it.</div>`;
   if (shown === 'unknown') {
-    return html`<div class="note">There is no preview of ${head.type || 'this type'}.${' '}<button type="button" class="button small" onClick=${() => setAsText(true)}>Show as text</button></div>`;
+    return html`<div class="note">No preview for ${head.type || 'this type'}.${' '}<button type="button" class="button small" onClick=${() => setAsText(true)}>Show as text</button></div>`;
   }
   if (data.schema) return html`<${Parquet} schema=${data.schema} />`;
   if (!data.data) return html`<${Spinner} />`;
   if (shown === 'image') return html`<${Picture} data=${data.data} type=${detail} name=${objectKey} />`;
-  if (!isText(data.data)) return html`<div class="note">These bytes are no text${head.headers['content-encoding'] ? `, but ${head.headers['content-encoding']}` : ''}.</div>`;
+  if (!isText(data.data)) return html`<div class="note">The contents are not text${head.headers['content-encoding'] ? `, but ${head.headers['content-encoding']}` : ''}.</div>`;
   if (shown === 'csv') return html`<${Csv} data=${data.data} head=${head} separator=${detail} />`;
   return html`<${Text} data=${data.data} head=${head} isJson=${shown === 'json'} />`;
 }

@@ -6,7 +6,7 @@ import { Button, Dialog, Failure, TextField } from '../ui/kit.js';
 import { useAction } from '../ui/hooks.js';
 import { nextTheme, theme, useTheme } from '../ui/theme.js';
 
-/** The fields, and what signs in with them. A server that checks no signatures needs none. */
+/** The fields and the function that signs in with them. A server without signature checks needs none. */
 function useKeys() {
   const [id, setId] = useState(formerId);
   const [secret, setSecret] = useState('');
@@ -32,15 +32,15 @@ export function SignIn({ reason }) {
     <form class="card" onSubmit=${submit}><div class="brand"><img src="icon.svg" alt="" /><h1>LiteIO</h1></div>
     ${reason && !error && html`<div class="note warn" role="status">${reason}</div>`}${fields}
     <${Button} type="submit" kind="primary" disabled=${!mayRun}>${words(isBusy)}<//>
-    <small class="muted">${about().open ? 'This server checks no signatures: whoever reaches it may do everything.'
-    : `The keys make a session that works from ${about().address || 'this address'} only and ends by itself. The secret key is not kept.`}</small>
+    <small class="muted">${about().open ? 'This server checks no signatures: everyone who can reach it may do everything.'
+    : `The keys start a session that works only from ${about().address || 'this address'} and expires. The secret key is not stored.`}</small>
     </form></main>`;
 }
 
-/** The question to sign in again, above the pages of a session that has ended. */
+/** The dialog to sign in again, above the pages of an ended session. */
 export function Renew({ reason, user }) {
   const { fields, run, isBusy, mayRun } = useKeys();
   return html`<${Dialog} title="Sign in again" onSubmit=${run}><div class="note warn" role="status">${reason}</div>${fields}
-    <small class="muted">The page is kept for ${user}; another user begins anew.</small>
+    <small class="muted">The page is kept for ${user}; another user starts with a new page.</small>
     <footer><${Button} onClick=${() => signOut()}>Leave<//><${Button} type="submit" kind="primary" disabled=${!mayRun}>${words(isBusy)}<//></footer><//>`;
 }

@@ -1,4 +1,4 @@
-// Uploads at work, in a corner of every page.
+// Active uploads, in a corner of every page.
 
 import { html, useEffect, useState } from '../vendor/preact.js';
 import { all, cancel, clear, onUploads, retry } from '../lib/upload.js';
@@ -26,11 +26,11 @@ export function UploadList() {
   const rank = { failed: 0, sending: 1, done: 2, cancelled: 3 };
   const shown = [...uploads].sort((a, b) => rank[a.state] - rank[b.state]).slice(0, SHOWN);
   const words = (it) => ({
-    sending: it.isWaiting ? 'Waits until you have signed in again' : `${bytes(it.sent)} of ${bytes(it.file.size)}`, done: `Done, ${bytes(it.file.size)}`,
+    sending: it.isWaiting ? 'Waiting for you to sign in again' : `${bytes(it.sent)} of ${bytes(it.file.size)}`, done: `Done, ${bytes(it.file.size)}`,
     failed: it.error?.message, cancelled: 'Cancelled',
   }[it.state]);
   return html`<section class="uploads" aria-label="Uploads"><header><strong class="grow" role="status">${title}</strong>
-    <${Button} small kind="quiet" icon=${isOpen ? 'down' : 'up'} label=${isOpen ? 'Fold' : 'Unfold'} onClick=${() => setOpen(!isOpen)} />
+    <${Button} small kind="quiet" icon=${isOpen ? 'down' : 'up'} label=${isOpen ? 'Collapse' : 'Expand'} onClick=${() => setOpen(!isOpen)} />
     ${open.length ? html`<${Button} small onClick=${() => open.forEach(cancel)}>Cancel all<//>`
  : failed.length > 1 ? html`<${Button} small onClick=${() => failed.forEach(retry)}>Retry all<//>` : ''}
     ${!open.length && html`<${Button} small kind="quiet" icon="close" label="Close" onClick=${clear} />`}</header>

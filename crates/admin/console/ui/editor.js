@@ -4,16 +4,16 @@ import { html, useMemo } from '../vendor/preact.js';
 import { reindent } from '../lib/json.js';
 import { AreaField, Button } from './kit.js';
 
-/** What is wrong with a text as JSON, in words; nothing if it is right. */
+/** The error message for a text that is not valid JSON; undefined if it is valid. */
 export function wrongJson(text) {
   try {
     JSON.parse(text);
     return '';
   } catch (error) {
     const at = Number(error.message.match(/position (\d+)/)?.[1] ?? NaN);
-    if (Number.isNaN(at)) return `No JSON: ${error.message}.`;
+    if (Number.isNaN(at)) return `Invalid JSON: ${error.message}.`;
     const lines = text.slice(0, at).split('\n');
-    return `No JSON at line ${lines.length}, column ${lines[lines.length - 1].length + 1}.`;
+    return `Invalid JSON at line ${lines.length}, column ${lines[lines.length - 1].length + 1}.`;
   }
 }
 

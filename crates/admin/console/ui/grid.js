@@ -1,4 +1,4 @@
-// A table of any length, of which only the rows in view are in the document.
+// A virtual table of any length: only the visible rows are in the document.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../vendor/preact.js';
 import { ROW, scaleOf } from './scroll.js';
@@ -8,8 +8,8 @@ const AHEAD = 8;
 /**
  * `count` rows of `row(index)` (cells), under `heads` (`[text, class]`).
  * `onNearEnd` is called when the last rows come into view. `keys` handles a key on a row.
- * Where rows come before the others, `first` is the id of the first row, and `placeOf` the index of an id: what one
- * looks at stays where it is.
+ * If rows are inserted before others, `first` is the id of the first row, and `placeOf` the index of an id: the visible
+ * rows then keep their position.
  */
 export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onToggle, isSelected, keys = {}, foot, total, rowClass, stick, first, placeOf, onPick }) {
   const view = useRef();
@@ -17,7 +17,7 @@ export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onT
   const [active, setActive] = useState(0);
   const moved = useRef(false);
   const scale = scaleOf(count, height);
-  // Browsers round where a scroll bar is, so where the rows were put is kept beside it; it stays with other rows, too.
+  // Browsers round scroll positions, so the exact position is stored separately; it also survives a change of rows.
   const place = useRef({ top: 0, above: 0 });
   const above = scale.isScaled && place.current.top === top ? Math.min(place.current.above, scale.last) : scale.above(top);
   const measure = () => {
@@ -34,7 +34,7 @@ export function Grid({ label, columns, heads, count, row, onNearEnd, onOpen, onT
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(view.current);
-    // A scroll bar comes and goes with the rows, not with the size of the box.
+    // A scroll bar appears with the number of rows, not with the size of the box.
     observer.observe(view.current.firstElementChild);
     return () => observer.disconnect();
   }, []);

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from '../vendor/preact.js';
 import { draft, draftsChanged, setDraft } from '../lib/drafts.js';
 import { onSession } from '../lib/session.js';
 
-/** What `load` resolves to, whenever `deps` change. */
+/** The result of `load`, loaded again when `deps` change. */
 export function useLoad(load, deps) {
   const [state, setState] = useState({ loading: true });
   const [round, setRound] = useState(0);
@@ -17,7 +17,7 @@ export function useLoad(load, deps) {
     );
     return () => { isCurrent = false; };
   }, [...deps, round]);
-  // What failed because the session had ended is asked for again after the next sign-in.
+  // Requests that failed because the session had ended are repeated after the next sign-in.
   const hasFailed = useRef(false);
   hasFailed.current = Boolean(state.error);
   useEffect(() => onSession((session) => { if (session && hasFailed.current) setRound((it) => it + 1); }), []);
@@ -27,12 +27,12 @@ export function useLoad(load, deps) {
   };
 }
 
-/** What was typed and not saved yet, under a key: `[value, set]`. It outlives the page. */
+/** An unsaved draft under a key: `[value, set]`. It outlives the page. */
 export function useDraft(key) {
   const [, again] = useState(0);
   const update = () => again((it) => it + 1);
   useEvent(draftsChanged, 'change', update);
-  // One types before the listener is there, which comes after the first paint.
+  // Input can arrive before the listener, which is added after the first paint.
   return [draft(key), (value) => { setDraft(key, value); update(); }];
 }
 
@@ -65,7 +65,7 @@ export function useEvent(target, name, listener) {
 
 const isTyping = (target) => target.closest?.('input, select, textarea, [contenteditable]');
 
-/** Shortcuts of one key: nothing while one types, or in a dialog, or with other keys held. */
+/** Single-key shortcuts; inactive while typing, in a dialog, or with modifier keys. */
 export function useShortcuts(shortcuts) {
   useEvent(document, 'keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
@@ -77,7 +77,7 @@ export function useShortcuts(shortcuts) {
   });
 }
 
-/** The route in the fragment: segments, and what follows a `?`. */
+/** The route in the fragment: path segments and query. */
 export function parseRoute(hash = location.hash) {
   const [path, query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   const decode = (text) => {
@@ -101,7 +101,7 @@ export const go = (path, query) => { location.hash = link(path, query); };
 export function useRoute() {
   const [route, setRoute] = useState(parseRoute);
   useEvent(window, 'hashchange', () => setRoute(parseRoute()));
-  // It may have changed before anybody listened.
+  // It may have changed before the listener was added.
   useEffect(() => setRoute(parseRoute()), []);
   return route;
 }

@@ -1,4 +1,4 @@
-// The parts that pages are made of.
+// Common UI components.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../vendor/preact.js';
 import { Icon } from './icons.js';
@@ -17,10 +17,10 @@ export const Failure = ({ error, retry }) => error && html`<div class="note bad"
   ${error.code && html`<strong>${error.code}</strong>${' '}`}${error.message}
   ${retry && html`${' '}<${Button} small onClick=${retry}>Try again<//>`}</div>`;
 
-/** An error of saving. What somebody else has changed is not overwritten unasked. */
+/** An error while saving. Changes of others are overwritten only after confirmation. */
 export const SaveFailure = ({ error, onLoad, onForce }) => (error?.code === 'Changed'
   ? html`<div class="note warn row wrap" role="alert"><span class="grow">${error.message}</span>
-    ${onLoad && html`<${Button} small onClick=${onLoad}>Load that<//>`}${onForce && html`<${Button} small onClick=${onForce}>Save mine over it<//>`}</div>`
+    ${onLoad && html`<${Button} small onClick=${onLoad}>Load their version<//>`}${onForce && html`<${Button} small onClick=${onForce}>Overwrite with mine<//>`}</div>`
   : html`<${Failure} error=${error} />`);
 
 export const Empty = ({ icon, title, children }) => html`<div class="empty"><${Icon} name=${icon} /><h2>${title}</h2>
@@ -56,7 +56,7 @@ export const Search = ({ label, value, onInput, id }) => html`<div class="search
   type="search" id=${id} aria-label=${label} placeholder=${label} value=${value} autocomplete="off" spellcheck=${false}
   onInput=${(event) => onInput(event.target.value)} /></div>`;
 
-/** A modal dialog: the browser keeps the focus in it, and Escape closes it, if it may be closed. */
+/** A modal dialog: the browser keeps the focus in it, and Escape closes it unless it must stay open. */
 export function Dialog({ title, onClose, children, kind = '', onSubmit, head }) {
   const ref = useRef();
   const isLeaving = useRef(false);
@@ -65,14 +65,14 @@ export function Dialog({ title, onClose, children, kind = '', onSubmit, head }) 
     dialog.showModal();
     const first = dialog.querySelector('[autofocus]') ?? dialog.querySelector('form input, form select, form textarea');
     first?.focus();
-    // Nothing outside of an open dialog takes the focus.
+    // Elements outside of an open dialog cannot take the focus.
     return () => { isLeaving.current = true; dialog.close(); if (former?.isConnected) former.focus?.(); };
   }, []);
   const submit = (event) => { event.preventDefault(); onSubmit(event); };
   const header = html`<header><h2 class="grow cut">${title}</h2>${head}
     ${onClose && html`<${Button} icon="close" kind="quiet" label="Close" small onClick=${onClose} />`}</header>`;
   const cancel = (event) => { event.preventDefault(); onClose?.(); };
-  // Browsers close a dialog at the second Escape whatever a page wants: one that may not be closed opens again.
+  // Browsers always close a dialog at the second Escape: a dialog that must stay open is opened again.
   const closed = () => {
     if (isLeaving.current) return;
     onClose?.();
@@ -87,9 +87,9 @@ export function Dialog({ title, onClose, children, kind = '', onSubmit, head }) 
 }
 
 /**
- * A question before something that cannot be undone; `word` has to be typed, if it is given. `run` gets a signal: it
- * is aborted by Cancel and when the page is left, and what takes long then throws what was done until then. What
- * `isOnce` is not tried again from here once it has failed, as a part of it was done.
+ * A confirmation before an irreversible action; if `word` is given, the user has to type it. `run` gets a signal,
+ * aborted by Cancel and when the page is left; a long action then throws an error that reports its progress. An action
+ * with `isOnce` cannot be retried from the dialog after a failure, because a part of it is done.
  */
 export function Confirm({ title, children, action = 'Delete', word, onClose, run, busy, isOnce }) {
   const [typed, setTyped] = useState('');
@@ -154,7 +154,7 @@ export function Menu({ label, icon = 'more', items, children, small, kind = 'qui
       type="button" role="menuitem" onClick=${() => { close(); act(); }}><${Icon} name=${name} />${text}</button>`)}</div>`}</div>`;
 }
 
-/** Names and values that can be changed. */
+/** Editable names and values. */
 export function Pairs({ pairs, onChange, names = ['Name', 'Value'], add = 'Add' }) {
   const set = (at, part, text) => onChange(pairs.map((pair, i) => (i === at ? pair.with(part, text) : pair)));
   return html`<div class="pairs">${pairs.map((pair, at) => html`<div class="pair">
@@ -164,7 +164,7 @@ export function Pairs({ pairs, onChange, names = ['Name', 'Value'], add = 'Add' 
     <div><${Button} small icon="plus" onClick=${() => onChange([...pairs, ['', '']])}>${add}<//></div></div>`;
 }
 
-/** Copies a text; pages on plain HTTP have no clipboard but the old command. */
+/** Copies a text; pages on plain HTTP have only the old copy command. */
 export async function copyText(text) {
   let isCopied = true;
   try {
@@ -178,20 +178,20 @@ export async function copyText(text) {
     area.remove();
   }
   if (isCopied) toast('Copied.');
-  else toast('The browser did not copy it: select the text and copy it.', 'bad');
+  else toast('The browser could not copy it: select the text and copy it.', 'bad');
 }
 
 export const CopyButton = ({ text, label = 'Copy' }) =>
   html`<${Button} icon="copy" small label=${label} onClick=${() => copyText(text)} />`;
 
-/** A text to be copied, such as a secret that is shown once. */
+/** A text to copy, such as a secret that is shown once. */
 export const Secret = ({ label, text }) => html`<div class="field"><span class="label">${label}</span><div class="secret">
   <code>${text}</code><${CopyButton} text=${text} label=${`Copy ${label}`} /></div></div>`;
 
 let show = () => {};
 let count = 0;
 
-/** Tells something that needs no answer. */
+/** Shows a short message that needs no answer. */
 export const toast = (text, kind = '') => show({ id: ++count, text, kind });
 
 export function Toasts() {
@@ -201,7 +201,7 @@ export function Toasts() {
     show = (it) => {
       setToasts((all) => [...all.slice(-3), it]);
       setTimeout(() => setToasts((all) => all.filter(({ id }) => id !== it.id)), it.kind === 'bad' ? 9000 : 3500);
-      // Above a dialog that was opened since.
+      // Move above a dialog opened in the meantime.
       ref.current.hidePopover?.();
       ref.current.showPopover?.();
     };
@@ -211,7 +211,7 @@ export function Toasts() {
     onClick=${() => setToasts((all) => all.filter(({ id }) => id !== it.id))} /></div>`)}</div>`;
 }
 
-/** The head of a page: where one is, and what can be done. */
+/** The head of a page: breadcrumbs and actions. */
 export function Head({ crumbs, children }) {
   const last = crumbs[crumbs.length - 1];
   const title = typeof last === 'string' ? last : last[0];

@@ -1,13 +1,13 @@
-// A plot of values over time, with the same values in a table.
+// A chart of values over time, also available as a table.
 
 import { html, useLayoutEffect, useRef, useState } from '../vendor/preact.js';
 
 const HEIGHT = 168;
 const [RIGHT, TOP, BOTTOM] = [8, 12, 20];
-/** Rows of the table, the newest. */
+/** Maximum rows of the table, the newest ones. */
 const ROWS_MAX = 12;
 
-/** A bound above `value` that reads well, and the number of steps up to it. */
+/** A round upper bound for `value`, and the number of steps up to it. */
 export function scaleOf(value, unit) {
   if (!(value > 0)) return [unit === 1024 ? 1024 : 1, 1];
   const power = unit ** Math.floor(Math.log(value) / Math.log(unit));
@@ -19,7 +19,7 @@ export function scaleOf(value, unit) {
 const two = (value) => String(value).padStart(2, '0');
 const clock = (ms) => ((at) => `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`)(new Date(ms));
 
-/** The lines of values, interrupted where there are none. */
+/** The lines of values, interrupted where values are missing. */
 function pathOf(points, x, y) {
   let path = '', isDown = false;
   for (const [at, value] of points) {
@@ -35,8 +35,8 @@ function pathOf(points, x, y) {
 const valueAt = (points, at) => points.find(([it]) => it === at)?.[1];
 
 /**
- * `series`: `[name, points, colour]`, each point a time and a value, the colour a number if it is not that of the place.
- * `format` writes values; `unit` is 1024 for bytes.
+ * `series`: `[name, points, colour]`, each point a time and a value; the default colour follows from the position.
+ * `format` formats values; `unit` is 1024 for bytes.
  */
 export function Plot({ title, series, format, unit = 10, note, children }) {
   const box = useRef();
@@ -74,7 +74,7 @@ export function Plot({ title, series, format, unit = 10, note, children }) {
       ${Array.from({ length: steps + 1 }, (_, i) => (bound * i) / steps).map((value) => html`<line class="rule" x1=${left} x2=${width - RIGHT} y1=${y(value)} y2=${y(value)} />
         <text x=${left - 8} y=${y(value) + 4} text-anchor="end">${format(value)}</text>`)}
       ${times.length > 1 && html`<text x=${left} y=${HEIGHT - 4}>${clock(from)}</text><text x=${width - RIGHT} y=${HEIGHT - 4} text-anchor="end">${clock(to)}</text>`}
-      ${times.length < 2 && html`<text x=${(width + left) / 2} y=${HEIGHT / 2 - 4} text-anchor="middle">waiting for the next reading</text>`}
+      ${times.length < 2 && html`<text x=${(width + left) / 2} y=${HEIGHT / 2 - 4} text-anchor="middle">waiting for data</text>`}
       ${over !== undefined && html`<line class="cursor" x1=${x(over)} x2=${x(over)} y1=${TOP} y2=${HEIGHT - BOTTOM} />`}
       ${series.map(([, points], i) => html`<path class="line ${colour(i)}" d=${pathOf(points, x, y)} />`)}</svg>
       ${over !== undefined && html`<div class="tip" style=${isLeft ? { right: `${width - x(over) + 10}px` } : { left: `${x(over) + 10}px` }}><div class="muted">${clock(over)}</div>

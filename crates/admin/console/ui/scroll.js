@@ -1,12 +1,12 @@
-// Where the rows of a long table are: rows beyond what a browser can scroll share the steps of its scroll bar.
+// Scroll positions of a long table: if it is higher than a browser can scroll, several rows share a scroll step.
 
 export const ROW = 34;
-/** Browsers cut off elements that are higher. Above it, a step of the scroll bar is more than one row. */
+/** Maximum element height of browsers. Beyond it, a scroll step is more than one row. */
 const HEIGHT_MAX = 12_000_000;
 
 /**
- * The scale of `count` rows in a view of `height` pixels. The ends of the scroll bar are those of the rows: what one
- * scrolls by is all but one view, of the element as of the rows.
+ * The scale of `count` rows in a view of `height` pixels. Both ends of the scroll bar match the ends of the rows: the
+ * scroll range is the total height less one view, for the element as for the rows.
  */
 export function scaleOf(count, height) {
   const rows = count * ROW;
@@ -15,15 +15,15 @@ export function scaleOf(count, height) {
   return {
     /** The height of the element. */
     element,
-    /** True if positions among the rows are not those of the scroll bar. */
+    /** True if row positions differ from scroll positions. */
     isScaled: ratio !== 1,
-    /** The most pixels of rows that are above the view. */
+    /** Maximum pixels of rows above the view. */
     last: Math.max(0, rows - height),
-    /** The pixels of rows above the view, of where the scroll bar is. */
+    /** Converts a scroll position to pixels of rows above the view. */
     above: (top) => top * ratio,
-    /** Where the scroll bar is, of the pixels of rows above the view. */
+    /** Converts pixels of rows above the view to a scroll position. */
     top: (above) => above / ratio,
-    /** The place of a row in the element. */
+    /** Position of a row in the element. */
     offset: (index, top, above) => (ratio === 1 ? index * ROW : top + index * ROW - above),
   };
 }

@@ -1,4 +1,4 @@
-// Light or dark: as the system, or as one has chosen.
+// Light or dark theme: from the system, or chosen by the user.
 
 import { useEffect, useState } from '../vendor/preact.js';
 import { useEvent } from './hooks.js';
@@ -22,11 +22,11 @@ const shown = () => (theme() === 'system' ? (system.matches ? 'dark' : 'light') 
 
 export function nextTheme() {
   const next = CHOICES[(CHOICES.indexOf(theme()) + 1) % CHOICES.length];
-  try { localStorage.setItem(NAME, next); } catch { /* Then it is as the system. */ }
+  try { localStorage.setItem(NAME, next); } catch { /* The theme of the system is used then. */ }
   changed.dispatchEvent(new Event('change'));
 }
 
-/** `light` or `dark`, and the document is made so. */
+/** Applies `light` or `dark` to the document and returns it. */
 export function useTheme() {
   const [kind, setKind] = useState(shown);
   const update = () => setKind(shown());

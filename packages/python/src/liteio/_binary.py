@@ -1,4 +1,4 @@
-"""The server's binary: of LITEIO_BINARY, of this package, or of PATH, in this order."""
+"""Finds the server binary: LITEIO_BINARY, the binary of this package, or PATH, in this order."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ PACKAGED = pathlib.Path(__file__).parent / "bin" / "liteio"
 
 
 class BinaryNotFound(LiteIOError):
-    """There is no binary of the server."""
+    """The server binary was not found."""
 
 
 def find_binary(given: Optional[Union[str, os.PathLike[str]]] = None) -> str:
-    """The path of the server's binary.
+    """Path of the server binary.
 
-    Raises BinaryNotFound with what to do about it."""
+    Raises BinaryNotFound, whose message contains a remedy."""
     named = os.fspath(given) if given is not None else os.environ.get("LITEIO_BINARY")
     if named:
         if is_program(named):
@@ -32,8 +32,8 @@ def find_binary(given: Optional[Union[str, os.PathLike[str]]] = None) -> str:
         if is_program(path) and not is_script(path):
             return path
     raise BinaryNotFound(
-        "there is no binary of LiteIO: this package was built without one. Set LITEIO_BINARY to the path "
-        "of the program, or put the program `liteio` on PATH"
+        "the LiteIO binary was not found: this package was built without it. Set LITEIO_BINARY to its path, "
+        "or put the program `liteio` on PATH"
     )
 
 
@@ -42,7 +42,7 @@ def is_program(path: str) -> bool:
 
 
 def is_script(path: str) -> bool:
-    """A script of this name is the command of a package such as this one, which looks for the binary itself."""
+    """A script of this name is the command of a LiteIO package, which would search for the binary again."""
     try:
         with open(path, "rb") as file:
             return file.read(2) == b"#!"

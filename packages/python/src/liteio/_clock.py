@@ -1,4 +1,4 @@
-"""The clock that the server goes by."""
+"""The clock of a server or space."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._records import read_time, write_time
 
 
 class Clock:
-    """Presigned URLs, lifecycle rules, retention and session tokens go by it. It goes on running from where it is set."""
+    """Clock for presigned URLs, lifecycle rules, retention and session tokens. It continues to run after it is set."""
 
     def __init__(self, control: Control, space: Optional[str]) -> None:
         self._control = control
@@ -21,20 +21,20 @@ class Clock:
 
     @property
     def offset(self) -> timedelta:
-        """How far it is ahead of the machine's."""
+        """Its lead over the clock of the machine."""
         return timedelta(milliseconds=self._call("GET")["offset_ms"])
 
     def set(self, moment: datetime) -> datetime:
-        """Sets it; a time without a zone is taken for UTC. Returns the time by it."""
+        """Sets the clock; a time without a zone is UTC. Returns the new time."""
         return read_time(self._call("PUT", {"now": write_time(moment)})["now"])
 
     def advance(self, by: Union[timedelta, float]) -> datetime:
-        """Sets it forward, by seconds or a timedelta. Returns the time by it."""
+        """Advances the clock by seconds or a timedelta. Returns the new time."""
         step = by if isinstance(by, timedelta) else timedelta(seconds=by)
         return read_time(self._call("PUT", {"advance_ms": step // timedelta(milliseconds=1)})["now"])
 
     def reset(self) -> datetime:
-        """Sets it to the machine's. Returns the time by it."""
+        """Sets the clock to the time of the machine. Returns the new time."""
         return read_time(self._call("PUT", {"reset": True})["now"])
 
     def _call(self, method: str, body: Optional[Mapping[str, Any]] = None) -> Any:

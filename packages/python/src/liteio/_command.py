@@ -1,4 +1,4 @@
-"""The command `liteio`: this process becomes the server's binary."""
+"""The command `liteio`: replaces this process by the server binary."""
 
 import os
 import sys

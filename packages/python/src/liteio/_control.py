@@ -1,4 +1,4 @@
-"""The client of the test API, over one connection for each call: no proxy and no pool stands between."""
+"""Client of the test API, with a new connection for each call, without proxy or pool."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TEST_API = "/_liteio/test"
 
 
 class LiteIOError(Exception):
-    """The base of the errors of this package."""
+    """Base class of the errors of this package."""
 
 
 class TestApiError(LiteIOError):
-    """The test API has refused a call."""
+    """The test API rejected a call."""
 
-    __test__ = False  # For pytest, which collects classes of such a name.
+    __test__ = False  # pytest collects classes with such names.
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(f"{code} ({status}): {message}")
@@ -33,16 +33,16 @@ class TestApiMissing(TestApiError):
 
 
 class WaitTimeout(LiteIOError, TimeoutError):
-    """That which was waited for did not come in time."""
+    """The awaited request or event did not arrive in time."""
 
 
 class Control:
-    """Calls of the test API of one server."""
+    """Calls the test API of one server."""
 
     def __init__(self, endpoint: str) -> None:
         parts = urlsplit(endpoint)
         if parts.scheme != "http" or parts.hostname is None:
-            raise LiteIOError(f"the endpoint {endpoint} is not one of plain HTTP, which the test API is called by")
+            raise LiteIOError(f"the endpoint {endpoint} is not plain HTTP, which the test API needs")
         self.host = parts.hostname
         self.port = parts.port or 80
 
@@ -55,7 +55,7 @@ class Control:
         body: Optional[Mapping[str, Any]] = None,
         seconds_max: float = SECONDS_MAX,
     ) -> Any:
-        """The JSON of the answer, or None if it has no body."""
+        """JSON of the answer, or None without a body."""
         given = {name: value for name, value in (query or {}).items() if value is not None}
         target = TEST_API + path + (f"?{urlencode(given)}" if given else "")
         content = None if body is None else json.dumps(body).encode()
@@ -84,7 +84,7 @@ class Control:
 
 
 def segment(name: str) -> str:
-    """A name as one segment of a path."""
+    """Encodes a name as one path segment."""
     return quote(name, safe="")
 
 

@@ -1,4 +1,4 @@
-"""The variables of this process by which AWS SDKs find a server, for a while."""
+"""Temporarily sets the variables of this process that AWS SDKs read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Iterator
 
 from ._space import Space
 
-# They would choose other credentials or another endpoint than those that are set, or be refused beside these.
+# These would select other credentials or another endpoint, or conflict with the new values.
 REMOVED = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN",
            "AWS_CREDENTIAL_EXPIRATION", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_ROLE_ARN",
            "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")
@@ -17,9 +17,9 @@ REMOVED = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECUR
 
 @contextmanager
 def environment(space: Space) -> Iterator[None]:
-    """Points the variables AWS_… at a space, and puts them back at the end. They are those of the whole process.
+    """Points the variables AWS_… of the whole process at a space, and restores them at the end.
 
-    boto3's default session, which keeps the credentials that it has once found, is set aside meanwhile."""
+    It also replaces boto3's default session meanwhile, because that session caches credentials."""
     values = space.env()
     before = {name: os.environ.get(name) for name in (*values, *REMOVED)}
     os.environ.update(values)
@@ -37,7 +37,7 @@ def environment(space: Space) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-        # It may have been imported meanwhile.
+        # boto3 may have been imported meanwhile.
         boto3 = sys.modules.get("boto3")
         if boto3 is not None:
             boto3.DEFAULT_SESSION = session

@@ -1,4 +1,4 @@
-"""Rules by which requests fail, are slow, or are cut off."""
+"""Fault rules: requests fail, are slow, or are cut off."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._control import Control, LiteIOError
 
 
 class Fault:
-    """A rule that is in force until it is removed, or at the end of a `with`."""
+    """A rule, active until it is removed or its `with` ends."""
 
     def __init__(self, control: Control, space: Optional[str], id: str, rule: Mapping[str, Any]) -> None:
         self._control = control
@@ -19,7 +19,7 @@ class Fault:
 
     @property
     def hits(self) -> int:
-        """The number of requests that it was applied to."""
+        """Number of requests that matched the rule."""
         answer = self._control.call("GET", "/faults", query={"space": self._space})
         for fault in answer["faults"]:
             if fault["id"] == self.id:

@@ -1,4 +1,4 @@
-"""mock_s3: a server for the time of a test, as a decorator or a context manager."""
+"""mock_s3: a server for the duration of a test, as a decorator or a context manager."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any, Callable, List, Optional, Type, TypeVar, overload
 from ._environment import environment
 from ._server import Server
 
-# Of an instance of a decorated class, whose subclass may not call its setup_method.
+# Attribute of an instance of a decorated class: a subclass may skip its setup_method.
 ENTERED = "_liteio_entered"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class MockS3:
-    """Each use has a server in memory of its own, and the variables AWS_… of the process point at it meanwhile.
+    """Starts a server in memory for each use, and points the variables AWS_… of the process at it meanwhile.
 
-    As a decorator, with or without options of `Server`: of functions, of generators, of async functions, and of
-    classes, whose methods `test…` have a server each (with setUp and tearDown, or setup_method and
-    teardown_method). As a context manager it gives the `Server`."""
+    As a decorator, with or without options of `Server`, it accepts functions, generators, async functions, and
+    classes, whose methods `test…` get a server each (with setUp and tearDown, or setup_method and
+    teardown_method). As a context manager it returns the `Server`."""
 
     def __init__(self, **options: Any) -> None:
         self._options = options
@@ -38,7 +38,7 @@ class MockS3:
         if decorated is None:
             return MockS3(**{**self._options, **options})
         if options or not callable(decorated):
-            raise TypeError("mock_s3 takes options by name, or what it decorates")
+            raise TypeError("mock_s3 takes options by name, or a function or class to decorate")
         if inspect.isclass(decorated):
             return decorate_class(self, decorated)
         return decorate_function(self, decorated)
@@ -89,7 +89,7 @@ def decorate_function(mock: MockS3, function: Callable[..., Any]) -> Callable[..
 
 def decorate_class(mock: MockS3, decorated: Type[Any]) -> Type[Any]:
     if issubclass(decorated, unittest.TestCase):
-        # It calls setUp, the test and tearDown.
+        # run() calls setUp, the test and tearDown.
         decorated.run = decorate_function(mock, decorated.run)  # type: ignore[method-assign]
         return decorated
     if hasattr(decorated, "setup_method") or hasattr(decorated, "teardown_method"):
@@ -129,7 +129,7 @@ def surround_methods(mock: MockS3, decorated: Type[Any]) -> None:
 
 
 def call_with(function: Optional[Callable[..., Any]], self: Any, method: Any) -> None:
-    """With or without the method, as pytest allows."""
+    """Calls it with or without the method, as pytest allows."""
     if function is None:
         return
     if len(inspect.signature(function).parameters) > 1:

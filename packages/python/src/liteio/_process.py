@@ -1,7 +1,7 @@
-"""The process of a server, which ends with the one that started it, however that ends.
+"""The process of a server. It always ends with the process that started it.
 
-The server runs below a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe:
-its end comes when stop() closes it, or when the kernel does so because this process is gone, killed or not. Then
+The server runs under a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe.
+stop() closes it, or the kernel does when this process has ended for any reason. Then
 the shell sends SIGTERM to the server. Unlike the parent-death signal of Linux, this does not depend on the
 thread that started the server, and works on every Unix. A fork of this process closes its copy of the pipe.
 """
@@ -38,11 +38,11 @@ exit "$code"
 
 
 class StartFailed(LiteIOError):
-    """The server has ended, or is not ready, at its start."""
+    """The server ended during its start, or did not become ready."""
 
 
 class Process:
-    #: Those that this process has started, and its forks must not keep alive.
+    #: Servers that this process has started; forks must not keep them alive.
     _all: "weakref.WeakSet[Process]" = weakref.WeakSet()
 
     def __init__(self, command: List[str], environment: Dict[str, str]) -> None:
@@ -55,7 +55,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment,
-            start_new_session=True,  # Ctrl-C ends the tests first, and they the server.
+            start_new_session=True,  # Ctrl-C ends the tests first, and the tests end the server.
         )
         self._owner = os.getpid()
         Process._all.add(self)
@@ -74,17 +74,17 @@ class Process:
 
     @property
     def log(self) -> str:
-        """The last lines that the server wrote."""
+        """Last lines of the server log."""
         return "\n".join(list(self._log))
 
     def stop(self) -> None:
-        """Ends the server in order, and waits for it; a second time does nothing."""
+        """Shuts the server down and waits for it; a second call has no effect."""
         process = self._process
         if process.stdin is None or process.stdin.closed:
             return
         process.stdin.close()
         if os.getpid() != self._owner:
-            return  # A fork has a copy of the pipe, and no say about the server.
+            return  # A fork has a copy of the pipe, but must not stop the server.
         try:
             process.wait(STOP_SECONDS_MAX)
         except subprocess.TimeoutExpired:
@@ -119,7 +119,7 @@ class Process:
         while not control.is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 raise StartFailed(self._failure())
-            time.sleep(0.005)  # Between two questions; the first is answered when the start needs no repair.
+            time.sleep(0.005)  # Between polls; the first poll succeeds unless the start needs a recovery.
         return self._endpoint
 
     def _failure(self) -> str:
@@ -128,11 +128,11 @@ class Process:
         except subprocess.TimeoutExpired:
             return f"the server was not ready within {START_SECONDS_MAX:.0f} s: {self.log}"
         self._readers[1].join(1.0)
-        return f"the server has ended with exit code {code}: {self.log or 'it wrote nothing'}"
+        return f"the server has ended with exit code {code}: {self.log or 'no output'}"
 
 
 def _let_go() -> None:
-    """In a fork: it has a copy of the pipes, whose end would come only when it ends too."""
+    """In a fork: closes its copies of the pipes, which would otherwise keep the servers alive."""
     for started in list(Process._all):
         stdin = started._process.stdin
         if stdin is not None:

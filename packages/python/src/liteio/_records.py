@@ -1,4 +1,4 @@
-"""Requests and events that the server has recorded."""
+"""Recorded requests and events."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RecordedRequest:
 
 @dataclass(frozen=True)
 class Event:
-    """A change of an object, as notifications tell it."""
+    """A change of an object, as in event notifications."""
 
     sequence: int
     name: str
@@ -80,13 +80,13 @@ class Event:
 
 
 def read_time(text: str) -> datetime:
-    """RFC 3339 in UTC, with any number of digits behind the seconds."""
+    """Parses RFC 3339 in UTC, with any number of fractional digits."""
     whole, _, fraction = text.rstrip("Z").partition(".")
     moment = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S")
     return moment.replace(microsecond=int(f"{fraction:0<6}"[:6]), tzinfo=timezone.utc)
 
 
 def write_time(moment: datetime) -> str:
-    """RFC 3339 in UTC, with milliseconds. A time without a zone is taken for UTC."""
+    """Formats RFC 3339 in UTC, with milliseconds. A time without a zone is UTC."""
     aware = moment.replace(tzinfo=timezone.utc) if moment.tzinfo is None else moment.astimezone(timezone.utc)
     return f"{aware:%Y-%m-%dT%H:%M:%S}.{aware.microsecond // 1000:03}Z"

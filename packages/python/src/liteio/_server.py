@@ -1,4 +1,4 @@
-"""A server in a process of its own."""
+"""A server in its own process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ CREDENTIALS = ("liteio", "liteio123")
 class Server(Space):
     """A server on a free port of this machine, and its main space.
 
-    It keeps everything in memory unless `data_dir` is given. `buckets` are made at the start, each
+    It keeps everything in memory unless `data_dir` is given. `buckets` are created at start, each
     NAME[:public|download|upload][:versioned]; `seed` is a directory or an archive whose directories become buckets;
-    `profile` is "minio", "localstack" or "s3mock". `arguments` are more flags of `liteio server`, `environment`
-    more variables for it; variables of this process that would be settings of it are not handed on.
+    `profile` is "minio", "localstack" or "s3mock". `arguments` are additional flags of `liteio server`, `environment`
+    additional variables; the server does not inherit variables of this process that would be settings of it.
 
-    It starts with `with` or start(), and is stopped at the end of the `with`, by stop(), or when this process ends,
-    in whatever way.
+    `with` or start() starts it. It stops at the end of the `with`, by stop(), or when this process ends for any reason.
     """
 
     def __init__(
@@ -81,13 +80,13 @@ class Server(Space):
 
     @property
     def log(self) -> str:
-        """The last lines of the server's log: warnings, unless `environment` has another LITEIO_LOG."""
+        """Last lines of the server log: warnings, unless `environment` sets another LITEIO_LOG."""
         return self._process.log if self._process else ""
 
     def start(self: ServerType) -> ServerType:
-        """Starts the server and waits until it is ready; one that runs is left alone.
+        """Starts the server and waits until it is ready; no effect if it is running.
 
-        Raises StartFailed with what the server said, and BinaryNotFound."""
+        Raises StartFailed with the output of the server, and BinaryNotFound."""
         if self._process is None:
             process = Process([find_binary(self._binary), "server", *self._command], self._environment)
             atexit.register(process.stop)
@@ -97,7 +96,7 @@ class Server(Space):
         return self
 
     def stop(self) -> None:
-        """Stops the server in order; one that does not run is left alone."""
+        """Shuts the server down; no effect if it is not running."""
         if self._process is not None:
             atexit.unregister(self._process.stop)
             self._process.stop()
@@ -109,7 +108,7 @@ class Server(Space):
         self.stop()
 
     def space(self, name: Optional[str] = None) -> Space:
-        """A new space of this server, which sees nothing of the others. Without a name it gets one."""
+        """Creates a space of this server, isolated from the others. A name is generated if none is given."""
         body: Dict[str, str] = {} if name is None else {"name": name}
         answer = self._control.call("POST", "/spaces", body=body)
         return Space(
@@ -122,7 +121,7 @@ class Server(Space):
         )
 
     def spaces(self) -> List[str]:
-        """The names of the spaces beside the main one."""
+        """Names of all spaces except the main one."""
         return [space["name"] for space in self._control.call("GET", "/spaces")["spaces"]]
 
     def __enter__(self: ServerType) -> ServerType:

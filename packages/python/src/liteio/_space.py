@@ -1,4 +1,4 @@
-"""A space: buckets, vector buckets and users of its own, chosen by its credentials."""
+"""A space: its own buckets, vector buckets and users, selected by its credentials."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ._faults import Fault
 from ._records import Event, RecordedRequest
 
 Self = TypeVar("Self", bound="Space")
-# Of a socket beside the time that the server waits.
+# Socket timeout in addition to the waiting time of the server.
 WAIT_MARGIN_SECONDS = 10.0
 SERVICES = ("S3", "S3VECTORS", "IAM", "STS")
 
 
 class Space:
-    """A space of a server. As a context manager it is deleted at the end."""
+    """A space of a server. As a context manager it deletes itself at the end."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Space:
         region: str,
     ) -> None:
         self._control_of_server = control
-        #: The name of the space; None for the main one, which is the server's.
+        #: Name of the space; None for the main space of a server.
         self.name = name
         self._endpoint = endpoint
         self.access_key = access_key
@@ -57,7 +57,7 @@ class Space:
         return self._control_of_server
 
     def env(self) -> Dict[str, str]:
-        """The variables by which AWS SDKs and the AWS CLI find this space."""
+        """Variables that point AWS SDKs and the AWS CLI at this space."""
         services = {f"AWS_ENDPOINT_URL_{service}": self.endpoint for service in SERVICES}
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
@@ -72,7 +72,7 @@ class Space:
         }
 
     def _no_proxy(self) -> Dict[str, str]:
-        """What keeps clients from asking a proxy for the server, beside what they do not ask it for already."""
+        """Variables that exclude the server from proxies, in addition to the existing exclusions."""
         host = urllib.parse.urlsplit(self.endpoint).hostname or ""
         before = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
         hosts = [it.strip() for it in before.split(",") if it.strip()]
@@ -80,13 +80,13 @@ class Space:
         return {"NO_PROXY": direct, "no_proxy": direct}
 
     def session(self) -> Any:
-        """A session of boto3 with the credentials of this space, whatever profile the environment names."""
+        """A boto3 session with the credentials of this space. It ignores the profile of the environment."""
         try:
-            boto3: Any = importlib.import_module("boto3")  # It has no types.
+            boto3: Any = importlib.import_module("boto3")  # boto3 and botocore have no types.
         except ImportError as error:
             raise LiteIOError("boto3 is not installed: pip install 'liteio[boto3]'") from error
         botocore: Any = importlib.import_module("botocore.session")
-        # A profile that is not there would be an error, although nothing is taken from it.
+        # A missing profile would be an error, although it is not used.
         without_profile = botocore.Session(session_vars={"profile": (None, None, None, None)})
         return boto3.Session(
             botocore_session=without_profile,
@@ -96,28 +96,28 @@ class Space:
         )
 
     def client(self, service: str = "s3", **options: Any) -> Any:
-        """A client of boto3: "s3", "s3vectors", "iam" or "sts". It asks no proxy, unless its `config` names one."""
+        """A boto3 client: "s3", "s3vectors", "iam" or "sts". It uses no proxy, unless its `config` names one."""
         return self.session().client(service, endpoint_url=self.endpoint, **direct(options))
 
     def resource(self, service: str = "s3", **options: Any) -> Any:
-        """A resource of boto3. It asks no proxy, unless its `config` names one."""
+        """A boto3 resource. It uses no proxy, unless its `config` names one."""
         return self.session().resource(service, endpoint_url=self.endpoint, **direct(options))
 
     def reset(self) -> None:
-        """Puts this space back to its start, which has the buckets and the seed that the server was given, and
-        nothing else: no users, faults, moves of the clock, requests and events. Snapshots stay."""
+        """Restores the initial state of this space: the buckets and the seed of the server, without users, faults,
+        clock changes, requests and events. Snapshots stay."""
         self._control.call("POST", "/reset", query={"space": self.name})
 
     def snapshot(self, name: str) -> None:
-        """Keeps all there is under a name, in memory. One of that name is replaced."""
+        """Saves the complete state under a name, in memory. It replaces a snapshot of that name."""
         self._control.call("PUT", f"/snapshots/{segment(name)}", query={"space": self.name})
 
     def restore(self, name: str) -> None:
-        """Puts a snapshot in the place of all there is."""
+        """Restores the complete state of a snapshot."""
         self._control.call("POST", f"/snapshots/{segment(name)}/restore", query={"space": self.name})
 
     def snapshots(self) -> List[str]:
-        """The names of the snapshots."""
+        """Names of the snapshots."""
         answer = self._control.call("GET", "/snapshots", query={"space": self.name})
         return [snapshot["name"] for snapshot in answer["snapshots"]]
 
@@ -139,11 +139,11 @@ class Space:
         times: Optional[int] = None,
         probability: Optional[float] = None,
     ) -> Fault:
-        """Lets the requests that match fail (`status`, `code`, `message`), be slow (`latency_ms`, `bandwidth` in
-        bytes per second), or be cut off (`cut_after_bytes` of the answer's body).
+        """Makes matching requests fail (`status`, `code`, `message`), slows them down (`latency_ms`, `bandwidth` in
+        bytes per second), or cuts them off (`cut_after_bytes` of the answer's body).
 
         `operation`, `bucket` and `key` are patterns with * and ?; `times` and `probability` limit the rule. It is
-        in force until `remove()`, `clear_faults()` or `reset()`, or to the end of a `with`."""
+        active until `remove()`, `clear_faults()` or `reset()`, or the end of a `with`."""
         given = dict(
             operation=operation, bucket=bucket, key=key, status=status, code=code, message=message,
             latency_ms=latency_ms, cut_after_bytes=cut_after_bytes, bandwidth=bandwidth, times=times,
@@ -154,7 +154,7 @@ class Space:
         return Fault(self._control, self.name, answer["id"], rule)
 
     def faults(self) -> List[Fault]:
-        """The rules in force."""
+        """The active rules."""
         answer = self._control.call("GET", "/faults", query={"space": self.name})
         return [Fault(self._control, self.name, fault["id"], fault) for fault in answer["faults"]]
 
@@ -177,8 +177,8 @@ class Space:
         since: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> List[RecordedRequest]:
-        """The requests that were recorded and match, oldest first. A request is recorded shortly after its answer,
-        so wait_for_request() is what to ask right behind one. The filters are patterns with * and ?, such as
+        """The recorded requests that match, oldest first. A request is recorded shortly after its answer:
+        use wait_for_request() right after a request. The filters are patterns with * and ?, such as
         operation="Put*" or status="5??"; `since` is a sequence number."""
         query = dict(
             operation=operation, bucket=bucket, key=key, method=method, status=status, user=user, since=since,
@@ -203,9 +203,9 @@ class Space:
         count: int = 1,
         timeout: float = 10.0,
     ) -> List[RecordedRequest]:
-        """The requests that match, once there are `count` of them, those that came before included.
+        """Waits for `count` matching requests, including earlier ones, and returns them.
 
-        Raises WaitTimeout if they do not come within `timeout` seconds."""
+        Raises WaitTimeout after `timeout` seconds."""
         query = dict(
             operation=operation, bucket=bucket, key=key, method=method, status=status, user=user, since=since,
             count=count,
@@ -222,10 +222,10 @@ class Space:
         since: Optional[int] = None,
         timeout: float = 10.0,
     ) -> List[Event]:
-        """The events that match, once there is one; no notification has to be configured. The filters are
-        patterns, such as name="s3:ObjectCreated:*".
+        """Waits for a matching event, without a notification configuration, and returns the matching events. The
+        filters are patterns, such as name="s3:ObjectCreated:*".
 
-        Raises WaitTimeout if none comes within `timeout` seconds."""
+        Raises WaitTimeout after `timeout` seconds."""
         answer = self._wait("/events/wait", dict(bucket=bucket, key=key, name=name, since=since), timeout)
         return [Event.read(record) for record in answer["events"]]
 
@@ -244,7 +244,7 @@ class Space:
             raise WaitTimeout(f"nothing matched {filters or 'at all'} within {timeout} s") from None
 
     def close(self) -> None:
-        """Deletes the space with all there is in it."""
+        """Deletes the space and its contents."""
         if self.name is not None:
             self._control.call("DELETE", f"/spaces/{segment(self.name)}")
 
@@ -264,15 +264,15 @@ class Space:
 
 
 def inherited_environment(given: Optional[Dict[str, str]]) -> Dict[str, str]:
-    """This process's variables without those that a server would take for its settings, and those given."""
+    """Variables of this process without server settings, plus the given ones."""
     foreign = ("LITEIO_", "MINIO_", "AWS_", "COM_ADOBE_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     return {**kept, **(given or {})}
 
 
 def direct(options: Dict[str, Any]) -> Dict[str, Any]:
-    """Options of a client that does not take a proxy from the environment."""
-    botocore: Any = importlib.import_module("botocore.config")  # It has no types.
+    """Client options that ignore proxies of the environment."""
+    botocore: Any = importlib.import_module("botocore.config")  # boto3 and botocore have no types.
     config = botocore.Config(proxies={})
     given = options.get("config")
     return {**options, "config": config if given is None else config.merge(given)}

@@ -1,4 +1,4 @@
-// What the server does: readings of its metrics, as plots and tables.
+// Activity of the server: samples of its metrics, as charts and tables.
 
 import { html, useEffect, useState } from '../../vendor/preact.js';
 import { readMetrics } from '../../lib/prometheus.js';
@@ -13,10 +13,10 @@ import { BucketSizes, Facts, Operations } from './tables.js';
 const PERIODS = [['2', 'every 2 s'], ['5', 'every 5 s'], ['15', 'every 15 s'], ['60', 'every minute']];
 const DURATION = 'liteio_request_duration_seconds';
 const CODES_MAX = 4;
-/** Classes of statuses, with the colours of their plots. */
-const CLASSES = [['2xx', '2xx', 1], ['3xx', '3xx', 4], ['4xx', '4xx', 2], ['5xx', '5xx', 3], ['none', 'client gone', 5]];
+/** Status classes, with the colours of their plots. */
+const CLASSES = [['2xx', '2xx', 1], ['3xx', '3xx', 4], ['4xx', '4xx', 2], ['5xx', '5xx', 3], ['none', 'client disconnected', 5]];
 
-/** Readings for as long as the page is looked at. */
+/** Samples while the page is visible. */
 function useReadings(period) {
   const [state, setState] = useState({ readings: [] });
   const [isVisible, setVisible] = useState(!document.hidden);
@@ -35,7 +35,7 @@ function useReadings(period) {
       } catch (error) {
         if (stop.signal.aborted) return;
         setState((it) => ({ ...it, error }));
-        // What is refused is refused again.
+        // A refused request would be refused again.
         if (error.status >= 400 && error.status < 500) return;
       }
       timer = setTimeout(read, period * 1000);
@@ -59,7 +59,7 @@ function Tiles({ readings }) {
   const errors = last('liteio_requests_total', (it) => it.status === '5xx' || it.status === '4xx');
   const free = metrics.sum('liteio_store_free_bytes');
   return html`<div class="tiles"><${Tile} name="Requests per second" value=${perSecond(last('liteio_requests_total'))} more=${`${number(metrics.sum('liteio_requests_total'))} since the start`} />
-    <${Tile} name="Errors per second" value=${perSecond(errors)} more=${`${perSecond(last('liteio_requests_total', (it) => it.status === '5xx'))} of the server`} />
+    <${Tile} name="Errors per second" value=${perSecond(errors)} more=${`${perSecond(last('liteio_requests_total', (it) => it.status === '5xx'))} from the server`} />
     <${Tile} name="Latency, median" value=${latency(0.5)} more=${`99 %: ${latency(0.99)}`} />
     <${Tile} name="Stored" value=${bytes(metrics.sum('liteio_stored_bytes'))} more=${`${number(metrics.sum('liteio_objects'))} objects, ${number(metrics.sum('liteio_buckets'))} buckets`} />
     <${Tile} name="Memory" value=${bytes(metrics.sum('process_resident_memory_bytes'))} more=${`${number(metrics.sum('process_open_fds'))} open files`} />
@@ -80,14 +80,14 @@ function Plots({ readings }) {
   const limit = (resource) => metrics.sum('liteio_budget_limit', of1(resource));
   return html`<div class="plots">
     <${Plot} title="Requests per second" format=${perSecond} series=${CLASSES.map(([it, name, colour]) => [name, rates('liteio_requests_total', ({ status }) => status === it), colour])} />
-    <${Plot} title="Errors per second" format=${perSecond} series=${errors} note=${!errors.length && 'There were none since the start.'} />
+    <${Plot} title="Errors per second" format=${perSecond} series=${errors} note=${!errors.length && 'No errors since the start.'} />
     <${Plot} title="Latency" format=${seconds} series=${[['median', 0.5], ['90 %', 0.9], ['99 %', 0.99]].map(([name, share]) => [name, quantilesOf(readings, DURATION, share, of)])}>
       <select class="filter" aria-label="Operation of the latency" value=${operation} onChange=${(event) => setOperation(event.target.value)}><option value="">All operations</option>
         ${labelsOf(metrics, `${DURATION}_count`, 'operation').sort().map((it) => html`<option value=${it}>${it}</option>`)}</select><//>
     <${Plot} title="Bytes per second" unit=${1024} format=${bytesPerSecond} series=${[['received', rates('liteio_received_bytes_total')], ['sent', rates('liteio_sent_bytes_total')]]} />
-    <${Plot} title="Connections and requests" format=${count} series=${[['connections', gauge('liteio_budget_used', of1('connections'))], ['requests under way', gauge('liteio_budget_used', of1('requests'))]]}
+    <${Plot} title="Connections and requests" format=${count} series=${[['connections', gauge('liteio_budget_used', of1('connections'))], ['active requests', gauge('liteio_budget_used', of1('requests'))]]}
       note=${`At most ${number(limit('connections'))} connections and ${number(limit('requests'))} requests at a time.`} />
-    <${Plot} title="Memory" unit=${1024} format=${bytes} series=${[['process', gauge('process_resident_memory_bytes')], ['bodies of requests', gauge('liteio_budget_used', of1('body_bytes'))], ['answers', gauge('liteio_budget_used', of1('answer_bytes'))]]}
+    <${Plot} title="Memory" unit=${1024} format=${bytes} series=${[['process', gauge('process_resident_memory_bytes')], ['request bodies', gauge('liteio_budget_used', of1('body_bytes'))], ['answers', gauge('liteio_budget_used', of1('answer_bytes'))]]}
       note=${`At most ${bytes(limit('body_bytes'))} for bodies and ${bytes(limit('answer_bytes'))} for answers.`} />
     <${Plot} title="Writes of the store per second" format=${perSecond} series=${[['updates', rates('liteio_store_updates_total')], ['commits', rates('liteio_store_commits_total')], ['syncs', rates('liteio_store_syncs_total')]]} />
     <${Plot} title="Metadata" unit=${1024} format=${bytes} series=${[['log', gauge('liteio_store_log_bytes')], ['tables', gauge('liteio_store_table_bytes')], ['runs', gauge('liteio_store_run_bytes')], ['tree', gauge('liteio_store_tree_bytes')]]} /></div>`;
@@ -100,7 +100,7 @@ export function Metrics() {
   return html`<${Head} crumbs=${['Metrics']}><select class="filter" aria-label="Read the metrics" value=${period} onChange=${(event) => setPeriod(event.target.value)}>
       ${PERIODS.map(([it, text]) => html`<option value=${it} selected=${it === period}>${text}</option>`)}</select><//>
     <div class="content" tabindex="0" role="region" aria-label="Metrics">
-    ${error?.status === 403 ? html`<div class="note bad" role="alert">You may not read the metrics: that needs a policy that allows <code>admin:Prometheus</code>.<br />${error.message}</div>`
+    ${error?.status === 403 ? html`<div class="note bad" role="alert">The metrics need a policy that allows <code>admin:Prometheus</code>.<br />${error.message}</div>`
     : html`<${Failure} error=${error} retry=${again} />`}
     ${!last && !error && html`<${Spinner} />`}
     ${last && html`<${Tiles} readings=${readings} /><${Plots} readings=${readings} /><${Operations} readings=${readings} />

@@ -1,4 +1,4 @@
-// The tables of metrics: operations, buckets, and the work in the background.
+// The tables of metrics: operations, buckets, and background work.
 
 import { html } from '../../vendor/preact.js';
 import { buckets, quantile } from '../../lib/prometheus.js';
@@ -9,7 +9,7 @@ import { bytes, number, plural, seconds, short, time } from '../../lib/format.js
 const DURATION = 'liteio_request_duration_seconds';
 const BUCKETS_MAX = 20;
 
-/** All operations since the start; what happens now, and its latency, are of the readings of this page. */
+/** All operations since the start; rates and latencies come from the samples of this page. */
 export function Operations({ readings }) {
   const [first, last] = [readings[0], readings[readings.length - 1]];
   const { metrics } = last;
@@ -28,7 +28,7 @@ export function Operations({ readings }) {
     <tbody>${rows.map((it) => html`<tr key=${it.operation} data-operation=${it.operation}><td class="main">${it.operation}</td><td class="num">${number(it.total)}</td><td class="num">${short(it.rate)}</td>
       <td class="num ${it.errors ? 'bad' : 'muted'}">${number(it.errors)}</td><td class="num">${it.latency(0.5)}</td><td class="num">${it.latency(0.99)}</td>
       <td class="num">${bytes(it.received ?? 0)}</td><td class="num">${bytes(it.sent ?? 0)}</td></tr>`)}</tbody></table>
-    <p class="muted foot-line">Requests, errors and bytes since the server's start; rates and latencies since this page was opened.</p></section>`;
+    <p class="muted foot-line">Requests, errors and bytes since the server start; rates and latencies since this page was opened.</p></section>`;
 }
 
 export function BucketSizes({ metrics }) {
@@ -47,7 +47,7 @@ export function BucketSizes({ metrics }) {
 export function Facts({ metrics }) {
   const of = (name) => metrics.sum(name);
   const count = (name) => number(of(name));
-  const state = (name) => (of(name) === 1 ? 'under way' : 'at rest');
+  const state = (name) => (of(name) === 1 ? 'running' : 'idle');
   const ended = of('liteio_scrub_ended_timestamp_seconds');
   const bad = (value, text) => (value > 0 ? html`<span class="bad">${text}</span>` : text);
   const groups = [
@@ -55,7 +55,7 @@ export function Facts({ metrics }) {
       ['Damaged reads', bad(of('liteio_store_damaged_reads_total'), count('liteio_store_damaged_reads_total'))],
       ['Tables in memory', `${count('liteio_store_tables')} (${bytes(of('liteio_store_table_bytes'))})`], ['Sorted runs', `${count('liteio_store_runs')} (${bytes(of('liteio_store_run_bytes'))})`],
       ['Drains, spills, merges', `${count('liteio_store_drains_total')}, ${count('liteio_store_spills_total')}, ${count('liteio_store_merges_total')}`],
-      ['Time of syncs', of('liteio_store_syncs_total') ? `${seconds(of('liteio_store_sync_seconds_total') / of('liteio_store_syncs_total'))} on average` : '–']]],
+      ['Sync time', of('liteio_store_syncs_total') ? `${seconds(of('liteio_store_sync_seconds_total') / of('liteio_store_syncs_total'))} on average` : '–']]],
     ['Background', [
       ['To be reclaimed', plural(of('liteio_reclaimer_waiting') ?? 0, 'file')], ['Reclaimed', plural(of('liteio_reclaimer_deleted_total') ?? 0, 'file')],
       ['Lifecycle', `${state('liteio_lifecycle_running')}, ${count('liteio_lifecycle_ended')} of ${count('liteio_lifecycle_examined')} ended`],

@@ -6,8 +6,8 @@ import { Panel, Radios, useSetting } from './panel.js';
 
 const METHODS = [
   ['', 'None', 'Objects are encrypted only if their upload asks for it.'],
-  ['AES256', 'SSE-S3', 'By the master key of the server.'],
-  ['aws:kms', 'SSE-KMS', 'By one of the KMS keys of the server.'],
+  ['AES256', 'SSE-S3', 'With the master key of the server.'],
+  ['aws:kms', 'SSE-KMS', 'With one of the KMS keys of the server.'],
 ];
 
 export function Encryption({ bucket }) {
@@ -26,8 +26,8 @@ export function Encryption({ bucket }) {
   };
   const current = by.SSEAlgorithm ?? '';
   const options = METHODS.some(([it]) => it === current) ? METHODS : [...METHODS, [current, current]];
-  return html`<${Panel} title="Default encryption" setting=${setting} lead="How new objects are encrypted if their upload does not say. Objects that are there stay as they are.">
+  return html`<${Panel} title="Default encryption" setting=${setting} lead="Encryption of new objects whose upload does not specify one. Existing objects stay unchanged.">
     <${Radios} legend="Encryption" name="encryption" value=${current} onChange=${method} options=${options} />
-    ${current.startsWith('aws:kms') && html`<${TextField} label="KMS key" value=${by.KMSMasterKeyID ?? ''} onInput=${key} hint="Its name, alias or ARN; empty: the first one of the server." />
-      <${Check} label="Bucket key" hint="Accepted for the sake of clients; has no effect." checked=${rule.BucketKeyEnabled === true} onChange=${(BucketKeyEnabled) => typed({ BucketKeyEnabled })} />`}<//>`;
+    ${current.startsWith('aws:kms') && html`<${TextField} label="KMS key" value=${by.KMSMasterKeyID ?? ''} onInput=${key} hint="Name, alias or ARN; default: the first key of the server." />
+      <${Check} label="Bucket key" hint="Accepted for compatibility; has no effect." checked=${rule.BucketKeyEnabled === true} onChange=${(BucketKeyEnabled) => typed({ BucketKeyEnabled })} />`}<//>`;
 }

@@ -1,11 +1,11 @@
-// Events of a bucket, which webhooks of the server are told of.
+// Events of a bucket, sent to webhooks of the server.
 
 import { html } from '../../vendor/preact.js';
 import { AreaField, Check, TextField } from '../../ui/kit.js';
 import { compact } from './panel.js';
 import { Rules, fromLines, lines } from './rules.js';
 
-/** The kinds of rules, and the member with their target. Here all are webhooks. */
+/** The kinds of rules, and the member with their target. All targets are webhooks. */
 const KINDS = [['QueueConfigurations', 'QueueArn'], ['TopicConfigurations', 'TopicArn'], ['LambdaFunctionConfigurations', 'LambdaFunctionArn']];
 const COMMON = [
   ['s3:ObjectCreated:*', 'Created'], ['s3:ObjectRemoved:*', 'Removed'], ['s3:ObjectTagging:*', 'Tagged'],
@@ -30,10 +30,10 @@ function Form({ value, change }) {
   const others = value.others ?? lines(events.filter((it) => !COMMON.some(([name]) => name === it)));
   const toggle = (name, is) => change({ ...value, Events: is ? [...events, name] : events.filter((it) => it !== name) });
   return html`<div class="inputs"><${TextField} label="Webhook" value=${value[member] ?? ''} onInput=${(text) => change({ ...value, [member]: text })}
-      hint="The name that --webhook of the server gives it, or an ARN that ends with it." />
-      <${TextField} label="Name of the rule" value=${value.Id ?? ''} onInput=${(Id) => change({ ...value, Id })} hint="Empty: the server gives one." /></div>
+      hint="Name of the webhook in the server’s --webhook option, or an ARN that ends with it." />
+      <${TextField} label="Name of the rule" value=${value.Id ?? ''} onInput=${(Id) => change({ ...value, Id })} hint="Empty: the server generates one." /></div>
     <fieldset class="radios"><legend class="label">Events</legend><div class="row wrap">${COMMON.map(([name, label]) => html`<${Check} label=${label} checked=${events.includes(name)} onChange=${(is) => toggle(name, is)} />`)}</div></fieldset>
-    <${AreaField} label="Other events" hint="One a line, such as s3:ObjectCreated:Copy." rows=${2} value=${others} onInput=${(text) => change({ ...value, others: text })} />
+    <${AreaField} label="Other events" hint="One per line, such as s3:ObjectCreated:Copy." rows=${2} value=${others} onInput=${(text) => change({ ...value, others: text })} />
     <div class="inputs"><${TextField} label="Prefix" value=${filterOf(value, 'prefix')} onInput=${(text) => change(withFilter(value, 'prefix', text))} />
       <${TextField} label="Suffix" value=${filterOf(value, 'suffix')} onInput=${(text) => change(withFilter(value, 'suffix', text))} /></div>`;
 }
@@ -60,7 +60,7 @@ function write(value, rules) {
 }
 
 export const Events = ({ bucket }) => html`<${Rules} bucket=${bucket} name="notification" title="Events" one="rule" Form=${Form} read=${read} write=${write}
-  lead="Webhooks of the server are told what happens to objects. Which ones there are is decided where the server is started."
+  lead="Sends events of objects to webhooks of the server. The server’s options define the webhooks."
   heads=${['Webhook', 'Events', 'Keys']} blank=${() => ({ kind: 'QueueConfigurations', Events: ['s3:ObjectCreated:*'] })}
   row=${(rule) => [html`<span title=${targetOf(rule)}>${targetOf(rule).split(':').filter((it) => it !== 'webhook').pop()}</span>`, html`<span class="lines">${lines(rule.Events)}</span>`,
     filters(rule).length ? filters(rule).map((it) => html`<div>${it.Name.toLowerCase()} <code>${it.Value}</code></div>`) : 'all']} />`;

@@ -13,7 +13,7 @@ import { PublicAccess } from './public_access.js';
 import { Tags } from './tags.js';
 import { ObjectLock, Versioning } from './versioning.js';
 
-/** The parts: their name in the address, their words, what shows them, and the keys of their drafts. */
+/** The parts: name in the URL, title, component, and key of the draft. */
 const PARTS = [
   ['versioning', 'Versioning', Versioning], ['object-lock', 'Object lock', ObjectLock], ['lifecycle', 'Lifecycle', Lifecycle, 'lifecycle as JSON'],
   ['policy', 'Policy', Policy], ['public-access', 'Public access', PublicAccess, 'publicAccessBlock'], ['cors', 'CORS', Cors, 'cors as JSON'],

@@ -1,4 +1,4 @@
-// The parts of a page of settings: what is set, what is typed over it, and how it is saved.
+// The parts of a settings page: the stored value, the draft, and saving.
 
 import { html } from '../../vendor/preact.js';
 import { readSetting, saveSetting } from '../../lib/settings.js';
@@ -6,13 +6,13 @@ import { Button, Failure, SaveFailure, Spinner, toast } from '../../ui/kit.js';
 import { useAction, useDraft, useLoad } from '../../ui/hooks.js';
 
 /**
- * A setting of a bucket. `value` is what was typed, or else what is set; `change` types.
- * A draft keeps the document that it began with, so that a change by others in between is seen.
+ * A setting of a bucket. `value` is the draft, or else the stored value; `change` sets the draft.
+ * A draft keeps the document it is based on, so that concurrent changes by others are detected.
  */
 export function useSetting(bucket, name, key = name) {
   const { data, error, loading, reload, set } = useLoad(() => readSetting(bucket, name), [bucket, name]);
   const [draft, setDraft] = useDraft(`${bucket}/${key}`);
-  /** Saves `value`, or takes the setting away. */
+  /** Saves `value`, or deletes the setting. */
   const store = async (value, base, words = 'Saved.') => {
     set(await saveSetting(bucket, name, value, base));
     setDraft();
@@ -28,7 +28,7 @@ export function useSetting(bucket, name, key = name) {
   };
 }
 
-/** The form of a setting. `children` gets it once it is loaded; `toSave` makes of what was typed what is sent. */
+/** The form of a setting. `children` is shown once it is loaded; `toSave` converts the draft for sending. */
 export function Panel({ title, lead, setting, children, toSave = (it) => it, mayRemove, removeWords = 'Remove', isValid = true, side, dialog, isShown = true }) {
   const { value, base, isDirty, isBusy, failed, save } = setting;
   const send = (from) => save(toSave(value), from);
@@ -45,10 +45,10 @@ export function Panel({ title, lead, setting, children, toSave = (it) => it, may
       ${mayRemove && setting.isSet && html`<${Button} kind="danger" disabled=${isBusy} onClick=${mayRemove}>${removeWords}<//>`}</footer>`}`}</form>${dialog}`;
 }
 
-/** One of several, with words about each: `[value, text, hint]`. */
+/** Radio buttons with hints: `[value, text, hint]`. */
 export const Radios = ({ legend, name, value, onChange, options }) => html`<fieldset class="radios"><legend class="sr">${legend}</legend>
   ${options.map(([it, text, hint, isDisabled]) => html`<label class="check"><input type="radio" name=${name} value=${it} checked=${it === value} disabled=${isDisabled}
     onChange=${() => onChange(it)} /><span>${text}${hint && html`<span class="hint">${hint}</span>`}</span></label>`)}</fieldset>`;
 
-/** A copy of an object without the members that have nothing in them. */
+/** A copy of an object without its empty members. */
 export const compact = (value) => Object.fromEntries(Object.entries(value).filter(([, it]) => it !== undefined && it !== '' && !Number.isNaN(it)));

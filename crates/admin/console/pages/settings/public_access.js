@@ -5,10 +5,10 @@ import { Check, Confirm } from '../../ui/kit.js';
 import { Panel, useSetting } from './panel.js';
 
 const PARTS = [
-  ['BlockPublicAcls', 'Refuse public ACLs', 'Puts that would set one are refused.'],
-  ['IgnorePublicAcls', 'Ignore public ACLs', 'Those that there are count for nothing.'],
-  ['BlockPublicPolicy', 'Refuse public policies', 'A bucket policy that opens the bucket to everybody is refused.'],
-  ['RestrictPublicBuckets', 'Restrict a public bucket', 'A public policy that there is counts for users of the owner’s account only.'],
+  ['BlockPublicAcls', 'Refuse public ACLs', 'Requests that set a public ACL are refused.'],
+  ['IgnorePublicAcls', 'Ignore public ACLs', 'Existing public ACLs have no effect.'],
+  ['BlockPublicPolicy', 'Refuse public policies', 'A bucket policy that makes the bucket public is refused.'],
+  ['RestrictPublicBuckets', 'Restrict a public bucket', 'An existing public policy applies only to users of the owner’s account.'],
 ];
 
 export function PublicAccess({ bucket }) {
@@ -17,9 +17,9 @@ export function PublicAccess({ bucket }) {
   const value = setting.value ?? {};
   const dialog = isRemoving && html`<${Confirm} title="Remove the public access block" action="Remove" onClose=${() => setRemoving(false)}
       run=${() => setting.store(undefined, setting.base, 'The public access block was removed.')}>
-      <p>Policies and ACLs that open <strong>${bucket}</strong> to everybody count again.</p><//>`;
+      <p>Policies and ACLs that make <strong>${bucket}</strong> public take effect again.</p><//>`;
   return html`<${Panel} title="Public access block" setting=${setting} mayRemove=${() => setRemoving(true)} dialog=${dialog}
-    lead="Keeps a bucket private, whatever its policy and ACLs say. Without it a bucket is private until one of these opens it.">
+    lead="Keeps a bucket private regardless of its policy and ACLs. Without it a bucket is private until its policy or an ACL makes it public.">
     <div class="stack tight">${PARTS.map(([part, label, hint]) => html`<${Check} label=${label} hint=${hint} checked=${value[part] === true}
       onChange=${(is) => setting.change({ ...value, [part]: is })} />`)}</div><//>`;
 }

@@ -1,4 +1,4 @@
-// Settings that are lists of rules: a table with a form for each rule, and all of it as JSON.
+// Settings that are lists of rules: a table with a form for each rule, and the JSON.
 
 import { html, useState } from '../../vendor/preact.js';
 import { Button, Confirm, Dialog, Failure, SaveFailure, Spinner, Tabs } from '../../ui/kit.js';
@@ -6,29 +6,29 @@ import { JsonEditor, pretty, wrongJson } from '../../ui/editor.js';
 import { useAction } from '../../ui/hooks.js';
 import { Panel, useSetting } from './panel.js';
 
-/** The dialog of one rule. What one has typed stays if the server refuses it. */
+/** The dialog of one rule. The input stays if the server refuses it. */
 function RuleDialog({ title, rule, Form, more, store, onClose }) {
   const [value, setValue] = useState(rule);
   const [run, isBusy, error] = useAction(async (force) => { await store(value, force); onClose(); });
   return html`<${Dialog} title=${title} kind="wide" onClose=${() => !isBusy && onClose()} onSubmit=${() => !isBusy && run()}>
     <${Form} value=${value} change=${setValue} />
-    ${more?.(value).length > 0 && html`<div class="note">This rule also has ${more(value).join(', ')}. The form leaves that as it is; it can be changed as JSON.</div>`}
+    ${more?.(value).length > 0 && html`<div class="note">This rule also has ${more(value).join(', ')}. The form keeps these unchanged; edit them as JSON.</div>`}
     <${SaveFailure} error=${error} onForce=${() => run(true)} />
     <footer><${Button} onClick=${onClose} disabled=${isBusy}>Cancel<//><${Button} type="submit" kind="primary" disabled=${isBusy}>Save<//></footer><//>`;
 }
 
-/** All rules as JSON. The text is kept as it is typed, right or wrong. */
+/** All rules as JSON. The text is kept as typed, valid or not. */
 function Json({ title, lead, bucket, name, side }) {
   const setting = useSetting(bucket, name, `${name} as JSON`);
   const text = setting.isDirty ? setting.value : setting.set === undefined ? '' : pretty(setting.set);
   const toSave = () => (text.trim() ? JSON.parse(text) : undefined);
   return html`<${Panel} title=${title} lead=${lead} side=${side} setting=${setting} toSave=${toSave} isValid=${!text.trim() || !wrongJson(text)}>
-    <${JsonEditor} label="As the AWS CLI has it" value=${text} onInput=${setting.change} hint="Empty, it takes all rules away." /><//>`;
+    <${JsonEditor} label="JSON of the AWS CLI" value=${text} onInput=${setting.change} hint="An empty text removes all rules." /><//>`;
 }
 
 /**
- * A list of rules. `read` gives the rules of a document, `write` the document with others (`undefined`: without any).
- * `more` names what a form does not show.
+ * A list of rules. `read` returns the rules of a document, `write` the document with other rules (`undefined`: none).
+ * `more` names the parts of a rule that its form does not show.
  */
 export function Rules({ bucket, name, title, lead, one, read, write, heads, row, blank, Form, more }) {
   const setting = useSetting(bucket, name);
@@ -47,14 +47,14 @@ export function Rules({ bucket, name, title, lead, one, read, write, heads, row,
     ${setting.data && (rules.length ? html`<div class="scroll-x bleed"><table class="stacked"><caption class="sr">${title}</caption><thead><tr>${heads.map((it) => html`<th>${it}</th>`)}<th><span class="sr">Actions</span></th></tr></thead>
       <tbody>${rules.map((rule, at) => html`<tr>${row(rule, (next) => !isBusy && toggle(at, next)).map((cell) => html`<td>${cell}</td>`)}
       <td class="actions"><${Button} small label=${`Edit rule ${at + 1}`} onClick=${() => setDialog({ at })}>Edit<//>${' '}<${Button} small kind="quiet" icon="trash" label=${`Delete rule ${at + 1}`} onClick=${() => setDialog({ remove: at })} /></td></tr>`)}</tbody></table></div>`
-    : html`<div class="note">There are no rules.</div>`)}
+    : html`<div class="note">No rules.</div>`)}
     ${setting.data && html`<footer class="row"><${Button} icon="plus" onClick=${() => setDialog({ at: rules.length })}>Add a rule<//></footer>`}</section>
     ${dialog?.at !== undefined && html`<${RuleDialog} title=${dialog.at < rules.length ? `Edit the ${one}` : `New ${one}`} rule=${rules[dialog.at] ?? blank()} Form=${Form} more=${more}
       store=${(rule, force) => store(dialog.at < rules.length ? rules.with(dialog.at, rule) : [...rules, rule], force)} onClose=${closed} />`}
     ${dialog?.remove !== undefined && html`<${Confirm} title=${`Delete the ${one}`} onClose=${closed}
-      run=${() => store(rules.filter((_, at) => at !== dialog.remove), false, 'The rule was deleted.')}><p>The ${one} ${rules[dialog.remove]?.ID ?? rules[dialog.remove]?.Id ?? dialog.remove + 1} counts no longer.</p><//>`}`;
+      run=${() => store(rules.filter((_, at) => at !== dialog.remove), false, 'The rule was deleted.')}><p>The ${one} ${rules[dialog.remove]?.ID ?? rules[dialog.remove]?.Id ?? dialog.remove + 1} no longer applies.</p><//>`}`;
 }
 
-/** A text area with one item a line, as a list. Lines without anything are no items. */
+/** A text area with one item per line, as a list. Empty lines are ignored. */
 export const lines = (list) => (list ?? []).join('\n');
 export const fromLines = (text) => text.split('\n').map((it) => it.trim()).filter(Boolean);

@@ -14,6 +14,6 @@ export function Tags({ bucket }) {
     const kept = value.TagSet.Tags.filter((it) => it.Key || it.Value);
     return kept.length ? { ...value, TagSet: { ...value.TagSet, Tags: kept } } : undefined;
   };
-  return html`<${Panel} title="Tags" setting=${setting} toSave=${toSave} lead="Names and values that tell people and programs what the bucket is for.">
+  return html`<${Panel} title="Tags" setting=${setting} toSave=${toSave} lead="Names and values that describe the purpose of the bucket.">
     <${Pairs} pairs=${tags.map((it) => [it.Key, it.Value])} onChange=${change} add="Add a tag" /><//>`;
 }

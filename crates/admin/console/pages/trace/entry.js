@@ -8,7 +8,7 @@ import { kindOf } from './index.js';
 
 const Headers = ({ title, headers }) => html`<h3>${title}</h3><div class="card scroll-x" tabindex="0" role="region" aria-label=${title}><table class="headers">
   <thead class="sr"><tr><th>Name</th><th>Value</th></tr></thead><tbody>${headers.map(([name, value]) => html`<tr><td>${name}</td><td>
-  ${value === '***' ? html`<span class="muted" title="A secret that the server does not tell">hidden</span>` : html`<code>${value}</code>`}</td></tr>`)}</tbody></table></div>`;
+  ${value === '***' ? html`<span class="muted" title="Secret, removed by the server">hidden</span>` : html`<code>${value}</code>`}</td></tr>`)}</tbody></table></div>`;
 
 export function TraceEntry({ entry, newer, older, onClose }) {
   const { bucket } = entry;
@@ -17,10 +17,10 @@ export function TraceEntry({ entry, newer, older, onClose }) {
     ['Request', html`<code>${entry.method} ${entry.path}${entry.query && `?${entry.query}`}</code>`],
     bucket && ['Bucket', html`<a href=${link(['buckets', bucket])}>${bucket}</a>`],
     entry.key && ['Key', html`<a href=${link(['buckets', bucket], { key: entry.key })}>${entry.key}</a>`],
-    ['Status', html`<span class="tag ${kindOf(entry.status)}">${entry.status || 'the client went away'}</span> ${entry.code ?? ''}`],
-    ['User', entry.user ?? html`<span class="muted">nobody</span>`], entry.access_key && ['Access key', html`<code>${entry.access_key}</code>`],
+    ['Status', html`<span class="tag ${kindOf(entry.status)}">${entry.status || 'client disconnected'}</span> ${entry.code ?? ''}`],
+    ['User', entry.user ?? html`<span class="muted">anonymous</span>`], entry.access_key && ['Access key', html`<code>${entry.access_key}</code>`],
     ['Client', html`<code>${entry.client}</code> <span class="muted">${entry.protocol}</span>`],
-    ['Took', seconds(entry.milliseconds / 1000)],
+    ['Duration', seconds(entry.milliseconds / 1000)],
     ['Received', `${bytes(entry.bytes_in)} (${number(entry.bytes_in)} bytes)`], ['Sent', `${bytes(entry.bytes_out)} (${number(entry.bytes_out)} bytes)`],
     ['Request id', html`<span class="row"><code class="grow">${entry.id}</code><${CopyButton} text=${entry.id} label="Copy the request id" /></span>`],
   ].filter(Boolean);

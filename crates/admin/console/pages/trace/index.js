@@ -9,12 +9,12 @@ import { Grid } from '../../ui/grid.js';
 import { bytes, clock, number, plural, seconds } from '../../lib/format.js';
 import { TraceEntry } from './entry.js';
 
-/** The requests that are kept, the newest. */
+/** Maximum number of requests that are kept. */
 export const ENTRIES_MAX = 2000;
-/** So often the table is drawn again, however many requests there are. */
+/** Interval between redraws of the table, for any request rate. */
 const DRAW_MS = 200;
 
-/** The newest requests, and how the connection is. Everything is kept aside until the next drawing. */
+/** The newest requests and the state of the connection, buffered until the next redraw. */
 function useTrace() {
   const kept = useRef({ entries: [], heard: 0, lost: 0, isOpen: false, wasOpen: false });
   const [shown, setShown] = useState(kept.current);
@@ -39,7 +39,7 @@ function useTrace() {
         draw();
       },
     });
-    // After another sign-in it is another user who asks.
+    // After another sign-in the requests belong to another user.
     const end = onSession((session) => { if (session) setRound((it) => it + 1); });
     return () => { stop.abort(); clearTimeout(timer); end(); };
   }, [round]);
@@ -50,7 +50,7 @@ function useTrace() {
   return { ...shown, clear, again: () => setRound((it) => it + 1) };
 }
 
-const STATUSES = [['', 'Any status'], ['ok', 'Successes'], ['error', 'Errors'], ['2', '2xx'], ['3', '3xx'], ['4', '4xx'], ['5', '5xx'], ['0', 'Client gone']];
+const STATUSES = [['', 'Any status'], ['ok', 'Successes'], ['error', 'Errors'], ['2', '2xx'], ['3', '3xx'], ['4', '4xx'], ['5', '5xx'], ['0', 'Client disconnected']];
 
 const Filter = ({ label, value, onChange, options }) => html`<select class="filter" aria-label=${label} value=${value}
   onChange=${(event) => onChange(event.target.value)}>${options.map(([it, text]) => html`<option value=${it} selected=${it === value}>${text}</option>`)}</select>`;
@@ -75,7 +75,7 @@ function Row({ entry, onOpen }) {
     <div role="gridcell" class="num wide-only">${bytes(entry.bytes_in)}</div><div role="gridcell" class="num wide-only">${bytes(entry.bytes_out)}</div>`;
 }
 
-const HEADS = [['Time', 'wide-only'], ['Status'], ['Method', 'wide-only'], ['Operation'], ['Target', 'wide-only'], ['User', 'wide-only'], ['Took', 'num'],
+const HEADS = [['Time', 'wide-only'], ['Status'], ['Method', 'wide-only'], ['Operation'], ['Target', 'wide-only'], ['User', 'wide-only'], ['Duration', 'num'],
   ['In', 'num wide-only'], ['Out', 'num wide-only']];
 
 export function Trace() {
@@ -94,30 +94,30 @@ export function Trace() {
   const clear = () => { trace.clear(); setFrozen((it) => it && { entries: [], heard: trace.heard }); };
   useShortcuts({ '/': () => document.getElementById('filter')?.focus(), p: toggle });
   const { error } = trace;
-  const state = trace.isOpen ? ['good', 'live'] : error ? ['bad', 'ended'] : trace.wasOpen ? ['warn', 'connecting again'] : ['', 'connecting'];
+  const state = trace.isOpen ? ['good', 'live'] : error ? ['bad', 'ended'] : trace.wasOpen ? ['warn', 'reconnecting'] : ['', 'connecting'];
   const isFiltered = ['text', 'operation', 'status', 'bucket', 'user'].some((it) => filters[it]);
   const at = chosen ? found.findIndex((it) => it.number === chosen.number) : -1;
   const step = (to) => found[to] && at >= 0 && (() => setChosen(found[to]));
   const foot = html`<span role="status">${plural(found.length, 'request')}${isFiltered ? ` of ${number(entries.length)}` : ''}</span>
-    <span class="grow" /><span class="wide-only">The newest ${number(ENTRIES_MAX)} are kept, in this page alone.</span>`;
+    <span class="grow" /><span class="wide-only">This page keeps the newest ${number(ENTRIES_MAX)} only.</span>`;
   return html`<${Head} crumbs=${['Trace']}><span class="tag ${frozen ? 'warn' : state[0]}" role="status">${frozen ? 'paused' : state[1]}</span>
     <${Button} icon=${frozen ? 'play' : 'pause'} onClick=${toggle}>${frozen ? `Resume${waiting ? ` (${number(waiting)} new)` : ''}` : 'Pause'}<//>
     <${Button} icon="trash" onClick=${clear}>Clear<//><//>
     <div class="content fixed">
-    ${error?.status === 403 ? html`<div class="note bad" role="alert">You may not see the requests of others: the trace needs a policy that allows <code>admin:ServerTrace</code>.<br />${error.message}</div>`
+    ${error?.status === 403 ? html`<div class="note bad" role="alert">The trace needs a policy that allows <code>admin:ServerTrace</code>.<br />${error.message}</div>`
     : html`<${Failure} error=${error} retry=${trace.again} />`}
     ${!(error && !trace.entries.length) && html`<div class="bar" role="search" aria-label="Filters"><${Search} id="filter" label="Text" value=${filters.text ?? ''} onInput=${set('text')} />
       <${Filter} label="Operation" value=${filters.operation ?? ''} onChange=${set('operation')} options=${[['', 'Any operation'], ...operations.map((it) => [it, it])]} />
       <${Filter} label="Status" value=${filters.status ?? ''} onChange=${set('status')} options=${STATUSES} />
       <${Words} label="Bucket" value=${filters.bucket ?? ''} onInput=${set('bucket')} /><${Words} label="User" value=${filters.user ?? ''} onInput=${set('user')} />
-      <${Check} label="Show the console's own" checked=${filters.withOwn ?? false} onChange=${set('withOwn')} /></div>
-      ${trace.lost > 0 && html`<div class="note warn slim" role="status">${plural(trace.lost, 'request')} were lost: more ended than this page could take.</div>`}
-      ${trace.gapSince && html`<div class="note warn slim" role="status">The connection ended at ${clock(trace.gapSince)}${trace.isOpen ? ' and is back: what ended meanwhile is missing.' : '. Trying again…'}</div>`}
+      <${Check} label="Show requests of this console" checked=${filters.withOwn ?? false} onChange=${set('withOwn')} /></div>
+      ${trace.lost > 0 && html`<div class="note warn slim" role="status">${plural(trace.lost, 'request')} were lost: more ended than this page could receive.</div>`}
+      ${trace.gapSince && html`<div class="note warn slim" role="status">The connection ended at ${clock(trace.gapSince)}${trace.isOpen ? ' and is back: requests in between are missing.' : '. Reconnecting…'}</div>`}
       ${found.length ? html`<${Grid} label="Requests" columns="cols-trace" count=${found.length} heads=${HEADS} foot=${foot} 
         first=${found[0].number} placeOf=${(id) => found.findIndex((it) => it.number === id)}
         row=${(index) => found[index] && html`<${Row} entry=${found[index]} onOpen=${() => setChosen(found[index])} />`}
         onOpen=${(index) => setChosen(found[index])} onPick=${(index) => setChosen(found[index])} />`
-    : html`<div class="card grow"><${Empty} icon="trace" title=${isFiltered && entries.length ? 'No request is so' : 'Waiting for requests'}>
-      <p>${isFiltered && entries.length ? 'None of those that are kept has what the filters ask for.' : 'Requests are listed here as they end. Nothing from before is known.'}</p><//></div>`}`}</div>
+    : html`<div class="card grow"><${Empty} icon="trace" title=${isFiltered && entries.length ? 'No matching request' : 'Waiting for requests'}>
+      <p>${isFiltered && entries.length ? 'No kept request matches the filters.' : 'Completed requests appear here. Earlier requests are not available.'}</p><//></div>`}`}</div>
     ${chosen && html`<${TraceEntry} entry=${chosen} newer=${step(at - 1)} older=${step(at + 1)} onClose=${() => setChosen()} />`}`;
 }

@@ -14,7 +14,7 @@ function AddMember({ group, members, onClose }) {
   const free = (data ?? []).filter((it) => !members.includes(it.name));
   return html`<${Dialog} title="Add a member" onClose=${() => onClose()} onSubmit=${() => user && !isBusy && run()}>
     ${error ? html`<${Refused} error=${error} what="list users" /><${TextField} label="User" value=${user} onInput=${setUser} />` : !data ? html`<${Spinner} />`
-    : free.length ? html`<${Choice} label="User" value=${user} onChange=${setUser} options=${[['', 'Choose one'], ...free.map((it) => [it.name, it.name])]} />` : html`<div class="note">There is no other user.</div>`}
+    : free.length ? html`<${Choice} label="User" value=${user} onChange=${setUser} options=${[['', 'Choose one'], ...free.map((it) => [it.name, it.name])]} />` : html`<div class="note">No other user exists.</div>`}
     <${Failure} error=${failed} /><footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!user || isBusy}>Add<//></footer><//>`;
 }
 
@@ -30,5 +30,5 @@ export function Group({ name }) {
       <${Policies} kind="Group" name=${name} />`}</div></div>
     ${dialog === 'add' && html`<${AddMember} group=${name} members=${data.members.map((it) => it.name)} onClose=${(done) => { setDialog(); if (done) reload(); }} />`}
     ${dialog === 'remove' && html`<${Confirm} title="Delete the group" onClose=${(done) => { setDialog(); if (done) { toast(`Group ${name} was deleted.`); go(['users', 'groups']); } }} run=${() => deleteGroup(name)}>
-      <p><strong>${name}</strong> is deleted with its policies. Its members stay, without what it allowed and denied them.</p><//>`}`;
+      <p><strong>${name}</strong> is deleted with its policies. Its members stay, without its permissions and denials.</p><//>`}`;
 }

@@ -9,10 +9,10 @@ import { List, Named } from './parts.js';
 import { NewPolicy, ManagedPolicy } from './policy.js';
 import { User } from './user.js';
 
-/** As many users as are asked for their state. */
+/** Maximum number of users whose state is requested. */
 const STATES_MAX = 100;
 
-/** The state of a user of the list, which has none itself. */
+/** The state of a user in the list, requested separately. */
 function State({ name }) {
   const [is, set] = useState();
   useEffect(() => {
@@ -38,22 +38,22 @@ export function Users({ path: [kind, name] }) {
   if (kind === 'group' && name) return html`<${Group} key=${name} name=${name} />`;
   if (kind === 'policy' && name) return html`<${ManagedPolicy} key=${name} arn=${name} />`;
   if (kind === 'groups') {
-    return html`<${List} key="groups" tab="groups" one="group" load=${listGroups} matches=${(it) => it.name} create=${NewGroup} empty="A group gives its policies to its members."
+    return html`<${List} key="groups" tab="groups" one="group" load=${listGroups} matches=${(it) => it.name} create=${NewGroup} empty="The policies of a group apply to its members."
       columns=${[['name', 'Name', 'main', entry('group')], ['id', 'Id', 'wide-only', (it) => html`<code class="muted">${it.id}</code>`], made]} />`;
   }
   if (kind === 'policies') {
     return html`<${List} key="policies" tab="policies" one="policy" load=${async () => (await listPolicies()).map((it) => ({ ...it, kind: isBuiltIn(it.arn) ? 'built-in' : 'own' }))}
-      matches=${(it) => `${it.name} ${it.kind}`} create=${NewPolicy} empty="A policy says what users may do."
+      matches=${(it) => `${it.name} ${it.kind}`} create=${NewPolicy} empty="A policy defines permissions of users."
       columns=${[['name', 'Name', 'main', (it) => html`<a href=${link(['users', 'policy', it.arn])}>${it.name}</a>`], ['kind', 'Kind', '', (it) => html`<span class="tag ${it.kind === 'own' ? 'accent' : ''}">${it.kind}</span>`],
     ['attachments', 'Attached', 'num', (it) => it.attachments], ['updated', 'Changed', 'num wide-only', (it) => html`<span class="muted">${isBuiltIn(it.arn) ? '' : time(it.updated)}</span>`]]} />`;
   }
   const load = async () => {
     const users = await listUsers();
-    // Who may not know of one is not asked about all.
+    // Without the permission for one user, the others are not requested.
     const mayAsk = users.length <= STATES_MAX && users.length > 0 && await isEnabled(users[0].name) !== undefined;
     return users.map((it) => ({ ...it, isAsked: mayAsk }));
   };
-  return html`<${List} key="users" tab="users" one="user" load=${load} matches=${(it) => it.name} create=${NewUser} empty="The root user may do everything. Make a user for each program and person, with the rights that it needs."
+  return html`<${List} key="users" tab="users" one="user" load=${load} matches=${(it) => it.name} create=${NewUser} empty="The root user may do everything. Create a user for each program and person, with only the permissions it needs."
     note="Users of the configuration are not listed." columns=${[['name', 'Name', 'main', entry('user')], ['isAsked', 'State', '', (it) => it.isAsked && html`<${State} name=${it.name} />`],
     ['id', 'Id', 'wide-only', (it) => html`<code class="muted">${it.id}</code>`], made]} />`;
 }

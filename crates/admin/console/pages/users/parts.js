@@ -1,4 +1,4 @@
-// What the pages of users, groups and policies have in common.
+// Common parts of the pages of users, groups and policies.
 
 import { html, useMemo, useState } from '../../vendor/preact.js';
 import { Icon } from '../../ui/icons.js';
@@ -8,13 +8,13 @@ import { plural } from '../../lib/format.js';
 import { current, nameOf } from '../../lib/session.js';
 
 const TABS = [['users', 'Users'], ['groups', 'Groups'], ['policies', 'Policies']];
-/** As many rows as a table shows at once. */
+/** Maximum number of rows that a table shows. */
 const ROWS_MAX = 500;
 
-/** An error; one of rights says what to do about it. */
+/** An error; a missing permission has advice. */
 export const Refused = ({ error, what, retry }) => (error?.status === 403 && error.code === 'AccessDenied'
-  ? html`<div class="note warn" role="alert"><p><strong>You may not ${what}.</strong> An administrator of this account can allow it by a policy.</p><p>${error.message}</p>
-    ${current() && html`<a href=${link(['users', 'user', nameOf(current())])}>What you may see of yourself</a>`}</div>`
+  ? html`<div class="note warn" role="alert"><p><strong>You may not ${what}.</strong> An administrator of this account can allow it with a policy.</p><p>${error.message}</p>
+    ${current() && html`<a href=${link(['users', 'user', nameOf(current())])}>Show your own user</a>`}</div>`
   : html`<${Failure} error=${error} retry=${retry} />`);
 
 /**
@@ -42,12 +42,12 @@ export function List({ tab, one, load, columns, matches, create, empty, note }) 
       aria-sort=${by === id ? (step > 0 ? 'ascending' : 'descending') : undefined}><button class="sort" onClick=${() => setOrder([id, by === id ? -step : 1])}>${text}
       ${by === id && html`<${Icon} name=${step > 0 ? 'up' : 'down'} />`}</button></th>`)}</tr></thead>
       <tbody>${shown.map((it) => html`<tr key=${it.arn}>${columns.map(([, , kind = '', cell]) => html`<td class=${kind}>${cell(it)}</td>`)}</tr>`)}</tbody></table>
-      ${!shown.length && html`<div class="empty">Nothing here has “${filter}” in it.</div>`}</div>
-      <p class="muted foot-note" role="status">${plural(found.length, one, tab)}${shown.length < found.length ? `, of which the first ${ROWS_MAX} are shown: filter them` : ''}. ${note ?? ''}</p>`}</div>
+      ${!shown.length && html`<div class="empty">No entry contains “${filter}”.</div>`}</div>
+      <p class="muted foot-note" role="status">${plural(found.length, one, tab)}${shown.length < found.length ? `, the first ${ROWS_MAX} are shown: use the filter` : ''}. ${note ?? ''}</p>`}</div>
     ${isCreating && html`<${Create} onClose=${() => setCreating(false)} />`}`;
 }
 
-/** The dialog that makes something with a name. */
+/** The dialog that creates an entity with a name. */
 export function Named({ title, label, hint, run, onClose }) {
   const [name, setName] = useState('');
   const [act, isBusy, error] = useAction(() => run(name));
@@ -60,7 +60,7 @@ export function Named({ title, label, hint, run, onClose }) {
 export const Section = ({ title, side, error, what, retry, children }) => html`<section class="card panel section" aria-label=${title}><header class="row"><h2 class="grow">${title}</h2>${side}</header>
   <${Refused} error=${error} what=${what} retry=${retry} />${children}</section>`;
 
-/** A table of a card, or words if nothing is in it. */
+/** A table in a card, or a text if it is empty. */
 export const Rows = ({ label, heads, rows, none }) => (rows.length
   ? html`<div class="scroll-x bleed"><table class="stacked"><caption class="sr">${label}</caption><thead><tr>${heads.map(([text, kind = '']) => html`<th class=${kind}>${text}</th>`)}<th><span class="sr">Actions</span></th></tr></thead>
     <tbody>${rows}</tbody></table></div>` : html`<p class="muted none">${none}</p>`);

@@ -1,4 +1,4 @@
-// The policies of a user or a group: managed ones that are attached, and its own.
+// The policies of a user or a group: attached managed policies and inline policies.
 
 import { html, useState } from '../../vendor/preact.js';
 import { ApiError } from '../../lib/api.js';
@@ -22,7 +22,7 @@ function Attach({ kind, name, attached, onClose }) {
     <${Failure} error=${failed} /><footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!arn || isBusy}>Attach<//></footer><//>`;
 }
 
-/** The editor of a policy of its own. The text stays if the server refuses it. */
+/** The editor of an inline policy. The text stays if the server refuses it. */
 function Inline({ kind, name, policy, onClose }) {
   const loaded = useLoad(async () => (policy ? getInline(kind, name, policy) : undefined), [policy]);
   const [title, setTitle] = useState(policy ?? '');
@@ -32,7 +32,7 @@ function Inline({ kind, name, policy, onClose }) {
   const [run, isBusy, error] = useAction(async (force) => {
     const isThere = policy || (await listInline(kind, name)).includes(title);
     if (!force && isThere && await getInline(kind, name, title) !== loaded.data) {
-      throw new ApiError('Changed', policy ? 'Somebody else has changed this since it was loaded. Saving over it undoes that.' : 'There is a policy of this name. Saving over it undoes that.', 409);
+      throw new ApiError('Changed', policy ? 'Somebody else has changed this since it was loaded. Saving overwrites their change.' : 'A policy of this name exists. Saving overwrites it.', 409);
     }
     await putInline(kind, name, title, text);
     toast('The policy was saved.');
@@ -60,6 +60,6 @@ export function Policies({ kind, name }) {
         <td class="actions"><${Button} small label=${`Edit ${it}`} onClick=${() => setDialog({ edit: it })}>Edit<//>${' '}<${Button} small kind="quiet" icon="trash" label=${`Delete ${it}`} onClick=${() => setDialog({ remove: it })} /></td></tr>`)} />`}<//>
     ${dialog === 'attach' && html`<${Attach} kind=${kind} name=${name} attached=${(attached.data ?? []).map((it) => it.arn)} onClose=${closed(attached)} />`}
     ${dialog?.edit !== undefined && html`<${Inline} kind=${kind} name=${name} policy=${dialog.edit || undefined} onClose=${closed(inline)} />`}
-    ${dialog?.detach && html`<${Confirm} title="Detach the policy" action="Detach" onClose=${closed(attached)} run=${() => detach(kind, name, dialog.detach.arn)}><p>What <strong>${dialog.detach.name}</strong> says counts no longer for <strong>${name}</strong>.</p><//>`}
+    ${dialog?.detach && html`<${Confirm} title="Detach the policy" action="Detach" onClose=${closed(attached)} run=${() => detach(kind, name, dialog.detach.arn)}><p><strong>${dialog.detach.name}</strong> no longer applies to <strong>${name}</strong>.</p><//>`}
     ${dialog?.remove && html`<${Confirm} title="Delete the policy" onClose=${closed(inline)} run=${() => deleteInline(kind, name, dialog.remove)}><p><strong>${dialog.remove}</strong> of <strong>${name}</strong> is deleted.</p><//>`}`;
 }

@@ -23,7 +23,7 @@ export function NewPolicy({ onClose }) {
     <footer><${Button} onClick=${onClose}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!name || isBusy}>Create<//></footer><//>`;
 }
 
-/** The document, and an editor of it if the policy is one of the account. What is typed stays until it is saved and loaded. */
+/** The document, with an editor for policies of the account. The draft stays until it is saved and loaded. */
 function Document({ arn, shown, retry, load, onSaved }) {
   const { text, textError, version, draftKey } = shown;
   const [typed, setTyped] = useDraft(draftKey);
@@ -36,7 +36,7 @@ function Document({ arn, shown, retry, load, onSaved }) {
   });
   const isOwn = !isBuiltIn(arn);
   return html`<${Section} title="Document" error=${textError} what="see the document of this policy" retry=${retry} side=${html`<span class="tag">${version}</span>`}>
-    ${text !== undefined && (isOwn ? html`<${JsonEditor} label="Policy" value=${typed ?? text} onInput=${setTyped} hint="Saving makes a new version, and the oldest one goes if there are five." />` : html`<pre class="preview" tabindex="0">${text}</pre>`)}
+    ${text !== undefined && (isOwn ? html`<${JsonEditor} label="Policy" value=${typed ?? text} onInput=${setTyped} hint="Saving creates a new version and removes the oldest one if five exist." />` : html`<pre class="preview" tabindex="0">${text}</pre>`)}
     <${Failure} error=${failed} />
     ${isOwn && text !== undefined && html`<footer class="row"><${Button} kind="primary" disabled=${typed === undefined || isBusy} onClick=${run}>Save<//>${typed !== undefined && html`<${Button} kind="quiet" disabled=${isBusy} onClick=${() => setTyped()}>Discard<//>`}
       <span class="muted" role="status">${typed !== undefined ? 'Not saved yet.' : ''}</span></footer>`}<//>`;
@@ -48,7 +48,7 @@ function Versions({ arn, shown, onShow, onChange }) {
   return html`<${Section} title="Versions" error=${error ?? failed} what="change the versions of this policy" retry=${reload}>
     ${data && html`<${Rows} label="Versions" heads=${[['Version'], ['Created', 'num']]} rows=${data.map((it) => html`<tr key=${it.id}><td class="main">${it.id}${' '}${it.isDefault && html`<span class="tag accent">in effect</span>`}</td>
       <td class="num muted">${time(it.created)}</td><td class="actions"><${Menu} small label=${`Actions on ${it.id}`} items=${[it.id !== shown && ['file', 'Show', () => onShow(it.id)],
-    !it.isDefault && !isBusy && ['check', 'Put into effect', () => act(() => setDefaultVersion(arn, it.id), `Version ${it.id} is in effect.`)],
+    !it.isDefault && !isBusy && ['check', 'Activate', () => act(() => setDefaultVersion(arn, it.id), `Version ${it.id} is in effect.`)],
     !it.isDefault && !isBusy && ['trash', 'Delete', () => act(() => deletePolicyVersion(arn, it.id), `Version ${it.id} was deleted.`)]]} /></td></tr>`)} />`}<//>`;
 }
 
@@ -56,11 +56,11 @@ function Entities({ arn }) {
   const { data, error, reload } = useLoad(() => entitiesOf(arn), [arn]);
   const names = (kind, list) => list.map((it) => html`<a href=${link(['users', kind, it])}>${it}</a>`);
   const rows = data && [['Users', names('user', data.users)], ['Groups', names('group', data.groups)], ['Roles', data.roles.map((it) => html`<span>${it}</span>`)]].filter(([, list]) => list.length);
-  return html`<${Section} title="Attached to" error=${error} what="see whom this policy is attached to" retry=${reload}>
+  return html`<${Section} title="Attached to" error=${error} what="see the users of this policy" retry=${reload}>
     ${rows && (rows.length ? html`<dl class="facts">${rows.map(([title, list]) => html`<dt>${title}</dt><dd class="row wrap">${list}</dd>`)}</dl>` : html`<p class="muted none">Nobody.</p>`)}<//>`;
 }
 
-/** A policy and the document of a version: that in effect, unless another one is asked for. */
+/** A policy and the document of a version; by default the active one. */
 async function loadPolicy(arn, chosen) {
   const policy = await getPolicy(arn);
   const version = chosen ?? policy.version;
@@ -91,5 +91,5 @@ export function ManagedPolicy({ arn }) {
       ${data.description && html`<dt>Description</dt><dd>${data.description}</dd>`}<dt>Kind</dt><dd>${isBuiltIn(arn) ? 'Built-in: it comes with the server and cannot be changed.' : `Own, changed ${time(data.updated)}`}</dd></dl></section>
       <${Document} arn=${arn} shown=${shown} retry=${reload} load=${() => loadPolicy(arn)} onSaved=${changed} /><${Entities} arn=${arn} />
       ${!isBuiltIn(arn) && html`<${Versions} key=${round} arn=${arn} shown=${shown.version} onShow=${setChosen} onChange=${() => changed()} />`}`}</div></div>
-    ${isRemoving && html`<${Confirm} title="Delete the policy" onClose=${(done) => { setRemoving(false); if (done) { toast(`Policy ${name} was deleted.`); go(['users', 'policies']); } }} run=${() => deletePolicy(arn)}><p><strong>${name}</strong> is deleted with all of its versions. It must not be attached to anybody.</p><//>`}`;
+    ${isRemoving && html`<${Confirm} title="Delete the policy" onClose=${(done) => { setRemoving(false); if (done) { toast(`Policy ${name} was deleted.`); go(['users', 'policies']); } }} run=${() => deletePolicy(arn)}><p><strong>${name}</strong> is deleted with all of its versions. Detach it from all users, groups and roles first.</p><//>`}`;
 }

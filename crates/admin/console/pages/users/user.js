@@ -9,7 +9,7 @@ import { time } from '../../lib/format.js';
 import { Refused, Rows, Section } from './parts.js';
 import { Policies } from './policies_of.js';
 
-/** A new key. The secret is told once. */
+/** A new key. The secret is shown once. */
 const NewKey = ({ made, onClose }) => html`<${Dialog} title="New access key" onClose=${onClose}>
   <div class="note warn">The secret key is shown now and never again.</div><${Secret} label="Access key" text=${made.id} /><${Secret} label="Secret key" text=${made.secret} />
   <footer><${Button} kind="primary" onClick=${onClose}>Done<//></footer><//>`;
@@ -27,7 +27,7 @@ function Keys({ name }) {
       <td class="actions"><${Button} small disabled=${isBusy} label=${`${it.isActive ? 'Deactivate' : 'Activate'} ${it.id}`} onClick=${() => act(() => setKeyActive(name, it.id, !it.isActive))}>${it.isActive ? 'Deactivate' : 'Activate'}<//>
       ${' '}<${Button} small kind="quiet" icon="trash" label=${`Delete ${it.id}`} onClick=${() => setDialog({ remove: it.id })} /></td></tr>`)} />`}<//>
     ${dialog?.made && html`<${NewKey} made=${dialog.made} onClose=${closed} />`}
-    ${dialog?.remove && html`<${Confirm} title="Delete the access key" onClose=${closed} run=${() => deleteKey(name, dialog.remove)}><p>Whoever uses <code>${dialog.remove}</code> is refused from now on.</p><//>`}`;
+    ${dialog?.remove && html`<${Confirm} title="Delete the access key" onClose=${closed} run=${() => deleteKey(name, dialog.remove)}><p>Requests with <code>${dialog.remove}</code> are refused from now on.</p><//>`}`;
 }
 
 function Join({ name, groups, onClose }) {
@@ -37,7 +37,7 @@ function Join({ name, groups, onClose }) {
   const free = (data ?? []).filter((it) => !groups.includes(it.name));
   return html`<${Dialog} title="Add to a group" onClose=${() => onClose()} onSubmit=${() => group && !isBusy && run()}><${Refused} error=${error} what="list groups" />
     ${!data && !error && html`<${Spinner} />`}
-    ${data && (free.length ? html`<${Choice} label="Group" value=${group} onChange=${setGroup} options=${[['', 'Choose one'], ...free.map((it) => [it.name, it.name])]} />` : html`<div class="note">There is no other group.</div>`)}
+    ${data && (free.length ? html`<${Choice} label="Group" value=${group} onChange=${setGroup} options=${[['', 'Choose one'], ...free.map((it) => [it.name, it.name])]} />` : html`<div class="note">No other group exists.</div>`)}
     <${Failure} error=${failed} /><footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!group || isBusy}>Add<//></footer><//>`;
 }
 
@@ -68,5 +68,5 @@ export function User({ name }) {
       ${Date.parse(data.created) > 0 && html`<dt>Created</dt><dd>${time(data.created)}</dd>`}${data.is !== undefined && html`<dt>State</dt><dd><span class="tag ${data.is ? 'good' : 'bad'}">${data.is ? 'enabled' : 'disabled'}</span>${!data.is && ' Its keys and sessions are refused.'}</dd>`}</dl></section>
       <${Keys} name=${name} /><${Groups} name=${name} /><${Policies} kind="User" name=${name} />`}</div></div>
     ${isRemoving && html`<${Confirm} title="Delete the user" onClose=${(done) => { setRemoving(false); if (done) { toast(`User ${name} was deleted.`); go(['users']); } else reload(); }} run=${() => deleteUser(name)}>
-      <p><strong>${name}</strong> is deleted with its access keys and policies. Its keys and sessions are refused from then on.</p>${isOwn && html`<div class="note warn">This is the user who is signed in here.</div>`}<//>`}`;
+      <p><strong>${name}</strong> is deleted with its access keys and policies. Its keys and sessions are refused from then on.</p>${isOwn && html`<div class="note warn">You are signed in as this user.</div>`}<//>`}`;
 }

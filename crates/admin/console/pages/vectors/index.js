@@ -7,7 +7,7 @@ import { go, link, useAction, useLoad, useShortcuts } from '../../ui/hooks.js';
 import { number, plural, time } from '../../lib/format.js';
 import { VectorIndex } from './vector_index.js';
 
-/** As many indexes as are asked for their dimension. */
+/** Maximum number of indexes whose dimension is requested. */
 const DETAILS_MAX = 100;
 
 export const LANGUAGES = [['', 'Any language'], ['en', 'English'], ['fr', 'French'], ['es', 'Spanish'], ['pt', 'Portuguese'], ['it', 'Italian'], ['de', 'German'],
@@ -34,12 +34,12 @@ function CreateIndex({ bucket, onClose }) {
   const isReady = form.name && Number(form.dimension) > 0 && !isBusy;
   return html`<${Dialog} title="New index" kind="wide" onClose=${() => onClose()} onSubmit=${() => isReady && run()}>
     <${TextField} label="Name" value=${form.name} onInput=${set('name')} hint="3 to 63 lower-case letters, digits, hyphens and dots." />
-    <div class="inputs"><${TextField} label="Dimension" type="number" min="1" max="4096" value=${form.dimension} onInput=${set('dimension')} hint="Elements of each vector, 1 to 4096, as the model gives them." />
+    <div class="inputs"><${TextField} label="Dimension" type="number" min="1" max="4096" value=${form.dimension} onInput=${set('dimension')} hint="Elements of each vector, 1 to 4096, as defined by the embedding model." />
       <${Choice} label="Distance" value=${form.metric} onChange=${set('metric')} options=${[['cosine', 'Cosine'], ['euclidean', 'Euclidean']]} hint="Elements are 32-bit floats." /></div>
-    <${TextField} label="Keys that no filter uses" value=${form.nonFilterable} onInput=${set('nonFilterable')} hint="Keys of metadata, apart by commas: they may be longer, such as the text that was embedded." />
-    <div class="inputs"><${TextField} label="Keys with searched texts" value=${form.texts} onInput=${set('texts')} hint="Keys of metadata whose words queries find, apart by commas." />
+    <${TextField} label="Non-filterable metadata keys" value=${form.nonFilterable} onInput=${set('nonFilterable')} hint="Separated by commas. Their values may be longer, such as the embedded text." />
+    <div class="inputs"><${TextField} label="Metadata keys with text search" value=${form.texts} onInput=${set('texts')} hint="Separated by commas. Queries find the words in their values." />
       <${Choice} label="Language of the texts" value=${form.language} onChange=${set('language')} options=${LANGUAGES} /></div>
-    <p class="muted">All of this but searched texts is for good.</p><${Failure} error=${error} />
+    <p class="muted">Only the text search settings can be changed later.</p><${Failure} error=${error} />
     <footer><${Button} onClick=${() => onClose()}>Cancel<//><${Button} type="submit" kind="primary" disabled=${!isReady}>Create<//></footer><//>`;
 }
 
@@ -53,7 +53,7 @@ function DeleteBucket({ bucket, onClose }) {
 export const DeleteIndex = ({ bucket, index, onClose }) => html`<${Confirm} title="Delete index" word=${index} action="Delete index and vectors" onClose=${onClose}
   run=${async () => { await deleteIndex(bucket, index); toast(`Index ${index} was deleted.`); }}><p><strong>${index}</strong> is deleted with every vector in it. This cannot be undone.</p><//>`;
 
-/** A table of names that is filtered and from which one is deleted. */
+/** A table of names with filter, creation and deletion. */
 function Names({ crumbs, one, many, load, deps, create, remove, empty, href, columns = [], extra }) {
   const { data, error, loading, reload } = useLoad(load, deps);
   const [filter, setFilter] = useState('');
@@ -69,7 +69,7 @@ function Names({ crumbs, one, many, load, deps, create, remove, empty, href, col
       <th class="num wide-only">Created</th><th><span class="sr">Actions</span></th></tr></thead>
       <tbody>${shown.map((it) => html`<tr key=${it.name}><td class="main"><a href=${href(it.name)}>${it.name}</a></td>${columns.map(([, kind, cell]) => html`<td class=${kind}>${cell(it)}</td>`)}
       <td class="num wide-only muted">${time(it.created)}</td><td class="actions"><${Menu} small label=${`Actions on ${it.name}`} items=${[['trash', 'Delete', () => setDialog({ remove: it.name })]]} /></td></tr>`)}</tbody></table>
-      ${!shown.length && html`<div class="empty">None has “${filter}” in its name.</div>`}</div><p class="muted" role="status">${plural(shown.length, one, many)}</p>`}</div>
+      ${!shown.length && html`<div class="empty">No name contains “${filter}”.</div>`}</div><p class="muted" role="status">${plural(shown.length, one, many)}</p>`}</div>
     ${dialog === 'new' && create((name) => (name ? location.assign(href(name)) : setDialog()))}${dialog?.remove && remove(dialog.remove, closed)}`;
 }
 
@@ -79,16 +79,16 @@ function Indexes({ bucket }) {
     if (indexes.length > DETAILS_MAX) return indexes;
     return Promise.all(indexes.map(async (it) => ({ ...it, about: await getIndex(bucket, it.name).catch(() => undefined) })));
   };
-  return html`<${Names} crumbs=${[['Vectors', '#/vectors'], bucket]} one="index" many="indexes" load=${load} deps=${[bucket]} empty="An index holds vectors of one dimension, and finds the nearest of them."
+  return html`<${Names} crumbs=${[['Vectors', '#/vectors'], bucket]} one="index" many="indexes" load=${load} deps=${[bucket]} empty="An index contains vectors of one dimension and finds nearest neighbours."
     href=${(name) => link(['vectors', bucket, name])} create=${(onClose) => html`<${CreateIndex} bucket=${bucket} onClose=${onClose} />`}
     remove=${(name, onClose) => html`<${DeleteIndex} bucket=${bucket} index=${name} onClose=${onClose} />`}
     columns=${[['Dimension', 'num', (it) => number(it.about?.dimension)], ['Distance', '', (it) => it.about?.metric ?? '–'],
-    ['Searched texts', 'wide-only muted', (it) => it.about?.texts.map(({ key }) => key).join(', ') || '']]} />`;
+    ['Text search', 'wide-only muted', (it) => it.about?.texts.map(({ key }) => key).join(', ') || '']]} />`;
 }
 
 export function Vectors({ path: [bucket, index], query }) {
   if (bucket && index) return html`<${VectorIndex} key=${`${bucket}/${index}`} bucket=${bucket} index=${index} query=${query} onGone=${() => go(['vectors', bucket])} />`;
   if (bucket) return html`<${Indexes} key=${bucket} bucket=${bucket} />`;
-  return html`<${Names} key="buckets" crumbs=${['Vectors']} one="vector bucket" many="vector buckets" load=${listVectorBuckets} deps=${[]} empty="A vector bucket holds indexes of vectors."
+  return html`<${Names} key="buckets" crumbs=${['Vectors']} one="vector bucket" many="vector buckets" load=${listVectorBuckets} deps=${[]} empty="A vector bucket contains vector indexes."
     href=${(name) => link(['vectors', name])} create=${(onClose) => html`<${CreateBucket} onClose=${onClose} />`} remove=${(name, onClose) => html`<${DeleteBucket} bucket=${name} onClose=${onClose} />`} />`;
 }

@@ -1,4 +1,4 @@
-// A query: by the vector of a key, by a vector that is typed, or by words; with a filter.
+// A query: by the vector of a key, by a typed vector, or by words; with a filter.
 
 import { html, useEffect, useState } from '../../vendor/preact.js';
 import { getVector, parseElements, parseFilter, queryVectors } from '../../lib/vectors.js';
@@ -52,7 +52,7 @@ export function Query({ bucket, index, about, example, onOpen }) {
       ${usesText && about.texts.length > 1 && html`<${Choice} label="In" value=${form.textKey} onChange=${set('textKey')} options=${about.texts.map(({ key }) => [key, key])} />`}
       <${TextField} label="Results" type="number" min="1" max=${TOP_K_MAX} value=${form.topK} onInput=${set('topK')} /></div>
     ${(form.by === 'vector' || form.by === 'both') && html`<${AreaField} label="Vector" rows=${3} value=${form.vector} onInput=${set('vector')} placeholder="[0.1, -0.2, …]" hint=${`A list of ${plural(about.dimension, 'number')}.`} />`}
-    <${AreaField} label="Filter by metadata" rows=${2} value=${form.filter} onInput=${set('filter')} placeholder='{"genre": "drama", "year": {"$gte": 2000}}' hint="JSON, or nothing. $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $and, $or." />
+    <${AreaField} label="Filter by metadata" rows=${2} value=${form.filter} onInput=${set('filter')} placeholder='{"genre": "drama", "year": {"$gte": 2000}}' hint="Optional JSON. $eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $and, $or." />
     <${Failure} error=${error} /><div><${Button} type="submit" kind="primary" icon="search" disabled=${!isReady || isBusy}>Query<//></div></form>
     ${isBusy ? html`<${Spinner} />` : answer && html`<${Results} ...${answer} onOpen=${onOpen} />`}`;
 }

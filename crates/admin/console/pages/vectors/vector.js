@@ -7,7 +7,7 @@ import { pretty } from '../../ui/editor.js';
 import { useLoad } from '../../ui/hooks.js';
 import { number } from '../../lib/format.js';
 
-/** Elements that are shown; all are copied. */
+/** Maximum number of shown elements; Copy takes all. */
 const ELEMENTS_MAX = 64;
 
 export function VectorDrawer({ bucket, index, vectorKey, onClose, onChange, onQuery, onEdit }) {
@@ -21,9 +21,9 @@ export function VectorDrawer({ bucket, index, vectorKey, onClose, onChange, onQu
     <div class="content stack" tabindex="0"><${Failure} error=${error} retry=${reload} />${!data && !error && html`<${Spinner} />`}
     ${data && html`<dl class="facts"><dt>Key</dt><dd><span class="row"><code class="grow">${vectorKey}</code><${CopyButton} text=${vectorKey} label="Copy the key" /></span></dd>
         <dt>Elements</dt><dd>${number(data.elements.length)}</dd><dt>Length</dt><dd>${norm.toPrecision(6)}</dd></dl>
-      <h3>Metadata</h3>${Object.keys(data.metadata).length ? html`<pre class="preview wrapped" tabindex="0">${pretty(data.metadata)}</pre>` : html`<div class="note">There is none.</div>`}
+      <h3>Metadata</h3>${Object.keys(data.metadata).length ? html`<pre class="preview wrapped" tabindex="0">${pretty(data.metadata)}</pre>` : html`<div class="note">No metadata.</div>`}
       <div class="row"><h3 class="grow">Vector</h3><${CopyButton} text=${text} label="Copy the vector" /></div>
       <pre class="preview wrapped" tabindex="0">[${data.elements.slice(0, ELEMENTS_MAX).join(', ')}${data.elements.length > ELEMENTS_MAX ? `, … ${number(data.elements.length - ELEMENTS_MAX)} more` : ''}]</pre>`}</div>
     ${isRemoving && html`<${Confirm} title="Delete vector" onClose=${(done) => { setRemoving(false); if (done) { onChange(); onClose(); } }}
-      run=${async () => { await deleteVectors(bucket, index, [vectorKey]); toast('Deleted.'); }}><p><strong>${vectorKey}</strong> is deleted and cannot be brought back.</p><//>`}<//>`;
+      run=${async () => { await deleteVectors(bucket, index, [vectorKey]); toast('Deleted.'); }}><p><strong>${vectorKey}</strong> is deleted and cannot be restored.</p><//>`}<//>`;
 }

@@ -1,4 +1,4 @@
-// One index: its vectors, queries, and what it is.
+// One index: its vectors, queries and properties.
 
 import { html, useEffect, useRef, useState } from '../../vendor/preact.js';
 import { deleteVectors, getIndex, listVectors } from '../../lib/vectors.js';
@@ -14,7 +14,7 @@ import { VectorDrawer } from './vector.js';
 /** Metadata in a line. */
 export const brief = (metadata) => (metadata && Object.keys(metadata).length ? JSON.stringify(metadata) : '');
 
-/** Vectors that grow as one scrolls; without metadata for those who may not see it. */
+/** Vectors, loaded while scrolling; without metadata if the user has no permission for it. */
 function useVectors(bucket, index) {
   const [state, setState] = useState({ vectors: [] });
   const [round, setRound] = useState(0);
@@ -71,22 +71,22 @@ function List({ bucket, index, list, onOpen, onPut }) {
       onClick=${(event) => { event.preventDefault(); toggle(at, event.shiftKey); }} /></div>
     <div role="gridcell" class="name"><button type="button" class="link" tabindex="-1" title=${vectors[at].key} onClick=${() => onOpen(vectors[at].key)}>${vectors[at].key}</button></div>
     <div role="gridcell" class="cut mono muted wide-only" title=${brief(vectors[at].metadata)}>${brief(vectors[at].metadata)}</div>`;
-  const foot = html`<span role="status">${plural(count, 'vector')}${list.isDone ? '' : ' loaded, more follow'}</span>${list.isWithout && html`<span>Metadata is not shown: you may not read vectors.</span>`}`;
+  const foot = html`<span role="status">${plural(count, 'vector')}${list.isDone ? '' : ' loaded, more available'}</span>${list.isWithout && html`<span>Metadata is not shown: you have no permission to read vectors.</span>`}`;
   return html`${chosen.size > 0 && html`<div class="actionbar" role="region" aria-label="Selection"><span class="grow" role="status">${number(chosen.size)} selected</span>
       <${Button} small kind="danger" icon="trash" onClick=${() => remove()}>Delete<//><${Button} small kind="quiet" icon="close" label="Select none" onClick=${() => setChosen(new Set())} /></div>`}
     <${Failure} error=${error} retry=${list.again} />${!error && !list.isDone && !count ? html`<${Spinner} />` : ''}
-    ${list.isDone && !count ? html`<div class="card grow"><${Empty} icon="vectors" title="No vectors yet"><p>Put some as JSON, or by any client of S3 Vectors.</p>
+    ${list.isDone && !count ? html`<div class="card grow"><${Empty} icon="vectors" title="No vectors yet"><p>Put vectors as JSON, or with any S3 Vectors client.</p>
       <${Button} kind="primary" icon="plus" onClick=${onPut}>Put vectors<//><//></div>` : ''}
     ${count > 0 && html`<${Grid} label=${`Vectors in ${index}`} columns="cols-vectors" count=${count} total=${list.isDone ? count + 1 : -1} heads=${[[html`<span class="sr">Selected</span>`], ['Key'], ['Metadata', 'wide-only']]}
       row=${row} onNearEnd=${list.more} onOpen=${(at) => onOpen(vectors[at].key)} onToggle=${toggle} isSelected=${(at) => vectors[at] && chosen.has(vectors[at].key)} keys=${{ Delete: remove }} foot=${foot} />`}
     ${removing && html`<${Confirm} title="Delete vectors" onClose=${closed} run=${async () => { await deleteVectors(bucket, index, removing); toast('Deleted.'); }}>
-      <p>${removing.length === 1 ? html`<strong>${removing[0]}</strong> is` : `${plural(removing.length, 'vector')} are`} deleted and cannot be brought back.</p><//>`}`;
+      <p>${removing.length === 1 ? html`<strong>${removing[0]}</strong> is` : `${plural(removing.length, 'vector')} are`} deleted and cannot be restored.</p><//>`}`;
 }
 
 function About({ about }) {
   const rows = [['ARN', html`<span class="row"><code class="grow">${about.arn}</code><${CopyButton} text=${about.arn} label="Copy the ARN" /></span>`],
     ['Dimension', number(about.dimension)], ['Distance', about.metric], ['Elements', about.type], ['Mode', about.mode], ['Created', time(about.created)],
-    ['Not for filters', about.nonFilterable.join(', ') || '–'], ['Searched texts', about.texts.map((it) => (it.language ? `${it.key} (${it.language})` : it.key)).join(', ') || '–']];
+    ['Non-filterable keys', about.nonFilterable.join(', ') || '–'], ['Text search', about.texts.map((it) => (it.language ? `${it.key} (${it.language})` : it.key)).join(', ') || '–']];
   return html`<div class="card pad"><dl class="facts">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></div>`;
 }
 

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** The server's binary: the one given, or that of LITEIO_BINARY, or that on PATH. */
+/** Finds the server binary: the given path, LITEIO_BINARY, or `liteio` on PATH. */
 final class Binary {
     private Binary() {}
 
@@ -26,7 +26,7 @@ final class Binary {
             }
         }
         throw new LiteIOException(
-                "there is no binary of LiteIO: set LITEIO_BINARY to the path of the program, or put the program "
+                "the LiteIO binary was not found: set LITEIO_BINARY to its path, or put the program "
                         + "`liteio` on PATH",
                 null);
     }
@@ -42,7 +42,7 @@ final class Binary {
         return Files.isRegularFile(path) && Files.isExecutable(path);
     }
 
-    /** A script of this name is the command of a package of another language, which looks for the binary itself. */
+    /** A script of this name is the command of a package for another language, which would search again. */
     private static boolean isScript(Path path) {
         try (InputStream file = Files.newInputStream(path)) {
             return file.read() == '#' && file.read() == '!';

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Map;
 
-/** The clock that presigned URLs, lifecycle rules, retention and session tokens go by. It goes on running. */
+/** Clock for presigned URLs, lifecycle rules, retention and session tokens. It continues to run after it is set. */
 public final class Clock {
     private final LiteIOSpace space;
 
@@ -24,7 +24,7 @@ public final class Clock {
         return read("PUT", Map.of("advance_ms", by.toMillis()));
     }
 
-    /** Sets it to the machine's. */
+    /** Sets the clock to the time of the machine. */
     public Instant reset() {
         return read("PUT", Map.of("reset", true));
     }

@@ -20,7 +20,7 @@ import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The client of the test API. No proxy stands between. */
+/** Client of the test API. It uses no proxy. */
 final class Control {
     static final String TEST_API = "/_liteio/test";
     private static final Duration ANSWER_MAX = Duration.ofSeconds(30);
@@ -48,7 +48,7 @@ final class Control {
         return call(method, path, query, body, ANSWER_MAX);
     }
 
-    /** The document of the answer, an empty one if it has none. */
+    /** Document of the answer; an empty one without a body. */
     JsonObject call(String method, String path, Map<String, String> query, Object body, Duration most) {
         String content = body == null ? null : new Gson().toJson(body);
         HttpResponse<String> answer = send(method, TEST_API + path + encode(query), content, most);

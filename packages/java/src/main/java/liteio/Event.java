@@ -3,7 +3,7 @@ package liteio;
 import com.google.gson.JsonObject;
 import java.time.Instant;
 
-/** A change of an object, as notifications tell it. What is not known is null. */
+/** A change of an object, as in event notifications. Unknown fields are null. */
 public final class Event {
     public final long sequence;
     public final String name;

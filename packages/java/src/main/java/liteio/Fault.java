@@ -3,7 +3,7 @@ package liteio;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 
-/** A rule in force, until it is closed. */
+/** A rule, active until it is closed. */
 public final class Fault implements AutoCloseable {
     private final LiteIOSpace space;
     private final String id;
@@ -17,7 +17,7 @@ public final class Fault implements AutoCloseable {
         return id;
     }
 
-    /** The number of requests that the rule was applied to. */
+    /** Number of requests that matched the rule. */
     public int hits() {
         for (JsonElement each : space.call("GET", "/faults", null).getAsJsonArray("faults")) {
             JsonObject fault = each.getAsJsonObject();
@@ -28,7 +28,7 @@ public final class Fault implements AutoCloseable {
         throw new LiteIOException("the fault " + id + " is not in force any more", null);
     }
 
-    /** Ends the rule. */
+    /** Removes the rule. */
     public void remove() {
         space.call("DELETE", "/faults/" + Control.segment(id), null);
     }

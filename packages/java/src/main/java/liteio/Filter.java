@@ -3,18 +3,18 @@ package liteio;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Chooses recorded requests or events by patterns with * and ?, such as "Put*" or "s3:ObjectCreated:*". */
+/** Selects recorded requests or events by patterns with * and ?, such as "Put*" or "s3:ObjectCreated:*". */
 public final class Filter {
     private final Map<String, String> fields = new LinkedHashMap<>();
 
     private Filter() {}
 
-    /** One that matches all. */
+    /** A filter that matches all. */
     public static Filter of() {
         return new Filter();
     }
 
-    /** Of requests. */
+    /** For requests. */
     public Filter operation(String pattern) {
         return with("operation", pattern);
     }
@@ -27,17 +27,17 @@ public final class Filter {
         return with("key", pattern);
     }
 
-    /** Of requests. */
+    /** For requests. */
     public Filter method(String pattern) {
         return with("method", pattern);
     }
 
-    /** Of requests, such as "5??". */
+    /** For requests, such as "5??". */
     public Filter status(String pattern) {
         return with("status", pattern);
     }
 
-    /** Of requests. */
+    /** For requests. */
     public Filter user(String pattern) {
         return with("user", pattern);
     }

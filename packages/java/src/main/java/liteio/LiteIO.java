@@ -8,17 +8,17 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.extension.ExtendWith;
 
 /**
- * Gives a class of tests a server, and each test a space of it.
+ * Gives a test class a server, and each test a space of it.
  *
- * <p>Parameters of tests and of methods of their life cycle are resolved: {@link LiteIOServer} (the server of the class)
- * and {@link LiteIOSpace} (the space of the test; for each invocation of a repeated or parameterized one).
+ * <p>Tests and lifecycle methods can have parameters of the types {@link LiteIOServer} (the server of the class)
+ * and {@link LiteIOSpace} (the space of the test; a new one for each invocation of a repeated or parameterized test).
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Inherited
 @ExtendWith(LiteIOExtension.class)
 public @interface LiteIO {
-    /** Made at the start in the server's main space, each NAME[:public|download|upload][:versioned]. */
+    /** Buckets created at start in the server's main space, each NAME[:public|download|upload][:versioned]. */
     String[] buckets() default {};
 
     /** A directory or an archive whose directories become buckets of the main space. */
@@ -29,6 +29,6 @@ public @interface LiteIO {
 
     String region() default "us-east-1";
 
-    /** More flags of `liteio server`. */
+    /** Additional flags of `liteio server`. */
     String[] arguments() default {};
 }

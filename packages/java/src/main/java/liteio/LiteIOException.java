@@ -1,6 +1,6 @@
 package liteio;
 
-/** The server does not start, or refuses what the test API was asked for. */
+/** The server did not start, or the test API rejected a call. */
 public class LiteIOException extends RuntimeException {
     private static final long serialVersionUID = 1L;
     private final int status;
@@ -18,17 +18,17 @@ public class LiteIOException extends RuntimeException {
         this.code = code;
     }
 
-    /** The status of the answer, 0 if there was none. */
+    /** Status of the answer; 0 without an answer. */
     public int status() {
         return status;
     }
 
-    /** The code of the error, such as InvalidRequest; null if there was no answer. */
+    /** Error code, such as InvalidRequest; null without an answer. */
     public String code() {
         return code;
     }
 
-    /** That which was waited for did not come in time. */
+    /** The awaited request or event did not arrive in time. */
     public static final class Timeout extends LiteIOException {
         private static final long serialVersionUID = 1L;
 

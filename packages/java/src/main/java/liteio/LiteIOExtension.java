@@ -10,8 +10,8 @@ import org.junit.jupiter.api.extension.ParameterResolutionException;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
- * Starts a server for a class of tests when a parameter first asks for it, and makes a space of it for each test. The
- * stores of JUnit end both: the space behind the test, the server behind the class.
+ * Starts a server for a test class when a parameter first asks for it, and creates a space of it for each test. The
+ * stores of JUnit close both: the space after the test, the server after the class.
  */
 public final class LiteIOExtension implements ParameterResolver {
     private static final Namespace NAMESPACE = Namespace.create(LiteIOExtension.class);
@@ -30,7 +30,7 @@ public final class LiteIOExtension implements ParameterResolver {
         }
         if (context.getTestMethod().isEmpty()) {
             throw new ParameterResolutionException(
-                    "a LiteIOSpace is there for a test: a constructor and @BeforeAll take a LiteIOServer");
+                    "a LiteIOSpace exists only for a test: constructors and @BeforeAll take a LiteIOServer");
         }
         Store store = context.getStore(NAMESPACE);
         return store.getOrComputeIfAbsent("space", key -> new Held<>(server.space()), Held.class).value;
@@ -43,7 +43,7 @@ public final class LiteIOExtension implements ParameterResolver {
         return (LiteIOServer) held;
     }
 
-    /** Nested classes use the server of the class around them. */
+    /** Nested classes use the server of the enclosing class. */
     private static ExtensionContext outermost(ExtensionContext context) {
         ExtensionContext found = context;
         for (Optional<ExtensionContext> each = Optional.of(context); each.isPresent(); each = each.get().getParent()) {
@@ -69,8 +69,8 @@ public final class LiteIOExtension implements ParameterResolver {
         return builder.start();
     }
 
-    /** What a store closes at its end. */
-    @SuppressWarnings("deprecation") // Its successor is there from JUnit 5.13 on only.
+    /** A resource that a store closes at its end. */
+    @SuppressWarnings("deprecation") // Its successor exists only from JUnit 5.13 on.
     private static final class Held<T extends AutoCloseable> implements Store.CloseableResource, AutoCloseable {
         private final T value;
 

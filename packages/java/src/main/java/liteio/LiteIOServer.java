@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** A server in a process of its own, and its main space. It ends when it is closed, or when this process does. */
+/** A server in its own process, and its main space. It ends when it is closed, or when this process ends. */
 public final class LiteIOServer extends LiteIOSpace {
     private static final List<String> FOREIGN = List.of("LITEIO_", "MINIO_", "AWS_", "COM_ADOBE_");
 
@@ -28,27 +28,27 @@ public final class LiteIOServer extends LiteIOSpace {
         return builder().start();
     }
 
-    /** The last lines that the server wrote: warnings, unless `environment` has another LITEIO_LOG. */
+    /** Last lines of the server log: warnings, unless `environment` sets another LITEIO_LOG. */
     public String log() {
         return process.log();
     }
 
-    /** A new space, which sees nothing of the others. */
+    /** Creates a space, isolated from the others. */
     public LiteIOSpace space() {
         return make(Map.of());
     }
 
-    /** A new space of this name. */
+    /** Creates a space of this name. */
     public LiteIOSpace space(String name) {
         return make(Map.of("name", name));
     }
 
-    /** The names of the spaces beside the main one. */
+    /** Names of all spaces except the main one. */
     public List<String> spaces() {
         return Json.list(control.call("GET", "/spaces", Map.of(), null), "spaces", each -> Json.text(each, "name"));
     }
 
-    /** Stops the server in order, and waits for it. */
+    /** Shuts the server down and waits for it. */
     @Override
     public void close() {
         process.stop();
@@ -64,7 +64,7 @@ public final class LiteIOServer extends LiteIOSpace {
         return process.shell();
     }
 
-    /** Options of a server; without any it keeps everything in memory. */
+    /** Options of a server; by default it keeps everything in memory. */
     public static final class Builder {
         private final List<String> buckets = new ArrayList<>();
         private final List<String> arguments = new ArrayList<>();
@@ -79,19 +79,19 @@ public final class LiteIOServer extends LiteIOSpace {
 
         private Builder() {}
 
-        /** The server's binary; without it that of LITEIO_BINARY, or that on PATH. */
+        /** Path of the server binary; default: LITEIO_BINARY, or `liteio` on PATH. */
         public Builder binary(Path path) {
             binary = path;
             return this;
         }
 
-        /** A directory for the data, which are in memory without it. */
+        /** Directory for the data; default: in memory. */
         public Builder dataDir(Path path) {
             dataDir = path;
             return this;
         }
 
-        /** Made at the start, each NAME[:public|download|upload][:versioned]. */
+        /** Buckets created at start, each NAME[:public|download|upload][:versioned]. */
         public Builder buckets(String... names) {
             buckets.addAll(List.of(names));
             return this;
@@ -120,13 +120,13 @@ public final class LiteIOServer extends LiteIOSpace {
             return this;
         }
 
-        /** More flags of `liteio server`. */
+        /** Additional flags of `liteio server`. */
         public Builder arguments(String... more) {
             arguments.addAll(List.of(more));
             return this;
         }
 
-        /** A variable of the server. LITEIO_…, MINIO_… and AWS_… of this process are not handed on. */
+        /** Adds a variable of the server, which does not inherit LITEIO_…, MINIO_… and AWS_… of this process. */
         public Builder environment(String name, String value) {
             environment.put(name, value);
             return this;

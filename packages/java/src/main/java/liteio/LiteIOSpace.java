@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** Buckets, vector buckets, users, faults and a clock of its own, chosen by its credentials. */
+/** A space: its own buckets, vector buckets, users, faults and clock, selected by its credentials. */
 public class LiteIOSpace implements AutoCloseable {
     private static final Duration WAIT_MAX = Duration.ofSeconds(10);
-    // Of a connection beside the time that the server waits.
+    // Connection timeout in addition to the waiting time of the server.
     private static final Duration WAIT_MARGIN = Duration.ofSeconds(10);
 
     final Control control;
@@ -36,7 +36,7 @@ public class LiteIOSpace implements AutoCloseable {
         return name;
     }
 
-    /** Of S3, S3 Vectors, IAM and STS. */
+    /** URL of S3, S3 Vectors, IAM and STS. */
     public URI endpoint() {
         return URI.create(endpoint);
     }
@@ -53,7 +53,7 @@ public class LiteIOSpace implements AutoCloseable {
         return region;
     }
 
-    /** The variables by which AWS SDKs and the AWS CLI find this space. */
+    /** Variables that point AWS SDKs and the AWS CLI at this space. */
     public Map<String, String> env() {
         Map<String, String> env = new LinkedHashMap<>();
         env.put("AWS_ENDPOINT_URL", endpoint);
@@ -72,7 +72,7 @@ public class LiteIOSpace implements AutoCloseable {
         return env;
     }
 
-    /** The hosts that clients ask without a proxy: those that are set, and the server's. */
+    /** Hosts without a proxy: the existing ones and the server. */
     private String noProxy() {
         String set = System.getenv("no_proxy") != null ? System.getenv("no_proxy") : System.getenv("NO_PROXY");
         Set<String> hosts = new LinkedHashSet<>();
@@ -85,24 +85,24 @@ public class LiteIOSpace implements AutoCloseable {
     }
 
     /**
-     * Puts this space back to its start, which has the buckets and the seed that the server was given, and nothing else:
-     * no users, faults, moves of the clock, requests and events. Snapshots stay.
+     * Restores the initial state of this space: the buckets and the seed of the server, without users, faults, clock
+     * changes, requests and events. Snapshots stay.
      */
     public void reset() {
         call("POST", "/reset", null);
     }
 
-    /** Keeps all there is under a name, in memory. One of that name is replaced. */
+    /** Saves the complete state under a name, in memory. It replaces a snapshot of that name. */
     public void snapshot(String name) {
         call("PUT", "/snapshots/" + Control.segment(name), null);
     }
 
-    /** Puts a snapshot in the place of all there is. */
+    /** Restores the complete state of a snapshot. */
     public void restore(String name) {
         call("POST", "/snapshots/" + Control.segment(name) + "/restore", null);
     }
 
-    /** The names of the snapshots. */
+    /** Names of the snapshots. */
     public List<String> snapshots() {
         return Json.list(call("GET", "/snapshots", null), "snapshots", each -> Json.text(each, "name"));
     }
@@ -111,7 +111,7 @@ public class LiteIOSpace implements AutoCloseable {
         call("DELETE", "/snapshots/" + Control.segment(name), null);
     }
 
-    /** Puts a rule in force until it is closed, or all are. */
+    /** Activates a rule until it is closed, or all rules are cleared. */
     public Fault fault(Rule rule) {
         Map<String, Object> body = rule.fields();
         body.putAll(query());
@@ -127,8 +127,8 @@ public class LiteIOSpace implements AutoCloseable {
     }
 
     /**
-     * The requests that were recorded and match, oldest first. A request is recorded shortly after its answer, so
-     * waitForRequest is what to ask right behind one.
+     * The recorded requests that match, oldest first. A request is recorded shortly after its answer: use
+     * waitForRequest right after a request.
      */
     public List<RecordedRequest> requests(Filter filter) {
         Map<String, String> query = filter.fields();
@@ -140,15 +140,15 @@ public class LiteIOSpace implements AutoCloseable {
         call("DELETE", "/requests", null);
     }
 
-    /** The requests that match, once there is one, those that came before included; waits for ten seconds. */
+    /** Waits up to ten seconds for a matching request, including earlier ones, and returns all matches. */
     public List<RecordedRequest> waitForRequest(Filter filter) {
         return waitForRequests(filter, 1, WAIT_MAX);
     }
 
     /**
-     * The requests that match, once there are so many.
+     * Waits for this number of matching requests, including earlier ones, and returns them.
      *
-     * @throws LiteIOException.Timeout if they do not come in time
+     * @throws LiteIOException.Timeout without enough matches in time
      */
     public List<RecordedRequest> waitForRequests(Filter filter, int count, Duration most) {
         Map<String, String> query = filter.fields();
@@ -156,21 +156,21 @@ public class LiteIOSpace implements AutoCloseable {
         return Json.list(await("/requests/wait", filter, query, most), "requests", RecordedRequest::new);
     }
 
-    /** The events that match, once there is one; waits for ten seconds. No notification has to be configured. */
+    /** Waits up to ten seconds for a matching event, without a notification configuration, and returns all matches. */
     public List<Event> waitForEvent(Filter filter) {
         return waitForEvent(filter, WAIT_MAX);
     }
 
     /**
-     * The events that match, once there is one.
+     * Waits for a matching event, and returns all matches.
      *
-     * @throws LiteIOException.Timeout if none comes in time
+     * @throws LiteIOException.Timeout without a match in time
      */
     public List<Event> waitForEvent(Filter filter, Duration most) {
         return Json.list(await("/events/wait", filter, filter.fields(), most), "events", Event::new);
     }
 
-    /** Deletes the space with all there is in it. */
+    /** Deletes the space and its contents. */
     @Override
     public void close() {
         if (name != null) {

@@ -5,7 +5,7 @@ import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A request that the server has answered. What is not known is null. */
+/** A request that the server has answered. Unknown fields are null. */
 public final class RecordedRequest {
     public final String id;
     public final long sequence;

@@ -4,13 +4,13 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Which requests fail, are slow, or are cut off, and how. */
+/** A fault: makes matching requests fail, slows them down, or cuts them off. */
 public final class Rule {
     private final Map<String, Object> fields = new LinkedHashMap<>();
 
     private Rule() {}
 
-    /** One that matches all requests; it needs an effect. */
+    /** A rule that matches all requests; it needs an effect. */
     public static Rule of() {
         return new Rule();
     }
@@ -28,12 +28,12 @@ public final class Rule {
         return with("key", pattern);
     }
 
-    /** The requests fail with this status, 400 to 599. */
+    /** Status of the error answer, 400 to 599. */
     public Rule status(int status) {
         return with("status", status);
     }
 
-    /** The code of the error that they fail with. */
+    /** Code of the error answer. */
     public Rule code(String code) {
         return with("code", code);
     }
@@ -42,27 +42,27 @@ public final class Rule {
         return with("message", message);
     }
 
-    /** They wait. */
+    /** Delay before the operation. */
     public Rule latency(Duration latency) {
         return with("latency_ms", latency.toMillis());
     }
 
-    /** The connection is closed after so many bytes of the answer's body. */
+    /** Closes the connection after this number of bytes of the answer's body. */
     public Rule cutAfterBytes(long bytes) {
         return with("cut_after_bytes", bytes);
     }
 
-    /** Of bodies, in bytes per second. */
+    /** Speed of both bodies, in bytes per second. */
     public Rule bandwidth(long bytesPerSecond) {
         return with("bandwidth", bytesPerSecond);
     }
 
-    /** So often; always without it. */
+    /** Number of requests the rule applies to; default: no limit. */
     public Rule times(int times) {
         return with("times", times);
     }
 
-    /** 0 to 1; 1 without it. */
+    /** 0 to 1; default: 1. */
     public Rule probability(double probability) {
         return with("probability", probability);
     }

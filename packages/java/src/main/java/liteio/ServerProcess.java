@@ -18,11 +18,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The process of a server, which ends with the one that started it, however that ends.
+ * The process of a server. It always ends with the process that started it.
  *
- * <p>The server runs below a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe: its
- * end comes when stop closes it, or when the kernel does so because this process is gone, killed or not. Then the shell
- * sends SIGTERM to the server.
+ * <p>The server runs under a small shell that holds the reading end of a pipe. Nothing is ever written to the pipe.
+ * stop closes it, or the kernel does when this process has ended for any reason. Then the shell sends SIGTERM to the
+ * server.
  */
 final class ServerProcess {
     private static final Duration START_MAX = Duration.ofSeconds(30);
@@ -90,9 +90,9 @@ final class ServerProcess {
         try {
             process.getOutputStream().close();
         } catch (IOException error) {
-            // It is closed, then.
+            // The pipe is already closed.
         }
-        // The server ends in order also for a thread that was interrupted, as by a test's timeout.
+        // Shut down cleanly even in an interrupted thread, such as after a test's timeout.
         boolean interrupted = Thread.interrupted();
         if (!waitFor(STOP_MAX)) {
             below.forEach(ProcessHandle::destroyForcibly);
@@ -140,7 +140,7 @@ final class ServerProcess {
     private LiteIOException failure() {
         String end = waitFor(Duration.ofSeconds(1)) ? "has ended with exit code " + process.exitValue() : "is not ready";
         readLogToItsEnd();
-        return new LiteIOException("the server " + end + ": " + (log().isEmpty() ? "it wrote nothing" : log()), null);
+        return new LiteIOException("the server " + end + ": " + (log().isEmpty() ? "no output" : log()), null);
     }
 
     private void readLogToItsEnd() {

@@ -48,7 +48,7 @@ class ExampleTest {
             assertEquals(1, fault.hits());
             assertEquals(503, space.waitForRequest(Filter.of().operation("PutObject")).get(0).status);
 
-            // The rules of a lifecycle run once the clock is beyond them.
+            // Lifecycle rules run once the clock has passed them.
             space.clock().advance(Duration.ofDays(3));
             space.clock().reset();
 
