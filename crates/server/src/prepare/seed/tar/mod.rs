@@ -6,7 +6,7 @@
 
 use std::io::{self, Read};
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, Kind, cut_off, damaged};
 
 const BLOCK: usize = 512;
 /// Longest name, and longest extended header, of an entry. They are held in memory.
@@ -132,20 +132,6 @@ impl<R: Read> Read for Body<'_, R> {
         }
         tar.body_left -= read as u64;
         Ok(read)
-    }
-}
-
-fn cut_off() -> String {
-    "the archive is cut off".to_owned()
-}
-
-fn damaged(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => cut_off(),
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            format!("the archive is damaged: {error}")
-        }
-        _ => error.to_string(),
     }
 }
 
