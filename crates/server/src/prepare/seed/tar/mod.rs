@@ -3,6 +3,17 @@
 //! A header is 512 bytes; the bytes of the entry follow, filled up to a multiple of 512; two headers of zeros end
 //! the archive. Sources: POSIX, `pax` («ustar Interchange Format», «pax Header Block»), and the manual of GNU tar
 //! («Basic Tar Format»).
+//!
+//! Kept instead of the crate `tar` 0.4.46 (2 crates, 5,300 lines), which reads some archives otherwise than their
+//! writers meant, without an error:
+//! - It splits extended headers at newlines, not by the lengths of their records (composefs/tar-rs#452). It loses a
+//!   name with a newline, and takes a line in the value of another record, of an extended attribute for example, for
+//!   the name of the entry.
+//! - It gives the long name of an entry to a global header that stands between both.
+//! - It reads an extended header of any length into memory.
+//! - It takes an archive that is cut off behind an entry for a whole one.
+//!
+//! `tar-core` reads records by their lengths, but 0.1.0, its only release, lacks corrections that were made since.
 
 use std::io::{self, Read};
 
