@@ -3,6 +3,9 @@
 //! A token says itself which algorithm it is signed with. Only RS256 and ES256 are taken, and a key only for the
 //! algorithm of its kind, so a token without a signature, or one that takes a public key for the secret of an
 //! HMAC, is refused.
+//!
+//! Kept instead of the crate `jsonwebtoken` 11.1 on aws-lc, with which this module would have 43 lines less of 200. It
+//! brings four crates, among them second versions of `base64` and `untrusted`, and aws-lc-rs with its default features.
 
 use aws_lc_rs::signature::{
     ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,

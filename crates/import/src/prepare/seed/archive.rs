@@ -11,7 +11,7 @@ use super::PIECE_BYTES;
 use super::entry::{Entry, Kind};
 use super::sower::Sower;
 use super::tar::Tar;
-use super::zip::Zip;
+use super::zip;
 
 /// The format of an archive.
 #[derive(Clone, Copy, Debug)]
@@ -47,22 +47,13 @@ pub(super) fn sow(path: &Path, format: Format, sower: &mut Sower<'_>) -> Result<
     match format {
         Format::Tar => sow_tar(Tar::new(open()?), sower),
         Format::TarGzip => sow_tar(Tar::new(MultiGzDecoder::new(open()?)), sower),
-        Format::Zip => sow_zip(Zip::open(path)?, sower),
+        Format::Zip => zip::read(path, |entry, body| sow_entry(entry, body, sower)),
     }
 }
 
 fn sow_tar(mut archive: Tar<impl Read>, sower: &mut Sower<'_>) -> Result<(), String> {
     while let Some(entry) = archive.next_entry()? {
         let sown = sow_entry(&entry, &mut archive.body(), sower);
-        sown.map_err(|reason| format!("{:?}: {reason}", entry.name))?;
-    }
-    Ok(())
-}
-
-fn sow_zip(mut archive: Zip, sower: &mut Sower<'_>) -> Result<(), String> {
-    while let Some((entry, packed)) = archive.next_entry()? {
-        let body = archive.body(&packed);
-        let sown = body.and_then(|mut body| sow_entry(&entry, &mut body, sower));
         sown.map_err(|reason| format!("{:?}: {reason}", entry.name))?;
     }
     Ok(())

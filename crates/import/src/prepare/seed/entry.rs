@@ -1,4 +1,6 @@
-//! An entry of an archive.
+//! An entry of an archive, and the reasons why none can be read.
+
+use std::io;
 
 /// An entry.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,4 +14,19 @@ pub(super) struct Entry {
 pub(super) enum Kind {
     File,
     Directory,
+}
+
+pub(super) fn cut_off() -> String {
+    "the archive is cut off".to_owned()
+}
+
+/// An error of reading an archive.
+pub(super) fn damaged(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => cut_off(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            format!("the archive is damaged: {error}")
+        }
+        _ => error.to_string(),
+    }
 }

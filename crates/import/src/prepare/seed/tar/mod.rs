@@ -3,10 +3,21 @@
 //! A header is 512 bytes; the bytes of the entry follow, filled up to a multiple of 512; two headers of zeros end
 //! the archive. Sources: POSIX, `pax` («ustar Interchange Format», «pax Header Block»), and the manual of GNU tar
 //! («Basic Tar Format»).
+//!
+//! Kept instead of the crate `tar` 0.4.46 (2 crates, 5,300 lines), which reads some archives otherwise than their
+//! writers meant, without an error:
+//! - It splits extended headers at newlines, not by the lengths of their records (composefs/tar-rs#452). It loses a
+//!   name with a newline, and takes a line in the value of another record, of an extended attribute for example, for
+//!   the name of the entry.
+//! - It gives the long name of an entry to a global header that stands between both.
+//! - It reads an extended header of any length into memory.
+//! - It takes an archive that is cut off behind an entry for a whole one.
+//!
+//! `tar-core` reads records by their lengths, but 0.1.0, its only release, lacks corrections that were made since.
 
 use std::io::{self, Read};
 
-use super::entry::{Entry, Kind};
+use super::entry::{Entry, Kind, cut_off, damaged};
 
 const BLOCK: usize = 512;
 /// Longest name, and longest extended header, of an entry. They are held in memory.
@@ -132,20 +143,6 @@ impl<R: Read> Read for Body<'_, R> {
         }
         tar.body_left -= read as u64;
         Ok(read)
-    }
-}
-
-fn cut_off() -> String {
-    "the archive is cut off".to_owned()
-}
-
-fn damaged(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => cut_off(),
-        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            format!("the archive is damaged: {error}")
-        }
-        _ => error.to_string(),
     }
 }
 

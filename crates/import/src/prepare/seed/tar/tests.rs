@@ -92,6 +92,34 @@ fn entries_have_names_of_all_formats() {
 }
 
 #[test]
+fn records_of_extended_headers_end_where_their_lengths_say() {
+    let archive = ended(&[
+        pax("path", "photos/a\nb"),
+        entry("photos/ab", b'0', b"1"),
+        // The value of an attribute, and no name of the entry.
+        pax("SCHILY.xattr.user.note", "x\n21 path=photos/other\n"),
+        entry("photos/c", b'0', b"2"),
+    ]);
+    let file = |name: &str, body: &[u8]| (name.to_owned(), Kind::File, body.to_vec());
+    assert_eq!(list(&archive), Ok(vec![file("photos/a\nb", b"1"), file("photos/c", b"2")]));
+    let unending = entry("PaxHeaders/x", b'x', b"30 path=photos/a\n");
+    let refused = list(&ended(&[unending, entry("photos/a", b'0', b"")])).expect_err("too short");
+    assert!(refused.contains("not valid"), "{refused}");
+}
+
+#[test]
+fn extended_headers_are_for_the_next_entry_behind_a_global_header() {
+    let archive = ended(&[
+        entry("@LongLink", b'L', b"photos/long\0"),
+        entry("pax_global_header", b'g', b"19 comment=whatever\n"),
+        entry("photos/cut", b'0', b"1"),
+        entry("photos/next", b'0', b"2"),
+    ]);
+    let file = |name: &str, body: &[u8]| (name.to_owned(), Kind::File, body.to_vec());
+    assert_eq!(list(&archive), Ok(vec![file("photos/long", b"1"), file("photos/next", b"2")]));
+}
+
+#[test]
 fn what_is_no_file_or_directory_is_refused_by_name() {
     for (kind, told) in [
         (b'1', "a link"),

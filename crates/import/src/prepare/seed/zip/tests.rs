@@ -1,10 +1,22 @@
 use std::io::Write as _;
 
-use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use flate2::{Compression, Crc};
 use proptest::prelude::*;
 
 use super::*;
+
+const END: &[u8] = b"PK\x05\x06";
+const LOCATOR: &[u8] = b"PK\x06\x07";
+const END64: &[u8] = b"PK\x06\x06";
+const CENTRAL: &[u8] = b"PK\x01\x02";
+const LOCAL: &[u8] = b"PK\x03\x04";
+
+const ENCRYPTED: u16 = 1;
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+/// The system in the upper byte of «version made by» whose attributes are modes.
+const UNIX: u8 = 3;
 
 /// An entry to write.
 struct Written {
@@ -68,7 +80,8 @@ fn archive(entries: &[Written], is_64: bool) -> Vec<u8> {
     if is_64 {
         let end_at = archive.len() as u64;
         archive.extend_from_slice(END64);
-        archive.extend_from_slice(&[0; 20]);
+        archive.extend_from_slice(&44_u64.to_le_bytes());
+        archive.extend_from_slice(&[0; 12]);
         [count, count, bytes, at]
             .iter()
             .for_each(|it| archive.extend_from_slice(&it.to_le_bytes()));
@@ -92,14 +105,13 @@ fn archive(entries: &[Written], is_64: bool) -> Vec<u8> {
 fn list(bytes: &[u8]) -> Result<Vec<(String, Kind, Vec<u8>)>, String> {
     let path = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(path.path(), bytes).expect("written");
-    let mut zip = Zip::open(path.path())?;
     let mut listed = Vec::new();
-    while let Some((entry, packed)) = zip.next_entry()? {
-        let mut body = Vec::new();
-        let mut packed = zip.body(&packed)?.take(1 << 20);
-        packed.read_to_end(&mut body).map_err(|error| error.to_string())?;
-        listed.push((entry.name, entry.kind, body));
-    }
+    read(path.path(), |entry, body| {
+        let mut bytes = Vec::new();
+        body.take(1 << 20).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        listed.push((entry.name.clone(), entry.kind, bytes));
+        Ok(())
+    })?;
     Ok(listed)
 }
 
@@ -129,6 +141,7 @@ fn what_is_no_file_or_directory_is_refused_by_name() {
     for (entry, told) in [
         (Written { mode: 0o120_777, ..odd() }, "a link"),
         (Written { mode: 0o020_600, ..odd() }, "neither"),
+        (Written { mode: 0o010_600, ..odd() }, "neither"),
         (Written { flags: ENCRYPTED, ..odd() }, "encrypted"),
         (Written { method: 93, ..odd() }, "another method"),
     ] {
@@ -152,7 +165,52 @@ fn archives_that_are_cut_off_or_damaged_are_refused() {
     let mut bomb = archive(&[file("photos/a", &[0; 90_000], DEFLATED)], false);
     let central = bomb.windows(4).position(|bytes| bytes == CENTRAL).expect("a directory");
     bomb[central + 24..central + 28].copy_from_slice(&9_u32.to_le_bytes());
-    assert!(list(&bomb).expect_err("a bomb").contains("longer"));
+    assert!(list(&bomb).expect_err("a bomb").contains("size: expected 9"));
+    bomb[central + 24..central + 28].copy_from_slice(&90_001_u32.to_le_bytes());
+    assert!(list(&bomb).expect_err("too short").contains("size: expected 90001"));
+}
+
+#[test]
+fn the_number_of_entries_is_compared() {
+    let mut whole = archive(&photos(), false);
+    let end = whole.windows(4).rposition(|bytes| bytes == END).expect("an end");
+    whole[end + 10] -= 1;
+    let refused = list(&whole).expect_err("one less");
+    assert!(refused.contains("another number of entries"), "{refused}");
+}
+
+#[test]
+fn entries_of_one_name_are_all_read_and_in_order() {
+    let twice = [file("photos/a", b"first", STORED), file("photos/a", b"second", DEFLATED)];
+    let named = |body: &[u8]| ("photos/a".to_owned(), Kind::File, body.to_vec());
+    assert_eq!(list(&archive(&twice, false)), Ok(vec![named(b"first"), named(b"second")]));
+}
+
+#[test]
+fn names_are_utf_8_and_directories_may_be_told_by_their_mode() {
+    let mut whole = archive(&[file("photos/a", b"x", STORED)], false);
+    let central = whole.windows(4).position(|bytes| bytes == CENTRAL).expect("a directory");
+    whole[central + 46] = 0xff;
+    let refused = list(&whole).expect_err("no UTF-8");
+    assert!(refused.contains("not UTF-8"), "{refused}");
+    let directory = Written { mode: 0o040_755, ..file("photos", b"", STORED) };
+    let expected = vec![("photos".to_owned(), Kind::Directory, Vec::new())];
+    assert_eq!(list(&archive(&[directory], false)), Ok(expected));
+}
+
+#[test]
+fn an_entry_that_is_not_where_the_directory_says_is_refused() {
+    let whole = archive(&[file("photos/a", b"x", STORED)], false);
+    let central = whole.windows(4).position(|bytes| bytes == CENTRAL).expect("a directory");
+    // The number of packed bytes, and the place.
+    for (at, value, told) in
+        [(20, 1_u32 << 30, "size"), (42, 1 << 30, "cut off"), (42, 4, "damaged")]
+    {
+        let mut changed = whole.clone();
+        changed[central + at..central + at + 4].copy_from_slice(&value.to_le_bytes());
+        let refused = list(&changed).expect_err(told);
+        assert!(refused.contains(told) && refused.contains("photos/a"), "{refused}");
+    }
 }
 
 proptest! {
