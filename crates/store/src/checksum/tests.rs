@@ -229,7 +229,8 @@ fn values_survive_a_record_and_one_of_the_wrong_length_does_not() {
     }
 }
 
-/// Records hold the number of the algorithm: it never changes. A program that knows fewer refuses it.
+/// Records hold the number of the algorithm: it never changes. A program that knows fewer refuses
+/// it.
 #[test]
 fn algorithms_keep_their_numbers() {
     for (number, algorithm) in ChecksumAlgorithm::ALL.into_iter().enumerate() {

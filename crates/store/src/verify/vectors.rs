@@ -18,9 +18,9 @@ use crate::store::Store;
 #[derive(Default)]
 pub(super) struct VectorVerifier {
     indexes: HashMap<IndexId, Index>,
-    /// The index of the last record: records of an index are consecutive, so it stays open.
+    /// The index of the last record. Records of an index are consecutive, so it stays open.
     open: Option<(IndexId, Arc<OpenIndex>)>,
-    /// What is wrong with each; none once it was told.
+    /// Damaged indexes with the damage; `None` once it was reported.
     damaged_indexes: HashMap<IndexId, Option<String>>,
 }
 
@@ -30,12 +30,12 @@ impl VectorVerifier {
         Ok(Self { indexes, open: None, damaged_indexes: HashMap::new() })
     }
 
-    /// `true` for keys of vectors, by their first byte.
+    /// `true` for keys of vector records, by their first byte.
     pub(super) fn is_for(tag: u8) -> bool {
         [space::ALL_VECTORS, space::ALL_VECTOR_SLOTS].contains(&&[tag][..])
     }
 
-    /// Indexes whose files cannot be read at all, and that this has not returned before.
+    /// Damaged indexes (their files cannot be read at all) that were not returned before.
     pub(super) fn take_damaged_indexes(&mut self) -> impl Iterator<Item = Damage> + '_ {
         let untold = |(id, what): (_, &mut Option<String>)| Some((id, what.take()?));
         self.damaged_indexes.iter_mut().filter_map(untold).map(|(id, what)| {
@@ -46,7 +46,7 @@ impl VectorVerifier {
         })
     }
 
-    /// Checks a key with its value, if it belongs to a vector.
+    /// Checks a record, if it belongs to a vector.
     pub(super) fn verify(
         &mut self,
         store: &Store,
@@ -59,7 +59,7 @@ impl VectorVerifier {
         let Some(id) = vector.map(|it| it.0).or(slot.map(|it| it.0)) else {
             return Ok(None);
         };
-        // The index was deleted; the reclaimer removes its records.
+        // A deleted index: the reclaimer removes its records.
         let Some(index) = self.indexes.get(&id).cloned() else { return Ok(None) };
         let what = match (vector, slot) {
             (Some((_, key)), _) => {
@@ -71,7 +71,7 @@ impl VectorVerifier {
             (None, None) => None,
         };
         let Some(what) = what else { return Ok(None) };
-        // Not damage if the vector was replaced while it was checked.
+        // No damage if the vector was replaced while it was checked.
         let snapshot = store.snapshot()?;
         let is_still_there = snapshot.get(place)?.is_some_and(|found| *found == *value);
         Ok(is_still_there.then(|| damage(&index, &what)))
