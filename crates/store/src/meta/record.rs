@@ -1,11 +1,11 @@
-//! The encoding of records: one byte of version, then the fields as postcard encodes them.
+//! Encoding of records: one byte of version, then the fields in postcard's encoding.
 //!
-//! A record that changes gets a new version. The old one keeps its decoder, so nothing on a disk must be
-//! rewritten. Bytes of a newer version are refused. Bytes from a disk are never trusted.
+//! A record that changes gets a new version. The old version keeps its decoder, so nothing on a
+//! disk must be rewritten. Newer versions are refused. Bytes from a disk are never trusted.
 //!
-//! A sealed record also has a checksum of its key and its fields, which every read verifies: redb
-//! verifies its pages only when it repairs a file, so a flipped bit would be served otherwise, and so
-//! would a record that stands under another key. Its layout:
+//! A sealed record also has a checksum of its key and its fields, which every read verifies. redb
+//! verifies its pages only when it repairs a file, so without the checksum a flipped bit would be
+//! served, and so would a record under a wrong key. The layout:
 //!
 //! | Bytes | |
 //! |---|---|
@@ -16,7 +16,8 @@
 //! | 4 | CRC32C of the key and of all bytes before |
 //! | .. | body |
 //!
-//! The body has a checksum of its own, so that a listing, which shows fields only, need not read it.
+//! The body has a checksum of its own, so that a listing, which shows fields only, need not read
+//! it.
 
 use crc_fast::{CrcAlgorithm, Digest};
 use serde::{Deserialize, Serialize};
@@ -102,7 +103,7 @@ pub(crate) struct Sealed<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     bytes: &'a [u8],
-    /// None without bytes, and in records that were not sealed.
+    /// `None` without bytes, and in records that were not sealed.
     crc: Option<[u8; CRC_BYTES]>,
 }
 
@@ -157,7 +158,7 @@ impl<'a> Sealed<'a> {
     }
 }
 
-/// Gives a sealed record of any content the checksums that belong to it, if it is long enough.
+/// Computes the checksums of a sealed record of any content anew, if it is long enough.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn reseal(place: &[u8], bytes: &mut [u8]) {
     let Some((2.., rest)) = bytes.split_first() else { return };
