@@ -75,8 +75,8 @@
 //!
 //! # Settings of a bucket
 //! Documents (policies, CORS rules, …) are stored as they are given. A [`Bucket`] has all of its
-//! settings, of one moment; [`Store::bucket`] has those of every change that was acknowledged
-//! before. The id of the bucket and [`Bucket::settings_stamp`] identify one state of all of them.
+//! settings, of one moment. [`Store::bucket`] returns it with every change that was acknowledged
+//! before. The id of the bucket and [`Bucket::settings_stamp`] identify one state of all settings.
 //!
 //! ```
 //! # use liteio_store::{BucketName, NewBucket, Owner, Store, StoreConfig, StoreError};

@@ -24,8 +24,8 @@
 //! The mean is taken over many samples: one query may miss most of its neighbours while others miss
 //! none. Among eight samples a single one with seven of ten found makes 0.96.
 //!
-//! Behind a filter that passes one in f vectors, neighbours are as far as those of a search for f
-//! times as many without a filter. So limits are kept for several numbers of neighbours.
+//! Behind a filter that passes one in f vectors, neighbours are as far as in a search for f times as
+//! many without a filter. So limits are kept for several numbers of neighbours.
 
 use std::collections::VecDeque;
 
@@ -119,7 +119,7 @@ struct State {
     samples: VecDeque<Sample>,
     /// The latest recalls, for reports.
     recalls: VecDeque<[f64; 2]>,
-    /// How many of the latest recalls count for the next change of the tolerance. Recalls from
+    /// Number of the latest recalls that count for the next change of the tolerance. Recalls from
     /// before the last change say nothing about the current limits.
     counted: usize,
     /// Factor of the shares that may be missed, see [`MISSED`].

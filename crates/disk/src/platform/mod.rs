@@ -1,6 +1,6 @@
 //! System calls that differ between systems, behind one trait.
 //!
-//! [`Linux`] uses the calls of Linux. [`Portable`] uses POSIX calls, and `F_FULLFSYNC` on macOS.
+//! [`Linux`] uses the calls of Linux. `Portable` uses POSIX calls, and `F_FULLFSYNC` on macOS.
 //! The rest of the crate calls [`System`], an alias of one of the two: `Linux` on Linux, `Portable`
 //! elsewhere, and with the feature `portable` also on Linux, so that tests there run its code. Both
 //! keep every promise of this crate; `Portable` is only slower.

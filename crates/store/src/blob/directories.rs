@@ -15,7 +15,7 @@ pub(super) const DIRECTORIES: usize = 256;
 /// States of a directory, in the order in which it passes them:
 ///
 /// ```text
-/// MISSING ── link: create_dir ──► MADE ── sync: its names, then those of blobs/ ──► DURABLE
+/// MISSING ── link: create_dir ──► MADE ── sync: its names, then blobs/ ──► DURABLE
 /// ```
 const MISSING: u8 = 0;
 const MADE: u8 = 1;

@@ -43,7 +43,7 @@ pub struct NewBucket {
     pub owner: Owner,
     /// The region.
     pub region: String,
-    /// Whether its versions may be locked, which enables versioning permanently.
+    /// `true` if versions may be locked, which enables versioning permanently.
     pub object_lock: bool,
     /// Initial documents.
     pub documents: Vec<(DocumentKind, Vec<u8>)>,

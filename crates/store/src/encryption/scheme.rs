@@ -15,7 +15,7 @@ pub enum Encryption {
         key: Option<String>,
         /// The encryption context, which decryption needs as well.
         context: Option<String>,
-        /// Whether a bucket key was requested. It is stored and has no effect.
+        /// `true` if a bucket key was requested. It is stored and has no effect.
         bucket_key: bool,
     },
     /// With a key that the client sends with each request, and that is not stored (SSE-C).
@@ -27,7 +27,7 @@ pub enum Encryption {
 pub struct DefaultEncryption {
     /// The method.
     pub method: DefaultMethod,
-    /// Whether bucket keys are requested.
+    /// `true` if bucket keys are requested.
     pub bucket_key: bool,
 }
 
@@ -73,7 +73,7 @@ pub enum EncryptionScheme {
         key: String,
         /// The encryption context.
         context: Option<String>,
-        /// Whether a bucket key was requested.
+        /// `true` if a bucket key was requested.
         bucket_key: bool,
     },
     /// With a customer key (SSE-C).

@@ -154,8 +154,7 @@ impl Columns {
                 column.give_up(Progress::TooLarge(known));
             }
             let bytes = column.bytes();
-            // Released before `grown` takes the lock of the cache: the two locks are never held
-            // together.
+            // Released first, so that no query waits for the column during an eviction.
             drop(column);
             self.cache.grown(&entry, bytes);
         }

@@ -32,8 +32,8 @@ use crate::store::{Inner, Store};
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// Forward jump of the clock beyond which it is not trusted at once.
 const JUMP: Duration = Duration::from_secs(60 * 60);
-/// Delay until a jumped clock is trusted. Whoever set it by mistake has this long to correct it
-/// before objects expire.
+/// Delay until a jumped clock is trusted. An operator who set it by mistake has this
+/// long to correct it before objects expire.
 const TRUST_AFTER: Duration = Duration::from_secs(60 * 60);
 /// Interval at which the position is saved if nothing was removed.
 const SAVE_EVERY: Duration = Duration::from_secs(10);

@@ -171,7 +171,7 @@ impl Store {
         outbox.queues.values().filter(|queue| queue.waiting >= max).count()
     }
 
-    /// How often events for `target` were queued since the store was opened.
+    /// Number of times that events for `target` were queued since the store was opened.
     #[must_use]
     pub fn events_queued(&self, target: &str) -> u64 {
         self.shared().outbox.count(target)

@@ -16,7 +16,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 /// of the clock (DST) is shorter.
 const COUNT_EVERY_MS: u64 = 20 * 60 * 60 * 1000;
 
-/// What happens to an orphan if there is no space to move it.
+/// Fate of an orphan that cannot be moved for lack of space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WithoutSpace {
     Delete,

@@ -30,8 +30,8 @@ pub(crate) struct Centroids {
     /// Words of one code.
     words: usize,
     segments: Vec<Arc<Segment>>,
-    /// Bit sets by number, one word per segment: centroids that exist, and those of them that
-    /// accept vectors (whose partition is not draining).
+    /// Bit sets by number, one word per segment: `present` has the centroids that exist, `takers`
+    /// the ones that accept vectors, because their partition is not draining.
     present: Vec<u64>,
     takers: Vec<u64>,
 }

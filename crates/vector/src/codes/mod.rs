@@ -7,7 +7,7 @@
 //! - [`scan`]: the kernels that compare a query with codes; [`lowest`]: the k lowest bounds.
 //! - [`maker`], [`train`], [`centroids`]: making codes and partitions, step by step.
 //! - [`probe`]: the partitions that a query probes.
-//! - [`file`](self::file): the file in which they are saved incrementally.
+//! - [`file`]: the file in which they are saved incrementally.
 //!
 //! ```text
 //!            step (background thread)                    publish

@@ -133,7 +133,7 @@ impl Scan<'_> {
         square + square * 4e-6 + self.probe.excess_max
     }
 
-    /// How many of the nearest partitions are visited first, for the first threshold.
+    /// Number of the nearest partitions that are visited first, for the first threshold.
     fn firsts(&self, visits: &[Visit<'_>]) -> usize {
         let mut entries = 0;
         let is_enough = |visit: &Visit<'_>| {

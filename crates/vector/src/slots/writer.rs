@@ -40,7 +40,7 @@ use crate::slot::Slot;
 pub struct Written {
     /// The slot of the vector, valid after the commit.
     pub slot: Slot,
-    /// The [`vector_crc`](super::vector_crc) of the vector, computed once for caller and commit.
+    /// The [`vector_crc`] of the vector, computed once for caller and commit.
     pub crc: u64,
 }
 
