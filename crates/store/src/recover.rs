@@ -71,6 +71,7 @@ impl Store {
             report.orphans += 1;
             Ok(())
         })?;
+        // The moves are durable before the sweep counts as done.
         if report.orphans > 0 {
             self.sync_lost()?;
         }
@@ -111,11 +112,13 @@ impl Store {
         let mut blobs = 0;
         let mut batch = HashSet::new();
         let mut failure = None;
+        // Batches bound the memory. Each one reads all records.
         let mut examine = |batch: &mut HashSet<BlobId>| {
             self.retain_orphans(batch)?;
             batch.drain().try_for_each(&mut *found)
         };
         self.shared().blobs.scan(&mut |id| {
+            // The scan cannot end early, so the rest is skipped.
             if failure.is_some() {
                 return;
             }
@@ -149,6 +152,7 @@ impl Store {
         // Current and archived versions, parts of uploads and of objects, and content queued for
         // deletion.
         for objects in [space::ALL_CURRENT, space::ALL_HISTORY] {
+            // Manifests only: damage of inline bytes says nothing about blobs.
             self.walk(&snapshot, objects, &mut |place, value| {
                 named(&ObjectRecord::decode_manifest(place, value)?);
                 Ok(())

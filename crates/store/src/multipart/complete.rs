@@ -70,6 +70,7 @@ impl Store {
             let slot = Slot::open(write, shared, &bucket, &key)?;
             let upload = match UploadRecord::require(write, &id, slot.bucket_id(), key.as_str()) {
                 Ok(upload) => upload,
+                // A client that has lost the first answer asks again.
                 Err(error) => return repeat(error, &id, slot),
             };
             let chosen = choose(write, &id, &parts, shared.config.part_bytes_min)?;
@@ -141,6 +142,7 @@ fn choose(
         let message = "an upload is completed with at least one part".to_owned();
         return Err(StoreError::InvalidRequest { message });
     }
+    // Strictly ascending, so no part is used twice.
     if !parts.is_sorted_by(|one, next| one.number < next.number) {
         return Err(StoreError::InvalidPartOrder);
     }
@@ -165,6 +167,7 @@ fn choose(
         }
         chosen.push(facts);
     }
+    // Only the last part may be short.
     let all_but_last = parts.iter().zip(&chosen).take(parts.len() - 1);
     for (part, facts) in all_but_last {
         if facts.bytes < part_bytes_min {
@@ -190,12 +193,15 @@ fn object_checksum(
     let computed = match kind {
         ChecksumType::Composite => composite(parts),
         ChecksumType::FullObject => CrcCombiner::new(algorithm).and_then(|mut combiner| {
+            // A CRC of the whole follows from the CRCs and lengths of the parts, without reading a
+            // byte.
             let mut values = parts.iter().map(|part| Some((part.checksum?, part.bytes)));
             let is_whole = values
                 .all(|value| value.is_some_and(|(checksum, bytes)| combiner.add(&checksum, bytes)));
             is_whole.then(|| ObjectChecksum::full_object(combiner.finish()))
         }),
     };
+    // The client may have sent parts with checksums of another algorithm.
     let computed = computed.filter(|computed| computed.value.algorithm == algorithm);
     let Some(computed) = computed else {
         let message = format!("not every part has the checksum {algorithm:?} of the upload");

@@ -145,6 +145,7 @@ impl Store {
             error => error,
         })?;
         let object_bytes = opened.found.object.bytes;
+        // A read clips its range; a copy does not.
         if let Some(ByteRange::FromTo { last, .. }) = options.range
             && last >= object_bytes
         {

@@ -150,6 +150,7 @@ pub(crate) fn end(
     upload: &UploadRecord,
 ) -> Result<(), StoreError> {
     upload.delete(write, id)?;
+    // The queue names only the list. The reclaimer finds the parts by their keys.
     let parts = Content::Parts { list: *id, count: 0, is_original: true };
     reference::release(&parts, write).map(drop)
 }

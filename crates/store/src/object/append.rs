@@ -179,6 +179,7 @@ fn checksum(current: &ObjectRecord, body: &NewBody) -> Result<Option<ObjectCheck
         && added.is_some_and(|added| combiner.add(added, body.digests.bytes));
     match is_added {
         true => Ok(Some(ObjectChecksum::full_object(combiner.finish()))),
+        // The body was not digested by the object's algorithm: the object was replaced meanwhile.
         false => Err(StoreError::ConditionalRequestConflict),
     }
 }
@@ -215,6 +216,7 @@ fn part_md5s(from: &impl Read, current: &ObjectRecord, before: u16) -> Result<Md
     match (&current.content, current.content_tag()?) {
         (Content::Inline(_) | Content::Extents(_), ETag::Md5(md5)) => md5s.update(&md5),
         (Content::Parts { list, count, .. }, ETag::Multipart { parts, .. }) if parts == *count => {
+            // Not if an empty last part is replaced: the kept state includes it.
             if let Some(kept) = current.extensions.part_md5s()?
                 && kept.bytes() == u64::from(before) * 16
             {
@@ -246,6 +248,7 @@ fn grown(
                 // The list has one owner, so it grows in place. The new record keeps a reference;
                 // replacing the old record releases its own, so the count ends where it was.
                 reference::retain(&current.content, write)?;
+                // The empty last part of an upload gives way to the new part.
                 if let Some(empty) = PartRecord::read(write, list, before + 1)? {
                     reference::release(&empty.content, write)?;
                 }
@@ -272,6 +275,7 @@ fn grown(
             list
         }
     };
+    // Readers of the old record stop at its count, so they never see the new part.
     part.write(write, &list, before + 1)?;
     Ok(Content::Parts { list, count: u32::from(before) + 1, is_original: false })
 }

@@ -190,12 +190,15 @@ fn begin_blob(
     sealing: Option<&Sealing>,
 ) -> Result<Target, StoreError> {
     store.inner.check_open()?;
+    // Encryption adds a tag to each block.
     let expected_bytes = match sealing {
         Some(_) => expected_bytes.and_then(stored_bytes),
         None => expected_bytes,
     };
     // The space is checked for the declared length at once, before any byte is written.
     store.inner.check_space(expected_bytes.unwrap_or(0))?;
+    // Registered as in flight before its file exists, so that the sweep never takes it for an
+    // orphan.
     let blob = Staging::begin(store.shared())?;
     let writer = store.shared().blobs.begin(blob.id(), expected_bytes)?;
     let sealer = sealing.map(|sealing| Box::new(sealing.key().sealer()));
@@ -270,6 +273,7 @@ impl BodySink {
     /// The errors of [`BodyWriter::write`].
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         check_size(self.bytes + bytes.len() as u64)?;
+        // Longer than declared, or of unknown length: the bytes so far move to a blob.
         if self.will_block(bytes.len())
             && let Target::Memory(buffer) = &mut self.target
         {
@@ -306,11 +310,13 @@ impl BodySink {
             Target::Memory(buffer) => (Content::Inline(encrypted(buffer, sealing.as_ref())?), None),
             Target::Blob { mut writer, blob, sealer } => {
                 if let Some(sealer) = sealer {
+                    // The last block, which may be short.
                     writer.append(&sealer.finish())?;
                 }
                 // Sealing syncs the file or leaves short bytes to the log, see `FEW_BLOBS`.
                 let sealed = writer.seal(blob.is_one_of_few())?;
                 let bytes = sealed.blob.bytes;
+                // A difference is a bug of the writer or the sealer. It must not become an object.
                 assert_eq!(Some(bytes), stored, "what was appended is what was sealed");
                 let extent = Extent { blob: sealed.blob.id.0, blob_bytes: bytes, offset: 0, bytes };
                 blob.sealed(sealed);
@@ -357,6 +363,8 @@ impl StagedBody {
     /// If the two halves have different lengths.
     #[must_use]
     pub fn new(digests: Digests, stored: StoredBytes) -> Self {
+        // The halves may have run on two threads. A piece that only one of them saw must not become
+        // an object.
         assert_eq!(stored.bytes, digests.bytes, "what was hashed is what was stored");
         let StoredBytes { content, blob, sealing, .. } = stored;
         Self { digests, content, blob, sealing }

@@ -64,6 +64,7 @@ impl VersionChange {
         match self {
             Self::Tags(_) => Some(EventKind::TaggingPut),
             Self::NoTags => Some(EventKind::TaggingDelete),
+            // A list that stays the same is no event.
             Self::Acl { acl, seen_acl, .. } if acl == seen_acl => None,
             Self::Acl { .. } => Some(EventKind::AclPut),
             Self::Retention { .. } | Self::LegalHold(_) => None,
@@ -91,12 +92,15 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             let state = bucket.state(write)?;
+            // Read, compared and written in one transaction: a decision about access on an older
+            // state is caught here (time of check to time of use).
             let Found { mut record, is_current } =
                 current::find(write, &bucket, &key, version.as_ref())?;
             if record.is_delete_marker {
                 return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
             }
             apply(&change, &mut record, (&bucket, &state), shared.config.clock.now_ms())?;
+            // The stamp stays, and with it the place of the version.
             let place = match is_current {
                 true => space::current(state.id, key.as_str()),
                 false => space::history(state.id, key.as_str(), &record.stamp),
@@ -134,6 +138,7 @@ fn apply(
             return Ok(());
         }
         VersionChange::Acl { acl, seen_owner_id, seen_acl } => {
+            // A record without an owner belongs to the owner of the bucket.
             let is_seen = record.owner.as_ref().unwrap_or(&bucket.owner).id == *seen_owner_id
                 && record.extensions.acl()? == *seen_acl;
             if !is_seen {

@@ -124,6 +124,7 @@ impl Store {
             let holds_for_any = prepared.stamp().is_none();
             let target = (Arc::clone(target_bucket), target_key.clone());
             let copied = self.copy(source.clone(), target, options.clone(), prepared, blob);
+            // Nothing was read for it, so it is right for whichever version the transaction finds.
             if holds_for_any {
                 return copied;
             }

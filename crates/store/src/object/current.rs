@@ -33,6 +33,7 @@ pub(crate) fn find(
             current.ok_or_else(|| StoreError::NoSuchKey { key: key.clone(), marker: None })?;
         return Ok(Found { record, is_current: true });
     };
+    // The current object can be asked for by its id, too. All other versions are in the history.
     if let Some(record) = current
         && record.version_id() == *version
     {

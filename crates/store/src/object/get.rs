@@ -162,8 +162,11 @@ impl Store {
         key: &ObjectKey,
         options: &GetOptions,
     ) -> Result<OpenedObject, ReadError> {
+        // Stamp of the last version whose blob was missing, and the error.
         let mut missing: Option<([u8; 16], StoreError)> = None;
         loop {
+            // Held until the content is open or pinned. The reclaimer waits for it before it
+            // deletes content that the snapshot may reference.
             let section = self.shared().pins.section();
             let snapshot = self.snapshot()?;
             let found = FoundObject::find(self.shared(), &snapshot, bucket, key, options)?;
@@ -284,6 +287,7 @@ fn find_part_info(
     match content {
         Content::Parts { list, count, .. } if u32::from(number.get()) <= *count => {
             let part = part_info(number, &read_facts(snapshot, list, number.get())?);
+            // Damaged facts must not select bytes outside of the object.
             let end = part.offset.checked_add(part.bytes);
             match end.is_some_and(|end| end <= object.bytes) {
                 true => Ok(part),
@@ -347,6 +351,7 @@ fn find_readable(
     let found = find_object(snapshot, bucket, key, options.version.as_ref())?;
     let customer = options.customer_key.as_ref();
     let is_customers = found.record.encryption_scheme()? == Some(EncryptionScheme::Customer);
+    // Only a key of the customer can be missing or wrong. The other keys are the store's own.
     if is_customers || customer.is_some() {
         seal::unlock(shared, bucket.id, key, &found.record, customer)?;
     }

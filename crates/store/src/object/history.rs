@@ -68,6 +68,7 @@ pub(crate) fn null_stamp(
         let stamp = stamp.as_ref().try_into();
         return stamp.map(Some).map_err(|_| StoreError::corrupt("the index of null versions"));
     }
+    // Without an entry, only a bucket of version 1 can have a `null` in its history.
     if !is_version_1 {
         return Ok(None);
     }
@@ -113,6 +114,7 @@ pub(crate) fn add(
     let place = space::history(bucket, key.as_str(), &record.stamp);
     record.write(write, &place)?;
     usage.added(write, &place, record)?;
+    // A key has at most one version `null`, so this replaces no other entry.
     if record.is_null {
         write.put(&space::null_version(bucket, key.as_str()), &record.stamp)?;
     }
@@ -156,6 +158,7 @@ pub(crate) fn index(write: &mut impl Write, bucket: BucketId) -> Result<bool, St
             nulls.push((key, listed.stamp));
         }
     }
+    // The cursor borrows the transaction.
     drop(cursor);
     for (key, stamp) in nulls {
         write.put(&space::null_version(bucket, &key), &stamp)?;

@@ -116,6 +116,8 @@ impl<'a> Slot<'a> {
         key: &'a ObjectKey,
     ) -> Result<Self, StoreError> {
         let place = space::current(state.id, key.as_str());
+        // No other write comes between this read and the commit, so conditions are decided on the
+        // object that the version replaces.
         let current = ObjectRecord::read(from, &place)?;
         Ok(Self {
             shared,
@@ -193,6 +195,7 @@ impl<'a> Slot<'a> {
         new: Option<NewVersion>,
         (modified_ms, is_null): (u64, bool),
     ) -> Result<(VersionId, WakeReclaimer), StoreError> {
+        // Without a history a replaced version and a delete marker would have no place.
         if !self.state.has_history() && (new.is_none() || !is_null) {
             let message = "a bucket without versioning has neither versions nor delete markers";
             return Err(StoreError::InvalidBucketState { message: message.to_owned() });
@@ -241,6 +244,7 @@ impl<'a> Slot<'a> {
             stamp,
             is_null,
             is_delete_marker: false,
+            // Most objects belong to the owner of the bucket, who is not stored.
             owner: (owner != self.bucket.owner).then_some(owner),
             checksum,
             metadata,
@@ -260,6 +264,7 @@ impl<'a> Slot<'a> {
         record: &ObjectRecord,
         event: (EventKind, &Cause),
     ) -> Result<Wakes, StoreError> {
+        // Once, after all changes of the operation to the numbers.
         self.usage.write(write)?;
         let wake = release(write, self.shared, &self.discarded)?;
         let place = (self.bucket, &self.state);
@@ -305,6 +310,7 @@ impl<'a> Slot<'a> {
     ) -> Result<Option<(NewVersion, Told)>, StoreError> {
         let Some(record) = self.current.take() else { return Ok(None) };
         self.check_removal(&record)?;
+        // Before the first write: a wrong customer key must leave everything as it is.
         let data_key = unlock(self.shared, self.state.id, self.key, &record, customer)?;
         let sealing = match (record.extensions.encryption()?, data_key) {
             // The key of a part list is bound to the list's id, which does not change.
@@ -313,6 +319,7 @@ impl<'a> Slot<'a> {
             }
             _ => None,
         };
+        // Not discarded: the content lives on under the new key.
         write.delete(&self.place)?;
         self.usage.removed(write, &self.place, &record)?;
         // Without history there is nothing to promote.
@@ -361,11 +368,13 @@ impl<'a> Slot<'a> {
             _ => match self.remove(write, version, conditions)? {
                 Some(removed) => removed,
                 None => {
+                    // S3 answers with success, and no event is sent.
                     let version_id = version.copied();
                     return Ok((DeleteOutcome { version_id, ..DeleteOutcome::default() }, None));
                 }
             },
         };
+        // A marker deleted by its id is a removed version, not a new marker.
         let is_new_marker = record.is_delete_marker && version.is_none();
         let event = match (&target.cause, is_new_marker) {
             (Cause::Lifecycle, true) => EventKind::ExpiredMarker,
@@ -386,6 +395,7 @@ impl<'a> Slot<'a> {
         room: &mut usize,
     ) -> Result<(bool, WakeReclaimer), StoreError> {
         let mut is_gone = true;
+        // The history first: whatever is left, the current object is newer than it.
         while let Some((place, _)) = history::newest(write, self.state.id, self.key)? {
             if *room == 0 {
                 is_gone = false;
@@ -478,6 +488,7 @@ impl<'a> Slot<'a> {
             }
         };
         let Some(Found { record, is_current }) = found else { return Ok(None) };
+        // All checks come before the first write, so a refused removal changes nothing.
         check(conditions, Some(&record), self.key)?;
         self.check_removal(&record)?;
         match is_current {
@@ -504,10 +515,12 @@ impl<'a> Slot<'a> {
         let newest = history::newest(write, self.state.id, self.key)?;
         let Some((place, newest)) = newest else { return Ok(()) };
         if newest.is_delete_marker {
+            // The marker keeps hiding the older versions: the key has no current object.
             return Ok(());
         }
         let record = ObjectRecord::read(write, &place)?;
         let record = record.ok_or_else(|| StoreError::corrupt("a version has vanished"))?;
+        // The record moves unchanged: it keeps its stamp and its version id.
         history::remove(write, self.state.id, self.key, &record, &mut self.usage)?;
         record.write(write, &self.place)?;
         self.usage.added(write, &self.place, &record)
@@ -520,13 +533,13 @@ impl<'a> Slot<'a> {
     /// newer version   current       history has `null`   effect
     /// an id           any           any                  current is archived
     /// null            null          no                   current is discarded, replaced in place
-    /// null            an id, none   yes                  current is archived, that `null` is
-    /// discarded
+    /// null            an id, none   yes                  current is archived, old `null` discarded
     /// null            an id, none   no                   current is archived
     /// ```
     fn make_room(&mut self, write: &mut Transaction<'_>, is_null: bool) -> Result<(), StoreError> {
         let current = self.current.take();
         if let Some(current) = &current {
+            // If it is archived, `history::add` counts it again, at its new place.
             self.usage.removed(write, &self.place, current)?;
         }
         match current {
@@ -542,6 +555,8 @@ impl<'a> Slot<'a> {
             }
             None => {}
         }
+        // The only `null` of the key may be in the history, from before versioning or while it was
+        // suspended.
         if is_null
             && self.state.has_history()
             && let Some(found) = self.find_in_history(write, &VersionId::Null)?
@@ -578,6 +593,8 @@ impl<'a> Slot<'a> {
 
     /// A stamp that is newer than every version of the key, even if the clock was set back.
     fn next_stamp(&self, from: &impl Read) -> Result<[u8; 16], StoreError> {
+        // By the invariant the current object is the newest version. A newer one in the history can
+        // only be a delete marker, and then no object is current.
         let newest = match &self.current {
             Some(current) => Some(current.stamp),
             None if self.state.has_history() => {

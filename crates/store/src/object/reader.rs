@@ -106,6 +106,7 @@ impl ObjectReader {
         let position = range.start;
         let Body { content, bytes, data_key } = body;
         let (piece, parts) = match content {
+            // An empty range may be at the end of the object, in no part. Nothing is opened for it.
             _ if range.is_empty() => (Piece::Inline(Bytes::new()), None),
             Content::Inline(_) | Content::Extents(_) => {
                 let key = data_key.map(|key| object_body_key(key.clone()));
@@ -236,6 +237,8 @@ impl ObjectReader {
 
     fn advance(&mut self, bytes: Option<Bytes>) -> Result<Option<Bytes>, StoreError> {
         match bytes {
+            // More or fewer bytes than the record says are damage. A response would break its
+            // announced length.
             Some(bytes) if !bytes.is_empty() && bytes.len() as u64 <= self.remaining() => {
                 self.position += bytes.len() as u64;
                 Ok(Some(bytes))
@@ -323,6 +326,7 @@ pub(crate) fn slice(content: &Content, range: &Range<u64>) -> Content {
     match content {
         Content::Inline(bytes) => {
             let length = bytes.len();
+            // Clamped, because damaged inline bytes may be shorter than the record says.
             let position = |at: u64| usize::try_from(at).map_or(length, |at| at.min(length));
             Content::Inline(bytes.slice(position(range.start)..position(range.end)))
         }

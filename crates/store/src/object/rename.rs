@@ -82,9 +82,12 @@ impl Store {
                 }
                 error => error,
             })?;
+            // After the checks, so that a failed condition fails here, too.
             if source == target {
                 return unchanged(to, &target);
             }
+            // The reference to the content moves from one record to the other. At no time is its
+            // count 0.
             let withdrawn = from.withdraw(write, options.customer_key.as_ref(), &options.cause)?;
             let (mut new, removed) = withdrawn.ok_or_else(|| no_such_key(&source))?;
             new.extensions = new.extensions.with_renamed(renamed.as_ref());

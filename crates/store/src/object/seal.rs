@@ -36,6 +36,7 @@ pub(crate) fn identity<'a>(
     content: &'a Content,
 ) -> Identity<'a> {
     match content {
+        // Keys of parts are bound to the id of their list, which copies share.
         Content::Parts { list, .. } => Identity::Upload(list),
         _ => Identity::Object { bucket, key: key.as_str(), stamp },
     }
@@ -70,6 +71,7 @@ pub(crate) fn may_share(
     customer: Option<&EncryptionKey>,
     asked: Option<&Encryption>,
 ) -> bool {
+    // The stored bytes stay as they are, so both encryptions must be of one kind.
     let (source, asked) = match (source, asked) {
         (None, None) => return true,
         (Some(source), Some(asked)) => (source, asked),

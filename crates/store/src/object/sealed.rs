@@ -57,6 +57,7 @@ impl SealedReader {
                 Source::Inline(bytes.clone())
             }
             Content::Extents(extents) => match extents[..] {
+                // Blocks are counted from the start of a blob, so the body must be a whole one.
                 [extent] if extent.offset == 0 && extent.bytes == stored_bytes => {
                     let blobs = &store.shared().blobs;
                     Source::Blob(blobs.open(&BlobId(extent.blob), extent.blob_bytes)?)
@@ -140,6 +141,7 @@ impl SealedReader {
         patience: Patience,
     ) -> Result<Option<Bytes>, StoreError> {
         let start = number * BLOCK_BYTES;
+        // All blocks have the same length, except the last one.
         let range = start..(start + BLOCK_BYTES).min(self.stored_bytes);
         let Some(sealed) = self.read(range, patience)? else { return Ok(None) };
         sealed.change(tail, |block| self.opener.open(number, block)).map(Some)
