@@ -163,6 +163,7 @@ impl FileBlobStore {
 fn open_directories(disk: &dyn Disk) -> io::Result<Directories> {
     disk.create_dir(TEMPORARY_DIRECTORY)?;
     let directories = Directories::open(disk)?;
+    // Durable before the first blob: with the name of its directory, a file would be lost.
     disk.sync_dir("")?;
     Ok(directories)
 }
@@ -195,6 +196,7 @@ impl BlobStore for FileBlobStore {
     }
 
     fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
+        // A deleted blob needs no sync.
         self.shared.unsynced.forget(id);
         // Not synced: a crash may bring the file back as an orphan, which the sweep removes.
         match self.shared.disk.remove(&file_path::blob_path(id)) {

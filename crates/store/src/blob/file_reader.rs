@@ -109,6 +109,7 @@ impl FileReader {
         let start = range.start - range.start % block_bytes;
         let body = self.body_bytes - start;
         let total = body.saturating_add(footer_bytes(self.body_bytes, BLOCK_BYTES));
+        // The footer follows the last block, so one call can read both only at the end.
         let reaches_the_end =
             range.end.div_ceil(block_bytes) == self.body_bytes.div_ceil(block_bytes);
         if !reaches_the_end || total > BUFFER_BYTES as u64 {

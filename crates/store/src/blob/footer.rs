@@ -68,6 +68,7 @@ pub(super) fn encode(id: &BlobId, body_bytes: u64, footer: &Footer) -> Vec<u8> {
     out.extend_from_slice(&body_bytes.to_le_bytes());
     out.extend_from_slice(&footer.block_bytes.to_le_bytes());
     out.extend_from_slice(&VERSION.to_le_bytes());
+    // Reserved.
     out.extend_from_slice(&[0, 0]);
     out.extend_from_slice(&MAGIC);
     let checksum = block_checksum(&out);
@@ -119,6 +120,7 @@ pub(super) fn decode(id: &BlobId, body_bytes: u64, bytes: &[u8]) -> Result<Foote
     if bytes.len() as u64 != footer_bytes(body_bytes, block_bytes) {
         return corrupt("its number of blocks is wrong");
     }
+    // The length was compared above, so no bytes are left over.
     let (checksums, _) = table.as_chunks::<4>();
     Ok(Footer {
         block_bytes,

@@ -78,6 +78,7 @@ impl BlobStore for MemoryBlobStore {
     }
 
     fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
+        // A copy, because `found` may delete blobs.
         let ids: Vec<BlobId> = self.sealed.read().keys().copied().collect();
         ids.into_iter().for_each(found);
         Ok(())
@@ -154,6 +155,7 @@ impl BlobReader for MemoryBlob {
         let segment_bytes = SEGMENT_BYTES as u64;
         let index = (range.start / segment_bytes) as usize;
         let segment_start = range.start - range.start % segment_bytes;
+        // A piece ends with its segment at the latest.
         let end = range.end.min(segment_start + segment_bytes);
         let within = (range.start - segment_start) as usize..(end - segment_start) as usize;
         Ok(BlobPiece::Shared(self.segments[index].slice(within)))

@@ -74,6 +74,7 @@ impl Unsynced {
             waiting.syncing_bytes = taken.bytes;
             taken
         };
+        // Not under the lock of the list: syncs take long, and seals must go on.
         let result = sync_all(&taken.blobs, disk, directories);
         let mut waiting = self.waiting.lock();
         waiting.syncing_bytes = 0;

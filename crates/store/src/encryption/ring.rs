@@ -53,6 +53,7 @@ impl KeyRing {
                 Ok((EncryptionScheme::Master, key))
             }
             Encryption::Named { key: asked, context, bucket_key } => {
+                // Without a name, the first key is the default.
                 let wanted = |named: &&NamedKey| asked.as_ref().is_none_or(|it| *it == named.name);
                 let found = self.named.iter().find(wanted);
                 let missing = || StoreError::NoSuchNamedKey { key: asked.clone() };
@@ -115,6 +116,8 @@ impl KeyRing {
         identity: Identity<'_>,
         customer: Option<&EncryptionKey>,
     ) -> Result<EncryptionKey, StoreError> {
+        // A key of the client that does not fit is the client's mistake. A key of the ring was
+        // found by its fingerprint, so a wrong tag is damage.
         let (wrapping, error) = match (&record.scheme, customer) {
             (EncryptionScheme::Customer, Some(key)) => (key, StoreError::WrongCustomerKey),
             (EncryptionScheme::Customer, None) => return Err(StoreError::CustomerKeyRequired),
@@ -193,6 +196,7 @@ fn find<'a>(
     record: &EncryptionRecord,
     name: &str,
 ) -> Result<&'a EncryptionKey, StoreError> {
+    // Former versions stay in the ring, so that they can unwrap.
     let found = versions.iter().find(|key| key.fingerprint() == *record.wrapped_by());
     found.ok_or_else(|| StoreError::KeyMissing { key: name.to_owned() })
 }

@@ -61,6 +61,7 @@ impl ObjectSealing {
 
 impl Sealing {
     pub(crate) fn object(sealing: ObjectSealing) -> Self {
+        // The data key is new for each body, so it may encrypt the body itself.
         let key = object_body_key(sealing.data.clone());
         let hides_md5 = sealing.scheme.hides_md5();
         Self { key, hides_md5, target: SealingTarget::Object(Box::new(sealing)) }
@@ -74,6 +75,8 @@ impl Sealing {
         data: &EncryptionKey,
         random: &dyn RandomSource,
     ) -> Result<Self, StoreError> {
+        // A part may be uploaded again under its number. Block numbers, and so nonces, repeat then,
+        // and only another key keeps them apart.
         let mut salt = PartSalt::default();
         random.fill(&mut salt)?;
         let key = part_body_key(data, &salt);

@@ -62,6 +62,7 @@ impl SecretKeys {
         sealed.extend_from_slice(fingerprint);
         sealed.extend_from_slice(&salt);
         let mut text = secret.to_vec();
+        // The salt makes the cipher's key unique, so the nonce may be constant.
         cipher(key, &salt)
             .seal_in_place_append_tag(nonce(), Aad::from(purpose.as_bytes()), &mut text)
             .expect("a secret is short");

@@ -49,6 +49,7 @@ impl Identity<'_> {
                 bytes.push(0);
                 bytes.extend_from_slice(&bucket.0.to_be_bytes());
                 bytes.extend_from_slice(*stamp);
+                // The only field of variable length comes behind its length.
                 bytes.extend_from_slice(&(key.len() as u64).to_be_bytes());
                 bytes.extend_from_slice(key.as_bytes());
             }
@@ -73,6 +74,7 @@ impl EncryptionRecord {
         let mut salt = [0; 16];
         random.fill(&mut salt)?;
         let wrapped_by = match scheme {
+            // Nothing about a customer key is stored.
             EncryptionScheme::Customer => Fingerprint::default(),
             _ => wrapping.fingerprint(),
         };

@@ -16,6 +16,7 @@ const END: u8 = 0x01;
 
 /// Appends the encoding of `key` without its end, for a search by prefix.
 pub(crate) fn append_escaped(key: &[u8], target: &mut Vec<u8>) {
+    // A zero byte would read as the begin of the end.
     for &byte in key {
         target.push(byte);
         if byte == ESCAPE {
@@ -35,6 +36,7 @@ pub(crate) fn split_ended(encoded: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut key = Vec::with_capacity(encoded.len());
     let mut rest = encoded;
     loop {
+        // Every encoding has an end, which begins with a zero byte.
         let zero = rest.iter().position(|&byte| byte == ESCAPE)?;
         key.extend_from_slice(&rest[..zero]);
         match *rest.get(zero + 1)? {
@@ -48,6 +50,7 @@ pub(crate) fn split_ended(encoded: &[u8]) -> Option<(Vec<u8>, &[u8])> {
 
 /// The least byte string above all that begin with `prefix`; `None` if every string is below.
 pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    // Trailing 0xFF bytes have no successor, so the last byte before them is incremented.
     let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
     let mut successor = prefix[..=last].to_vec();
     successor[last] += 1;

@@ -84,6 +84,7 @@ pub struct Due<'a> {
 impl LifecycleFilter {
     fn matches(&self, subject: &Subject<'_>) -> bool {
         let is_sized = self.larger_than.is_some() || self.smaller_than.is_some();
+        // Delete markers and uploads have no size, so a rule with a bound does not match them.
         let has_size = || {
             subject.bytes.is_some_and(|bytes| {
                 self.larger_than.is_none_or(|bound| bytes > bound)
@@ -99,6 +100,7 @@ impl LifecycleFilter {
 /// The first midnight UTC after `days` days since `since_ms`: S3 rounds up. `day_ms` is the length
 /// of a day.
 fn after_days(since_ms: u64, days: u32, day_ms: u64) -> u64 {
+    // At least 1, because it divides.
     let day_ms = day_ms.max(1);
     let passed = since_ms.saturating_add(u64::from(days).saturating_mul(day_ms));
     passed.div_ceil(day_ms).saturating_mul(day_ms)
@@ -137,8 +139,8 @@ impl Lifecycle {
         })
     }
 
-    /// Expiration of a current version that was written at `modified_ms`. Of several rules the
-    /// first one counts.
+    /// Expiration of a current version that was written at `modified_ms`. Of several rules the one
+    /// that is due first counts.
     #[must_use]
     pub fn expiration(
         &self,
@@ -165,6 +167,7 @@ impl Lifecycle {
         let subject = Subject { key, bytes: None, tags: &[] };
         let matching = self.enabled().filter(|rule| rule.filter.matches(&subject));
         let due = |rule: &LifecycleRule| match (rule.expires_delete_markers, rule.expiration) {
+            // At once.
             (true, _) => Some(0),
             (false, Some(Expiration::Days(days))) => Some(after_days(modified_ms, days, day_ms)),
             (false, _) => None,
@@ -183,6 +186,7 @@ impl Lifecycle {
     ) -> Option<u64> {
         let matching = self.enabled().filter(|rule| rule.filter.matches(subject));
         let due = |rule: &LifecycleRule| {
+            // The newest noncurrent versions stay, however old they are.
             let rule = rule.noncurrent.filter(|rule| newer >= u64::from(rule.keep_newest))?;
             Some(after_days(since_ms, rule.days, day_ms))
         };

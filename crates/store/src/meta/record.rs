@@ -79,6 +79,7 @@ const CRC_BYTES: usize = 4;
 /// Encodes `fields` as version `version` of the record at `place`, with checksums.
 pub(crate) fn seal(version: u8, place: &[u8], fields: &impl Serialize, body: &[u8]) -> Vec<u8> {
     let body_bytes = u32::try_from(body.len()).expect("a body is small");
+    // Room for the fields of most records in one allocation.
     let mut bytes = Vec::with_capacity(192 + body.len());
     bytes.push(version);
     let mut bytes = append(&body_bytes, bytes);
@@ -130,6 +131,7 @@ impl<'a> Sealed<'a> {
     pub(crate) fn open(place: &[u8], bytes: &'a [u8], what: &str) -> Result<Self, StoreError> {
         let cut = || StoreError::corrupt(format!("{what} is cut off"));
         let (_, rest) = bytes.split_first().ok_or_else(cut)?;
+        // Lengths come from the disk and are not verified yet, so every cut is checked.
         let (body_bytes, rest): (u32, _) = take(rest, what)?;
         let (crc, rest) = match body_bytes {
             0 => (None, rest),
@@ -138,6 +140,7 @@ impl<'a> Sealed<'a> {
                 (Some(*crc), rest)
             }
         };
+        // The body is at the end, so its length tells where the fields end.
         let covered = rest.len().checked_sub(body_bytes as usize).ok_or_else(cut)?;
         let (covered, body) = rest.split_at(covered);
         let (fields, fields_crc) = covered.split_last_chunk::<CRC_BYTES>().ok_or_else(cut)?;

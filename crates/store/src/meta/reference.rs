@@ -12,6 +12,7 @@ use crate::kv::{Read, Write};
 /// Raises the reference counts for one more record with `content`.
 pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), StoreError> {
     for id in ids(content) {
+        // A missing count means 1, so the first copy writes 2.
         let count = count(to, &id)?;
         let more = count.checked_add(1);
         let more = more.ok_or_else(|| StoreError::corrupt("a count of references overflows"))?;
@@ -26,11 +27,13 @@ pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, St
     let mut is_queued = false;
     for id in ids(content) {
         match count(to, &id)? {
+            // The last reference. A count of 0 is never written.
             0 | 1 => {
                 to.put(&space::deletion(&id), &[])?;
                 to.delete(&space::reference(&id))?;
                 is_queued = true;
             }
+            // Back to 1, which is not stored.
             2 => to.delete(&space::reference(&id))?,
             count => to.put(&space::reference(&id), &record::encode(1, &(count - 1)))?,
         }
@@ -48,6 +51,7 @@ pub(crate) fn give_up(
     for id in ids(content) {
         match count(to, &id)? {
             0 | 1 => left.push(id),
+            // Back to 1, which is not stored.
             2 => to.delete(&space::reference(&id))?,
             count => to.put(&space::reference(&id), &record::encode(1, &(count - 1)))?,
         }

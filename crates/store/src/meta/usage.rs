@@ -118,6 +118,7 @@ impl UsageChange {
         place: &[u8],
         record: &ObjectRecord,
     ) -> Result<(), StoreError> {
+        // A place behind the counted part is counted when the background count comes to it.
         if let Some(row) = self.row(from)?.filter(|row| row.covers(place)) {
             row.usage.add(place, (record.bytes, record.is_delete_marker));
         }
@@ -139,6 +140,8 @@ impl UsageChange {
 
     /// Writes the row, at the end of the operation.
     pub(crate) fn write(&mut self, to: &mut impl Write) -> Result<(), StoreError> {
+        // `Unread` from here on: a later operation of the transaction must read the row written
+        // here.
         match std::mem::replace(&mut self.row, Row::Unread) {
             Row::Changed(row) => row.write(to, self.bucket),
             Row::Unread | Row::Missing => Ok(()),

@@ -53,10 +53,13 @@ impl BucketCache {
     /// one.
     pub(crate) fn insert(&self, bucket: &Arc<Bucket>, generation: u64) {
         let mut state = self.state.write();
+        // The removal of any bucket refuses the insert. Removals are rare, so one counter serves
+        // all.
         if state.generation != generation {
             return;
         }
         state.document_bytes += bucket.settings.bytes();
+        // Cleared as a whole: buckets in use are back with their next request.
         if state.buckets.len() >= BUCKETS_MAX || state.document_bytes > DOCUMENTS_BYTES_MAX {
             state.buckets.clear();
             state.document_bytes = bucket.settings.bytes();
@@ -66,6 +69,7 @@ impl BucketCache {
 
     pub(crate) fn remove(&self, name: &BucketName) {
         let mut state = self.state.write();
+        // Both under one lock, so that no insert of the old record comes in between.
         state.buckets.remove(name);
         state.generation += 1;
     }

@@ -26,6 +26,7 @@ struct WorkState {
 impl Work {
     /// Wakes the reclaimer: its queue has an entry.
     pub(crate) fn wake(&self) {
+        // Under the lock, so that no wake-up is lost between the reclaimer's look and its wait.
         self.state.lock().is_wanted = true;
         self.changed.notify_one();
     }
@@ -68,6 +69,7 @@ impl Work {
         } else {
             self.changed.wait_while(&mut state, is_idle);
         }
+        // Cleared before the work, so that an entry queued during it causes another turn.
         state.is_wanted = false;
         !state.is_stopped
     }

@@ -43,6 +43,7 @@ impl Store {
             }
             moved => moved?,
         }
+        // An orderly close syncs its old directory.
         self.inner.removed_from.lock().insert(orphan.0[0]);
         self.shared().counters.lost_blobs.fetch_add(1, Ordering::Relaxed);
         Ok(())

@@ -91,6 +91,7 @@ impl Store {
         mut attempt: impl FnMut(&View) -> Result<Option<T>, StoreError>,
     ) -> Result<T, StoreError> {
         for number in 0..ATTEMPTS_MAX {
+            // The last attempts block commits, so no vector can be replaced meanwhile.
             let _held = (number >= FREE_ATTEMPTS).then(|| open.referenced.hold());
             // The view comes before the snapshot: while the view lives, a slot that is freed from
             // here on is not overwritten.
@@ -112,6 +113,7 @@ pub(super) fn read(
     let mut elements = vec![0.0; view.shape().dimension()];
     match view.read_into(Slot::new(record.slot), &mut elements) {
         Ok(()) => {}
+        // The slot was freed, so the record was replaced.
         Err(VectorError::NoSuchSlot(_)) => return Ok(None),
         Err(VectorError::Corrupt(_)) => return Err(damaged(key)),
         Err(error) => return Err(error.into()),

@@ -46,6 +46,7 @@ impl DataKey {
         let EncryptionRecord { scheme, .. } = &encryption;
         match store.keys().unlock(&encryption, identity, None) {
             Ok(key) => Ok(Self::Known { key, hides_md5: scheme.hides_md5() }),
+            // Not damage: the process does not have the key.
             Err(StoreError::CustomerKeyRequired | StoreError::KeyMissing { .. }) => {
                 Ok(Self::Unknown)
             }

@@ -53,6 +53,7 @@ impl Verifier<'_> {
         let algorithms: Vec<_> = full.iter().map(|full| full.value.algorithm).collect();
         let body = key.body(&record.content, record.bytes);
         let digests = self.read(&body, &algorithms)?;
+        // Without the key only the ciphertext was verified, by the checksums of the blob.
         if !key.is_known() {
             return Ok(());
         }
@@ -108,6 +109,7 @@ impl Verifier<'_> {
     /// Checks that the index has this `null` version of the history.
     fn verify_is_indexed(&self, location: &Location, stamp: &[u8; 16]) -> Result<(), Failure> {
         let (Some(id), Some(key)) = (location.bucket, &location.key) else { return Ok(()) };
+        // Version 1 of a bucket has no index.
         if !self.buckets.get(&id).is_some_and(|bucket| bucket.has_index) {
             return Ok(());
         }

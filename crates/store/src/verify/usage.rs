@@ -27,6 +27,7 @@ impl Verifier<'_> {
         place: &[u8],
         value: &[u8],
     ) -> Result<(), StoreError> {
+        // Not damage if the row was replaced meanwhile.
         if let Err(error) = UsageRecord::decode(place, value)
             && self.is_still_there(place, value)?
         {
@@ -51,6 +52,7 @@ impl Verifier<'_> {
                 let id = id.or_else(|| space::split_history(place).map(|(id, ..)| id));
                 let Some(counted) = id.and_then(|id| counted.get_mut(&id)) else { return Ok(()) };
                 match Listed::decode(place, value) {
+                    // While a row is being counted, it covers only the places up to its own.
                     Ok(listed) if counted.row.covers(place) => {
                         counted.usage.add(place, (listed.bytes, listed.is_delete_marker));
                     }

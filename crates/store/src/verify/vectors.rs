@@ -94,6 +94,7 @@ impl VectorVerifier {
         };
         let named = store.snapshot()?;
         let named = named.get(&space::vector_slot(index.id, record.slot))?;
+        // Record and slot must name each other, because a search finds the key by the slot.
         if named.is_none_or(|named| *named != *key.as_bytes()) {
             return Ok(Some(format!("the slot of the vector {key:?} does not name it")));
         }
@@ -125,6 +126,7 @@ impl VectorVerifier {
             Err(StoreError::NoSuchIndex { .. }) => Ok(None),
             Err(StoreError::Closed) => Err(StoreError::Closed),
             Err(error) => {
+                // Every record of the index would fail in the same way, so it is reported once.
                 self.damaged_indexes.insert(index.id, Some(error.to_string()));
                 Ok(None)
             }

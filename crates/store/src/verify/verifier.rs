@@ -39,6 +39,7 @@ impl From<StoreError> for Failure {
 
 impl From<KvError> for Failure {
     fn from(error: KvError) -> Self {
+        // A failed read says nothing about the record.
         Self::Unknown(error.into())
     }
 }
@@ -142,6 +143,8 @@ impl Verifier<'_> {
             return Ok(());
         }
         let mut location = Location::default();
+        // Most records need only be decoded. Objects and parts, further below, are compared with
+        // their bytes.
         if let Some((bucket, _)) = space::split_document(place) {
             location.bucket = Some(bucket);
             let result = document::decode(place, value).map(drop).map_err(Failure::from);
