@@ -2,8 +2,8 @@
 //!
 //! A file that is removed or replaced while it is open accepts writes and syncs as before, but its
 //! bytes are gone with the process. So a thread checks the names every [`WATCH_INTERVAL`], as does
-//! [`Store::health`], and poisons the disk if one is missing or differs. Writes acknowledged since
-//! the removal are lost.
+//! [`Store::health`](crate::Store::health), and poisons the disk if one is missing or differs.
+//! Writes acknowledged since the removal are lost.
 
 use std::io;
 use std::sync::Arc;
