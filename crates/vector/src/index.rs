@@ -529,7 +529,7 @@ mod tests {
         let mut next = 4_002;
         let replace = || {
             if next < 6_002 {
-                // Those whose partitions were found first.
+                // The ones whose partitions were found first.
                 let old: Vec<Slot> = used.drain(..200).collect();
                 index.slots().free(&old).expect("freed");
                 let new = append(200, next);

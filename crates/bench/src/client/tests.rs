@@ -1,4 +1,4 @@
-//! Signatures are those of the SDK.
+//! Signatures equal the SDK's.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -34,7 +34,7 @@ pub struct Options {
     /// The time of a row.
     #[command(flatten)]
     pub time: RowTime,
-    /// Those of every benchmark.
+    /// Options of every benchmark.
     #[command(flatten)]
     pub run: RunOptions,
 }

@@ -218,7 +218,7 @@ mod tests {
             tokio::task::yield_now().await;
         };
         server.stop().await;
-        // A killed process may be kept as a zombie by whoever inherits it, but it runs no more.
+        // A killed process may stay a zombie of the process that inherits it, but it runs no more.
         let gone = || {
             let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
             stat.is_empty() || stat.contains(") Z ")
