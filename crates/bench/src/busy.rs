@@ -1,13 +1,13 @@
-//! Use of the machine by others while something is measured.
+//! Use of the machine by other processes during a measurement.
 
 use std::fs;
 use std::time::Duration;
 
-/// The kernel counts processor time in steps of this length, on every machine that Rust runs on.
+/// Unit in which the kernel counts processor time, on every machine that Rust runs on.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
-/// Above this share of the machine in other hands, a report says that a cell was disturbed. The
-/// kernel's own threads count as others, and writing back pages takes a few hundredths.
+/// Share of the machine in use by others above which a report calls a cell disturbed. The kernel's
+/// own threads count as others, and writing back pages takes a few hundredths.
 pub(crate) const DISTURBED: f64 = 0.15;
 
 /// Processor time of the whole machine at one moment.
@@ -22,13 +22,13 @@ impl Moment {
         parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
-    /// The share of the machine, 0 to 1, that was used since this moment by others than those whose
-    /// processor time is `known`.
+    /// The share of the machine, 0 to 1, that others have used since this moment. `known` is the
+    /// processor time of the benchmark and its targets.
     pub(crate) fn disturbance_since(self, now: Moment, known: Duration) -> f64 {
         let all = now.all_ticks.saturating_sub(self.all_ticks);
         let busy = now.busy_ticks.saturating_sub(self.busy_ticks);
         let known = known.as_secs_f64() / TICK.as_secs_f64();
-        // Each process is rounded to ticks by itself: a few ticks say nothing.
+        // Each process is rounded to ticks by itself, so a few ticks say nothing.
         if all < 20 { 0.0 } else { ((busy as f64 - known - 3.0) / all as f64).max(0.0) }
     }
 }

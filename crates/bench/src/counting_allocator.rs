@@ -1,4 +1,4 @@
-//! The system's allocator, counting: what an operation allocates is part of what it costs.
+//! A counting allocator: allocations are part of the cost of an operation.
 
 #![expect(unsafe_code, reason = "an allocator is unsafe to implement")]
 
@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// To be the global allocator of a program that measures. It passes everything on to [`System`].
+/// The global allocator of a measuring program. It passes everything on to [`System`].
 #[derive(Debug)]
 pub struct CountingAllocator;
 
-/// Allocations so far, of all threads of a program whose global allocator is [`CountingAllocator`].
+/// Allocations so far by all threads of a program whose global allocator is [`CountingAllocator`].
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Allocations {
-    /// Their number.
+    /// Number of allocations.
     pub count: u64,
-    /// Bytes of them.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
 impl Allocations {
-    /// Until now.
+    /// The allocations until now.
     pub fn now() -> Allocations {
         Allocations {
             count: ALLOCATIONS.load(Ordering::Relaxed),
@@ -36,11 +36,13 @@ fn count(bytes: usize) {
     BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
 }
 
-// SAFETY: every call goes to `System` with the same arguments; counting neither allocates nor panics.
+// SAFETY: every call goes to `System` with the same arguments; counting neither allocates nor
+// panics.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: the caller keeps the contract of `GlobalAlloc`, which is that of `System`.
+        // SAFETY: the caller keeps the contract of `GlobalAlloc`, which is also the contract of
+        // `System`.
         unsafe { System.alloc(layout) }
     }
 

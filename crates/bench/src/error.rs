@@ -1,4 +1,5 @@
-//! Errors that end a benchmark or one target of it. A failed request is none: it is counted.
+//! Errors that end a benchmark or one of its targets. A failed request is not among them: it is
+//! counted.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,26 +7,26 @@ use std::path::PathBuf;
 /// An error that ends a benchmark, or one target of it.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The command line makes no sense.
+    /// The command line is not valid.
     #[error("{0}")]
     Usage(String),
     /// A file or directory of the benchmark itself.
     #[error("{}: {source}", path.display())]
     File {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// The error of the system.
+        /// Error of the system.
         source: io::Error,
     },
     /// A report that cannot be read.
     #[error("{} is not a report of this program: {reason}", path.display())]
     NotAReport {
-        /// Its path.
+        /// Path of the file.
         path: PathBuf,
-        /// The reason.
+        /// Reason.
         reason: String,
     },
-    /// A target that cannot be had.
+    /// A target that is not available.
     #[error("{0}")]
     Absent(String),
     /// Anything else that the system refuses.

@@ -1,15 +1,15 @@
-//! Times of very many operations, in bounded memory.
+//! Histogram: times of very many operations in bounded memory.
 
 use std::time::Duration;
 
 use crate::samples::PERCENTILES;
 
-/// Bits of a time that are kept: a bucket is at most 1/128 of its times wide.
+/// Bits of precision: a bucket is at most 1/128 of its times wide.
 const PRECISION_BITS: u32 = 7;
 const BUCKETS: usize = (64 - PRECISION_BITS as usize + 1) << PRECISION_BITS;
 
-/// Times of operations, counted in buckets whose widths grow with the times. Recording is an addition, so that
-/// it disturbs operations of a microsecond only by the clock that they are timed with.
+/// Times of operations in buckets whose widths grow with the times. To record one is an addition,
+/// so that an operation of a microsecond is disturbed only by the clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     counts: Vec<u64>,
@@ -29,8 +29,8 @@ impl Histogram {
         self.max = self.max.max(nanoseconds);
     }
 
-    /// The percentiles that reports show, by their identifiers: each at most 1/128 below a time that was recorded,
-    /// the maximum exactly. None without times.
+    /// The percentiles of reports with their identifiers. Each is at most 1/128 below a recorded
+    /// time; the maximum is exact. `None` without times.
     pub(crate) fn percentiles(&self) -> Vec<(&'static str, f64)> {
         if self.count == 0 {
             return Vec::new();
@@ -52,13 +52,13 @@ impl Histogram {
     }
 }
 
-/// The bucket of a time: times below 128 have their own, each power of two above has 128.
+/// Bucket of a time: a time below 128 has its own, and each power of two above has 128 buckets.
 fn bucket(nanoseconds: u64) -> usize {
     let shift = (u64::BITS - PRECISION_BITS - 1).saturating_sub(nanoseconds.leading_zeros());
     ((shift as usize) << PRECISION_BITS) + (nanoseconds >> shift) as usize
 }
 
-/// The lowest time of a bucket.
+/// Lowest time of a bucket.
 fn lowest(bucket: usize) -> u64 {
     let shift = (bucket >> PRECISION_BITS).saturating_sub(1);
     ((bucket - (shift << PRECISION_BITS)) as u64) << shift

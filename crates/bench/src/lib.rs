@@ -1,9 +1,28 @@
-//! Benchmarks of LiteIO beside its rivals: the parts that every benchmark shares.
+//! Benchmarks of LiteIO beside its rivals and beside the limits of the machine.
 //!
-//! A benchmark measures **targets** (servers, engines) in **rows** (operations). It runs each row in
-//! rounds, interleaved between the targets, and puts what it measured into a [`report::Report`]:
-//! rows × targets × metrics with units, the durability of every target, notes, and published figures
-//! beside measured ones. The report writes itself as Markdown, JSON, CSV and one HTML page.
+//! A benchmark measures **targets** (servers, engines) in **rows** (operations). It runs each row
+//! in rounds, interleaved between the targets, and puts the results into a [`report::Report`]: rows
+//! × targets × metrics with units, the durability of every target, notes, and published figures
+//! beside measured ones. The report is written as Markdown, JSON, CSV and one HTML page.
+//!
+//! ```text
+//! main, cli ──► s3, kv, vector, limits ──► run ──► report
+//!                  └──► client, worker ──►─┘
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `s3`, `kv`, `vector`, `limits` | the benchmarks: their rows, targets and work; `s3/rival.rs`, `kv/roster.rs` and `vector/roster.rs` are the tables of rivals |
+//! | `run` | the run loop of all benchmarks: every subject does every job in interleaved rounds; options, filters, progress, interruption |
+//! | `report` | the report and its formats, winners, comparison of two reports |
+//! | `client` | the HTTP client for S3 and S3 Vectors: connections, signer, bodies, concurrent clients |
+//! | `worker` | engines in processes of their own: built, given tasks, killed, measured |
+//! | `process` | programs in process groups of their own, and their usage from `/proc` |
+//! | `samples`, `histogram`, `statistics` | percentiles, medians, ratios, significance |
+//! | `machine`, `busy`, `random`, `counting_allocator` | the machine, its use by others, SplitMix64, allocations |
+//!
+//! The benchmarks must not know the inside of a server. Only `tests/` start one in their own
+//! process. Nothing depends on this crate.
 //!
 //! ```
 //! use liteio_bench::report::{Better, Cell, Durability, Metric, Report, Row, Target, Unit};

@@ -1,4 +1,4 @@
-//! The machine that the figures are of.
+//! The machine on which the figures were measured.
 
 use std::fs;
 use std::path::Path;
@@ -6,31 +6,31 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-/// The facts of a machine that figures depend on. Empty where one cannot be found.
+/// Facts of a machine that influence figures; empty if unknown.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Machine {
-    /// The processor's model.
+    /// Model of the processor.
     pub processor: String,
-    /// Cores that the benchmark may use.
+    /// Number of cores that the benchmark may use.
     pub cores: usize,
-    /// Bytes of memory.
+    /// Size of the memory, in bytes.
     pub memory_bytes: u64,
-    /// Kernel and its version.
+    /// Kernel with its version.
     pub kernel: String,
-    /// The distribution.
+    /// Distribution.
     pub system: String,
-    /// The file system of the data directories with its device and mount options.
+    /// File system of the data directories, with its device and mount options.
     pub file_system: String,
-    /// The version of LiteIO and of this program.
+    /// Version of LiteIO and of this program.
     pub version: String,
-    /// The commit that they were built from; ends in "-dirty" if there were changes.
+    /// Commit from which they were built; it ends in "-dirty" if there were changes.
     pub commit: Option<String>,
-    /// The load average before the run, over one and five minutes.
+    /// Load average before the run, over one and five minutes.
     pub load_before: String,
 }
 
 impl Machine {
-    /// The machine at hand, with the file system that `data` lies on.
+    /// This machine, with the file system of `data`.
     pub fn here(data: &Path) -> Machine {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let load = read("/proc/loadavg");
@@ -66,7 +66,7 @@ fn system_name(text: &str) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-/// The file system of the longest mount point that `path` lies below.
+/// The file system of the longest mount point above `path`.
 fn file_system(mounts: &str, path: &Path) -> Option<String> {
     let path = path.canonicalize().ok()?;
     let mut found: Option<(usize, String)> = None;
@@ -85,7 +85,7 @@ fn file_system(mounts: &str, path: &Path) -> Option<String> {
     found.map(|(_, text)| text)
 }
 
-/// The commit of the working directory: reports are made where the program was built.
+/// Commit of the working directory: reports are made where the program was built.
 fn commit() -> Option<String> {
     let mut git = Command::new("git");
     git.args(["describe", "--always", "--dirty", "--abbrev=12"]).stderr(Stdio::null());

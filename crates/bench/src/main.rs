@@ -13,7 +13,7 @@ use liteio_bench::{RunOptions, kv, limits, report, s3, vector};
 
 use crate::cli::{Cli, Command};
 
-/// Allocations of key-value engines are part of what they cost.
+/// Allocations are part of the cost of key-value engines.
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 

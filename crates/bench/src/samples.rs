@@ -6,7 +6,7 @@ use std::time::Duration;
 pub(crate) const PERCENTILES: [(&str, f64); 5] =
     [("p50", 0.50), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)];
 
-/// Times of operations, kept one by one: percentiles are exact.
+/// Times of operations, kept one by one, so that percentiles are exact.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     nanoseconds: Vec<u64>,
@@ -35,7 +35,7 @@ impl Samples {
     }
 
     /// The smallest time that at least `share` (0 to 1) of all times do not exceed, in nanoseconds:
-    /// one of the times, never a value between two. `None` without times.
+    /// always a recorded time, never interpolated. `None` without times.
     pub(crate) fn percentile(&mut self, share: f64) -> Option<f64> {
         if !self.sorted {
             self.nanoseconds.sort_unstable();

@@ -1,6 +1,6 @@
 //! Medians, ratios with their spread, and the significance of a change.
 
-/// A ratio of two series that were measured in the same rounds.
+/// Ratio of two series that were measured in the same rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     /// The median over the rounds.
@@ -23,8 +23,8 @@ pub(crate) fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// `values[i] / base[i]`, round by round: what disturbed the machine in a round disturbed both.
-/// Rounds that only one of them has are left out, and so are rounds with a zero base.
+/// `values[i] / base[i]`, round by round: a disturbance in a round affects both. Rounds that only
+/// one of them has are left out, and so are rounds with a zero base.
 pub(crate) fn ratio(values: &[f64], base: &[f64]) -> Option<Ratio> {
     let pairs = values.iter().zip(base).filter(|(_, base)| **base != 0.0);
     let ratios: Vec<f64> = pairs.map(|(value, base)| value / base).collect();
@@ -35,7 +35,7 @@ pub(crate) fn ratio(values: &[f64], base: &[f64]) -> Option<Ratio> {
     })
 }
 
-/// The geometric mean; `None` without values or with one that is not above zero.
+/// Geometric mean; `None` without values, or with a value that is not above zero.
 pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() || values.iter().any(|value| *value <= 0.0) {
         return None;
@@ -43,8 +43,9 @@ pub(crate) fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
-/// The probability of a difference at least this large if both series came from the same distribution:
-/// Welch's test on the logarithms, two-sided. `None` with fewer than two values above zero in either.
+/// The probability of a difference at least this large if both series came from the same
+/// distribution: Welch's test on the logarithms, two-sided. `None` with fewer than two values above
+/// zero in either.
 pub(crate) fn welch(a: &[f64], b: &[f64]) -> Option<f64> {
     let (mean_a, error_a, count_a) = mean_and_error(a)?;
     let (mean_b, error_b, count_b) = mean_and_error(b)?;
@@ -70,8 +71,9 @@ fn mean_and_error(values: &[f64]) -> Option<(f64, f64, f64)> {
     Some((mean, variance / count, count))
 }
 
-/// The probability of more than `t` or less than `-t` in Student's distribution: the share of the
-/// integral of sin^(freedom - 1) up to the angle whose tangent is √freedom / t, out of that up to π / 2.
+/// The probability of more than `t` or less than `-t` in Student's distribution: the integral of
+/// sin^(freedom - 1) up to the angle whose tangent is √freedom / t, relative to the integral up to
+/// π / 2.
 fn student_tails(t: f64, freedom: f64) -> f64 {
     let angle = freedom.sqrt().atan2(t.abs());
     let power = |angle: f64| angle.sin().powf((freedom - 1.0).max(0.0));

@@ -1,5 +1,5 @@
-//! The command line: every verb with its options, as `mc` has them. Values that need more than a look are
-//! checked by the verbs.
+//! The command line: every verb with its options, as `mc` has them. The verbs check values that
+//! need more than a look.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,8 @@ pub(crate) struct Cli {
 /// The options of all verbs.
 #[derive(Args, Debug)]
 pub(crate) struct Global {
-    /// Directory of config.json with the aliases, and of certs/CAs with authorities [default: ~/.mc].
+    /// Directory of config.json with the aliases, and of certs/CAs with authorities [default:
+    /// ~/.mc].
     #[arg(long, short = 'C', global = true, value_name = "DIR", env = "MC_CONFIG_DIR")]
     pub(crate) config_dir: Option<PathBuf>,
     /// Print one JSON object a line.

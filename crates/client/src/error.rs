@@ -1,4 +1,5 @@
-//! The one error, as the user reads it: a line with the reason and, where there is one, the remedy.
+//! The only error type, written for the user: one line with the reason and, if there is one, the
+//! remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ pub(crate) enum Error {
     /// The service answered with an error.
     #[error("{0}")]
     Service(ServiceError),
-    /// No answer, or half of one.
+    /// No answer, or an incomplete one.
     #[error("{reason}")]
     Transport { reason: String, again: Again },
     /// A file or directory.
@@ -23,14 +24,14 @@ pub(crate) enum Error {
     Output(io::Error),
 }
 
-/// Requests that may be sent again after a connection failed.
+/// Requests that may be repeated after a connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
-    /// All: no byte was sent.
+    /// All requests: no byte was sent.
     All,
-    /// Those that are the same when they are done twice.
+    /// Idempotent requests.
     Repeatable,
-    /// None: it would fail again.
+    /// No request: it would fail again.
     None,
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct ServiceError {
     pub(crate) status: u16,
     pub(crate) code: String,
     pub(crate) message: String,
-    /// The region that the service expects, if it says so.
+    /// The region that the service expects, if it names one.
     pub(crate) region: Option<String>,
 }
 
@@ -73,12 +74,12 @@ impl Error {
         }
     }
 
-    /// There is no such bucket, object or setting.
+    /// `true` if there is no such bucket, object or setting.
     pub(crate) fn is_missing(&self) -> bool {
         self.status() == Some(404)
     }
 
-    /// The reader of standard output has gone, as `head` does: nothing to report.
+    /// `true` if the reader of standard output has ended, as `head` does: nothing to report.
     pub(crate) fn is_closed_output(&self) -> bool {
         matches!(self, Error::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -1,11 +1,28 @@
 //! The command line client of LiteIO: the everyday verbs of MinIO's `mc` over any S3.
 //!
-//! [`run`] is the command. It reads arguments and environment, prints to standard output, and returns
-//! the exit code. Nothing here knows the server.
+//! [`run`] is the command. It reads arguments and environment, prints to standard output, and
+//! returns the exit code. [`Source`] reads a whole service for imports. A verb names its targets as
+//! aliases or paths, asks for a transfer between two of them, and the transfer uses the protocol
+//! and the local files:
 //!
-//! From the bottom to the top: `error`, `text` (sizes, durations, times, patterns), `s3` (the protocol),
-//! `local` (files), `session` (settings and output), `target` (the names on the command line), `transfer`
-//! (bytes from one place to another), `verbs` (one file each), `cli` (the arguments).
+//! ```text
+//! verbs ──► transfer ──► target ──► session ──► s3
+//!                 └────► local
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `cli` | the arguments: every option once |
+//! | `verbs` | the verbs, one file each; `merge` compares two listings, `canned` has MinIO's anonymous permissions |
+//! | `transfer` | uploads in parts, downloads, copies by the service or through this machine; listings of services and directories |
+//! | `target` | the names on the command line |
+//! | `session` | options, aliases in the file of `mc`, output, progress, uploads to abort |
+//! | `local` | files: their names below a directory, walks in the order of keys, atomic writes |
+//! | `s3` | the protocol: addresses, Signature Version 4, time limits and repetitions, verified downloads, one file for each family of operations |
+//! | `source` | [`Source`] |
+//! | `error`, `text` | the error type, with remedies; sizes, durations, times and patterns as users write them |
+//!
+//! The client must not know any other crate of this workspace: it talks to every service over HTTP.
 
 mod cli;
 mod error;
@@ -24,9 +41,10 @@ pub use source::{Source, SourceEntry, SourceError, SourceKeys, SourceListing, So
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Runs the client with these arguments, the program's name first: that name is what its help calls it.
+/// Runs the client with these arguments. The first one is the name of the program, which its help
+/// shows.
 ///
-/// Exit codes are those of `mc`: 0, 1 for any failure, 130 after an interruption.
+/// The exit codes are the ones of `mc`: 0, 1 for any failure, 130 after an interruption.
 ///
 /// ```
 /// let code = liteio_client::run(["mc", "--version"].map(Into::into));

@@ -1,4 +1,5 @@
-//! Reading all of a service, for imports: its buckets with their settings, every version of their objects.
+//! A source for imports: a service, with its buckets, their settings, and all versions of their
+//! objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,20 +13,20 @@ use crate::s3::{
     Credentials, Download, Endpoint, Listed, Lister, S3, Scope, Settings, Style, connect,
 };
 
-/// A service, of which everything is read.
+/// A service to read.
 #[derive(Clone, Debug)]
 pub struct Source {
     s3: Arc<S3>,
 }
 
-/// The keys of a user of a service.
+/// Keys of a user of a service.
 #[derive(Clone)]
 pub struct SourceKeys {
-    /// The access key.
+    /// Access key.
     pub access_key: String,
-    /// The secret key.
+    /// Secret key.
     pub secret_key: String,
-    /// The token of a session.
+    /// Session token.
     pub session_token: Option<String>,
 }
 
@@ -38,7 +39,7 @@ pub enum SourceError {
     /// There is no such object or setting.
     #[error("{0}")]
     Missing(String),
-    /// The service does not answer, also when it is asked again.
+    /// The service does not answer, even after repetitions.
     #[error("{0}")]
     Broken(String),
 }
@@ -46,33 +47,33 @@ pub enum SourceError {
 /// A version of an object, or a delete marker, in a listing.
 #[derive(Clone, Debug)]
 pub struct SourceEntry {
-    /// Its key.
+    /// Key.
     pub key: String,
-    /// Its version, where the listing has versions.
+    /// Version, if the listing has versions.
     pub version: Option<String>,
-    /// It is a delete marker.
+    /// `true` for a delete marker.
     pub is_delete_marker: bool,
     /// Size.
     pub bytes: u64,
     /// Entity tag, without quotes.
     pub etag: String,
-    /// Time of the write, in milliseconds since 1970, if it is told.
+    /// Time of the write, in milliseconds since 1970, if the service reports it.
     pub modified_ms: Option<u64>,
 }
 
-/// A listing that is under way: entries in the order of their keys, versions of a key with the newest first.
+/// A listing in progress: entries in the order of their keys, the newest version of a key first.
 #[derive(Debug)]
 pub struct SourceListing(Lister);
 
-/// The bytes of an object, on their way.
+/// An object whose bytes are being read.
 pub struct SourceObject {
     download: Download,
-    /// Headers of the answer; names in lower case. Values that are not text are left out.
+    /// Headers of the answer, with names in lower case. Values that are not text are left out.
     pub headers: BTreeMap<String, String>,
 }
 
 impl Source {
-    /// A service by its URL. Without keys requests are anonymous.
+    /// Connects to a service by its URL. Without keys, requests are anonymous.
     ///
     /// # Errors
     /// One line that says what to change.
@@ -89,7 +90,7 @@ impl Source {
         Ok(Source { s3: Arc::new(s3) })
     }
 
-    /// The names of the buckets of the user.
+    /// Names of the buckets of the user.
     ///
     /// # Errors
     /// [`SourceError`].
@@ -98,7 +99,7 @@ impl Source {
         Ok(buckets.into_iter().map(|bucket| bucket.key).collect())
     }
 
-    /// `Enabled`, `Suspended`, or empty where versions were never kept.
+    /// `Enabled`, `Suspended`, or empty if the bucket never had versioning.
     ///
     /// # Errors
     /// [`SourceError`].
@@ -106,10 +107,11 @@ impl Source {
         self.s3.versioning(bucket).await.map_err(told)
     }
 
-    /// A setting of a bucket, as the service sends it: the name of its parameter, such as `lifecycle`.
+    /// A setting of a bucket as the service sends it. `parameter` is its query parameter, such as
+    /// `lifecycle`.
     ///
     /// # Errors
-    /// [`SourceError::Missing`] where there is none.
+    /// [`SourceError::Missing`] if the bucket has none.
     pub async fn setting(&self, bucket: &str, parameter: &str) -> Result<Bytes, SourceError> {
         self.s3.raw_setting(bucket, parameter).await.map_err(told)
     }
@@ -137,8 +139,8 @@ impl Source {
         Ok(SourceObject { download, headers })
     }
 
-    /// The size of a part of an object that was uploaded in parts, and the number of its parts; none where the
-    /// service does not tell.
+    /// Size of a part of an object that was uploaded in parts, and the number of parts; `None` if
+    /// the service does not report it.
     ///
     /// # Errors
     /// [`SourceError`].
@@ -169,7 +171,7 @@ impl Source {
 }
 
 impl SourceListing {
-    /// The next entry; none at the end.
+    /// The next entry; `None` at the end.
     ///
     /// # Errors
     /// [`SourceError`].
@@ -188,13 +190,14 @@ impl SourceListing {
 }
 
 impl SourceObject {
-    /// The size.
+    /// Size of the object.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.download.head.size
     }
 
-    /// The next bytes. The end is told only after the digest of all bytes was compared, where the service sends one.
+    /// The next bytes. The end is reported only after the digest of all bytes was compared, if the
+    /// service sends one.
     ///
     /// # Errors
     /// [`SourceError`].
@@ -203,7 +206,7 @@ impl SourceObject {
     }
 }
 
-// Never shows a secret.
+// Secrets are never shown.
 impl std::fmt::Debug for SourceKeys {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter

@@ -1,4 +1,4 @@
-//! Names on the command line: `ALIAS[/BUCKET[/KEY]]`, or the path of a file.
+//! Targets on the command line: `ALIAS[/BUCKET[/KEY]]`, or the path of a file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use crate::error::Error;
 use crate::s3::S3;
 use crate::session::Session;
 
-/// The place that a name stands for.
+/// The place that a name denotes.
 #[derive(Clone, Debug)]
 pub(crate) enum Target {
     Remote(Remote),
     Local(Local),
 }
 
-/// A service, a bucket or an object. An empty bucket or key is none.
+/// A service, bucket or object. An empty bucket or key means none.
 #[derive(Clone, Debug)]
 pub(crate) struct Remote {
     pub(crate) alias: String,
@@ -23,17 +23,18 @@ pub(crate) struct Remote {
     pub(crate) key: String,
 }
 
-/// A file or directory, as it was written: a slash at the end says that it is a directory.
+/// A file or directory, as it was written. A slash at the end denotes a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Local {
     pub(crate) text: String,
 }
 
 impl Target {
-    /// A path whose first part is missing looks like an alias that is.
+    /// Parses a name. A relative path whose first part does not exist is taken for an unknown
+    /// alias.
     ///
     /// # Errors
-    /// The name cannot be meant.
+    /// The name is ambiguous or unknown.
     pub(crate) fn parse(session: &Session, text: &str) -> Result<Target, Error> {
         if text.is_empty() {
             return Err(Error::refused("a target is empty; write ALIAS/BUCKET/KEY or a path"));
@@ -61,7 +62,7 @@ impl Target {
         Ok(Target::Remote(Remote { alias, s3, bucket, key }))
     }
 
-    /// The same where only a service will do.
+    /// Parses a name that must denote a service.
     ///
     /// # Errors
     /// There is no alias of this name.
@@ -72,7 +73,7 @@ impl Target {
         }
     }
 
-    /// The same where a bucket must be named.
+    /// Parses a name that must denote a bucket or more.
     ///
     /// # Errors
     /// It is no alias, or no bucket follows it.
@@ -85,7 +86,7 @@ impl Target {
         Ok(remote)
     }
 
-    /// A place to write to.
+    /// Parses a name to write to.
     ///
     /// # Errors
     /// It names no bucket, or no alias.
@@ -99,7 +100,7 @@ impl Target {
         }
     }
 
-    /// The name for messages.
+    /// Name in messages.
     pub(crate) fn name(&self) -> String {
         match self {
             Target::Remote(remote) => remote.name(),
@@ -107,7 +108,7 @@ impl Target {
         }
     }
 
-    /// The same with more behind it, a slash between.
+    /// The target with `more` behind it, after a slash.
     pub(crate) fn join(&self, more: &str) -> Target {
         let between = |text: &str| if text.is_empty() || text.ends_with('/') { "" } else { "/" };
         match self {
@@ -126,7 +127,7 @@ impl Target {
         }
     }
 
-    /// The same as a folder: with a slash at the end.
+    /// The target as a folder, with a slash at the end.
     pub(crate) fn folder(&self) -> Target {
         match self {
             Target::Remote(remote) => Target::Remote(remote.folder()),
@@ -171,7 +172,7 @@ impl Local {
         Local { text: path.to_string_lossy().into_owned() }
     }
 
-    /// `NAME/REST`, where there is no directory of that name here.
+    /// `true` for `NAME/REST` if no directory NAME exists here.
     fn looks_like_alias(&self) -> bool {
         let mut parts = self.text.trim_end_matches('/').splitn(2, '/');
         let first = parts.next().unwrap_or_default();

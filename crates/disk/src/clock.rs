@@ -1,4 +1,4 @@
-//! Time, passed in: expiry, clock skew and crashes are then ordinary fast tests.
+//! Time, passed in: tests of expiry, clock skew and crashes need no waiting.
 
 use std::fmt::Debug;
 #[cfg(any(test, feature = "test-util"))]
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// A source of the time.
+/// A source of time.
 pub trait Clock: Send + Sync + Debug {
     /// Milliseconds since 1970 (UTC). It may step back.
     fn now_ms(&self) -> u64;
 
-    /// Milliseconds since some moment of this process. It never steps back.
+    /// Milliseconds since a fixed moment of this process. It never steps back.
     fn monotonic_ms(&self) -> u64;
 }
 
@@ -33,8 +33,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that runs as another one does, ahead of it or behind it by an offset that can be changed. What is
-/// measured by [`Clock::monotonic_ms`] does not notice.
+/// A clock that runs with an adjustable offset from another one. [`Clock::monotonic_ms`] has no
+/// offset, so measured durations are not affected.
 #[derive(Debug)]
 pub struct ShiftedClock {
     base: Arc<dyn Clock>,
@@ -42,19 +42,19 @@ pub struct ShiftedClock {
 }
 
 impl ShiftedClock {
-    /// A clock that shows the time of `base`.
+    /// A clock with offset 0 from `base`.
     #[must_use]
     pub fn new(base: Arc<dyn Clock>) -> Self {
         Self { base, offset_ms: AtomicI64::new(0) }
     }
 
-    /// Milliseconds by which it is ahead; negative when it is behind.
+    /// The offset in milliseconds; negative if the clock is behind.
     #[must_use]
     pub fn offset_ms(&self) -> i64 {
         self.offset_ms.load(Ordering::Relaxed)
     }
 
-    /// Sets it ahead, or behind, from now on. It does not show times before 1970.
+    /// Sets the offset. The clock never shows a time before 1970.
     pub fn set_offset_ms(&self, offset_ms: i64) {
         self.offset_ms.store(offset_ms, Ordering::Relaxed);
     }
@@ -80,18 +80,18 @@ pub struct ManualClock {
 
 #[cfg(any(test, feature = "test-util"))]
 impl ManualClock {
-    /// A clock that stands at `now_ms`.
+    /// A clock that shows `now_ms` until it is set.
     #[must_use]
     pub fn new(now_ms: u64) -> Self {
         Self { now_ms: AtomicU64::new(now_ms), monotonic_ms: AtomicU64::new(0) }
     }
 
-    /// Sets the clock, also back. No time passes.
+    /// Sets the wall clock, forward or back. The monotonic clock does not move.
     pub fn set_ms(&self, now_ms: u64) {
         self.now_ms.store(now_ms, Ordering::SeqCst);
     }
 
-    /// Lets time pass.
+    /// Advances both clocks.
     pub fn advance_ms(&self, by_ms: u64) {
         self.now_ms.fetch_add(by_ms, Ordering::SeqCst);
         self.monotonic_ms.fetch_add(by_ms, Ordering::SeqCst);

@@ -1,25 +1,26 @@
-//! Number of seeds a randomized test runs: a few that rotate in a quick run, all of them in a full one.
+//! Seeds that a randomized test runs: a few that rotate in a quick run, all of them in a full run.
 //!
 //! | variable | value |
 //! |---|---|
 //! | `LITEIO_TESTS` | `full`: every seed, as `.ci/full` sets it; anything else: a few |
-//! | `LITEIO_SEED_ROTATION` | any number: selects which few. `.ci/run` takes it from the hash of the commit, so that all seeds are met over time |
+//! | `LITEIO_SEED_ROTATION` | a number that selects which few. `.ci/run` takes it from the hash of the commit, so that over time every seed is run |
 
-/// Whether tests are to run with every seed.
+/// `true` if tests run every seed.
 #[must_use]
 pub fn is_full() -> bool {
     std::env::var_os("LITEIO_TESTS").is_some_and(|value| value == "full")
 }
 
-/// `all` where every seed is run, else `few`. For the size of a test that has no seeds.
+/// `all` in a full run, else `few`: the size of a test that has no seeds.
 #[must_use]
 pub fn amount(few: u64, all: u64) -> u64 {
     if is_full() { all } else { few }
 }
 
-/// Seeds from `0..all`: all of them in a full run, else `few` neighbours, by the rotation.
+/// Seeds out of `0..all`: every seed in a full run, else `few` neighbouring ones, chosen by the
+/// rotation.
 ///
-/// A test that fails names its seed, since the next commit runs others.
+/// A failing test must name its seed, since the next commit runs others.
 ///
 /// # Panics
 /// If `few` is 0 or above `all`, or `LITEIO_SEED_ROTATION` is not a number.
@@ -31,7 +32,8 @@ pub fn seeds(few: u64, all: u64) -> impl Iterator<Item = u64> {
     if is_full() { rotated(all, all, 0) } else { rotated(few, all, rotation) }
 }
 
-/// `few` of `0..all` in windows that follow each other, so that `all / few` rotations meet every seed.
+/// A window of `few` seeds out of `0..all`. Windows are adjacent, so `all / few` rotations cover
+/// every seed.
 fn rotated(few: u64, all: u64, rotation: u64) -> impl Iterator<Item = u64> {
     assert!((1..=all).contains(&few), "{few} of {all} seeds");
     let windows = all.div_ceil(few);

@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 /// The poison flag of a disk. Clones share one flag.
 ///
-/// The kernel reports a lost page once and marks it clean, so a sync that is repeated after a failure
-/// succeeds although the device does not have the bytes. Hence the flag cannot be cleared: only opening the
-/// disk again, which reads from the device what was lost in memory, gives a healthy one.
+/// The kernel reports a lost page once and then marks it clean. A repeated sync therefore succeeds
+/// although the device does not have the bytes. Hence the flag cannot be cleared: only reopening
+/// the disk, which reads from the device, gives a healthy one.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     reason: Arc<OnceLock<Arc<str>>>,
@@ -22,11 +22,11 @@ impl Health {
         Self::default()
     }
 
-    /// Refuses once the flag is poisoned. Called before every write, create, link, rename, removal and
-    /// sync.
+    /// Fails once the flag is poisoned. Every write, create, link, rename, removal and sync calls
+    /// it first.
     ///
     /// # Errors
-    /// The refusal that [`is_poisoned`] recognises, once the flag has been poisoned.
+    /// The error that [`is_poisoned`] recognises, once the flag has been poisoned.
     pub fn check(&self) -> io::Result<()> {
         match self.reason.get() {
             None => Ok(()),
@@ -34,9 +34,9 @@ impl Health {
         }
     }
 
-    /// Poisons the flag for good. The first reason is kept.
+    /// Poisons the flag permanently. The first reason is kept.
     pub fn poison(&self, reason: impl Into<String>) {
-        // Later failures are consequences of the first, which is the one to report.
+        // Later failures are consequences of the first one, which is the one to report.
         let _ = self.reason.set(Arc::from(reason.into()));
     }
 
@@ -46,14 +46,15 @@ impl Health {
         self.reason.get().is_some()
     }
 
-    /// The reason for which writes are refused, if they are.
+    /// The reason why writes are refused; `None` while the disk is healthy.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         self.reason.get().map(AsRef::as_ref)
     }
 }
 
-/// `true` if `error`, or one that it wraps, is the refusal of a poisoned disk ([`Health::check`]).
+/// `true` if `error`, or an error that it wraps, is the refusal of a poisoned disk
+/// ([`Health::check`]).
 #[must_use]
 pub fn is_poisoned(error: &io::Error) -> bool {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
@@ -61,7 +62,8 @@ pub fn is_poisoned(error: &io::Error) -> bool {
         if current.is::<Refusal>() {
             return true;
         }
-        // `source` of an `io::Error` skips the error that it wraps, so that one is visited explicitly.
+        // `source` of an `io::Error` skips the error that it wraps, so the wrapped one is visited
+        // explicitly.
         cause = match current.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(carried) => Some(carried),
             None => current.source(),

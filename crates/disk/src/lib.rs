@@ -1,12 +1,26 @@
 //! Durable files: a directory tree with the few operations that a durable store needs.
 //!
-//! [`Disk`] has files that are read and written at an offset, syncs, a hard link into place, and syncs
-//! of directories. [`RealDisk`] is the file system. `SimulatedDisk` (feature `test-util`) is its twin
-//! in memory, which loses unsynced writes, fails, or crashes on demand, so that crash tests are
-//! ordinary fast tests. [`OverlayDisk`] keeps in memory what is changed on another disk, which it only
-//! reads. [`DirectoryLock`] excludes a second process.
+//! A [`Disk`] has files that are read and written at an offset, file syncs, a hard link that
+//! publishes a temporary file, and directory syncs. Everything above this crate reaches the device
+//! through that trait, so a crash test swaps in another implementation instead of pulling a plug.
 //!
-//! Creating a file that after a power cut is complete or does not exist:
+//! | Module | Content |
+//! |---|---|
+//! | `real/` | [`RealDisk`]: a directory of the file system. `file` is an open file; `mapped` sends small writes through a shared memory map |
+//! | `platform/` | System calls that differ between systems: `linux`, and `portable` for every other Unix. The feature `portable` selects the latter on Linux too |
+//! | `simulated/` | `SimulatedDisk` (feature `test-util`): the twin in memory, which loses unsynced writes, fails or crashes on demand. `HookedDisk` runs test code in the middle of an operation |
+//! | `overlay/` | [`OverlayDisk`]: a copy-on-write layer in memory over a disk that is only read. `patches` holds the changed blocks of a file |
+//! | `memory/` | [`memory_file`]: a file without a disk, kept by the kernel (memfd) or on the heap (`content/`) |
+//! | `guard` | The `SIGBUS` handler, installed by [`map_files`]: an I/O error under a memory map becomes an error of that file |
+//! | `health` | [`Health`]: the poison flag, which refuses writes after a failed sync |
+//! | `lock` | [`DirectoryLock`]: excludes a second writing process; readers share it |
+//! | `path` | The check of relative paths |
+//! | `effort` | The number of seeds that randomized tests run (feature `test-util`) |
+//!
+//! The crate knows no other crate of the workspace: no records, no objects, no vectors. `unsafe`
+//! code is in `guard` and `real/mapped` only.
+//!
+//! An example: create a file that after a power cut is either complete or absent.
 //!
 //! ```
 //! use liteio_disk::{Disk, DiskFile, OpenMode, RealDisk};
@@ -32,15 +46,16 @@
 //!   *name* is durable.
 //! - A name (created, linked, renamed or removed) is durable once [`Disk::sync_dir`] of its
 //!   directory has returned `Ok`.
-//! - After any failed sync the page cache can no longer be trusted: [`Health`] is poisoned and every
-//!   later write and sync through the same disk fails with [`is_poisoned`] until it is reopened.
-//!   Reads go on.
+//! - After any failed sync the page cache can no longer be trusted: [`Health`] is poisoned and
+//!   every later write and sync through the same disk fails with [`is_poisoned`] until it is
+//!   reopened. Reads go on.
 //!
 //! # Systems
-//! Linux is tested. Elsewhere temporary files have names in `tmp/`, there are no non-waiting reads, and no
-//! write bypasses the page cache; the promise is the same. On macOS a sync is
-//! `F_FULLFSYNC`. That code is type-checked and has not run there. The feature `portable` selects it on
-//! Linux too, for tests: it changes no interface and no promise, only speed.
+//! Linux is tested. On other systems temporary files have names in `tmp/`, a read may always wait
+//! for the device, and no write bypasses the page cache; the promise is the same. On macOS a sync
+//! is `F_FULLFSYNC`. The macOS code is type-checked but has never run there. The feature `portable`
+//! selects the portable code on Linux too, for tests: it changes speed, but no interface and no
+//! promise.
 
 mod clock;
 mod content;
@@ -74,26 +89,26 @@ pub use real::RealDisk;
 #[cfg(feature = "test-util")]
 pub use simulated::{Fault, HookedDisk, Moment, SimulatedDisk};
 
-/// The alignment of addresses, lengths and offsets of a write past the page cache: pages and blocks of
-/// every common device are no larger.
+/// Alignment of addresses, lengths and offsets of writes that bypass the page cache. Memory pages
+/// and device blocks are at most this large on common hardware.
 pub const UNCACHED_ALIGNMENT: usize = 4096;
 
-/// The directory, below the root of a disk, of temporary files that have a name.
+/// Directory of named temporary files, below the root of a disk.
 const TEMPORARY_DIRECTORY: &str = "tmp";
 
-/// The failures that an acknowledged write survives. Disks do not use it: it is a setting of the layers that
-/// write through one, which all offer the same levels.
+/// Failures that an acknowledged write survives. Disks do not use it. It is a setting of the layers
+/// that write through a disk, and is defined here so that all of them offer the same levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// A power cut: everything that the write needs was synced before the acknowledgement.
     #[default]
     Fsync,
-    /// The end of the process, `kill -9` included: the write is in the page cache. A power cut loses
+    /// The end of the process, also by `kill -9`: the write is in the page cache. A power cut loses
     /// writes that were not synced since.
     Os,
 }
 
-/// The mode of [`Disk::open`]: reading or writing, and creating a missing file or not.
+/// Mode of [`Disk::open`]: access, and whether a missing file is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
     /// An existing file, for reading only.
@@ -112,20 +127,20 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Opens the file at `path`.
     fn open(&self, path: &str, mode: OpenMode) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Creates a temporary file: one without a name (`O_TMPFILE`), or, where the system or the file
-    /// system has none, one with a unique name in `tmp/`, a directory that is created when it is
-    /// missing. It is removed when it is dropped without [`Disk::link`]. A crash leaves the names in
-    /// `tmp/`: the owner of the directory removes them all at start.
+    /// Creates a temporary file. It has no name (`O_TMPFILE`) where the system and the file system
+    /// support that, else a unique name in `tmp/`, a directory that is created on demand. Dropping
+    /// the handle before [`Disk::link`] deletes the file. A crash leaves the names in `tmp/`, so
+    /// the owner of the directory deletes all of them at start.
     fn create_temporary(&self) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Gives a temporary file the name `path`. Fails with `AlreadyExists` when the name is taken;
-    /// it never replaces. The name is durable after [`Disk::sync_dir`] of the parent.
+    /// Gives a temporary file the name `path`. Fails with `AlreadyExists` if the name is taken, and
+    /// never replaces a file. The name is durable after [`Disk::sync_dir`] of the parent directory.
     fn link(&self, file: &dyn DiskFile, path: &str) -> io::Result<()>;
 
     /// Renames the file `from` to `to`, replacing `to`. Durable after syncing both directories.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a file. `NotFound` when it is not there.
+    /// Removes a file. Fails with `NotFound` if it does not exist.
     fn remove(&self, path: &str) -> io::Result<()>;
 
     /// Creates a directory; its parent must exist. An existing directory is fine.
@@ -134,11 +149,12 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Makes the names in the directory `path` durable.
     fn sync_dir(&self, path: &str) -> io::Result<()>;
 
-    /// Names in the directory `path`, in no particular order.
+    /// The names in the directory `path`, in no particular order.
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>>;
 
-    /// The identity of the file or directory at `path`: another one has another, also one that was made
-    /// again with the same name. A disk that cannot tell gives the same for all.
+    /// Identity of the file or directory at `path`. A file that is deleted and created again under
+    /// the same name has another identity. A disk without identities returns the default for every
+    /// path.
     fn identity(&self, path: &str) -> io::Result<FileIdentity> {
         self.open(path, OpenMode::Read).map(|_| FileIdentity::default())
     }
@@ -146,10 +162,10 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Bytes that an unprivileged writer can still store.
     fn free_bytes(&self) -> io::Result<u64>;
 
-    /// Bytes of the device; `None` where that says nothing.
+    /// Size of the device in bytes; `None` if the disk has no device behind it.
     ///
     /// # Errors
-    /// Those of asking for it.
+    /// The error of the system.
     fn capacity_bytes(&self) -> io::Result<Option<u64>> {
         Ok(None)
     }
@@ -159,10 +175,10 @@ pub trait Disk: Debug + Send + Sync + 'static {
 }
 
 impl dyn Disk {
-    /// Removes a file if it is there.
+    /// Removes a file if it exists.
     ///
     /// # Errors
-    /// Those of [`Disk::remove`], but `NotFound`.
+    /// The errors of [`Disk::remove`], except `NotFound`.
     pub fn remove_if_there(&self, path: &str) -> io::Result<()> {
         match self.remove(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -171,14 +187,14 @@ impl dyn Disk {
     }
 }
 
-/// The identity of a file on this machine while it exists.
+/// Identity of a file: unique on this machine for as long as the file exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileIdentity {
     device: u64,
     inode: u64,
 }
 
-/// One name in a directory.
+/// One name in a directory listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirEntry {
     /// The name, without any directory.
@@ -189,21 +205,22 @@ pub struct DirEntry {
 
 /// An open file. Reads and writes are positional, so one handle serves many threads.
 pub trait DiskFile: Debug + Send + Sync + 'static {
-    /// Reads into `buf` from `offset`. Returns the number of bytes, which is smaller only at the end of the
-    /// file.
+    /// Reads into `buf` from `offset`. Returns the number of bytes, which is smaller than `buf`
+    /// only at the end of the file.
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize>;
 
-    /// Like [`DiskFile::read_at`], but from the page cache only: `None` if the call might have to wait
-    /// for the device, if only for a part of `buf`. Always `None` on systems without such a call.
+    /// Like [`DiskFile::read_at`], but from the page cache only. `None` if any part of `buf` might
+    /// have to wait for the device; always `None` on systems without such a call.
     fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>>;
 
     /// Writes all of `buf` at `offset`. After an error any part of it may have been written.
     fn write_at(&self, buf: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Like [`DiskFile::write_at`], but past the page cache (`O_DIRECT`) if the file system can: for many
-    /// bytes that are not read again soon. This avoids a copy and the allocation of pages, but waits for
-    /// the device. An ordinary write unless the address of `buf`, its length and `offset` are multiples of
-    /// [`UNCACHED_ALIGNMENT`]. Not durable before [`DiskFile::sync_data`] either.
+    /// Like [`DiskFile::write_at`], but bypasses the page cache (`O_DIRECT`) if the file system
+    /// can. For large writes that are not read again soon: it avoids a copy and the allocation of
+    /// pages, but waits for the device. An ordinary write if the address of `buf`, its length or
+    /// `offset` is no multiple of [`UNCACHED_ALIGNMENT`]. Like any write it is durable only after
+    /// [`DiskFile::sync_data`].
     fn write_uncached_at(&self, buf: &[u8], offset: u64) -> io::Result<()> {
         self.write_at(buf, offset)
     }
@@ -223,36 +240,37 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
     /// `F_FULLFSYNC`). A failure poisons the disk.
     fn sync_data(&self) -> io::Result<()>;
 
-    /// A hint to start writing dirty pages back without waiting (`sync_file_range`), so that a later
-    /// [`DiskFile::sync_data`] has less to do. Only a hint: it guarantees nothing.
+    /// A hint to start writing dirty pages back without waiting (`sync_file_range`), so that a
+    /// later [`DiskFile::sync_data`] has less to do. Only a hint: it guarantees nothing.
     fn start_writeback(&self, offset: u64, bytes: u64);
 
-    /// Locks the file exclusively, until the handle is dropped; `ResourceBusy` while another handle of the
-    /// same file has the lock, also one of this process.
+    /// Locks the file exclusively until the handle is dropped. Fails with `ResourceBusy` while
+    /// another handle, of this process or another one, has the lock.
     fn try_lock(&self) -> io::Result<()>;
 
-    /// The descriptor of this file, for mapping it for reading; `None` when there is none, as on the
-    /// simulated disk. Nothing may be written through it: that would bypass [`Health`].
+    /// The descriptor of this file, for mapping it read-only; `None` if it has none, as on the
+    /// simulated disk. Never write through it: that would bypass [`Health`].
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
-    /// `true` if the file is known to be on no device, as on tmpfs: a sync costs nothing then.
+    /// `true` if the file is known to be on no device, as on tmpfs, so that a sync costs nothing.
     fn is_in_memory(&self) -> bool {
         false
     }
 
-    /// A hint to allocate the space for `bytes` from `offset` at once, before many small writes there.
-    /// The length does not change. Only a hint: it guarantees nothing.
+    /// A hint to allocate space for `bytes` from `offset` at once, before many small writes there.
+    /// The length of the file does not change. Only a hint: it guarantees nothing.
     fn reserve(&self, offset: u64, bytes: u64) {
         let _ = (offset, bytes);
     }
 
-    /// A hint that many small writes within the first `bytes` are to come, which exist: they need not be calls of the
-    /// system then. They are in the page cache as after any other write. The hint
-    /// ends where the file is cut. Only a hint: it guarantees nothing.
+    /// A hint that many small writes within the first `bytes` follow; the file has at least that
+    /// length. The disk may then copy into a memory map instead of calling the system. The bytes
+    /// are in the page cache as after any other write. Truncating the file ends the hint. Only a
+    /// hint: it guarantees nothing.
     fn expect_small_writes(&self, bytes: u64) {
         let _ = bytes;
     }
 
-    /// For [`Disk::link`]: the concrete file.
+    /// The concrete type of the file, for [`Disk::link`].
     fn as_any(&self) -> &dyn std::any::Any;
 }

@@ -11,12 +11,12 @@ use rustix::io::{Errno, retry_on_intr};
 /// The name of the lock file in the data directory.
 const LOCK_FILE: &str = "lock";
 
-/// The lock of a data directory, released when dropped: exclusive for one that writes, shared by those that
-/// only read.
+/// The lock of a data directory, released when dropped: exclusive for a writer, shared among
+/// readers.
 ///
-/// It is an `flock` on the file `lock`, which therefore may stay behind: the kernel releases the lock
-/// when the process ends, however it ends. The file holds the process id of the last exclusive holder, for
-/// the error of a second process.
+/// It is an `flock` on the file `lock`. The kernel releases it when the process ends, in whatever
+/// way, so a leftover file is harmless. The file holds the process id of the last exclusive holder,
+/// for the error message of a second process.
 #[derive(Debug)]
 pub struct DirectoryLock {
     file: File,
@@ -24,8 +24,9 @@ pub struct DirectoryLock {
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
-        // Closing the file releases the lock only with its last copy, and a process that another thread has begun
-        // has one until it runs its program. An error leaves it to that.
+        // Closing a file releases its `flock` only with the last copy of the descriptor. A child
+        // that another thread has forked holds a copy until it executes its program, so the lock is
+        // released explicitly. On an error that copy decides.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
@@ -34,11 +35,11 @@ impl DirectoryLock {
     /// Takes the lock of the existing directory `root`.
     ///
     /// # Errors
-    /// `ResourceBusy`, with directory and holder in the message, if the directory is in use, also by this
-    /// process; otherwise the error of creating or writing the lock file.
+    /// `ResourceBusy`, with directory and holder in the message, if the directory is in use, also
+    /// by this process; otherwise the error of creating or writing the lock file.
     pub fn acquire(root: &Path) -> io::Result<Self> {
         let explain = |action: &str, error: io::Error| explain(root, action, &error);
-        // Not truncated: until the lock is ours, the content is the holder's.
+        // Not truncated: until the lock is taken, the content belongs to the holder.
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -52,8 +53,8 @@ impl DirectoryLock {
             Err(Errno::WOULDBLOCK) => return Err(in_use(root, &mut file)),
             Err(error) => return Err(explain("cannot lock", error.into())),
         }
-        // Overwrites the old content before truncating, which needs no space, so a used directory can be
-        // opened on a full disk. A reader in between sees the new id on the first line.
+        // Overwrite first, truncate afterwards: that needs no new space, so a directory that was
+        // used before opens on a full disk. A concurrent reader sees the new id on the first line.
         let holder = format!("{}\n", std::process::id());
         file.write_all_at(holder.as_bytes(), 0)
             .and_then(|()| file.set_len(holder.len() as u64))
@@ -61,13 +62,13 @@ impl DirectoryLock {
         Ok(Self { file })
     }
 
-    /// Takes the lock of the existing directory `root` together with others that only read it, without
-    /// writing anything. `None` if there is nothing to lock: no lock file, or one that this process may not
-    /// read. Then nothing keeps a writer away.
+    /// Takes the lock of the existing directory `root` shared with other readers, and writes
+    /// nothing. `None` if there is no lock file, or this process may not read it; nothing excludes
+    /// a writer then.
     ///
     /// # Errors
-    /// `ResourceBusy`, with directory and holder in the message, if a writer has the directory; otherwise
-    /// the error of opening or locking the lock file.
+    /// `ResourceBusy`, with directory and holder in the message, if a writer has the directory;
+    /// otherwise the error of opening or locking the lock file.
     pub fn share(root: &Path) -> io::Result<Option<Self>> {
         let mut file = match File::open(root.join(LOCK_FILE)) {
             Ok(file) => file,
@@ -93,7 +94,7 @@ fn explain(root: &Path, action: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), message)
 }
 
-/// The refusal of a file that another handle has locked.
+/// The error for a file that another handle has locked.
 pub(crate) fn file_in_use(name: &str) -> io::Error {
     io::Error::new(io::ErrorKind::ResourceBusy, format!("{name} is in use"))
 }
@@ -103,12 +104,13 @@ fn in_use(root: &Path, file: &mut File) -> io::Error {
     let busy = |holder: String| {
         io::Error::new(io::ErrorKind::ResourceBusy, format!("{directory} is in use by {holder}"))
     };
-    // The id in the file is that of the last writer. Readers share the lock, and leave no id.
+    // The id in the file belongs to the last writer. If a shared lock succeeds, the holders are
+    // readers, who leave no id.
     if try_lock(file, FlockOperation::NonBlockingLockShared).is_ok() {
         return busy("another process that reads it".to_owned());
     }
     let mut content = String::new();
-    // The holder may not have written its id yet; then the message is without it.
+    // The holder may not have written its id yet; the message then has none.
     let holder = match file.take(32).read_to_string(&mut content) {
         Ok(_) => content.lines().next().and_then(|line| line.parse::<u32>().ok()),
         Err(_) => None,

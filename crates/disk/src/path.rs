@@ -1,4 +1,4 @@
-//! The one check of paths, shared by the disks.
+//! The check of paths, shared by all disks.
 
 use std::io;
 

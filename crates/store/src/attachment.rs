@@ -1,4 +1,5 @@
-//! Implements [`Attachments`] for blob files: a record must not survive a crash without the blob it names.
+//! Implements [`Attachments`] for blob files: a record must not survive a crash without the blob it
+//! references.
 
 use std::io;
 use std::sync::Arc;
@@ -6,10 +7,10 @@ use std::sync::Arc;
 use crate::blob::{BlobError, BlobId, FileBlobStore};
 use crate::kv::Attachments;
 
-/// A note: the id of a blob (16), bytes of its body (8).
+/// A note in the log: id of a blob (16 bytes), length of its body (8 bytes, little-endian).
 const NOTE_BYTES: usize = 24;
 
-/// The note for the first transaction that references a blob which is not durable.
+/// The note of the first transaction that references a blob which is not durable yet.
 pub(crate) fn note(id: &BlobId, body_bytes: u64) -> [u8; NOTE_BYTES] {
     let mut note = [0; NOTE_BYTES];
     note[..16].copy_from_slice(&id.0);
@@ -17,7 +18,7 @@ pub(crate) fn note(id: &BlobId, body_bytes: u64) -> [u8; NOTE_BYTES] {
     note
 }
 
-/// The device failed for a noted blob.
+/// An I/O error while a noted blob was recovered.
 #[derive(Debug, thiserror::Error)]
 #[error("blob {id}: {source}")]
 struct Unrecovered {
@@ -25,7 +26,7 @@ struct Unrecovered {
     source: Arc<io::Error>,
 }
 
-/// The blob files of a directory.
+/// The blob files of a directory, as attachments of the key space.
 #[derive(Debug)]
 pub(crate) struct BlobAttachments(pub(crate) Arc<FileBlobStore>);
 
@@ -40,6 +41,7 @@ impl Attachments for BlobAttachments {
 
     fn recover(&self, attachment: &[u8], contents: &[u8]) -> io::Result<bool> {
         let invalid = || io::Error::new(io::ErrorKind::InvalidData, "a note of no blob");
+        // `id` is the first 16 bytes, the rest must be exactly the length.
         let (id, bytes) = attachment.split_first_chunk::<16>().ok_or_else(invalid)?;
         let bytes = u64::from_le_bytes(bytes.try_into().map_err(|_| invalid())?);
         self.0.recover(&BlobId(*id), bytes, contents).map_err(|error| match error {

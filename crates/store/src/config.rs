@@ -15,7 +15,7 @@ use liteio_disk::{Clock, SystemClock};
 /// The data directory when none is given.
 pub const DEFAULT_DIRECTORY: &str = "./data";
 
-/// The place of the data.
+/// The location of the data.
 #[derive(Clone, Debug)]
 pub enum Backend {
     /// A directory, created if it is missing.
@@ -24,60 +24,62 @@ pub enum Backend {
     Memory,
 }
 
-/// The configuration for [`Store::open`](crate::Store::open). Start from [`StoreConfig::directory`] or
-/// [`StoreConfig::memory`].
+/// The configuration for [`Store::open`](crate::Store::open). Start from [`StoreConfig::directory`]
+/// or [`StoreConfig::memory`].
 #[derive(Clone, Debug)]
 pub struct StoreConfig {
-    /// The place of the data.
+    /// The location of the data.
     pub backend: Backend,
-    /// The failures that an acknowledged write survives, unless it is in memory. At
-    /// [`Durability::Os`] a power cut takes about the last [`StoreConfig::sync_interval`].
+    /// Failures that an acknowledged write survives; no effect in memory. With [`Durability::Os`] a
+    /// power cut loses about the last [`StoreConfig::sync_interval`].
     pub durability: Durability,
-    /// Memory for pages of metadata.
+    /// Memory for the page cache of the metadata tree.
     pub cache_bytes: usize,
-    /// Memory for metadata that was written lately: what is on its way into the tree, and what was. The log, which is
-    /// read after a crash, has up to three quarters as many bytes.
+    /// Memory for recently written metadata: tables on their way into the tree, and tables that are
+    /// already there. The log, which is replayed after a crash, has up to three quarters as many
+    /// bytes.
     pub memory_bytes: usize,
-    /// Free bytes of the device below which writes are refused, so that deletions still work.
+    /// Free bytes of the device below which writes are refused, so that deletions still have space
+    /// to work.
     pub reserve_bytes: u64,
-    /// Longest time between an acknowledgement and the beginning of the background sync that covers it.
+    /// Longest time from an acknowledgement to the start of the background sync that covers it.
     pub sync_interval: Duration,
-    /// The region of buckets without one.
+    /// Region of buckets that name none.
     pub region: String,
-    /// The time of records.
+    /// Source of the times in records.
     pub clock: Arc<dyn Clock>,
-    /// The source of ids and of keys.
+    /// Source of random ids and keys.
     pub random: Arc<dyn RandomSource>,
-    /// The keys that objects are encrypted with.
+    /// Keys that objects are encrypted with.
     pub keys: Arc<KeyRing>,
-    /// Bodies up to this many bytes stand in their record.
-    /// [`INLINE_BYTES_MAX`]; tests lower it, to have blobs without large bodies.
+    /// Largest body that is stored in its record. [`INLINE_BYTES_MAX`]; tests lower it, to get
+    /// blobs without large bodies.
     pub inline_bytes_max: usize,
-    /// At [`Durability::Fsync`]: bodies up to this many bytes also stand in the log for a while.
+    /// With [`Durability::Fsync`]: largest body that is also written to the log.
     /// [`LOGGED_BYTES_MAX`]; tests vary it. It has no effect beyond a piece
     /// ([`PIECE_BYTES`](crate::limits::PIECE_BYTES)).
     pub logged_bytes_max: usize,
-    /// Every part but the last has at least this many bytes. [`PART_BYTES_MIN`]; tests lower it.
+    /// Least size of every part but the last. [`PART_BYTES_MIN`]; tests lower it.
     pub part_bytes_min: u64,
-    /// Everything is read again this long after the last time, to find damage; `None`: only when
-    /// [`Store::scrub_now`](crate::Store::scrub_now) says so.
+    /// Time from the end of a scrub to the next one, which reads everything to find damage. `None`:
+    /// scrub only when [`Store::scrub_now`](crate::Store::scrub_now) is called.
     pub scrub_interval: Option<Duration>,
-    /// Bytes that are read in a second meanwhile.
+    /// Read rate of a scrub.
     pub scrub_bytes_per_second: u64,
-    /// The length of a day of lifecycle rules: 24 hours, unless a test shortens it.
+    /// Length of a day in lifecycle rules: 24 hours, unless a test shortens it.
     pub lifecycle_day: Duration,
-    /// Events that wait for one target. Beyond them events are lost.
+    /// Most events queued per target. Events beyond it are lost.
     pub events_waiting_max: u64,
-    /// The one that is told every event of an object, also in buckets without notifications.
+    /// An observer that is told every object event, also in buckets without notifications.
     pub event_observer: Option<Arc<dyn EventObserver>>,
-    /// A new data directory may hold empty directories that have names of buckets; the caller makes buckets of
-    /// [`Store::empty_directories`](crate::Store::empty_directories).
+    /// Accept a new data directory that has empty directories with bucket names. The caller then
+    /// creates buckets for [`Store::empty_directories`](crate::Store::empty_directories).
     pub takes_empty_directories: bool,
-    /// Runs the closure of every update twice and rolls the first run back, so that a test finds a
-    /// closure that must not run again.
+    /// Runs the closure of every update twice and rolls the first run back, so that tests find
+    /// closures that must not run again.
     #[cfg(any(test, feature = "test-util"))]
     pub runs_twice: bool,
-    /// Drains after so many bytes of log, by the thread that commits, and never by time.
+    /// Drains the log after this many bytes, on the committing thread, and never by time.
     #[cfg(any(test, feature = "test-util"))]
     pub log_bytes: Option<u64>,
 }

@@ -1,14 +1,15 @@
-//! The files of a data directory, and its markers: `format` and `clean`.
+//! The files of a data directory, and its markers `format` and `clean`.
 //!
 //! ```text
 //! DIR/lock       held while the store is open; the process id of the holder
-//! DIR/format     "liteio 1": the format of everything else. The first file, so that a directory without it
-//!                is either new or foreign
-//! DIR/clean      exists after an orderly end: nothing to sweep
+//! DIR/format     "liteio 1": the format of all other files. It is created first, so a directory
+//! without it
+//!                is new or foreign
+//! DIR/clean      exists after an orderly shutdown: no orphans to sweep
 //! DIR/meta.redb, DIR/meta.redb.log   the key space
 //! DIR/blobs/xx/  blobs by the first byte of their id
-//! DIR/blobs/lost/    blobs that no record referenced
-//! DIR/tmp/       files that have no name yet, where the file system has no O_TMPFILE
+//! DIR/blobs/lost/    orphans: blobs that no record referenced
+//! DIR/tmp/       unnamed files, where the file system has no O_TMPFILE
 //! ```
 
 use std::collections::BTreeSet;
@@ -25,18 +26,18 @@ const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
 
-/// Names that a new directory may contain already: those of an interrupted first start, and those
+/// Names that a new directory may have already: leftovers of an interrupted first start, and names
 /// that file systems create in their root.
 const HARMLESS: [&str; 4] = ["lock", NEW_FORMAT_FILE, "tmp", "lost+found"];
 
-/// Directories of a store, which have names that buckets may have, too.
+/// Directories of the store whose names are valid bucket names.
 const OWN_DIRECTORIES: [&str; 3] = ["blobs", "tmp", "vectors"];
 
-/// The directory that MinIO keeps its own files in.
+/// MinIO's directory for its own files.
 const DRIVE_OF_MINIO: &str = ".minio.sys";
 
-/// Refuses a directory that holds something else, before anything in it is touched. With `takes_empty`, empty
-/// directories with names of buckets are nothing else.
+/// Refuses a directory with foreign content, before anything in it is touched. With `takes_empty`,
+/// empty directories with bucket names are accepted.
 pub(crate) fn refuse_foreign(
     disk: &dyn Disk,
     path: &str,
@@ -60,7 +61,7 @@ pub(crate) fn refuse_foreign(
     }
 }
 
-/// The empty directories that are not the store's, and have names of buckets.
+/// Empty directories with bucket names that are not the store's own.
 pub(crate) fn empty_directories(disk: &dyn Disk) -> Result<Vec<BucketName>, StoreError> {
     let mut empty = Vec::new();
     for entry in disk.list("")? {
@@ -73,8 +74,8 @@ pub(crate) fn empty_directories(disk: &dyn Disk) -> Result<Vec<BucketName>, Stor
     Ok(empty)
 }
 
-/// Refuses to begin anew where the blobs of a store are left but not its key space: no record would
-/// reference them, and the sweep would delete them all.
+/// Refuses to create a new key space beside existing blobs: no record would reference them, and the
+/// sweep would delete them all.
 pub(crate) fn refuse_blobs_without(disk: &dyn Disk, key_space: &str) -> Result<(), StoreError> {
     match disk.open(key_space, OpenMode::Read) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -95,7 +96,8 @@ pub(crate) fn refuse_blobs_without(disk: &dyn Disk, key_space: &str) -> Result<(
     Ok(())
 }
 
-/// The format of the directory, if it has one; a newer one than this program's is refused.
+/// The format of the directory; `None` if it has none. A newer format than this program's is
+/// refused.
 pub(crate) fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     match read_format(disk)? {
         Some(found) if found > FORMAT => Err(StoreError::FormatTooNew { found, known: FORMAT }),
@@ -118,7 +120,8 @@ fn read_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     }
 }
 
-/// Writes the format of a new directory.
+/// Writes the format file of a new directory, atomically: a torn one would make the directory
+/// foreign.
 pub(crate) fn write_format(disk: &dyn Disk) -> Result<(), StoreError> {
     let file = disk.open(NEW_FORMAT_FILE, OpenMode::CreateOrWrite)?;
     let text = format!("{FORMAT_MAGIC}{FORMAT}\n");
@@ -129,11 +132,12 @@ pub(crate) fn write_format(disk: &dyn Disk) -> Result<(), StoreError> {
     Ok(disk.sync_dir("")?)
 }
 
-/// Removes the marker of an orderly end, before anything is written that would make it untrue. `true`
-/// when it was there.
+/// Removes the marker of an orderly shutdown; `true` if it existed. Called before the first write
+/// that would make it untrue.
 pub(crate) fn take_clean_marker(disk: &dyn Disk) -> Result<bool, StoreError> {
     match disk.remove(CLEAN_FILE) {
         Ok(()) => {
+            // Durable before this run writes: after a crash the marker must not come back.
             disk.sync_dir("")?;
             Ok(true)
         }
@@ -142,12 +146,13 @@ pub(crate) fn take_clean_marker(disk: &dyn Disk) -> Result<bool, StoreError> {
     }
 }
 
-/// Writes the marker of an orderly end: nothing to sweep, also after a power cut. So the removals from
-/// the directories `removed_from` are synced first.
+/// Writes the marker of an orderly shutdown, which must hold after a power cut, too. So the
+/// directories in `removed_from` are synced first: a removal that a power cut undoes leaves an
+/// orphan.
 pub(crate) fn mark_clean(disk: &dyn Disk, removed_from: &BTreeSet<u8>) -> io::Result<()> {
     for first_byte in removed_from {
         match disk.sync_dir(&format!("blobs/{first_byte:02x}")) {
-            // A blob that was lost with its directory can be deleted, too.
+            // The directory was deleted together with the blob: nothing can come back.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             result => result?,
         }

@@ -1,4 +1,4 @@
-//! [`StoreError`]: the errors of the store, by what a caller can do about them.
+//! [`StoreError`]: the errors of the store, one variant per reaction of a caller.
 
 use std::io;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use crate::checksum::ChecksumAlgorithm;
 use crate::kv::KvError;
 use crate::name::{BucketName, NameError, ObjectKey, VersionId};
 
-/// An error of the store. Exhaustive on purpose: a new variant does not compile until the server maps it
-/// to an answer.
+/// An error of the store. Exhaustive on purpose: a new variant does not compile until the server
+/// maps it to a response.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The name breaks the rules for bucket names.
@@ -27,45 +27,45 @@ pub enum StoreError {
     /// The key has more than [`OBJECT_KEY_BYTES_MAX`](crate::limits::OBJECT_KEY_BYTES_MAX) bytes.
     #[error("the object key has {bytes} bytes; at most 1024 are allowed")]
     KeyTooLong {
-        /// Its length.
+        /// The length in bytes.
         bytes: usize,
     },
-    /// Text that is no version id of ours.
+    /// The text is not a version id of ours.
     #[error("the version id {version:?} is not valid")]
     InvalidVersionId {
         /// The text as given.
         version: String,
     },
-    /// There is no such bucket.
+    /// The bucket does not exist.
     #[error("the bucket {bucket} does not exist")]
     NoSuchBucket {
-        /// Its name.
+        /// The name.
         bucket: BucketName,
     },
-    /// The bucket belongs to someone else.
+    /// The bucket exists and has another owner.
     #[error("the bucket {bucket} exists and belongs to another owner")]
     BucketAlreadyExists {
-        /// Its name.
+        /// The name.
         bucket: BucketName,
     },
-    /// The bucket is already the caller's.
+    /// The bucket exists and belongs to the caller.
     #[error("the bucket {bucket} exists and is yours")]
     BucketAlreadyOwnedByYou {
-        /// Its name.
+        /// The name.
         bucket: BucketName,
     },
-    /// The bucket still holds objects, versions or uploads in progress.
+    /// The bucket still has objects, versions or uploads in progress.
     #[error("the bucket {bucket} is not empty: delete its objects, versions and uploads first")]
     BucketNotEmpty {
-        /// Its name.
+        /// The name.
         bucket: BucketName,
     },
-    /// There is no object of that key.
+    /// The key has no object.
     #[error("the key {key:?} does not exist")]
     NoSuchKey {
         /// The key.
         key: ObjectKey,
-        /// The delete marker that hides it, if a read found one.
+        /// The delete marker that hides the object, if a read found one.
         marker: Option<DeleteMarker>,
     },
     /// The object has no such version.
@@ -76,88 +76,88 @@ pub enum StoreError {
         /// The version.
         version: VersionId,
     },
-    /// The version named is a delete marker, which cannot be read.
+    /// The named version is a delete marker, which cannot be read.
     #[error("the version is a delete marker, which cannot be read: name another version")]
     IsDeleteMarker {
         /// The delete marker.
         marker: DeleteMarker,
     },
-    /// The version is locked.
+    /// The version has a legal hold, or a retention that has not ended.
     #[error("the version is locked: it has a legal hold, or a retention that has not ended")]
     ObjectLocked,
-    /// The setting does not fit the state of the bucket.
+    /// The setting contradicts the state of the bucket.
     #[error("{message}")]
     InvalidBucketState {
         /// The reason, and what to do.
         message: String,
     },
-    /// An append does not begin where the object ends.
+    /// An append does not start at the end of the object.
     #[error("the object has {object_bytes} bytes, and an append must begin there")]
     InvalidWriteOffset {
         /// Size of the object; 0 if there is none.
         object_bytes: u64,
     },
-    /// An append to an object that has as many parts as there may be.
+    /// An append to an object that already has the maximum number of parts.
     #[error("the object has the most parts that there may be")]
     TooManyParts,
     /// An append to an encrypted object, which is not supported.
     #[error("an encrypted object cannot be appended to")]
     EncryptedAppend,
-    /// An append that is to be encrypted, to an object that is not.
+    /// An encrypted append to an unencrypted object.
     #[error("the object is not encrypted, and what is appended would be")]
     EncryptionMismatch,
-    /// The token of a rename belongs to one that was already done with another source.
+    /// The client token of a rename was already used with another source.
     #[error("the client token was used before with another source")]
     TokenMismatch,
-    /// There is no such upload, or no longer.
+    /// The upload does not exist, or no longer.
     #[error("the upload {upload:?} does not exist; it may have been completed or aborted")]
     NoSuchUpload {
         /// The id as given.
         upload: String,
     },
-    /// A part named in a Complete was never uploaded, or has another ETag or checksum.
+    /// A part named by a Complete was never uploaded, or has another ETag or checksum.
     #[error("part {part} was not uploaded, or its entity tag or checksum does not match")]
     InvalidPart {
-        /// Its number.
+        /// The part number.
         part: u16,
     },
-    /// Part numbers go from 1 to 10,000; of an object, to the number of its parts.
+    /// The part number is not from 1 to 10,000, or exceeds the number of the object's parts.
     #[error("the part number is not from 1 to 10000, or is above the number of the object's parts")]
     InvalidPartNumber,
     /// The parts of a Complete are not in ascending order.
     #[error("the parts are not in ascending order of their numbers")]
     InvalidPartOrder,
-    /// A part other than the last is below the minimum.
+    /// A part other than the last is smaller than the minimum.
     #[error("part {part} has {bytes} bytes; every part but the last has at least {minimum}")]
     PartTooSmall {
-        /// Its number.
+        /// The part number.
         part: u16,
-        /// Its size.
+        /// The size.
         bytes: u64,
         /// The smallest size allowed.
         minimum: u64,
     },
-    /// A body is larger than one PUT may be.
+    /// The body is larger than one PUT allows.
     #[error("the body has {bytes} bytes; one request may have at most {maximum}")]
     PartTooLarge {
-        /// Its size, as far as it is known.
+        /// The size, as far as it is known.
         bytes: u64,
         /// The largest size allowed.
         maximum: u64,
     },
-    /// The reader has this object already.
+    /// The client has the current version of the object already.
     #[error("not modified")]
     NotModified,
     /// A precondition does not hold.
     #[error("the precondition {condition} does not hold")]
     PreconditionFailed {
-        /// The name of its header.
+        /// The header of the precondition.
         condition: &'static str,
     },
     /// Another conditional request for the same object is in progress.
     #[error("a conflicting conditional request is in progress: try again")]
     ConditionalRequestConflict,
-    /// The range lies outside of the object.
+    /// The range is outside of the object.
     #[error("the range lies outside of the object's {object_bytes} bytes")]
     InvalidRange {
         /// Size of the object.
@@ -166,13 +166,13 @@ pub enum StoreError {
     /// The object would be larger than S3 allows.
     #[error("the object would have {bytes} bytes; at most 10,000 parts of 5 GiB are allowed")]
     ObjectTooLarge {
-        /// Its size.
+        /// The size.
         bytes: u64,
     },
-    /// The bytes do not have the checksum that was announced.
+    /// The bytes do not match the announced checksum.
     #[error("the received bytes do not have the announced {algorithm:?} checksum: send them again")]
     ChecksumMismatch {
-        /// Its algorithm.
+        /// The algorithm of the checksum.
         algorithm: ChecksumAlgorithm,
     },
     /// The request contradicts itself or the object.
@@ -181,78 +181,78 @@ pub enum StoreError {
         /// The contradiction, for the client.
         message: String,
     },
-    /// The object or upload is encrypted with a key of its client, who has not sent it.
+    /// The object or upload is encrypted with a customer key, which the request lacks.
     #[error("the data is encrypted with a key of its client: send that key")]
     CustomerKeyRequired,
-    /// The object or upload is not encrypted with a key of its client, who has sent one.
+    /// The request has a customer key, but the object or upload is not encrypted with one.
     #[error("the data is not encrypted with a key of its client: send none")]
     CustomerKeyNotApplicable,
-    /// The object or upload is encrypted with another key of its client.
+    /// The request's customer key is not the one that the object or upload is encrypted with.
     #[error("the data is encrypted with another key")]
     WrongCustomerKey,
-    /// There is no master key to encrypt with.
+    /// No master key is configured.
     #[error("there is no master key to encrypt with")]
     NoMasterKey,
-    /// There is no such named key; without a name, none at all.
+    /// The named key is not configured; without a name, no named key is.
     #[error("there is no key {key:?} to encrypt with")]
     NoSuchNamedKey {
-        /// Its name.
+        /// The name.
         key: Option<String>,
     },
     /// The key that the data is encrypted with is not configured.
     #[error("the data is encrypted with {key}, which is not configured, or not in that version")]
     KeyMissing {
-        /// Its name.
+        /// The name.
         key: String,
     },
-    /// There is no such vector bucket.
+    /// The vector bucket does not exist.
     #[error("the vector bucket {bucket} does not exist")]
     NoSuchVectorBucket {
-        /// Its name.
+        /// The name.
         bucket: String,
     },
-    /// There is a vector bucket of that name.
+    /// A vector bucket with that name exists.
     #[error("the vector bucket {bucket} already exists")]
     VectorBucketExists {
-        /// Its name.
+        /// The name.
         bucket: String,
     },
     /// The vector bucket still has indexes.
     #[error("the vector bucket {bucket} is not empty: delete its indexes first")]
     VectorBucketNotEmpty {
-        /// Its name.
+        /// The name.
         bucket: String,
     },
-    /// There is no such index.
+    /// The index does not exist.
     #[error("the index {index} of the vector bucket {bucket} does not exist")]
     NoSuchIndex {
-        /// Its vector bucket.
+        /// The vector bucket.
         bucket: String,
-        /// Its name.
+        /// The name.
         index: String,
     },
-    /// There is an index of that name.
+    /// An index with that name exists.
     #[error("the index {index} of the vector bucket {bucket} already exists")]
     IndexExists {
-        /// Its vector bucket.
+        /// The vector bucket.
         bucket: String,
-        /// Its name.
+        /// The name.
         index: String,
     },
-    /// The file of the vectors of an index is damaged, missing or cannot be read: the index is not searched
-    /// and not written until the store is opened again.
+    /// The vector file of an index is damaged, missing or unreadable. The index is neither searched
+    /// nor written until the store is opened again.
     #[error(
         "the vectors of the index {index} of the vector bucket {bucket} cannot be used: {reason}"
     )]
     IndexDamaged {
-        /// Its vector bucket.
+        /// The vector bucket.
         bucket: String,
-        /// Its name.
+        /// The name.
         index: String,
         /// The damage.
         reason: String,
     },
-    /// The metadata key is already configured for text search.
+    /// The metadata key is configured for text search already.
     #[error("the key {key:?} is already configured for text search")]
     TextSearchExists {
         /// The key.
@@ -261,21 +261,21 @@ pub enum StoreError {
     /// The vector bucket has no policy.
     #[error("the vector bucket {bucket} has no policy")]
     NoSuchVectorPolicy {
-        /// Its name.
+        /// The name.
         bucket: String,
     },
-    /// A field of a request about vectors is not valid.
+    /// A field of a vector request is invalid.
     #[error("{path}: {message}")]
     InvalidField {
-        /// Its path, such as `vectors[3].data.float32[7]`.
+        /// The path of the field, such as `vectors[3].data.float32[7]`.
         path: String,
-        /// The rule that it breaks, for the client.
+        /// The violated rule, for the client.
         message: String,
     },
-    /// The device is full. Nothing was kept.
+    /// The device is full. Nothing was written.
     #[error("no space left on the device: delete objects or add space")]
     NoSpace,
-    /// A sync or write failed before: nothing is written until the store is opened again.
+    /// A sync or write has failed: nothing is written until the store is opened again.
     #[error("writing has stopped until the store is reopened: {reason}")]
     Poisoned {
         /// The failure that stopped writing.
@@ -295,7 +295,7 @@ pub enum StoreError {
         /// The newest format this version reads.
         known: u32,
     },
-    /// The directory holds something else.
+    /// The directory has foreign content.
     #[error(
         "{path} is not a LiteIO data directory: give one that LiteIO has made, or for a new store an \
          empty one"
@@ -304,7 +304,7 @@ pub enum StoreError {
         /// The directory.
         path: String,
     },
-    /// The directory is that of a MinIO.
+    /// The directory belongs to a MinIO.
     #[error(
         "{path} holds the data of a MinIO: bring it over with `liteio import minio {path} --data-dir DIR`, \
          where DIR is another directory"
@@ -322,7 +322,7 @@ pub enum StoreError {
     /// The device failed.
     #[error("reading or writing failed: {0}")]
     Io(Arc<io::Error>),
-    /// A fault of our own. Nothing was kept.
+    /// A bug of ours. Nothing was written.
     #[error("internal error: {what}")]
     Internal {
         /// The fault.
@@ -333,7 +333,7 @@ pub enum StoreError {
     Closed,
 }
 
-/// A version that says that the object was deleted.
+/// A delete marker: the version that records a deletion (a tombstone).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeleteMarker {
     /// Its version id.
@@ -343,12 +343,12 @@ pub struct DeleteMarker {
 }
 
 impl StoreError {
-    /// A field that is not valid.
+    /// The error of an invalid field.
     pub(crate) fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self::InvalidField { path: path.into(), message: message.into() }
     }
 
-    /// Damage found in stored data.
+    /// The error for damage in stored data.
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }
     }
@@ -361,7 +361,7 @@ impl From<NameError> for StoreError {
             NameError::EmptyKey => Self::InvalidKey,
             NameError::KeyTooLong { bytes } => Self::KeyTooLong { bytes },
             NameError::VersionId { version } => Self::InvalidVersionId { version },
-            // No upload can have it.
+            // An upload with a malformed id cannot exist.
             NameError::UploadId { upload } => Self::NoSuchUpload { upload },
             NameError::PartNumber => Self::InvalidPartNumber,
         }
@@ -401,7 +401,7 @@ impl From<VectorError> for StoreError {
             VectorError::Poisoned(error) => Self::Poisoned { reason: error.to_string() },
             VectorError::Io(error) => Self::Io(Arc::new(error)),
             VectorError::FormatTooNew { found, known } => Self::FormatTooNew { found, known },
-            // The arguments were checked before the call, so every other error is damage of the file.
+            // Arguments were checked before the call, so any other error is damage of the file.
             error => Self::corrupt(format!("the vectors of an index: {error}")),
         }
     }

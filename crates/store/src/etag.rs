@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksum::Md5;
 
-/// The entity tag of an object: what S3 promises to clients that compare it with an MD5.
+/// The entity tag of an object, in the forms that S3 clients compare with an MD5.
 // The order is part of the record format: add at the end.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ETag {
     /// The MD5 of the object.
     Md5([u8; 16]),
-    /// Of an object that was uploaded in parts.
+    /// The tag of an object that was uploaded in parts.
     Multipart {
-        /// The MD5 of the MD5s of the parts, one after the other.
+        /// The MD5 of the concatenated MD5s of the parts.
         md5: [u8; 16],
         /// Number of parts.
         parts: u32,
@@ -22,7 +22,7 @@ pub enum ETag {
 }
 
 impl ETag {
-    /// The tag of a multipart object whose parts have these MD5s.
+    /// The tag of a multipart object from the MD5s of its parts.
     #[must_use]
     pub fn multipart<'a>(part_md5s: impl IntoIterator<Item = &'a [u8; 16]>) -> Self {
         let mut digest = Md5::new();
@@ -34,7 +34,7 @@ impl ETag {
         Self::Multipart { md5: digest.finish(), parts }
     }
 
-    /// The tag of a multipart object, from the digest of the MD5s of its parts.
+    /// The tag of a multipart object, from the digest state of the MD5s of its parts.
     pub(crate) fn of_part_md5s(md5s: Md5) -> Option<Self> {
         let parts = u32::try_from(md5s.bytes() / 16).ok()?;
         Some(Self::Multipart { md5: md5s.finish(), parts })
@@ -51,7 +51,7 @@ impl ETag {
         let md5 = parse_md5(digits)?;
         match parts {
             None => Some(Self::Md5(md5)),
-            // Only the form that is printed: neither a sign nor leading zeros.
+            // Only the printed form is accepted: no sign, no leading zeros.
             Some(parts) if parts.starts_with(|first: char| matches!(first, '1'..='9')) => {
                 Some(Self::Multipart { md5, parts: parts.parse().ok()? })
             }

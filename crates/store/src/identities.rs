@@ -7,24 +7,24 @@ use crate::meta::{identity, space};
 use crate::pending::{Committed, Pending};
 use crate::store::Store;
 
-/// Longest key of an entry, in bytes.
+/// Longest key of an entry.
 const KEY_BYTES_MAX: usize = 512;
 
-/// An entry about users: a key, and a value that only the caller understands.
+/// An entry about users: a key, and a value that only the caller interprets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentityEntry {
-    /// Its key, at most 512 bytes.
+    /// The key, at most 512 bytes.
     pub key: Vec<u8>,
-    /// Its value; none deletes it.
+    /// The value; `None` deletes the entry.
     pub value: Option<Vec<u8>>,
 }
 
 impl Store {
-    /// All entries about users, in the order of their keys. One that is damaged is left out, and named in
-    /// the second list.
+    /// All entries about users, ordered by key. The second list has an error for each damaged
+    /// entry, which the first one leaves out.
     ///
     /// # Errors
-    /// [`StoreError::Io`], or [`StoreError::Corrupt`] when the key space cannot be read.
+    /// [`StoreError::Io`], or [`StoreError::Corrupt`] if the key space cannot be read.
     pub fn identities(&self) -> Result<(Vec<IdentityEntry>, Vec<StoreError>), StoreError> {
         let (mut entries, mut damaged) = (Vec::new(), Vec::new());
         self.walk(&self.snapshot()?, space::ALL_IDENTITIES, &mut |place, value| {
@@ -40,7 +40,7 @@ impl Store {
         Ok((entries, damaged))
     }
 
-    /// Puts or deletes entries about users, all of them or none.
+    /// Puts or deletes entries about users, atomically.
     ///
     /// Fails with [`StoreError::InvalidRequest`] for a key or a value that is too long.
     pub fn change_identities(&self, changes: Vec<IdentityEntry>) -> Pending<()> {

@@ -1,7 +1,7 @@
-//! [`StoreImage`]: the contents of a store in memory at one moment, and stores that are opened with them.
+//! [`StoreImage`]: a copy of a store in memory at one moment, and stores opened from it.
 //!
-//! Records and the elements of vectors are copied, bodies are shared: they never change. An image has no threads;
-//! every store that is opened with one is a store of its own.
+//! Records and elements of vectors are copied. Bodies are immutable and therefore shared. An image
+//! has no threads; every store opened from it is independent.
 
 use std::fmt;
 use std::ops::Bound;
@@ -19,14 +19,14 @@ use crate::open::open_memory_with;
 use crate::store::Store;
 use crate::vectors::{shape_of, used_slots};
 
-/// Bytes of records that one transaction writes.
+/// Bytes of records per transaction.
 const BATCH_BYTES: usize = 1 << 20;
-/// Elements of vectors that are appended at once.
+/// Elements of vectors appended per call.
 const ELEMENTS_AT_ONCE: usize = 1 << 18;
 
 /// The contents of a store in memory at one moment.
 ///
-/// Left out are events that wait to be told: two stores would tell them.
+/// Queued events are left out: otherwise two stores would deliver them.
 pub struct StoreImage {
     pairs: Arc<[Pair]>,
     blobs: MemoryBlobStore,
@@ -39,15 +39,15 @@ type Pair = (Box<[u8]>, Box<[u8]>);
 /// The vectors of an index.
 struct IndexImage {
     index: Index,
-    /// Those that records reference.
+    /// Slots referenced by records.
     used: SlotSet,
-    /// The elements of every slot up to the last one used, in order.
+    /// The elements of every slot up to the last used one, in order.
     elements: Vec<f32>,
 }
 
 impl Store {
-    /// The contents of a store in memory: one consistent state, which includes every write acknowledged before the
-    /// call. Writes of vectors wait meanwhile.
+    /// The contents of a store in memory: a consistent state that includes every write acknowledged
+    /// before the call. Writes of vectors wait meanwhile.
     ///
     /// # Errors
     /// [`StoreError::InvalidRequest`] for a store in a directory; [`StoreError::Closed`].
@@ -56,17 +56,21 @@ impl Store {
         if blobs.is_none() {
             return Err(not_in_memory());
         }
-        // Until the blobs are copied, or those that the snapshot references might be deleted.
+        // Held until the blobs are copied: a reclaim could delete a blob that the snapshot
+        // references.
         let _no_reclaim = self.inner.reclaim_lock.lock();
+        // Optimistic: open the indexes of one snapshot, stop their writers, and retry if the set of
+        // indexes has changed in between. A vector's record and slot are then copied from the same
+        // state.
         loop {
             let indexes = self.indexes_of(&self.snapshot()?)?;
             let open = match indexes.iter().map(|index| self.open_index(index)).collect() {
                 Ok::<Vec<_>, _>(open) => open,
-                // Deleted since.
+                // Deleted meanwhile: retry.
                 Err(StoreError::NoSuchIndex { .. }) => continue,
                 Err(error) => return Err(error),
             };
-            // A commit holds one of them only, so their order does not matter.
+            // The order does not matter: a commit holds only one of these locks.
             let held: Vec<_> = open.iter().map(|open| open.referenced.hold()).collect();
             let snapshot = self.snapshot()?;
             let is_same = indexes
@@ -88,7 +92,8 @@ impl Store {
     /// Opens a store in memory with the contents of `image`.
     ///
     /// # Errors
-    /// Those of [`Store::open`]; [`StoreError::InvalidRequest`] if `config` is for a directory.
+    /// The errors of [`Store::open`]; [`StoreError::InvalidRequest`] if `config` is for a
+    /// directory.
     pub fn open_image(config: StoreConfig, image: &StoreImage) -> Result<Self, StoreError> {
         if !matches!(config.backend, Backend::Memory) {
             return Err(not_in_memory());
@@ -100,13 +105,13 @@ impl Store {
             let entry = store.inner.vectors.entry(vectors.index.id);
             *entry.open.lock() = Some(Arc::new(opened));
         }
-        // Bodies that were on their way when the image was made.
+        // Bodies that were staged when the image was made have no record: they are orphans.
         store.sweep()?;
         store.start()?;
         Ok(store)
     }
 
-    /// All indexes, in the order of their numbers.
+    /// All indexes, ordered by number.
     fn indexes_of(&self, snapshot: &Snapshot) -> Result<Vec<Index>, StoreError> {
         let mut indexes: Vec<Index> = Index::all_in(self, snapshot)?.into_values().collect();
         indexes.sort_by_key(|index| index.id.0);
@@ -122,6 +127,7 @@ impl StoreImage {
             let rest = self.pairs[begin..].iter();
             let count = rest
                 .take_while(|(key, value)| {
+                    // At least one pair, so that a large one does not stop the loop.
                     let is_first = bytes == 0;
                     bytes += key.len() + value.len();
                     is_first || bytes <= BATCH_BYTES
@@ -152,13 +158,14 @@ impl fmt::Debug for StoreImage {
 }
 
 impl IndexImage {
-    /// The vectors of an index in `snapshot`, whose commits are held.
+    /// The vectors of an index in `snapshot`, while its commits are held back.
     fn of(index: Index, open: &OpenIndex, snapshot: &Snapshot) -> Result<Self, StoreError> {
         let used = used_slots(snapshot, index.id)?;
         let view = open.vectors.slots().view();
         let end = used.iter().last().map_or(0, |slot| slot.number() as usize + 1);
         let dimension = index.dimension as usize;
-        // Of slots between them that are free: any vector that may be appended.
+        // Free slots between used ones need a vector that passes the checks; they are freed after
+        // copying.
         let mut elements = vec![1.0; end * dimension];
         for slot in used.iter() {
             let begin = slot.number() as usize * dimension;
@@ -168,7 +175,7 @@ impl IndexImage {
         Ok(Self { index, used, elements })
     }
 
-    /// The same vectors in the same slots, in memory.
+    /// An index in memory with the same vectors in the same slots.
     fn open(&self) -> Result<OpenIndex, StoreError> {
         let failure = |error| self.index.failure(error);
         let vectors = VectorIndex::in_memory(shape_of(&self.index)?)?;
@@ -189,7 +196,7 @@ impl IndexImage {
     }
 }
 
-/// All records but those of events that wait.
+/// All records except queued events and their counters.
 fn pairs(snapshot: &Snapshot) -> Result<Vec<Pair>, StoreError> {
     let mut cursor = snapshot.cursor(Bound::Unbounded, Bound::Unbounded)?;
     let mut pairs = Vec::new();

@@ -1,9 +1,19 @@
 //! Buckets, objects, versions, multipart uploads and vectors, durable, without a network.
 //!
-//! A [`Store`] keeps metadata in one ordered, transactional key space ([`kv`]) and the bytes of larger
-//! objects in immutable blobs. Everything is synchronous. A write returns a [`Pending`], which can be
-//! awaited or waited for, and resolves once the write is as durable as the store's [`Durability`]
-//! promises.
+//! A [`Store`] keeps metadata in one ordered, transactional key space ([`kv`]) and the bytes of
+//! larger objects in immutable blobs. Everything is synchronous. A write returns a [`Pending`], to
+//! be awaited or waited for, which resolves once the write has the store's [`Durability`].
+//!
+//! ```text
+//! body ──► staged blob (sealed) ──┐
+//!                                 ├─► one transaction: record, references, events ──► acknowledged
+//! record, preconditions ──────────┘
+//!                crash before the transaction: an orphan blob, which the sweep removes
+//! ```
+//!
+//! A write is one transaction; there is no other way for data to become visible. Content that loses
+//! its last reference goes to the deletion queue in the same transaction, and a reclaimer deletes
+//! it later.
 //!
 //! | Task | Calls |
 //! |---|---|
@@ -17,8 +27,8 @@
 //! | Care | [`Store::verify`], [`Store::health`], [`Store::sync`], [`Store::close`] |
 //!
 //! # Buckets
-//! Everything else takes a bucket and not its name: a name is resolved once, and may belong to another
-//! bucket a moment later.
+//! Everything else takes a bucket and not its name: a name is resolved once, and may belong to
+//! another bucket a moment later.
 //!
 //! ```
 //! use liteio_store::{BucketName, ListBuckets, NewBucket, Owner, Store, StoreConfig, StoreError};
@@ -39,10 +49,34 @@
 //! # }
 //! ```
 //!
+//! # Modules
+//! | Module | Content |
+//! |---|---|
+//! | `name`, `etag`, `checksum/`, `range`, `precondition/`, `limits`, `error` | Values that are checked once, on entry |
+//! | `clock`, `random` | Time and randomness, passed in |
+//! | `encryption/` | Keys and their ring, wrapped data keys, the block cipher; below records, above blobs |
+//! | `kv/` | The key space: snapshots, cursors, transactions; write-ahead log, tables in memory, sorted runs, the tree |
+//! | `blob/` | Immutable blobs in files or memory, verified on every read |
+//! | `meta/` | Records, their encoding, every key space; the pure rules of locks and lifecycles |
+//! | `process/` | State in memory that relies on one process per store: bucket cache, ids, pins, staged blobs, signals |
+//! | `indexes/` | Open vector indexes: slots in use, filter columns, text search, rank fusion |
+//! | `store` | The handle: snapshots, updates, health, close |
+//! | `bucket/`, `object/`, `multipart/`, `vectors/` | The operations, one file each |
+//! | `attachment` | Connects `kv/` and `blob/`: a record does not become durable before its blob |
+//! | `outbox/` | Queued events, written in the transaction of the change |
+//! | `identities` | Entries about users, kept without interpretation |
+//! | `usage/`, `lifecycle/`, `rewrap` | Usage of buckets; execution of lifecycle rules; rewrapping of data keys |
+//! | `reclaim/`, `recover`, `verify/`, `scrub`, `repair` | Deletion of unreferenced content; the sweep after a crash; verification, on request and in the background; salvage of a damaged store |
+//! | `image`, `reset` | Copies of a store in memory; emptying a store, for tests |
+//! | `directory`, `open`, `watch` | The files of a data directory, opening them in order, watching their names |
+//!
+//! The crate knows no HTTP, JSON, XML, credentials, environment variables or async runtime. Within
+//! it, redb is named only in `kv/engine/on_redb`, and files are reached only through `liteio_disk`.
+//!
 //! # Settings of a bucket
-//! Documents (policies, CORS rules, …) are stored as they are given. A [`Bucket`] has all of its settings, of
-//! one moment; [`Store::bucket`] has those of every change that was acknowledged before. The id of the bucket
-//! and [`Bucket::settings_stamp`] identify one state of all of them.
+//! Documents (policies, CORS rules, …) are stored as they are given. A [`Bucket`] has all of its
+//! settings, of one moment. [`Store::bucket`] returns it with every change that was acknowledged
+//! before. The id of the bucket and [`Bucket::settings_stamp`] identify one state of all settings.
 //!
 //! ```
 //! # use liteio_store::{BucketName, NewBucket, Owner, Store, StoreConfig, StoreError};
@@ -160,8 +194,8 @@
 //! ```
 //!
 //! # Listings
-//! Keys are in the order of their bytes. With a delimiter, keys that have it after the prefix are rolled up
-//! into common prefixes, each of which costs one seek, however many keys it has.
+//! Keys are in the order of their bytes. With a delimiter, keys that have it after the prefix are
+//! rolled up into common prefixes, each of which costs one seek, however many keys it has.
 //!
 //! ```
 //! # use liteio_store::{BodyOptions, BucketName, ObjectKey, Owner, PutOptions, Store};

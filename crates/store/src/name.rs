@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{OBJECT_KEY_BYTES_MAX, PART_NUMBER_MAX};
 
-/// A text or number that is not a valid name or id.
+/// The error for text or a number that is not a valid name or id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// The name breaks the rules for bucket names.
@@ -23,7 +23,7 @@ pub enum NameError {
     /// The key has more than [`OBJECT_KEY_BYTES_MAX`] bytes.
     #[error("the object key has {bytes} bytes; at most {OBJECT_KEY_BYTES_MAX} are allowed")]
     KeyTooLong {
-        /// Its length.
+        /// The length in bytes.
         bytes: usize,
     },
     /// The text is not a version id.
@@ -38,7 +38,7 @@ pub enum NameError {
         /// The text.
         upload: String,
     },
-    /// Part numbers go from 1 to [`PART_NUMBER_MAX`].
+    /// The part number is not from 1 to [`PART_NUMBER_MAX`].
     #[error("the part number is not from 1 to {PART_NUMBER_MAX}")]
     PartNumber,
 }
@@ -68,7 +68,7 @@ fn is_bucket_name(name: &str) -> bool {
     const PREFIXES: [&str; 3] = ["xn--", "sthree-", "amzn-s3-demo-"];
     const SUFFIXES: [&str; 5] = ["-s3alias", "--ol-s3", ".mrap", "--x-s3", "--table-s3"];
     let is_outer = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    // Every label begins and ends with a letter or digit, which also rules out `..`, `.-` and `-.`.
+    // Every label begins and ends with a letter or digit, which also excludes `..`, `.-` and `-.`.
     let is_label = |label: &str| {
         let bytes = label.as_bytes();
         matches!((bytes.first(), bytes.last()), (Some(&first), Some(&last))
@@ -83,7 +83,7 @@ fn is_bucket_name(name: &str) -> bool {
         && !SUFFIXES.iter().any(|suffix| name.ends_with(suffix))
 }
 
-/// Four groups of digits, also where the numbers are too large for an address.
+/// `true` for four groups of digits, even if the numbers are too large for an IP address.
 fn looks_like_address(name: &str) -> bool {
     name.split('.').count() == 4
         && name.split('.').all(|group| {
@@ -99,7 +99,7 @@ impl ObjectKey {
     /// Checks `key`.
     ///
     /// # Errors
-    /// [`NameError::EmptyKey`] when it is empty, [`NameError::KeyTooLong`].
+    /// [`NameError::EmptyKey`] or [`NameError::KeyTooLong`].
     pub fn new(key: impl Into<String>) -> Result<Self, NameError> {
         let key = key.into();
         match key.len() {
@@ -115,7 +115,7 @@ impl ObjectKey {
         &self.0
     }
 
-    /// Its bytes, which decide its order.
+    /// The bytes of the key, which define its order.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.0.as_bytes()
@@ -130,8 +130,8 @@ impl ObjectKey {
 
 /// The id of a version of an object.
 ///
-/// An id is opaque: 32 hexadecimal digits of which newer versions have the smaller ones. Objects
-/// written while versioning is off have the id `null`.
+/// Opaque: 32 hexadecimal digits, smaller for newer versions. Objects written without versioning
+/// have the id `null`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VersionId {
     /// `null`.
@@ -141,7 +141,7 @@ pub enum VersionId {
 }
 
 impl VersionId {
-    /// Reads what [`Display`](fmt::Display) wrote.
+    /// Parses the output of [`Display`](fmt::Display).
     ///
     /// # Errors
     /// [`NameError::VersionId`] for any other text.
@@ -171,15 +171,15 @@ impl fmt::Display for VersionId {
     }
 }
 
-/// The id of a multipart upload: opaque, 32 hexadecimal digits, later uploads have larger ones.
+/// The id of a multipart upload. Opaque: 32 hexadecimal digits, larger for later uploads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UploadId(pub(crate) [u8; 16]);
 
 impl UploadId {
-    /// Reads what [`Display`](fmt::Display) wrote.
+    /// Parses the output of [`Display`](fmt::Display).
     ///
     /// # Errors
-    /// [`NameError::UploadId`] for any other text: no upload can have it.
+    /// [`NameError::UploadId`] for any other text, which no upload can have.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         parse_hex(text).map(Self).ok_or_else(|| NameError::UploadId { upload: text.to_owned() })
     }
@@ -224,7 +224,8 @@ impl fmt::Display for PartNumber {
     }
 }
 
-/// The number of a bucket in keys of records. A name that is created again gets another one.
+/// The number of a bucket in keys of records. A bucket created again under the same name gets
+/// another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct BucketId(pub(crate) u32);
 
@@ -313,7 +314,7 @@ impl TryFrom<i32> for PartNumber {
     }
 }
 
-/// Lower-case digits only: an id has one spelling, so that order by text is order by bytes.
+/// Parses lower-case digits only: an id has one spelling, so that text order is byte order.
 fn parse_hex(text: &str) -> Option<[u8; 16]> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),

@@ -1,4 +1,10 @@
 //! Opening: the order in which the files of a directory are checked and created.
+//!
+//! ```text
+//! foreign content? ─► lock ─► format ─► blobs without a key space? ─► key space: replay the log
+//!   ─► take the `clean` marker ─► delete temporary files ─► the store's own record ─► threads
+//! ```
+//! Everything that may refuse the directory comes before the first change.
 
 use std::io;
 use std::sync::Arc;
@@ -20,8 +26,8 @@ use crate::store::{Opened, Store};
 const KEY_SPACE_FILE: &str = "meta.redb";
 
 impl Store {
-    /// Opens the store that `config` describes. Threads of its own delete content that is no longer
-    /// needed, and, after an unclean end, sweep blobs that nothing refers to.
+    /// Opens the store that `config` describes. Its threads delete unreferenced content, and after
+    /// an unclean shutdown sweep orphaned blobs.
     ///
     /// # Errors
     /// [`StoreError::InUse`], [`StoreError::NotADataDirectory`], [`StoreError::FormatTooNew`],
@@ -44,11 +50,11 @@ impl Store {
         self.start_watch()
     }
 
-    /// Opens the store on `disk`, without threads of its own: the caller runs [`Store::reclaim`] and
+    /// Opens the store on `disk`, without threads: the caller runs [`Store::reclaim`] and
     /// [`Store::sweep`]. The backend in `config` is ignored.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// The errors of [`Store::open`].
     pub fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Self, StoreError> {
         Ok(Self::from_opened(open_on(disk, config)?))
     }
@@ -60,6 +66,8 @@ fn open(config: StoreConfig) -> Result<Opened, StoreError> {
         Backend::Directory(path) => {
             let disk = RealDisk::open(&path)?;
             let shown = path.display().to_string();
+            // The foreign check comes before the lock: it creates nothing, while the lock creates a
+            // file.
             directory::refuse_foreign(&disk, &shown, config.takes_empty_directories)?;
             let lock = DirectoryLock::acquire(&path).map_err(refusal_of_lock)?;
             let opened = open_on(Arc::new(disk), config)?;
@@ -68,14 +76,14 @@ fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     }
 }
 
-/// Opens an existing store for reading only, as a start would find it: the log is replayed, in memory, and
-/// every file and directory stays as it is. The lock is shared with others that read; without a lock file
-/// that this process may read nothing keeps a writer away.
+/// Opens an existing store read-only, in the state that a start would find. The log is replayed in
+/// memory, and no file or directory changes. The lock is shared with other readers; without a
+/// readable lock file nothing excludes a writer.
 pub(crate) fn open_to_look(config: StoreConfig) -> Result<Opened, StoreError> {
     open_existing(config, true, Damaged::Refuse)
 }
 
-/// As [`open_to_look`], on `disk`.
+/// [`open_to_look`] on `disk`.
 pub(crate) fn open_to_look_on(
     disk: Arc<dyn Disk>,
     config: StoreConfig,
@@ -83,12 +91,12 @@ pub(crate) fn open_to_look_on(
     open_existing_on(Arc::new(OverlayDisk::new(disk)), config, Damaged::Refuse)
 }
 
-/// Opens an existing store whose log may be damaged. With `only_look` every file stays as it is.
+/// Opens an existing store whose log may be damaged. With `only_look` no file changes.
 pub(crate) fn open_to_repair(config: StoreConfig, only_look: bool) -> Result<Opened, StoreError> {
     open_existing(config, only_look, Damaged::PassOver)
 }
 
-/// As [`open_to_repair`], on `disk`.
+/// [`open_to_repair`] on `disk`.
 pub(crate) fn open_to_repair_on(
     disk: Arc<dyn Disk>,
     config: StoreConfig,
@@ -126,7 +134,7 @@ fn open_existing_on(
         let path = "the data directory".to_owned();
         return Err(StoreError::NotADataDirectory { path });
     }
-    // For a look or a repair: nothing is merged or compacted, in memory that would have to hold all of it.
+    // No merging or compaction: for a look it would have to hold everything in memory.
     let idle = Duration::MAX;
     let salvage = damaged == Damaged::PassOver;
     let kv_config = KvConfig { salvage, idle, ..kv_config(&config) };
@@ -144,7 +152,7 @@ fn open_memory(config: StoreConfig) -> Result<Opened, StoreError> {
     open_memory_with(config, MemoryBlobStore::new(), |_| Ok(()))
 }
 
-/// A store in memory with these blobs, and the records that `fill` writes.
+/// A store in memory with these blobs, and with the records that `fill` writes.
 pub(crate) fn open_memory_with(
     config: StoreConfig,
     blobs: MemoryBlobStore,
@@ -181,16 +189,16 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     }
     let kv_config = kv_config(&config);
     let opened = open_parts(Arc::clone(&disk), config, kv_config)?;
-    // After the key space: a store that is refused stays as it is. Its recovery leaves no orphans. In a new
-    // directory there is nothing to sweep, either.
+    // The marker is taken after the key space has opened: a store that is refused stays unchanged,
+    // and recovery of the key space leaves no orphans. A new directory has nothing to sweep.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
     opened.blobs.clean_temporary()?;
     prepare(&opened.kv, &opened.config)?;
     Ok(Opened { was_clean, ..opened })
 }
 
-/// The format of the directory, if it has one. Checked before anything in it is created: opening the key
-/// space would make a new one in place of one that is missing.
+/// The format of the directory; `None` if it has none. Checked before anything is created: opening
+/// the key space would create a new one in place of a missing one.
 fn checked_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     let format = directory::known_format(disk)?;
     if format.is_some() {
@@ -199,14 +207,14 @@ fn checked_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     Ok(format)
 }
 
-/// What is done about a log whose records are damaged.
+/// The reaction to damaged records of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Damaged {
     Refuse,
     PassOver,
 }
 
-/// The parts, of which nobody has looked whether they were closed in order.
+/// Opens blobs and key space, and leaves the `clean` marker alone.
 fn open_parts(
     disk: Arc<dyn Disk>,
     config: StoreConfig,
@@ -218,6 +226,8 @@ fn open_parts(
     let kv_config = KvConfig { attachments, ..kv_config };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
     let recovery = kv.recovery();
+    // A truncated or salvaged log may have lost records whose blobs are whole: sweeping would
+    // delete them.
     let is_whole =
         recovery.dropped.is_none() && recovery.passed_over.is_empty() && recovery.lost_blocks == 0;
     let log_end = recovery.dropped.as_ref().map(describe);
@@ -233,7 +243,7 @@ fn open_parts(
     })
 }
 
-/// The end of the log that was dropped, in words.
+/// A description of the dropped end of the log.
 fn describe(tail: &DroppedTail) -> String {
     let records = match tail.newest {
         newest if newest > tail.number => format!("records {} to {newest}", tail.number),
@@ -251,7 +261,7 @@ fn describe(tail: &DroppedTail) -> String {
 }
 
 fn kv_config(config: &StoreConfig) -> KvConfig {
-    // So that the memory says how much is drained together.
+    // Half of the memory, so that the memory decides how much is drained at once.
     let log_bytes = config.memory_bytes as u64 / 2;
     #[cfg(any(test, feature = "test-util"))]
     let log_bytes = config.log_bytes.unwrap_or(log_bytes);
@@ -276,7 +286,7 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
     }
 }
 
-/// Makes the store's own record, or checks it.
+/// Creates the store's own record, or checks it.
 fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
     if StoreRecord::read_checked(&kv.snapshot()?)?.is_some() {
         return Ok(());

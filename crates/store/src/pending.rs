@@ -1,4 +1,4 @@
-//! The answer to a write that is on its way.
+//! The answer of a write in progress.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -8,15 +8,15 @@ use crate::error::StoreError;
 use crate::kv;
 use crate::process::{Guard, StagedBlob};
 
-/// Resolves when the write is as durable as the store promises, or has failed. Await it, or
-/// [`wait`](Pending::wait) for it.
+/// Resolves when the write has the promised durability, or has failed. Await it, or call
+/// [`wait`](Pending::wait).
 ///
-/// Dropping it does not take the write back.
+/// Dropping it does not cancel the write.
 #[derive(Debug)]
 #[must_use = "a write is acknowledged only when this resolves to Ok"]
 pub struct Pending<T> {
     state: State<T>,
-    /// The blobs that the write publishes. They must outlive the commit, see [`StagedBlob`].
+    /// The blobs that the write publishes, which must live until the commit, see [`StagedBlob`].
     blobs: Vec<StagedBlob>,
 }
 
@@ -27,11 +27,11 @@ enum State<T> {
     Submitted(kv::Pending<Committed<T>, StoreError>),
 }
 
-/// The result of a transaction, and a guard that must live until it has committed.
+/// The result of a transaction, with an optional guard that must live until the commit.
 #[derive(Debug)]
 pub(crate) struct Committed<T> {
     value: T,
-    /// Told of the commit, and dropped after it and before the acknowledgement.
+    /// Notified of the commit, then dropped, before the acknowledgement.
     guard: Option<Box<dyn Guard>>,
 }
 
@@ -44,7 +44,7 @@ impl<T> Committed<T> {
         Self { value, guard: Some(Box::new(guard)) }
     }
 
-    /// The transaction has committed.
+    /// Called once the transaction has committed.
     pub(crate) fn committed(&self) {
         if let Some(guard) = &self.guard {
             guard.committed();
@@ -62,7 +62,7 @@ impl<T> Pending<T> {
         self
     }
 
-    /// A result that was decided without a transaction of its own.
+    /// A result that needs no transaction of its own.
     pub(crate) fn ready(result: Result<T, StoreError>) -> Self {
         Self { state: State::Ready(Some(result)), blobs: Vec::new() }
     }
@@ -90,7 +90,8 @@ fn finish<T>(
             Ok(committed.value)
         }
         Err(error) => {
-            // No other failure of a commit is certain to have left nothing behind.
+            // Only `NoSpace` is certain to have left nothing behind. After any other failure the
+            // record may exist, so the blobs must be kept; the sweep decides.
             if matches!(error, StoreError::NoSpace) {
                 blobs.iter().for_each(StagedBlob::take_back);
             }

@@ -1,4 +1,4 @@
-//! Chance, passed in: a seed then replays a run.
+//! Randomness, passed in: a seed replays a run.
 
 use std::fmt::Debug;
 use std::io;
@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 
 /// A source of random bytes, for ids and keys.
 pub trait RandomSource: Send + Sync + Debug {
-    /// Fills `bytes`. Ids and keys made of them must not be guessable.
+    /// Fills `bytes`. Ids and keys made of them must be unpredictable.
     ///
     /// # Errors
-    /// The error of the source: nothing that needs an id or a key can be written then.
+    /// The error of the source: then nothing can be written that needs an id or a key.
     fn fill(&self, bytes: &mut [u8]) -> io::Result<()>;
 }
 
@@ -26,7 +26,7 @@ impl RandomSource for SystemRandom {
     }
 }
 
-/// The same bytes for the same seed.
+/// A generator with reproducible output.
 #[cfg(any(test, feature = "test-util"))]
 #[derive(Debug)]
 pub struct SeededRandom {

@@ -21,11 +21,10 @@ pub enum ByteRange {
 }
 
 impl ByteRange {
-    /// Parses the value of a `Range` header. `None` when it is not exactly one well-formed range of
-    /// bytes, with blanks within it for example: RFC 9110 and S3 then ignore the header and answer with
-    /// everything.
+    /// Parses the value of a `Range` header. `None` unless it is exactly one well-formed byte
+    /// range, without blanks: RFC 9110 and S3 then ignore the header and return everything.
     ///
-    /// Positions too large for 64 bits stand for the largest, which no object reaches.
+    /// Positions beyond 64 bits become the largest one, which no object reaches.
     #[must_use]
     pub fn parse(header: &str) -> Option<Self> {
         let (unit, set) = header.trim().split_once('=')?;
@@ -42,11 +41,11 @@ impl ByteRange {
         }
     }
 
-    /// The bytes meant, of an object of `object_bytes`: empty only for the last bytes of an empty object, which
-    /// are all of it (RFC 9110, section 14.1.2).
+    /// The selected bytes of an object of `object_bytes`. Empty only for a suffix of an empty
+    /// object, which selects all of it (RFC 9110, section 14.1.2).
     ///
     /// # Errors
-    /// [`StoreError::InvalidRange`] when the object has none of them.
+    /// [`StoreError::InvalidRange`] if the range selects no byte of the object.
     pub fn resolve(self, object_bytes: u64) -> Result<Range<u64>, StoreError> {
         let range = match self {
             Self::FromTo { first, last } => first..last.saturating_add(1).min(object_bytes),

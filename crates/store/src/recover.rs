@@ -1,17 +1,17 @@
-//! The sweep: finds orphans, blobs that no record references.
+//! The sweep: finds orphans, which are blobs that no record references.
 //!
-//! A crash between the seal of a blob and the commit of its record leaves one. So does a power cut
-//! that undoes the removal of a file whose queue entry is gone already. Therefore the sweep runs after
-//! an unclean end, and only then: it reads every record once for each [`SWEEP_BATCH`] of blobs (about
-//! a second for a million records), in the background, within bounded memory.
+//! A crash between the seal of a blob and the commit of its record leaves an orphan. So does a
+//! power cut that undoes the deletion of a file whose queue entry is gone already. The sweep
+//! therefore runs after an unclean shutdown only. It reads every record once per [`SWEEP_BATCH`]
+//! blobs (about a second for a million records), in the background and in bounded memory.
 //!
-//! It is correct beside concurrent writers because of its order:
+//! Its order makes it correct beside concurrent writers:
 //! 1. List the blobs on the disk.
-//! 2. Skip those in flight.
-//! 3. Take a snapshot, and skip the blobs that a record or the deletion queue in it references.
+//! 2. Skip blobs in flight (staged, or handed over to a transaction that has not ended).
+//! 3. Take a snapshot, and skip blobs that a record or the deletion queue references in it.
 //!
-//! A blob that remains was sealed before the list and not in flight after it. So its record was committed
-//! before the snapshot and is gone since, or it will never be committed.
+//! A remaining blob was sealed before step 1 and not in flight in step 2. So its record was
+//! committed before the snapshot and is gone since, or it will never be committed.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -34,29 +34,30 @@ pub(crate) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), StoreError> + 
 /// The outcome of [`Store::sweep`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepReport {
-    /// Blobs checked.
+    /// Number of blobs checked.
     pub blobs: u64,
-    /// Orphans, which were moved to `blobs/lost/`.
+    /// Number of orphans, which were moved to `blobs/lost/`.
     pub orphans: u64,
 }
 
 impl Store {
-    /// Moves blobs that no record references to `blobs/lost/`, from where [`Store::reclaim`] deletes them
-    /// once a store has seen them there on [`LOST_DAYS`](crate::limits::LOST_DAYS), or when the disk is full.
-    /// An open store does so by itself after an unclean end of the last run. In memory they are deleted.
+    /// Moves orphaned blobs to `blobs/lost/`. [`Store::reclaim`] deletes them there once a store
+    /// has seen them on [`LOST_DAYS`](crate::limits::LOST_DAYS) days, or when the disk is full. An
+    /// open store sweeps by itself after an unclean shutdown. In memory orphans are deleted.
     ///
-    /// Does nothing if part of the log was dropped when the store was opened, or if it is not known whether a
-    /// commit has happened: its record may come back with the next start.
+    /// Does nothing if a part of the log was dropped at opening, or if the outcome of some commit
+    /// is unknown: the next start may bring the record back.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] or [`StoreError::FormatTooNew`] if a record cannot be read: the blobs that
-    /// it references are unknown, so nothing may be deleted. [`StoreError::Io`] or
+    /// [`StoreError::Corrupt`] or [`StoreError::FormatTooNew`] if a record cannot be read: the
+    /// blobs that it references are unknown, so nothing may be deleted. [`StoreError::Io`] or
     /// [`StoreError::Poisoned`] if the disk fails.
     pub fn sweep(&self) -> Result<SweepReport, StoreError> {
         self.sweep_or(WithoutSpace::Delete)
     }
 
-    /// As [`Store::sweep`], with orphans that there is no space to move deleted, or as an error.
+    /// [`Store::sweep`]; `without_space` decides about orphans that cannot be moved for lack of
+    /// space.
     pub(crate) fn sweep_or(&self, without_space: WithoutSpace) -> Result<SweepReport, StoreError> {
         let _alone = self.inner.sweep_lock.lock();
         if !self.inner.may_sweep || self.shared().staging.is_doubtful() {
@@ -70,18 +71,20 @@ impl Store {
             report.orphans += 1;
             Ok(())
         })?;
+        // The moves are durable before the sweep counts as done.
         if report.orphans > 0 {
             self.sync_lost()?;
         }
+        // Set last: an interrupted sweep is repeated at the next start.
         self.inner.is_swept.store(true, Ordering::Release);
         Ok(report)
     }
 
-    /// Sweeps, unless that was done or has failed for good: each attempt reads every record up to the
-    /// damaged one.
+    /// Sweeps, unless that was done or has failed for good: every attempt would read all records up
+    /// to the damaged one.
     ///
     /// # Errors
-    /// Errors that another attempt may not meet.
+    /// Errors that a later attempt may not meet.
     pub(crate) fn sweep_once(&self) -> Result<(), StoreError> {
         let is_over = || self.inner.sweep_failure.lock().is_some();
         let is_swept = self.inner.is_swept.load(Ordering::Acquire);
@@ -109,11 +112,13 @@ impl Store {
         let mut blobs = 0;
         let mut batch = HashSet::new();
         let mut failure = None;
+        // Batches bound the memory. Each one reads all records.
         let mut examine = |batch: &mut HashSet<BlobId>| {
             self.retain_orphans(batch)?;
             batch.drain().try_for_each(&mut *found)
         };
         self.shared().blobs.scan(&mut |id| {
+            // The scan cannot end early, so the rest is skipped.
             if failure.is_some() {
                 return;
             }
@@ -129,8 +134,11 @@ impl Store {
         }
     }
 
-    /// Removes from `blobs` those in flight and those that records or the deletion queue reference.
+    /// Removes from `blobs` the ones in flight, and the ones that records or the deletion queue
+    /// reference.
     fn retain_orphans(&self, blobs: &mut HashSet<BlobId>) -> Result<(), StoreError> {
+        // Before the snapshot: a blob leaves flight only after its transaction has ended, so a blob
+        // seen out of flight here has its record, if any, in the snapshot below.
         blobs.retain(|id| !self.shared().staging.contains(id));
         if blobs.is_empty() {
             return Ok(());
@@ -141,7 +149,10 @@ impl Store {
                 extents.iter().for_each(|extent| _ = blobs.remove(&BlobId(extent.blob)));
             }
         };
+        // Current and archived versions, parts of uploads and of objects, and content queued for
+        // deletion.
         for objects in [space::ALL_CURRENT, space::ALL_HISTORY] {
+            // Manifests only: damage of inline bytes says nothing about blobs.
             self.walk(&snapshot, objects, &mut |place, value| {
                 named(&ObjectRecord::decode_manifest(place, value)?);
                 Ok(())
@@ -159,7 +170,7 @@ impl Store {
         })
     }
 
-    /// Calls `visit` with every key and value of a space.
+    /// Calls `visit` with every key and value of a key space. Stops when the store is closed.
     pub(crate) fn walk(
         &self,
         snapshot: &Snapshot,

@@ -1,9 +1,10 @@
-//! Repair: keeps what can be read of a damaged store, and names what cannot.
+//! Repair: keeps the readable part of a damaged store, and reports the rest.
 //!
-//! It is never done unasked: it gives up what a copy or a backup may still have.
-//! 1. The log is replayed without its damaged records, which are named.
-//! 2. Everything is [verified](Store::verify). Records that are damaged, or whose blobs are missing or damaged,
-//!    are removed, and named. Whatever could only not be read is left as it is.
+//! It runs on request only: it gives up data that a copy or a backup may still have.
+//! 1. The log is replayed without its damaged records, which are reported.
+//! 2. Everything is [verified](Store::verify). Records that are damaged, or whose blobs are missing
+//!    or damaged, are removed and reported. Data that merely could not be read this time is left
+//!    alone.
 //! 3. Their blobs, damaged or not, are moved to `blobs/lost/`, as by any sweep.
 
 use std::ops::RangeInclusive;
@@ -26,26 +27,26 @@ use crate::reclaim::WithoutSpace;
 use crate::store::{Opened, Store};
 use crate::verify::{Damage, Remedy, VerifyProgress};
 
-/// Numbers of buckets that damaged records may have taken: they are never used again.
+/// Bucket numbers that damaged records may have assigned: they are skipped for good.
 const NUMBERS_SKIPPED: u32 = 1 << 16;
-/// A removed record may leave another one that names it: so often the rest is verified again.
+/// Most rounds of verification. Removing a record may damage another one that references it.
 const ROUNDS_MAX: usize = 4;
 
 /// The result of [`Store::repair`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepairReport {
-    /// Numbers of the damaged records of the log. Each has the updates of a few requests.
+    /// Numbers of the damaged records of the log. Each record has the updates of a few requests.
     pub passed_over: Vec<RangeInclusive<u64>>,
-    /// Blocks of runs, of some 4 KiB of records each, that could not be read.
+    /// Number of unreadable blocks of sorted runs, of some 4 KiB of records each.
     pub lost_blocks: u64,
-    /// The place where the log ended and the reason, if it did not end in order.
+    /// The place and reason of the log's end, if it did not end in order.
     pub log_end: Option<String>,
-    /// Damaged records and indexes that have been removed.
+    /// Damaged records and indexes that were removed.
     pub removed: Vec<Damage>,
-    /// Damaged rows that have been written again from what is whole.
+    /// Damaged derived rows that were written again.
     pub mended: Vec<Damage>,
-    /// Damage that is left, and has to be restored or deleted by its owner; or could not be read this time, and
-    /// may be whole.
+    /// Damage that is left: its owner must restore or delete the data, or the data could not be
+    /// read this time and may be whole.
     pub left: Vec<Damage>,
     /// Blobs moved to `blobs/lost/`.
     pub set_aside: u64,
@@ -60,13 +61,13 @@ impl RepairReport {
 }
 
 impl Store {
-    /// Repairs the store that `config` describes: opens it without the damaged records of its log, removes
-    /// what is damaged, and closes it.
+    /// Repairs the store that `config` describes: opens it without the damaged records of its log,
+    /// removes what is damaged, and closes it.
     ///
-    /// With `only_look` all of it is done in memory, and the files stay as they are.
+    /// With `only_look` everything happens in memory, and no file changes.
     ///
     /// # Errors
-    /// As [`Store::open`]: a key space whose pages are damaged where it begins cannot be repaired.
+    /// The errors of [`Store::open`]: a key space that is damaged at its root cannot be repaired.
     pub fn repair(
         config: StoreConfig,
         only_look: bool,
@@ -75,10 +76,10 @@ impl Store {
         repair_opened(open::open_to_repair(config, only_look)?, progress)
     }
 
-    /// As [`Store::repair`], on `disk`. The backend in `config` is ignored.
+    /// [`Store::repair`] on `disk`. The backend in `config` is ignored.
     ///
     /// # Errors
-    /// As [`Store::repair`].
+    /// The errors of [`Store::repair`].
     pub fn repair_on(
         disk: Arc<dyn Disk>,
         config: StoreConfig,
@@ -87,7 +88,7 @@ impl Store {
         repair_opened(open::open_to_repair_on(disk, config)?, progress)
     }
 
-    /// Does about `damage` what can be done. Returns what that was.
+    /// Applies the remedy for `damage`, and returns the outcome.
     fn mend(&self, damage: &Damage) -> Result<Mended, StoreError> {
         let done = match damage.remedy.clone() {
             Remedy::None => return Ok(Mended::Nothing),
@@ -103,13 +104,14 @@ impl Store {
             }
         };
         match done.wait() {
-            // A page of the tree.
+            // The damage is a page of the tree itself: the write cannot be done.
             Err(StoreError::Corrupt { .. }) => Ok(Mended::Nothing),
             done => done,
         }
     }
 
-    /// Keeps the numbers of buckets from being used again that damaged records may have taken.
+    /// Skips bucket numbers that lost records may have assigned. A number that is used twice would
+    /// give one bucket the records of another.
     fn skip_numbers(&self) -> Result<(), StoreError> {
         let update = self.update(|write, _| {
             if let Some(mut record) = StoreRecord::read(write)? {
@@ -133,7 +135,8 @@ fn repair_opened(
         ..RepairReport::default()
     };
     if let Some(disk) = &opened.disk {
-        // Blobs of removed records that are not set aside now are left to the sweep of the next start.
+        // Blobs of removed records that are not moved below are left to the sweep of the next
+        // start, which needs the marker gone.
         directory::take_clean_marker(&**disk)?;
     }
     let store = Store::from_opened(Opened { may_sweep: true, ..opened });
@@ -176,40 +179,41 @@ pub(crate) fn repair(
             break;
         }
     }
-    // Those whose objects were removed.
+    // Usage counts of the buckets whose objects were removed.
     match store.count_usage() {
         Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {}
         counted => counted?,
     }
-    // What cannot be read may name any blob.
+    // A record that could not be read may reference any blob, so nothing is moved while one is
+    // left.
     if report.left.is_empty() {
         report.set_aside = store.sweep_or(WithoutSpace::Keep)?.orphans;
     }
     Ok(())
 }
 
-/// Removes the record at `place`, and the parts that only it names. Blobs that no record has any more are left
-/// to the sweep, which sets them aside: the deletion queue would delete them.
+/// Removes the record at `place`, and the parts that only it references. Unreferenced blobs are
+/// left to the sweep, which moves them to `blobs/lost/`; the deletion queue would delete them.
 fn give_up(write: &mut Transaction<'_>, place: &[u8]) -> Result<(), StoreError> {
     let value = write.get(place)?.map(|value| value.to_vec());
     write.delete(place)?;
     if space::split_event(place).is_some() {
-        // The next event counts the queues anew.
+        // The counters of the queues are derived: the next event recounts them.
         write.delete(space::OUTBOX_KEY)?;
     }
     let current = space::split_current(place).map(|(bucket, _)| bucket);
     if let Some(bucket) = current.or_else(|| space::split_history(place).map(|it| it.0)) {
-        // What it was counted for is not known. The bucket is counted again.
+        // The usage of an undecodable record is unknown, so the bucket is recounted.
         write.delete(&space::usage(bucket))?;
     }
-    // Of a record that cannot be decoded nobody knows the content.
+    // The content of an undecodable record is unknown: its blobs become orphans.
     let Some(Ok(content)) = value.map(|value| manifest(place, &value)) else { return Ok(()) };
     let Content::Parts { list, count, .. } = content else {
         return reference::give_up(&content, write).map(drop);
     };
     if reference::give_up(&content, write)? == [ContentId::Parts(list)] {
         for number in 1..=count {
-            // There are no more parts than numbers of them.
+            // A count comes from a damaged record, and may be too large.
             give_up(write, &space::part(&list, u16::try_from(number).unwrap_or(u16::MAX)))?;
         }
     }
@@ -226,7 +230,7 @@ fn manifest(place: &[u8], value: &[u8]) -> Result<Content, StoreError> {
     }
 }
 
-/// Writes the row of the index of null versions again, unless it names another version that is there.
+/// Writes the row of the null-version index again, unless it names another existing version.
 fn write_row(
     write: &mut Transaction<'_>,
     row: &[u8],

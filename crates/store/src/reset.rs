@@ -1,5 +1,5 @@
-//! Emptying the whole store, for tests: by the same steps as the deletions of clients, so that a crash leaves a store
-//! with fewer buckets, and never a damaged one.
+//! Emptying the whole store, for tests. It takes the same steps as deletions by clients, so that a
+//! crash leaves a store with fewer buckets, never a damaged one.
 
 use std::sync::Arc;
 
@@ -11,18 +11,20 @@ use crate::pending::{Committed, Pending};
 use crate::store::Store;
 use crate::vectors::{ListIndexes, ListVectorBuckets, VectorBucket};
 
-/// Buckets that are emptied at the same time.
+/// Buckets emptied at a time.
 const BUCKETS_AT_ONCE: usize = 256;
-/// Looks for what is left. Beyond them, clients go on creating buckets, which are those of afterwards.
+/// Passes over the remaining buckets. Buckets that clients keep creating beyond them belong to the
+/// time after the reset.
 const PASSES_MAX: usize = 100;
 
 impl Store {
-    /// Removes all buckets with what is in them, also what a retention or a legal hold protects, all vector
-    /// buckets, all entries about users, and all events that wait. For tests: nobody is told of it, and readers
-    /// that have begun go on to their end.
+    /// Removes all buckets with their contents (also objects under retention or legal hold), all
+    /// vector buckets, all entries about users, and all queued events. For tests: no event is sent,
+    /// and open readers continue to their end.
     ///
     /// # Errors
-    /// Those of the disk, [`StoreError::Corrupt`] if metadata cannot be read. Some of it may be gone then.
+    /// The errors of the disk; [`StoreError::Corrupt`] if metadata cannot be read. Part of the data
+    /// may be gone then.
     pub fn reset(&self) -> Result<(), StoreError> {
         self.remove_buckets()?;
         self.remove_vector_buckets()?;
@@ -44,7 +46,7 @@ impl Store {
                 break;
             }
             while !left.is_empty() {
-                // All of them are committed together.
+                // Submitted together, so that they share a group commit.
                 let steps: Vec<_> = left.drain(..).map(|emptying| self.empty(emptying)).collect();
                 for step in steps {
                     left.extend(unless_gone(step.wait())?.flatten());
@@ -71,7 +73,7 @@ impl Store {
         Ok(())
     }
 
-    /// Deletes a page of indexes.
+    /// Deletes one page of indexes.
     fn delete_indexes(&self, bucket: &VectorBucket) -> Result<Vec<Pending<()>>, StoreError> {
         let query = ListIndexes { max: BUCKETS_AT_ONCE, ..ListIndexes::default() };
         let page = unless_gone(self.list_indexes(bucket, &query))?;
@@ -79,7 +81,8 @@ impl Store {
         Ok(indexes.iter().map(|index| self.delete_index(index)).collect())
     }
 
-    /// Removes what is about users, and the progress of the lifecycle, whose clock may have been another one.
+    /// Removes entries about users, and the progress of lifecycle rules, which may have run by
+    /// another clock.
     fn remove_settings(&self) -> Result<(), StoreError> {
         let mut places = vec![space::LIFECYCLE_KEY.to_vec()];
         self.walk(&self.snapshot()?, space::ALL_IDENTITIES, &mut |place, _| {
@@ -95,7 +98,8 @@ impl Store {
     }
 }
 
-/// Waits for deletions. What is gone already, or has got something new in it, is no error: another pass looks again.
+/// Waits for deletions. A bucket that is gone, or is not empty again, is no error: the next pass
+/// handles it.
 fn wait_for_all(deletions: Vec<Pending<()>>) -> Result<(), StoreError> {
     for deletion in deletions {
         match unless_gone(deletion.wait()) {
@@ -106,7 +110,7 @@ fn wait_for_all(deletions: Vec<Pending<()>>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Nothing, if somebody else has deleted it meanwhile.
+/// `None` if the thing was deleted by someone else meanwhile.
 fn unless_gone<T>(result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
     match result {
         Ok(found) => Ok(Some(found)),

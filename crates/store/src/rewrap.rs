@@ -1,7 +1,7 @@
-//! Wrapping data keys anew after the key that wraps them was replaced.
+//! Rewrapping of data keys after the key that wraps them was replaced.
 //!
-//! Bodies stay as they are: a data key does not change. Afterwards the former versions of the keys are not
-//! needed any more.
+//! Bodies stay as they are, because a data key does not change. Afterwards the former versions of
+//! the wrapping keys are no longer needed.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::store::{Shared, Store};
 /// The result of [`Store::rewrap_keys`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RewrapReport {
-    /// Objects and uploads whose data key was wrapped anew.
+    /// Number of objects and uploads whose data key was rewrapped.
     pub rewrapped: u64,
-    /// Objects and uploads whose data key is wrapped by a key that is not configured.
+    /// Number of objects and uploads whose wrapping key is not configured.
     pub missing: u64,
 }
 
-/// The spaces with records that have a wrapped key.
+/// Key spaces of records with wrapped keys.
 const SPACES: [&[u8]; 3] = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_UPLOADS];
 
 /// The outcome for one record.
@@ -38,11 +38,11 @@ enum Outcome {
 }
 
 impl Store {
-    /// Wraps every data key anew that is not wrapped by the first version of its key. It may be interrupted
-    /// and begun again.
+    /// Rewraps every data key that is not wrapped by the first version of its key. It may be
+    /// interrupted and repeated.
     ///
     /// # Errors
-    /// Those of a write; [`StoreError::Corrupt`] for a record that cannot be read.
+    /// The errors of a write; [`StoreError::Corrupt`] for an unreadable record.
     pub fn rewrap_keys(&self) -> Result<RewrapReport, StoreError> {
         let mut report = RewrapReport::default();
         for space in SPACES {
@@ -75,6 +75,8 @@ impl Store {
         if places.is_empty() {
             return Ok(());
         }
+        // The records are read again inside the transaction: they may have changed since the batch
+        // was read.
         let update = self.update(move |write, shared| {
             let mut outcomes = Vec::with_capacity(places.len());
             for place in &places {
@@ -135,7 +137,7 @@ fn rewrap_upload(
     Ok(outcome)
 }
 
-/// The record with its data key wrapped anew, if it must be and can be.
+/// The encryption record with its data key rewrapped, if that is needed and possible.
 fn rewrapped(
     shared: &Shared,
     encryption: &EncryptionRecord,

@@ -1,8 +1,15 @@
-//! The scrub: reads everything now and then, at a bounded rate, so that damage is found while there is still
-//! another copy somewhere.
+//! The scrub: reads everything periodically at a bounded rate, so that damage is found while
+//! another copy still exists somewhere.
 //!
-//! It is [verification](Store::verify) in the background, in batches. Its position is a record, so it
-//! goes on after a restart where it was.
+//! It is [verification](Store::verify) in the background, in batches. Its position is stored as a
+//! record, so it resumes after a restart.
+//!
+//! ```text
+//!            interval elapsed, or scrub_now            everything read
+//! idle ──────────────────────────────► running ─────────────────────► idle
+//!                                     │      ▲
+//!                                     └──────┘ failure: retry from the position after a minute
+//! ```
 
 use std::ops::Bound;
 use std::sync::{Arc, Weak};
@@ -18,33 +25,34 @@ use crate::process::{Background, Calls};
 use crate::store::{Inner, Store};
 use crate::verify::{Damage, SPACES, Verifier};
 
-/// The position is written down after this time.
+/// Interval at which the position is saved.
 const SAVE_EVERY: Duration = Duration::from_secs(10);
-/// What a record counts for, in bytes, beside those that it references: looking at one takes some 10 µs.
+/// Cost of a record in bytes, apart from the blobs that it references: checking one takes some 10
+/// µs.
 const RECORD_COST: u64 = 4 << 10;
-/// A pause is made for so many bytes.
+/// Bytes between pauses.
 const PAUSE_BYTES: u64 = 256 << 10;
-/// The wait before a scrub that failed goes on.
+/// Delay before a failed scrub continues.
 const RETRY_AFTER: Duration = Duration::from_secs(60);
-/// The time of day is compared with the schedule so often, because the clock may jump.
+/// Interval at which the schedule is checked. It is not slept through, because the clock may jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 impl Store {
-    /// Begins a scrub soon, unless one is under way.
+    /// Starts a scrub soon, unless one is running.
     pub fn scrub_now(&self) {
         if let Some(scrubber) = &*self.inner.scrubber.lock() {
             scrubber.calls().ask();
         }
     }
 
-    /// How far the scrub is, and what it has found. `None` without one, as in memory.
+    /// The progress and findings of the scrub; `None` without a scrub, as in memory.
     #[must_use]
     pub fn scrub_state(&self) -> Option<ScrubState> {
         let scrubber = self.inner.scrubber.lock();
         scrubber.as_ref().map(|scrubber| scrubber.calls().shown())
     }
 
-    /// Starts the thread that scrubs when it is time or it is asked.
+    /// Starts the scrub thread.
     pub(crate) fn start_scrubber(&self) -> Result<(), StoreError> {
         let calls = Arc::new(Calls::<ScrubState>::default());
         calls.show(&self.read_scrub().unwrap_or_default());
@@ -55,12 +63,12 @@ impl Store {
             move || {
                 let mut wait = Duration::ZERO;
                 while calls.wait(wait) {
-                    // The store may be closing by losing its last handle.
+                    // A weak reference, so that the thread does not keep a dropped store open.
                     let Some(inner) = weak.upgrade() else { return };
                     let store = Store { inner };
                     let is_asked = calls.take_call();
                     wait = match store.is_scrub_due(is_asked) {
-                        // What was read before the failure is not read again.
+                        // A failed scrub resumes at its saved position.
                         Ok(true) => store.scrub(&calls).map_or(RETRY_AFTER, |()| LOOK_EVERY),
                         _ => LOOK_EVERY,
                     };
@@ -82,17 +90,17 @@ impl Store {
             return Ok(true);
         }
         let Some(interval) = self.shared().config.scrub_interval else { return Ok(false) };
-        // The first one is due an interval after the store was made.
+        // The first scrub is due one interval after the store was created.
         let made_ms = StoreRecord::read(&self.snapshot()?)?.map_or(0, |store| store.created_ms);
         let ended_ms = state.ended_ms.unwrap_or(made_ms);
-        // Behind a clock that was set back for long, it is time, too.
+        // By absolute difference: after the clock was set back far, a scrub is due, too.
         Ok(u128::from(now_ms.abs_diff(ended_ms)) >= interval.as_millis())
     }
 
-    /// Reads everything that is left to read, and notes what it finds.
+    /// Reads everything behind the position, and records the damage found.
     ///
     /// # Errors
-    /// [`StoreError::Closed`] when the store is closed meanwhile; the errors of the disk.
+    /// [`StoreError::Closed`] if the store is closed meanwhile; the errors of the disk.
     fn scrub(&self, calls: &Calls<ScrubState>) -> Result<(), StoreError> {
         let mut state = self.read_scrub()?;
         let now_ms = || self.shared().config.clock.now_ms();
@@ -101,6 +109,7 @@ impl Store {
             state = ScrubState { begun_ms, ended_ms, ..ScrubState::default() };
         }
         calls.show(&state);
+        // Token bucket: bytes read accumulate as debt, and are paid off by a pause.
         let mut debt = 0;
         let mut pace = |bytes: u64| {
             debt += bytes;
@@ -110,7 +119,7 @@ impl Store {
             let rate = self.shared().config.scrub_bytes_per_second.max(1);
             let pause = Duration::from_secs_f64(debt as f64 / rate as f64);
             debt = 0;
-            // Nobody else has the store any more: it is about to end.
+            // This thread has the last handle: the store is being dropped.
             if Arc::strong_count(&self.inner) == 1 {
                 return Err(StoreError::Closed);
             }
@@ -123,13 +132,13 @@ impl Store {
             state.begun_ms = None;
             state.ended_ms = Some(now_ms());
         }
-        // Also before the store is closed, so that the next start goes on here.
+        // Saved after a failure, too (closing included), so that the next run resumes here.
         let saved = self.write_scrub(&state);
         calls.show(&state);
         result.and(saved)
     }
 
-    /// Reads everything behind the position.
+    /// Verifies everything behind the position.
     fn read_all(
         &self,
         verifier: &mut Verifier<'_>,
@@ -138,6 +147,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let mut saved = Instant::now();
         for space in SPACES {
+            // Spaces are in ascending order; the ones before the position are done.
             if state.position.as_slice() >= space && !state.position.starts_with(space) {
                 continue;
             }
@@ -174,7 +184,7 @@ impl Store {
     fn read_scrub(&self) -> Result<ScrubState, StoreError> {
         let snapshot = self.snapshot()?;
         match snapshot.get(space::SCRUB_KEY)? {
-            // It begins again: nothing else depends on it.
+            // A damaged position means a fresh start; nothing else depends on it.
             Some(bytes) => Ok(record::decode(&bytes, "the scrub's record").unwrap_or_default()),
             None => Ok(ScrubState::default()),
         }

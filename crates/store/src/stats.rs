@@ -8,21 +8,21 @@ use crate::kv::KvStats;
 /// A snapshot of the store's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreStats {
-    /// Blobs deleted since the store was opened, those in `blobs/lost/` not included.
+    /// Blobs deleted since the store was opened, without those in `blobs/lost/`.
     pub blobs_deleted: u64,
-    /// Orphaned blobs swept since the store was opened: moved to `blobs/lost/`.
+    /// Orphaned blobs moved to `blobs/lost/` since the store was opened.
     pub orphans_swept: u64,
-    /// Blobs in `blobs/lost/` when the store last looked there.
+    /// Blobs in `blobs/lost/` at the last look.
     pub lost_blobs: u64,
-    /// Sweeps begun since the store was opened.
+    /// Sweeps started since the store was opened.
     pub sweeps: u64,
-    /// Reads of objects and vectors that met damaged or missing data since the store was opened.
+    /// Reads of objects and vectors that found damaged or missing data since the store was opened.
     pub damaged_reads: u64,
-    /// The key space.
+    /// Counters of the key space.
     pub kv: KvStats,
 }
 
-/// The counters themselves.
+/// The live counters.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) blobs_deleted: AtomicU64,
@@ -33,7 +33,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// Counts a read that failed if damage is the reason.
+    /// Counts a failed read if the reason is damage.
     pub(crate) fn failed_read(&self, error: &StoreError) {
         use StoreError::{Corrupt, IndexDamaged, Io};
         if matches!(error, Corrupt { .. } | IndexDamaged { .. } | Io(_)) {

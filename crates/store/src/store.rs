@@ -1,5 +1,5 @@
-//! [`Store`]: the handle, with snapshots, updates, health and close. Operations are `impl Store` blocks in
-//! the modules above.
+//! [`Store`]: the handle, with snapshots, updates, health and close. Operations are `impl Store`
+//! blocks in the modules above.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use liteio_disk::Clock;
 
 pub(crate) use crate::process::Shared;
 
-/// An open store. Clones are handles of the same one; dropping the last closes it.
+/// An open store. Clones are handles of the same store; dropping the last one closes it.
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
@@ -34,40 +34,41 @@ pub struct Store {
 /// State shared by all handles.
 #[derive(Debug)]
 pub(crate) struct Inner {
-    /// Nothing once the store is closed.
+    /// `None` once the store is closed.
     kv: RwLock<Option<Kv>>,
     pub(crate) shared: Arc<Shared>,
-    /// None in memory.
+    /// `None` in memory.
     pub(crate) disk: Option<Arc<dyn Disk>>,
-    /// The names of the data directory, which are watched by a thread of an open store.
+    /// The thread that watches the names of the data directory.
     watch: Mutex<Option<Watch>>,
     pub(crate) vectors: Vectors,
-    /// The thread of an open store that reclaims and sweeps.
+    /// The thread that reclaims and sweeps.
     pub(crate) worker: Mutex<Option<Worker>>,
-    /// The thread of an open store that reads everything now and then.
+    /// The thread that scrubs.
     pub(crate) scrubber: Mutex<Option<Background<ScrubState>>>,
-    /// The thread of an open store that executes lifecycle rules.
+    /// The thread that executes lifecycle rules.
     pub(crate) lifecycle: Mutex<Option<Background<()>>>,
-    /// The thread that counts buckets without usage, while it does.
+    /// The thread that counts the usage of buckets without counts, while it runs.
     pub(crate) usage: Mutex<Option<Background<()>>>,
-    /// One reclaim at a time.
+    /// Held during a reclaim, of which only one runs at a time.
     pub(crate) reclaim_lock: Mutex<()>,
-    /// Held by a sweep: a second one at the same time would count what the first deletes.
+    /// Held during a sweep: a second one would count the blobs that the first one moves.
     pub(crate) sweep_lock: Mutex<()>,
-    /// The blobs on the disk are known to be those that records reference.
+    /// `true` if every blob on the disk is known to be referenced by a record.
     pub(crate) is_swept: AtomicBool,
     /// The failure that ended the sweep for good.
     pub(crate) sweep_failure: Mutex<Option<StoreError>>,
-    /// The directories (by first byte) from which blobs were deleted. Deletions are not synced at once:
-    /// a file that a crash brings back is only an orphan. An orderly close syncs these directories.
+    /// Directories (by first byte) from which blobs were deleted. Deletions are not synced at once,
+    /// since a file that a crash brings back is only an orphan. An orderly close syncs these
+    /// directories.
     pub(crate) removed_from: Mutex<BTreeSet<u8>>,
-    /// `false` if part of the log was dropped: what looks like an orphan may be all that is left of an
+    /// `false` if a part of the log was dropped: an apparent orphan may be the remains of an
     /// object.
     pub(crate) may_sweep: bool,
     pub(crate) log_end: Option<String>,
-    /// The orphans of former sweeps.
+    /// Orphans found by former sweeps.
     pub(crate) lost: Mutex<LostBlobs>,
-    /// Held until the files are closed.
+    /// Held until all files are closed.
     directory_lock: Mutex<Option<DirectoryLock>>,
 }
 
@@ -79,25 +80,25 @@ pub(crate) struct Opened {
     pub(crate) blobs: Arc<dyn BlobStore>,
     pub(crate) disk: Option<Arc<dyn Disk>>,
     pub(crate) directory_lock: Option<DirectoryLock>,
-    /// The last run ended in order.
+    /// `true` if the last run ended in order.
     pub(crate) was_clean: bool,
-    /// `false` if part of the log was dropped. Then nothing is swept in this run.
+    /// `false` if a part of the log was dropped. Then this run does not sweep.
     pub(crate) may_sweep: bool,
-    /// The place where the log ends and the reason, if it does not end in order.
+    /// The place and reason of the log's end, if it did not end in order.
     pub(crate) log_end: Option<String>,
 }
 
-/// The health of a store: whether it can be written to.
+/// The health of a store: whether it accepts writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreHealth {
-    /// It can.
+    /// It accepts writes.
     Ready,
-    /// Not until it is opened again: a sync or write failed.
+    /// A sync or write failed: no writes until the store is opened again.
     ReadOnly {
         /// The failure.
         reason: String,
     },
-    /// Not until there is space again; deletions work.
+    /// The device is full: only deletions work until there is space.
     Full,
 }
 
@@ -127,22 +128,22 @@ impl Store {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Finishes the submitted updates, stops the threads and closes the files. Later calls fail with
-    /// [`StoreError::Closed`]; so does an open reader at the next part of an object that was uploaded in
-    /// parts.
+    /// Finishes submitted updates, stops the threads and closes the files. Later calls fail with
+    /// [`StoreError::Closed`], as does an open reader of a multipart object when it reaches the
+    /// next part.
     pub fn close(&self) {
         self.inner.close();
     }
 
-    /// The place where the log ended when the store was opened and the reason, if it did not end in order: a
-    /// crash cut a write off, or what was there is damaged. Somebody should be told.
+    /// The place and reason of the log's end, if it did not end in order at opening: a crash cut a
+    /// write off, or a record is damaged. Report it to the operator.
     #[must_use]
     pub fn log_end(&self) -> Option<&str> {
         self.inner.log_end.as_deref()
     }
 
-    /// The empty directories in the data directory that are not the store's, and have names of buckets: a store
-    /// of another kind keeps a bucket in each. None in memory.
+    /// Empty directories with bucket names in the data directory that are not the store's own; a
+    /// store of another kind keeps one per bucket. None in memory.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -153,7 +154,7 @@ impl Store {
         }
     }
 
-    /// Starts the thread that looks whether the files of the data directory are still there.
+    /// Starts the thread that watches the files of the data directory.
     pub(crate) fn start_watch(&self) -> Result<(), StoreError> {
         if let Some(disk) = &self.inner.disk {
             let tree = self.inner.kv.read().as_ref().and_then(Kv::tree_file);
@@ -162,7 +163,7 @@ impl Store {
         Ok(())
     }
 
-    /// Free bytes of the device, and the bytes that it has in all. None in memory.
+    /// Free bytes and capacity of the device; `None` in memory.
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -196,25 +197,26 @@ impl Store {
         }
     }
 
-    /// The reason why orphaned blobs stay on the disk until the store is opened again: a record cannot be
-    /// read, so the blobs that it references are unknown. [`Store::verify`] finds the record.
+    /// The reason why orphaned blobs stay on the disk until the store is opened again: a record is
+    /// unreadable, so the blobs that it references are unknown. [`Store::verify`] finds the record.
     #[must_use]
     pub fn sweep_failure(&self) -> Option<String> {
         self.inner.sweep_failure.lock().as_ref().map(ToString::to_string)
     }
 
-    /// Makes every write durable that was acknowledged before the call: it survives a power cut. At
-    /// [`Durability::Fsync`](crate::Durability::Fsync) it is durable already; at
-    /// [`Durability::Os`](crate::Durability::Os) a background thread does the same about once a second.
+    /// Makes every write durable that was acknowledged before the call, so that it survives a power
+    /// cut. With [`Durability::Fsync`](crate::Durability::Fsync) writes are durable already; with
+    /// [`Durability::Os`](crate::Durability::Os) a background thread does the same about once a
+    /// second.
     ///
     /// # Errors
-    /// [`StoreError::NoSpace`] if the log is full, [`StoreError::Io`] or [`StoreError::Poisoned`] if the
-    /// disk fails, [`StoreError::Closed`].
+    /// [`StoreError::NoSpace`] if the log is full, [`StoreError::Io`] or [`StoreError::Poisoned`]
+    /// if the disk fails, [`StoreError::Closed`].
     pub fn sync(&self) -> Result<(), StoreError> {
         self.sync_rest().map(drop)
     }
 
-    /// As [`Store::sync`]; `false` when nothing was left to sync.
+    /// [`Store::sync`]; `false` if nothing was left to sync.
     pub(crate) fn sync_rest(&self) -> Result<bool, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.sync()?),
@@ -222,7 +224,8 @@ impl Store {
         }
     }
 
-    /// The position of the newest update that is not durable with its blob; `None` if all are.
+    /// The position of the newest update that is not durable together with its blob; `None` if all
+    /// are.
     pub(crate) fn unsynced(&self) -> Result<Option<Position>, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.unsynced()),
@@ -238,13 +241,13 @@ impl Store {
         }
     }
 
-    /// The time by the clock of the store, in milliseconds since 1970.
+    /// The time by the store's clock, in milliseconds since 1970.
     #[must_use]
     pub fn now_ms(&self) -> u64 {
         self.shared().config.clock.now_ms()
     }
 
-    /// The clock of the store.
+    /// The store's clock.
     #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.shared().config.clock
@@ -279,8 +282,8 @@ impl Store {
         self.submit(closure, |kv, closure| kv.update_then(closure, Committed::committed))
     }
 
-    /// Submits a write that publishes `blob`, if there is one: its closure writes a record that references
-    /// it. The blob is handed over to the last run of the closure, once that has succeeded.
+    /// Submits a write that publishes `blob`, if any: its closure writes a record that references
+    /// it. The blob is handed over to the last run of the closure, after that has succeeded.
     pub(crate) fn update_with_blob<T, F>(&self, blob: Option<StagedBlob>, closure: F) -> Pending<T>
     where
         F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
@@ -291,7 +294,7 @@ impl Store {
         self.update_with_blobs(blob.into_iter().collect(), closure)
     }
 
-    /// As [`Store::update_with_blob`], of a write that publishes all of `blobs`.
+    /// [`Store::update_with_blob`] for a write that publishes all of `blobs`.
     pub(crate) fn update_with_blobs<T, F>(&self, blobs: Vec<StagedBlob>, closure: F) -> Pending<T>
     where
         F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
@@ -301,7 +304,7 @@ impl Store {
     {
         let staged = blobs.clone();
         let pending = self.update(move |write, shared| {
-            // An earlier run may have handed them over, and this one may fail.
+            // An earlier run may have handed the blobs over, and this run may fail before it does.
             blobs.iter().for_each(StagedBlob::take_back);
             let committed = closure(write, shared)?;
             for blob in &blobs {
@@ -312,7 +315,7 @@ impl Store {
         pending.with_blobs(staged)
     }
 
-    /// Submits a write that gives space back, which works also when the disk is full.
+    /// Submits a write that frees space, which is accepted also when the disk is full.
     pub(crate) fn update_freeing<T, F>(&self, closure: F) -> Pending<T>
     where
         F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>
@@ -352,7 +355,7 @@ impl Inner {
         if self.kv.read().is_some() { Ok(()) } else { Err(StoreError::Closed) }
     }
 
-    /// Checks that the disk has room for `bytes` more above the reserve.
+    /// Checks that the disk has room for `bytes` above the reserve.
     pub(crate) fn check_space(&self, bytes: u64) -> Result<(), StoreError> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let wanted = self.shared.config.reserve_bytes.saturating_add(bytes);
@@ -360,6 +363,8 @@ impl Inner {
     }
 
     fn close(&self) {
+        // Order: stop the threads that read and write, then the indexes, then the key space, then
+        // write the marker, and release the lock last.
         drop(self.watch.lock().take());
         let scrubber = self.scrubber.lock().take();
         scrubber.into_iter().for_each(Background::stop);
@@ -372,16 +377,18 @@ impl Inner {
             worker.stop(&self.shared.work);
         }
         self.vectors.close();
-        // Waits for updates that are being submitted; the key space finishes those that wait in it.
+        // Taking the write lock waits for updates that are being submitted; dropping the key space
+        // finishes the queued ones.
         let Some(kv) = self.kv.write().take() else { return };
         drop(kv);
         let is_clean = self.is_swept.load(Ordering::Acquire) && self.shared.staging.is_settled();
         if let Some(disk) = &self.disk
             && is_clean
         {
-            // Without the marker the next start sweeps, which costs time and nothing else.
+            // An error is ignored: without the marker the next start sweeps, which only costs time.
             let _ = directory::mark_clean(&**disk, &self.removed_from.lock());
         }
+        // Last: from here on another process may open the directory.
         *self.directory_lock.lock() = None;
     }
 }

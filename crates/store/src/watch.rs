@@ -1,9 +1,9 @@
-//! The watch over the data directory: writes stop when its files are no longer those that are open.
+//! The watch over the data directory: writes stop once its files are no longer the open ones.
 //!
-//! A file that is removed or replaced while it is open takes writes and syncs like any other, and what was
-//! written is gone with the process. So a thread looks every [`WATCH_INTERVAL`] at the names, as does
-//! [`Store::health`], and poisons the disk if one is not there. Writes that were acknowledged since the
-//! removal are lost: nobody can keep them.
+//! A file that is removed or replaced while it is open accepts writes and syncs as before, but its
+//! bytes are gone with the process. So a thread checks the names every [`WATCH_INTERVAL`], as does
+//! [`Store::health`](crate::Store::health), and poisons the disk if one is missing or differs.
+//! Writes acknowledged since the removal are lost.
 
 use std::io;
 use std::sync::Arc;
@@ -16,30 +16,31 @@ use crate::error::StoreError;
 use crate::kv::TreeFile;
 use crate::limits::WATCH_INTERVAL;
 
-/// The files that are the same from the start of a store to its end.
+/// Files that stay the same while a store is open.
 const FILES: [&str; 4] = ["format", "lock", "meta.redb.log", "meta.redb.log2"];
 const BLOBS: &str = "blobs";
 
-/// The names of an open data directory, as they were at the start.
+/// The names of an open data directory, with their identities at the start.
 #[derive(Debug)]
 struct Watched {
     disk: Arc<dyn Disk>,
-    /// The store itself replaces it.
+    /// The tree file, which the store itself replaces by compaction.
     tree: Option<Arc<TreeFile>>,
     files: Vec<(&'static str, FileIdentity)>,
-    /// The most directories of blobs that were seen, which have two digits. They are never removed.
+    /// Largest number of blob directories (two-digit names) seen so far. The store never removes
+    /// one.
     blob_directories: Mutex<usize>,
 }
 
 impl Watched {
-    /// Watches those of the files that are there.
+    /// Watches the files that exist at the start.
     fn new(disk: Arc<dyn Disk>, tree: Option<Arc<TreeFile>>) -> Self {
         let identity = |name| disk.identity(name).ok().map(|identity| (name, identity));
         let files = FILES.into_iter().chain([BLOBS]).filter_map(identity).collect();
         Self { disk, tree, files, blob_directories: Mutex::new(0) }
     }
 
-    /// Poisons the disk if a name is not what it was.
+    /// Poisons the disk if a name is missing or belongs to another file.
     fn check(&self) {
         if let Err(lost) = self.find_lost() {
             self.disk.health().poison(format!(
@@ -62,7 +63,8 @@ impl Watched {
                     return Err(format!("{name} is another file than the one that is open"));
                 }
                 Err(error) if is_gone(&error) => return Err(error.to_string()),
-                // No memory or no descriptor is left, say: the next look tells.
+                // Any other error, such as a lack of descriptors or memory, proves nothing: check
+                // again later.
                 Err(_) => {}
             }
         }
@@ -87,7 +89,7 @@ fn is_gone(error: &io::Error) -> bool {
     matches!(error.kind(), NotFound | NotADirectory | PermissionDenied)
 }
 
-/// The thread that looks; it ends when this is dropped.
+/// The thread that checks the names; dropping this ends it.
 #[derive(Debug)]
 pub(crate) struct Watch {
     watched: Arc<Watched>,
@@ -96,8 +98,10 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
+    /// Starts the thread.
+    ///
     /// # Errors
-    /// [`StoreError::Io`] if there can be no thread.
+    /// [`StoreError::Io`] if no thread can be started.
     pub(crate) fn start(
         disk: Arc<dyn Disk>,
         tree: Option<Arc<TreeFile>>,
@@ -110,7 +114,7 @@ impl Watch {
         Ok(Self { watched, stop, thread: Some(thread) })
     }
 
-    /// Poisons the disk now if a name is not what it was.
+    /// Checks the names now.
     pub(crate) fn check(&self) {
         self.watched.check();
     }
@@ -136,7 +140,7 @@ impl Drop for Watch {
         *is_stopped.lock() = true;
         changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic there has been printed by the hook.
+            // The panic hook has reported a panic of the thread already.
             let _ = thread.join();
         }
     }

@@ -1,10 +1,10 @@
-//! The shape of a file of vectors.
+//! The shape of the vectors of a file.
 
 use crate::error::VectorError;
 use crate::limits::DIMENSION_MAX;
 use crate::metric::Metric;
 
-/// Dimension and metric of a file, fixed at its creation.
+/// Dimension and metric of a file, fixed when it is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     dimension: u32,
@@ -42,7 +42,7 @@ impl Shape {
         self.dimension() * 4
     }
 
-    /// Bytes from one slot to the next: whole cache lines.
+    /// Bytes from one slot to the next: the vector, padded to whole cache lines.
     pub(crate) fn stride(self) -> usize {
         self.vector_bytes().next_multiple_of(64)
     }

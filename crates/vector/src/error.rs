@@ -5,16 +5,15 @@ use std::io;
 use crate::metric::Metric;
 use crate::slot::Slot;
 
-/// The reason why vectors could not be stored or found: one variant for each thing that a caller can
-/// act on.
+/// The reason why vectors could not be stored or found. One variant per reaction of a caller.
 #[derive(Debug, thiserror::Error)]
 pub enum VectorError {
-    /// The vector, or the query, has not the dimension of the file.
+    /// The vector, or the query, does not have the dimension of the file.
     #[error("a vector has {found} elements, the file holds vectors of {expected}")]
     WrongLength {
-        /// Elements, or for many vectors at once a multiple of them, that were expected.
+        /// Expected number of elements; a multiple of the dimension for many vectors at once.
         expected: usize,
-        /// Elements that were given.
+        /// Number of elements given.
         found: usize,
     },
     /// An element is infinite or not a number.
@@ -25,49 +24,49 @@ pub enum VectorError {
         /// The index of the element in the vector.
         element: usize,
     },
-    /// A vector of length zero has no direction, so no cosine.
+    /// The vector has length zero, so no direction and no cosine.
     #[error("vector {vector} has the length zero, which has no cosine distance")]
     ZeroLength {
         /// The index of the vector among those given.
         vector: usize,
     },
-    /// No file can be made for this dimension.
+    /// The dimension is out of range.
     #[error("{dimension} is not a dimension from 1 to {dimension_max}")]
     InvalidDimension {
-        /// The dimension that was asked for.
+        /// The requested dimension.
         dimension: usize,
         /// The limit.
         dimension_max: usize,
     },
-    /// The file was made for another dimension. It has not been changed.
+    /// The file has another dimension. It was not changed.
     #[error("the file holds vectors of {found} elements, not of {expected}")]
     OtherDimension {
-        /// The dimension that was asked for.
+        /// The requested dimension.
         expected: usize,
         /// The dimension of the file.
         found: usize,
     },
-    /// The file was made for another metric. It has not been changed.
+    /// The file has another metric. It was not changed.
     #[error("the file compares vectors by {found:?}, not by {expected:?}")]
     OtherMetric {
-        /// The metric that was asked for.
+        /// The requested metric.
         expected: Metric,
         /// The metric of the file.
         found: Metric,
     },
-    /// The vector in this slot is not the one that was appended. Others are not affected.
+    /// The vector in this slot is not the appended one. Other vectors are not affected.
     #[error("the vector in slot {0} is not the one that was put")]
     DamagedVector(Slot),
-    /// There is no vector in this slot.
+    /// The slot has no vector.
     #[error("there is no vector in slot {0}")]
     NoSuchSlot(Slot),
-    /// The file cannot take more vectors.
+    /// The file has no slot left.
     #[error("the file has no slot left: delete vectors or use another file")]
     Full,
-    /// Too many neighbours were asked for.
+    /// The search asked for too many neighbours.
     #[error("{neighbours} neighbours were asked for, {neighbours_max} are allowed")]
     TooManyNeighbours {
-        /// The number asked for.
+        /// The requested number.
         neighbours: usize,
         /// The limit.
         neighbours_max: usize,
@@ -87,22 +86,22 @@ pub enum VectorError {
     /// The file is open already, here or in another process.
     #[error("the file is open already: {0}")]
     InUse(io::Error),
-    /// The file is damaged, or not ours. It has not been changed.
+    /// The file is damaged, or is no slot file. It was not changed.
     #[error("the file is damaged: {0}")]
     Corrupt(&'static str),
-    /// The file was written by a later version. It has not been changed.
+    /// The file was written by a later version. It was not changed.
     #[error("the file has format {found}, this version reads up to {known}: use a newer one")]
     FormatTooNew {
         /// The format of the file.
         found: u32,
-        /// The newest format that is known.
+        /// The newest format that this version reads.
         known: u32,
     },
-    /// The device is full. Nothing that was committed is lost; what waits can be committed when
-    /// there is space again.
+    /// The device is full. Nothing committed is lost; staged vectors can be committed once there is
+    /// space.
     #[error("no space left for vectors: free space, then commit again")]
     NoSpace(#[source] io::Error),
-    /// A sync has failed: nothing is written until the file is opened again. Reads go on.
+    /// A sync failed: nothing is written until the file is opened again. Reads continue.
     #[error("writing has stopped after a failed sync: {0}")]
     Poisoned(io::Error),
     /// The device failed.

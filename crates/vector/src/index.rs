@@ -16,37 +16,43 @@ use crate::search::{Found, Neighbour, Search, search_coded, search_exactly};
 use crate::slots::{SlotFile, View, directory_of};
 use crate::worker::{self, Work};
 
-/// Vectors, and their nearest neighbours.
+/// Vectors and the search for nearest neighbours.
 ///
-/// On a disk it is two files: `PATH.slots` with the vectors, and `PATH.codes`, which is derived from
-/// them: it may be missing, old or damaged, and is then made again.
+/// On a disk an index is two files: `PATH.slots` with the vectors, and `PATH.codes`, which is
+/// derived from them. The latter may be missing, old or damaged; it is then made again.
+///
+/// ```text
+/// append, commit ──► SlotFile ──► changed slots ──► worker: codes, partitions ──► PATH.codes
+/// search ──► few candidates, or short vectors: compare exactly
+///        └─► else: slots without a code exactly, the others by codes (`Steering`: how many)
+/// ```
 #[derive(Debug)]
 pub struct VectorIndex {
     inner: Arc<Inner>,
 }
 
-/// The state that an index shares with the thread in the background.
+/// The state shared with the background thread.
 #[derive(Debug)]
 struct Inner {
     slots: SlotFile,
     codes: Codes,
     steering: Steering,
-    /// Entries that searches have scanned since one was answered exactly.
+    /// Entries scanned by searches since the last sample was taken.
     work: AtomicU64,
-    /// A query that is to be answered exactly.
+    /// A query that waits to be answered exactly, as a sample of recall.
     sample: Mutex<Option<Vec<f32>>>,
-    /// Vectors of the index that were taken as queries to be measured.
+    /// Number of the index's own vectors that were used as queries for measurements.
     samples: AtomicUsize,
     is_closing: AtomicBool,
-    /// `true` if work is not done in the background, but by who has it.
+    /// `true` if the caller's thread does the background work, as on the simulated disk.
     is_inline: bool,
 }
 
-/// Settings of an index that tests change.
+/// Settings that only tests change.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Tuning {
-    /// Vectors from which an index has partitions.
+    /// Number of vectors from which an index is partitioned.
     pub partitions_from: usize,
 }
 
@@ -57,30 +63,29 @@ impl Default for Tuning {
 }
 
 impl VectorIndex {
-    /// Makes a new, empty index with the path `path`, without ending. It is durable when this
-    /// returns.
+    /// Creates an empty index at `path` (without a suffix). It is durable when this returns.
     ///
     /// # Errors
-    /// As [`SlotFile::create`].
+    /// The errors of [`SlotFile::create`].
     pub fn create(disk: Arc<dyn Disk>, path: &str, shape: Shape) -> Result<Self, VectorError> {
         let slots = SlotFile::create(&*disk, &slots_path(path), shape)?;
         Ok(Self::with(slots, Some(Home { disk, path: codes_path(path) })))
     }
 
-    /// Opens the index with the path `path`. This is quick; the codes are read, or made again, by
+    /// Opens the index at `path`. This is quick: codes are loaded, or made again, by
     /// [`VectorIndex::prepare`] or the first search.
     ///
     /// # Errors
-    /// As [`SlotFile::open`].
+    /// The errors of [`SlotFile::open`].
     pub fn open(disk: Arc<dyn Disk>, path: &str, shape: Shape) -> Result<Self, VectorError> {
         let slots = SlotFile::open(&*disk, &slots_path(path), shape)?;
         Ok(Self::with(slots, Some(Home { disk, path: codes_path(path) })))
     }
 
-    /// An empty index in memory only.
+    /// An empty index in memory, without files.
     ///
     /// # Errors
-    /// As [`SlotFile::in_memory`].
+    /// The errors of [`SlotFile::in_memory`].
     pub fn in_memory(shape: Shape) -> Result<Self, VectorError> {
         Ok(Self::with(SlotFile::in_memory(shape)?, None))
     }
@@ -100,7 +105,7 @@ impl VectorIndex {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The same index with other settings. To be called before it has codes.
+    /// The same index with other settings. Call it before the index has codes.
     #[doc(hidden)]
     #[must_use]
     pub fn tuned(self, tuning: Tuning) -> Self {
@@ -108,14 +113,15 @@ impl VectorIndex {
         self
     }
 
-    /// Removes the files of the index with the path `path`, which must not be open. A missing file is no
+    /// Deletes the files of the index at `path`, which must not be open. Missing files are no
     /// error.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Poisoned`].
     pub fn remove(disk: &dyn Disk, path: &str) -> Result<(), VectorError> {
         let codes_path = codes_path(path);
-        // Earlier versions wrote codes to a file of another name first.
+        // Earlier versions wrote new codes to a temporary name first.
+        // The vectors go last: should the process end in between, `remove` can be repeated.
         for path in [format!("{codes_path}.new"), codes_path, slots_path(path)] {
             match disk.remove(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -125,37 +131,40 @@ impl VectorIndex {
         Ok(disk.sync_dir(directory_of(path))?)
     }
 
-    /// The vectors: everything but searching.
+    /// The slot file: everything but searching.
     #[must_use]
     pub fn slots(&self) -> &SlotFile {
         &self.inner.slots
     }
 
-    /// Lets a thread in the background make the codes of committed vectors that have none, partitions of
-    /// them, and save both. Searches compare vectors without a code exactly until then, and begin this
-    /// themselves; to be called after a commit, it begins earlier.
+    /// Starts making codes and partitions of committed vectors in the background, and saving both.
+    /// Until then searches compare vectors without a code exactly. A search starts this work, too;
+    /// calling this after a commit only starts it earlier.
     pub fn prepare_soon(&self) {
         if self.inner.has_codes() {
             self.inner.begin();
         }
     }
 
-    /// Does all that there is to do in the background, and returns when it is done. Beside writers it returns when
-    /// the vectors that were committed before have their codes, or it might never.
+    /// Does all background work on the calling thread and returns when it is done. While others
+    /// write, it returns once the vectors committed before the call have codes; otherwise it might
+    /// never return.
     ///
     /// # Errors
-    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. Damaged codes are no
-    /// error: they are made again.
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. Damaged codes are
+    /// no error; they are made again.
     pub fn prepare(&self) -> Result<(), VectorError> {
         self.inner.prepare(|| {})
     }
 
-    /// Saves codes and partitions that are not in the file yet, so that the next opening need not make them. It
-    /// commits with [`Durability::Fsync`](crate::Durability) first; the codes themselves are never synced, and
-    /// those that are missing are not made for this. Does nothing for an index in memory.
+    /// Saves codes and partitions that are not in the file yet, so that the next opening need not
+    /// make them. It commits with [`Durability::Fsync`](crate::Durability) first. The codes
+    /// themselves are never synced, and missing codes are not made. Has no effect on an index in
+    /// memory.
     ///
     /// # Errors
-    /// Those of the commit and of writing. Without the file the next opening makes the codes again.
+    /// The errors of the commit and of writing. Without the file the next opening makes the codes
+    /// again.
     pub fn save_codes(&self) -> Result<(), VectorError> {
         if !self.inner.has_codes() {
             return Ok(());
@@ -164,27 +173,27 @@ impl VectorIndex {
         self.inner.codes.save(&self.inner.slots, self.inner.steering.notes())
     }
 
-    /// The number of partitions that the vectors are divided into; 0 before there are codes.
+    /// Number of partitions; 0 before there are codes.
     #[must_use]
     pub fn partitions(&self) -> usize {
         self.inner.codes.table().map_or(0, |table| table.count())
     }
 
-    /// Codes that searches have compared, up to now or the last sample of recall.
+    /// Codes compared by searches since the last sample of recall.
     #[doc(hidden)]
     #[must_use]
     pub fn scanned(&self) -> u64 {
         self.inner.work.load(Ordering::Relaxed)
     }
 
-    /// `true` while codes or partitions are made in the background, or the recall is measured.
+    /// `true` while codes or partitions are made in the background, or recall is measured.
     #[must_use]
     pub fn is_preparing(&self) -> bool {
         worker::is_busy(&self.inner)
     }
 
-    /// `false` while so many vectors have no codes yet that comparing them is most of the time of a search. Reads the
-    /// codes that were saved, as a search does. `true` for vectors too short for codes.
+    /// `false` while so many vectors lack a code that comparing them dominates a search. Loads the
+    /// saved codes, as a search does. `true` for vectors too short for codes.
     #[must_use]
     pub fn has_most_codes(&self) -> bool {
         if !self.inner.has_codes() {
@@ -195,32 +204,33 @@ impl VectorIndex {
         all - finished <= EXACT_VECTORS_MIN as u64
     }
 
-    /// The recall of searches, as far as it has been measured: now and then a query is answered exactly in the
-    /// background.
+    /// The measured recall of searches: the background thread answers an occasional query exactly.
+    /// `None` before there are enough samples.
     #[must_use]
     pub fn recall(&self) -> Option<Recall> {
         self.inner.steering.recall()
     }
 
-    /// The nearest neighbours of a vector, the nearest first. Distances are exact; that none nearer
-    /// was missed is very likely (99 % and more), not certain.
+    /// The nearest neighbours of a vector, nearest first. Distances are exact. A search by codes
+    /// may miss neighbours: it finds 99 % and more of them on average.
     ///
-    /// Only vectors in `view` are found; those that are freed meanwhile may be missing.
+    /// Only vectors in `view` are found. Vectors freed meanwhile may be missing.
     ///
     /// # Errors
-    /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`] for the
-    /// query, [`VectorError::TooManyNeighbours`], [`VectorError::DamagedVector`] if a vector that was
-    /// compared is not the one that was appended, and [`VectorError::Io`] or [`VectorError::Corrupt`] if
-    /// vectors cannot be read, or the file has been found damaged or truncated.
+    /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`] for
+    /// the query; [`VectorError::TooManyNeighbours`]; [`VectorError::DamagedVector`] if a compared
+    /// vector is not the appended one; [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors
+    /// cannot be read, or the file is damaged or truncated.
     pub fn search(&self, view: &View, search: &Search<'_>) -> Result<Vec<Neighbour>, VectorError> {
         Ok(self.find(view, search)?.neighbours)
     }
 
-    /// The same for an owner that has recorded the CRC of every vector: also returns the vectors of which the
-    /// index does not know whether they are damaged, to be given to [`View::compare`].
+    /// [`VectorIndex::search`] for an owner that records the CRC of every vector. It also returns
+    /// the compared vectors that the index cannot verify itself; the owner verifies them by
+    /// [`View::compare`].
     ///
     /// # Errors
-    /// As [`VectorIndex::search`].
+    /// The errors of [`VectorIndex::search`].
     pub fn find(&self, view: &View, search: &Search<'_>) -> Result<Found, VectorError> {
         search.check(view)?;
         self.inner.slots.check()?;
@@ -231,7 +241,8 @@ impl VectorIndex {
             self.inner.begin();
         }
         if self.inner.codes.table().is_none() {
-            // Sooner done than comparing everything. Codes that are lost are not waited for.
+            // Loading is quicker than comparing everything. Codes that must be made again are not
+            // waited for.
             self.inner.load();
         }
         let found = self.inner.find(view, search)?;
@@ -250,14 +261,14 @@ impl Drop for VectorIndex {
 }
 
 impl Inner {
-    /// `true` if its vectors are long enough for codes.
+    /// `true` if vectors are long enough for codes.
     fn has_codes(&self) -> bool {
         self.slots.shape().dimension() >= CODES_DIMENSION_MIN
     }
 
     fn begin(self: &Arc<Self>) {
         if self.is_inline {
-            // An error is met again by a search, which returns it.
+            // The error is ignored: a search meets it again and returns it.
             let _ = self.prepare(|| {});
         } else {
             worker::begin(self);
@@ -265,8 +276,9 @@ impl Inner {
     }
 
     fn find(&self, view: &View, search: &Search<'_>) -> Result<Found, VectorError> {
-        // The set comes before the codes: a code made in between is compared exactly once more, which
-        // is harmless. The other way round a vector could be in neither.
+        // The set of slots without a code is read before the table. A vector that gets a code in
+        // between is in both, and is compared once: codes of slots in the set are skipped. In the
+        // other order a vector could be in neither.
         let without_code = self.slots.changed();
         let Some(table) = self.codes.table() else { return search_exactly(view, search) };
         let vectors = table.entries();
@@ -274,8 +286,8 @@ impl Inner {
         search_coded(view, search, &table, probe, &without_code, &self.work)
     }
 
-    /// Keeps the query to be answered exactly, if searches have done enough work since the last one; `true` if
-    /// it did.
+    /// Takes the query as a sample to be answered exactly, if searches have done enough work since
+    /// the last one; `true` if it did.
     fn take_sample(&self, view: &View, search: &Search<'_>) -> bool {
         let least = u64::from(view.slot_count()) * WORK_PER_SAMPLE;
         if self.work.load(Ordering::Relaxed) < least {
@@ -292,12 +304,14 @@ impl Inner {
         }
     }
 
-    /// As [`VectorIndex::prepare`]; calls `each` after every step.
+    /// [`VectorIndex::prepare`]; calls `each` after every step.
     fn prepare(&self, mut each: impl FnMut()) -> Result<(), VectorError> {
         if self.has_codes() {
-            // With the codes that were saved it is known which are missing.
+            // Only the saved codes tell which are missing.
             self.load();
         }
+        // Changes are finished in order, so `finished >= owed` covers every change committed before
+        // this call. `all > owed` means that others write meanwhile.
         let (_, owed) = self.slots.changes();
         while self.try_step()? {
             each();
@@ -336,7 +350,7 @@ impl Inner {
         }
     }
 
-    /// Takes a sample that is due; `false` if there is none.
+    /// Takes one measurement that is due; `false` if there is none.
     fn measure(&self) -> Result<bool, VectorError> {
         let Some(table) = self.codes.table() else { return Ok(false) };
         let sample = self.sample.lock().take();
@@ -345,6 +359,7 @@ impl Inner {
             return Ok(false);
         }
         let view = self.slots.view();
+        // A client's query is the better sample; else a vector of the index serves as the query.
         let (own, query) = match sample {
             Some(query) => (None, query),
             None => {
@@ -355,6 +370,8 @@ impl Inner {
                 }
             }
         };
+        // Calibration: excesses of the partitions that have the neighbours. A client's query always
+        // serves it, too.
         if table.count() > 1 && (own.is_none() || due == Due::Calibration) {
             let without_code = self.slots.changed();
             let found = measure::excesses(&view, &table, &without_code, &query, own)?;
@@ -362,6 +379,7 @@ impl Inner {
         } else if own.is_some() && due == Due::Calibration {
             self.steering.calibrate(Default::default());
         }
+        // Recall: the answer of an ordinary search against the exact one.
         if own.is_none() || due == Due::Recall {
             let find = |search: &Search<'_>| Ok(self.find(&view, search)?.neighbours);
             let recalls = measure::recalls(&view, &query, own, &|| self.is_closing(), find)?;
@@ -376,7 +394,7 @@ impl Inner {
 
 impl Work for Inner {
     fn step(&self) -> bool {
-        // An error is met again by a search, which returns it.
+        // The error is ignored: a search meets it again and returns it.
         !self.is_closing() && self.try_step().unwrap_or(false)
     }
 }
@@ -440,8 +458,8 @@ mod tests {
         assert!(finished >= 5_000, "{finished}");
     }
 
-    /// Without the codes that a crash or damage has taken, training comes first: it holds the lock of the maker,
-    /// which a query would wait for, here for ever.
+    /// Without the codes that a crash or damage has taken, training comes first: it holds the lock
+    /// of the maker, which a query would wait for, here for ever.
     #[test]
     fn queries_are_answered_while_centroids_are_trained() {
         let shape = Shape::new(256, Metric::Cosine).expect("valid");
@@ -511,7 +529,7 @@ mod tests {
         let mut next = 4_002;
         let replace = || {
             if next < 6_002 {
-                // Those whose partitions were found first.
+                // The ones whose partitions were found first.
                 let old: Vec<Slot> = used.drain(..200).collect();
                 index.slots().free(&old).expect("freed");
                 let new = append(200, next);

@@ -1,5 +1,25 @@
 //! Vectors of one dimension in a file: durable commits, reads without copies, nearest neighbours.
 //!
+//! An index is a file of fixed-size slots, one vector per slot, and codes derived from the vectors.
+//! A writer appends vectors to slots and commits them in groups, one sync for all. Readers borrow
+//! vectors from snapshots without copying. A search scans two bits per element to exclude most
+//! vectors, and compares the rest exactly.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `config`, `metric`, `check/`, `error`, `limits`, `slot` | Shape of a file; metrics; check of a vector's elements; errors; limits; slots and sets of slots |
+//! | `map` | Read-only memory map of a file, with address space for growth, guarded by `liteio_disk` |
+//! | `slots/` | [`SlotFile`] (`file`), its staging buffer and slot allocator (`writer`), group commit (`commit`, `committer`), recovery, snapshots (`view`), epoch-based reclamation of freed slots (`readers`), checksums of slots (`sums`) |
+//! | `distance/` | Exact distances: scalar, AVX2, AVX-512, NEON; each kernel also computes the vector's checksum |
+//! | `codes/` | Codes: rotation, signs and second bits, the scan kernels, partitions and their centroids, and the derived file |
+//! | `search/`, `index` | Search: few candidates exactly, many by codes; [`VectorIndex`] |
+//! | `recall`, `measure` | Running estimate of recall, and the limit of probing that keeps it above its goal |
+//! | `worker` | The background thread, one for all indexes of the process |
+//!
+//! The crate knows no keys, metadata, JSON, records, HTTP or async runtime: names of vectors are
+//! the business of its owner. `unsafe` code is in `map`, `slots/view` and the kernels only, and
+//! tests compare every kernel with its scalar twin.
+//!
 //! ```
 //! use std::sync::Arc;
 //!
@@ -16,7 +36,7 @@
 //! let many = index.slots().append_many(&[0.0, 1.0, 0.1, 0.1, 0.0, 0.8])?;
 //! index.slots().commit(Durability::Fsync)?;
 //!
-//! // A view is a snapshot: it stays the same while others go on writing, and copies nothing.
+//! // A view is a snapshot: it does not change while others write, and copies nothing.
 //! let view = index.slots().view();
 //! assert_eq!(*view.vector(red)?, [0.9, 0.1, 0.0]);
 //!
@@ -28,7 +48,7 @@
 //! let nearest = index.search(&view, &Search::new(&query, 1).within(&others))?;
 //! assert_eq!(nearest[0].slot, many[0].slot);
 //!
-//! // The vector of a freed slot is not found any more; the slot is reused later.
+//! // The vector of a freed slot is no longer found; the slot is reused later.
 //! index.slots().free(&[red])?;
 //! assert!(!view.contains(red));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -36,52 +56,55 @@
 //!
 //! # What a commit promises
 //! - [`SlotFile::append`] stages a vector in memory and returns its slot. Readers do not see it.
-//! - [`SlotFile::commit`] makes everything that was appended before visible at once. With
-//!   [`Durability::Fsync`] it survives a power cut when the call returns; with [`Durability::Os`]
-//!   the end of the process. Commits of several threads share one sync.
-//! - After a crash the file holds all committed vectors, and perhaps the commit in progress, which is
-//!   atomic. Each commit carries a checksum of its new slots, so a torn one does not verify. The checksum
-//!   does not cover slots that were freed and rewritten: compare their [`vector_crc`] to find out if one
-//!   holds its new vector after a crash.
+//! - [`SlotFile::commit`] makes everything appended before visible at once. With
+//!   [`Durability::Fsync`] it survives a power cut once the call returns; with [`Durability::Os`]
+//!   it survives the end of the process. Commits of several threads share one sync.
+//! - After a crash the file has all committed vectors, and perhaps the commit in progress, which is
+//!   atomic. Each commit carries a checksum of its new slots, so a torn commit does not verify. The
+//!   checksum does not cover slots that were freed and rewritten: after a crash, compare their
+//!   [`vector_crc`] to find out whether they have their new vectors.
 //! - After a failed sync nothing is written until the file is opened again
-//!   ([`VectorError::Poisoned`]). A full disk ([`VectorError::NoSpace`]) loses nothing: staged vectors
-//!   can be committed when there is space again.
-//! - The caller records which slots are *in use*: after opening all are, until
-//!   [`SlotFile::retain`]. A freed slot is written again only when no [`View`] can still see its old
-//!   vector. The [`vector_crc`] that appending returns, stored beside the slot, detects a slot with other
-//!   elements.
+//!   ([`VectorError::Poisoned`]). A full disk ([`VectorError::NoSpace`]) loses nothing: staged
+//!   vectors can be committed once there is space.
+//! - The caller records which slots are *in use*. After opening all of them are, until
+//!   [`SlotFile::retain`]. A freed slot is written again only after the last [`View`] that can see
+//!   its old vector is dropped. Store the [`vector_crc`] returned by `append` beside the slot: it
+//!   detects a slot with other elements.
 //!
 //! # Reading and writing at once
 //! Everything takes `&self` and may be called from many threads. Readers never wait for writers.
-//! Slices borrowed from a [`View`] do not change while the view lives, and cannot outlive it; use what was
-//! computed from them only after [`View::check`].
+//! Slices borrowed from a [`View`] do not change while the view lives, and cannot outlive it. Use
+//! results computed from them only after [`View::check`].
 //!
 //! # Searching
-//! [`VectorIndex::search`] compares up to [`EXACT_CANDIDATES_MAX`] candidates, or
-//! [`EXACT_CANDIDATES_PER_NEIGHBOUR`] for each neighbour wanted, and vectors below
-//! [`CODES_DIMENSION_MIN`] elements, exactly. With more it scans codes of one bit an element, improves the bounds
-//! of possible neighbours by another bit, and compares the rest exactly: distances are always exact. From 65,536
-//! vectors on, codes are in partitions, of which a search probes as many as it takes to miss fewer than one of a
-//! hundred neighbours: [`VectorIndex::recall`] tells what was measured. A filter is applied first, so it never
-//! costs results. Codes take 216 bytes of memory for a vector of 768 elements. A thread in the background makes
-//! and saves them; vectors that have none yet are compared exactly.
+//! [`VectorIndex::search`] compares exactly if there are at most [`EXACT_CANDIDATES_MAX`]
+//! candidates, or [`EXACT_CANDIDATES_PER_NEIGHBOUR`] per wanted neighbour, or if vectors have fewer
+//! than [`CODES_DIMENSION_MIN`] elements. Otherwise it scans codes of one bit per element, tightens
+//! the bounds of possible neighbours by a second bit, and compares the rest exactly: returned
+//! distances are always exact. From 65,536 vectors on, codes are in partitions, of which a search
+//! probes as many as needed to miss fewer than one in a hundred neighbours; [`VectorIndex::recall`]
+//! reports the measured recall. A filter is applied before the search, so it never costs results.
+//! Codes take 216 bytes of memory per vector of 768 elements. A background thread makes and saves
+//! them; vectors without a code are compared exactly.
 //!
-//! A search verifies every vector that it compares exactly: one that is not as it was appended is
-//! [`VectorError::DamagedVector`]. After an opening the index does not know how vectors were: it takes them as
-//! they are until they were given to [`View::compare`], and [`VectorIndex::find`] returns those that it has met.
+//! A search verifies every vector that it compares exactly: a vector that differs from the appended
+//! one is [`VectorError::DamagedVector`]. The checksums are in memory only, so after opening the
+//! index trusts vectors as they are until [`View::compare`] has seen them; [`VectorIndex::find`]
+//! returns the unverified ones it has met.
 //!
-//! [`Metric::Euclidean`] gives the distance itself, not its square, as clients of S3 Vectors assume: the
-//! LangChain integration that AWS maintains scales it by √4096.
+//! [`Metric::Euclidean`] returns the distance itself, not its square. Clients of S3 Vectors assume
+//! that: the LangChain integration maintained by AWS scales the distance by √4096.
 //!
 //! # Limits
-//! Dimensions 1 to [`DIMENSION_MAX`], [`SLOTS_MAX`] slots a file, [`NEIGHBOURS_MAX`] neighbours a
-//! search. Elements are finite; with [`Metric::Cosine`] no vector has the length zero. Files are
-//! little-endian, as the processors that this crate builds for.
+//! 1 to [`DIMENSION_MAX`] dimensions, [`SLOTS_MAX`] slots per file, [`NEIGHBOURS_MAX`] neighbours
+//! per search. Elements are finite; with [`Metric::Cosine`] no vector has length zero. Files are
+//! little-endian, like the processors that this crate builds for.
 //!
-//! # Files that are truncated, and devices that fail
-//! A file is read. After [`map_files`], which is for the `main` of a program, it is mapped, and searches are
-//! faster. Either way a failing device, or another process that truncates the file, is
-//! [`VectorError::Corrupt`] or [`VectorError::Io`] of the search, and nothing more is written to that file.
+//! # Truncated files and failing devices
+//! By default a file is read by system calls. After [`map_files`], which the `main` of a program
+//! calls, it is mapped, which makes searches faster. In both cases a failing device, or another
+//! process that truncates the file, makes a search fail with [`VectorError::Corrupt`] or
+//! [`VectorError::Io`], and nothing more is written to that file.
 
 mod check;
 mod codes;

@@ -7,40 +7,41 @@ use std::ptr::NonNull;
 use liteio_disk::Guarded;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// A shared, read-only mapping of a file. Bytes written to the file can be read here at once, even if the
-/// file has grown since, up to the end of the reserved address space.
+/// A shared, read-only mapping of a file. Bytes written to the file are readable here at once, even
+/// behind the former end of the file, up to the end of the reserved address space.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
     bytes: u64,
-    /// `None` for a file that only this process can reach, and that is on no device.
+    /// `None` for an unnamed file in memory, where no fault can happen.
     guarded: Option<Guarded>,
 }
 
 /// The file behind a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backing {
-    /// In memory, without a name: nothing fails under its map.
+    /// In memory, without a name: no device and no other process can make its map fault.
     Memory,
-    /// On a disk, where a device may fail and others may truncate it: it is mapped under a guard only.
+    /// On a disk, where the device may fail and other processes may truncate the file: mapped under
+    /// a guard only.
     Disk,
 }
 
-// SAFETY: the memory is only read through the map, from any thread, and unmapped when the only owner
-// drops it.
+// SAFETY: the memory is only read through the map, from any thread, and unmapped when the only
+// owner drops it.
 unsafe impl Send for Map {}
 // SAFETY: as above.
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps the first `bytes` of `file`, whatever its length. `None` when the kernel has no address space to
-    /// give, or the file needs a guard and there is none.
+    /// Maps the first `bytes` of `file`, whatever its length. `None` if the kernel has no address
+    /// space left, or the file needs a guard and none is available.
     pub(crate) fn new(file: BorrowedFd<'_>, bytes: u64, backing: Backing) -> Option<Self> {
         if backing == Backing::Disk && !Guarded::is_possible() {
             return None;
         }
         let length = usize::try_from(bytes).ok()?;
-        // SAFETY: a fresh mapping, at an address that the kernel chooses, replaces no other.
+        // SAFETY: a fresh mapping at an address chosen by the kernel replaces no other.
         let start = unsafe {
             mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, 0)
         };
@@ -52,7 +53,8 @@ impl Map {
         Some(map)
     }
 
-    /// `true` if a part could not be read, and was read as zeros: results of reads so far are void.
+    /// `true` if some page could not be read and was replaced by zeros: discard the results of all
+    /// reads so far.
     pub(crate) fn has_failed(&self) -> bool {
         self.guarded.as_ref().is_some_and(Guarded::has_failed)
     }
@@ -61,60 +63,63 @@ impl Map {
         self.bytes
     }
 
-    /// The `count` elements from byte `offset` on.
+    /// The `count` elements from byte `offset`.
     ///
     /// # Safety
-    /// The elements are within the map, and `offset` is a multiple of 4. While the slice is in use, nobody
-    /// writes to those bytes of the file, and it extends to their end, or the map is guarded.
+    /// The elements must be within the map, and `offset` a multiple of 4. While the slice is in
+    /// use, nobody may write to those bytes of the file. The file must extend to their end, or the
+    /// map must be guarded.
     #[inline]
     pub(crate) unsafe fn elements(&self, offset: u64, count: usize) -> &[f32] {
         assert!(offset.is_multiple_of(4), "aligned as elements are");
         let end = (count as u64).checked_mul(4).and_then(|bytes| bytes.checked_add(offset));
         assert!(end.is_some_and(|end| end <= self.bytes), "within the map");
-        // SAFETY: within one mapping, there and unchanged, by the contract; aligned, because mappings
-        // begin at pages; any bits are an `f32`; mapped as long as `self` lives.
+        // SAFETY: the range is within one mapping, as asserted; the bytes exist and do not change,
+        // by the contract; mappings start at pages, so elements are aligned; any bits are an `f32`;
+        // the mapping lives as long as `self`.
         unsafe {
             std::slice::from_raw_parts(self.start.as_ptr().add(offset as usize).cast(), count)
         }
     }
 }
 
-/// Prefetches `bytes` into the cache of the processor. Without this, reads all over a file wait for one
-/// cache miss after the other.
+/// Prefetches `bytes` into the processor's cache. Otherwise reads scattered over a file wait for
+/// one cache miss after the other.
 #[inline]
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     for line in bytes.chunks(64) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which reads nothing.
+        // SAFETY: a prefetch is a hint and accesses nothing.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = bytes;
 }
 
-/// Prefetches the line of memory with the first byte of `values` into the cache of the processor.
+/// Prefetches the cache line of the first byte of `values`.
 #[inline]
 pub(crate) fn prefetch_at<T>(values: &[T]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which reads nothing.
+        // SAFETY: a prefetch is a hint and accesses nothing.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(values.as_ptr().cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = values;
 }
 
-/// Prefetches as many bytes as `bytes` has from behind them, into the second-level cache. That memory need
-/// not belong to the caller, or be mapped at all: nothing is read, and an impossible prefetch is ignored.
+/// Prefetches the bytes behind `bytes`, as many again, into the second-level cache. That memory
+/// need not belong to the caller, or be mapped at all: nothing is accessed, and an impossible
+/// prefetch is ignored.
 #[inline]
 pub(crate) fn prefetch_behind(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     for offset in (0..bytes.len()).step_by(64) {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         let line = bytes.as_ptr().wrapping_add(bytes.len() + offset);
-        // SAFETY: a hint, which reads nothing.
+        // SAFETY: a prefetch is a hint and accesses nothing.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -123,9 +128,9 @@ pub(crate) fn prefetch_behind(bytes: &[u8]) {
 
 impl Drop for Map {
     fn drop(&mut self) {
-        // First, because the addresses may belong to another map afterwards.
+        // The guard goes first: after unmapping, the addresses may belong to another map.
         self.guarded = None;
-        // SAFETY: exactly what `new` mapped, and no slice of it outlives `self`.
+        // SAFETY: the address and length of `new`, and no slice outlives `self`.
         let result = unsafe { munmap(self.start.as_ptr().cast(), self.bytes as usize) };
         debug_assert!(result.is_ok(), "mapped by us");
     }
@@ -146,7 +151,8 @@ mod tests {
         file.write_all_at(&1.5_f32.to_le_bytes(), bytes - 4).expect("written");
         // Without a guard, which a process has once: nobody else reaches the file.
         let map = Map::new(file.as_fd(), bytes, Backing::Memory).expect("mapped");
-        // SAFETY: nobody writes to the file, which is as long as the map; elements beyond the end are refused.
+        // SAFETY: nobody writes to the file, which is as long as the map; elements beyond the end
+        // are refused.
         unsafe { map.elements(offset, count) }.to_vec()
     }
 

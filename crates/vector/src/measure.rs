@@ -1,4 +1,4 @@
-//! Taking the samples of [`recall`](crate::recall).
+//! Measurements for [`recall`](crate::recall).
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -12,13 +12,13 @@ use crate::search::{Neighbour, Search, search_coded, search_exactly_in_pieces};
 use crate::slot::{Slot, SlotSet};
 use crate::slots::View;
 
-/// Partitions of a sample whose excesses are kept, at the most.
+/// Most partitions per sample whose excesses are kept.
 const PARTITIONS_KEPT: usize = 64;
 
-/// A vector of the index, another one for each number.
+/// A visible vector with its slot; another one for each `nth`.
 pub(crate) fn nth_vector(view: &View, nth: usize) -> Result<Option<(Slot, Vec<f32>)>, VectorError> {
     let vectors = view.vector_count().max(1);
-    // The golden ratio: they lie all over the slots, however many are taken.
+    // Multiples of the golden ratio are evenly spread over the slots, however many are taken.
     let place = (nth as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let place = ((u128::from(place) * vectors as u128) >> 64) as usize;
     let Some(slot) = view.slots().nth(place) else { return Ok(None) };
@@ -30,8 +30,9 @@ pub(crate) fn nth_vector(view: &View, nth: usize) -> Result<Option<(Slot, Vec<f3
     }
 }
 
-/// The excesses of the partitions in which the neighbours of a query are, by a search of all codes; `own` is
-/// the slot that the query is from.
+/// The excesses of the partitions that have the neighbours of a query, found by a search of all
+/// codes. `own` is the slot of the query, if it is a vector of the index; it is not its own
+/// neighbour.
 pub(crate) fn excesses(
     view: &View,
     table: &Table,
@@ -40,6 +41,7 @@ pub(crate) fn excesses(
     own: Option<Slot>,
 ) -> Result<Sample, VectorError> {
     let deepest = DEPTHS[DEPTHS.len() - 1];
+    // One more than needed, since the query may find itself.
     let search = Search::new(query, deepest + 1);
     let found =
         search_coded(view, &search, table, |_| Probe::ALL, without_code, &AtomicU64::new(0))?;
@@ -53,6 +55,7 @@ pub(crate) fn excesses(
     let squares: HashMap<u32, f64> =
         table.all().map(|(number, partition)| (number, square_of(partition))).collect();
     let unit = f64::from(table.encoder.unit());
+    // The inverse of `Scan::square_of`: from a distance to a square in the space of codes.
     let threshold_of = |last: &Neighbour| match view.shape().metric() {
         Metric::Cosine => 2.0 * last.distance,
         Metric::Euclidean => (last.distance * unit).powi(2),
@@ -62,7 +65,7 @@ pub(crate) fn excesses(
         let Some(last) = nearest.last() else { return Excesses::default() };
         let threshold = threshold_of(last);
         let excess = |square: &f64| (square - threshold) as f32;
-        // Of many neighbours some tell enough.
+        // At most about a hundred per sample: the limits are quantiles over many samples.
         let some = nearest.iter().step_by(depth.div_ceil(100));
         let numbers = some.filter_map(|neighbour| partition_of.get(&neighbour.slot.number()));
         Excesses {
@@ -74,15 +77,15 @@ pub(crate) fn excesses(
     Ok(Sample { nearest, at: DEPTHS.map(excesses_at) })
 }
 
-/// Some of them, from the lowest to the highest.
+/// At most [`PARTITIONS_KEPT`] of them, evenly spread from the lowest to the highest.
 fn spread(mut all: Vec<f32>) -> Vec<f32> {
     all.sort_unstable_by(f32::total_cmp);
     let step = all.len().div_ceil(PARTITIONS_KEPT).max(1);
     all.into_iter().step_by(step).collect()
 }
 
-/// The part of the nearest 10 and 100 that `find` finds; `None` if `is_over` said so before the exact answer
-/// was known.
+/// The shares of the exact 10 and 100 nearest that `find` finds. `None` if `is_over` turned `true`
+/// before the exact answer was known.
 pub(crate) fn recalls(
     view: &View,
     query: &[f32],
@@ -102,7 +105,7 @@ pub(crate) fn recalls(
         let found = others(find(&Search::new(query, depth + 1))?);
         let exact = &exact[..depth.min(exact.len())];
         let Some(last) = exact.last() else { continue };
-        // One that is as near as the last is as good.
+        // Compared by distance, not by slot: a vector as near as the last one is as good.
         let hits = found.iter().take(depth).filter(|it| it.distance <= last.distance).count();
         *recall = hits as f64 / exact.len() as f64;
     }

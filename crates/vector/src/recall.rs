@@ -1,19 +1,31 @@
-//! The running estimate of recall, and the limit of excesses that keeps it.
+//! The running estimate of recall, and the limit of excesses that keeps it above its goal.
 //!
 //! Two kinds of samples, both taken in the background:
-//! - *Calibration*: vectors of the index, and queries, are searched for among all codes. The excesses of the
-//!   partitions in which their neighbours are tell how far a search must go ([`Probe`]): to the quantile that
-//!   leaves out a small share of the neighbours. Where that is most partitions, as among unrelated vectors, none
-//!   is left out: a scan of everything, in no order, takes less time.
-//! - *Recall*: now and then a query is answered exactly, and compared with what a search finds. When the mean
-//!   of the latest is below the goal, the share that may be left out shrinks, until nothing is left out. It
-//!   grows again, also beyond what it was first, while that mean is well above the goal.
+//! - *Calibration*: vectors of the index, and queries, are searched among all codes. The excesses
+//!   of the partitions that have their neighbours tell how far a search must go ([`Probe`]): to the
+//!   quantile that misses a small share of the neighbours. If that is most partitions, as among
+//!   unrelated vectors, no partition is left out, because scanning everything without order takes
+//!   less time.
+//! - *Recall*: an occasional query is answered exactly and compared with the answer of a search. If
+//!   the mean of the latest recalls is below the goal, the share that may be missed shrinks, until
+//!   no partition is left out. While the mean is well above the goal, the share grows again, also
+//!   beyond its first value.
 //!
-//! One query may miss most of its neighbours while others miss none, so a mean of few says little: of eight,
-//! one with seven of ten makes 0.96.
+//! ```text
+//!             calibrated: limits = quantile(1 − MISSED · tolerance)
+//!                  │
+//!                  ▼
+//!   ┌──── mean recall of RECALLS_MIN samples ────┐
+//!   │ below the goal                             │ good, on queries
+//!   ▼                                            ▼
+//! tolerance · 0.7 (below 1/32: probe all)     tolerance · 1.2 (at most 1.5)
+//! ```
 //!
-//! The neighbours of a search with a filter that one in f vectors passes lie as far as those of a search for f
-//! times as many, so limits are kept for several numbers of neighbours.
+//! The mean is taken over many samples: one query may miss most of its neighbours while others miss
+//! none. Among eight samples a single one with seven of ten found makes 0.96.
+//!
+//! Behind a filter that passes one in f vectors, neighbours are as far as in a search for f times as
+//! many without a filter. So limits are kept for several numbers of neighbours.
 
 use std::collections::VecDeque;
 
@@ -25,71 +37,75 @@ use crate::limits::{RECALL_AT_10_MIN, RECALL_AT_100_MIN};
 /// Numbers of neighbours for which limits are kept.
 pub(crate) const DEPTHS: [usize; 4] = [1, 10, 100, 1_000];
 
-/// The share of neighbours in partitions that are left out, before it is measured what that does.
+/// Share of neighbours that may be in left-out partitions, for each depth, before recall is
+/// measured.
 const MISSED: [f64; 4] = [0.002, 0.002, 0.005, 0.01];
 
-/// The share of partitions from which it takes less time to scan all of them, without an order.
+/// Share of probed partitions above which scanning all of them without order takes less time.
 const PROBED_MAX: f64 = 0.5;
 
-/// Beyond the last depth the limits say nothing; this far they are used.
+/// Largest depth at which the limits are used. They say nothing beyond the last of [`DEPTHS`], but
+/// are still good a little further.
 const DEPTH_MAX: usize = 4_000;
 
-/// Samples that are kept of each kind, and the number needed for a limit, and for a mean. Of calibration as many
-/// are taken at once as are kept: a search of all codes takes a tenth of an exact one.
+/// Samples kept of each kind, and samples needed for a limit or a mean. A calibration takes all its
+/// samples at once: a search of all codes takes a tenth of an exact one.
 const SAMPLES_MAX: usize = 160;
 const SAMPLES_MIN: usize = 64;
 const RECALLS_MAX: usize = 64;
 const RECALLS_MIN: usize = 32;
 
-/// Recalls that are measured after another calibration, at the least.
+/// Least number of recalls measured after a calibration.
 const RECALLS_AGAIN: usize = 8;
 
-/// The factor of the shares: below the least one nothing is left out; with the largest one recall can still be above
-/// 0.99 and 0.98, if the codes themselves miss little. `RECALL_GOOD` tells that they do.
+/// Bounds and steps of the tolerance. Below the minimum no partition is left out. At the maximum
+/// recall can still exceed 0.99 and 0.98, if the codes themselves miss little; `RECALL_GOOD` tells
+/// that they do.
 const TOLERANCE_MIN: f64 = 1.0 / 32.0;
 const TOLERANCE_MAX: f64 = 1.5;
 const TOLERANCE_DOWN: f64 = 0.7;
 const TOLERANCE_UP: f64 = 1.2;
 const RECALL_GOOD: [f64; 2] = [0.996, 0.9925];
 
-/// The origin of a search that was measured.
+/// The origin of a measured query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A query of a client.
     Query,
-    /// A vector of the index. Their neighbours are what the limits are made of: they tell no more than that.
+    /// A vector of the index. Calibration uses such vectors, so their recall says nothing new about
+    /// queries.
     Stored,
 }
 
 /// The recall of searches, as measured by answering some of them exactly.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recall {
-    /// The mean share of the ten nearest neighbours that was found.
+    /// Mean share of the ten nearest neighbours that were found.
     pub at_10: f64,
-    /// The same of the hundred nearest.
+    /// Mean share of the hundred nearest neighbours that were found.
     pub at_100: f64,
-    /// The number of the latest searches that were answered exactly.
+    /// Number of the latest queries that were answered exactly.
     pub samples: usize,
 }
 
-/// A query farther from its nearest centroid than so many times the median, in squares, is unlike those that were
-/// measured: nothing is left out for it, and it says nothing about the others.
+/// Multiple of the median squared distance of the nearest centroid beyond which a query is unlike
+/// the measured ones. It probes all partitions, and does not enter the limits.
 const UNUSUAL: f64 = 9.0;
 
-/// The observation of one query.
+/// The observation of one calibration query.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sample {
-    /// The square of the distance of its nearest centroid.
+    /// Squared distance of its nearest centroid.
     pub(crate) nearest: f64,
     pub(crate) at: [Excesses; DEPTHS.len()],
 }
 
-/// Excesses for one query at one depth.
+/// Excesses of one query at one depth.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Excesses {
-    /// Of the partitions that its neighbours are in.
+    /// Excesses of the partitions that have its neighbours.
     pub(crate) of_neighbours: Vec<f32>,
-    /// Of all partitions, or some that stand for them.
+    /// Excesses of all partitions, or of an even selection.
     pub(crate) of_partitions: Vec<f32>,
 }
 
@@ -101,16 +117,16 @@ pub(crate) struct Steering {
 #[derive(Debug)]
 struct State {
     samples: VecDeque<Sample>,
-    /// The latest, whatever was concluded from them: they are what is reported.
+    /// The latest recalls, for reports.
     recalls: VecDeque<[f64; 2]>,
-    /// The number of the latest recalls that count for the next change of the tolerance: those from before the
-    /// last change say nothing about what is found from then on.
+    /// Number of the latest recalls that count for the next change of the tolerance. Recalls from
+    /// before the last change say nothing about the current limits.
     counted: usize,
-    /// The factor of the shares that may be missed.
+    /// Factor of the shares that may be missed, see [`MISSED`].
     tolerance: f64,
     limits: [f64; DEPTHS.len()],
     nearest_max: f64,
-    /// Vectors when it was calibrated.
+    /// Number of vectors at the last calibration.
     calibrated_at: usize,
     calibrated_with: u64,
     to_calibrate: usize,
@@ -134,7 +150,7 @@ impl Default for State {
     }
 }
 
-/// The measurement that is due.
+/// The kind of measurement that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Calibration,
@@ -143,11 +159,14 @@ pub(crate) enum Due {
 }
 
 impl Steering {
-    /// The rule for a search for `neighbours` among the given part of the vectors.
+    /// The rule for a search for `neighbours`, where a filter allows `allowed` of `vectors`
+    /// vectors.
     pub(crate) fn probe(&self, neighbours: usize, allowed: usize, vectors: usize) -> Probe {
+        // A filter that passes one in f vectors multiplies the depth by f.
         let depth = neighbours as f64 * vectors as f64 / allowed.max(1) as f64;
         let state = self.state.lock();
-        // The limit of the depth itself where it is near one, else the higher one of those around it.
+        // The limit of a depth applies from half of it to 1.5 times it; between two depths the
+        // higher limit applies.
         let index = DEPTHS.iter().position(|it| depth <= *it as f64 * 1.5);
         let excess_max = match index {
             Some(index) if depth >= DEPTHS[index] as f64 * 0.5 => state.limits[index],
@@ -160,18 +179,20 @@ impl Steering {
         Probe { excess_max, nearest_max: state.nearest_max }
     }
 
-    /// `true` if it is known that searches have to look at most partitions, so that these had better be large.
+    /// `true` if it is known that searches probe most partitions, so that large partitions are
+    /// better.
     pub(crate) fn leaves_nothing_out(&self) -> bool {
         let state = self.state.lock();
         let is_known = |sample: &Sample| !sample.at[0].of_neighbours.is_empty();
         let known = state.samples.iter().filter(|sample| is_known(sample)).count();
-        // Or it is the codes that miss too many.
+        // At the lowest tolerance it is the codes that miss neighbours, which larger partitions do
+        // not change.
         let is_tolerant = state.tolerance >= TOLERANCE_MIN;
         let is_all = || state.limits.iter().all(|limit| limit.is_infinite());
         known >= SAMPLES_MIN && is_tolerant && is_all()
     }
 
-    /// The estimate, once there is one.
+    /// The estimate, once there are enough samples.
     pub(crate) fn recall(&self) -> Option<Recall> {
         let state = self.state.lock();
         let samples = state.recalls.len();
@@ -181,15 +202,16 @@ impl Steering {
         })
     }
 
-    /// The measurement that is due for an index of so many vectors, of which `made` were put since it began.
-    /// It is calibrated again when a third was put since the last time, or half is gone.
+    /// The measurement that is due for an index of `vectors` vectors, for which `made` codes were
+    /// made since it was opened. Calibration is due again after a third of the vectors was added,
+    /// or half of them deleted.
     pub(crate) fn due(&self, vectors: usize, made: u64) -> Due {
         let mut state = self.state.lock();
         let is_new = made.saturating_sub(state.calibrated_with) > state.calibrated_at as u64 / 3;
         if state.calibrated_at == 0 || is_new || vectors < state.calibrated_at / 2 {
             (state.to_calibrate, state.to_measure) = (SAMPLES_MAX, state.recalls_wanted());
             (state.calibrated_at, state.calibrated_with) = (vectors.max(1), made);
-            // They say where neighbours were.
+            // The old samples describe where neighbours were then.
             state.samples.clear();
         }
         match (state.to_calibrate, state.to_measure) {
@@ -199,14 +221,14 @@ impl Steering {
         }
     }
 
-    /// The limits, and the number of vectors that they are for, to be saved.
+    /// The limits, and the number of vectors that they are for, for saving.
     pub(crate) fn notes(&self) -> Notes {
         let state = self.state.lock();
         let [one, ten, hundred, thousand] = state.limits;
         [one, ten, hundred, thousand, state.calibrated_at as f64]
     }
 
-    /// Takes limits that were saved, until there are new ones.
+    /// Takes over saved limits, which hold until the next calibration is complete.
     pub(crate) fn take_notes(&self, notes: Notes) {
         let [one, ten, hundred, thousand, calibrated_at] = notes;
         let mut state = self.state.lock();
@@ -218,7 +240,7 @@ impl Steering {
         }
     }
 
-    /// Forgets all limits, because there are other partitions.
+    /// Forgets all limits and samples: the partitions have changed.
     pub(crate) fn restart(&self) {
         *self.state.lock() = State::default();
     }
@@ -235,7 +257,7 @@ impl Steering {
         }
     }
 
-    /// Adds the recall at 10 and at 100 of a search that was answered exactly.
+    /// Adds the recall at 10 and at 100 of a query that was answered exactly.
     pub(crate) fn measured(&self, recalls: [f64; 2], origin: Origin) {
         let mut state = self.state.lock();
         state.to_measure = state.to_measure.saturating_sub(1);
@@ -250,7 +272,8 @@ impl Steering {
         let [at_10, at_100] = state.mean_of_latest(state.counted);
         if at_10 < RECALL_AT_10_MIN || at_100 < RECALL_AT_100_MIN {
             let is_lowest = state.tolerance < TOLERANCE_MIN;
-            // No further than nothing is left out: then it is the codes that miss so many, and no measurement helps.
+            // Stops just below the minimum, where no partition is left out: then the codes miss
+            // that many, and further measurement does not help.
             state.tolerance =
                 (state.tolerance * TOLERANCE_DOWN).max(TOLERANCE_MIN * TOLERANCE_DOWN);
             state.counted = 1;
@@ -261,7 +284,7 @@ impl Steering {
             && state.tolerance < TOLERANCE_MAX
         {
             state.tolerance = (state.tolerance * TOLERANCE_UP).min(TOLERANCE_MAX);
-            // So many are measured again before the next step.
+            // RECALLS_MIN samples with the new tolerance are needed before the next step.
             state.counted = 1;
         }
         if state.samples.len() >= SAMPLES_MIN || state.tolerance < TOLERANCE_MIN {
@@ -271,12 +294,12 @@ impl Steering {
 }
 
 impl State {
-    /// Recalls to be measured soon.
+    /// Number of recalls to measure soon.
     fn recalls_wanted(&self) -> usize {
         RECALLS_MIN.saturating_sub(self.counted).max(RECALLS_AGAIN)
     }
 
-    /// The mean of the latest `count` recalls, at 10 and at 100.
+    /// The means of the latest `count` recalls, at 10 and at 100.
     fn mean_of_latest(&self, count: usize) -> [f64; 2] {
         let latest = || self.recalls.iter().rev().take(count);
         [0, 1].map(|depth: usize| latest().map(|it| it[depth]).sum::<f64>() / count as f64)
@@ -288,6 +311,7 @@ impl State {
             0 => f64::INFINITY,
             count => *nearest.select_nth_unstable_by(count / 2, f64::total_cmp).1,
         };
+        // Queries far from every centroid have unusual excesses; limits are made of the others.
         self.nearest_max = if median > 0.0 { UNUSUAL * median } else { f64::INFINITY };
         let nearest_max = self.nearest_max;
         let is_usual = |sample: &&Sample| sample.nearest <= nearest_max;
@@ -300,10 +324,12 @@ impl State {
             if !is_known || self.tolerance < TOLERANCE_MIN {
                 continue;
             }
+            // The (1 − share) quantile of the neighbours' excesses.
             let missed = (all.len() as f64 * MISSED[depth] * self.tolerance) as usize;
             let place = all.len() - 1 - missed.min(all.len() - 1);
             let (_, highest, _) = all.select_nth_unstable_by(place, f32::total_cmp);
             let partitions = || usual.iter().flat_map(|sample| &sample.at[depth].of_partitions);
+            // With this limit, which share of the partitions would be probed?
             let probed = partitions().filter(|excess| **excess <= *highest).count();
             let is_most = probed as f64 > partitions().count() as f64 * PROBED_MAX;
             if !is_most && highest.is_finite() {

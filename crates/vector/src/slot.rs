@@ -1,4 +1,4 @@
-//! Slots, and sets of them.
+//! Slots and sets of slots.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ impl Slot {
         Self(number)
     }
 
-    /// Its number.
+    /// The number of the slot.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.0
@@ -30,7 +30,7 @@ impl fmt::Display for Slot {
     }
 }
 
-/// A set of slots: one bit a slot, up to the largest that was inserted.
+/// A set of slots: a bitmap up to the largest slot ever inserted.
 #[derive(Clone, Debug, Default)]
 pub struct SlotSet {
     words: Vec<u64>,
@@ -79,7 +79,7 @@ impl SlotSet {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// `true` if the set has no slot.
+    /// `true` if the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
@@ -115,12 +115,12 @@ impl SlotSet {
         self.words.iter().enumerate().flat_map(|(index, word)| bits(index, *word))
     }
 
-    /// The bits of slots, 64 a word, up to the largest that was ever inserted.
+    /// The bitmap, 64 slots per word, up to the largest slot ever inserted.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// The bits of slots `64 * index` to `64 * index + 63`.
+    /// The slots `64 * index` to `64 * index + 63`, as bits.
     pub(crate) fn word(&self, index: usize) -> u64 {
         self.words.get(index).copied().unwrap_or(0)
     }
@@ -142,7 +142,8 @@ impl Extend<Slot> for SlotSet {
     }
 }
 
-/// The slots of the bits of `word`, the one with this `index`, in ascending order.
+/// The slots of the set bits of `word`, which is word number `index` of a bitmap, in ascending
+/// order.
 pub(crate) fn bits(index: usize, mut word: u64) -> impl Iterator<Item = Slot> {
     std::iter::from_fn(move || {
         if word == 0 {

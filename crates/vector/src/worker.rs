@@ -1,9 +1,16 @@
 //! The background thread that makes codes: one for all indexes of the process.
 //!
-//! An index that has work is in the queue once. The thread does one step of the first, some milliseconds long,
-//! and puts it back behind the others while there is more. It ends when there has been nothing to do for a
-//! while, and begins again with the next work. It holds an index only during a step, so that an index is
-//! closed when its owner drops it: the owner waits for the end of that step.
+//! An index with work is in the queue once. The thread does one step of the first index, some
+//! milliseconds long, and requeues it behind the others while it has more work. It ends after some
+//! idle time, and is started again by the next work. It holds an index only during a step (the
+//! queue has weak references), so dropping an index closes it: the owner waits for the end of that
+//! step only.
+//!
+//! ```text
+//! begin ──► queue ──► step ──► more work: back of the queue
+//!             ▲         │
+//!             └─────────┘      none, or the index was dropped: forgotten
+//! ```
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -11,24 +18,24 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-/// The time without work after which the thread ends.
+/// Idle time after which the thread ends.
 const IDLE: Duration = Duration::from_secs(2);
 
 /// Work that is done step by step.
 pub(crate) trait Work: Send + Sync + 'static {
-    /// Does a part of the work; `false` when there is none left for now.
+    /// Does a part of the work; `false` if none is left for now.
     fn step(&self) -> bool;
 }
 
 struct Worker {
     state: Mutex<State>,
-    /// Notified when there is work, and when a step has ended.
+    /// Notified when work is queued, and when a step ends.
     changed: Condvar,
 }
 
 struct State {
     queue: VecDeque<Weak<dyn Work>>,
-    /// The address of the work whose step is being done.
+    /// Address of the index whose step is running.
     current: Option<usize>,
     is_running: bool,
 }
@@ -38,7 +45,7 @@ static WORKER: Worker = Worker {
     changed: Condvar::new(),
 };
 
-/// Lets the thread do `work` until its step returns `false`.
+/// Queues `work` until its step returns `false`.
 pub(crate) fn begin<W: Work>(work: &Arc<W>) {
     let work: Arc<dyn Work> = Arc::clone(work) as Arc<dyn Work>;
     let mut state = WORKER.state.lock();
@@ -48,25 +55,26 @@ pub(crate) fn begin<W: Work>(work: &Arc<W>) {
     state.queue.push_back(Arc::downgrade(&work));
     if !state.is_running {
         let thread = std::thread::Builder::new().name("vector-codes".to_owned());
-        // Without the thread searches take longer; the next work tries again.
+        // Without the thread searches are slower; the next call tries again.
         state.is_running = thread.spawn(|| WORKER.run()).is_ok();
     }
     drop(state);
     WORKER.changed.notify_all();
 }
 
-/// Takes `work` from the queue, and waits for the end of its step if one is being done.
+/// Removes `work` from the queue, and waits for the end of its running step.
 pub(crate) fn end<W: Work>(work: &Arc<W>) {
     let address = Arc::as_ptr(work).addr();
     let mut state = WORKER.state.lock();
     state.queue.retain(|queued| queued.as_ptr().addr() != address);
     while state.current == Some(address) {
         WORKER.changed.wait(&mut state);
+        // The step may have requeued itself in the meantime.
         state.queue.retain(|queued| queued.as_ptr().addr() != address);
     }
 }
 
-/// `true` while `work` is in the queue, or a step of it is being done.
+/// `true` while `work` is queued, or a step of it is running.
 pub(crate) fn is_busy<W: Work>(work: &Arc<W>) -> bool {
     let address = Arc::as_ptr(work).addr();
     let state = WORKER.state.lock();
@@ -93,8 +101,10 @@ impl Worker {
             let Some(work) = first.upgrade() else { continue };
             state.current = Some(address(&work));
             drop(state);
+            // A panic in one index must not stop the thread for the others.
             let step = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work.step()));
-            // Before the owner may go on.
+            // Dropped before `current` is cleared: the owner that waits in `end` must be the last
+            // holder.
             drop(work);
             state = self.state.lock();
             state.current = None;

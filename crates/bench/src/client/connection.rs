@@ -1,4 +1,4 @@
-//! The client that measures: hyper on one kept connection, one request at a time.
+//! The measuring client: hyper on one kept connection, one request at a time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::pieces::Pieces;
 use super::sign::{EMPTY_SHA256, Endpoint, PayloadMode, Service, Signer, ToSign};
 use crate::run::Failure;
 
-/// A request that takes longer has failed.
+/// Time after which a request has failed.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
 
-/// Bytes of an answer that are kept to explain a failure.
+/// Length of an answer that is kept to explain a failure.
 const ERROR_BYTES_MAX: usize = 64 << 10;
 
 /// A request before it is signed.
@@ -49,14 +49,14 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The use of the body of an answer.
+/// Use of the body of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Expect<'a> {
-    /// Read and drop it.
+    /// It is read and dropped.
     Anything,
-    /// Read and keep it.
+    /// It is read and kept.
     Text,
-    /// Compare it, byte by byte, while it arrives.
+    /// It is compared byte by byte while it arrives.
     Exactly(&'a [u8]),
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Answer {
     pub(crate) text: String,
 }
 
-/// One client: a connection that is opened when needed and kept.
+/// One client: a connection, opened when needed and kept.
 #[derive(Debug)]
 pub(crate) struct Connection {
     endpoint: Arc<Endpoint>,
@@ -84,9 +84,8 @@ impl Connection {
         Connection { endpoint, signer, mode, sender: None }
     }
 
-    /// Sends a request and reads the whole answer.
-    /// Any status that is not in `statuses`, a body other than expected, a broken connection and two
-    /// minutes without an answer are failures.
+    /// Sends a request and reads the whole answer. Any status that is not in `statuses`, a body
+    /// other than expected, a broken connection and two minutes without an answer are failures.
     pub(crate) async fn send(
         &mut self,
         request: Request<'_>,
@@ -101,13 +100,13 @@ impl Connection {
             Err(_) => Err(format!("no answer within {REQUEST_TIME:?}").into()),
         };
         if outcome.is_err() {
-            // Bytes left on the wire belong to the failed request.
+            // Bytes of the failed request may be left on the connection.
             self.sender = None;
         }
         outcome.map_err(|failure| format!("{what}: {failure}").into())
     }
 
-    /// Sends a request whose answer says nothing.
+    /// Sends a request and ignores the body of the answer.
     pub(crate) async fn tell(
         &mut self,
         request: Request<'_>,
@@ -116,8 +115,8 @@ impl Connection {
         self.send(request, statuses, Expect::Anything).await.map(drop)
     }
 
-    /// Sends a request and returns the text of its answer. Some operations of S3 tell their failure in
-    /// it, after the status.
+    /// Sends a request and returns the text of its answer. Some operations of S3 report a failure
+    /// there, after the status.
     pub(crate) async fn text(&mut self, request: Request<'_>) -> Result<String, Failure> {
         without_error(self.send(request, &[200], Expect::Text).await?.text)
     }
@@ -216,7 +215,7 @@ impl Connection {
         }
         let pieces = Pieces::new(pieces);
         if request.body.is_some() {
-            // hyper leaves it out for a body of no bytes, and S3 wants it all the same.
+            // hyper leaves the header out for an empty body, but S3 requires it.
             built = built.header("content-length", pieces.bytes_left());
         }
         Ok(built.body(pieces)?)
@@ -230,7 +229,7 @@ pub(super) fn without_error(text: String) -> Result<String, Failure> {
     }
 }
 
-/// Reads a body to its end and hands over what arrives.
+/// Reads a body to its end, and passes on the bytes as they arrive.
 async fn read(
     mut body: Incoming,
     mut take: impl FnMut(Bytes) -> Result<(), Failure>,
@@ -246,7 +245,7 @@ async fn read(
 async fn read_text(body: Incoming) -> Result<String, Failure> {
     let mut text = Vec::new();
     read(body, |data| {
-        // Listings are larger than errors, but nothing here is larger than this.
+        // Listings are larger than errors, but no answer is larger than this.
         let room = (ERROR_BYTES_MAX * 64).saturating_sub(text.len());
         text.extend_from_slice(&data[..data.len().min(room)]);
         Ok(())

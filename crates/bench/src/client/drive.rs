@@ -1,4 +1,4 @@
-//! Clients that work at the same time, and their operations.
+//! Concurrent clients and their operations.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -9,40 +9,40 @@ use super::Connection;
 use crate::run::{Failure, Phase};
 use crate::samples::Samples;
 
-/// A row whose first operations all fail goes on to fail.
+/// Number of failures, without a success, after which a row is given up.
 const FAILURES_MAX: u64 = 50;
 
-/// The end of a phase.
+/// End of a phase.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
-    /// It goes on for so long, and until the minimum.
+    /// The phase lasts this long, and until the minimum of operations.
     pub(crate) time: Duration,
     pub(crate) operations_min: u64,
     pub(crate) operations_max: u64,
 }
 
-/// The operations of a phase.
+/// Operations of a phase.
 #[derive(Debug, Default)]
 pub(crate) struct Driven {
-    /// The times of the operations that succeeded.
+    /// Times of the operations that succeeded.
     pub(crate) samples: Samples,
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     pub(crate) elapsed: Duration,
-    /// The numbers of the operations that were begun are 0 to this, exclusive.
+    /// Number of operations begun.
     pub(crate) begun: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<String>,
 }
 
 impl Limit {
-    /// Exactly so many operations, however long they take.
+    /// Exactly this many operations, however long they take.
     pub(crate) fn count(operations: u64) -> Limit {
         Limit { time: Duration::MAX, operations_min: operations, operations_max: operations }
     }
 }
 
 impl Driven {
-    /// A phase that could not be begun.
+    /// A phase that could not begin.
     pub(crate) fn failed(reason: impl ToString) -> Driven {
         let mut driven = Driven::default();
         driven.fail(reason);
@@ -78,7 +78,7 @@ impl Driven {
     }
 }
 
-/// Lets every connection do one operation after the other until the limit. Operations are numbered
+/// Runs one operation after another on every connection until the limit. Operations are numbered
 /// from 0 over all connections.
 pub(crate) async fn drive(
     connections: &mut [Connection],

@@ -1,4 +1,4 @@
-//! A server that does nothing: the cost of the client alone is measured against it.
+//! A server that does nothing, to measure the cost of the client alone.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,8 @@ use std::thread;
 
 use bytes::Bytes;
 
-/// Answers every GET with the same body and everything else with none, until the process ends.
+/// Answers every GET with the same body, and every other request without one, until the process
+/// ends.
 #[derive(Debug)]
 pub(crate) struct EmptyServer {
     pub(crate) address: SocketAddr,

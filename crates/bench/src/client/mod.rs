@@ -1,4 +1,4 @@
-//! The client of all servers: hyper on kept connections, signed by hand, with bodies from one seed.
+//! The client for all servers: hyper on kept connections, its own signer, bodies from one seed.
 
 pub(crate) mod connection;
 pub(crate) mod drive;

@@ -1,4 +1,4 @@
-//! Bodies that are written and expected back: the same for every target, from one seed.
+//! Bodies to write and to expect back: the same for every target, from one seed.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,17 +10,17 @@ use sha2::{Digest as _, Sha256};
 use super::sign::PayloadMode;
 use crate::random::{SEED, next};
 
-/// Different bodies of a size. Their hashes are computed before the run, so that
-/// signing costs the client the same whatever the size.
+/// Number of different bodies of a size. Their hashes are computed before the run, so that signing
+/// costs the client the same for every size.
 const VARIANTS: u64 = 8;
 
-/// Bytes by which the variants of a size are apart in the pool.
+/// Distance of the variants of a size in the pool, in bytes.
 const STRIDE: usize = 4096;
 
-/// Bodies that every run needs: those of the scale rows, and of the first object.
+/// Sizes that every run needs: of the scale rows, and of the first object.
 const USUAL: [usize; 2] = [256, 1 << 10];
 
-/// Bytes of a chunk of a streaming upload, as the AWS clients send it.
+/// Length of a chunk of a streaming upload, as AWS clients send it.
 pub(crate) const CHUNK_BYTES: usize = 64 << 10;
 
 /// One body.
@@ -45,8 +45,8 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
-    /// The bodies of these sizes: slices of one pool of random bytes. The hashes that signing needs are
-    /// computed now, so that no request waits for them.
+    /// The bodies of these sizes, as slices of one pool of random bytes. The hashes for signatures
+    /// are computed now, so that no request waits for them.
     pub(crate) fn new(sizes: impl IntoIterator<Item = usize>, mode: PayloadMode) -> Stock {
         let sizes: Vec<usize> = sizes.into_iter().chain(USUAL).collect();
         let bytes = sizes.iter().max().unwrap_or(&0) + VARIANTS as usize * STRIDE;
@@ -91,17 +91,17 @@ impl Payload {
         Payload { bytes, times: 1, sha256: OnceLock::new(), chunks: OnceLock::new() }
     }
 
-    /// The bytes so many times one after the other: a body larger than memory, not signed.
+    /// The bytes repeated `times` times: a body larger than memory, unsigned.
     pub(crate) fn repeated(bytes: Bytes, times: usize) -> Payload {
         Payload { times, ..Payload::new(bytes) }
     }
 
-    /// Its SHA-256 in hexadecimal.
+    /// SHA-256 in hexadecimal.
     pub(crate) fn sha256(&self) -> &str {
         self.sha256.get_or_init(|| hex(&Sha256::digest(&self.bytes)))
     }
 
-    /// The SHA-256 of each of its chunks.
+    /// SHA-256 of each chunk.
     pub(crate) fn chunk_sha256(&self) -> &[String] {
         let hash = |chunk: &[u8]| hex(&Sha256::digest(chunk));
         self.chunks.get_or_init(|| self.bytes.chunks(CHUNK_BYTES).map(hash).collect())

@@ -1,4 +1,4 @@
-//! The body of a request: a few pieces whose length is known.
+//! The body of a request: a few pieces of known length.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// Pieces that are sent one after the other, without a copy.
+/// Pieces that are sent one after another without a copy.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     pieces: VecDeque<Bytes>,

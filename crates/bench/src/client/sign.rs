@@ -1,9 +1,9 @@
-//! Signature Version 4, as light as it can be: the key is derived once a day and the date formatted
-//! once a second, so that signing is two hashes of a few hundred bytes.
+//! Signature Version 4 at the lowest cost: the key is derived once a day and the date formatted
+//! once a second, so a signature takes two hashes of a few hundred bytes.
 //!
-//! `aws-sigv4` derives the key for every request, allocates some forty times for it and brings the
-//! SDK's runtime along; on a client that shares the machine with the server this would be measured
-//! as the server's. A test holds every signature against it.
+//! `aws-sigv4` derives the key for every request, allocates some forty times, and brings the SDK's
+//! runtime. On a client that shares the machine with the server, this cost would be measured as the
+//! server's. A test compares every signature with it.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use sha2::{Digest as _, Sha256};
 
 use super::payload::{CHUNK_BYTES, Payload, hex};
 
-/// The way in which a body is vouched for.
+/// Protection of a body by the signature.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, clap::ValueEnum)]
 pub enum PayloadMode {
-    /// Its hash is signed.
+    /// The hash of the body is signed.
     #[default]
     Signed,
-    /// It is not.
+    /// The body is unsigned.
     Unsigned,
-    /// It is sent in chunks, each with a signature.
+    /// The body is sent in chunks, each with a signature.
     Streaming,
 }
 
@@ -37,20 +37,20 @@ pub(crate) enum Service {
     S3Vectors,
 }
 
-/// The hash of no bytes.
+/// Hash of an empty body.
 pub(crate) const EMPTY_SHA256: &str =
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const STREAMING: &str = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
 
-/// An address and the identity that requests to it are signed with.
+/// Address of a service, with the credentials for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
-    /// With its port.
+    /// Host with port.
     pub(crate) host: String,
     pub(crate) access_key: String,
     pub(crate) secret_key: String,
-    /// The region that is signed.
+    /// Region for signatures.
     pub(crate) region: String,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct ToSign<'a> {
     pub(crate) headers: &'a [(String, String)],
 }
 
-/// The headers that a signed request carries, beside its own.
+/// The headers of a signature.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub(crate) authorization: String,
@@ -100,12 +100,12 @@ impl Signer {
         Signer { endpoint, service, second: u64::MAX, time: String::new(), key: Vec::new() }
     }
 
-    /// Signs a request without a body, or with one that is vouched for by `content_sha256`.
+    /// Signs a request without a body, or with a body whose hash is `content_sha256`.
     pub(crate) fn sign(&mut self, request: ToSign<'_>, content_sha256: &str) -> Signature {
         self.sign_at(request, content_sha256, SystemTime::now())
     }
 
-    /// Like [`Signer::sign`] at a given time.
+    /// [`Signer::sign`] at a given time.
     pub(crate) fn sign_at(
         &mut self,
         request: ToSign<'_>,

@@ -1,4 +1,4 @@
-//! Signatures are those of the SDK.
+//! Signatures equal the SDK's.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -19,8 +19,8 @@ fn a_failure_may_stand_in_the_text_of_an_answer() {
     assert!(without_error(failed.to_owned()).is_err());
 }
 
-/// The GET with a range of Amazon's documentation of Signature Version 4, but for the header `range`,
-/// which is not signed here.
+/// The GET with a range of Amazon's documentation of Signature Version 4, but for the header
+/// `range`, which is not signed here.
 #[test]
 fn a_signature_covers_host_and_amz_headers_in_order() {
     let mut signer = signer(Service::S3);

@@ -1,4 +1,4 @@
-//! The file system, counting: the bytes that a key space writes to its log and to its tree.
+//! A counting disk: the bytes that a key space writes to its log and to its tree.
 
 #![deny(clippy::missing_trait_methods)]
 
@@ -14,7 +14,7 @@ use super::engine::Written;
 static LOG_BYTES: AtomicU64 = AtomicU64::new(0);
 static TREE_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// The bytes that this process has written through any [`CountedDisk`].
+/// Bytes that this process has written through any [`CountedDisk`].
 pub(super) fn written() -> Written {
     Written {
         log_bytes: LOG_BYTES.load(Ordering::Relaxed),
@@ -22,7 +22,7 @@ pub(super) fn written() -> Written {
     }
 }
 
-/// A disk that counts. Files with `log` in their names are the log.
+/// A disk that counts written bytes. A file with `log` in its name is the log.
 #[derive(Debug)]
 pub(super) struct CountedDisk {
     disk: RealDisk,

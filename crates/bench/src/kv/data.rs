@@ -1,10 +1,10 @@
-//! The keys and values of all engines: computed from a number and the seed, in any language.
+//! Keys and values for all engines: computed from a number and the seed, in any language.
 
 use crate::random::{GOLDEN, mix};
 
-/// Bytes of a key.
+/// Length of a key.
 pub const KEY_BYTES: usize = 16;
-/// Bytes of a value.
+/// Length of a value.
 pub const VALUE_BYTES: usize = 100;
 
 /// A key.
@@ -12,7 +12,7 @@ pub type Key = [u8; KEY_BYTES];
 /// A value.
 pub type Value = [u8; VALUE_BYTES];
 
-/// Makes keys and values. Two with the same seed make the same.
+/// Generator of keys and values. The same seed gives the same data.
 #[derive(Clone, Copy, Debug)]
 pub struct Data {
     seed: u64,
@@ -24,8 +24,8 @@ impl Data {
         Data { seed }
     }
 
-    /// The key of entry `number`. Keys of different entries differ, and their order has nothing to
-    /// do with that of their numbers: whoever puts entries by number puts keys in random order.
+    /// The key of entry `number`. Different entries have different keys, whose order is independent
+    /// of the numbers: entries put by number are put in random key order.
     pub fn key(&self, number: u64) -> Key {
         let first = mix(self.seed.wrapping_add(number.wrapping_mul(GOLDEN)));
         let mut key = [0; KEY_BYTES];
@@ -41,7 +41,7 @@ impl Data {
         value
     }
 
-    /// The value of so many bytes of entry `number`: a longer one begins with a shorter one.
+    /// A value of entry `number` with a given length. A longer one begins with the shorter ones.
     pub(crate) fn large_value(&self, number: u64, bytes: u64) -> Vec<u8> {
         let mut value = vec![0; bytes as usize];
         self.fill(number, &mut value);
@@ -56,18 +56,18 @@ impl Data {
         }
     }
 
-    /// The `step`th of a random sequence of entries below `count`; one may come twice.
+    /// Entry `step` of a random sequence of entries below `count`, with repetitions.
     pub fn random_entry(&self, step: u64, count: u64) -> u64 {
-        // The high half of a product takes all of [0, count) with the same chance.
+        // The high half of the product is uniform over [0, count).
         let random = u128::from(mix(!self.seed ^ step.wrapping_mul(GOLDEN)));
         ((random * u128::from(count)) >> 64) as u64
     }
 }
 
-/// A digest of entries in order that is cheap and reads every byte.
+/// A cheap digest of entries in their order, which reads every byte.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Seen {
-    /// Entries.
+    /// Number of entries.
     pub(crate) count: u64,
     sum: u64,
 }

@@ -7,36 +7,36 @@ use serde::{Deserialize, Serialize};
 pub use super::data::{Key, Value};
 pub use crate::worker::{Failure, NoSuchThing};
 
-/// Memory for the cache of every rival that has such a setting. LiteIO has its default. All other settings are
-/// those that the engine comes with.
+/// Cache size of every rival that has such a setting. LiteIO keeps its default. All other settings
+/// are the defaults of the engine.
 pub const CACHE_BYTES: usize = 256 << 20;
 
-/// The wait of a put, or a transaction, for the disk.
+/// Durability of a put or transaction.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Synced {
-    /// Nothing waits for the disk. What a put then survives differs: the end of the process, or not
-    /// even that.
+    /// No wait for the disk. Such a put survives at most the end of the process; some engines
+    /// guarantee not even that.
     No,
-    /// It survives a power cut once it returned, as far as the engine can do that.
+    /// The put survives a power cut once it has returned, as far as the engine can guarantee that.
     Each,
 }
 
-/// Bytes written by a process to the files of an engine.
+/// Bytes that a process has written to the files of an engine.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Written {
-    /// To its log.
+    /// Bytes of the log.
     pub log_bytes: u64,
-    /// To all other files.
+    /// Bytes of all other files.
     pub tree_bytes: u64,
 }
 
-/// The reader of the keys and values of a scan.
+/// Visitor of the keys and values of a scan.
 pub type Show<'a> = &'a mut dyn FnMut(&[u8], &[u8]);
 
-/// An open engine. All methods may be called by many threads at once, and fail when the engine does.
+/// An open engine. All methods may be called by many threads at once. They fail if the engine does.
 pub trait Engine: Send + Sized + Sync {
-    /// Opens it in a directory, creating what is not there.
+    /// Opens the engine in a directory, and creates missing files.
     fn open(directory: &Path, sync: Synced) -> Result<Self, Failure>;
 
     /// Sets `key` to `value` in a transaction of its own.
@@ -54,8 +54,8 @@ pub trait Engine: Send + Sized + Sync {
         Err(NoSuchThing("its puts return only when they are done").into())
     }
 
-    /// Appends the value of `key` to `value`, on a state of its own, not on one kept from an earlier
-    /// call. `false` if there is none.
+    /// Appends the value of `key` to `value`. It reads the state of this call, not one kept from an
+    /// earlier call. `false` if there is no value.
     fn get(&self, key: &Key, value: &mut Vec<u8>) -> Result<bool, Failure>;
 
     /// Shows up to `count` entries in the order of their keys, from the first that is not below
@@ -80,7 +80,7 @@ pub trait Engine: Send + Sized + Sync {
         None
     }
 
-    /// Ends it in order. What it did not write yet it writes now.
+    /// Closes the engine in order: it writes now whatever it has not written yet.
     fn close(self) -> Result<(), Failure> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Our own key space, as an engine.
+//! Our own key space as an engine.
 
 use std::marker::PhantomData;
 use std::ops::Bound;
@@ -12,7 +12,7 @@ use liteio_store::kv::{Kv, KvConfig, KvError, Pending, Read as _, Write as _};
 use super::counted_disk::CountedDisk;
 use super::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value, Written};
 
-/// The settings of a key space.
+/// Settings of a key space.
 pub(crate) trait Setup: Send + Sync + 'static {
     const IN_MEMORY: bool = false;
 
@@ -21,7 +21,7 @@ pub(crate) trait Setup: Send + Sync + 'static {
     }
 }
 
-/// On the disk, with the settings that it comes with.
+/// On the disk, with default settings.
 pub(crate) struct Default;
 
 impl Setup for Default {}
@@ -33,7 +33,7 @@ impl Setup for Memory {
     const IN_MEMORY: bool = true;
 }
 
-/// On the disk, with as large a cache as its rivals have.
+/// On the disk, with as large a cache as the rivals.
 pub(crate) struct LargeCache;
 
 impl Setup for LargeCache {
@@ -42,7 +42,7 @@ impl Setup for LargeCache {
     }
 }
 
-/// A key space, synced or handed to the kernel as the row demands.
+/// A key space, whose writes are synced or left to the kernel, as the row requires.
 pub(crate) struct LiteIo<S> {
     keys: Kv,
     setup: PhantomData<S>,
@@ -75,7 +75,7 @@ impl<S: Setup> Engine for LiteIo<S> {
         let keys = match S::IN_MEMORY {
             true => Kv::memory(config)?,
             false => {
-                // As the server does.
+                // The server does the same.
                 liteio_disk::map_files()?;
                 let disk = Arc::new(CountedDisk::new(RealDisk::open(directory)?));
                 Kv::open(disk, "keys", config)?

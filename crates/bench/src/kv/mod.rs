@@ -1,9 +1,9 @@
 //! The key-value benchmark: `liteio-bench kv`.
 //!
-//! From the bottom up: [`data`] makes keys and values, [`engine`] is the interface of
-//! engines, [`task`] the work of a process, [`work`] does it. The private `floor` has loops without an engine. [`rows`] lists the
-//! rows, [`roster`] the engines, and [`run`] puts it together. Every engine runs in
-//! processes of its own, so that its memory is its own and it can be killed.
+//! From the bottom up: [`data`] makes keys and values, [`engine`] is the interface of engines,
+//! [`task`] the work of a process, [`work`] does it. The private `floor` has loops without an
+//! engine. [`rows`] lists the rows, [`roster`] the engines, and [`run`] puts it together. Every
+//! engine runs in processes of its own, so that its memory is its own and it can be killed.
 
 pub mod data;
 pub mod engine;
@@ -28,8 +28,8 @@ pub use roster::run_own;
 #[cfg(test)]
 mod tests;
 
-/// The program of one engine: its name in reports, its package in the lock file beside the manifest, and
-/// its type. Allocations are counted.
+/// The program of one engine: its name in reports, its package in the lock file beside the
+/// manifest, and its type. Allocations are counted.
 #[macro_export]
 macro_rules! kv_engine {
     ($name:literal, $package:literal, $engine:ty) => {

@@ -38,7 +38,7 @@ pub struct Options {
     /// Other amounts.
     #[arg(skip)]
     pub sizes: Option<Sizes>,
-    /// Those of every benchmark.
+    /// Options of every benchmark.
     #[command(flatten)]
     pub run: RunOptions,
 }

@@ -1,4 +1,4 @@
-//! redb as it comes: what our key space adds must show against it.
+//! redb without our key space around it: the difference is the cost of the key space.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value};
 
 const KEYS: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("keys");
 
-/// One transaction for each put.
+/// redb with one transaction for each put.
 pub(crate) struct Redb {
     database: Database,
     durability: Durability,
@@ -32,7 +32,7 @@ impl Engine for Redb {
     fn open(directory: &Path, sync: Synced) -> Result<Self, Failure> {
         let path = directory.join("keys.redb");
         let database = Database::builder().set_cache_size(CACHE_BYTES).create(path)?;
-        // Reading needs the table to be there.
+        // A read needs an existing table.
         let transaction = database.begin_write()?;
         transaction.open_table(KEYS)?;
         transaction.commit()?;

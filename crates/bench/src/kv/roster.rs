@@ -1,5 +1,5 @@
-//! The engines: their places, the durability of their puts, and published figures. To add one, add an
-//! entry to [`ENGINES`] and its program below `crates/bench/rivals`.
+//! The table of engines: where they are, the durability of their puts, and published figures. A new
+//! engine needs an entry in [`ENGINES`] and a program below `crates/bench/rivals`.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ use crate::worker::{self, Candidate, locked_version, own_version};
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) home: Home,
-    /// The durability of puts that are not synced, and of those that are.
+    /// Durability of unsynced puts, and of synced ones.
     not_synced: &'static str,
     synced: &'static str,
     cache: &'static str,
@@ -28,7 +28,7 @@ pub(crate) struct Entry {
     published: [f64; 4],
 }
 
-/// The place of an engine.
+/// Location of an engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Home {
     /// This program.
@@ -37,33 +37,33 @@ pub(crate) enum Home {
     Rust,
     /// `rivals/go-kv`, a Go module.
     Go,
-    /// This program, where it is named: another setting of an engine, or none.
+    /// This program, if it is named: an engine with other settings, or no engine.
     Named,
 }
 
-/// The source of the published figures.
+/// Source of the published figures.
 const SOURCE: &str = "one million entries, no sync, one thread; Zen 4, 2 cores, 2026-11";
-/// The engine that lives in memory.
+/// The engine in memory.
 pub(crate) const MEMORY: &str = "liteio-memory";
-/// The engine with a cache like those of rivals.
+/// The engine with a cache of the rivals' size.
 pub(crate) const LARGE_CACHE: &str = "liteio-256mib";
 /// The loops without an engine.
 pub(crate) const FLOOR: &str = "floor";
 
-/// Caches, as reports tell them.
+/// Description of a given cache in reports.
 const GIVEN: &str = "cache: 256 MiB";
 const PAGES: &str = "cache: that of the kernel";
 const INDEX: &str = "index in memory, values in the cache of the kernel";
 const ALL: &str = "everything in memory";
 
-/// The rows with published figures.
+/// Rows with published figures.
 const PUBLISHED: [&str; 4] =
     ["Put", "Get at random", "Scan 1,000 in order", "1,000 a transaction, not synced"];
 /// No published figure.
 const NO: f64 = f64::NAN;
 const KERNEL: &str = "the kernel has the log";
 
-/// All of them, in the order of reports.
+/// All engines, in the order of reports.
 pub(crate) static ENGINES: [Entry; 20] = [
     entry("liteio", Home::Own, KERNEL, "the log is synced, once for all puts that wait", [NO; 4]),
     entry(MEMORY, Home::Own, "nothing is on disk", "nothing is on disk", [NO; 4]).cache(ALL),
@@ -106,7 +106,7 @@ pub(crate) static ENGINES: [Entry; 20] = [
     entry("buntdb", Home::Go, KERNEL, "SyncPolicy Always", [5.86, 3.12, NO, NO]).cache(ALL),
     entry("flydb", Home::Go, KERNEL, "SyncWrite", [1.32, 2.11, NO, NO]).cache(INDEX),
     entry("goleveldb", Home::Go, KERNEL, "WriteOptions.Sync", [3.456, 6.9, NO, NO]),
-    // Its Options.Sync syncs nothing, nor does that of rosedb.
+    // Options.Sync of lotusdb syncs nothing, and neither does rosedb's.
     entry("lotusdb", Home::Go, KERNEL, "WriteOptions.Sync", [5.48, 8.64, NO, NO]),
     entry("nutsdb", Home::Go, KERNEL, "SyncEnable", [6.98, 2.79, NO, NO]).cache(INDEX),
     entry(
@@ -130,7 +130,7 @@ const fn entry(
     Entry { name, home, not_synced, synced, cache: GIVEN, published }
 }
 
-/// The engines that are in this program.
+/// Engines in this program.
 pub(crate) const OWN: [Candidate<Exercise>; 5] = [
     Candidate { name: "liteio", version: own_version, measure: work::run::<LiteIo<Default>> },
     Candidate { name: MEMORY, version: own_version, measure: work::run::<LiteIo<Memory>> },
@@ -143,10 +143,10 @@ pub(crate) const OWN: [Candidate<Exercise>; 5] = [
     Candidate { name: FLOOR, version: own_version, measure: floor::run },
 ];
 
-/// Does a task with the engine of this program that it names, and prints the outcome.
+/// Runs a task with the engine of this program that it names, and prints the outcome.
 ///
 /// # Errors
-/// Those of [`worker::run`].
+/// The errors of [`worker::run`].
 pub fn run_own(task: &str) -> std::io::Result<()> {
     worker::run(&OWN, task)
 }
@@ -156,7 +156,7 @@ impl Entry {
         Entry { cache, ..self }
     }
 
-    /// The memory that it has for what is read, in words.
+    /// Description of its memory for reads.
     pub(crate) fn memory(&self) -> String {
         match self.name {
             "liteio" => {
@@ -167,22 +167,22 @@ impl Entry {
         }
     }
 
-    /// The durability of an acknowledged put.
+    /// Durability of an acknowledged put.
     pub(crate) fn durability(&self) -> Durability {
         let level = if self.name == MEMORY { Level::Memory } else { Level::ByRow };
         let Entry { not_synced, synced, .. } = self;
         Durability::new(level, format!("not synced: {not_synced}; synced: {synced}"))
     }
 
-    /// The figure that was published for a row.
+    /// Published figure of a row.
     pub(crate) fn published(&self, row: &str) -> Option<Published> {
         let place = PUBLISHED.iter().position(|published| *published == row)?;
         let microseconds = Some(self.published[place]).filter(|it| !it.is_nan())?;
         Some(Published { value: microseconds * 1e3, source: SOURCE.to_owned() })
     }
 
-    /// Its program, or the reason that there is none: built from `rivals` if need be, or taken from `prebuilt`
-    /// as it is.
+    /// The program, built from `rivals` if needed or taken from `prebuilt`, or the reason that
+    /// there is none.
     pub(crate) fn program(
         &self,
         own: &Launch,

@@ -1,4 +1,4 @@
-//! The jobs, each in a process of its own, and the rows that they fill.
+//! The jobs, each in a process of its own, and their rows.
 
 use super::engine::Synced;
 use super::floor::RECORD_BYTES;
@@ -8,36 +8,36 @@ use crate::run::job::filtered;
 use crate::run::metrics::{DISK, LONGEST, LOST, P999, PASSED, RATE, TIME};
 use crate::run::{Job, RowFilter, RowPlan};
 
-/// The amounts of a run.
+/// Amounts of a run.
 #[derive(Clone, Debug)]
 pub struct Sizes {
-    /// Entries that are put one by one, and as many are read.
+    /// Number of entries put one by one; as many are read.
     pub entries: u64,
     /// Scans of [`SCAN_ENTRIES`].
     pub scans: u64,
-    /// Entries that are there before writers, transactions and a kill.
+    /// Number of entries before writers, transactions and a kill.
     pub preload: u64,
-    /// Threads, and the entries that they put together.
+    /// Numbers of threads, with the entries that they put together.
     pub writers: Vec<(u64, u64)>,
-    /// Entries in a transaction, and in all of them.
+    /// Entries in a transaction, with the total.
     pub batches: Vec<(u64, u64)>,
-    /// Puts before a kill: not synced, and synced.
+    /// Number of puts before a kill: unsynced, and synced.
     pub kill: (u64, u64),
-    /// The longest wait for space that is given back, in seconds.
+    /// Longest wait for the return of space, in seconds.
     pub idle_seconds: u64,
 }
 
-/// Entries in a scan.
+/// Number of entries in a scan.
 const SCAN_ENTRIES: u64 = 1_000;
-/// Puts that may be on their way in the row that does not wait for each.
+/// Number of puts in flight in the row that does not wait for each.
 const WINDOW: u64 = 1_000;
-/// Bytes of a value in the rows about space.
+/// Length of a value in the rows about space.
 const LARGE_VALUE_BYTES: u64 = 1 << 10;
-/// Puts that are gathered before a tree of pages is changed, and the number of times: as many as LiteIO has
-/// room for by default while others are on their way into the tree.
+/// Number of puts gathered before a tree of pages is changed, and of such batches: as many as
+/// LiteIO has room for by default while others are moved into the tree.
 const TREE_BATCH: u64 = 500_000;
 const TREE_BATCHES: u64 = 4;
-/// The file with the number of acknowledged puts, in the directory of all data.
+/// File with the number of acknowledged puts, in the directory of all data.
 const ACKNOWLEDGED: &str = "acknowledged";
 
 impl Sizes {
@@ -94,7 +94,7 @@ pub(crate) fn jobs(sizes: &Sizes, filter: &RowFilter) -> Vec<Job<Exercise>> {
 }
 
 fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
-    // Below 100 the unit shows digits behind the point.
+    // Below 100 the unit shows decimals.
     let shown = |count: u64| match count {
         0..100 => count.to_string(),
         _ => Unit::Count.format(count as f64),
@@ -180,7 +180,7 @@ fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
     jobs
 }
 
-/// The rows about space that is given back.
+/// Rows about the return of space.
 fn space(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Job<Exercise> {
     let Sizes { entries, idle_seconds, .. } = *sizes;
     let work = Work::Space { puts: entries, value_bytes: LARGE_VALUE_BYTES, idle_seconds };
@@ -196,7 +196,7 @@ fn space(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Job<Exercise> {
     Job { rounds_max: 1, ..Job::new(Exercise { sync: Synced::No, work }, rows) }
 }
 
-/// The rows about those who wait beside that.
+/// Rows about latencies during the return of space.
 fn trickle(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Job<Exercise> {
     let Sizes { entries, idle_seconds, .. } = *sizes;
     let work = Work::Trickle { puts: entries, value_bytes: LARGE_VALUE_BYTES, idle_seconds };
@@ -213,7 +213,7 @@ fn trickle(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Job<Exercise> {
     Job { rounds_max: 1, ..Job::new(Exercise { sync: Synced::No, work }, rows) }
 }
 
-/// Loops without an engine: what the machine takes from everybody.
+/// Loops without an engine: the cost of the machine for every engine.
 fn floors(sizes: &Sizes, shown: &impl Fn(u64) -> String) -> Vec<Job<Exercise>> {
     let entries = sizes.entries;
     let job = |sync, floor, name: String, metric| {

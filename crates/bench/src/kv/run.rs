@@ -17,13 +17,14 @@ use crate::run::metrics::{DISK, LOST, MEMORY_OWN, MEMORY_PEAK};
 use crate::run::{Bench, Job, Outcome, RowPlan, Subject, block_on, turns};
 use crate::worker::contestant::{Contestant, Ended, Pace, Site};
 
-/// A process may take so many times as long as its measured phases: it also loads and checks.
+/// Limit of a process relative to its measured phases, because it also loads and checks.
 const TIME_FACTOR: u32 = 6;
 
 /// Runs the benchmark and returns its report.
 ///
 /// # Errors
-/// [`BenchError`] if nothing can be measured. An engine that does not work is in the report instead.
+/// [`BenchError`] if nothing can be measured. An engine that does not work is in the report
+/// instead.
 pub fn run(options: &Options) -> Result<Report, BenchError> {
     block_on(run_all(options, &options.entries()?))
 }
@@ -53,13 +54,13 @@ async fn run_all(options: &Options, entries: &[&'static Entry]) -> Result<Report
 }
 
 impl Entry {
-    /// Engines do the work of engines, and the floor does its own.
+    /// Engines do the work of engines; the floor does its own.
     fn does(&self, job: &Job<Exercise>) -> bool {
         matches!(job.work.work, Work::Floor(_)) == (self.name == FLOOR)
     }
 }
 
-/// An engine that takes part.
+/// An engine in the run.
 struct Engine {
     entry: &'static Entry,
     contestant: Contestant,
@@ -83,7 +84,7 @@ impl Subject for Engine {
             LOST => row.metric == LOST,
             // A row of its own, or of the whole engine.
             DISK => row.metric == DISK,
-            // Those of the whole engine, and an error.
+            // Values of the whole engine, and errors.
             "wrong" => false,
             _ if RESOURCES.contains(&id) => row.metric == id,
             _ => row.metric != LOST,
@@ -116,7 +117,7 @@ impl Subject for Engine {
     }
 }
 
-/// The values of the single-threaded test that are about a whole engine.
+/// Values of the single-threaded test that describe a whole engine.
 const RESOURCES: [&str; 7] = [
     MEMORY_PEAK,
     MEMORY_OWN,
@@ -127,7 +128,7 @@ const RESOURCES: [&str; 7] = [
     "close",
 ];
 
-/// Adds the memory, the disk and the bytes written of the single-threaded test: the last round counts.
+/// Adds memory, disk and bytes written in the single-threaded test. The last round counts.
 fn add_resources(target: &mut Target, outcome: &Outcome) {
     let Some(put) = outcome.phases.iter().find(|phase| phase.id == "put") else { return };
     let bytes = put.operations.max(1) as f64 * (KEY_BYTES + VALUE_BYTES) as f64;
@@ -139,8 +140,8 @@ fn add_resources(target: &mut Target, outcome: &Outcome) {
     target.resources.extend(factor);
 }
 
-/// Kills it while it puts, opens what is left, and looks for the acknowledged puts. Wrong values are
-/// errors, and so is a synced put that is gone.
+/// Kills the engine during puts, opens the files it left, and looks for the acknowledged puts. A
+/// wrong value is an error, and so is a lost synced put.
 async fn kill(site: &Site<'_>, exercise: &Exercise) -> Result<Ended, Ended> {
     let Exercise { sync, work: Work::UntilKilled { preload, acknowledged, puts } } = exercise
     else {

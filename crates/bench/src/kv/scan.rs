@@ -1,18 +1,19 @@
-//! The entries that a scan must show, found without keeping all keys: some ten million of them would be most of
-//! the memory of the process that is measured.
+//! The expected entries of a scan, found without keeping all keys: some ten million of them would
+//! dominate the memory of the measured process.
 
 use super::data::{Data, Key, Seen};
 
-/// Scans whose entries are found in one pass over all keys.
+/// Number of scans whose entries are found in one pass over all keys.
 pub(super) const SCANS_AT_ONCE: u64 = 100;
 
-/// The digests of scans of `count` entries each, from each of `starts` on, of an engine that holds the first
-/// `entries` entries. There are that many from every start on, or all up to the last.
+/// The digests of scans of `count` entries, one from each key in `starts`, for an engine with the
+/// first `entries` entries. A scan near the end has fewer.
 pub(super) fn expected(data: &Data, starts: &[Key], count: u64, entries: u64) -> Vec<Seen> {
     let mut froms: Vec<(u64, usize)> =
         starts.iter().enumerate().map(|(scan, start)| (prefix(start), scan)).collect();
     froms.sort_unstable();
-    // Keys are spread evenly: so many are in one and a half of their mean distance, and if not, in more of it.
+    // Keys are spread evenly, so `count` of them are within one and a half times their mean
+    // distance. If not, the range grows.
     let mean = (u64::MAX / entries.max(1)).max(1);
     let mut width = mean.saturating_mul(count + count / 2 + 64);
     loop {
@@ -34,7 +35,7 @@ pub(super) fn expected(data: &Data, starts: &[Key], count: u64, entries: u64) ->
     }
 }
 
-/// The first bytes of a key. Those of no two entries are the same, because they are made one to one.
+/// The first bytes of a key. They differ for any two entries, because keys are made by a bijection.
 fn prefix(key: &Key) -> u64 {
     key.iter().take(8).fold(0, |prefix, byte| prefix << 8 | u64::from(*byte))
 }

@@ -1,4 +1,4 @@
-//! The space that deleted entries give back.
+//! The return of space after deletions.
 
 use std::path::Path;
 use std::thread;
@@ -13,15 +13,15 @@ use crate::worker::Phase;
 
 /// Entries in each transaction.
 const BATCH: u64 = 1_000;
-/// Entries that are looked for after each step.
+/// Number of entries that are checked after each step.
 const CHECKS: u64 = 1_000;
 /// Pause between two looks at the disk.
 pub(super) const GLANCE: Duration = Duration::from_millis(250);
-/// The space is given back when at most so much of it is left.
+/// Share of the space up to which it counts as returned.
 pub(super) const LEFT_MAX: f64 = 0.1;
 
-/// Puts entries, deletes all, idles, and opens it again; none of it waits for the disk. `(puts, value_bytes)` is
-/// the amount.
+/// Puts entries, deletes all, idles, and reopens the engine; no step waits for the disk. `(puts,
+/// value_bytes)` is the amount.
 pub(super) fn run<E: Engine>(
     directory: &Path,
     data: Data,
@@ -56,7 +56,7 @@ pub(super) fn run<E: Engine>(
     Ok(vec![put, deleted, idle, restart])
 }
 
-/// Puts so many entries with values of so many bytes.
+/// Puts `puts` entries with values of `value_bytes`.
 pub(super) fn fill(
     engine: &impl Engine,
     data: &Data,
@@ -67,7 +67,7 @@ pub(super) fn fill(
         .try_for_each(|block| engine.put_large(&block.map(pair).collect::<Vec<_>>()))
 }
 
-/// Deletes them.
+/// Deletes these entries.
 pub(super) fn empty(engine: &impl Engine, data: &Data, puts: u64) -> Result<(), Failure> {
     let key = |number| data.key(number);
     blocks(0..puts, BATCH)
@@ -86,7 +86,7 @@ fn step(id: &str, directory: &Path, time: Duration) -> Phase {
     phase
 }
 
-/// Looks for some of the entries: they have values of so many bytes, or are not there.
+/// Checks some of the entries: they have values of this length, or do not exist.
 fn look(
     engine: &impl Engine,
     data: &Data,

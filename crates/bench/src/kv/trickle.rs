@@ -1,4 +1,4 @@
-//! The waits of a trickle of puts and gets while the space of deleted entries is given back.
+//! Latencies of single puts and gets while the space of deleted entries is returned.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -13,8 +13,8 @@ use crate::worker::measured::Measured;
 /// Pause between two puts.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Puts entries and deletes all. Then it puts one and gets it every millisecond until the space is given back. None of it
-/// waits for the disk. `(puts, value_bytes)` is the amount.
+/// Puts entries and deletes all. Then it puts one and gets it every millisecond until the space is
+/// given back. None of it waits for the disk. `(puts, value_bytes)` is the amount.
 pub(super) fn run<E: Engine>(
     directory: &Path,
     data: Data,

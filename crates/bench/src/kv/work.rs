@@ -1,4 +1,4 @@
-//! The work itself, on any engine. Every phase checks what it has read, outside the measured time.
+//! The work on any engine. Every phase checks its reads outside the measured time.
 
 use std::fs::File;
 use std::ops::Range;
@@ -17,14 +17,14 @@ use crate::run::metrics::{DISK, LOST, MEMORY_OWN, MEMORY_PEAK, TIME};
 use crate::worker::measured::Measured;
 use crate::worker::{Phase, Task};
 
-/// Operations that are prepared, then measured together, then checked.
+/// Number of operations that are prepared, then measured together, then checked.
 const BLOCK: u64 = 1_000;
-/// Entries of a phase that are read back after it, evenly spread.
+/// Number of entries of a phase that are read back after it, evenly spread.
 const CHECKS: u64 = 1_000;
-/// Entries in each transaction of what is there before.
+/// Entries in each transaction of the preload.
 const PRELOAD_BATCH: u64 = 1_000;
 
-/// Does a task with an engine and returns its phases.
+/// Runs a task with an engine, and returns its phases.
 ///
 /// # Errors
 /// The failure of the engine.
@@ -59,7 +59,7 @@ pub fn run<E: Engine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
     }
 }
 
-/// The parts of `numbers` that are done together.
+/// The blocks of `numbers` that are run together.
 pub(super) fn blocks(numbers: Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> {
     let end = numbers.end;
     numbers.step_by(size as usize).map(move |start| start..end.min(start + size))
@@ -81,7 +81,7 @@ impl Site<'_> {
         numbers.map(|number| self.pair(number)).collect()
     }
 
-    /// Opens it with so many entries, which were put without waiting for the disk.
+    /// Opens the engine with `entries` entries, put without a wait for the disk.
     fn preloaded<E: Engine>(&self, entries: u64) -> Result<E, Failure> {
         let engine = E::open(self.directory, Synced::No)?;
         for block in blocks(0..entries, PRELOAD_BATCH) {
@@ -186,7 +186,7 @@ impl Site<'_> {
         Ok(())
     }
 
-    /// A scan is compared by the sum over its keys and values.
+    /// A scan is compared by a digest of its keys and values.
     fn scans(
         &self,
         engine: &impl Engine,
@@ -310,7 +310,7 @@ impl Site<'_> {
         let mut opened = None;
         measured.time(1, || {
             let engine = opened.insert(E::open(self.directory, self.sync)?);
-            // Open is what answers: some engines put the work off to the first question.
+            // An engine is open once it answers: some put the work off until the first read.
             engine.get(&self.data.key(0), &mut value).map(drop)
         })?;
         let engine = opened.ok_or("it is not open")?;
@@ -329,7 +329,7 @@ impl Site<'_> {
         Ok(vec![measured.end()])
     }
 
-    /// Ends a phase that has put entries behind those that were there before.
+    /// Ends a phase that has put entries after the preload.
     fn finish(
         &self,
         engine: impl Engine,
@@ -341,7 +341,7 @@ impl Site<'_> {
         Ok(vec![measured.end()])
     }
 
-    /// Reads some of the entries back, the first and the last among them.
+    /// Reads some entries back, including the first and the last.
     fn check(&self, engine: &impl Engine, numbers: Range<u64>, measured: &mut Measured) {
         measured.stop();
         let step = ((numbers.end - numbers.start) / CHECKS).max(1);

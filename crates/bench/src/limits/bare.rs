@@ -15,15 +15,15 @@ use crate::client::Driven;
 use crate::s3::case::Work;
 
 const PAGE_BYTES: usize = 4 << 10;
-/// Pages of the file that is rewritten: it has its blocks before.
+/// Number of pages of the rewritten file, whose blocks are allocated before.
 const PAGES: usize = 16;
-/// Pieces in which a file goes through the socket.
+/// Length of the pieces in which a file goes through the socket.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Work of the machine, on a file of its own, for so long.
+/// Work of the machine on a file of its own, for a given time.
 type Measure = fn(&Path, Duration) -> io::Result<Driven>;
 
-/// The least that the machine has to do for a task; `None` if that is nothing.
+/// The least work of the machine for a task; `None` if there is none.
 pub(super) fn least(task: &Task) -> Option<Measure> {
     match task {
         Task::Hash => Some(hash),
@@ -83,7 +83,7 @@ fn write(path: &Path, time: Duration) -> io::Result<Driven> {
     })
 }
 
-/// Reads the answers of a thread that sends a file for every byte that it gets.
+/// Reads the answers of a thread that sends a file for every byte it receives.
 fn read(path: &Path, time: Duration) -> io::Result<Driven> {
     fs::write(path, body())?;
     let listener = TcpListener::bind("127.0.0.1:0")?;

@@ -22,18 +22,18 @@ use crate::s3::case::ROW;
 use crate::s3::rival::{Rival, Site};
 use crate::s3::session::{BUCKET, Session};
 
-/// Clients that fill a server.
+/// Number of clients that fill a server.
 const FILLERS: usize = 64;
-/// Keys in each folder of a full server, and in a page of a listing.
+/// Number of keys in each folder of a full server, and in a page of a listing.
 const FOLDER_KEYS: usize = 1_000;
-/// Listings that are measured.
+/// Number of measured listings.
 const LISTINGS: u64 = 50;
 
-/// A server that takes connections.
+/// A server that accepts connections.
 struct Fresh {
     process: Process,
     endpoint: Arc<Endpoint>,
-    /// The time from its start until it took one.
+    /// Time from its start to the first accepted connection.
     ready: Duration,
 }
 
@@ -54,7 +54,7 @@ impl Fresh {
         Ok(Fresh { process, endpoint, ready: begin.elapsed() })
     }
 
-    /// A session of bodies without bytes. The bucket is there.
+    /// A session with empty bodies. The bucket exists.
     async fn session(&self) -> Result<Session, Failure> {
         let mode = PayloadMode::Unsigned;
         let stock = Rc::new(Stock::new([0], mode));
@@ -115,7 +115,7 @@ pub(super) async fn many(
     Ok(phases)
 }
 
-/// The memory of a server that does nothing, and of each connection to it.
+/// Memory of an idle server, and of each connection to it.
 pub(super) async fn idle(
     rival: &Rival,
     directory: &Path,
@@ -145,7 +145,7 @@ pub(super) async fn idle(
     Ok(vec![phase(AT_REST, at_rest as f64), phase(CONNECTION, each)])
 }
 
-/// The peak memory while clients upload large bodies, each in one request.
+/// Peak memory while clients upload large bodies, each in one request.
 pub(super) async fn uploads(
     rival: &Rival,
     directory: &Path,

@@ -18,21 +18,21 @@ pub(super) const CONNECTION: &str = "connection";
 /// The work of a job.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Task {
-    /// A row of the S3 benchmark, at servers that run all the time.
+    /// A row of the S3 benchmark, on permanently running servers.
     Case(Case),
     /// MD5 of a large object.
     Hash,
     /// The start of a server without data.
     Start,
-    /// The start after `kill -9` with so many objects, and their listing.
+    /// The start after `kill -9` with this many objects, and their listing.
     Many { objects: usize },
-    /// A server that does nothing, with so many connections.
+    /// An idle server with this many connections.
     Idle { connections: usize },
-    /// Uploads of so many MiB each at the same time.
+    /// Concurrent uploads of this many MiB each.
     Uploads { clients: usize, mebibytes: usize },
 }
 
-/// All jobs that fill a row that the filter lets through.
+/// All jobs with a row that passes the filter.
 pub(super) fn jobs(quick: bool, filter: &RowFilter) -> Vec<Job<Task>> {
     let (kb, large) = (1 << 10, LARGE_BYTES);
     let put = |bytes| Work::Put { bytes, key: KeyShape::Plain, metadata: 0 };

@@ -21,19 +21,20 @@ use crate::s3::rival::Rival;
 use crate::s3::server::Server;
 use crate::s3::work::{Pace, measure};
 
-/// The target without a server, which others are compared with.
+/// The target without a server, to which others are compared.
 const MACHINE: &str = "machine";
 
 /// The options of a run.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// Servers that run already, instead of LiteIO: they are measured in the rows that need no start.
+    /// Servers that run already, instead of LiteIO: they are measured in the rows that need no
+    /// start.
     #[arg(long, hide = true)]
     pub target: Vec<String>,
     /// The time of a row.
     #[command(flatten)]
     pub time: RowTime,
-    /// Those of every benchmark.
+    /// Options of every benchmark.
     #[command(flatten)]
     pub run: RunOptions,
 }

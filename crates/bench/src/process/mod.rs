@@ -1,4 +1,4 @@
-//! Programs that the benchmark starts, and stops without a trace.
+//! Programs that the benchmark starts, and stops without leftovers.
 
 pub(crate) mod usage;
 
@@ -16,19 +16,19 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use crate::error::BenchError;
 use usage::Usage;
 
-/// A server that has not ended in order after so long is killed.
+/// Time after which a server that does not end in order is killed.
 const STOP_TIME: Duration = Duration::from_secs(15);
 
-/// A program with its arguments and what is added to its environment.
+/// A program with its arguments and changes of its environment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Launch {
     pub(crate) program: PathBuf,
     arguments: Vec<String>,
-    /// Variables, those that are taken away without a value.
+    /// Variables; `None` removes one.
     environment: Vec<(String, Option<String>)>,
 }
 
-/// A running program with all of its processes.
+/// A running program with all its processes.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
@@ -52,14 +52,14 @@ impl Launch {
         self
     }
 
-    /// Takes a variable away.
+    /// Removes a variable.
     pub(crate) fn without_variable(mut self, name: &str) -> Launch {
         self.environment.push((name.to_owned(), None));
         self
     }
 
-    /// Starts it in `directory`, with everything it prints in `log`. It gets a process group of its
-    /// own, so that its children are found and end with it, and Ctrl-C is left to the benchmark.
+    /// Starts the program in `directory`, with its output in `log`. It gets a process group of its
+    /// own, so that its children are found and end with it, and Ctrl-C reaches only the benchmark.
     pub(crate) fn start(&self, directory: &Path, log: &Path) -> Result<Process, BenchError> {
         let output = File::create(log).map_err(BenchError::file(log))?;
         let errors = output.try_clone().map_err(BenchError::file(log))?;
@@ -85,29 +85,29 @@ impl Launch {
 }
 
 impl Process {
-    /// The usage so far of all of its processes together. One that has exited still tells it.
+    /// The usage of all its processes so far. It is known also after the exit.
     pub(crate) fn usage(&self) -> Usage {
         usage::of_group(self.child.id())
     }
 
-    /// True once it has exited. The kernel keeps its usage until [`Process::ended`] is asked.
+    /// `true` once it has exited. The kernel keeps its usage until [`Process::ended`] is called.
     pub(crate) fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(waitid(WaitId::Pid(self.group), options), Ok(None))
     }
 
-    /// The end of a program that has ended by itself.
+    /// Description of the end of a program that has ended by itself.
     pub(crate) fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         Some(format!("it ended with {status}; it said: {}", last_words(&self.output())))
     }
 
-    /// Everything that it has printed so far.
+    /// All its output so far.
     pub(crate) fn output(&self) -> String {
         String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
     }
 
-    /// Asks it to end, waits, and kills what is left of it.
+    /// Asks the program to end, waits, and kills the processes that are left.
     pub(crate) async fn stop(self) {
         let _ = kill_process_group(self.group, Signal::TERM);
         let deadline = Instant::now() + STOP_TIME;
@@ -124,7 +124,7 @@ impl Drop for Process {
     }
 }
 
-/// The cause that a program names in its output, such as a panic, or its last lines.
+/// The cause that a program reports in its output, such as a panic, or its last lines.
 pub(crate) fn last_words(output: &str) -> String {
     const CAUSES: [&str; 4] = ["panic", "fatal error", "error:", "error["];
     let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -134,17 +134,18 @@ pub(crate) fn last_words(output: &str) -> String {
     shown.join(" / ").chars().take(300).collect()
 }
 
-/// The program of this name: a path as it is, else the first of that name on PATH.
+/// Path of a program: a path as it is, or the first file with the name on PATH.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
-        // As it is: the Python of a virtual environment is a link, and knows its place by its name.
+        // Links are not resolved: the Python of a virtual environment is a link, and finds its
+        // place by its name.
         return std::path::absolute(name).ok().filter(|path| path.is_file());
     }
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// The first line that is not empty of what a program prints when asked for its version.
+/// The first non-empty line that a program prints when it is asked for its version.
 pub(crate) fn version(program: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     if !output.status.success() {
@@ -155,9 +156,9 @@ pub(crate) fn version(program: &Path, arguments: &[&str]) -> Option<String> {
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// So many different ports of 127.0.0.1 that nobody listens on, and that no earlier call has returned:
-/// a server may not listen on its own yet. All are below 32768, out of which the system gives none
-/// away meanwhile, and some programs add 10,000 to a port.
+/// `count` different free ports of 127.0.0.1 that no earlier call has returned: a server may not
+/// listen on its port yet. All are below 32768, from where on the system assigns ports, because
+/// some programs add 10,000 to a port.
 pub(crate) fn free_ports(count: usize) -> io::Result<Vec<u16>> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     const FIRST: u32 = 20_000;
@@ -167,7 +168,7 @@ pub(crate) fn free_ports(count: usize) -> io::Result<Vec<u16>> {
         if ports.len() == count {
             return Ok(ports);
         }
-        // Another benchmark beside this one begins elsewhere.
+        // A concurrent benchmark begins at another place.
         let place = (std::process::id() % RANGE) * 97 + NEXT.fetch_add(1, Ordering::Relaxed);
         let port = u16::try_from(FIRST + place % RANGE).map_err(io::Error::other)?;
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
@@ -177,7 +178,7 @@ pub(crate) fn free_ports(count: usize) -> io::Result<Vec<u16>> {
     Err(io::Error::other("no free ports"))
 }
 
-/// Bytes of all files below a directory, as the disk counts them.
+/// Disk space of all files below a directory.
 pub(crate) fn disk_used(directory: &Path) -> u64 {
     use std::os::unix::fs::MetadataExt as _;
     let mut bytes = 0;
@@ -217,7 +218,7 @@ mod tests {
             tokio::task::yield_now().await;
         };
         server.stop().await;
-        // A killed process may be kept as a zombie by whoever inherits it, but it runs no more.
+        // A killed process may stay a zombie of the process that inherits it, but it runs no more.
         let gone = || {
             let stat = fs::read_to_string(format!("/proc/{child}/stat")).unwrap_or_default();
             stat.is_empty() || stat.contains(") Z ")

@@ -6,30 +6,30 @@ use std::time::Duration;
 
 use crate::busy::TICK;
 
-/// The note of a report on bytes written. ext4 has large folios since Linux 6.16, and the kernel accounts
-/// a whole one whenever a part of it is changed.
+/// Note of a report on bytes written. Since Linux 6.16 ext4 has large folios, and the kernel
+/// accounts a whole one whenever a part of it changes.
 pub(crate) const WRITTEN_NOTE: &str = "Bytes written are those that the kernel accounts to a process: on ext4 \
      since Linux 6.16 a change of 4 KiB counts up to 256 KiB, depending on how large the pieces were \
      in which the file was first written. The disk takes less.";
 
-/// The usage of all processes of a server together.
+/// Usage of all processes of a server together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Usage {
-    /// Processor time, user and system, of living and of ended processes.
+    /// Processor time, user and system, of living and ended processes.
     pub(crate) cpu: Duration,
-    /// Bytes resident at the most, each process at its own time.
+    /// Peak resident memory, each process at its own time.
     pub(crate) memory_peak_bytes: u64,
-    /// Bytes resident now.
+    /// Resident memory now.
     pub(crate) memory_bytes: u64,
-    /// Those of them that are no pages of files.
+    /// Resident memory without pages of files.
     pub(crate) memory_own_bytes: u64,
-    /// Bytes written, as the kernel accounts them: see [`WRITTEN_NOTE`].
+    /// Bytes written, as accounted by the kernel: see [`WRITTEN_NOTE`].
     pub(crate) disk_written_bytes: u64,
-    /// Bytes passed to `write` and its kind, whatever became of them. Mapped memory is not among them.
+    /// Bytes passed to `write` and similar calls. Writes to mapped memory are not included.
     pub(crate) passed_bytes: u64,
 }
 
-/// The usage of a process group and of all descendants of its processes.
+/// Usage of a process group and of all descendants of its processes.
 pub(crate) fn of_group(group: u32) -> Usage {
     let mut usage = Usage::default();
     for process in members(group) {
@@ -46,7 +46,7 @@ pub(crate) fn of_this_process() -> Usage {
 }
 
 impl Usage {
-    /// Adds what the process in this folder of `/proc` has used.
+    /// Adds the usage of the process in a folder of `/proc`.
     fn add(&mut self, process: &str) {
         let read =
             |file: &str| fs::read_to_string(format!("/proc/{process}/{file}")).unwrap_or_default();
@@ -59,7 +59,7 @@ impl Usage {
         let own = number_after(&status, "RssAnon:") + number_after(&status, "RssShmem:");
         self.memory_own_bytes += own * 1024;
         let io = read("io");
-        // Behind the end of a line: "cancelled_write_bytes" is another number.
+        // At the start of a line, because "cancelled_write_bytes" is another number.
         self.disk_written_bytes += number_after(&io, "write_bytes:");
         self.passed_bytes += number_after(&io, "wchar:");
     }
@@ -87,12 +87,12 @@ struct Stat {
 fn parse_stat(text: &str) -> Option<Stat> {
     let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
     let number = |field: usize| fields.get(field)?.parse::<u64>().ok();
-    // Own user and system time, then that of children that have ended and were waited for.
+    // User and system time of the process, then of its ended children that were waited for.
     let ticks = number(11)? + number(12)? + number(13)? + number(14)?;
     Some(Stat { parent: number(1)?.try_into().ok()?, group: number(2)?.try_into().ok()?, ticks })
 }
 
-/// The group's processes, and whatever descends from one of them in a group of its own.
+/// The processes of the group, and all their descendants in other groups.
 fn members(group: u32) -> BTreeSet<u32> {
     let mut all = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -117,7 +117,7 @@ fn members(group: u32) -> BTreeSet<u32> {
     }
 }
 
-/// The number behind a name at the start of a line.
+/// The number after a name at the start of a line.
 fn number_after(text: &str, name: &str) -> u64 {
     let rest = text.lines().find_map(|line| line.strip_prefix(name));
     rest.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)

@@ -1,48 +1,48 @@
-//! The changes between two reports.
+//! Comparison of two reports.
 
 use super::model::Report;
 use super::unit::{Better, Unit};
 use crate::statistics::{median, welch};
 
-/// A change is called one if chance would make it this rarely or more rarely.
+/// Probability by chance up to which a change counts as significant.
 pub(super) const SIGNIFICANT: f64 = 0.01;
 
-/// The change of every row and target that two reports share.
+/// Changes of all rows and targets that two reports share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// The earlier report, for the heading.
     pub before: String,
     /// The later one.
     pub after: String,
-    /// In the order of the rows.
+    /// Changes, in the order of the rows.
     pub changes: Vec<Change>,
-    /// Rows and targets of one report that the other has no figure for.
+    /// Rows and targets with a figure in only one report.
     pub alone: Vec<String>,
     /// Reasons to doubt the comparison, such as another machine.
     pub doubts: Vec<String>,
 }
 
-/// The change of one row at one target.
+/// Change of one row at one target.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// The row.
     pub row: String,
     /// The target.
     pub target: String,
-    /// The unit of the two medians.
+    /// Unit of the two medians.
     pub unit: Unit,
     /// The median before.
     pub before: f64,
     /// The median after.
     pub after: f64,
-    /// Goodness now relative to then: above 1 is better.
+    /// Goodness of the later report relative to the earlier one: above 1 is better.
     pub ratio: f64,
     /// The probability of so large a difference by chance; `None` with fewer than two rounds.
     pub chance: Option<f64>,
 }
 
 impl Change {
-    /// True if it is more than noise.
+    /// `true` if the change is more than noise.
     pub fn is_significant(&self) -> bool {
         self.chance.is_some_and(|chance| chance <= SIGNIFICANT)
     }

@@ -50,7 +50,7 @@ pub fn csv(report: &Report) -> String {
     text
 }
 
-/// A field, quoted where a reader would otherwise take it apart.
+/// A field, quoted if it contains a separator.
 fn quoted(field: &str) -> String {
     if field.contains(['"', ',', '\r', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))

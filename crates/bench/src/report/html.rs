@@ -1,4 +1,4 @@
-//! The report as one page that needs nothing else.
+//! The report as one self-contained page.
 
 use std::fmt::Write as _;
 
@@ -54,7 +54,7 @@ fn write_block(page: &mut String, block: &Block) {
     }
 }
 
-/// The stronger the ground of a field, the nearer it is to the best of its row.
+/// A field of a table; the stronger its background, the nearer it is to the best of its row.
 fn table_field(tag: &str, field: &Field) -> String {
     let class = if field.best { " class=\"best\"" } else { "" };
     let near = field.near.clamp(0.0, 1.0).powi(2) * 60.0;

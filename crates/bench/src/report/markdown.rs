@@ -83,7 +83,7 @@ fn table_line(fields: &[Field]) -> String {
     format!("| {} |", fields.iter().map(field).collect::<Vec<_>>().join(" | "))
 }
 
-/// A text that ends no field of a table and starts no markup of its own.
+/// Text that neither ends a field of a table nor starts markup.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('*', "\\*").replace('<', "&lt;").replace(['\r', '\n'], " ")
 }

@@ -13,7 +13,7 @@ use crate::statistics::{self, Ratio};
 /// The version of the JSON layout.
 pub const FORMAT: u32 = 1;
 
-/// Everything that one run has measured.
+/// The results of one run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Report {
     /// [`FORMAT`] when it was written.
@@ -30,19 +30,19 @@ pub struct Report {
     pub machine: Machine,
     /// The settings, for the reader.
     pub settings: Vec<Fact>,
-    /// The target that others are compared with.
+    /// Target to which others are compared.
     pub baseline: Option<String>,
-    /// The meaning of the numbers in [`Cell::values`] and [`Target::resources`].
+    /// Meaning of the numbers in [`Cell::values`] and [`Target::resources`].
     pub metrics: Vec<Metric>,
     /// Servers and engines, in the order of display.
     pub targets: Vec<Target>,
     /// Operations, in the order of display.
     pub rows: Vec<Row>,
-    /// Remarks for judging the figures.
+    /// Remarks on the figures.
     pub notes: Vec<String>,
 }
 
-/// A name and what goes with it.
+/// A name with a value.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Fact {
     /// The name.
@@ -54,32 +54,32 @@ pub struct Fact {
 /// The meaning of a number.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Metric {
-    /// Its name in JSON and CSV.
+    /// Name in JSON and CSV.
     pub id: String,
-    /// Its name for people.
+    /// Name for people.
     pub title: String,
     /// Its unit.
     pub unit: Unit,
     /// The good direction.
     pub better: Better,
-    /// The share of times, if it is a percentile of times: 0.99 for p99.
+    /// Share of times, for a percentile of times: 0.99 for p99.
     pub percentile: Option<f64>,
 }
 
 /// One operation, measured at every target.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Row {
-    /// The heading that it stands under.
+    /// Heading above it.
     pub group: String,
-    /// Its name, unique in a report.
+    /// Name, unique in a report.
     pub name: String,
-    /// The metric that decides who wins it.
+    /// Metric that decides the winner.
     pub metric: String,
-    /// Its place in a chart of rows, such as throughput by concurrency.
+    /// Place in a chart of rows, such as throughput by concurrency.
     pub curve: Option<Curve>,
     /// Figures, by target.
     pub cells: BTreeMap<String, Cell>,
-    /// A remark for judging it.
+    /// Remark on the figures.
     pub note: Option<String>,
 }
 
@@ -101,13 +101,13 @@ pub struct Cell {
     pub values: BTreeMap<String, Series>,
     /// Operations that succeeded, over all rounds.
     pub operations: u64,
-    /// Operations that failed. They are part of no other number.
+    /// Number of operations that failed. They are in no other number.
     pub errors: u64,
     /// The first failure.
     pub first_error: Option<String>,
-    /// The reason that nothing was measured.
+    /// Reason that nothing was measured.
     pub absent: Option<String>,
-    /// The share of the machine that others than the benchmark and the target took meanwhile.
+    /// Share of the machine used by others than the benchmark and the target.
     pub disturbance: f64,
     /// A figure from elsewhere.
     pub published: Option<Published>,
@@ -120,10 +120,10 @@ pub struct Series {
     pub rounds: Vec<f64>,
 }
 
-/// A figure from elsewhere. It is shown beside the measured one and decides nothing.
+/// A published figure. It is shown beside the measured one and decides nothing.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Published {
-    /// In the unit of the row's metric.
+    /// Value in the unit of the row's metric.
     pub value: f64,
     /// Publication and machine.
     pub source: String,
@@ -153,7 +153,7 @@ impl Report {
         self.settings.push(Fact { name: name.to_owned(), value: value.to_string() });
     }
 
-    /// Notes how many figures were disturbed by others.
+    /// Adds a note on the number of disturbed figures.
     pub fn note_disturbances(&mut self) {
         let cells = || self.rows.iter().flat_map(|row| row.cells.values());
         let disturbed = cells().filter(|cell| cell.disturbance > DISTURBED).count();
@@ -168,7 +168,7 @@ impl Report {
         }
     }
 
-    /// Notes that there was no disk, if there was none.
+    /// Adds a note if the data was not on a disk.
     pub fn note_memory_file_system(&mut self) {
         let is = |kind: &&str| self.machine.file_system.starts_with(*kind);
         if ["tmpfs", "ramfs"].iter().any(is) {
@@ -179,7 +179,7 @@ impl Report {
         }
     }
 
-    /// The row of this name, added under `group` if there is none; `metric` decides who wins it.
+    /// The row with a name, added under `group` if it is missing; `metric` decides its winner.
     pub fn row(&mut self, group: &str, name: &str, metric: &str) -> &mut Row {
         let found = self.rows.iter().position(|row| row.name == name);
         let place = found.unwrap_or_else(|| {
@@ -196,7 +196,7 @@ impl Report {
         &mut self.rows[place]
     }
 
-    /// A finished row in one line, for whoever waits.
+    /// A finished row in one line, for the progress.
     pub fn progress_line(&self, name: &str) -> String {
         let Some(row) = self.rows.iter().find(|row| row.name == name) else {
             return name.to_owned();
@@ -234,13 +234,13 @@ impl Report {
         groups
     }
 
-    /// The targets that were measured, in order.
+    /// Measured targets, in order.
     pub fn measured(&self) -> impl Iterator<Item = &Target> {
         self.targets.iter().filter(|target| target.absent.is_none())
     }
 
-    /// The targets that belong into a table of these rows, in order: all but those whose figures, or
-    /// the reasons why there are none, are only in other rows.
+    /// The targets for a table of these rows, in order: all except the ones whose figures, or
+    /// reasons for missing figures, are only in other rows.
     pub fn taking_part(&self, rows: &[&Row]) -> Vec<&Target> {
         let is_in = |row: &Row, target: &Target| {
             let cell = row.cells.get(&target.name);

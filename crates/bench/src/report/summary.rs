@@ -1,4 +1,4 @@
-//! The winners of a report.
+//! Winners of a report.
 
 use super::model::{Report, Row};
 use super::target::{Level, Target};
@@ -10,7 +10,7 @@ use crate::statistics::geometric_mean;
 pub struct Summary {
     /// The winners in row order. Some rows have none.
     pub winners: Vec<Winner>,
-    /// All targets that were measured, those with the most rows won first.
+    /// All measured targets, the ones with the most rows won first.
     pub standings: Vec<Standing>,
 }
 
@@ -21,7 +21,7 @@ pub struct Winner {
     pub row: String,
     /// The target.
     pub target: String,
-    /// Goodness relative to the next; `None` if it was alone, or there is no such number.
+    /// Goodness relative to the second; `None` if it was alone or the ratio is undefined.
     pub margin: Option<f64>,
 }
 
@@ -32,11 +32,11 @@ pub struct Standing {
     pub target: String,
     /// Rows won.
     pub wins: usize,
-    /// Rows won among the durable targets; `None` if it is not one of them.
+    /// Number of rows won among the durable targets; `None` if it is not durable.
     pub durable_wins: Option<usize>,
-    /// The geometric mean of the ratios to the baseline, with the number of rows.
+    /// Geometric mean of the ratios to the baseline, with the number of rows.
     pub mean: Option<(f64, usize)>,
-    /// The rows with the best place against the best of the others.
+    /// Rows in which it does best relative to the best of the others.
     pub best: Vec<Best>,
 }
 
@@ -49,13 +49,13 @@ pub struct Best {
     pub ratio: f64,
 }
 
-/// Rows that are named for each target.
+/// Number of rows named for each target.
 const BEST_ROWS: usize = 3;
 
 /// The targets that count in a row, best first, with their goodness.
 type Places<'a> = Vec<(&'a str, f64)>;
 
-/// Finds winners. A cell with errors, or without a figure, wins nothing.
+/// Finds winners. A cell with errors or without a figure wins nothing.
 pub fn summary(report: &Report) -> Summary {
     let is_durable = |target: &Target| target.durability.level == Level::PowerCut;
     let durable = |name: &str| report.target(name).is_some_and(is_durable);
@@ -103,7 +103,7 @@ pub(super) fn places<'a>(report: &'a Report, row: &Row) -> Places<'a> {
     places
 }
 
-/// The first; nobody where several have nothing at all of what should be little.
+/// The winner; `None` if several targets have zero of a quantity that should be low.
 fn winner(row: &Row, places: &[(&str, f64)]) -> Option<Winner> {
     let (target, goodness) = places.first()?;
     let next = places.get(1).map(|(_, next)| *next);
@@ -119,7 +119,7 @@ fn best(all: &[(&Row, Places<'_>)], target: &str) -> Vec<Best> {
         let place = places.iter().position(|(name, _)| *name == target)?;
         let (other, goodness) = (places.get(usize::from(place == 0))?.1, places[place].1);
         let ratio = goodness / other;
-        // Nothing is a number of times as good as nothing.
+        // A ratio of two zeros is undefined.
         let is_number = ratio.is_finite() && goodness > 0.0;
         is_number.then(|| Best { row: row.name.clone(), ratio })
     };

@@ -1,4 +1,5 @@
-//! Lines over two logarithmic axes, as SVG that stands inside a page: text takes the page's colours.
+//! Lines over two logarithmic axes, as SVG that stands inside a page: text takes the page's
+//! colours.
 
 use std::fmt::Write as _;
 
@@ -6,7 +7,7 @@ use super::view::Lines;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 240.0;
-/// The frame around the lines: room for the texts of the axes.
+/// Frame around the lines, with room for the texts of the axes.
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 8.0;
@@ -76,7 +77,7 @@ fn share(value: f64, low: f64, high: f64) -> f64 {
 /// Round numbers around the values from `low` to `high`.
 pub(super) fn ticks(low: f64, high: f64) -> Vec<f64> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    // Within few powers of ten, the steps between them are worth a line.
+    // Within few powers of ten, the steps between them get lines, too.
     let steps: &[f64] = if last - first <= 2 { &[1.0, 2.0, 5.0] } else { &[1.0] };
     let all: Vec<f64> = (first..=last)
         .flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)))

@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// A server or engine that was measured, or should have been.
+/// A server or engine that was measured, or could not be.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Target {
-    /// Its name, unique in a report.
+    /// Name, unique in a report.
     pub name: String,
-    /// The version that it states, if any.
+    /// Version that it reports, if any.
     pub version: Option<String>,
-    /// The durability of an acknowledged write.
+    /// Durability of an acknowledged write.
     pub durability: Durability,
-    /// The reason that it was not measured; `None` if it was.
+    /// Reason that it was not measured; `None` if it was.
     pub absent: Option<String>,
-    /// The usage over the whole run, by metric.
+    /// Usage over the whole run, by metric.
     pub resources: BTreeMap<String, f64>,
-    /// Remarks for judging its figures.
+    /// Remarks on its figures.
     pub notes: Vec<String>,
 }
 
@@ -35,30 +35,30 @@ impl Target {
     }
 }
 
-/// The event that an acknowledged write survives.
+/// Event that an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Nobody said, or nobody tried.
+    /// Unknown: not stated and not tested.
     Unknown,
-    /// It differs by row: what a row demands stands in its name.
+    /// It differs by row; the row's name says it.
     ByRow,
     /// Nothing: it is in memory.
     Memory,
     /// The end of the process, not of the machine.
     Process,
-    /// A part of what is written survives a power cut, or it does most of the time.
+    /// A power cut, but only for a part of the data or in most cases.
     Partial,
     /// A power cut.
     PowerCut,
 }
 
-/// A [`Level`] with what exactly is meant.
+/// A [`Level`] with its exact meaning.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Durability {
-    /// The event that it survives.
+    /// Event that it survives.
     pub level: Level,
-    /// In a few words, such as "data synced, directory not".
+    /// Details in a few words, such as "data synced, directory not".
     pub detail: String,
 }
 
@@ -68,7 +68,7 @@ impl Durability {
         Durability { level, detail: detail.into() }
     }
 
-    /// Nothing is known.
+    /// Unknown durability.
     pub fn unknown(detail: impl Into<String>) -> Durability {
         Durability::new(Level::Unknown, detail)
     }
@@ -87,7 +87,7 @@ impl Level {
         }
     }
 
-    /// The remark beside the name of a target: nothing, if the rows say it.
+    /// Remark beside the name of a target; empty if the rows say it.
     pub fn remark(self) -> &'static str {
         if self == Level::ByRow { "" } else { self.label() }
     }

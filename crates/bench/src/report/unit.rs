@@ -1,4 +1,4 @@
-//! Units, and how a person reads a number in them.
+//! Units, and numbers in them for people.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,11 +16,11 @@ pub enum Unit {
     Seconds,
     /// Bytes.
     Bytes,
-    /// Things.
+    /// A count.
     Count,
     /// A share of 1.
     Share,
-    /// One number divided by another of the same unit.
+    /// A ratio of two numbers of the same unit.
     Factor,
 }
 
@@ -49,7 +49,7 @@ impl Unit {
         }
     }
 
-    /// `value` with three significant digits or whole, and its unit.
+    /// `value` with three significant digits, or whole, with its unit.
     pub fn format(self, value: f64) -> String {
         const NANOSECONDS: [(f64, &str); 4] = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
         const BYTES: [(f64, &str); 5] =
@@ -70,13 +70,13 @@ impl Unit {
 
 /// `value` in the largest unit of which it is at least one.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    // 999.6 reads as 1,000: it belongs to the next unit.
+    // 999.6 reads as 1,000, so it belongs to the next unit.
     let unit = units.iter().find(|(size, _)| value.abs() >= size * 0.9995);
     let (size, name) = unit.or(units.last()).copied().unwrap_or((1.0, ""));
     format!("{} {name}", digits(value / size))
 }
 
-/// Three significant digits, or the whole number with its thousands parted.
+/// Three significant digits, or the whole number with separated thousands.
 pub(super) fn digits(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 {

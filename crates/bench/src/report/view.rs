@@ -1,4 +1,5 @@
-//! The contents of a report as sections of text, tables and charts: made once, written by each format.
+//! The content of a report as sections of text, tables and charts: made once, written by each
+//! format.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +9,19 @@ use super::target::Target;
 use super::unit::{Better, Unit, digits};
 use crate::busy::DISTURBED;
 
-/// A heading and what stands under it.
+/// A heading with its blocks.
 pub(super) struct Section {
     pub(super) title: String,
     pub(super) blocks: Vec<Block>,
 }
 
-/// A part of a section. Texts are plain: a format escapes what means something to it.
+/// A part of a section. Texts are plain: each format escapes its special characters.
 pub(super) enum Block {
     Text(String),
     List(Vec<String>),
-    /// Lines of fields; the first line is the heads.
+    /// Rows of fields; the first row is the heading.
     Table(Vec<Vec<Field>>),
-    /// Only for formats that can draw.
+    /// A chart, only for formats that can draw.
     Chart(Chart),
 }
 
@@ -28,7 +29,7 @@ pub(super) enum Block {
 #[derive(Clone, Default)]
 pub(super) struct Field {
     pub(super) text: String,
-    /// The best of its row.
+    /// `true` for the best of its row.
     pub(super) best: bool,
     /// Goodness relative to the best of its row, 0 to 1.
     pub(super) near: f64,
@@ -71,17 +72,18 @@ pub(super) struct Line {
     pub(super) points: Vec<(f64, f64)>,
 }
 
-/// One colour for each target, told apart on light and dark ground; more targets begin again.
+/// One colour for each target, distinguishable on light and dark backgrounds; more targets start
+/// again.
 const COLOURS: [&str; 18] = [
     "#2563eb", "#0ea5e9", "#14b8a6", "#dc2626", "#f59e0b", "#7c3aed", "#db2777", "#65a30d",
     "#ea580c", "#64748b", "#a16207", "#0f766e", "#fb7185", "#4d7c0f", "#0369a1", "#be123c",
     "#57534e", "#c026d3",
 ];
 
-/// More targets than this stand one below the other.
+/// Number of targets above which they are rows of a table, not columns.
 const COLUMNS_MAX: usize = 8;
 
-/// In place of a figure that is not there.
+/// Text in place of a missing figure.
 const NOTHING: &str = "–";
 
 impl<T: Into<String>> From<T> for Field {
@@ -104,7 +106,7 @@ pub(super) fn subtitle(report: &Report) -> String {
     )
 }
 
-/// Everything below it.
+/// Everything below the subtitle.
 pub(super) fn sections(report: &Report) -> Vec<Section> {
     let summary = summary(report);
     let section = |title: &str, blocks| Section { title: title.to_owned(), blocks };
@@ -208,8 +210,8 @@ impl Group<'_> {
         blocks
     }
 
-    /// A table with a line for each row and a column for each target, or the other way around if there
-    /// are many targets.
+    /// A table with a line for each row and a column for each target, or the other way around if
+    /// there are many targets.
     fn table(&self, first: &str, lines: impl IntoIterator<Item = Vec<Field>>) -> Block {
         let heads = self.targets.iter().map(|target| named(target).into());
         let mut grid: Vec<Vec<Field>> = vec![std::iter::once(first.into()).chain(heads).collect()];
@@ -221,7 +223,7 @@ impl Group<'_> {
         Block::Table(grid)
     }
 
-    /// The figures that decide a row, and those that were published.
+    /// The deciding figures of a row, and the published ones.
     fn deciding(&self, row: &Row) -> Vec<Field> {
         let winner = self.summary.winners.iter().find(|winner| winner.row == row.name);
         let places = places(self.report, row);
@@ -241,8 +243,8 @@ impl Group<'_> {
         line
     }
 
-    /// The deciding figure of a cell, its ratio, with the spread if it is asked for, and its signs; or
-    /// the reason that there is none.
+    /// The deciding figure of a cell, with its ratio, spread (on request) and signs, or the reason
+    /// that it is missing.
     fn figure(&self, row: &Row, target: &Target, with_spread: bool) -> String {
         let cell = row.cells.get(&target.name);
         let value = self.report.metric(&row.metric).zip(row.median(&target.name));
@@ -309,7 +311,7 @@ impl Group<'_> {
         for (first, curve) in curves() {
             let points: Vec<_> = curves().filter(|(_, it)| it.title == curve.title).collect();
             let is_drawn = charts.iter().any(|chart| chart.title == curve.title);
-            // A point is no curve, and the row has its bars.
+            // One point is no curve, and its row has bars.
             if points.len() < 2 || is_drawn {
                 continue;
             }
@@ -353,7 +355,7 @@ impl Group<'_> {
             Some(margin) => format!("{}, {}× the next", winner.target, digits(margin)),
             None => winner.target.clone(),
         });
-        // Factors of ten are equal steps on a logarithmic axis.
+        // On a logarithmic axis, factors of ten are equal steps.
         let steps = || percentiles(self.report).zip((0..).map(|place| 10_f64.powi(place)));
         let along = |target: &Target| {
             let cell = row.cells.get(&target.name);
@@ -406,7 +408,7 @@ fn why_absent<'a>(cell: Option<&'a Cell>, target: &'a Target) -> &'a str {
     absent.or(errors).or(target.absent.as_deref()).unwrap_or(NOTHING)
 }
 
-/// The sign of operations that failed.
+/// Sign for failed operations.
 fn errors_sign(errors: u64) -> String {
     if errors > 0 { format!(" ✗{errors}") } else { String::new() }
 }

@@ -1,7 +1,7 @@
 //! The filter of rows.
 
-/// Lets through the rows whose name or group contains one of the texts of `--filter`, whatever the
-/// case; all rows if there is no text.
+/// Passes the rows whose name or group contains one of the texts of `--filter`, in any case; all
+/// rows if there is no text.
 #[derive(Clone, Debug)]
 pub(crate) struct RowFilter {
     texts: Vec<String>,

@@ -1,4 +1,4 @@
-//! Interruption by the user. A run then ends in order, with a report of what it has measured, and
+//! Interruption by the user. A run then ends in order, with a report of its results so far, and
 //! leaves no process and no data behind.
 
 use std::io;
@@ -8,13 +8,14 @@ use std::thread;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The exit code of a program that Ctrl-C has ended.
+/// Exit code of a program that Ctrl-C has ended.
 const INTERRUPTED: i32 = 130;
 
 static CAME: AtomicBool = AtomicBool::new(false);
 static IS_WATCHED: Mutex<bool> = Mutex::new(false);
 
-/// From now on [`came`] is true after Ctrl-C or SIGTERM. A second signal ends the process at once.
+/// Installs the handlers: from now on [`came`] is `true` after Ctrl-C or SIGTERM. A second signal
+/// ends the process at once.
 pub(crate) fn watch() -> io::Result<()> {
     let mut is_watched = IS_WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
     if *is_watched {
@@ -31,7 +32,7 @@ pub(crate) fn watch() -> io::Result<()> {
     Ok(())
 }
 
-/// True once the run is to end.
+/// `true` once the run must end.
 pub(crate) fn came() -> bool {
     CAME.load(Ordering::Relaxed)
 }

@@ -1,16 +1,16 @@
-//! Jobs, and the rows that they fill.
+//! Jobs and their rows.
 
 use super::RowFilter;
 use crate::report::Curve;
 
-/// Work that a subject does in one go, and the rows that it fills.
+/// Work that a subject does in one go, with the rows that it fills.
 #[derive(Clone, Debug)]
 pub(crate) struct Job<W> {
     pub(crate) work: W,
     pub(crate) rows: Vec<RowPlan>,
-    /// The longest jobs have one round.
+    /// Limit of rounds; the longest jobs have one.
     pub(crate) rounds_max: usize,
-    /// The file system is synced after jobs that write.
+    /// `true` if it writes: the file system is synced afterwards.
     pub(crate) writes: bool,
 }
 
@@ -21,8 +21,8 @@ pub(crate) struct RowPlan {
     /// Unique in a report.
     pub(crate) name: String,
     pub(crate) phase: String,
-    /// The metric that decides it: [`TIME`] and [`RATE`] are computed from operations and time, any
-    /// other is a value of the phase.
+    /// The deciding metric: [`TIME`] and [`RATE`] are computed from operations and time; any other
+    /// is a value of the phase.
     pub(crate) metric: &'static str,
     pub(crate) curve: Option<Curve>,
     pub(crate) note: Option<String>,
@@ -41,13 +41,13 @@ impl<W> Job<W> {
         phases
     }
 
-    /// True if one of its rows is measured by this phase.
+    /// `true` if the phase measures one of its rows.
     pub(crate) fn needs(&self, phase: &str) -> bool {
         self.rows.iter().any(|row| row.phase == phase)
     }
 }
 
-/// Leaves the rows that the filter lets through, and the jobs that fill one of them.
+/// Keeps the rows that pass the filter, and the jobs with such a row.
 pub(crate) fn filtered<W>(mut jobs: Vec<Job<W>>, filter: &RowFilter) -> Vec<Job<W>> {
     for job in &mut jobs {
         job.rows.retain(|row| filter.lets(&row.group, &row.name));
@@ -57,7 +57,7 @@ pub(crate) fn filtered<W>(mut jobs: Vec<Job<W>>, filter: &RowFilter) -> Vec<Job<
 }
 
 impl RowPlan {
-    /// A row that is on no chart.
+    /// A row without a chart.
     pub(crate) fn new(
         group: impl Into<String>,
         name: impl Into<String>,

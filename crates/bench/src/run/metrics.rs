@@ -2,25 +2,25 @@
 
 use crate::report::{Better, Metric, Unit};
 
-/// The metric of rows that count time.
+/// Metric of rows about time.
 pub(crate) const TIME: &str = "time";
-/// The metric of rows that count throughput.
+/// Metric of rows about throughput.
 pub(crate) const RATE: &str = "operations_per_second";
-/// The metric of rows that count vectors.
+/// Metric of rows about vectors.
 pub(crate) const VECTORS: &str = "vectors_per_second";
-/// The share of the exact neighbours that were found.
+/// Share of the exact neighbours that were found.
 pub(crate) const RECALL: &str = "recall";
-/// The metric of rows that count acknowledged puts that are gone.
+/// Metric of rows about lost acknowledged puts.
 pub(crate) const LOST: &str = "lost";
 /// Bytes of bodies per second.
 pub(crate) const THROUGHPUT: &str = "bytes_per_second";
-/// Memory of a process at rest, and of one connection to it.
+/// Memory of an idle process, and of one connection to it.
 pub(crate) const MEMORY: &str = "memory";
 /// Memory of a process under load.
 pub(crate) const MEMORY_PEAK: &str = "memory_peak";
-/// Memory that an engine has for itself.
+/// Anonymous memory of an engine.
 pub(crate) const MEMORY_OWN: &str = "memory_own";
-/// Pages of files that it has mapped.
+/// Mapped pages of files.
 pub(crate) const MEMORY_MAPPED: &str = "memory_mapped";
 
 const HIGHER: [(&str, &str, Unit); 4] = [
@@ -30,16 +30,16 @@ const HIGHER: [(&str, &str, Unit); 4] = [
     (THROUGHPUT, "Throughput", Unit::BytesPerSecond),
 ];
 
-/// Bytes of files, as the disk counts them.
+/// Disk space of files.
 pub(crate) const DISK: &str = "disk";
-/// The time that 999 of 1,000 operations do not exceed.
+/// Time that 999 of 1,000 operations do not exceed.
 pub(crate) const P999: &str = "p999";
 /// The time of the longest operation.
 pub(crate) const LONGEST: &str = "max";
-/// Processor time per operation of a whole process, without what the benchmark itself does.
+/// Processor time per operation of a whole process, without the benchmark's own work.
 pub(crate) const OPERATION_CPU: &str = "operation_cpu";
 
-/// Bytes that a program passes to the kernel for a byte that it is given.
+/// Bytes that a program passes to the kernel for each byte of its input.
 pub(crate) const PASSED: &str = "passed_factor";
 
 const LOWER: [(&str, &str, Unit); 25] = [
@@ -70,7 +70,7 @@ const LOWER: [(&str, &str, Unit); 25] = [
     ("log_factor", "… and to the log", Unit::Factor),
 ];
 
-/// All of them, in the order of tables.
+/// All metrics, in the order of tables.
 pub(crate) fn metrics() -> Vec<Metric> {
     let of = |better| move |(id, title, unit)| Metric::new(id, title, unit, better);
     let mut metrics: Vec<Metric> = HIGHER.map(of(Better::Higher)).into();

@@ -1,5 +1,5 @@
-//! The run loop of every benchmark: each [`Job`] is done by every [`Subject`] in rounds, interleaved,
-//! and what comes of it becomes cells of one [`Report`].
+//! The run loop of every benchmark: each [`Subject`] does each [`Job`] in interleaved rounds, and
+//! the outcomes become cells of one [`Report`].
 
 pub(crate) mod failure;
 pub(crate) mod filter;
@@ -31,37 +31,37 @@ use metrics::metrics;
 use progress::Progress;
 use workplace::{Workplace, sync_file_system};
 
-/// A server or engine that is measured.
+/// A server or engine to measure.
 pub(crate) trait Subject {
     /// The work of its jobs.
     type Work;
 
-    /// Its entry in the report. One that is `absent` is not asked to do anything.
+    /// Entry in the report. An `absent` subject is never asked to do anything.
     fn target(&self) -> &Target;
 
-    /// Jobs that it does not do leave no trace.
+    /// `true` if it does a job. Other jobs leave no trace in the report.
     fn takes_part(&self, _: &Job<Self::Work>) -> bool {
         true
     }
 
-    /// A figure from elsewhere for a row.
+    /// Published figure for a row.
     fn published(&self, _: &Job<Self::Work>, _: &RowPlan) -> Option<Published> {
         None
     }
 
-    /// Values of a phase that stand beside the deciding one of a row.
+    /// `true` for a value of a phase that is shown beside the deciding one.
     fn shows(_: &RowPlan, _: &str) -> bool {
         true
     }
 
-    /// Processor time used so far: whatever else the machine did was a disturbance.
+    /// Processor time used so far. The rest of the machine's time counts as disturbance.
     fn cpu(&self) -> Duration;
 
     /// Does a job once. `None` adds nothing to the rows.
     async fn measure(&mut self, job: &Job<Self::Work>, round: usize) -> Option<Outcome>;
 }
 
-/// A benchmark while it runs.
+/// A running benchmark.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) report: Report,
@@ -71,7 +71,7 @@ pub(crate) struct Bench {
     began: Instant,
 }
 
-/// Turns of all subjects in a job: steps of the progress.
+/// Number of turns of all subjects in a job, the steps of the progress.
 pub(crate) fn turns<'a, W: 'a>(
     jobs: impl IntoIterator<Item = &'a Job<W>>,
     options: &RunOptions,
@@ -82,7 +82,7 @@ pub(crate) fn turns<'a, W: 'a>(
 }
 
 impl Bench {
-    /// Begins a run whose data lies in a new directory below that of the options.
+    /// Begins a run with a new directory for its data, below the one in the options.
     pub(crate) fn begin(
         title: &str,
         options: &RunOptions,
@@ -110,8 +110,8 @@ impl Bench {
         self.workplace.path()
     }
 
-    /// The target that others are compared with: the first of `wanted` that is measured, else the
-    /// first subject that is.
+    /// The target to which others are compared: the first of `wanted` that is measured, or else the
+    /// first measured subject.
     pub(crate) fn baseline<S: Subject>(&mut self, subjects: &[S], wanted: &[Option<&str>]) {
         let names = || subjects.iter().map(Subject::target).filter(|it| it.absent.is_none());
         let is_there = |name: &&str| names().any(|target| target.name == *name);
@@ -120,8 +120,8 @@ impl Bench {
         self.report.baseline = chosen.or_else(first).map(str::to_owned);
     }
 
-    /// Lets every subject do a job in each round, beginning with another subject each time: what
-    /// disturbs the machine for a while disturbs all.
+    /// Has every subject do a job in each round, beginning with another subject each time, so that
+    /// a temporary disturbance affects all.
     pub(crate) async fn job<S: Subject>(&mut self, subjects: &mut [S], job: &Job<S::Work>) {
         if interruption::came() {
             return;
@@ -137,7 +137,7 @@ impl Bench {
             for turn in 0..taking_part.len() {
                 let place = taking_part[(turn + round) % taking_part.len()];
                 self.turn(subjects, place, job, round).await;
-                // A figure that was broken off is none.
+                // An interrupted measurement gives no figure.
                 if interruption::came() {
                     return;
                 }
@@ -177,12 +177,12 @@ impl Bench {
             record::add(cell, plan, &outcome, S::shows);
         }
         if job.writes {
-            // Pages left to the kernel are not to be written in the time of the next subject.
+            // Dirty pages must not be written during the turn of the next subject.
             sync_file_system(self.data());
         }
     }
 
-    /// Ends the run. `targets` are appended to those of the report.
+    /// Ends the run. `targets` are appended to the report's targets.
     pub(crate) fn finish(mut self, targets: impl IntoIterator<Item = Target>) -> Report {
         self.progress.finish();
         if interruption::came() {
@@ -195,8 +195,8 @@ impl Bench {
     }
 }
 
-/// The executor of a run. One thread serves all clients: a request costs no hand-over, and the servers
-/// have the other cores.
+/// The executor of a run. One thread serves all clients, so that a request needs no hand-over and
+/// the servers have the other cores.
 pub(crate) fn block_on<T>(
     run: impl Future<Output = Result<T, BenchError>>,
 ) -> Result<T, BenchError> {

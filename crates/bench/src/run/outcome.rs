@@ -1,5 +1,5 @@
-//! The outcome of a job. A process prints it as one JSON object on its last line of output, in any
-//! language.
+//! Outcomes of jobs. A process prints its outcome as one JSON object on its last line of output, in
+//! any language.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -13,39 +13,39 @@ use crate::samples::{PERCENTILES, Samples};
 /// The outcome of a job.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The engine's version.
+    /// Version of the engine.
     #[serde(default)]
     pub version: String,
-    /// Everything that was measured.
+    /// The measured phases.
     #[serde(default)]
     pub phases: Vec<Phase>,
-    /// The reason that ended it early.
+    /// Reason for an early end.
     #[serde(default)]
     pub failure: Option<String>,
-    /// The reason is that the engine has no such operation.
+    /// `true` if the reason is that the engine lacks the operation.
     #[serde(default)]
     pub unsupported: bool,
 }
 
-/// One thing that was measured.
+/// One measured phase.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Phase {
-    /// Its identifier.
+    /// Identifier.
     pub id: String,
-    /// Operations that succeeded.
+    /// Number of operations that succeeded.
     pub operations: u64,
-    /// The time of all of them together.
+    /// Time of all operations together, in nanoseconds.
     pub nanoseconds: u64,
-    /// Operations that failed, or did the wrong thing.
+    /// Number of operations that failed or did the wrong thing.
     #[serde(default)]
     pub errors: u64,
-    /// The first of them.
+    /// The first failure.
     #[serde(default)]
     pub first_error: Option<String>,
-    /// The reason that the engine was not asked, or cannot.
+    /// Reason that the engine was not asked, or cannot do it.
     #[serde(default)]
     pub absent: Option<String>,
-    /// Everything else, by the identifier of its metric.
+    /// Other values, by the identifier of their metric.
     #[serde(default)]
     pub values: BTreeMap<String, f64>,
 }
@@ -61,7 +61,7 @@ impl Phase {
         self.nanoseconds += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     }
 
-    /// Counts an operation that did not do what it should.
+    /// Counts an operation that failed.
     pub(crate) fn fail(&mut self, reason: impl ToString) {
         self.errors += 1;
         self.first_error.get_or_insert_with(|| reason.to_string());
@@ -79,7 +79,7 @@ impl Phase {
         }
     }
 
-    /// Nothing was done, and nothing is to be said about it.
+    /// `true` if nothing was done and nothing is to be reported.
     pub(crate) fn is_empty(&self) -> bool {
         self.operations == 0 && self.errors == 0 && self.absent.is_none()
     }
@@ -92,12 +92,12 @@ impl From<Phase> for Outcome {
 }
 
 impl Outcome {
-    /// Nothing was measured, and that is no error.
+    /// An outcome without measurements, which is no error.
     pub(crate) fn absent(reason: impl Into<String>) -> Outcome {
         Outcome { unsupported: true, ..Outcome::failed(reason.into()) }
     }
 
-    /// Nothing could be measured.
+    /// An outcome of a failure before any measurement.
     pub(crate) fn failed(reason: String) -> Outcome {
         Outcome { failure: Some(reason), ..Outcome::default() }
     }
@@ -112,7 +112,7 @@ impl Outcome {
         Outcome { version: version.to_owned(), ..outcome }
     }
 
-    /// Prints it for the process that asked.
+    /// Prints the outcome for the calling process.
     pub(crate) fn print(&self) -> std::io::Result<()> {
         let line = serde_json::to_string(self)?;
         writeln!(std::io::stdout(), "{line}")

@@ -1,4 +1,4 @@
-//! Progress of a run: a bar with the time left, or lines where there is no terminal.
+//! Progress of a run: a bar with the remaining time, or lines without a terminal.
 
 use std::io::IsTerminal as _;
 use std::time::Duration;

@@ -1,10 +1,10 @@
-//! From the outcome of a turn to the numbers of a cell.
+//! Conversion of the outcome of a turn into the numbers of a cell.
 
 use super::metrics::{RATE, TIME};
 use super::{Outcome, Phase, RowPlan};
 use crate::report::Cell;
 
-/// Adds one round of a row to its cell. `shows` names the values that stand beside the deciding one.
+/// Adds one round of a row to its cell. `shows` names the values beside the deciding one.
 pub(super) fn add(
     cell: &mut Cell,
     row: &RowPlan,

@@ -1,4 +1,4 @@
-//! The directory of all data while a run goes on.
+//! The directory of all data during a run.
 
 use std::fs;
 use std::os::fd::AsFd as _;
@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 
 use crate::error::BenchError;
 
-/// A directory that is removed with all that is in it when the run ends.
+/// A directory that is removed with its content at the end of the run.
 #[derive(Debug)]
 pub(crate) struct Workplace {
     path: PathBuf,
 }
 
 impl Workplace {
-    /// A new one below `directory`, which is made if it is not there.
+    /// A new directory below `directory`, which is created if it is missing.
     pub(crate) fn below(directory: &Path) -> Result<Workplace, BenchError> {
         let path = directory.join(format!("liteio-bench-{}", std::process::id()));
         fs::create_dir_all(&path).map_err(BenchError::file(&path))?;
-        // Servers run in directories of their own.
+        // Absolute, because servers run in directories of their own.
         let path = path.canonicalize().map_err(BenchError::file(&path))?;
         Ok(Workplace { path })
     }

@@ -9,18 +9,18 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use crate::client::{Connection, Expect, Payload, Request};
 use crate::run::Failure;
 
-/// Bytes that stand in a path as they are.
+/// Bytes that are escaped in a path.
 const PATH: AsciiSet =
     NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
-/// Bytes that stand in a query as they are.
+/// Bytes that are escaped in a query.
 const QUERY: AsciiSet = PATH.add(b'/');
 
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 
-/// Asks for encryption, and tells of it.
+/// Header that requests encryption and confirms it.
 const ENCRYPTION: &str = "x-amz-server-side-encryption";
 
-/// The most keys that one DeleteObjects takes.
+/// Limit of keys in one DeleteObjects.
 pub(crate) const DELETE_KEYS_MAX: usize = 1000;
 
 /// `/bucket/key`, encoded.
@@ -57,7 +57,7 @@ impl Connection {
         self.tell(Request { signed, body, ..Request::new(Method::PUT, path) }, &[200]).await
     }
 
-    /// PutObject with SSE-S3. A target that does not say that it has encrypted fails.
+    /// PutObject with SSE-S3. It fails if the target does not confirm the encryption.
     pub(crate) async fn put_encrypted(
         &mut self,
         path: &str,
@@ -78,7 +78,7 @@ impl Connection {
         self.send(request, &[200], Expect::Exactly(expected)).await.map(drop)
     }
 
-    /// GetObject of a range of a body; what comes is compared.
+    /// GetObject of a range; the bytes are compared.
     pub(crate) async fn get_range(
         &mut self,
         path: &str,
@@ -91,7 +91,7 @@ impl Connection {
         self.send(request, &[206], Expect::Exactly(expected)).await.map(drop)
     }
 
-    /// HeadObject of an object of so many bytes. The metadata must be there as well.
+    /// HeadObject; size and metadata must be right.
     pub(crate) async fn head(
         &mut self,
         path: &str,
@@ -108,12 +108,12 @@ impl Connection {
         }
     }
 
-    /// HeadObject of an object that is not there.
+    /// HeadObject of a missing object.
     pub(crate) async fn head_missing(&mut self, path: &str) -> Result<(), Failure> {
         self.tell(Request::new(Method::HEAD, path), &[404]).await
     }
 
-    /// DeleteObject, of an object that need not be there.
+    /// DeleteObject, also of a missing object.
     pub(crate) async fn delete(&mut self, path: &str) -> Result<(), Failure> {
         self.tell(Request::new(Method::DELETE, path), &[200, 204]).await
     }
@@ -139,7 +139,7 @@ impl Connection {
         self.text(Request { signed, ..Request::new(Method::PUT, to) }).await.map(drop)
     }
 
-    /// ListObjectsV2, all pages. Returns how many keys and common prefixes there were together.
+    /// ListObjectsV2, all pages. Returns the number of keys and common prefixes together.
     pub(crate) async fn list(
         &mut self,
         bucket: &str,
@@ -149,7 +149,7 @@ impl Connection {
         let path = format!("/{bucket}");
         let (mut found, mut token) = (0, String::new());
         loop {
-            // In the order in which they are signed.
+            // In the order of the signature.
             let query = [
                 ("continuation-token", token.as_str()),
                 ("delimiter", delimiter),
@@ -172,7 +172,7 @@ impl Connection {
         }
     }
 
-    /// Keeps every version from now on.
+    /// Enables versioning.
     pub(crate) async fn enable_versioning(&mut self, bucket: &str) -> Result<(), Failure> {
         let xml = format!(
             "<VersioningConfiguration xmlns=\"{NAMESPACE}\"><Status>Enabled</Status>\

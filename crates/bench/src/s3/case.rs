@@ -4,7 +4,7 @@ use crate::report::Unit;
 use crate::run::metrics::RATE;
 use crate::run::{Job, RowPlan};
 
-/// Clients that do one operation after the other at the same time, each on its own connection.
+/// Concurrent clients, each doing one operation after another on its own connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) clients: usize,
@@ -54,7 +54,7 @@ pub(crate) enum Work {
     ScaleDelete { objects: usize },
 }
 
-/// The keys of new objects.
+/// Shape of the keys of new objects.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum KeyShape {
     /// A folder and a number.
@@ -67,8 +67,8 @@ pub(crate) enum KeyShape {
     Deep,
 }
 
-/// A fixed bucket with its keys evenly over the folders, if there are any, and the part of it that is
-/// listed: all, one folder (`prefix`), or the folders instead of their keys (`delimiter`).
+/// A fixed bucket whose keys are spread evenly over folders, if there are any, and the listed part:
+/// everything, one folder (`prefix`), or the folders without their keys (`delimiter`).
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Listing {
     pub(crate) keys: usize,
@@ -77,18 +77,18 @@ pub(crate) struct Listing {
     pub(crate) delimiter: bool,
 }
 
-/// Keys of the objects that get new versions.
+/// Number of keys whose objects get new versions.
 pub(crate) const VERSIONED_KEYS: u64 = 100;
 
-/// Bytes of the objects of the scale rows.
+/// Length of the objects of the scale rows.
 pub(crate) const SCALE_BYTES: usize = 256;
-/// Clients that write and delete in the scale rows.
+/// Number of clients that write and delete in the scale rows.
 const SCALE_CLIENTS: usize = 16;
-/// Clients of the mixed rows.
+/// Number of clients of the mixed rows.
 const MIXED_CLIENTS: usize = 16;
-/// Bytes of the objects of the mixed rows.
+/// Length of the objects of the mixed rows.
 const MIXED_BYTES: usize = 16 << 10;
-/// The object that ranges are read of.
+/// Length of the object whose ranges are read.
 const RANGED_BYTES: usize = 10 << 20;
 
 const KB: usize = 1 << 10;
@@ -101,7 +101,7 @@ pub(crate) fn job(group: &str, name: String, clients: usize, work: Work) -> Job<
     job
 }
 
-/// The phase of every row.
+/// Phase of every row.
 pub(crate) const ROW: &str = "row";
 
 /// All rows: `quick` has fewer clients and objects, `large` 100 MB and 100,000 objects too.
@@ -240,7 +240,7 @@ fn described(mut job: Job<Case>) -> Job<Case> {
 }
 
 impl Work {
-    /// Bytes of the largest body that it needs.
+    /// Length of the largest body that it needs.
     pub(crate) fn bytes_max(&self) -> usize {
         match self {
             Work::Put { bytes, .. }
@@ -256,7 +256,7 @@ impl Work {
         }
     }
 
-    /// Bytes of bodies that one operation moves; 0 if throughput says nothing.
+    /// Body bytes that one operation moves; 0 if throughput says nothing.
     pub(crate) fn bytes_moved(&self) -> usize {
         match self {
             Work::Put { bytes, .. } | Work::Get { bytes } | Work::Range { bytes, .. } => *bytes,
@@ -267,12 +267,12 @@ impl Work {
         }
     }
 
-    /// True if the target must encrypt what it stores.
+    /// `true` if the target must encrypt.
     pub(crate) fn is_encrypted(&self) -> bool {
         matches!(self, Work::PutEncrypted { .. } | Work::GetEncrypted { .. })
     }
 
-    /// True if it changes the stored objects.
+    /// `true` if it changes the stored objects.
     pub(crate) fn writes(&self) -> bool {
         !matches!(
             self,

@@ -1,8 +1,8 @@
 //! The S3 benchmark: `liteio-bench s3`.
 //!
-//! From the bottom up: [`api`] sends an operation, [`session`] keeps the state of a target, [`case`]
-//! lists the rows, [`work`] measures one, [`rival`] and [`server`] start targets, and [`run`] puts it
-//! together.
+//! From the bottom up: [`api`] sends an operation, [`session`] keeps the state of a target,
+//! [`case`] lists the rows, [`work`] measures one, [`rival`] and [`server`] start targets, and
+//! [`run`] puts it together.
 
 pub mod options;
 pub mod run;

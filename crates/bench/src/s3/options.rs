@@ -34,7 +34,7 @@ pub struct Options {
     /// The way in which bodies are signed.
     #[arg(long, value_enum, default_value = "signed")]
     pub payload: PayloadMode,
-    /// Those of every benchmark.
+    /// Options of every benchmark.
     #[command(flatten)]
     pub run: RunOptions,
 }

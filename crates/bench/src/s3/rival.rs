@@ -1,5 +1,5 @@
-//! Servers that the benchmark can start: their commands, and the meaning of their acknowledgement of a
-//! write. To add one, add an entry to [`RIVALS`].
+//! Servers that the benchmark can start: their commands, and the durability of an acknowledged
+//! write. A new server needs an entry in [`RIVALS`].
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -12,69 +12,69 @@ use crate::error::BenchError;
 use crate::process::{Launch, find_program, free_ports, version};
 use crate::report::Level;
 
-/// A server that can be started. In `arguments`, `environment` and `files`, `{port0}` to `{port9}` are
-/// free ports, `{address0}` to `{address9}` the same at 127.0.0.1, `{data}`, `{meta}` and `{log}` empty
-/// folders, `{directory}` the one that they are in, `{access}` and `{secret}` the keys. S3 is served on
-/// the first port.
+/// A server that can be started. In `arguments`, `environment` and `files`, `{port0}` to `{port9}`
+/// are free ports, `{address0}` to `{address9}` are these ports at 127.0.0.1, `{data}`, `{meta}`
+/// and `{log}` are empty folders, `{directory}` is the folder around them, and `{access}` and
+/// `{secret}` are the keys. S3 is served on the first port.
 #[derive(Clone, Debug)]
 pub(crate) struct Rival {
-    /// Its name in the report.
+    /// Name in the report.
     pub(crate) name: &'static str,
-    /// Another name that `--rival` finds it by: one program may be started in several ways.
+    /// Second name for `--rival`, because one program may be started in several ways.
     pub(crate) family: &'static str,
-    /// The name of its program on PATH.
+    /// Name of its program on PATH.
     program: &'static str,
-    /// The variable that names the program elsewhere.
+    /// Environment variable with the path of the program.
     variable: Option<&'static str>,
-    /// The arguments that make it print its version; empty if none do.
+    /// Arguments that print the version; empty if none do.
     version: &'static [&'static str],
-    /// The level of durability of an acknowledged write, and its exact meaning.
+    /// Durability of an acknowledged write: its level, and the exact meaning.
     pub(crate) level: Level,
     pub(crate) durability: &'static str,
-    /// The arguments that start it, parted by spaces.
+    /// Arguments that start it, separated by spaces.
     arguments: &'static [&'static str],
-    /// Variables; an empty value takes one away.
+    /// Environment variables; an empty value removes one.
     environment: &'static [(&'static str, &'static str)],
     /// Files in its directory.
     files: &'static [(&'static str, &'static str)],
-    /// Work that is left once it runs, before it is asked anything.
+    /// Setup after the start, before the first request.
     pub(crate) after_start: Option<fn(&Site) -> io::Result<()>>,
-    /// The reason why it stores bodies as they are although it answers that it encrypts them.
+    /// Reason that it stores plain bodies although it confirms encryption.
     pub(crate) encrypts_nothing: Option<&'static str>,
-    /// The access key and the secret key that it takes.
+    /// Access key and secret key.
     keys: (&'static str, &'static str),
 }
 
-/// The place that a server runs in.
+/// Place in which a server runs.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) program: PathBuf,
-    /// A directory of its own, empty at first.
+    /// Its directory, empty at first.
     pub(crate) directory: PathBuf,
     ports: Vec<u16>,
     keys: (&'static str, &'static str),
 }
 
-/// Ports of every server.
+/// Number of ports for each server.
 const PORTS: usize = 10;
-/// The access key of every server, in the form that the pickiest of them (Garage) demands.
+/// Access key of every server, in the form that the strictest of them (Garage) requires.
 const ACCESS_KEY: &str = "GK000000000000000000000042";
-/// The secret key, likewise.
+/// Secret key of every server, likewise.
 const SECRET_KEY: &str = "0000000000000000000000000000000000000000000000000000000000000042";
 
-/// 32 bytes in base64, which servers encrypt with.
+/// Encryption key of servers: 32 bytes in base64.
 const MASTER_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
-/// The answer of servers that take the header, and keep no more of it.
+/// Remark on servers that confirm the encryption and do not encrypt.
 const ENCRYPTS_NOTHING: &str = "no SSE-S3: it answers as if, and stores bodies as they are";
 
-/// The family of LiteIO itself.
+/// Family of LiteIO itself.
 const LITEIO_FAMILY: &str = "liteio";
 const LITEIO: &str = "server --log off --address {address0} --access-key {access} \
      --secret-key {secret} --master-key-file {directory}/master.key";
 
 const LITEIO_FILES: &[(&str, &str)] = &[("master.key", MASTER_KEY)];
 
-/// All of them, in the order of reports.
+/// All servers, in the order of reports.
 pub(crate) static RIVALS: [Rival; 13] = [
     Rival {
         arguments: &[LITEIO, "--data-dir data --durability fsync"],
@@ -121,7 +121,7 @@ pub(crate) static RIVALS: [Rival; 13] = [
         ..rival(["rustfs"; 3], (Level::Partial, "RUSTFS_NEW_BUCKET_DURABILITY_MODE=strict"))
     },
     seaweedfs("seaweedfs", "no sync", None),
-    // Seen in the system calls of 4.44: not one sync in 6,000 writes.
+    // Observed in the system calls of 4.44: no sync in 6,000 writes.
     seaweedfs(
         "seaweedfs-fsync",
         "its fsync rule set for /buckets/, which the S3 gateway of 4.44 does not heed",
@@ -159,7 +159,8 @@ pub(crate) static RIVALS: [Rival; 13] = [
             ("EAGER_SERVICE_LOADING", "1"),
             ("DISABLE_EVENTS", "1"),
             ("SKIP_SSL_CERT_DOWNLOAD", "1"),
-            // It would answer DNS on port 53, and read certificates that this variable names.
+            // Without these it would answer DNS on port 53, and read certificates named by this
+            // variable.
             ("DNS_ADDRESS", "0"),
             ("AWS_CA_BUNDLE", ""),
         ],
@@ -196,8 +197,8 @@ pub(crate) static RIVALS: [Rival; 13] = [
     },
 ];
 
-/// A server as most are: it prints its version when asked for `--version`, takes our keys, and needs
-/// nothing after its start. `names` are its own, that of its family, and that of its program.
+/// A server with the usual properties: it prints its version for `--version`, takes our keys, and
+/// needs no setup after its start. `names` are its name, its family and its program.
 const fn rival(
     [name, family, program]: [&'static str; 3],
     (level, durability): (Level, &'static str),
@@ -231,7 +232,7 @@ const fn seaweedfs(
             "-s3.config={directory}/s3.json -s3.port={port0} -s3.port.grpc={port1}",
             "-master.port={port2} -master.port.grpc={port3} -volume.port={port4}",
             "-volume.port.grpc={port5} -filer.port={port6} -filer.port.grpc={port7}",
-            // Each bucket gets volumes of its own, and the default of eight is used up by two buckets.
+            // Each bucket gets volumes of its own, and two buckets use up the default of eight.
             "-volume.max=500 -master.volumeSizeLimitMB=1024",
             "-s3.port.iceberg=0 -s3.port.lance=0 -master.telemetry=false",
         ],
@@ -249,20 +250,20 @@ const fn seaweedfs(
 }
 
 impl Rival {
-    /// The ways to start another build of LiteIO, named after it: `NAME-fsync` and so on.
+    /// The variants of another build of LiteIO, named after it: `NAME-fsync` and so on.
     pub(crate) fn builds(name: &str, program: &str) -> Vec<&'static Rival> {
         let liteio = RIVALS.iter().filter(|rival| rival.family == LITEIO_FAMILY);
         let build = |rival: &Rival| -> &'static Rival {
             let way = rival.name.trim_start_matches(LITEIO_FAMILY);
-            // A few for each run, which last as long as those of the table.
+            // A few for each run, which live as long as the entries of the table.
             let name = format!("{name}{way}").leak();
             Box::leak(Box::new(Rival { name, program: program.to_owned().leak(), ..rival.clone() }))
         };
         liteio.map(build).collect()
     }
 
-    /// The program: what the variable names, or beside this program (LiteIO is built together with
-    /// it), or on PATH.
+    /// Path of the program: from the environment variable, beside this program (LiteIO is built
+    /// together with it), or on PATH.
     fn program(&self) -> Option<PathBuf> {
         let named = self.variable.and_then(|variable| std::env::var(variable).ok());
         let beside = std::env::current_exe().ok()?.parent()?.join(self.program);
@@ -277,7 +278,7 @@ impl Rival {
         if self.version.is_empty() { None } else { version(program, self.version) }
     }
 
-    /// The command that starts it; its files are written now.
+    /// The command that starts it. Its files are written now.
     pub(crate) fn launch(&self, site: &Site) -> io::Result<Launch> {
         for folder in ["data", "meta", "log"] {
             fs::create_dir_all(site.directory.join(folder))?;
@@ -295,7 +296,7 @@ impl Rival {
     }
 }
 
-/// An endpoint with the keys of most servers.
+/// Endpoint with the keys of most servers.
 pub(crate) fn endpoint(host: String) -> Endpoint {
     Endpoint {
         host,
@@ -306,7 +307,7 @@ pub(crate) fn endpoint(host: String) -> Endpoint {
 }
 
 impl Site {
-    /// A place in `directory`. A program that is not there is an error.
+    /// A place in `directory`. A missing program is an error.
     pub(crate) fn new(rival: &Rival, directory: PathBuf) -> Result<Site, BenchError> {
         let program = rival.program();
         let program = program.ok_or_else(|| BenchError::Absent("not installed".to_owned()))?;
@@ -318,7 +319,7 @@ impl Site {
         Endpoint { access_key, secret_key, ..endpoint(self.fill("{address0}")) }
     }
 
-    /// Puts ports, folders and keys into a text.
+    /// Substitutes ports, folders and keys in a text.
     fn fill(&self, text: &str) -> String {
         let directory = self.directory.display().to_string();
         let mut text = text.replace("{access}", self.keys.0).replace("{secret}", self.keys.1);
@@ -334,13 +335,13 @@ impl Site {
     }
 }
 
-/// The rule is a file in the filer, which serves plain HTTP.
+/// Sets the rule, a file in the filer, which serves plain HTTP.
 fn seaweedfs_fsync_rule(site: &Site) -> io::Result<()> {
     let rule = "{\"locations\":[{\"locationPrefix\":\"/buckets/\",\"fsync\":true}]}";
     http(&site.fill("{address6}"), "PUT", "/etc/seaweedfs/filer.conf", rule)
 }
 
-/// One request in plain HTTP to something else than S3.
+/// One request over plain HTTP, not S3.
 fn http(address: &str, method: &str, path: &str, body: &str) -> io::Result<()> {
     let mut stream = TcpStream::connect(address)?;
     write!(

@@ -60,11 +60,11 @@ async fn run_all(options: &Options) -> Result<Report, BenchError> {
     Ok(bench.finish(stopped))
 }
 
-/// A server that is asked for the rows of S3.
+/// A server as a subject for the rows of S3.
 struct S3Target {
     server: Server,
     pace: Pace,
-    /// The disk that the fixed objects take, and the bytes of their bodies.
+    /// Disk space of the fixed objects, and the length of their bodies.
     fixed: (u64, u64),
 }
 
@@ -128,7 +128,7 @@ impl Subject for S3Target {
         let rate = driven.rate();
         let mut phase = driven.phase(ROW, self.server.cpu_since(before));
         let moved = job.work.work.bytes_moved();
-        // Below this, bytes per second say no more than operations.
+        // Below this, throughput says no more than operations per second.
         if moved >= 64 << 10 {
             phase.value(THROUGHPUT, rate * moved as f64);
         }
@@ -202,8 +202,8 @@ async fn client_cost(bench: &mut Bench, mode: PayloadMode) -> Result<(), BenchEr
     Ok(())
 }
 
-/// The speed at which this machine computes an ETag: a server that computes it cannot take a body faster, and
-/// one MD5 cannot be computed on two cores.
+/// The speed at which this machine computes an ETag. A server that computes it cannot receive a
+/// body faster, because one MD5 uses one core only.
 fn hash_floor(body: &[u8]) -> String {
     const TIMES: u32 = 32;
     let began = Instant::now();

@@ -16,23 +16,23 @@ use crate::process::{Process, disk_used};
 use crate::report::{Durability, Target};
 use crate::run::progress::Progress;
 
-/// A server that stores no object after so long is absent.
+/// Time after which a server that stores no object counts as absent.
 const READY_TIME: Duration = Duration::from_secs(90);
 
-/// A target while it is measured.
+/// A target during its measurement.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) target: Target,
-    /// `None` if it was never there.
+    /// `None` if the server never answered.
     pub(crate) session: Option<Session>,
-    /// The usage before the first request.
+    /// Usage before the first request.
     pub(crate) idle: Usage,
     process: Option<Process>,
     directory: Option<PathBuf>,
 }
 
 impl Server {
-    /// Starts a target, or connects to it. One that cannot be had says why.
+    /// Starts a target or connects to it. An unavailable one has the reason.
     pub(crate) async fn start(
         planned: &Planned,
         data: &Path,
@@ -101,7 +101,7 @@ impl Server {
 
     async fn await_ready(&mut self, mut session: Session) -> Result<(), String> {
         let (time, step) = match self.is_ours() {
-            // In short waits, to notice a server that has given up.
+            // In short waits, to notice a server that has ended.
             true => (READY_TIME, Duration::from_millis(500)),
             false => (Duration::from_secs(5), Duration::from_secs(5)),
         };
@@ -119,32 +119,33 @@ impl Server {
         Ok(())
     }
 
-    /// The usage so far; nothing is known of a server that the benchmark did not start.
+    /// Usage so far; unknown for a server that the benchmark did not start.
     pub(crate) fn usage(&self) -> Usage {
         self.process.as_ref().map(Process::usage).unwrap_or_default()
     }
 
-    /// True if the benchmark has started it.
+    /// `true` if the benchmark has started it.
     pub(crate) fn is_ours(&self) -> bool {
         self.process.is_some()
     }
 
-    /// The processor time since `before`, if it can be known.
+    /// Processor time since `before`, if known.
     pub(crate) fn cpu_since(&self, before: Duration) -> Option<Duration> {
         self.is_ours().then(|| self.usage().cpu.saturating_sub(before))
     }
 
-    /// Bytes on the disk.
+    /// Disk space of its data.
     pub(crate) fn disk_used(&self) -> u64 {
         self.directory.as_deref().map_or(0, disk_used)
     }
 
-    /// The end of a server that answers no more.
+    /// Description of the end of a server that no longer answers.
     pub(crate) fn ended(&mut self) -> Option<String> {
         self.process.as_mut()?.ended()
     }
 
-    /// Adds the usage over the whole run to its resources, stops it and removes its directory.
+    /// Adds the usage over the whole run to the resources, stops the server, and removes its
+    /// directory.
     pub(crate) async fn stop(mut self) -> Target {
         if self.is_ours() && self.session.take().is_some() {
             let used = self.usage();

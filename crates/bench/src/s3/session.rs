@@ -1,4 +1,4 @@
-//! One target while it is measured: its connections, the fixed objects in it, the next free number.
+//! A session with one target: its connections, its fixed objects, the next free number.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -12,9 +12,9 @@ use crate::client::sign::Service;
 use crate::client::{Connection, Endpoint, Limit, PayloadMode, Payloads, Stock, drive};
 use crate::run::Failure;
 
-/// The bucket of everything but listings.
+/// Bucket of everything except listings.
 pub(crate) const BUCKET: &str = "bench";
-/// Clients that prepare and clean up.
+/// Number of clients that prepare and clean up.
 const HELPERS: usize = 8;
 
 /// A target that answers.
@@ -25,13 +25,13 @@ pub(crate) struct Session {
     service: Service,
     stock: Rc<Stock>,
     connections: Vec<Connection>,
-    /// The number of the next new object.
+    /// Number of the next new object.
     next: Cell<u64>,
-    /// Fixed objects, listings and scale sets that are there.
+    /// Fixed objects, listings and scale sets that exist.
     pub(crate) fixed: HashSet<String>,
-    /// Bytes of all bodies that were put, measured or not.
+    /// Length of all bodies put, measured or not.
     pub(crate) bytes_put: Cell<u64>,
-    /// `Ok` if the target encrypts, or the reason why it does not, once it is known.
+    /// `Ok` if the target encrypts, or the reason that it does not; `None` while unknown.
     encrypts: Option<Result<(), String>>,
 }
 
@@ -50,27 +50,27 @@ impl Session {
         }
     }
 
-    /// From now on it speaks to another service of the target.
+    /// Switches to another service of the target.
     pub(crate) fn speak(&mut self, service: Service) {
         self.service = service;
         self.connections.clear();
     }
 
-    /// The target is known not to encrypt, whatever it answers.
+    /// Records that the target does not encrypt, whatever it answers.
     pub(crate) fn encrypts_nothing(&mut self, reason: &str) {
         self.encrypts = Some(Err(reason.to_owned()));
     }
 
-    /// Asks the target once whether it encrypts with a key of its own.
+    /// Asks the target once if it encrypts with a key of its own.
     ///
     /// # Errors
-    /// The reason why it does not.
+    /// The reason that it does not.
     pub(crate) async fn encrypts(&mut self) -> Result<(), String> {
         if self.encrypts.is_none() {
             let (key, payloads) = (path(BUCKET, "encrypted"), self.payloads(1 << 10));
             let connection = &mut self.connections(1)[0];
             let put = connection.put_encrypted(&key, payloads.of(0)).await;
-            // What was put may stay: nothing depends on it.
+            // The object may stay: nothing depends on it.
             drop(connection.delete(&key).await);
             self.encrypts = Some(put.map_err(|failure| format!("no SSE-S3: {failure}")));
         }
@@ -82,7 +82,7 @@ impl Session {
         self.stock.of(bytes)
     }
 
-    /// So many connections, those that are open first.
+    /// `count` connections, open ones first.
     pub(crate) fn connections(&mut self, count: usize) -> &mut [Connection] {
         while self.connections.len() < count {
             self.connections.push(Connection::new(
@@ -94,19 +94,20 @@ impl Session {
         &mut self.connections[..count]
     }
 
-    /// Closes all connections but the first, so that a row does not find the idle ones of another.
+    /// Closes all connections but the first, so that a row does not find idle connections of
+    /// another row.
     pub(crate) fn close_others(&mut self) {
         self.connections.truncate(1);
     }
 
-    /// Takes so many numbers for new objects and returns the first.
+    /// Reserves `count` numbers for new objects, and returns the first.
     pub(crate) fn take_numbers(&self, count: u64) -> u64 {
         let first = self.next.get();
         self.next.set(first + count);
         first
     }
 
-    /// Waits until the target stores an object and gives it back.
+    /// Waits until the target stores and returns an object.
     pub(crate) async fn ready(&mut self, time: Duration) -> Result<(), Failure> {
         let deadline = Instant::now() + time;
         let payloads = self.payloads(1 << 10);
@@ -130,7 +131,7 @@ impl Session {
         }
     }
 
-    /// Puts the fixed objects that a row reads, unless they are there.
+    /// Puts the fixed objects of a row, unless they exist.
     pub(crate) async fn prepare(&mut self, work: Work) -> Result<(), Failure> {
         match work {
             Work::Get { bytes }
@@ -164,7 +165,7 @@ impl Session {
         Ok(())
     }
 
-    /// Makes a bucket that keeps every version, unless it is there.
+    /// Makes a bucket with versioning, unless it exists.
     async fn prepare_versioned(&mut self, bucket: &str) -> Result<(), Failure> {
         if self.fixed.insert(bucket.to_owned()) {
             let connection = &mut self.connections(1)[0];
@@ -194,7 +195,7 @@ impl Session {
         self.put_fixed(&bucket, keys.collect(), SCALE_BYTES).await
     }
 
-    /// Puts an object under each path, unless the set of this name is there.
+    /// Puts an object under each path, unless the set with this name exists.
     pub(crate) async fn put_fixed(
         &mut self,
         name: &str,
@@ -223,7 +224,7 @@ impl Session {
         driven.await.first_failure()
     }
 
-    /// Deletes objects, as fast as the target can. A failure leaves them: nothing depends on it.
+    /// Deletes objects as fast as the target can. After a failure they stay: nothing depends on it.
     pub(crate) async fn remove_all(&mut self, keys: &[String]) {
         let batches: Vec<&[String]> = keys.chunks(DELETE_KEYS_MAX).collect();
         let limit = Limit::count(batches.len() as u64);
@@ -245,8 +246,8 @@ pub(crate) const VERSIONED: &str = "bench-versioned";
 /// The bucket whose versions are listed.
 pub(crate) const LISTED_VERSIONS: &str = "bench-list-versions";
 
-/// The number of fixed objects of a size: enough not to read one and the same, few enough for
-/// the slowest target.
+/// Number of fixed objects of a size: several, so that reads vary, and few enough for the slowest
+/// target.
 pub(crate) fn fixed_count(bytes: usize) -> u64 {
     match bytes {
         0..=65_536 => 128,
@@ -266,7 +267,7 @@ pub(crate) fn encrypted_key(bytes: usize, number: u64) -> String {
     format!("fixed-encrypted/{bytes}/{number:04}")
 }
 
-/// The bucket of a listing: those with the same keys share it.
+/// Bucket of a listing. Listings with the same keys share it.
 pub(crate) fn listing_bucket(listing: Listing) -> String {
     format!("bench-list-{}-{}", listing.keys, listing.folders)
 }
@@ -275,7 +276,7 @@ pub(crate) fn listing_bucket(listing: Listing) -> String {
 pub(crate) fn new_key(shape: KeyShape, number: u64) -> String {
     match shape {
         KeyShape::Plain => format!("new/{number:09}"),
-        // One segment, short enough for servers that make a file name of it.
+        // One segment, short enough for servers that use it as a file name.
         KeyShape::Long => format!("new/{}/{number:09}", "k".repeat(242)),
         KeyShape::Unicode => format!("neu/Grüße-Ελλάδα-日本語-🦀/{number:09}"),
         KeyShape::Deep => {
@@ -285,7 +286,7 @@ pub(crate) fn new_key(shape: KeyShape, number: u64) -> String {
     }
 }
 
-/// So many entries of user metadata.
+/// User metadata with this many entries.
 pub(crate) fn metadata(entries: usize) -> Vec<(String, String)> {
     let entry =
         |number| (format!("x-amz-meta-entry-{number:02}"), format!("value of entry {number}"));

@@ -12,24 +12,24 @@ use crate::client::{Connection, Driven, Limit, Payloads, drive};
 use crate::random::{SEED, next};
 use crate::run::Failure;
 
-/// The time of a row in one round, if it can be repeated at will, and the objects that are made for a
-/// round of deletions.
+/// Time of a row in one round, if it can be repeated at will, and the number of objects for a round
+/// of deletions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) time: Duration,
     pub(crate) deletions: u64,
 }
 
-/// Bytes that a round of one row writes or reads at the most.
+/// Limit of bytes that a round of one row writes or reads.
 const ROUND_BYTES_MAX: u64 = 1 << 30;
-/// Operations that every client does at least, however slow.
+/// Minimum of operations of every client, however slow.
 const OPERATIONS_MIN: u64 = 3;
-/// The share of the time that is run before anything counts.
+/// Part of the time that runs before the measurement: one in this many.
 const WARM_UP: u32 = 10;
-/// The most time of a scale row.
+/// Limit of the time of a scale row.
 const SCALE_TIME: Duration = Duration::from_secs(120);
 
-/// Measures one row in one round. Failures are counted, whatever they are of.
+/// Measures one row in one round. Failures of every kind are counted.
 pub(crate) async fn measure(
     session: &mut Session,
     case: &Case,
@@ -96,7 +96,7 @@ fn written(work: &Work, first: u64, count: u64) -> impl Iterator<Item = String> 
         .filter_map(move |number| Some(new_key(shape?, number)))
 }
 
-/// True if the operation with this number reads, when `reads` of 100 do.
+/// `true` if the operation with this number reads, when `reads` of 100 do.
 fn is_read(number: u64, reads: u64) -> bool {
     next(&mut (number ^ SEED)) % 100 < reads
 }
@@ -196,7 +196,7 @@ async fn operate(
             connection.delete_bucket(&bucket).await
         }
         Work::BucketHead => connection.head_bucket(BUCKET).await,
-        // These have a course of their own.
+        // These have a procedure of their own.
         Work::DeleteMany { .. }
         | Work::ScaleWrite { .. }
         | Work::ScaleList { .. }
@@ -204,7 +204,7 @@ async fn operate(
     }
 }
 
-/// The path of the object whose new version has this number.
+/// Path of the object whose new version has this number.
 fn version_path(number: u64) -> String {
     path(VERSIONED, &format!("key-{:03}", number % VERSIONED_KEYS))
 }
@@ -216,8 +216,8 @@ fn expect_keys(found: usize, expected: usize) -> Result<(), Failure> {
     Err(format!("{found} keys and prefixes listed instead of {expected}").into())
 }
 
-/// Reads back the first, the middle and the last object that was written. A wrong one is an error of
-/// the row.
+/// Reads back the first, the middle and the last written object. A wrong one is an error of the
+/// row.
 async fn check(session: &mut Session, case: &Case, first: u64, driven: &mut Driven) {
     let begun = driven.begun;
     if begun == 0 || driven.errors > 0 {
@@ -259,7 +259,7 @@ async fn check(session: &mut Session, case: &Case, first: u64, driven: &mut Driv
     }
 }
 
-/// Deletes objects that were put for it.
+/// Deletes objects that are put for this purpose.
 async fn delete(session: &mut Session, objects: u64) -> Result<Driven, Failure> {
     let first = session.take_numbers(objects);
     let paths: Vec<String> = (first..first + objects)
@@ -277,7 +277,7 @@ async fn delete(session: &mut Session, objects: u64) -> Result<Driven, Failure> 
 
 /// Deletes many objects with each request, after putting them.
 async fn delete_many(session: &mut Session, objects: usize, pace: Pace) -> Result<Driven, Failure> {
-    // The time goes into putting the objects.
+    // Most of the time is spent on putting the objects.
     let requests = (pace.deletions / 200).max(1);
     let count = requests * objects as u64;
     let first = session.take_numbers(count);
@@ -295,7 +295,7 @@ async fn delete_many(session: &mut Session, objects: usize, pace: Pace) -> Resul
     Ok(driven)
 }
 
-/// An object that is still there is an error of the row.
+/// Checks that objects are gone. An existing one is an error of the row.
 async fn missing(session: &mut Session, paths: &[String], driven: &mut Driven) {
     for path in paths {
         if let Err(failure) = session.connections(1)[0].head_missing(path).await {
@@ -304,7 +304,7 @@ async fn missing(session: &mut Session, paths: &[String], driven: &mut Driven) {
     }
 }
 
-/// The objects of the scale rows in one round.
+/// Objects of the scale rows in one round.
 struct Scale {
     objects: usize,
     prefix: String,
@@ -331,7 +331,7 @@ impl Scale {
         Ok(driven)
     }
 
-    /// Writes the objects now if the row that writes them was left out.
+    /// Writes the objects, if the row that writes them was left out.
     async fn ensure(&self, session: &mut Session) -> Result<(), Failure> {
         let paths = (0..self.objects as u64).map(|number| self.path(number));
         session.put_fixed(&self.prefix, paths.collect(), SCALE_BYTES).await

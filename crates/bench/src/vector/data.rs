@@ -1,20 +1,20 @@
-//! The vectors of all benchmarks, computed from a seed.
+//! Vectors for all benchmarks, computed from a seed.
 
 use serde::{Deserialize, Serialize};
 
 use crate::random::next;
 
-/// Elements of a vector, unless others are asked for.
+/// Default number of elements of a vector.
 pub const DIMENSION: usize = 768;
 
-/// Groups of clustered vectors.
+/// Number of clusters.
 const CLUSTERS: usize = 200;
-/// The distance of clustered vectors from the middle of their cluster, which is as far from the others as
-/// unrelated vectors are.
+/// Distance of clustered vectors from the centre of their cluster. Centres are as far from each
+/// other as unrelated vectors.
 const SPREAD: f32 = 0.4;
 
-/// Topics, the directions that they differ in, and the distance of vectors from the middle of their topic in them,
-/// where topics are 1 apart, and in all others.
+/// Topics, the directions that they differ in, and the distance of vectors from the middle of their
+/// topic in them, where topics are 1 apart, and in all others.
 const TOPICS: usize = 3_000;
 const TOPIC_DIRECTIONS: usize = 96;
 const TOPIC_SPREAD: f32 = 0.6;
@@ -24,42 +24,43 @@ const TOPIC_NOISE: f32 = 0.1;
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
-    /// In 200 clusters, somewhat as the embeddings of texts do.
+    /// 200 clusters, similar to embeddings of texts.
     Clustered,
-    /// In 3,000 topics, which overlap, in 96 directions with a little noise: neighbours are of several topics.
+    /// 3,000 overlapping topics in 96 directions with a little noise: neighbours belong to several
+    /// topics.
     Topics,
-    /// Anywhere (Gaussian): all neighbours are about as far as any other vector, which is the hardest
-    /// case for a search that is not exact.
+    /// Gaussian: all neighbours are about as far as any other vector, the hardest case for an
+    /// approximate search.
     Hard,
 }
 
-/// An endless sequence of vectors. Two with the same seed and distribution are the same.
+/// An endless sequence of vectors. The same seed and distribution give the same sequence.
 #[derive(Clone, Debug)]
 pub struct Vectors {
     state: u64,
     dimension: usize,
     centres: Vec<f32>,
-    /// The directions of topics.
+    /// Directions of topics.
     directions: Vec<f32>,
 }
 
 impl Vectors {
-    /// The vectors that are stored, of [`DIMENSION`] elements.
+    /// Vectors to store, of [`DIMENSION`] elements.
     pub fn stored(distribution: Distribution, seed: u64) -> Vectors {
         Vectors::stored_of(DIMENSION, distribution, seed)
     }
 
-    /// The vectors that are asked for: of the same clusters, but none that is stored.
+    /// Query vectors: of the same clusters, but none that is stored.
     pub fn asked(distribution: Distribution, seed: u64) -> Vectors {
         Vectors::asked_of(DIMENSION, distribution, seed)
     }
 
-    /// As [`Vectors::stored`], of so many elements.
+    /// [`Vectors::stored`] with another number of elements.
     pub fn stored_of(dimension: usize, distribution: Distribution, seed: u64) -> Vectors {
         Vectors::new(dimension, distribution, seed, 1)
     }
 
-    /// As [`Vectors::asked`], of so many elements.
+    /// [`Vectors::asked`] with another number of elements.
     pub fn asked_of(dimension: usize, distribution: Distribution, seed: u64) -> Vectors {
         Vectors::new(dimension, distribution, seed, 2)
     }
@@ -75,7 +76,7 @@ impl Vectors {
             }
             Distribution::Hard => {}
         }
-        // Far apart, so that no stream is a part of the other.
+        // Far apart, so that the streams do not overlap.
         vectors.state = seed.wrapping_add(stream << 48);
         vectors
     }
@@ -135,7 +136,7 @@ impl Vectors {
     }
 }
 
-/// Σ a·b, in lanes, so that the compiler can use wide registers.
+/// Σ a·b in lanes, so that the compiler can use wide registers.
 pub(crate) fn rough_dot(a: &[f32], b: &[f32]) -> f32 {
     let (a, a_rest) = a.as_chunks::<16>();
     let (b, b_rest) = b.as_chunks::<16>();

@@ -1,10 +1,10 @@
 //! The vector benchmark: `liteio-bench vector`.
 //!
-//! Three parts share a report. [`slots`] measures files of vectors: ours and that of Chassis.
-//! [`search`] measures nearest neighbours: ours, an exact scan, and usearch. [`served`] measures S3
-//! Vectors through a server. The first two run in processes ([`task`] is their work), so that rivals can
-//! be programs of their own; [`rows`] lists the rows, [`roster`] the engines, and [`run`] puts it
-//! together. [`data`] makes the vectors.
+//! Three parts share a report. [`slots`] measures files of vectors: ours and Chassis's. [`search`]
+//! measures nearest neighbours: ours, an exact scan, and usearch. [`served`] measures S3 Vectors
+//! through a server. The first two run in processes ([`task`] is their work), so that rivals can be
+//! programs of their own. [`rows`] lists the rows, [`roster`] the engines, and [`run`] puts
+//! everything together. [`data`] makes the vectors.
 
 pub mod data;
 pub mod options;

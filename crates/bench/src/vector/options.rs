@@ -46,7 +46,7 @@ pub struct Options {
     /// Other amounts.
     #[arg(skip)]
     pub sizes: Option<Sizes>,
-    /// Those of every benchmark.
+    /// Options of every benchmark.
     #[command(flatten)]
     pub run: RunOptions,
 }
@@ -85,7 +85,7 @@ impl Options {
     }
 }
 
-/// The engines that are always measured, and those of `--rival NAME`, repeated.
+/// The engines that are always measured, and the ones of every `--rival NAME`.
 fn entries(rivals: &[String]) -> Result<Vec<&'static Entry>, BenchError> {
     let always = |entry: &Entry| [LITEIO, CHASSIS, EXACT].contains(&entry.name);
     // One program may be measured in several ways.

@@ -1,4 +1,4 @@
-//! The engines: their places, the durability of their commits, and published figures.
+//! The table of engines: where they are, the durability of their commits, and published figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,18 +22,18 @@ pub(crate) struct Entry {
     durability: (Level, &'static str),
 }
 
-/// The place of an engine.
+/// Location of an engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Home {
     /// This program.
     Own,
     /// `rivals/rust-vector`, a workspace of its own.
     Rust,
-    /// A checkout of Chassis that the user has; `rivals/chassis` has a program for it.
+    /// A checkout of Chassis by the user; `rivals/chassis` has a program for it.
     Chassis,
 }
 
-/// The jobs that an engine does.
+/// Jobs that an engine does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Measures {
     Slots,
@@ -43,21 +43,21 @@ enum Measures {
 
 /// Ours.
 pub(crate) const LITEIO: &str = "liteio";
-/// Ours is compared with it in files of vectors.
+/// The rival for files of vectors.
 pub(crate) const CHASSIS: &str = "chassis";
-/// Ours is compared with it in searching.
+/// The reference for searches.
 pub(crate) const EXACT: &str = "exact";
 /// The floor under files of vectors.
 pub(crate) const PLAIN: &str = "plain";
 /// The source of the published figures.
 pub(crate) const SOURCE: &str =
     "Chassis 0.6.3 as measured by us: its own benchmark, Zen 4, 2 cores, 2026-11";
-/// The workspace of rivals in Rust, and the folder that they are built in.
+/// Workspace of rivals in Rust, and the folder in which they are built.
 const WORKSPACE: &str = "rust-vector";
-/// The reason that Chassis has no figures.
+/// Reason that Chassis has no figures.
 const NOT_GIVEN: &str = "not given: --chassis PATH";
 
-/// All of them, in the order of reports.
+/// All engines, in the order of reports.
 pub(crate) static ENGINES: [Entry; 6] = [
     entry(
         LITEIO,
@@ -111,7 +111,7 @@ const fn entry(
     Entry { name, home, measures, durability }
 }
 
-/// The engines that are in this program.
+/// Engines in this program.
 pub(crate) const OWN: [Candidate<Exercise>; 3] = [
     Candidate {
         name: LITEIO,
@@ -129,12 +129,12 @@ pub(crate) const OWN: [Candidate<Exercise>; 3] = [
     },
 ];
 
-/// Does a task with the engine of this program that it names, and prints the outcome.
+/// Runs a task with the engine of this program that it names, and prints the outcome.
 ///
 /// # Errors
-/// Those of [`worker::run`].
+/// The errors of [`worker::run`].
 pub fn run_own(task: &str) -> std::io::Result<()> {
-    // As the server does.
+    // The server does the same.
     liteio_vector::map_files()?;
     worker::run(&OWN, task)
 }
@@ -145,7 +145,7 @@ impl Entry {
         Durability::new(self.durability.0, self.durability.1)
     }
 
-    /// True if it takes part in a job.
+    /// `true` if it takes part in a job.
     pub(crate) fn does(&self, job: &Job<Kind>) -> bool {
         let other = match job.work {
             Kind::Slots(_) => Measures::Search,
@@ -154,7 +154,7 @@ impl Entry {
         self.measures != other
     }
 
-    /// The figure that was published for a phase of a job.
+    /// Published figure for a phase of a job.
     pub(crate) fn published(&self, job: &Job<Kind>, phase: &str) -> Option<Published> {
         let Kind::Slots(place) = job.work else { return None };
         let phase = SLOT_PHASES.iter().find(|it| it.id == phase && self.name == CHASSIS)?;
@@ -165,7 +165,7 @@ impl Entry {
         Some(Published { value, source: format!("{SOURCE}, {file_system}") })
     }
 
-    /// Its program, built if need be, or the reason that there is none.
+    /// The program, built if needed, or the reason that there is none.
     pub(super) fn program(
         &self,
         own: &Launch,
@@ -181,8 +181,8 @@ impl Entry {
     }
 }
 
-/// Writes a package that uses the checkout, and builds it. Nothing of it is kept here: Chassis is in no
-/// registry.
+/// Writes a package that uses the checkout, and builds it. No part of Chassis is kept here, because
+/// it is in no registry.
 fn build_chassis(sources: &Path, checkout: &Path, built: &Path) -> Result<Launch, String> {
     let failed = |error: std::io::Error| format!("not built: {error}");
     let package = chassis_package(checkout)
@@ -195,13 +195,14 @@ fn build_chassis(sources: &Path, checkout: &Path, built: &Path) -> Result<Launch
     fs::create_dir_all(place.join("src")).map_err(failed)?;
     fs::write(place.join("Cargo.toml"), manifest).map_err(failed)?;
     fs::copy(own.join("main.rs"), place.join("src/main.rs")).map_err(failed)?;
-    // The dependencies of the other rivals need no second build; Cargo adds those that are missing.
+    // The lock file of the other rivals saves a second build of shared dependencies. Cargo adds
+    // missing ones.
     let lock = sources.join(WORKSPACE).join("Cargo.lock");
     fs::copy(lock, place.join("Cargo.lock")).map_err(failed)?;
     cargo_build(&place, &[], "vector-chassis", &built.join(WORKSPACE))
 }
 
-/// The package in a checkout: below it, or below a folder of it.
+/// The package in a checkout: the checkout itself, or a folder of it.
 fn chassis_package(checkout: &Path) -> Option<PathBuf> {
     let checkout = checkout.canonicalize().ok()?;
     let folders = fs::read_dir(&checkout).ok()?.flatten().map(|entry| entry.path());
@@ -211,7 +212,7 @@ fn chassis_package(checkout: &Path) -> Option<PathBuf> {
     places.into_iter().map(package).find(|path| path.join("Cargo.toml").is_file())
 }
 
-/// A path between the quotation marks of TOML.
+/// A path as a quoted string of TOML.
 fn toml_text(path: &Path) -> String {
     path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"")
 }

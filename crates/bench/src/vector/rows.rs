@@ -1,4 +1,4 @@
-//! The jobs, each in a process of its own, and the rows that they fill.
+//! The jobs, each in a process of its own, and their rows.
 
 use super::data::{DIMENSION, Distribution};
 use super::search::{BUILD, TOPS};
@@ -7,27 +7,27 @@ use crate::run::job::filtered;
 use crate::run::metrics::{MEMORY_MAPPED, MEMORY_OWN, RATE, RECALL, TIME};
 use crate::run::{Job, RowFilter, RowPlan};
 
-/// The amounts of a run.
+/// Amounts of a run.
 #[derive(Clone, Debug)]
 pub struct Sizes {
-    /// Vectors after which a file is made anew.
+    /// Number of vectors after which a file is made anew.
     pub file_vectors: u32,
-    /// Vectors in the file of cold reads.
+    /// Number of vectors in the file of cold reads.
     pub cold_vectors: u32,
-    /// Vectors that are searched, here and through a server.
+    /// Numbers of vectors that are searched, here and through a server.
     pub searched: Vec<u32>,
-    /// Elements of those that are searched here.
+    /// Number of elements of the vectors searched here.
     pub dimension: usize,
-    /// Queries with known answers.
+    /// Number of queries with known answers.
     pub queries: u32,
-    /// Requests of a row that puts vectors.
+    /// Number of requests of a row that puts vectors.
     pub put_requests: u32,
-    /// Vectors in each of them.
+    /// Number of vectors in each of them.
     pub put_vectors: u32,
 }
 
 impl Sizes {
-    /// All there is.
+    /// The full amounts.
     pub(crate) fn full() -> Sizes {
         Sizes {
             file_vectors: 20_000,
@@ -40,7 +40,7 @@ impl Sizes {
         }
     }
 
-    /// Less, for some minutes.
+    /// Amounts for a run of some minutes.
     pub(crate) fn quick() -> Sizes {
         Sizes { searched: vec![20_000], put_requests: 20, ..Sizes::full() }
     }
@@ -60,22 +60,22 @@ pub(crate) enum Place {
 pub(crate) enum Kind {
     /// Files of vectors.
     Slots(Place),
-    /// Searches of so many vectors.
+    /// Searches among this many vectors.
     Search { distribution: Distribution, vectors: u32 },
 }
 
 /// A phase of files of vectors.
 pub(crate) struct SlotPhase {
-    /// Its identifier in an outcome.
+    /// Identifier in an outcome.
     pub(crate) id: &'static str,
     title: &'static str,
-    /// The meaning of the time.
+    /// Meaning of the time.
     note: &'static str,
     /// Published medians of Chassis in nanoseconds, on ext4 and on tmpfs.
     pub(crate) published: (f64, Option<f64>),
 }
 
-/// All of them, in the order of reports.
+/// All phases, in the order of reports.
 pub(crate) const SLOT_PHASES: [SlotPhase; 11] = [
     slot(
         ("raw_insert", "Raw insert"),
@@ -114,8 +114,8 @@ const fn slot(
     SlotPhase { id, title, note, published }
 }
 
-/// All jobs that fill a row that the filter lets through, with those rows only. Without `memory` there
-/// are no rows on tmpfs.
+/// All jobs with a row that passes the filter, with only such rows. Without `memory` there are no
+/// rows on tmpfs.
 pub(crate) fn jobs(sizes: &Sizes, filter: &RowFilter, memory: bool) -> Vec<Job<Kind>> {
     let mut jobs = vec![slots(Place::Disk)];
     if memory {
@@ -165,12 +165,12 @@ fn search(distribution: Distribution, vectors: u32) -> Job<Kind> {
     Job::new(Kind::Search { distribution, vectors }, rows)
 }
 
-/// True if a value of a phase stands in a row.
+/// `true` if a value of a phase is shown in a row.
 pub(super) fn shows(row: &RowPlan, id: &str) -> bool {
     match id {
         RECALL => true,
         MEMORY_OWN | MEMORY_MAPPED => row.metric == TIME,
-        // Processes of others count no allocations, and files are made and checked in between.
+        // Other processes count no allocations, and files are made and checked in between.
         "allocations" | "allocated_bytes" | "written_bytes" => false,
         _ => row.metric != RECALL,
     }

@@ -17,10 +17,10 @@ use crate::run::workplace::Workplace;
 use crate::run::{Bench, Job, Outcome, RowPlan, Subject, block_on, interruption, turns};
 use crate::worker::contestant::{Contestant, Pace, Site};
 
-/// A process may take so long beside its measured phases: it builds, loads and checks.
+/// Limit of a process beside its measured phases, because it builds, loads and checks.
 const TIME_MAX: Duration = Duration::from_secs(900);
 
-/// And so long for each vector that is searched: HNSW takes a millisecond and more to build for one.
+/// Further time for each searched vector: HNSW takes a millisecond and more to insert one.
 const TIME_OF_VECTOR_MAX: Duration = Duration::from_millis(4);
 
 /// Runs the benchmark and returns its report.
@@ -65,7 +65,7 @@ async fn run_all(options: &Options) -> Result<Report, BenchError> {
     let mut engines: Vec<Engine> = taking_part.map(|entry| engine(entry)).collect();
     bench.baseline(&engines, &[options.baseline.as_deref(), Some(CHASSIS), Some(EXACT)]);
     for job in &jobs {
-        // The exact neighbours of a search take long, and nobody waits for them any more.
+        // The exact neighbours take long to compute, and are not needed any more.
         if interruption::came() {
             break;
         }
@@ -86,7 +86,7 @@ async fn run_all(options: &Options) -> Result<Report, BenchError> {
     Ok(bench.finish(stopped))
 }
 
-/// An engine that takes part.
+/// An engine in the run.
 struct Engine {
     entry: &'static Entry,
     contestant: Contestant,
@@ -94,7 +94,7 @@ struct Engine {
     slots: Work,
     disk: PathBuf,
     memory: PathBuf,
-    /// The vectors, queries and answers of the search at hand.
+    /// File with vectors, queries and answers of the current search.
     questions: PathBuf,
 }
 

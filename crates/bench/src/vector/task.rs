@@ -1,10 +1,10 @@
-//! The work of the process of an engine.
+//! The work of an engine's process.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Some work, and the phases of it that are measured.
+/// Work, and its phases to measure.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Exercise {
     /// Identifiers of the phases.
@@ -19,14 +19,15 @@ pub struct Exercise {
 pub enum Work {
     /// Write and read files of vectors.
     Slots {
-        /// A file is made anew after so many vectors: else raw inserts write tens of gigabytes.
+        /// Number of vectors after which a file is made anew: raw inserts would write tens of
+        /// gigabytes otherwise.
         file_vectors: u32,
-        /// Vectors in the file that is opened anew for each cold read.
+        /// Number of vectors in the file that is reopened for each cold read.
         cold_vectors: u32,
     },
     /// Search.
     Search {
-        /// The vectors, queries and answers.
+        /// File with vectors, queries and answers.
         questions: PathBuf,
     },
 }

@@ -1,12 +1,12 @@
-//! Programs of rivals are built when they are asked for. Every function returns the program, or the
-//! reason that there is none in words for the report.
+//! Builds of rivals, on request. Every function returns the program, or the reason that there is
+//! none, in words for the report.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::process::{Launch, find_program};
 
-/// The directory beside this program where rivals are built.
+/// Directory beside this program in which rivals are built.
 pub(crate) fn built_place(own: &Launch) -> PathBuf {
     own.program.parent().unwrap_or(Path::new(".")).join("rivals")
 }
@@ -24,8 +24,8 @@ pub(crate) fn cargo_build(
     build(cargo, sources, target.join("release").join(binary))
 }
 
-/// Builds one program of a workspace of rivals, which is a feature of its own. The lock file is used as
-/// it is: a build changes no source.
+/// Builds one program of a workspace of rivals, each of which is a feature. The lock file is used
+/// as it is: a build changes no source.
 pub(crate) fn rival_build(
     rivals: &Path,
     workspace: &str,
@@ -39,7 +39,7 @@ pub(crate) fn rival_build(
 /// Builds the program in a folder of a Go module.
 pub(crate) fn go_build(sources: &Path, path: PathBuf) -> Result<Launch, String> {
     let mut go = Command::new(tool("go")?);
-    // As the default of Go, whatever the environment says: sums and requirements are not changed.
+    // Go's default, whatever the environment says: checksums and requirements are not changed.
     go.args(["build", "-mod=readonly", "-o"]).arg(&path).arg(".");
     build(go, sources, path)
 }

@@ -1,4 +1,4 @@
-//! An engine in a run: its program is asked, waited for, and killed.
+//! An engine in a run: its program is given work, waited for, and killed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,23 +20,23 @@ const GLANCE: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub(crate) struct Contestant {
     pub(crate) target: Target,
-    /// Processor time of its processes that have ended.
+    /// Processor time of its ended processes.
     pub(crate) cpu: Duration,
     program: Option<Launch>,
     pace: Pace,
     log: PathBuf,
-    /// Jobs that failed once would fail again, after as long a time.
+    /// Jobs that failed once. They would fail again, after as long a time.
     given_up: BTreeSet<String>,
 }
 
-/// The time of a phase, and that of a whole process, which also prepares and checks.
+/// Time of a phase, and of a whole process, which also prepares and checks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     pub(crate) phase: Duration,
     pub(crate) process: Duration,
 }
 
-/// A contestant in the directory that it has for a job.
+/// A contestant in its directory for a job.
 pub(crate) struct Site<'a> {
     program: &'a Launch,
     engine: &'a str,
@@ -45,14 +45,14 @@ pub(crate) struct Site<'a> {
     log: &'a Path,
 }
 
-/// The end of a process.
+/// End of a process.
 pub(crate) struct Ended {
     pub(crate) outcome: Result<Outcome, String>,
     pub(crate) cpu: Duration,
 }
 
 impl Contestant {
-    /// An engine whose program is built now; it is absent if that fails.
+    /// An engine whose program is built now. It is absent if that fails.
     pub(crate) fn new(
         bench: &Bench,
         name: &str,
@@ -77,7 +77,7 @@ impl Contestant {
         }
     }
 
-    /// Lets the program do a job in a directory of its own below `place`.
+    /// Has the program do a job in a directory of its own below `place`.
     pub(crate) async fn work<W>(
         &mut self,
         job: &Job<W>,
@@ -117,7 +117,7 @@ impl Ended {
 }
 
 impl Site<'_> {
-    /// Lets the program do some work in a process of its own.
+    /// Has the program do some work in a process of its own.
     pub(crate) async fn ask(&self, work: &impl Serialize) -> Ended {
         let process = match self.start(work) {
             Ok(process) => process,
@@ -130,8 +130,8 @@ impl Site<'_> {
         Ended { outcome: if is_done { answer(process) } else { Err(late()) }, cpu }
     }
 
-    /// Lets the program put until the file `acknowledged` names at least `puts`, and kills it in the
-    /// middle of it. Returns the number of puts that had returned, and the processor time.
+    /// Has the program put until the file `acknowledged` names at least `puts`, and kills it during
+    /// further puts. Returns the number of puts that had returned, and the processor time.
     pub(crate) async fn kill_after(
         &self,
         work: &impl Serialize,
@@ -150,7 +150,8 @@ impl Site<'_> {
             return Err(Ended { outcome: Err(failure.unwrap_or_else(|reason| reason)), cpu });
         }
         drop(process);
-        // Read when it is dead: until then there were more. A slow engine is judged by what it has done.
+        // Read after its death: until then there were more. A slow engine is judged by the puts it
+        // has done.
         match count(&acknowledged) {
             0 => Err(Ended { outcome: Err("it acknowledged nothing".to_owned()), cpu }),
             puts => Ok((puts, cpu)),
@@ -173,7 +174,7 @@ impl Site<'_> {
     }
 }
 
-/// Waits until the process ends (true), or the wait `is_over` or interrupted.
+/// Waits for the end of the process (`true`), or until `is_over` or an interruption.
 async fn wait(process: &Process, is_over: impl Fn() -> bool) -> bool {
     loop {
         if process.has_exited() {

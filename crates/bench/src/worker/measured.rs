@@ -1,4 +1,4 @@
-//! A phase while it is measured.
+//! A phase during its measurement.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -11,7 +11,7 @@ use crate::process::usage::{of_this_process, own_cpu, thread_cpu};
 use crate::run::metrics::OPERATION_CPU;
 use crate::samples::Samples;
 
-/// A phase that is going on: operations and what they have used.
+/// A phase in progress: its operations and their usage.
 pub(crate) struct Measured {
     pub(crate) phase: Phase,
     samples: Samples,
@@ -23,12 +23,12 @@ pub(crate) struct Measured {
     stopped: bool,
 }
 
-/// Processor time of a phase: of all threads, background work between measured operations included, but not of
-/// this thread while it prepares and checks.
+/// Processor time of a phase: of all threads, including background work between measured
+/// operations, but without this thread's preparation and checks.
 struct Cpu {
     process_before: Duration,
     thread_before: Duration,
-    /// Of this thread, in measured operations.
+    /// Time of this thread in measured operations.
     thread_measured: Duration,
 }
 
@@ -57,7 +57,7 @@ impl Measured {
         }
     }
 
-    /// Does some operations and adds them. What is prepared for them outside is not counted.
+    /// Runs some operations and adds them. Preparations outside of the closure are not counted.
     pub(crate) fn time(
         &mut self,
         operations: usize,
@@ -72,8 +72,8 @@ impl Measured {
         Ok(elapsed)
     }
 
-    /// Like [`Measured::time`] with an operation for each item; the time of every one counts in the
-    /// percentiles. The clock is read once an operation.
+    /// [`Measured::time`] with one operation for each item, each of whose times counts in the
+    /// percentiles. The clock is read once for an operation.
     pub(crate) fn time_each<T>(
         &mut self,
         items: &[T],
@@ -93,7 +93,7 @@ impl Measured {
         Ok(())
     }
 
-    /// Like [`Measured::time`]; the time of these operations counts in the percentiles.
+    /// [`Measured::time`]; the time of these operations counts in the percentiles.
     pub(crate) fn sample(
         &mut self,
         operations: usize,
@@ -104,8 +104,8 @@ impl Measured {
         Ok(())
     }
 
-    /// Lets threads do operations, numbered over all threads, until one `is_over` that would begin after
-    /// so long. An operation returns the time that counts in the percentiles.
+    /// Has threads run operations, numbered over all threads, until `is_over` or the time limit. An
+    /// operation returns the time that counts in the percentiles.
     pub(crate) fn threads(
         &mut self,
         threads: u64,
@@ -149,7 +149,7 @@ impl Measured {
         Duration::from_nanos(self.phase.nanoseconds)
     }
 
-    /// The work is over: what is used from here on, for checks, does not count.
+    /// Ends the measurement: usage from here on, for checks, does not count.
     pub(crate) fn stop(&mut self) {
         if std::mem::replace(&mut self.stopped, true) || self.phase.operations == 0 {
             return;
@@ -158,7 +158,7 @@ impl Measured {
         let written = of_this_process().disk_written_bytes - self.written_before;
         self.phase.value("written_bytes", written as f64 / operations);
         self.phase.value(OPERATION_CPU, self.cpu.used().as_nanos() as f64 / operations);
-        // A program without a counting allocator knows nothing about them.
+        // Without a counting allocator, the program knows nothing about allocations.
         if Allocations::now().count > 0 {
             self.phase.value("allocations", self.allocations.count as f64 / operations);
             self.phase.value("allocated_bytes", self.allocations.bytes as f64 / operations);

@@ -1,5 +1,5 @@
-//! Engines that are measured in processes of their own: a process is asked for one task, measures its
-//! phases, and prints its outcome. Each benchmark has work of its own; all else is here.
+//! Engines in processes of their own: a process gets one task, measures its phases, and prints its
+//! outcome. Each benchmark has its own kind of work; the rest is here.
 
 pub(crate) mod build;
 pub(crate) mod contestant;
@@ -13,17 +13,17 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::run::{Failure, NoSuchThing, Outcome, Phase};
 
-/// One thing to do in a process of its own: one JSON object in its last argument. The answer is an
-/// [`Outcome`] on its last line of output. Rivals in other languages speak the same.
+/// Work for one process: a JSON object in its last argument. The answer is an [`Outcome`] on its
+/// last line of output. Rivals in other languages use the same format.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Task<W> {
-    /// The engine's name; a program may have several.
+    /// Name of the engine; a program may have several.
     pub engine: String,
-    /// The directory of its files. It exists.
+    /// Existing directory of its files.
     pub directory: PathBuf,
     /// The seed of the data.
     pub seed: u64,
-    /// After so many seconds a phase ends with what it has done.
+    /// Limit of a phase in seconds; it ends with the operations done so far.
     pub seconds_max: f64,
     /// The work.
     #[serde(flatten)]
@@ -37,24 +37,23 @@ pub struct Candidate<W> {
     pub name: &'static str,
     /// Its version.
     pub version: fn() -> String,
-    /// Does a task. An operation that the engine lacks is in its phase, a failure keeps the rest of the
-    /// task from being done.
+    /// Runs a task. A missing operation is reported in its phase; a failure ends the task.
     pub measure: fn(&Task<W>) -> Result<Vec<Phase>, Failure>,
 }
 
-/// The main function of a program that has engines.
+/// Main function of a program with engines.
 ///
 /// # Errors
-/// Those of [`run`].
+/// The errors of [`run`].
 pub fn main<W: DeserializeOwned>(candidates: &[Candidate<W>]) -> io::Result<()> {
     run(candidates, &std::env::args().next_back().unwrap_or_default())
 }
 
-/// Does the task in `argument` with the one of `candidates` that it names, and prints the outcome.
-/// An engine that fails says so in its outcome.
+/// Runs the task in `argument` with the candidate that it names, and prints the outcome. An engine
+/// that fails reports it in its outcome.
 ///
 /// # Errors
-/// When the argument is no task for this program, or nobody reads the outcome.
+/// The argument is no task for this program, or nobody reads the outcome.
 pub fn run<W: DeserializeOwned>(candidates: &[Candidate<W>], argument: &str) -> io::Result<()> {
     let task: Task<W> = serde_json::from_str(argument)?;
     let candidate = candidates.iter().find(|candidate| candidate.name == task.engine);
@@ -68,7 +67,7 @@ pub(crate) fn own_version() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// The version of a package in the text of a `Cargo.lock`; empty if it is not there.
+/// Version of a package in the text of a `Cargo.lock`; empty if it is missing.
 pub fn locked_version<'a>(lock: &'a str, package: &str) -> &'a str {
     let place = lock.split("[[package]]").find_map(|block| {
         let rest = block.trim_start().strip_prefix("name = \"")?.strip_prefix(package)?;

@@ -1,6 +1,6 @@
 //! The content type of a file, by the extension of its name.
 
-/// The content type of a file of that name or key; none for an extension that is not known.
+/// The content type of a file with this name or key; `None` for an unknown extension.
 pub fn content_type(name: &str) -> Option<&'static str> {
     let (_, extension) = name.rsplit_once('.')?;
     let extension = extension.to_ascii_lowercase();
@@ -8,7 +8,7 @@ pub fn content_type(name: &str) -> Option<&'static str> {
     found.ok().map(|at| TYPES[at].1)
 }
 
-/// Extensions in their order, with the types that IANA or common servers have for them.
+/// Extensions, sorted, with the types that IANA or common servers give them.
 #[rustfmt::skip]
 const TYPES: [(&str, &str); 83] = [
     ("3gp", "video/3gpp"),

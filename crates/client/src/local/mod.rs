@@ -1,4 +1,4 @@
-//! Files: their names, walking over them, and writing them so that no half of one is ever seen.
+//! Files: their names, walks over them, and atomic writes.
 
 mod content_type;
 mod name;

@@ -1,11 +1,12 @@
-//! The file that belongs to a key.
+//! The file of a key.
 
 use std::path::{Path, PathBuf};
 
 /// The path of a key below a directory.
 ///
-/// A key is any text, chosen by whoever may write to the bucket: what would lead out of the directory, or
-/// what two keys could share, is refused. A key that ends with a slash is a directory.
+/// A key is any text, chosen by every user who may write to the bucket. A key that would lead out
+/// of the directory, or to a file that another key could share, is refused. A key that ends with a
+/// slash is a directory.
 ///
 /// # Errors
 /// The reason, for the user.

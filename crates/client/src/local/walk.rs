@@ -8,30 +8,31 @@ use std::vec;
 use super::write::is_unfinished;
 use crate::error::Error;
 
-/// A file, or a directory where these are wanted.
+/// A file, or a directory if directories are wanted.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) path: PathBuf,
-    /// Relative, with slashes; a directory has one at its end.
+    /// Relative path with slashes; a directory ends with one.
     pub(crate) key: String,
     pub(crate) metadata: Metadata,
 }
 
-/// A walk that is under way. Entries come in the order of the bytes of their keys, so that they can be merged
-/// with a listing. Links are followed to files, not to directories. Downloads that are not finished are left out.
+/// A walk in progress. Entries come in the byte order of their keys, so that they can be merged
+/// with a listing. Links to files are followed, links to directories are not. Unfinished downloads
+/// are left out.
 #[derive(Debug)]
 pub(crate) struct Walk {
-    /// The rest of each directory on the way down.
+    /// The remaining names of each directory on the way down.
     open: Vec<vec::IntoIter<Name>>,
     recursive: bool,
-    /// The keys of links to directories, of pipes, sockets and devices so far.
+    /// Keys that were left out so far: links to directories, pipes, sockets and devices.
     left_out: Vec<String>,
 }
 
 #[derive(Debug)]
 struct Name {
     path: PathBuf,
-    /// An error where the name is no text.
+    /// An error if the name is not text.
     key: Result<String, Error>,
     is_directory: bool,
 }
@@ -43,7 +44,7 @@ impl Walk {
         Ok(Walk { open: vec![names(directory, "")?], recursive, left_out: Vec::new() })
     }
 
-    /// The next file, or the error of one: the walk goes on after it.
+    /// The next file, or the error of one file, after which the walk goes on.
     pub(crate) fn next(&mut self) -> Option<Result<Found, Error>> {
         loop {
             let Some(name) = self.open.last_mut()?.next() else {
@@ -63,7 +64,7 @@ impl Walk {
             }
             let metadata = match std::fs::metadata(&name.path) {
                 Ok(metadata) => metadata,
-                // It was there a moment ago, or it is a link to nothing.
+                // It was deleted since the directory was read, or it is a dangling link.
                 Err(error) => return Some(Err(Error::file(&name.path)(error))),
             };
             if metadata.is_file() || name.is_directory {
@@ -73,7 +74,8 @@ impl Walk {
         }
     }
 
-    /// A name that was left out so far, or one below it: the walk does not tell whether it is there.
+    /// `true` if this name, or one above it, was left out so far: the walk does not say whether it
+    /// exists.
     pub(crate) fn has_left_out(&self, key: &str) -> bool {
         self.left_out.iter().any(|it| {
             key.strip_prefix(it.as_str()).is_some_and(|it| it.is_empty() || it.starts_with('/'))

@@ -9,14 +9,15 @@ use crate::error::Error;
 const PREFIX: &str = ".liteio-";
 const SUFFIX: &str = ".part";
 
-/// The name of a file that is not finished, or that nobody could remove any more.
+/// `true` for a name of an unfinished file, or of one that could not be removed.
 pub(super) fn is_unfinished(name: &str) -> bool {
     name.strip_prefix(PREFIX)
         .and_then(|it| it.strip_suffix(SUFFIX))
         .is_some_and(|it| it.len() == 16 && it.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
-/// A file under a name of its own beside its target, until it is finished. Dropped before, it is removed.
+/// A file under a temporary name beside its target, until it is finished. If it is dropped before,
+/// it is removed.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     file: Option<File>,
@@ -25,7 +26,7 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    /// Makes the directories above, too.
+    /// Creates the file, and the missing directories above.
     ///
     /// # Errors
     /// There is a directory of this name, or no file can be made.
@@ -40,7 +41,7 @@ impl NewFile {
         std::fs::create_dir_all(directory).map_err(Error::file(directory))?;
         let chance = getrandom::u64()
             .map_err(|error| Error::refused(format!("this system has no randomness: {error}")))?;
-        // Short, however long the name of the target is.
+        // A short name, however long the target's is.
         let written = directory.join(format!("{PREFIX}{chance:016x}{SUFFIX}"));
         let file = File::create_new(&written).map_err(Error::file(&written))?;
         Ok(NewFile { file: Some(file), written, target: target.to_path_buf() })
@@ -51,25 +52,25 @@ impl NewFile {
         file.write_all(bytes).map_err(Error::file(&self.target))
     }
 
-    /// Gives the file its name, in place of any that had it.
+    /// Renames the file to its target, in place of any file with that name.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         let file = self.file.take().expect("the file is open until it is finished");
         drop(file);
         std::fs::rename(&self.written, &self.target).map_err(|error| {
-            // Dropping does not know it any more.
+            // The drop does not know this name.
             let _ = std::fs::remove_file(&self.written);
             Error::file(&self.target)(error)
         })
     }
 }
 
-/// Returns when a file, or a directory, and its name would outlast a loss of power.
+/// Makes a file or directory, and its name, durable.
 ///
 /// # Errors
 /// The system cannot write it.
 pub(crate) fn persist(path: &Path) -> Result<(), Error> {
     if !path.is_dir() {
-        // Some systems do this only for those who may write.
+        // Some systems sync only files that were opened for writing.
         let file = File::options().write(true).open(path).map_err(Error::file(path))?;
         file.sync_all().map_err(Error::file(path))?;
     }
@@ -80,7 +81,7 @@ pub(crate) fn persist(path: &Path) -> Result<(), Error> {
         for (above, directory) in absolute.ancestors().skip(1).enumerate() {
             match File::open(directory).and_then(|it| it.sync_all()) {
                 Err(error) if above == 0 => return Err(Error::file(directory)(error)),
-                // Those that were not made for this file may be closed to the user.
+                // Directories that existed before may be closed to the user.
                 _ => {}
             }
         }
@@ -91,7 +92,7 @@ pub(crate) fn persist(path: &Path) -> Result<(), Error> {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            // If even this fails, the name tells what it is.
+            // If even this fails, the name shows that the file is unfinished.
             let _ = std::fs::remove_file(&self.written);
         }
     }

@@ -8,7 +8,7 @@ use super::exchange::S3;
 use super::request::Request;
 use crate::error::Error;
 
-/// The properties of a bucket that is made.
+/// Properties of a new bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bucket<'a> {
     pub(crate) name: &'a str,
@@ -22,7 +22,7 @@ impl S3 {
         if bucket.with_lock {
             request = request.header("x-amz-bucket-object-lock-enabled", "true");
         }
-        // The first region has no name here, for the sake of clients from before regions.
+        // S3 has no location constraint for the first region.
         if bucket.region != "us-east-1" {
             let region = escaped(bucket.region);
             request = request.document(format!(
@@ -42,7 +42,7 @@ impl S3 {
     pub(crate) async fn head_bucket(&self, bucket: &str) -> Result<(), Error> {
         match self.send(&Request::new(Method::HEAD, bucket, "")).await {
             Ok(_) => Ok(()),
-            // The answer to HEAD has no document to tell it.
+            // An answer to HEAD has no document with the code of the error.
             Err(Error::Service(mut error)) if error.status == 404 => {
                 error.code = "NoSuchBucket".to_owned();
                 error.message = format!("the bucket '{bucket}' does not exist");
@@ -60,7 +60,7 @@ impl S3 {
         })
     }
 
-    /// `Enabled`, `Suspended`, or empty where versions were never kept.
+    /// `Enabled`, `Suspended`, or empty if the bucket never had versioning.
     pub(crate) async fn versioning(&self, bucket: &str) -> Result<String, Error> {
         let document = self.setting(bucket, "versioning").await?;
         Ok(document.text("Status").unwrap_or_default().to_owned())
@@ -75,7 +75,7 @@ impl S3 {
         self.send(&request.document(document)).await.map(drop)
     }
 
-    /// The policy in JSON; `None` where there is none.
+    /// The policy in JSON; `None` if the bucket has none.
     pub(crate) async fn policy(&self, bucket: &str) -> Result<Option<String>, Error> {
         let request = Request::new(Method::GET, bucket, "").query("policy", "");
         match self.send(&request).await {
@@ -102,7 +102,7 @@ impl S3 {
         self.send(&request).await.map(drop)
     }
 
-    /// The tags of a bucket, or of an object where the key is not empty.
+    /// The tags of a bucket; with a key, of an object.
     pub(crate) async fn tags(
         &self,
         bucket: &str,

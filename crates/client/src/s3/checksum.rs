@@ -1,4 +1,4 @@
-//! Digests: those that requests carry, and those that a download is compared with.
+//! Digests: of requests, and for the verification of downloads.
 
 use base64_simd::STANDARD;
 use crc_fast::{CrcAlgorithm, Digest as Crc};
@@ -14,7 +14,7 @@ pub(super) fn md5_base64(bytes: &[u8]) -> String {
     STANDARD.encode_to_string(Md5::digest(bytes))
 }
 
-/// The strongest comparison that the head of an answer allows, over the whole object.
+/// The strongest verification of a whole object that the head of an answer allows.
 pub(super) enum Verifier {
     Crc {
         name: &'static str,
@@ -26,12 +26,12 @@ pub(super) enum Verifier {
         digest: Sha256,
         expected: String,
     },
-    /// An ETag that is a digest, in hexadecimal.
+    /// An ETag that is an MD5, in hexadecimal.
     Md5 {
         digest: Md5,
         expected: String,
     },
-    /// Nothing but the length.
+    /// The length only.
     Nothing,
 }
 
@@ -39,7 +39,7 @@ impl Verifier {
     pub(super) fn of(headers: &HeaderMap) -> Verifier {
         let value = |name: &str| {
             let value = headers.get(name)?.to_str().ok()?;
-            // A dash and a number of parts: a checksum of checksums.
+            // With a dash and a number of parts, it is a checksum of checksums.
             (!value.contains('-')).then(|| value.to_owned())
         };
         if let Some(expected) = value("x-amz-checksum-sha256") {
@@ -60,7 +60,7 @@ impl Verifier {
                 };
             }
         }
-        // The ETag of an encrypted object is no digest of its bytes.
+        // The ETag of an encrypted object is not the digest of its bytes.
         let encrypted =
             headers.keys().any(|name| name.as_str().starts_with("x-amz-server-side-encryption"));
         match value("etag").map(|it| it.trim_matches('"').to_ascii_lowercase()) {
@@ -80,7 +80,7 @@ impl Verifier {
         }
     }
 
-    /// The name of the comparison that failed.
+    /// Compares. The error is the name of the digest that differs.
     pub(super) fn finish(self) -> Result<(), &'static str> {
         let (name, found, expected) = match self {
             Verifier::Crc { name, digest, bytes, expected } => {

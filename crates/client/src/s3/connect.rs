@@ -1,4 +1,4 @@
-//! Connections: timeouts, authorities that certificates are trusted by.
+//! Connections: timeouts and trusted authorities.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,11 +19,12 @@ use super::request::Payload;
 pub(crate) type Http = Client<HttpsConnector<HttpConnector>, Payload>;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The head of an answer.
+/// Longest head of an answer.
 const HEAD_BYTES_MAX: usize = 256 << 10;
 
-/// A client that follows no redirect. Certificates are trusted by the authorities of browsers and by those
-/// in the files of `authorities`, a directory, and in that of the variable `SSL_CERT_FILE`; with `insecure`, all are.
+/// A client that follows no redirects. It trusts the authorities of browsers, the ones in the files
+/// of the directory `authorities`, and the ones in the file that the variable `SSL_CERT_FILE`
+/// names; with `insecure`, it trusts every certificate.
 ///
 /// # Errors
 /// One line that says what to change.
@@ -56,10 +57,11 @@ pub(crate) fn connect(insecure: bool, authorities: Option<&Path>) -> Result<Http
 fn roots(directory: Option<&Path>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     if let Some(file) = std::env::var_os("SSL_CERT_FILE").filter(|it| !it.is_empty()) {
-        // All of a system: some of them may be of a kind that is not known here.
+        // A file of the system may have certificates of kinds that are not supported; these are
+        // skipped.
         roots.add_parsable_certificates(certificates(Path::new(&file))?);
     }
-    // Most have no such directory.
+    // Most users have no such directory.
     let Some(entries) = directory.and_then(|it| std::fs::read_dir(it).ok()) else {
         return Ok(roots);
     };
@@ -84,7 +86,7 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> String {
     format!("cannot read certificates from {}: {error}", path.display())
 }
 
-/// Takes every certificate whose key signs the handshake.
+/// Accepts every certificate, if its key signs the handshake.
 #[derive(Debug)]
 struct AnyServer(Arc<CryptoProvider>);
 

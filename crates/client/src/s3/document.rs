@@ -1,14 +1,14 @@
-//! The XML of S3: small documents, read as trees, and the few that are sent.
+//! The XML of S3: small documents, read into trees, and the few documents that are sent.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
 use crate::error::Error;
 
-/// Deeper documents are not S3's.
+/// Depth beyond which a document is not S3's.
 const DEPTH_MAX: usize = 16;
 
-/// An element with its text and its children, without attributes and namespaces.
+/// An element with its text and children, without attributes and namespaces.
 #[derive(Debug, Default)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -17,10 +17,10 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Reads the root.
+    /// Reads the root element.
     ///
     /// # Errors
-    /// The error of an answer that is no document.
+    /// The error of an answer that is not a document.
     pub(super) fn parse(bytes: &[u8]) -> Result<Element, Error> {
         let wrong = |reason: &dyn std::fmt::Display| {
             Error::transport(format!(
@@ -28,7 +28,7 @@ impl Element {
             ))
         };
         let mut reader = Reader::from_reader(bytes);
-        // The element that is open, below those around it; the first holds the root.
+        // A stack: the innermost open element is last. The first element collects the root.
         let mut open = vec![Element::default()];
         loop {
             let event = reader.read_event().map_err(|error| wrong(&error))?;
@@ -99,7 +99,7 @@ impl Element {
     }
 }
 
-/// Text for between two tags.
+/// Text, escaped for its place between two tags.
 pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -107,7 +107,7 @@ pub(super) fn escaped(text: &str) -> String {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
-            // As references they survive the normalisation of line ends.
+            // As character references they survive the normalisation of line ends.
             '\t' | '\n' | '\r' => escaped.push_str(&format!("&#{};", u32::from(character))),
             other => escaped.push(other),
         }

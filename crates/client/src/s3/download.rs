@@ -1,4 +1,4 @@
-//! Reading an object to its end, over as many connections as it takes.
+//! Downloads, which survive broken connections.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::object::Head;
 use super::request::Request;
 use crate::error::Error;
 
-/// A body that is under way. When a connection breaks, the rest is asked for, of the same object.
+/// A download in progress. After a broken connection, the rest of the same object is requested.
 pub(crate) struct Download {
     s3: Arc<S3>,
     bucket: String,
     key: String,
     version: Option<String>,
     pub(crate) head: Head,
-    /// The first byte that is not received yet.
+    /// Offset of the next byte to receive.
     offset: u64,
-    /// One past the last byte that is wanted.
+    /// End of the wanted range.
     end: u64,
     response: Response,
     verifier: Verifier,
@@ -28,7 +28,7 @@ pub(crate) struct Download {
 }
 
 impl S3 {
-    /// Begins to read an object, from `offset` on.
+    /// Begins to read an object at `offset`.
     pub(crate) async fn download(
         self: &Arc<S3>,
         bucket: &str,
@@ -65,7 +65,7 @@ impl S3 {
 }
 
 impl Download {
-    /// The next bytes. The end is told only after length and digest were compared.
+    /// The next bytes. The end is reported only after length and digest were compared.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             let reason = match self.response.chunk().await {
@@ -97,7 +97,7 @@ impl Download {
     }
 
     async fn resume(&mut self, reason: Error) -> Result<(), Error> {
-        // Without its ETag nothing proves that the object is still the same.
+        // Without an ETag, nothing proves that the object is still the same.
         let is_same = !self.head.etag.is_empty() && self.offset < self.end;
         if self.attempt >= self.s3.retries() || !is_same {
             return Err(reason);

@@ -1,8 +1,8 @@
-//! The percent encoding of S3.
+//! Percent-encoding as S3 wants it.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// Everything but the unreserved characters of RFC 3986.
+/// All characters except the unreserved ones of RFC 3986.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const IN_PATH: &AsciiSet = &IN_QUERY.remove(b'/');
 
@@ -11,18 +11,18 @@ pub(super) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, IN_QUERY).to_string()
 }
 
-/// A key within a path: slashes stay.
+/// A key in a path; slashes stay.
 pub(super) fn encoded_path(text: &str) -> String {
     utf8_percent_encode(text, IN_PATH).to_string()
 }
 
-/// The reverse, for keys in listings and for tags: `+` is a space.
+/// The inverse, for keys in listings and for tags, where `+` is a space.
 pub(crate) fn decoded(text: &str) -> Option<String> {
     let spaces = text.replace('+', " ");
     percent_decode_str(&spaces).decode_utf8().ok().map(|it| it.into_owned())
 }
 
-/// Name and value pairs as a query, in the order in which signatures want them.
+/// A query from names and values, in the order that signatures require.
 pub(super) fn query(pairs: &[(String, String)]) -> String {
     let mut encoded: Vec<(String, String)> =
         pairs.iter().map(|(name, value)| (self::encoded(name), self::encoded(value))).collect();

@@ -1,29 +1,29 @@
-//! The address of a service, and the address of a bucket or object there.
+//! Addresses of services, buckets and objects.
 
 use super::encode::encoded_path;
 
-/// The address of a service: scheme, host and port, and the path in front of everything.
+/// Address of a service: scheme, host and port, and a path in front of all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     secure: bool,
-    /// Host and port; the port only where it is not the scheme's own.
+    /// Host and port. The default port of the scheme is left out.
     authority: String,
-    /// Empty, or with a slash in front and none behind.
+    /// Empty, or a path with a slash in front and none at the end.
     prefix: String,
     style: Style,
 }
 
-/// The place of a bucket's name.
+/// Place of the bucket name in an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// In the host at AWS and others that ask for it, in the path everywhere else.
+    /// In the host at AWS and services like it, in the path everywhere else.
     #[default]
     Auto,
     Path,
     Host,
 }
 
-/// The address of a request.
+/// Address of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Address {
     pub(super) authority: String,
@@ -31,15 +31,15 @@ pub(super) struct Address {
     pub(super) path: String,
 }
 
-/// Services whose buckets are hosts.
+/// Services with virtual-hosted buckets.
 const HOST_STYLE: [&str; 4] =
     [".amazonaws.com", ".amazonaws.com.cn", ".aliyuncs.com", ".storage.googleapis.com"];
 
 impl Endpoint {
-    /// Reads a URL.
+    /// Parses a URL.
     ///
     /// # Errors
-    /// One line that says what a URL must be like.
+    /// One line that says what a URL must look like.
     pub(crate) fn parse(url: &str, style: Style) -> Result<Endpoint, String> {
         let wrong = |reason: &str| {
             format!("the URL '{}' {reason}; write http(s)://HOST[:PORT]", without_user(url))
@@ -60,6 +60,7 @@ impl Endpoint {
             return Err(wrong("has a query or a fragment"));
         }
         let standard = if secure { ":443" } else { ":80" };
+        // Without the default port, as services expect the signed header `Host`.
         let authority = authority.strip_suffix(standard).unwrap_or(authority).to_ascii_lowercase();
         let parsed: http::uri::Authority =
             authority.parse().map_err(|_| wrong("has no valid host"))?;
@@ -73,7 +74,7 @@ impl Endpoint {
         Ok(Endpoint { secure, authority, prefix, style })
     }
 
-    /// The scheme and the host, and the path if there is one.
+    /// Scheme, host and path.
     pub(crate) fn url(&self) -> String {
         format!("{}://{}{}", self.scheme(), self.authority, self.prefix)
     }
@@ -86,7 +87,7 @@ impl Endpoint {
         &self.authority
     }
 
-    /// The region in the host's name at AWS.
+    /// The region in a host name of AWS.
     pub(crate) fn region(&self) -> Option<&str> {
         let name = self.authority.strip_suffix(".amazonaws.com")?;
         let name = name.strip_prefix("s3.").or_else(|| name.strip_prefix("s3-"))?;
@@ -96,7 +97,7 @@ impl Endpoint {
     /// The address of an object, a bucket, or the service.
     pub(super) fn address(&self, bucket: &str, key: &str, region: &str) -> Address {
         let authority = match self.authority.as_str() {
-            // Buckets of other regions are not served by the first one's host.
+            // The host of the first region does not serve buckets of other regions.
             "s3.amazonaws.com" if region != "us-east-1" => format!("s3.{region}.amazonaws.com"),
             other => other.to_owned(),
         };
@@ -105,6 +106,7 @@ impl Endpoint {
         if !in_host && !bucket.is_empty() {
             path = format!("{path}/{}", encoded_path(bucket));
         }
+        // An object needs a slash after the bucket, and no address has an empty path.
         if !key.is_empty() || path.is_empty() || in_host {
             path = format!("{path}/{}", encoded_path(key));
         }
@@ -113,7 +115,7 @@ impl Endpoint {
     }
 
     fn has_host_for(&self, bucket: &str) -> bool {
-        // A certificate for *.HOST covers one label.
+        // A certificate for *.HOST covers only one label.
         let dots_spoil = self.secure && bucket.contains('.');
         let bytes = bucket.as_bytes();
         let is_label =

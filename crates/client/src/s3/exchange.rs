@@ -1,4 +1,4 @@
-//! Sending a request: signed, with time limits, again after failures that pass.
+//! Exchange of requests and answers: signatures, time limits, repetitions after temporary failures.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use super::request::{Payload, Request, Sent};
 use super::sign::{Credentials, Signer, ToSign, sha256_hex};
 use crate::error::{Again, Error, ServiceError};
 
-/// A service with the identity that asks it. Without credentials requests are anonymous.
+/// A service with the credentials of its user. Without them, requests are anonymous.
 #[derive(Debug)]
 pub(crate) struct S3 {
     pub(super) endpoint: Endpoint,
@@ -28,27 +28,27 @@ pub(crate) struct S3 {
     pub(super) region: String,
     http: Http,
     settings: Settings,
-    /// Regions of buckets that are not in the first one; without a name, that of the service.
+    /// Learned regions by bucket; under the empty name, the region of the service.
     regions: Mutex<HashMap<String, String>>,
 }
 
 /// Limits of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
-    /// The time without any progress after which a connection counts as dead.
+    /// Time without progress after which a connection counts as dead.
     pub(crate) idle: Duration,
-    /// Repetitions after the first attempt.
+    /// Number of repetitions after the first attempt.
     pub(crate) retries: u32,
 }
 
-/// Documents are read into memory up to this size.
+/// Size up to which documents are read into memory.
 const DOCUMENT_BYTES_MAX: usize = 64 << 20;
-/// The time that a service may work on a copy or on the parts of an upload before it answers.
+/// Time that a service may take for a copy or the completion of an upload before it answers.
 const SLOW: Duration = Duration::from_secs(15 * 60);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// The answer to a request that was accepted.
+/// Answer to an accepted request.
 pub(super) struct Response {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
@@ -72,13 +72,13 @@ impl S3 {
         &self.endpoint
     }
 
-    /// Both are the same user of the same service: the service can copy by itself.
+    /// `true` if both are the same user of the same service, which can then copy by itself.
     pub(crate) fn is_same_service(&self, other: &S3) -> bool {
         let key = |it: &S3| it.credentials.as_ref().map(|it| it.access_key.clone());
         self.endpoint.url() == other.endpoint.url() && key(self) == key(other)
     }
 
-    /// The region for which requests to a bucket are signed.
+    /// Region for which requests to a bucket are signed.
     pub(super) fn region_of(&self, bucket: &str) -> String {
         let regions = self.regions.lock().expect("no panic while regions are locked");
         regions.get(bucket).or_else(|| regions.get("")).unwrap_or(&self.region).clone()
@@ -88,7 +88,7 @@ impl S3 {
         self.settings.retries
     }
 
-    /// Sends a request until it is accepted, refused for good, or the attempts are used up.
+    /// Sends a request until it is accepted, refused for good, or out of attempts.
     pub(super) async fn send(&self, request: &Request) -> Result<Response, Error> {
         let mut attempt = 0;
         let mut moved = false;
@@ -98,6 +98,8 @@ impl S3 {
                 Ok(response) => Error::Service(refusal(response).await),
                 Err(error) => error,
             };
+            // A wrong region is learned once for each request, so that two services that name each
+            // other cannot cause a loop. This attempt is not counted.
             if !moved
                 && let Some((bucket, region)) = self.other_region(request, &error).await
                 && region != self.region_of(&request.bucket)
@@ -115,13 +117,15 @@ impl S3 {
         }
     }
 
-    /// The region that the service expects instead, for this bucket or, without a name, for all.
+    /// The region that the service expects, with the bucket that it is for; for an empty name it is
+    /// for all.
     async fn other_region(&self, request: &Request, error: &Error) -> Option<(String, String)> {
         let Error::Service(error) = error else { return None };
         if let Some(region) = &error.region {
             return Some((request.bucket.clone(), region.clone()));
         }
-        // The answer to HEAD has no document. Where no header told the region, another request does.
+        // An answer to HEAD has no document. If no header names the region, the answer to another
+        // request does.
         if request.method != Method::HEAD || error.status != 400 || self.credentials.is_none() {
             return None;
         }
@@ -132,7 +136,7 @@ impl S3 {
         Some((String::new(), refusal(answer).await.region?))
     }
 
-    /// Sends a request without a body to a path of the host, not signed and once.
+    /// Sends an unsigned request without body to a path of the host, once.
     pub(crate) async fn ask(&self, path: &str) -> Result<StatusCode, Error> {
         let url = format!("{}://{}{path}", self.endpoint.scheme(), self.endpoint.authority());
         let request = http::Request::get(url)
@@ -156,7 +160,7 @@ impl S3 {
         Ok(Response { status: parts.status, headers: parts.headers, body, idle })
     }
 
-    /// Waits for the head of the answer, as long as bytes leave.
+    /// Waits for the head of the answer as long as bytes are being sent.
     async fn exchange(
         &self,
         request: &Request,
@@ -165,12 +169,13 @@ impl S3 {
         mut counted: Counted<'_>,
     ) -> Result<http::Response<Incoming>, Error> {
         let idle = if request.slow { SLOW.max(self.settings.idle) } else { self.settings.idle };
-        // Often enough for a progress bar.
+        // Short enough for a smooth progress bar.
         let step = Duration::from_millis(200).min(idle);
         let mut waited = Duration::ZERO;
         let answer = self.http.request(signed);
         tokio::pin!(answer);
         loop {
+            // The connection is alive while bytes leave, also if the answer takes long.
             let before = gone.load(Ordering::Relaxed);
             match timeout(step, &mut answer).await {
                 Ok(Ok(response)) => {
@@ -219,11 +224,11 @@ impl S3 {
             });
             headers.push(("authorization".to_owned(), authorization));
         } else if !request.body.is_empty() && !headers.iter().any(|(it, _)| it == "content-md5") {
-            // Without a signature this is all that vouches for the body.
+            // Without a signature, this digest is the only protection of the body.
             let digest = super::checksum::md5_base64(&request.body);
             headers.push(("content-md5".to_owned(), digest));
         }
-        // Without a body none is told, but some services demand it.
+        // Without a body no length is sent, but some services require it.
         if request.body.is_empty() && matches!(request.method, Method::PUT | Method::POST) {
             headers.push(("content-length".to_owned(), "0".to_owned()));
         }
@@ -265,7 +270,7 @@ impl S3 {
     }
 }
 
-/// The report of the progress of one attempt: taken back unless the attempt succeeds.
+/// The reported progress of one attempt. It is taken back unless the attempt succeeds.
 struct Counted<'a> {
     sent: Option<&'a Sent>,
     told: u64,
@@ -297,7 +302,7 @@ impl Response {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The next bytes of the body; nothing at its end.
+    /// The next bytes of the body; `None` at the end.
     pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             match timeout(self.idle, self.body.frame()).await {
@@ -330,14 +335,15 @@ impl Response {
         Ok(bytes.freeze())
     }
 
-    /// The document in the body. An error in it, which S3 sends after a head that promised success, is one.
+    /// The document in the body. S3 may send an error in a document after a head that promised
+    /// success.
     pub(super) async fn document(self) -> Result<Element, Error> {
         let status = self.status.as_u16();
         let root = Element::parse(&self.bytes().await?)?;
         match root.name.as_str() {
             "Error" => {
                 let error = described(&root, ServiceError { status, ..ServiceError::default() });
-                // The status was sent before the failure: it says nothing.
+                // The status was sent before the failure, so it says nothing.
                 let status = if error.code == "SlowDown" { 503 } else { 500 };
                 Err(Error::Service(ServiceError { status, ..error }))
             }
@@ -354,7 +360,7 @@ async fn refusal(response: Response) -> ServiceError {
         Some(root) if root.name == "Error" => described(&root, error),
         _ => error,
     };
-    // Answers to HEAD have no document.
+    // An answer to HEAD has no document.
     let known = match status {
         301 | 307 | 308 => ("Redirect", "the service answers with a redirect"),
         400 => ("BadRequest", "the request is not valid"),
@@ -372,7 +378,8 @@ async fn refusal(response: Response) -> ServiceError {
     if error.message.is_empty() {
         error.message = known.1.to_owned();
     }
-    // HEAD of a bucket elsewhere names its region in a header, in answers of any status.
+    // HEAD names the region of a bucket in a header, in answers of any status. Only these say that
+    // it is a wrong one.
     if !matches!(status, 301 | 307 | 400) {
         error.region = None;
     }
@@ -385,10 +392,10 @@ fn described(root: &Element, error: ServiceError) -> ServiceError {
     ServiceError { code: text("Code"), message: text("Message"), region, ..error }
 }
 
-/// The same request may succeed later.
+/// `true` if the same request may succeed later.
 fn may_pass(error: &Error, repeatable: bool) -> bool {
     match error {
-        // What is refused for lack of capacity was not begun.
+        // A request that is refused for lack of capacity was not begun.
         Error::Service(ServiceError { status: 503 | 429, .. }) => true,
         Error::Service(error) => {
             let code = matches!(error.code.as_str(), "RequestTimeout" | "InternalError");
@@ -403,7 +410,8 @@ fn may_pass(error: &Error, repeatable: bool) -> bool {
     }
 }
 
-/// Waits longer after every attempt, by chance between half and all of it, so that many clients spread.
+/// Waits, longer after every attempt. The time is random between half and all of the limit, so that
+/// many clients spread.
 pub(super) async fn pause(attempt: u32) {
     let whole = (FIRST_PAUSE * 2u32.saturating_pow(attempt)).min(PAUSE_MAX);
     let chance = f64::from(getrandom::u32().unwrap_or(u32::MAX)) / f64::from(u32::MAX);

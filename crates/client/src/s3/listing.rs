@@ -1,4 +1,4 @@
-//! Listings, page after page: objects, their versions, uploads that are not complete, buckets.
+//! Listings, page by page: objects, versions, incomplete uploads, buckets.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::text::of_iso;
 /// A line of a listing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// The whole key, or the common prefix of a folder.
+    /// Key, or common prefix of a folder.
     pub(crate) key: String,
     pub(crate) is_folder: bool,
     pub(crate) size: u64,
@@ -24,7 +24,7 @@ pub(crate) struct Entry {
     /// Without quotes.
     pub(crate) etag: String,
     pub(crate) storage_class: String,
-    /// The id of the version, or of the upload.
+    /// Id of the version or of the upload.
     pub(crate) version: Option<String>,
     pub(crate) is_latest: bool,
     pub(crate) is_delete_marker: bool,
@@ -36,7 +36,7 @@ pub(crate) enum Listed {
     Objects,
     /// All versions and delete markers.
     Versions,
-    /// Uploads that are not complete.
+    /// Incomplete uploads.
     Uploads,
 }
 
@@ -45,19 +45,19 @@ pub(crate) enum Listed {
 pub(crate) struct Scope {
     pub(crate) bucket: String,
     pub(crate) prefix: String,
-    /// Everything below, not the next level with its folders.
+    /// `true` for everything below; `false` for the next level with its folders.
     pub(crate) recursive: bool,
     pub(crate) listed: Listed,
 }
 
-/// A listing that is under way. At most one page is in memory. Entries come in the order of their keys, which
-/// is that of their bytes.
+/// A listing in progress, with at most one page in memory. Entries come in the byte order of their
+/// keys.
 #[derive(Debug)]
 pub(crate) struct Lister {
     s3: Arc<S3>,
     scope: Scope,
     page: VecDeque<Entry>,
-    /// The parameters that continue the listing; `None` after the last page.
+    /// Parameters of the next page; `None` after the last page.
     next: Option<Vec<(&'static str, String)>>,
 }
 
@@ -80,7 +80,7 @@ impl Lister {
         let Scope { bucket, prefix, recursive, listed } = &self.scope;
         let mut request = Request::new(Method::GET, bucket, "")
             .query("prefix", prefix)
-            // Keys may hold what XML cannot.
+            // Keys may have characters that XML cannot express.
             .query("encoding-type", "url");
         request = match listed {
             Listed::Objects => request.query("list-type", "2"),
@@ -114,7 +114,7 @@ impl Lister {
             let reason = format!("the listing of '{prefix}' has a key outside: {}", stray.key);
             return Err(Error::transport(reason));
         }
-        // Folders and objects come apart. Versions of a key stay in their order.
+        // Folders and objects arrive apart. A stable sort keeps versions of a key in their order.
         entries.sort_by(|a, b| a.key.cmp(&b.key));
         self.page = entries.into();
         if page.text("IsTruncated") == Some("true") {
@@ -131,7 +131,7 @@ impl Lister {
 }
 
 impl S3 {
-    /// The buckets of the user, by name.
+    /// Buckets of the user, by name.
     pub(crate) async fn buckets(&self) -> Result<Vec<Entry>, Error> {
         let mut buckets = Vec::new();
         let mut token: Option<String> = None;

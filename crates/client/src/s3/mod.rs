@@ -1,4 +1,4 @@
-//! The protocol: one type, [`S3`], with a method for each operation that verbs need.
+//! The protocol: [`S3`] has a method for each operation that the verbs need.
 
 mod bucket;
 mod checksum;

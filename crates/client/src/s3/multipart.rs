@@ -1,4 +1,4 @@
-//! Uploads in parts.
+//! Multipart uploads.
 
 use bytes::Bytes;
 use http::Method;
@@ -10,7 +10,7 @@ use super::object::CopySource;
 use super::request::{Request, Sent};
 use crate::error::{Error, ServiceError};
 
-/// An upload that is under way.
+/// An upload in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Upload {
     pub(crate) bucket: String,
@@ -18,14 +18,14 @@ pub(crate) struct Upload {
     pub(crate) id: String,
 }
 
-/// A part that is stored.
+/// A stored part.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) number: u32,
     pub(crate) etag: String,
 }
 
-/// A range of the source of a copy, the last byte included.
+/// A range of the source of a copy, including its last byte.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) first: u64,
@@ -82,7 +82,7 @@ impl S3 {
         }
     }
 
-    /// Makes the object of its parts, which are in the order of their numbers.
+    /// Completes an upload with its parts, in the order of their numbers.
     pub(crate) async fn complete_upload(
         &self,
         upload: &Upload,
@@ -104,7 +104,7 @@ impl S3 {
             .query("uploadId", &upload.id)
             .document(document);
         request.slow = true;
-        // To complete again what is complete changes nothing.
+        // Idempotent: a repetition finds the upload complete.
         request.repeatable = true;
         let mut attempt = 0;
         loop {
@@ -112,8 +112,8 @@ impl S3 {
                 Ok(response) => response.document().await.map(drop),
                 Err(error) => Err(error),
             };
-            // A failure may come within an answer that began as success; until then nothing has become
-            // visible, and the parts are still there.
+            // A failure may come in an answer that began as success. Until then nothing is visible,
+            // and the parts are still there.
             match result {
                 Err(Error::Service(ServiceError { ref code, .. }))
                     if matches!(code.as_str(), "InternalError" | "SlowDown")
@@ -122,7 +122,8 @@ impl S3 {
                     super::exchange::pause(attempt).await;
                     attempt += 1;
                 }
-                // Not every service knows an upload that is complete: an answer may have been lost before.
+                // Not every service remembers a completed upload, and the first answer may have
+                // been lost.
                 Err(error) if error.code() == "NoSuchUpload" && etag.is_some() => {
                     return match self.head(&upload.bucket, &upload.key, None).await {
                         Ok(head) if Some(&head.etag) == etag.as_ref() => Ok(()),
@@ -144,7 +145,7 @@ impl S3 {
     }
 }
 
-/// The ETag of the object that these parts become; none where theirs are no digests.
+/// ETag of the object that the parts become; `None` if their ETags are no digests.
 fn whole_etag(parts: &[Part]) -> Option<String> {
     let mut digests = Vec::new();
     for part in parts {

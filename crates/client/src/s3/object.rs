@@ -28,7 +28,7 @@ pub(crate) struct CopySource<'a> {
     pub(crate) bucket: &'a str,
     pub(crate) key: &'a str,
     pub(crate) version: Option<&'a str>,
-    /// The object must still be this one, unless it is empty.
+    /// ETag that the source must still have, unless empty.
     pub(crate) etag: &'a str,
 }
 
@@ -39,17 +39,17 @@ pub(crate) struct Removal {
     pub(crate) version: Option<String>,
 }
 
-/// The outcome for one of them.
+/// Outcome of one deletion.
 #[derive(Debug)]
 pub(crate) struct Removed {
     pub(crate) key: String,
     pub(crate) version: Option<String>,
-    /// The version of the delete marker that was made.
+    /// Version of the delete marker that was made.
     pub(crate) marker: Option<String>,
     pub(crate) error: Option<String>,
 }
 
-/// Headers of an object that are the user's.
+/// Headers that users may set on an object.
 const CONTENT_HEADERS: [&str; 6] = [
     "cache-control",
     "content-disposition",
@@ -59,7 +59,7 @@ const CONTENT_HEADERS: [&str; 6] = [
     "expires",
 ];
 
-/// Deletions in one request.
+/// Limit of deletions in one request.
 pub(crate) const REMOVALS_MAX: usize = 1000;
 
 impl Head {
@@ -74,7 +74,7 @@ impl Head {
         }
     }
 
-    /// The headers that a copy must get to have the same metadata.
+    /// Headers that give a copy the same metadata.
     pub(crate) fn metadata(&self) -> Vec<(String, String)> {
         let is_kept =
             |name: &str| CONTENT_HEADERS.contains(&name) || name.starts_with("x-amz-meta-");
@@ -86,7 +86,7 @@ impl Head {
 }
 
 impl S3 {
-    /// The head of a part of an object, by its number.
+    /// The head of one part of an object.
     pub(crate) async fn head_part(
         &self,
         bucket: &str,
@@ -140,7 +140,7 @@ impl S3 {
         self.send(&request).await.map(drop)
     }
 
-    /// Copies within the service. With headers, they replace the metadata of the source.
+    /// Copies within the service. Given headers replace the metadata of the source.
     pub(crate) async fn copy(
         &self,
         source: CopySource<'_>,
@@ -161,7 +161,7 @@ impl S3 {
         self.send(&request).await?.document().await.map(drop)
     }
 
-    /// Deletes one; returns the outcome.
+    /// Deletes one object or version, and returns the outcome.
     pub(crate) async fn delete(
         &self,
         bucket: &str,
@@ -188,7 +188,7 @@ impl S3 {
         })
     }
 
-    /// Deletes up to [`REMOVALS_MAX`].
+    /// Deletes up to [`REMOVALS_MAX`] objects or versions.
     pub(crate) async fn delete_many(
         &self,
         bucket: &str,
@@ -210,7 +210,7 @@ impl S3 {
             format!("<Delete xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">{objects}</Delete>");
         let mut request =
             Request::new(Method::POST, bucket, "").query("delete", "").document(document);
-        // To delete again what is deleted changes nothing.
+        // Idempotent.
         request.repeatable = true;
         if bypass {
             request = request.header("x-amz-bypass-governance-retention", "true");

@@ -1,4 +1,4 @@
-//! Signatures for others: URLs that read an object, and forms that store one.
+//! Presigned URLs that read an object, and forms that store one.
 
 use std::time::Duration;
 
@@ -10,16 +10,16 @@ use super::exchange::S3;
 use super::sign::{ALGORITHM, Signer, ToSign, UNSIGNED};
 use crate::error::Error;
 
-/// A form of `POST` for one key, or for all that begin with it.
+/// A form for `POST`, for one key or all keys with a prefix.
 #[derive(Debug)]
 pub(crate) struct PostForm {
     pub(crate) url: String,
-    /// In the order in which they must be sent, before the file.
+    /// Fields in the order of sending, before the file.
     pub(crate) fields: Vec<(String, String)>,
 }
 
 impl S3 {
-    /// A URL that reads an object for this long.
+    /// A URL that reads an object for a limited time.
     ///
     /// # Errors
     /// The alias has no credentials.
@@ -58,7 +58,7 @@ impl S3 {
         Ok(format!("{scheme}://{authority}{path}?{query}&X-Amz-Signature={signature}"))
     }
 
-    /// A form that stores an object under this key, or under any that begins with it.
+    /// A form that stores an object under a key, or under any key with this prefix.
     ///
     /// # Errors
     /// The alias has no credentials.
@@ -104,7 +104,7 @@ impl S3 {
         Ok(PostForm { url, fields })
     }
 
-    /// The URL of an object, which nothing signs.
+    /// The unsigned URL of an object.
     pub(crate) fn url(&self, bucket: &str, key: &str) -> String {
         let address = self.endpoint.address(bucket, key, &self.region_of(bucket));
         format!("{}://{}{}", self.endpoint.scheme(), address.authority, address.path)

@@ -1,4 +1,4 @@
-//! A request before it is signed, and its body while it is sent.
+//! Requests before the signature, and their bodies while they are sent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
 
-/// An operation on the service, a bucket or an object. An empty bucket or key is none.
+/// An operation on the service, a bucket or an object. An empty bucket or key means none.
 #[derive(Clone)]
 pub(crate) struct Request {
     pub(super) method: Method,
@@ -20,15 +20,16 @@ pub(crate) struct Request {
     /// Names in lower case.
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Bytes,
-    /// Doing it twice is the same as doing it once.
+    /// `true` if the request is idempotent.
     pub(super) repeatable: bool,
-    /// The service may work for long before it answers.
+    /// `true` if the service may take long to answer.
     pub(super) slow: bool,
-    /// The count of bytes that were sent.
+    /// Callback for the progress.
     pub(super) sent: Option<Sent>,
 }
 
-/// A function that gets the change of the number of bytes that were sent; negative before a repetition.
+/// A function that gets the change of the number of bytes that were sent; negative before a
+/// repetition.
 pub(crate) type Sent = Arc<dyn Fn(i64) + Send + Sync>;
 
 impl Request {
@@ -51,7 +52,7 @@ impl Request {
         self
     }
 
-    /// The same if there is a value.
+    /// The same, if the value exists.
     pub(super) fn query_if(self, name: &str, value: Option<&str>) -> Request {
         match value {
             Some(value) => self.query(name, value),
@@ -74,22 +75,22 @@ impl Request {
         self
     }
 
-    /// A document, with the digest that some operations demand.
+    /// Sets a document as the body, with the digest that some operations require.
     pub(super) fn document(self, document: String) -> Request {
         let digest = super::checksum::md5_base64(document.as_bytes());
         self.header("content-md5", digest).header("content-type", "application/xml").body(document)
     }
 }
 
-/// A body in memory that counts what has left.
+/// A body in memory that counts the bytes taken by the connection.
 #[derive(Debug)]
 pub(crate) struct Payload {
     rest: Bytes,
-    /// Shared with the one who waits: as long as it grows, the connection is alive.
+    /// Shared with the waiting caller: as long as it grows, the connection is alive.
     gone: Arc<AtomicU64>,
 }
 
-/// One write to the socket.
+/// Size of one write to the socket.
 const FRAME_BYTES: usize = 128 << 10;
 
 impl Payload {

@@ -1,7 +1,7 @@
 //! Signature Version 4, in headers and in queries.
 //!
-//! By hand, because the crate of AWS brings the runtime of its SDK into the binary; a test holds the
-//! signatures against it.
+//! Our own implementation, because AWS's crate brings the runtime of its SDK into the binary. A
+//! test compares the signatures with it.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ pub(crate) struct Credentials {
     pub(crate) session_token: Option<String>,
 }
 
-// Never shows a secret.
+// Secrets are never shown.
 impl std::fmt::Debug for Credentials {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -25,11 +25,11 @@ impl std::fmt::Debug for Credentials {
     }
 }
 
-/// The hash of a body that is not signed.
+/// Hash that stands for an unsigned body.
 pub(super) const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
-/// Credentials with the moment and the region for which they sign.
+/// Credentials with the time and region for which they sign.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Signer<'a> {
     pub(super) credentials: &'a Credentials,
@@ -41,23 +41,23 @@ pub(super) struct Signer<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ToSign<'a> {
     pub(super) method: &'a str,
-    /// As it is sent.
+    /// Path as it is sent.
     pub(super) path: &'a str,
-    /// Encoded and sorted.
+    /// Query, encoded and sorted.
     pub(super) query: &'a str,
-    /// All of them, names in lower case.
+    /// All headers, with names in lower case.
     pub(super) headers: &'a [(String, String)],
     /// The hash of the body in hexadecimal, or [`UNSIGNED`].
     pub(super) content_sha256: &'a str,
 }
 
 impl Signer<'_> {
-    /// The moment as signatures write it.
+    /// The time in the form of signatures.
     pub(super) fn date(&self) -> String {
         self.time.strftime("%Y%m%dT%H%M%SZ").to_string()
     }
 
-    /// The access key with the day and the place for which it signs.
+    /// Access key with the scope of the signature.
     pub(super) fn credential(&self) -> String {
         format!("{}/{}", self.credentials.access_key, self.scope())
     }

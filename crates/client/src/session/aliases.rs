@@ -1,4 +1,5 @@
-//! Aliases: names of services with credentials, in the file and the variables of `mc`.
+//! Aliases: names of services with credentials, from the file and the environment variables of
+//! `mc`.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 
-/// The version of the file that is known.
+/// Supported version of the file.
 const VERSION: &str = "10";
 const VARIABLE: &str = "MC_HOST_";
 
@@ -27,12 +28,12 @@ pub(crate) struct Alias {
     pub(crate) api: String,
     #[serde(default)]
     pub(crate) path: String,
-    /// Fields of `mc` that are only kept.
+    /// Other fields of `mc`, kept as they are.
     #[serde(flatten)]
     rest: Map<String, Value>,
 }
 
-/// The style of paths as `mc` names it.
+/// Path style, in the words of `mc`.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum PathStyle {
     Auto,
@@ -42,7 +43,7 @@ pub(crate) enum PathStyle {
     Off,
 }
 
-/// The origin of an alias.
+/// Origin of an alias.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     File(PathBuf),
@@ -66,7 +67,7 @@ struct Configuration {
     rest: Map<String, Value>,
 }
 
-// Neither shows a secret.
+// Secrets are never shown.
 impl std::fmt::Debug for Alias {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Alias").field("url", &self.url).finish_non_exhaustive()
@@ -113,16 +114,16 @@ impl Alias {
     }
 }
 
-/// The form in which keys are shown: its length is no secret, its letters are.
+/// Stars in place of a secret in output; empty without a secret.
 pub(crate) fn masked(secret: &str) -> &'static str {
     if secret.is_empty() { "" } else { "********" }
 }
 
 impl Aliases {
-    /// Reads the file `config.json` of a directory; none is as good as an empty one.
+    /// Reads the file `config.json` of a directory. A missing file counts as an empty one.
     ///
     /// # Errors
-    /// It is not a configuration.
+    /// The file is not a configuration.
     pub(crate) fn read(directory: Option<&Path>) -> Result<Aliases, Error> {
         let directory = directory.map(Path::to_path_buf);
         let path = directory.as_ref().map(|it| it.join("config.json"));
@@ -139,7 +140,7 @@ impl Aliases {
             }
         };
         let path = path.unwrap_or_default();
-        // The error of the parser would show the line, with its secrets.
+        // The parser's error would show the line with its secrets.
         let file: Configuration = serde_json::from_str(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             Error::refused(format!(
@@ -161,7 +162,7 @@ impl Aliases {
         self.directory.as_deref()
     }
 
-    /// The alias of this name: of a variable, of the file, or `local`.
+    /// The alias with a name: from a variable, from the file, or `local`.
     ///
     /// # Errors
     /// The variable is not valid.
@@ -169,7 +170,7 @@ impl Aliases {
         if name.is_empty() {
             return Ok(None);
         }
-        // Names with characters that variables cannot have are in no variable.
+        // Variables cannot have names with other characters.
         if is_name(name)
             && let Ok(value) = std::env::var(format!("{VARIABLE}{name}"))
         {
@@ -187,7 +188,7 @@ impl Aliases {
         Ok(built_in(name).map(|alias| (alias, Source::BuiltIn)))
     }
 
-    /// All of them, by name.
+    /// All aliases, by name.
     ///
     /// # Errors
     /// A variable is not valid.
@@ -217,7 +218,7 @@ impl Aliases {
         self.write(&file)
     }
 
-    /// Removes an alias from the file; returns false if it is not there.
+    /// Removes an alias from the file; `false` if it is not there.
     pub(crate) fn remove(&self, name: &str) -> Result<bool, Error> {
         let mut file = self.file.clone();
         if file.aliases.remove(name).is_none() {
@@ -248,7 +249,7 @@ impl Aliases {
             .and_then(|mut out| out.write_all(text.as_bytes()).and_then(|()| out.sync_all()))
             .and_then(|()| std::fs::rename(&beside, &path));
         written.map_err(|error| {
-            // The secrets in it are not to stay.
+            // The secrets in it must not stay.
             let _ = std::fs::remove_file(&beside);
             Error::file(&path)(error)
         })

@@ -1,4 +1,4 @@
-//! The state of one run: settings, aliases, clients, output.
+//! The session: settings, aliases, clients and output of one run.
 
 mod aliases;
 mod output;
@@ -18,13 +18,13 @@ pub(crate) use progress::Progress;
 use crate::error::Error;
 use crate::s3::{Credentials, Endpoint, Http, S3, Settings, Style, Upload, connect};
 
-/// Parts in memory at a time, of all uploads together, in MiB.
+/// Memory for parts of all uploads together, in MiB.
 pub(crate) const BUFFER_MIB: u32 = 256;
 const RETRIES: u32 = 5;
-/// A server may be about to start.
+/// Few repetitions, but some: a server may just be starting.
 const PROBE_RETRIES: u32 = 2;
 
-/// The options that every verb has.
+/// Options of all verbs.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) directory: Option<PathBuf>,
@@ -36,12 +36,12 @@ pub(crate) struct Options {
     pub(crate) program: &'static str,
 }
 
-/// Everything that verbs share.
+/// State that the verbs share.
 pub(crate) struct Session {
     pub(crate) options: Options,
     pub(crate) output: Output,
     pub(crate) aliases: Aliases,
-    /// Room for parts: a permit is a MiB.
+    /// Memory for parts; a permit is one MiB.
     pub(crate) buffers: Arc<Semaphore>,
     http: Mutex<Option<Http>>,
     clients: Mutex<HashMap<String, Arc<S3>>>,
@@ -102,7 +102,7 @@ impl Session {
         }
         let endpoint = Endpoint::parse(&alias.url, style)
             .map_err(|reason| Error::refused(format!("the alias '{name}': {reason}")))?;
-        // Placeholders that `mc` writes into its first configuration.
+        // `mc` writes placeholders into its first configuration.
         let is_set = |key: &str| !key.is_empty() && !key.starts_with("YOUR-");
         let credentials = (is_set(&alias.access_key) && is_set(&alias.secret_key)).then(|| {
             let session_token = alias.session_token.clone().filter(|it| !it.is_empty());
@@ -128,7 +128,7 @@ impl Session {
         Ok(made)
     }
 
-    /// Remembers an upload until it is complete or aborted.
+    /// Registers an upload until it is completed or aborted.
     pub(crate) fn open_upload(&self, s3: &Arc<S3>, upload: &Upload) {
         let mut uploads = self.uploads.lock().expect("no panic while uploads are locked");
         uploads.push((s3.clone(), upload.clone()));
@@ -139,13 +139,13 @@ impl Session {
         uploads.retain(|(_, open)| open.id != upload.id);
     }
 
-    /// Aborts what an interruption has left open, for a short while.
+    /// Aborts the uploads that an interruption has left open, within a short time.
     pub(crate) async fn abort_uploads(&self) {
         let open =
             std::mem::take(&mut *self.uploads.lock().expect("no panic while uploads are locked"));
         let abort = async {
             for (s3, upload) in open {
-                // What cannot be aborted is listed by `ls --incomplete`.
+                // An upload that cannot be aborted is listed by `ls --incomplete`.
                 let _ = s3.abort_upload(&upload).await;
             }
         };

@@ -1,4 +1,4 @@
-//! Lines for people or programs, and the count of what failed.
+//! Output lines for people or programs, and failures.
 
 use std::fmt::Display;
 use std::io::{IsTerminal as _, Write as _};
@@ -21,7 +21,7 @@ impl<T: Display + Serialize> Message for T {}
 pub(crate) struct Output {
     json: bool,
     program: &'static str,
-    /// A progress bar may be drawn.
+    /// `true` if a progress bar may be drawn.
     has_bar: bool,
     bar: Mutex<Option<ProgressBar>>,
     failures: AtomicU32,
@@ -65,7 +65,7 @@ impl Output {
         }
     }
 
-    /// One message on standard output.
+    /// Prints one message to standard output.
     pub(crate) fn print(&self, message: &impl Message) -> Result<(), Error> {
         match self.json {
             true => {
@@ -77,12 +77,12 @@ impl Output {
         }
     }
 
-    /// A message about one transfer of many: a progress bar takes its place.
+    /// Prints a message about one of many transfers, unless a progress bar is drawn.
     pub(crate) fn print_transfer(&self, message: &impl Message) -> Result<(), Error> {
         if self.has_bar { Ok(()) } else { self.print(message) }
     }
 
-    /// Text as it is; on a terminal without what would control it.
+    /// Prints text as it is; on a terminal without control characters.
     pub(crate) fn line(&self, text: &str) -> Result<(), Error> {
         let plain = match std::io::stdout().is_terminal() {
             true => text.replace(|it: char| it.is_control() && !matches!(it, '\n' | '\t'), "^?"),
@@ -95,18 +95,18 @@ impl Output {
         })
     }
 
-    /// Bytes of an object.
+    /// Prints bytes of an object.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> Result<(), Error> {
         std::io::stdout().lock().write_all(bytes).map_err(Error::Output)
     }
 
-    /// A failure after which the verb goes on; the exit code tells of it.
+    /// Reports a failure after which the verb goes on. The exit code shows it.
     pub(crate) fn failure(&self, message: &str, error: &Error) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         self.tell(message, error, "error");
     }
 
-    /// The failure that ends the verb.
+    /// Reports the failure that ends the verb.
     pub(crate) fn end(&self, error: &Error) {
         self.failures.fetch_add(1, Ordering::Relaxed);
         if !error.is_closed_output() {
@@ -138,7 +138,7 @@ impl Output {
         let space = if message.is_empty() { "" } else { " " };
         let text = format!("{}: <ERROR> {message}{space}{error}", self.program);
         self.without_bar(|| {
-            // Keys and answers may hold anything: one line, and no control of the terminal.
+            // Keys and answers may contain anything: one line, without control of the terminal.
             let _ = writeln!(std::io::stderr(), "{}", text.replace(char::is_control, " "));
         });
     }

@@ -1,4 +1,4 @@
-//! The bar on standard error, where that is a terminal.
+//! The progress bar on standard error, if that is a terminal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::output::Output;
 use crate::s3::Sent;
 
-/// The bytes of all transfers of a verb, and how many of them are done.
+/// Bytes of all transfers of a verb: total and done.
 pub(crate) struct Progress<'a> {
     output: &'a Output,
     bar: ProgressBar,
@@ -32,12 +32,12 @@ impl<'a> Progress<'a> {
         Progress { output, bar }
     }
 
-    /// More to do.
+    /// Adds bytes to the total.
     pub(crate) fn expect(&self, bytes: u64) {
         self.bar.inc_length(bytes);
     }
 
-    /// The function that counts what is done.
+    /// The callback that counts bytes done.
     pub(crate) fn counter(&self) -> Sent {
         let bar = self.bar.clone();
         Arc::new(move |change| match u64::try_from(change) {

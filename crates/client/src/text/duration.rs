@@ -1,8 +1,8 @@
-//! Spans of time.
+//! Durations.
 
 use std::time::Duration;
 
-/// Numbers with units, added up: `7d10h31s`. A day has 24 hours, a year 365 days.
+/// Parses numbers with units, which are added: `7d10h31s`. A day has 24 hours, a year 365 days.
 ///
 /// # Errors
 /// One line that says what is accepted.
@@ -40,7 +40,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Days to seconds, without the larger units that are zero.
+/// Days to seconds, without leading zero units.
 pub(crate) fn in_words(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);

@@ -1,4 +1,4 @@
-//! Values in the forms in which users write and read them.
+//! Values as users write and read them.
 
 mod duration;
 mod pattern;

@@ -1,11 +1,11 @@
 //! Patterns with wildcards.
 
-/// A pattern over a whole path: `*` is any text, slashes too, `?` any character.
+/// A pattern for a whole path: `*` is any text including slashes, `?` is any character.
 #[derive(Clone, Debug)]
 pub(crate) struct Flat(Vec<char>);
 
-/// A pattern over one name: `*` and `?` stop at slashes, `[a-z]` and `[^a-z]` are sets, `\` takes the
-/// meaning of the next character away.
+/// A pattern for one name: `*` and `?` stop at slashes, `[a-z]` and `[^a-z]` are sets, `\` escapes
+/// the next character.
 #[derive(Clone, Debug)]
 pub(crate) struct Glob {
     text: String,
@@ -68,7 +68,7 @@ impl Glob {
         Ok(Glob { text: pattern.to_owned(), parts })
     }
 
-    /// The last part of the path matches, or any part is the pattern itself.
+    /// `true` if the last part of the path matches, or any part equals the pattern itself.
     pub(crate) fn matches_name(&self, path: &str) -> bool {
         let trimmed = path.trim_end_matches('/');
         let name = trimmed.rsplit('/').next().unwrap_or(trimmed);
@@ -90,8 +90,8 @@ impl Glob {
     }
 }
 
-/// The greedy match with one point to return to, the last star: linear for usual patterns, and never worse
-/// than the product of both lengths.
+/// Greedy matching with one backtracking point, the last star: linear for usual patterns, and never
+/// worse than the product of both lengths.
 fn matches(
     parts: usize,
     is_star: impl Fn(usize) -> bool,

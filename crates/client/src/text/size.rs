@@ -1,6 +1,7 @@
 //! Numbers of bytes.
 
-/// With a binary unit and two or three digits, as `mc` prints it: `12 B`, `1.5 MiB`, `23 GiB`.
+/// A size with a binary unit and two or three digits, as `mc` prints it: `12 B`, `1.5 MiB`, `23
+/// GiB`.
 pub(crate) fn human(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 10 {
@@ -13,12 +14,12 @@ pub(crate) fn human(bytes: u64) -> String {
     format!("{value:.digits$} {}", UNITS[power])
 }
 
-/// The same without the space.
+/// [`human`] without the space.
 pub(crate) fn human_narrow(bytes: u64) -> String {
     human(bytes).replace(' ', "")
 }
 
-/// A number of bytes with a metric (`k`, `MB`) or binary unit (`Ki`, `MiB`), in any case.
+/// Parses a size with a metric unit (`k`, `MB`) or a binary one (`Ki`, `MiB`), in any case.
 ///
 /// # Errors
 /// One line that says what is accepted.

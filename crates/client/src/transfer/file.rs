@@ -1,4 +1,4 @@
-//! Copies that become files.
+//! Downloads to files, and copies of files.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -11,11 +11,11 @@ use crate::local::NewFile;
 use crate::s3::Sent;
 use crate::target::Remote;
 
-/// One write.
+/// Size of one write.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Reads an object into a file, which appears when all of it is there and verified. A key that ends with a
-/// slash becomes a directory.
+/// Downloads an object to a file, which appears once it is complete and verified. A key that ends
+/// with a slash becomes a directory.
 pub(super) async fn download(
     source: &Remote,
     version: Option<&str>,

@@ -1,4 +1,4 @@
-//! Everything below a folder, wherever it is, in the order of keys.
+//! Listings below a folder of a service or a directory, in the order of keys.
 
 use jiff::Timestamp;
 
@@ -12,13 +12,13 @@ use crate::text::of_system;
 /// An object, a file or a folder.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    /// The name below the folder that is listed.
+    /// Name below the listed folder.
     pub(crate) relative: String,
     pub(crate) target: Target,
     pub(crate) entry: Entry,
 }
 
-/// A listing that is under way.
+/// A listing in progress.
 pub(crate) enum Listing {
     Remote {
         lister: Lister,
@@ -30,13 +30,13 @@ pub(crate) enum Listing {
     },
     Local {
         walk: Walk,
-        /// Nothing failed so far.
+        /// `true` if nothing has failed so far.
         whole: bool,
     },
 }
 
 impl Listing {
-    /// Lists below a folder. Below a service that is its buckets, and with `recursive` still only these.
+    /// Lists below a folder. Below a service it lists buckets only, also with `recursive`.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -44,7 +44,7 @@ impl Listing {
         Listing::of(&folder.folder(), recursive, Listed::Objects).await
     }
 
-    /// Lists what begins with a name.
+    /// Lists everything whose name begins with a prefix.
     ///
     /// # Errors
     /// The folder cannot be read.
@@ -70,7 +70,7 @@ impl Listing {
         })
     }
 
-    /// The next item. Files that cannot be read are reported and left out.
+    /// The next item. An unreadable file is reported and left out.
     ///
     /// # Errors
     /// The listing cannot go on.
@@ -81,7 +81,7 @@ impl Listing {
                     return Ok(None);
                 };
                 let target = Target::Remote(base.with_key(&entry.key));
-                // From after the last slash of what was asked for.
+                // Names count from the last slash of the prefix.
                 let folder = base.key.rfind('/').map_or(0, |at| at + 1);
                 Ok(Some(Item { relative: entry.key[folder..].to_owned(), target, entry }))
             }
@@ -116,27 +116,27 @@ impl Listing {
 }
 
 impl Listing {
-    /// Everything so far could be read.
+    /// `true` if everything so far could be read.
     pub(crate) fn is_whole(&self) -> bool {
         !matches!(self, Listing::Local { whole: false, .. })
     }
 
-    /// It is not told whether this name is there.
+    /// `true` if the listing does not say whether this name exists.
     pub(crate) fn has_left_out(&self, name: &str) -> bool {
         matches!(self, Listing::Local { walk, .. } if walk.has_left_out(name))
     }
 }
 
-/// The meaning of a name.
+/// Meaning of a name.
 pub(crate) enum Named {
-    /// Ends with a slash, and may be empty.
+    /// A folder, which ends with a slash and may be empty.
     Folder(Target),
-    /// Not known to exist.
+    /// An object, which may not exist.
     Object(Remote),
 }
 
-/// A name with a slash at its end is a folder. Without one it is a folder if anything is below it, else an
-/// object.
+/// A name with a slash at its end is a folder. A name without one is a folder if there is anything
+/// below it, and otherwise an object.
 ///
 /// # Errors
 /// It cannot be found out.

@@ -1,4 +1,4 @@
-//! Bytes from one place to another.
+//! Transfers from one place to another.
 
 mod file;
 mod listing;
@@ -22,31 +22,31 @@ use crate::s3::{Sent, tags_header};
 use crate::session::Session;
 use crate::target::Target;
 
-/// One object or file, and where its copy goes.
+/// A file or object to copy, with its target.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) source: Target,
-    /// Of the source.
+    /// Version of the source.
     pub(crate) version: Option<String>,
     pub(crate) size: u64,
-    /// Of the source, where it is known.
+    /// ETag of the source, if known.
     pub(crate) etag: String,
     pub(crate) target: Target,
 }
 
-/// The properties that copies get.
+/// Properties of copies.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Properties {
     /// Headers, names in lower case.
     pub(crate) attributes: Vec<(String, String)>,
     pub(crate) tags: Vec<(String, String)>,
     pub(crate) storage_class: Option<String>,
-    /// Everything in one request.
+    /// `true` for whole objects in one request.
     pub(crate) no_multipart: bool,
 }
 
 impl Properties {
-    /// The headers of a new object, with the metadata of its source below those that were asked for.
+    /// Headers of a new object: the requested ones, then the metadata of its source.
     pub(crate) fn headers(
         &self,
         key: &str,
@@ -62,14 +62,14 @@ impl Properties {
         if let Some(class) = &self.storage_class {
             headers.push(("x-amz-storage-class".to_owned(), class.clone()));
         }
-        // The first of a name counts.
+        // The first header of a name counts.
         let mut seen = std::collections::HashSet::new();
         headers.retain(|(name, _)| seen.insert(name.clone()));
         headers
     }
 }
 
-/// Does a job.
+/// Executes a job.
 pub(crate) async fn copy(
     session: &Arc<Session>,
     job: &Job,

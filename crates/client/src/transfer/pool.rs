@@ -1,10 +1,10 @@
-//! A few tasks at a time.
+//! A pool with a limited number of tasks.
 
 use std::future::Future;
 
 use tokio::task::{JoinError, JoinSet};
 
-/// Tasks that end with the pool.
+/// A pool of tasks, which end with it.
 pub(crate) struct Pool<T> {
     tasks: JoinSet<T>,
     limit: usize,
@@ -15,8 +15,8 @@ impl<T: Send + 'static> Pool<T> {
         Pool { tasks: JoinSet::new(), limit }
     }
 
-    /// The result of a task that has ended: waits for one while the pool is full. To be called until it
-    /// returns nothing, before a task is added.
+    /// The result of a finished task. While the pool is full, it waits for one. To be called before
+    /// a task is added, until it returns `None`.
     pub(crate) async fn room(&mut self) -> Option<T> {
         if self.tasks.len() >= self.limit {
             return self.next().await;
@@ -31,7 +31,7 @@ impl<T: Send + 'static> Pool<T> {
         self.tasks.spawn(task);
     }
 
-    /// The result of the next task that ends; nothing when there is none left.
+    /// The result of the next task that finishes; `None` if none is left.
     pub(crate) async fn next(&mut self) -> Option<T> {
         match self.tasks.join_next().await {
             Some(result) => Some(value(result).await),
@@ -43,7 +43,7 @@ impl<T: Send + 'static> Pool<T> {
 async fn value<T>(result: Result<T, JoinError>) -> T {
     match result {
         Ok(value) => value,
-        // The program ends, and the one who waits with it.
+        // The program is ending, and this future with it.
         Err(error) if error.is_cancelled() => std::future::pending().await,
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }

@@ -1,4 +1,4 @@
-//! Bytes that are uploaded, in pieces of any size.
+//! Readers of bytes to upload, in pieces of any size.
 
 use std::fs::File;
 use std::io::Read;
@@ -22,7 +22,7 @@ pub(crate) enum Reader {
     },
 }
 
-/// A file that must stay as it is while it is read.
+/// A file that must not change while it is read.
 pub(crate) struct FileReader {
     path: PathBuf,
     file: File,
@@ -51,7 +51,7 @@ impl Reader {
         Reader::Object { download: Box::new(download), rest: Bytes::new() }
     }
 
-    /// The number of bytes, where it is known.
+    /// Number of bytes, if known.
     pub(crate) fn size(&self) -> Option<u64> {
         match self {
             Reader::File(file) => Some(file.size),
@@ -60,7 +60,7 @@ impl Reader {
         }
     }
 
-    /// As many bytes as were asked for; fewer, or none, at the end.
+    /// The requested number of bytes; fewer, or none, at the end.
     pub(crate) async fn next(&mut self, bytes: usize) -> Result<Bytes, Error> {
         match self {
             Reader::File(reader) => {
@@ -96,7 +96,7 @@ impl Reader {
         }
     }
 
-    /// Proves that the end was reached, and that what was read belongs together.
+    /// Verifies that the end was reached, and that all bytes belong to one version.
     pub(crate) async fn finish(&mut self) -> Result<(), Error> {
         match self {
             Reader::File(reader) => {
@@ -107,7 +107,7 @@ impl Reader {
                 Err(Error::refused(format!("{path} changed while it was read; try again")))
             }
             Reader::Input(_) => Ok(()),
-            // The digest is compared at the end.
+            // The download compares the digest at its end.
             Reader::Object { download, rest } => match download.chunk().await? {
                 None if rest.is_empty() => Ok(()),
                 _ => Err(Error::transport("more came than the service promised")),

@@ -11,13 +11,13 @@ use crate::s3::{CopySource, Head, Part, Sent, Span, Upload};
 use crate::session::Session;
 use crate::target::Remote;
 
-/// More is copied in parts.
+/// Size above which an object is copied in parts.
 const COPY_BYTES_MAX: u64 = 5 << 30;
 const COPY_PART_BYTES: u64 = 512 << 20;
 const PARTS_MAX: u64 = 10_000;
 const PARTS_AT_ONCE: usize = 4;
 
-/// Has the service copy an object.
+/// Copies an object within its service.
 pub(super) async fn copy(
     session: &Arc<Session>,
     job: &Job,
@@ -29,14 +29,14 @@ pub(super) async fn copy(
     let from = CopySource { bucket: &source.bucket, key: &source.key, version, etag: &job.etag };
     let is_large = job.size > COPY_BYTES_MAX;
     if !is_large && properties.attributes.is_empty() {
-        // The service keeps the metadata.
+        // The service copies the metadata by itself.
         let mut headers = properties.headers(&target.key, Vec::new());
         headers.retain(|(name, _)| name != "content-type");
         return source.s3.copy(from, &target.bucket, &target.key, &headers).await;
     }
     let head = source.s3.head(&source.bucket, &source.key, version).await?;
     if !is_large {
-        // The service keeps the tags.
+        // The service copies the tags by itself.
         let headers = properties.headers(&target.key, head.metadata());
         return source.s3.copy(from, &target.bucket, &target.key, &headers).await;
     }
@@ -84,7 +84,7 @@ async fn copy_parts(
     target.s3.complete_upload(upload, &parts).await
 }
 
-/// Reads an object and stores it elsewhere, with its metadata and its tags.
+/// Copies an object through this machine, with its metadata and tags.
 pub(super) async fn stream(
     session: &Arc<Session>,
     job: &Job,
@@ -102,7 +102,7 @@ pub(super) async fn stream(
     upload(session, target, headers, &mut reader, sizes, sent).await.map(drop)
 }
 
-/// The properties with the tags of the source, unless others were asked for.
+/// Properties with the tags of the source, unless others were requested.
 async fn with_tags(
     properties: &Properties,
     source: &Remote,

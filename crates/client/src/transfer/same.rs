@@ -1,4 +1,4 @@
-//! Places that are the same, or one within the other.
+//! Detection of equal and nested places.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use crate::error::Error;
 use crate::target::{Remote, Target};
 
-/// Both are one file, or one object by what their names tell.
+/// `true` if both are the same file, or by their names the same object.
 pub(crate) fn is_same(source: &Target, target: &Target) -> bool {
     match (source, target) {
         (Target::Remote(source), Target::Remote(target)) => {
@@ -18,19 +18,19 @@ pub(crate) fn is_same(source: &Target, target: &Target) -> bool {
     }
 }
 
-/// The folder `inner` is `outer`, or below it.
+/// `true` if the folder `inner` is `outer` or below it.
 pub(crate) fn is_within(inner: &Target, outer: &Target) -> bool {
     names_within(outer, inner).is_some()
 }
 
-/// The beginning of those names in the folder `outer` that are in the folder `inner`; nothing where none are.
+/// The prefix of the names in `outer` that are in the folder `inner`; `None` if none are.
 pub(crate) fn names_within(outer: &Target, inner: &Target) -> Option<String> {
     match (outer, inner) {
         (Target::Remote(outer), Target::Remote(inner)) if is_one_bucket(outer, inner) => {
             let (outer, inner) = (outer.folder().key, inner.folder().key);
             inner.strip_prefix(&outer).map(ToOwned::to_owned)
         }
-        // A service has all of its buckets.
+        // A service contains all of its buckets.
         (Target::Remote(outer), Target::Remote(inner))
             if outer.bucket.is_empty()
                 && outer.s3.endpoint().url() == inner.s3.endpoint().url() =>
@@ -47,17 +47,18 @@ pub(crate) fn names_within(outer: &Target, inner: &Target) -> Option<String> {
     }
 }
 
-/// Refuses to move an object to itself through two aliases of one service, whose addresses differ.
+/// Refuses to move an object onto itself through two aliases of one service with different
+/// addresses.
 ///
 /// # Errors
-/// It is the same object, or nothing proves that it is another.
+/// It is the same object, or nothing proves that it is another one.
 pub(crate) async fn refuse_same(source: &Target, target: &Target) -> Result<(), Error> {
     let (Target::Remote(source), Target::Remote(target)) = (source, target) else { return Ok(()) };
     let has_same_name = source.bucket == target.bucket && source.key == target.key;
     if !has_same_name || source.s3.endpoint().url() == target.s3.endpoint().url() {
         return Ok(());
     }
-    // The heads of one object agree.
+    // The heads of one object are equal.
     if head(source).await? == head(target).await? {
         return Err(Error::refused(format!(
             "'{}' may be the same object: both services tell the same ETag and time; copy it, and \
@@ -68,7 +69,7 @@ pub(crate) async fn refuse_same(source: &Target, target: &Target) -> Result<(), 
     Ok(())
 }
 
-/// ETag, size and time of the newest version, if there is any.
+/// ETag, size and time of the newest version, if it exists.
 async fn head(object: &Remote) -> Result<Option<(String, u64, Option<Timestamp>)>, Error> {
     match object.s3.head(&object.bucket, &object.key, None).await {
         Ok(head) => Ok(Some((head.etag, head.size, head.modified))),
@@ -94,7 +95,7 @@ fn is_one_file(one: &Path, other: &Path) -> bool {
     one.canonicalize().is_ok_and(|it| other.canonicalize().is_ok_and(|other| other == it))
 }
 
-/// The path without links. Of one that is not there yet, as much as there is.
+/// The path without links. For a path that does not exist yet, the existing part is resolved.
 fn real(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     path.ancestors().find_map(|there| {

@@ -1,4 +1,4 @@
-//! Storing what a reader gives, in one request or in parts.
+//! Uploads of a reader's bytes, in one request or in parts.
 
 use std::sync::Arc;
 
@@ -12,29 +12,30 @@ use crate::session::{BUFFER_MIB, Session};
 use crate::target::Remote;
 
 const MIB: u64 = 1 << 20;
-/// Objects up to this size are stored in one request: it costs less than three.
+/// Size up to which an object is stored in one request, which costs less than the three of a
+/// multipart upload.
 const WHOLE_BYTES_MAX: u64 = 32 * MIB;
 const PART_BYTES: u64 = 16 * MIB;
-/// Parts of a stream whose end is not known: 10,000 of them are 312 GiB.
+/// Part size of a stream of unknown length: 10,000 parts are 312 GiB.
 const STREAM_PART_BYTES: u64 = 32 * MIB;
-/// S3 takes no more.
+/// Limit of S3.
 const PARTS_MAX: u64 = 10_000;
 const PART_BYTES_MIN: u64 = 5 * MIB;
 const PUT_BYTES_MAX: u64 = 5 << 30;
-/// Parts of one upload that are sent at a time.
+/// Number of parts of one upload that are sent concurrently.
 const PARTS_AT_ONCE: usize = 4;
 
-/// The sizes of requests.
+/// Sizes of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes {
-    /// Up to here in one request.
+    /// Size up to which one request is used.
     whole: u64,
-    /// Else in parts of this size.
+    /// Size of parts above it.
     part: u64,
 }
 
 impl Sizes {
-    /// For this number of bytes, if it is known.
+    /// Sizes for an object of this length, if known.
     pub(crate) fn of(size: Option<u64>, no_multipart: bool) -> Sizes {
         let part = size.map_or(STREAM_PART_BYTES, |size| {
             PART_BYTES.max(size.div_ceil(PARTS_MAX).next_multiple_of(MIB))
@@ -43,7 +44,7 @@ impl Sizes {
         Sizes { whole: if no_multipart { PUT_BYTES_MAX } else { whole }, part }
     }
 
-    /// For a stream, with parts of this size.
+    /// Sizes for a stream with parts of this size.
     ///
     /// # Errors
     /// S3 does not take such parts.
@@ -55,7 +56,7 @@ impl Sizes {
     }
 }
 
-/// Stores an object; returns the number of its bytes. After a failure there is no trace of it.
+/// Stores an object, and returns the number of its bytes. After a failure nothing is left of it.
 pub(crate) async fn upload(
     session: &Arc<Session>,
     target: &Remote,
@@ -86,7 +87,7 @@ pub(crate) async fn upload(
     end(session, target, &upload, result).await
 }
 
-/// Ends an upload in parts: after a failure it is aborted.
+/// Ends a multipart upload. After a failure it is aborted.
 pub(super) async fn end<T>(
     session: &Session,
     target: &Remote,
@@ -148,7 +149,7 @@ impl Parts<'_> {
         while let Some(part) = pool.next().await {
             parts.push(part?);
         }
-        // Before anything becomes visible.
+        // Before the object becomes visible.
         reader.finish().await?;
         parts.sort_by_key(|part| part.number);
         self.s3.complete_upload(self.upload, &parts).await?;
@@ -156,7 +157,7 @@ impl Parts<'_> {
     }
 }
 
-/// Waits for memory.
+/// Waits for memory for a part.
 async fn room(session: &Session, bytes: u64) -> Room {
     let mib = u32::try_from(bytes.div_ceil(MIB)).unwrap_or(BUFFER_MIB).clamp(1, BUFFER_MIB);
     let room = session.buffers.clone().acquire_many_owned(mib).await;

@@ -6,7 +6,7 @@ use crate::cli::AgeArgs;
 use crate::error::Error;
 use crate::text::parse_duration;
 
-/// The moments between which objects must have been written.
+/// Interval of time in which objects must have been written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Age {
     before: Option<Timestamp>,
@@ -27,7 +27,7 @@ impl Age {
         Ok(Age { before: moment(&arguments.older_than)?, after: moment(&arguments.newer_than)? })
     }
 
-    /// True for an entry of that age. One without a time is neither older nor newer.
+    /// `true` for an entry of this age. An entry without a time is neither older nor newer.
     pub(super) fn matches(self, modified: Option<Timestamp>) -> bool {
         self.before.is_none_or(|before| modified.is_some_and(|it| it < before))
             && self.after.is_none_or(|after| modified.is_some_and(|it| it > after))

@@ -1,4 +1,4 @@
-//! `alias`: names of services.
+//! `alias`: aliases, the names of services.
 
 use std::fmt;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ async fn set(session: &Arc<Session>, arguments: AliasSetArgs) -> Result<(), Erro
     {
         return Err(Error::refused(format!("--api {api} is not supported; use S3v4")));
     }
-    // Before anything is asked.
+    // Before the user is asked for keys.
     let endpoint = Endpoint::parse(&arguments.url, Style::Auto).map_err(Error::Refused)?;
     let access_key = match arguments.access_key {
         Some(key) => key,
@@ -78,7 +78,7 @@ async fn set(session: &Arc<Session>, arguments: AliasSetArgs) -> Result<(), Erro
         Some(key) => key,
         None => ask("Enter Secret Key: ", true).await?,
     };
-    // None at all is for what anyone may read.
+    // No keys at all are for anonymous requests.
     if access_key.is_empty() != secret_key.is_empty() {
         return Err(Error::refused("give both keys, or none"));
     }
@@ -94,15 +94,15 @@ async fn set(session: &Arc<Session>, arguments: AliasSetArgs) -> Result<(), Erro
     session.output.print(&message(name, &alias, "", "Added"))
 }
 
-/// Asks for a bucket that does not exist: whoever is told so has valid keys.
+/// Checks the keys by a request for a bucket that does not exist: valid keys are told so.
 async fn probe(session: &Session, name: &str, alias: &Alias) -> Result<(), Error> {
     let client = session.probe(name, alias)?;
     let chance = getrandom::u64().unwrap_or_default();
     match client.head_bucket(&format!("probe-bsign-{chance:016x}")).await {
         Ok(()) => Ok(()),
         Err(error) if error.is_missing() => Ok(()),
-        // The keys may be valid, and the user not allowed to ask. The answer to HEAD does not tell; a
-        // listing does.
+        // The keys may be valid although the user must not ask. An answer to HEAD does not tell the
+        // difference; a listing does.
         Err(error) if error.status() == Some(403) => match client.buckets().await {
             Err(error)
                 if matches!(error.code(), "InvalidAccessKeyId" | "SignatureDoesNotMatch") =>

@@ -1,4 +1,4 @@
-//! `anonymous`: what anyone may do with a bucket.
+//! `anonymous`: anonymous access to a bucket.
 
 use std::fmt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::session::Session;
 use crate::target::{Remote, Target};
 use crate::transfer::Listing;
 
-/// S3 takes no larger policy.
+/// Largest policy that S3 accepts.
 const POLICY_BYTES_MAX: u64 = 20 << 10;
 
 #[derive(Serialize)]
@@ -131,7 +131,7 @@ async fn get(session: &Session, target: &str) -> Result<(), Error> {
         None if policy.others.is_empty() => "private",
         None => "custom",
     };
-    // The text was read as JSON above.
+    // The text was parsed as JSON above.
     let anonymous = text.and_then(|it| serde_json::from_str(&it).ok()).unwrap_or_default();
     print(session, "get", target, permission, anonymous)
 }

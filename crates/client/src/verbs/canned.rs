@@ -1,22 +1,22 @@
-//! The permissions of anyone that `anonymous` knows, as statements of a bucket's policy: those of MinIO.
+//! Anonymous permissions as statements of a bucket policy, in MinIO's form.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-/// A permission of anyone.
+/// An anonymous permission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Permission {
     pub(super) read: bool,
     pub(super) write: bool,
 }
 
-/// A policy, taken apart.
+/// A policy, split into permissions and other statements.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Policy {
-    /// Permissions by the prefix of keys.
+    /// Permissions by key prefix.
     pub(super) prefixes: BTreeMap<String, Permission>,
-    /// Statements that mean something else.
+    /// Statements of other kinds.
     pub(super) others: Vec<Value>,
 }
 
@@ -46,7 +46,7 @@ impl Permission {
         }
     }
 
-    /// The name in lists.
+    /// Name in lists.
     pub(super) fn access(self) -> &'static str {
         match (self.read, self.write) {
             (false, false) => "none",
@@ -80,7 +80,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// A statement of another kind may allow anyone something below this prefix.
+    /// `true` if a statement of another kind may allow anonymous access below this prefix.
     pub(super) fn allows_otherwise(&self, bucket: &str, prefix: &str) -> bool {
         let place = format!("arn:aws:s3:::{bucket}/{prefix}");
         self.others.iter().any(|statement| {
@@ -98,7 +98,7 @@ impl Policy {
         })
     }
 
-    /// The policy in JSON; nothing where it has no statement.
+    /// The policy in JSON; `None` without statements.
     pub(super) fn to_json(&self, bucket: &str) -> Option<String> {
         let mut statements = self.others.clone();
         let allowed: Vec<_> = self.prefixes.iter().filter(|(_, it)| it.read || it.write).collect();
@@ -151,7 +151,7 @@ enum Canned {
     Objects(Vec<(String, Permission)>),
 }
 
-/// The meaning of a statement, if it is one that this module writes.
+/// Meaning of a statement, if it is one that this module writes.
 fn canned(bucket: &str, statement: &Value) -> Option<Canned> {
     let known = ["Effect", "Principal", "Action", "Resource", "Condition", "Sid"];
     let has_more = statement.as_object()?.keys().any(|it| !known.contains(&it.as_str()));
@@ -182,7 +182,7 @@ fn canned(bucket: &str, statement: &Value) -> Option<Canned> {
     let has = |wanted: &[&str]| wanted.iter().all(|it| actions.contains(it));
     let has_any = |wanted: &[&str]| wanted.iter().any(|it| actions.contains(it));
     let permission = Permission { read: has(&READ), write: has(&WRITE) };
-    // Some of the actions mean something else than all of them.
+    // A part of the write actions means something else than all of them.
     if !permission.write && has_any(&WRITE) {
         return None;
     }
@@ -194,7 +194,7 @@ fn canned(bucket: &str, statement: &Value) -> Option<Canned> {
     prefixes.filter(|it| !it.is_empty()).map(Canned::Objects)
 }
 
-/// A list of texts, which may be written as one.
+/// A list of strings, or a single one.
 fn texts(value: &Value) -> Vec<&str> {
     list(value).iter().filter_map(|it| it.as_str()).collect()
 }

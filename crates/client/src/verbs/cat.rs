@@ -10,14 +10,14 @@ use crate::error::Error;
 use crate::session::Session;
 use crate::target::{Remote, Target};
 
-/// One read of a file.
+/// Size of one read of a file.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// The first byte that is wanted.
+/// Start of the wanted range.
 #[derive(Clone, Copy)]
 enum From {
     Offset(u64),
-    /// From the end.
+    /// Number of bytes from the end.
     Tail(u64),
 }
 
@@ -56,7 +56,7 @@ pub(super) async fn head(session: &Arc<Session>, arguments: &HeadArgs) -> Result
     Ok(())
 }
 
-/// Gives a target's bytes to a function until it wants no more.
+/// Passes a target's bytes to a function until it wants no more.
 async fn each(
     session: &Session,
     text: &str,
@@ -88,7 +88,7 @@ async fn each(
             Target::Remote(remote) => object(&remote, version, from, &mut take).await,
         },
     };
-    // What was printed so far must not stay behind.
+    // Printed bytes must not stay in the buffer.
     std::io::Write::flush(&mut std::io::stdout()).map_err(Error::Output)?;
     result
 }
@@ -105,7 +105,7 @@ async fn object(
         From::Tail(bytes) => s3.head(bucket, key, version).await?.size.saturating_sub(bytes),
     };
     let mut download = match s3.download(bucket, key, version, offset).await {
-        // At the end there is nothing, and no range is satisfiable.
+        // At the end of an object no range is satisfiable.
         Err(error) if error.status() == Some(416) => return Ok(()),
         result => result?,
     };

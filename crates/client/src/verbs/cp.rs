@@ -19,7 +19,7 @@ use crate::transfer::{
     names_within, refuse_same,
 };
 
-/// The fate of a source after its copy is complete.
+/// Fate of a source after its copy is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     Keep,
@@ -80,7 +80,7 @@ pub(super) async fn run(
     copier.finish().await
 }
 
-/// Copies that are under way.
+/// Copies in progress.
 struct Copier<'a> {
     session: &'a Arc<Session>,
     after: After,
@@ -93,7 +93,7 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    /// A file or an object, to a name or into a folder.
+    /// Copies a file or an object, to a name or into a folder.
     async fn one(
         &mut self,
         source: Target,
@@ -119,8 +119,8 @@ impl Copier<'_> {
         self.add(job).await
     }
 
-    /// To copy an object to itself changes its properties. A file would stay as it is, and to move either would
-    /// remove it.
+    /// Refuses a copy onto itself. A copy of an object onto itself changes its properties, so it is
+    /// allowed. A file would stay as it is, and a move would remove either.
     fn refuse_same(&self, job: &Job) -> Result<(), Error> {
         let changes = self.after == After::Keep && matches!(job.source, Target::Remote(_));
         if !changes && is_same(&job.source, &job.target) {
@@ -130,7 +130,8 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// All below a folder. Without a slash at its end, the last part of its name comes along.
+    /// Copies everything below a folder. Without a slash at its end, the last part of its name
+    /// becomes part of the target.
     async fn folder(&mut self, text: &str, source: Target, target: &Target) -> Result<(), Error> {
         if let Target::Local(local) = &source
             && !local.path().is_dir()
@@ -151,7 +152,7 @@ impl Copier<'_> {
             Named::Object(_) => return self.one(source, &target.folder(), true, None).await,
         };
         refuse_itself(&folder, target)?;
-        // The name itself, where no slash ends it: `.` and `..` are none.
+        // The name itself, if no slash ends it. `.` and `..` are no names.
         let last = text.rsplit('/').next().unwrap_or_default();
         let last = if matches!(last, "." | "..") { "" } else { last };
         self.all(&folder, last, target).await
@@ -159,11 +160,12 @@ impl Copier<'_> {
 
     async fn all(&mut self, folder: &Target, prefix: &str, target: &Target) -> Result<(), Error> {
         let slash = if prefix.is_empty() { "" } else { "/" };
-        // A copy there would replace what is still to be copied.
+        // A copy into this part would replace objects that are still to be copied.
         let own = names_within(target, folder);
         let mut listing = Listing::below(folder, true).await?;
         while let Some(item) = listing.next(self.session).await? {
-            // The marker of the folder itself has a name only where that comes along.
+            // The marker of the folder itself has a name only if the folder's name is part of the
+            // target.
             let has_name = !item.relative.is_empty() || !prefix.is_empty();
             if !self.age.matches(item.entry.modified) || !has_name {
                 continue;
@@ -277,7 +279,7 @@ impl Copier<'_> {
     }
 }
 
-/// A copy whose source can be removed.
+/// Copies so that the source can be removed: the copy is durable.
 async fn copy_for_good(
     session: &Arc<Session>,
     job: &Job,
@@ -288,12 +290,12 @@ async fn copy_for_good(
     copy(session, job, properties, Some(sent)).await?;
     match &job.target {
         Target::Local(local) => tokio::task::block_in_place(|| persist(local.path())),
-        // A service answers when the object is stored.
+        // A service answers after the object is stored.
         Target::Remote(_) => Ok(()),
     }
 }
 
-/// The place of a name in a folder; for files, only one that stays in it.
+/// The place of a name in a folder. In a directory, only names that stay within it are allowed.
 pub(super) fn place(folder: &Target, name: &str) -> Result<Target, Error> {
     match folder {
         Target::Remote(_) => Ok(folder.join(name)),
@@ -304,8 +306,7 @@ pub(super) fn place(folder: &Target, name: &str) -> Result<Target, Error> {
     }
 }
 
-/// Something to put things into: a bucket, a name with a slash at the end, or one below which there is
-/// something.
+/// `true` for a folder: a bucket, a name with a slash at its end, or a name with anything below it.
 async fn is_folder(session: &Session, target: &Target) -> Result<bool, Error> {
     match target {
         Target::Local(local) => Ok(target.ends_with_slash() || local.path().is_dir()),
@@ -321,7 +322,7 @@ fn is_a_folder(name: &str) -> Error {
     Error::refused(format!("'{name}' is a folder; use --recursive to copy what is in it"))
 }
 
-/// A copy would be listed, and copied again, without end.
+/// Refuses a copy into its own source, which would list and copy its copies without end.
 fn refuse_itself(source: &Target, target: &Target) -> Result<(), Error> {
     if is_within(target, source) {
         let (source, target) = (source.name(), target.name());

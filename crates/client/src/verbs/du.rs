@@ -34,7 +34,7 @@ impl fmt::Display for DuMessage {
 }
 
 pub(super) async fn run(session: &Arc<Session>, arguments: &DuArgs) -> Result<(), Error> {
-    // How many levels of folders are told: only the target itself, down to a depth, or all.
+    // Depth to print: only the target, a given depth, or all.
     let depth = match (arguments.recursive, arguments.depth) {
         (true, None | Some(0)) => u32::MAX,
         (_, depth) => depth.unwrap_or(1).max(1),
@@ -103,7 +103,7 @@ struct Sums<'a> {
 }
 
 impl Sums<'_> {
-    /// One listing of all below: as keys come in order, the folders around one are open on a stack.
+    /// Sums everything below in one listing. Keys come in order, so the open folders form a stack.
     async fn folder(&self, folder: &Target, listed: Listed) -> Result<Sum, Error> {
         let mut listing = Listing::of(&folder.folder(), true, listed).await?;
         let mut open: Vec<(String, Sum)> = vec![(String::new(), Sum::default())];
@@ -138,7 +138,7 @@ impl Sums<'_> {
         Ok(sum)
     }
 
-    /// Tells the sum of the innermost folder, and adds it to the one around it.
+    /// Prints the sum of the innermost folder, and adds it to the folder around it.
     fn close(&self, folder: &Target, open: &mut Vec<(String, Sum)>) -> Result<(), Error> {
         if let Some((prefix, sum)) = open.pop() {
             if let Some((_, outer)) = open.last_mut() {
@@ -150,7 +150,7 @@ impl Sums<'_> {
     }
 }
 
-/// As `mc` has it: without the alias, and without slashes around.
+/// The name as `mc` prints it, without the alias and outer slashes.
 fn name(target: &Target) -> String {
     match target {
         Target::Remote(remote) => {

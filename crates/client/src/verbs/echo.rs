@@ -1,13 +1,13 @@
-//! A terminal that hides what is typed.
+//! Hidden input on a terminal.
 
 use std::sync::Mutex;
 
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
-/// The settings of the terminal while it hides what is typed.
+/// Settings of the terminal to restore.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
-// A terminal that refuses is used as it is.
+// A terminal that refuses the change is used as it is.
 
 pub(super) fn hide() {
     let mut before = BEFORE.lock().expect("no panic while it is locked");

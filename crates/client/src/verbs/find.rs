@@ -12,7 +12,7 @@ use crate::target::Target;
 use crate::text::{Flat, Glob, parse_size};
 use crate::transfer::{Item, Listing};
 
-/// The conditions of a search.
+/// Conditions of a search.
 struct Wanted {
     name: Option<Glob>,
     path: Option<Flat>,
@@ -55,7 +55,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &FindArgs) -> Result<
                 }
                 _ => item.target.name(),
             };
-            // Below the depth many objects have one name.
+            // Below the depth limit many objects share one name.
             if arguments.maxdepth.is_some() && last.as_ref() == Some(&name) {
                 continue;
             }
@@ -78,7 +78,7 @@ impl Wanted {
     }
 }
 
-/// The name down to a depth below where the search began.
+/// The name, cut at a depth below the start of the search.
 fn cut(start: &str, name: &str, depth: usize) -> String {
     let below = name.strip_prefix(start).unwrap_or(name);
     let below = below.trim_start_matches('/');

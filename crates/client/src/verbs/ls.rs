@@ -15,7 +15,7 @@ use crate::target::{Remote, Target};
 use crate::text::{for_people, human, human_narrow};
 use crate::transfer::{Item, Listing, Named, folder_or_object, modified};
 
-/// A line, in the form that `ls` and `find` share in JSON.
+/// A line of `ls` or `find`, which share the form in JSON.
 #[derive(Serialize)]
 pub(super) struct Content {
     pub(super) status: &'static str,
@@ -42,7 +42,7 @@ pub(super) struct Content {
 
 impl Content {
     pub(super) fn of(key: &str, entry: &Entry, url: &str) -> Content {
-        // A folder has no time of its own: `mc` shows that of the listing.
+        // A folder has no time of its own; `mc` shows the time of the listing.
         let modified = entry.modified.unwrap_or_else(Timestamp::now);
         Content {
             status: SUCCESS,
@@ -129,7 +129,7 @@ async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), E
             let entry = Entry { key: name.clone(), size, modified, ..Entry::default() };
             lines.add(Item { relative: name, target: target.clone(), entry })?;
         }
-        // Below every bucket.
+        // Every bucket, with everything below it.
         Target::Remote(remote) if remote.bucket.is_empty() && arguments.recursive => {
             for bucket in remote.s3.buckets().await? {
                 let below = target.join(&format!("{}/", bucket.key));
@@ -141,7 +141,7 @@ async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), E
             }
         }
         _ => {
-            // What is no folder is the beginning of names.
+            // A name that is no folder is a prefix of names.
             let start = match folder_or_object(session, &target, listed).await? {
                 Named::Folder(folder) => folder,
                 Named::Object(_) => target.clone(),
@@ -159,12 +159,12 @@ async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), E
     Ok(())
 }
 
-/// As `mc` shows the URL of a bucket.
+/// A slash for the URL of a bucket, as `mc` shows it.
 fn folder_slash(remote: &Remote) -> &'static str {
     if remote.key.is_empty() { "/" } else { "" }
 }
 
-/// Prints items, the versions of a key together.
+/// Prints items, with the versions of a key together.
 struct Lines<'a> {
     session: &'a Session,
     url: String,

@@ -1,4 +1,4 @@
-//! Two folders side by side: both listings in the order of keys, one page of each in memory.
+//! Merge of two listings in the order of keys, with one page of each in memory.
 
 use std::cmp::Ordering;
 
@@ -6,14 +6,14 @@ use crate::error::Error;
 use crate::session::Session;
 use crate::transfer::{Item, Listing};
 
-/// A name, and where it is.
+/// A name in one listing or in both.
 pub(super) enum Pair {
     First(Item),
     Second(Item),
     Both(Box<(Item, Item)>),
 }
 
-/// The difference of two objects of the same name, as `mc` calls it.
+/// Difference of two objects with the same name, as `mc` calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Difference {
     None,
@@ -25,18 +25,18 @@ pub(super) enum Difference {
 pub(super) struct Merge {
     first: Listing,
     second: Option<Listing>,
-    /// The next item of each, once it is read.
+    /// The next item of each listing, once read.
     ahead: (Option<Item>, Option<Item>),
 }
 
 impl Merge {
-    /// Reads the beginning of the first listing: it shows whether that is there.
+    /// Reads the begin of the first listing, which shows whether its folder exists.
     pub(super) async fn begin(session: &Session, mut first: Listing) -> Result<Merge, Error> {
         let ahead = (first.next(session).await?, None);
         Ok(Merge { first, second: None, ahead })
     }
 
-    /// Until then everything is in the first only.
+    /// Adds the second listing. Without it, everything is in the first only.
     pub(super) async fn against(
         mut self,
         session: &Session,
@@ -47,7 +47,7 @@ impl Merge {
         Ok(self)
     }
 
-    /// There is nothing more in the first listing.
+    /// `true` if the first listing has no more items.
     pub(super) fn is_first_empty(&self) -> bool {
         self.ahead.0.is_none()
     }
@@ -90,12 +90,12 @@ impl Merge {
     }
 }
 
-/// Compares size and time. Contents are not compared.
+/// Compares size and time, not contents.
 pub(super) fn difference(first: &Item, second: &Item) -> Difference {
     if first.entry.size != second.entry.size {
         return Difference::Size;
     }
-    // S3 cuts times to seconds: a file seems newer than the copy that was just made of it.
+    // S3 cuts times to seconds, so a file seems newer than the copy that was just made of it.
     match (first.entry.modified, second.entry.modified) {
         (Some(first), Some(second)) if first.as_second() > second.as_second() => Difference::Newer,
         _ => Difference::None,

@@ -1,4 +1,4 @@
-//! `mirror`: make a target hold what a source holds.
+//! `mirror`: makes a target equal to a source.
 
 use std::fmt;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Resul
         ));
     }
     let source = Target::parse(session, &arguments.source)?;
-    // All buckets of a service go into those of another.
+    // All buckets of a service are mirrored to buckets of the same names.
     let target = Target::parse(session, &arguments.target)?;
     let mut mirror = Mirror {
         session,
@@ -104,7 +104,7 @@ struct Mirror<'a> {
     properties: Arc<Properties>,
     pool: Pool<(Job, Result<(), Error>)>,
     progress: Progress<'a>,
-    /// A copy failed.
+    /// `true` if a copy failed.
     failed: bool,
     count: u64,
     size: u64,
@@ -113,7 +113,7 @@ struct Mirror<'a> {
 impl Mirror<'_> {
     async fn folder(&mut self, source: &Target, target: &Target) -> Result<(), Error> {
         refuse_overlap(source, target)?;
-        // First, so that a source that is not there changes nothing.
+        // The source first: if it is missing, nothing must change.
         let first = Listing::below(source, true).await?;
         let mut merge = Merge::begin(self.session, first).await?;
         if self.arguments.remove && merge.is_first_empty() && is_named(source) {
@@ -126,8 +126,8 @@ impl Mirror<'_> {
         if let Some(second) = self.prepare(target).await? {
             merge = merge.against(self.session, second).await?;
         }
-        // Nothing is removed before all of the source was listed: a listing that fails half way proves
-        // nothing about the rest.
+        // Names to remove are collected until the whole source was listed. A listing that fails
+        // halfway proves nothing about the rest.
         let mut extra = Vec::new();
         while let Some(pair) = merge.next(self.session).await? {
             match pair {
@@ -155,10 +155,12 @@ impl Mirror<'_> {
                 _ => {}
             }
         }
+        // A name that the walk of the source left out may exist there.
         extra.retain(|(name, _)| !merge.first().has_left_out(name));
         if extra.is_empty() {
             return Ok(());
         }
+        // All copies must have succeeded before anything is removed.
         self.drain().await?;
         if self.failed || !merge.first().is_whole() {
             let message = format!("Nothing is removed from `{}`:", target.name());
@@ -203,7 +205,7 @@ impl Mirror<'_> {
         }
     }
 
-    /// The listing of a target; none where there is nothing yet. A bucket is made.
+    /// The listing of a target; `None` if there is nothing yet. A missing bucket is made.
     async fn prepare(&self, target: &Target) -> Result<Option<Listing>, Error> {
         match target {
             Target::Remote(Remote { s3, bucket, .. }) => match s3.head_bucket(bucket).await {
@@ -225,7 +227,7 @@ impl Mirror<'_> {
 
     fn wants(&self, item: &Item, target: &Target) -> bool {
         let name = &item.relative;
-        // A directory here needs no marker.
+        // A directory needs no marker.
         let is_marker = name.ends_with('/') && matches!(target, Target::Local(_));
         if is_marker || name.is_empty() || self.is_excluded(name) {
             return false;
@@ -315,7 +317,7 @@ impl Mirror<'_> {
     }
 }
 
-/// Refuses an overlap: a copy would be listed, and copied or removed again.
+/// Refuses an overlap: copies would be listed, and copied or removed again.
 fn refuse_overlap(source: &Target, target: &Target) -> Result<(), Error> {
     if is_within(target, source) || is_within(source, target) {
         let (source, target) = (source.name(), target.name());
@@ -325,7 +327,7 @@ fn refuse_overlap(source: &Target, target: &Target) -> Result<(), Error> {
     Ok(())
 }
 
-/// A folder that exists only by what is in it: to be empty and to be mistyped look the same.
+/// `true` for a folder that exists only by its content: if it is empty, the name may be mistyped.
 fn is_named(source: &Target) -> bool {
     matches!(source, Target::Remote(remote) if !remote.key.is_empty())
 }

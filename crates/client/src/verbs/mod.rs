@@ -43,14 +43,14 @@ use crate::error::Error;
 use crate::session::{Options, Session};
 use crate::text::parse_duration;
 
-/// As for `mc`, whatever the failure is.
+/// Exit code of every failure, as in `mc`.
 const FAILED: u8 = 1;
 const INTERRUPTED: u8 = 130;
-/// The code that a shell tells of a program that `docker stop` ends.
+/// Exit code that a shell reports for a program that SIGTERM has ended.
 #[cfg(unix)]
 const TERMINATED: u8 = 143;
 
-/// Runs the verb that the arguments name. Of no other type, or all verbs would be compiled again by every caller.
+/// Runs the verb in the arguments. Not generic: every caller would compile all verbs again.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let called = arguments.first().map(|it| Path::new(it).file_stem().unwrap_or_default());
     let program = if called.is_some_and(|it| it == "mc") { "mc" } else { "liteio client" };
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Err(error) => return fail(program, &format!("cannot start threads: {error}")),
     };
     let code = runtime.block_on(until_interrupted(&session, cli.verb));
-    // A thread may wait for standard input, which nothing ends.
+    // A thread may still wait for standard input, which nothing ends.
     runtime.shutdown_timeout(Duration::from_millis(500));
     code
 }
@@ -98,7 +98,7 @@ async fn until_interrupted(session: &Arc<Session>, verb: Verb) -> ExitCode {
     }
 }
 
-/// Waits for a signal; returns the exit code.
+/// Waits for a signal, and returns the exit code.
 async fn interrupted() -> u8 {
     #[cfg(unix)]
     {
@@ -111,7 +111,7 @@ async fn interrupted() -> u8 {
             };
         }
     }
-    // If this fails, the signal ends the process at once.
+    // If the handler cannot be set, the signal ends the process at once.
     let _ = tokio::signal::ctrl_c().await;
     INTERRUPTED
 }
@@ -168,7 +168,7 @@ fn options(cli: &Cli, program: &'static str) -> Result<Options, String> {
     })
 }
 
-/// Help and the version go to standard output, errors in one line to standard error.
+/// Prints help and version to standard output, and errors in one line to standard error.
 fn explain(program: &str, error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     match error.kind() {
@@ -196,5 +196,5 @@ fn fail(program: &str, reason: &str) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-/// The status of every message that is no failure.
+/// Status of every message that is not a failure.
 pub(crate) const SUCCESS: &str = "success";

@@ -1,4 +1,4 @@
-//! `ping`: the time that a service takes to answer.
+//! `ping`: the response time of a service.
 
 use std::fmt;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &PingArgs) -> Result<
         counter += 1;
         let begun = Instant::now();
         let answer = match remote.s3.ask("/minio/health/live").await {
-            // Whoever refuses the path is there as well.
+            // A service that refuses the path is there as well.
             Ok(status) if status.as_u16() < 500 => Ok(()),
             Ok(status) => Err(format!("status {}", status.as_u16())),
             Err(error) => Err(error.to_string()),

@@ -1,4 +1,4 @@
-//! `pipe`: store what comes from standard input.
+//! `pipe`: stores standard input.
 
 use std::fmt;
 use std::io::Read as _;

@@ -1,11 +1,11 @@
-//! Metadata and tags, as they are written on the command line.
+//! Metadata and tags in the form of the command line.
 
 use crate::cli::PropertyArgs;
 use crate::error::Error;
 use crate::s3::decoded;
 use crate::transfer::Properties;
 
-/// Attributes that are headers of their own; all others become metadata of the user.
+/// Attributes with headers of their own. All others become user metadata.
 const HEADERS: [&str; 6] = [
     "cache-control",
     "content-disposition",
@@ -49,7 +49,7 @@ fn attributes(text: &str) -> Result<Vec<(String, String)>, Error> {
         .collect()
 }
 
-/// Pairs as in a query, encoded or not.
+/// Pairs in the form of a query, encoded or not.
 pub(super) fn tags(text: &str) -> Result<Vec<(String, String)>, Error> {
     let wrong =
         |pair: &str| Error::refused(format!("'{pair}' is no tag; write KEY1=VALUE1&KEY2=VALUE2"));

@@ -46,7 +46,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &RbArgs) -> Result<()
     }
     for bucket in &buckets {
         match remove(session, arguments, bucket).await {
-            // As `rm -f`: it is not there any more.
+            // As with `rm -f`, a missing bucket is no failure.
             Err(error) if arguments.force && error.code() == "NoSuchBucket" => {}
             Ok(()) => {
                 session.output.print(&RbMessage { status: SUCCESS, bucket: bucket.name() })?;

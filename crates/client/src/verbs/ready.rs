@@ -13,7 +13,7 @@ use crate::s3::S3;
 use crate::session::Session;
 use crate::target::Target;
 
-/// Between two questions.
+/// Pause between two requests.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &ReadyArgs) -> Result
             Ok(healthy) => (healthy, None),
             Err(error) => (false, Some(error.to_string())),
         };
-        // The same line every second says no more than one.
+        // Repeated lines every second say no more than one.
         let state = (healthy, error.clone());
         if told.as_ref() != Some(&state) {
             session.output.print(&ReadyMessage {
@@ -72,7 +72,8 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &ReadyArgs) -> Result
     }
 }
 
-/// The health paths of MinIO and of LiteIO; where there is neither, an answer of S3 is enough.
+/// Asks the health paths of MinIO and LiteIO. If the service has neither, an answer of S3 is
+/// enough.
 async fn is_ready(s3: &S3) -> Result<bool, Error> {
     for path in ["/minio/health/cluster", "/_liteio/health/ready"] {
         match s3.ask(path).await?.as_u16() {

@@ -1,4 +1,4 @@
-//! Removing many objects of a bucket, in requests of up to a thousand.
+//! Removal of many objects of a bucket, in requests of up to a thousand.
 
 use std::fmt;
 
@@ -53,15 +53,15 @@ impl RmMessage {
 /// Options of removals.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct How {
-    /// Only say what would be removed.
+    /// Only print the removals.
     pub(super) dry_run: bool,
-    /// Remove what governance retains, too.
+    /// Remove objects under governance retention, too.
     pub(super) bypass: bool,
-    /// Say nothing of what was removed.
+    /// Print nothing about removed objects.
     pub(super) silent: bool,
 }
 
-/// Removals that are collected until they fill a request.
+/// Collects removals until they fill a request.
 pub(super) struct Remover<'a> {
     session: &'a Session,
     bucket: &'a Remote,
@@ -84,7 +84,7 @@ impl<'a> Remover<'a> {
                 dry_run: true,
             });
         }
-        // XML has no way to write such a key.
+        // XML cannot express such a key.
         if removal.key.chars().any(|it| it < ' ' && !matches!(it, '\t' | '\n' | '\r')) {
             let Remote { s3, bucket, .. } = self.bucket;
             let removed = s3.delete(bucket, &removal, self.how.bypass).await?;
@@ -94,7 +94,7 @@ impl<'a> Remover<'a> {
         if self.waiting.len() == REMOVALS_MAX { self.flush().await } else { Ok(()) }
     }
 
-    /// Removes what waits. Those that cannot be removed are reported.
+    /// Sends the collected removals. Objects that cannot be removed are reported.
     pub(super) async fn flush(&mut self) -> Result<(), Error> {
         if self.waiting.is_empty() {
             return Ok(());

@@ -24,7 +24,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &RmArgs) -> Result<()
             targets.extend(Some(line).filter(|it| !it.trim().is_empty()));
         }
     }
-    // All, before anything is removed.
+    // All targets are checked before anything is removed.
     for text in &targets {
         check_target(session, arguments, text)?;
     }
@@ -51,7 +51,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &RmArgs) -> Result<()
     Ok(())
 }
 
-/// Refuses what may be meant otherwise, before anything is removed.
+/// Refuses ambiguous arguments before anything is removed.
 fn check(arguments: &RmArgs) -> Result<(), Error> {
     let RmArgs { recursive, versions, stdin, force, .. } = arguments;
     if arguments.targets.is_empty() && !stdin {
@@ -74,7 +74,8 @@ fn check(arguments: &RmArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Refuses more than an object where that was not asked for; in lines of standard input as in arguments.
+/// Refuses to remove more than an object without the options for it, in arguments and lines of
+/// standard input alike.
 fn check_target(session: &Session, arguments: &RmArgs, text: &str) -> Result<(), Error> {
     let RmArgs { recursive, force, dangerous, .. } = arguments;
     let Target::Remote(remote) = Target::parse(session, text)? else { return Ok(()) };
@@ -100,7 +101,7 @@ async fn remove_one(
     remote: &Remote,
 ) -> Result<(), Error> {
     let version = arguments.version_id.as_deref();
-    // A version that is a delete marker, or encrypted with a key of the client, has no head.
+    // A delete marker, or a version encrypted with a key of the client, has no head.
     if version.is_none() && !arguments.force || !age.is_any() {
         let head = remote.s3.head(&remote.bucket, &remote.key, version).await?;
         if !age.matches(head.modified) {
@@ -116,7 +117,7 @@ async fn remove_one(
     session.output.print(&RmMessage::of(remote.name(), &removed))
 }
 
-/// The object of this name, and all below it; with `--versions` all of their versions.
+/// Removes the object with this name and all below it; with `--versions` all their versions.
 async fn remove_many(
     session: &Session,
     arguments: &RmArgs,
@@ -132,7 +133,7 @@ async fn remove_many(
         let exact = Target::Remote(remote.clone());
         let mut listing = Listing::of(&exact, true, listed).await?;
         while let Some(item) = listing.next(session).await? {
-            // Keys come in order: this one first.
+            // Keys come in order, so this one is first.
             if item.entry.key != remote.key {
                 break;
             }
@@ -233,7 +234,7 @@ async fn remove_files(
             remove_file(session, arguments, file)?;
         }
     }
-    // Only what is empty by now, from the bottom.
+    // Directories that are empty by now, from the bottom.
     if age.is_any() && !arguments.dry_run {
         remove_empty(path).map_err(Error::file(path))?;
     }

@@ -1,4 +1,4 @@
-//! `share`: links and commands for those who have no credentials.
+//! `share`: links and commands for people without credentials.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::target::{Remote, Target};
 use crate::text::{in_words, parse_duration};
 use crate::transfer::{Listing, Named, folder_or_object};
 
-/// Signatures live no longer.
+/// Longest validity of a signature.
 const EXPIRY_MAX: Duration = Duration::from_secs(7 * 86_400);
 
 #[derive(Serialize)]
@@ -56,7 +56,7 @@ async fn download(session: &Session, arguments: &ShareDownloadArgs) -> Result<()
     }
     for text in &arguments.targets {
         let remote = Target::bucket(session, text)?;
-        // The region of the bucket is learnt here, too: nothing else asks the service.
+        // The request also learns the region of the bucket; no other request would.
         remote.s3.head_bucket(&remote.bucket).await?;
         let target = Target::Remote(remote.clone());
         match folder_or_object(session, &target, Listed::Objects).await? {
@@ -137,7 +137,7 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Safe between the words of a shell.
+/// Text, quoted for a shell.
 fn quoted(text: &str) -> String {
     let special = |it: char| !(it.is_alphanumeric() || "-_./:=+,%@".contains(it));
     text.chars().flat_map(|it| special(it).then_some('\\').into_iter().chain(Some(it))).collect()

@@ -1,4 +1,4 @@
-//! `stat`: what is known about objects, buckets and files.
+//! `stat`: the properties of objects, buckets and files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -188,7 +188,7 @@ async fn all(session: &Session, remote: &Remote) -> Result<(), Error> {
 async fn bucket(remote: &Remote) -> Result<BucketMessage, Error> {
     let Remote { s3, bucket, .. } = remote;
     s3.head_bucket(bucket).await?;
-    // Who may see the bucket may not be allowed to see all of its settings.
+    // A user who may see the bucket may not see all of its settings.
     let unknown = |_| "unknown".to_owned();
     Ok(BucketMessage {
         status: SUCCESS,
@@ -246,7 +246,7 @@ fn object(remote: &Remote, head: &Head) -> StatMessage {
     }
 }
 
-/// A header's name as `mc` shows it: `X-Amz-Meta-Key`.
+/// A header name as `mc` shows it: `X-Amz-Meta-Key`.
 fn title(name: &str) -> String {
     let part = |part: &str| {
         let mut letters = part.chars();

@@ -1,4 +1,5 @@
-//! The bytes of a file in memory, in shared pages: a clone costs nothing until one side writes.
+//! The bytes of a file in memory, in copy-on-write pages: a clone costs nothing until one side
+//! writes.
 
 #[cfg(feature = "test-util")]
 mod sectors;
@@ -14,7 +15,8 @@ pub(crate) use self::sectors::SECTOR_BYTES;
 
 pub(crate) const PAGE_BYTES: u64 = 4096;
 
-/// The largest file. The page table of a larger one would be a burden.
+/// The largest file. It bounds the page table, which has one entry per page up to the end of the
+/// file.
 const FILE_BYTES_MAX: u64 = 1 << 36;
 
 /// Refuses an end beyond [`FILE_BYTES_MAX`].
@@ -27,8 +29,9 @@ pub(crate) fn check_end(offset: u64, bytes: u64) -> io::Result<()> {
 
 type Page = [u8; PAGE_BYTES as usize];
 
-/// Bytes and a length. `None` and missing pages are holes full of zeros; bytes at and after `len`
-/// are zeros too, except between `copy_sectors` and the [`Content::set_len`] after it.
+/// Bytes and a length. Missing pages (`None`, or past the end of the table) are holes of zeros.
+/// Invariant: bytes at and after `len` are zeros, so growing the file needs no writes. Between
+/// `copy_sectors` and the [`Content::set_len`] after it the invariant does not hold.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Content {
     len: u64,
@@ -66,6 +69,8 @@ impl Content {
 
     /// Truncates, or extends with a hole.
     pub(crate) fn set_len(&mut self, len: u64) {
+        // Restores the invariant where a page reaches past the new end: after truncation, and after
+        // `copy_sectors`, whose pages may end behind `self.len`.
         if len < self.len || self.pages.len() as u64 * PAGE_BYTES > len {
             self.zero_from(len);
         }
@@ -79,6 +84,7 @@ impl Content {
             let freed = pages.drain(pages_kept..).flatten().count();
             self.allocated_pages -= freed as u64;
         }
+        // The last kept page is cut inside: its tail must read as zeros if the file grows again.
         let tail = (len % PAGE_BYTES) as usize;
         if tail != 0 && matches!(self.pages.get(pages_kept - 1), Some(Some(_))) {
             self.page_mut(pages_kept - 1)[tail..].fill(0);
@@ -86,6 +92,7 @@ impl Content {
     }
 
     fn page_mut(&mut self, index: usize) -> &mut Page {
+        // Two levels of copy-on-write: the table, then the page.
         let pages = Arc::make_mut(&mut self.pages);
         if pages.len() <= index {
             pages.resize(index + 1, None);
@@ -98,7 +105,7 @@ impl Content {
     }
 }
 
-/// [`pieces`] of a page each.
+/// [`pieces`] with blocks of one page.
 pub(crate) fn page_pieces(
     offset: u64,
     bytes: usize,
@@ -106,8 +113,8 @@ pub(crate) fn page_pieces(
     pieces(offset, bytes, PAGE_BYTES as usize)
 }
 
-/// Splits `bytes` bytes at `offset` by blocks of `block_bytes`: index of the block, offset within it, and which of the
-/// bytes are there.
+/// Splits `bytes` bytes at `offset` at the borders of blocks of `block_bytes`. Each piece is the
+/// index of its block, the offset within the block, and its range within the bytes.
 #[inline]
 pub fn pieces(
     offset: u64,

@@ -1,11 +1,11 @@
-//! Sectors and space of a file's bytes, for the simulated disk.
+//! Sectors and allocated space of a file's bytes, for the simulated disk.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Content, PAGE_BYTES, Page, page_pieces};
 
-/// A device writes a sector whole or not at all.
+/// Unit of atomicity: a device writes a sector whole or not at all.
 pub(crate) const SECTOR_BYTES: u64 = 512;
 
 const SECTORS_PER_PAGE: u64 = PAGE_BYTES / SECTOR_BYTES;
@@ -15,7 +15,8 @@ impl Content {
         self.allocated_pages * PAGE_BYTES
     }
 
-    /// The part of a write of `bytes` at `offset` that fits if `free_pages` more can be allocated.
+    /// Length of the prefix of a write of `bytes` at `offset` that fits if `free_pages` more pages
+    /// can be allocated.
     pub(crate) fn fitting_bytes(&self, offset: u64, bytes: usize, free_pages: u64) -> usize {
         let mut left = free_pages;
         for (page, _, range) in page_pieces(offset, bytes) {
@@ -29,13 +30,15 @@ impl Content {
         bytes
     }
 
-    /// Copies `sectors` out of `from`, which may have none of them, without changing the length.
+    /// Copies `sectors` from `from` (holes where it has none) without changing the length.
     pub(crate) fn copy_sectors(&mut self, from: &Self, sectors: Range<u64>) {
         let mut sector = sectors.start;
         while sector < sectors.end {
             let page = sector / SECTORS_PER_PAGE;
             let end = ((page + 1) * SECTORS_PER_PAGE).min(sectors.end);
             let source = from.pages.get(page as usize).and_then(Option::as_ref);
+            // A whole page is shared instead of copied; a part of one is copied into a page of our
+            // own.
             if end - sector == SECTORS_PER_PAGE {
                 self.replace_page(page as usize, source.cloned());
             } else {

@@ -9,7 +9,7 @@ use parking_lot::RwLock;
 use crate::DiskFile;
 use crate::content::{Content, check_end};
 
-/// Pages of heap memory. It cannot be mapped, so who reads it copies.
+/// A file of heap pages. It cannot be mapped, so every read copies.
 #[derive(Debug, Default)]
 pub(super) struct HeapFile {
     content: RwLock<Content>,
@@ -40,7 +40,7 @@ impl DiskFile for HeapFile {
         Ok(())
     }
 
-    /// As durable as it will ever be.
+    /// Nothing outlives the process, so a sync has nothing to do.
     fn is_in_memory(&self) -> bool {
         true
     }
@@ -51,7 +51,7 @@ impl DiskFile for HeapFile {
 
     fn start_writeback(&self, _offset: u64, _bytes: u64) {}
 
-    /// Always free: the file has no name to open it by.
+    /// Always succeeds: the file has no name, so no second handle can exist.
     fn try_lock(&self) -> io::Result<()> {
         Ok(())
     }

@@ -13,9 +13,9 @@ use crate::DiskFile;
 use crate::platform::{Calls, System};
 use crate::real::read_fully;
 
-/// An empty file without a disk behind it: it is written and read like any other, its syncs cost
-/// nothing, and it is gone when dropped. On Linux it can be mapped too; elsewhere it has no
-/// descriptor. `name` is shown by tools that inspect the process.
+/// An empty file without a disk behind it. It is written and read like any other, syncs cost
+/// nothing, and it is gone when dropped. On Linux it can be mapped; elsewhere it has no descriptor.
+/// Tools that inspect the process show `name`.
 ///
 /// # Errors
 /// The error of the system if no descriptor or memory is left.
@@ -53,7 +53,7 @@ impl DiskFile for MemoryFile {
         self.file.set_len(bytes)
     }
 
-    /// As durable as it will ever be.
+    /// Nothing outlives the process, so a sync has nothing to do.
     fn is_in_memory(&self) -> bool {
         true
     }
@@ -68,7 +68,7 @@ impl DiskFile for MemoryFile {
 
     fn start_writeback(&self, _offset: u64, _bytes: u64) {}
 
-    /// Always free: the file has no name to open it by.
+    /// Always succeeds: the file has no name, so no second handle can exist.
     fn try_lock(&self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A file of an overlay, and a handle of it.
+//! Files of an overlay and their handles.
 
 use std::any::Any;
 use std::fmt;
@@ -14,18 +14,18 @@ use super::Shared;
 use super::patches::Patches;
 use crate::{DiskFile, lock};
 
-/// A file. Its name is in the tree.
+/// A file, shared by all of its handles. Its name is in the tree.
 pub(super) struct Node {
-    /// The file below, opened for reading; none for one that was made here.
+    /// The file of the disk below, opened read-only; `None` for a file created in the overlay.
     below: Option<Box<dyn DiskFile>>,
     state: RwLock<State>,
 }
 
 struct State {
     patches: Patches,
-    /// Content or name are not as they are below.
+    /// `true` once content or name differ from the disk below.
     is_changed: bool,
-    is_linkable: bool,
+    is_linkable: bool, // A temporary file without a name.
     is_locked: bool,
 }
 
@@ -35,14 +35,14 @@ impl Node {
         Self::with(None, Patches::default(), true)
     }
 
-    /// A new file that can be linked.
+    /// A new file that `link` accepts.
     pub(super) fn temporary() -> Self {
         let mut node = Self::empty();
         node.state.get_mut().is_linkable = true;
         node
     }
 
-    /// A file as it is below.
+    /// The unchanged file of the disk below.
     pub(super) fn over(below: Box<dyn DiskFile>) -> io::Result<Self> {
         let patches = Patches::none(below.len()?);
         Ok(Self::with(Some(below), patches, false))
@@ -82,7 +82,7 @@ impl Node {
 pub(super) struct OverlayFile {
     shared: Arc<Shared>,
     node: Arc<Node>,
-    /// The path by which it was opened; none of a temporary file.
+    /// The path that was opened; `None` for a temporary file.
     path: Option<Box<str>>,
     is_writable: bool,
     has_lock: AtomicBool,
@@ -119,7 +119,8 @@ impl DiskFile for OverlayFile {
         self.node.state.read().patches.read(self.node.below.as_deref(), buf, offset)
     }
 
-    /// Never without the promise that it does not wait: who reads an overlay is in no hurry.
+    /// Always `None`: the read may wait for the disk below. Programs that use an overlay do not
+    /// need the fast path.
     fn try_read_at(&self, _buf: &mut [u8], _offset: u64) -> io::Result<Option<usize>> {
         Ok(None)
     }
@@ -146,14 +147,14 @@ impl DiskFile for OverlayFile {
         self.node.change(|patches, _| patches.set_len(bytes))
     }
 
-    /// As durable as it will ever be.
+    /// Nothing outlives the process, so a sync only checks the health.
     fn sync_data(&self) -> io::Result<()> {
         self.shared.health.check()
     }
 
     fn start_writeback(&self, _offset: u64, _bytes: u64) {}
 
-    /// Among the handles of this overlay only: a lock of the file below is left alone.
+    /// Excludes handles of this overlay only. The file below is not locked.
     fn try_lock(&self) -> io::Result<()> {
         let mut state = self.node.state.write();
         if state.is_locked && !self.has_lock.load(Ordering::Relaxed) {
@@ -164,7 +165,7 @@ impl DiskFile for OverlayFile {
         Ok(())
     }
 
-    /// None: a map would show the file below.
+    /// `None`: a map would show the bytes of the disk below.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -184,6 +185,7 @@ impl DiskFile for OverlayFile {
 
 impl Drop for OverlayFile {
     fn drop(&mut self) {
+        // Unlock before the tree may forget the node: the next `open` gets a fresh, unlocked one.
         if *self.has_lock.get_mut() {
             self.node.state.write().is_locked = false;
         }

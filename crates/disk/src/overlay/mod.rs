@@ -1,4 +1,4 @@
-//! The disk that keeps every change in memory, over one that is only read.
+//! The copy-on-write disk: changes stay in memory, over a disk that is only read.
 
 mod file;
 mod patches;
@@ -15,20 +15,22 @@ use self::file::{Node, OverlayFile};
 use self::tree::{Kind, Tree};
 use crate::{DirEntry, Disk, DiskFile, FileIdentity, Health, OpenMode, path};
 
-/// A disk over another one, which is only read: whatever is written, created, linked, renamed, removed or
-/// truncated here stays in memory, and is gone with the last handle. So a program can run what changes a
-/// directory, such as recovery, and leave no trace of it. Clones are handles of the same one.
+/// A copy-on-write layer over another disk. Everything that is written, created, linked, renamed,
+/// removed or truncated stays in memory, and is gone with the last handle. Code that changes a
+/// directory, such as recovery, can so run without leaving a trace. Clones are handles of the same
+/// layer.
 ///
-/// Only the blocks of 4 KiB that were written take memory. Syncs do nothing, and there is always space.
-/// Files of the disk below that are changed by others meanwhile show those changes where no block covers
-/// them. Directories cannot be renamed here, and files have no descriptor.
+/// Only written blocks of 4 KiB take memory. Syncs do nothing, and space is unlimited. Changes that
+/// others make to files of the disk below show through where no block covers them. Directories
+/// cannot be renamed here, and files have no descriptor.
 #[derive(Clone)]
 pub struct OverlayDisk {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    /// Not that of the disk below, to which nothing is written.
+    /// Its own flag: nothing is written to the disk below, so that disk's flag says nothing about
+    /// the overlay.
     health: Health,
     tree: Mutex<Tree>,
 }
@@ -81,6 +83,8 @@ impl Disk for OverlayDisk {
             .filter(|file| file.is_of(&self.shared))
             .ok_or_else(|| not_linkable("a file of another disk"))?
             .node();
+        // The lock is held over check and insertion, so that two threads cannot link one file
+        // twice.
         let mut tree = self.shared.tree.lock();
         if !node.is_linkable() {
             return Err(not_linkable("a file with a name"));
@@ -102,8 +106,10 @@ impl Disk for OverlayDisk {
         if tree.kind(to)? == Some(Kind::Directory) {
             return Err(Errno::ISDIR.into());
         }
-        // Now it has to be remembered, whether anything is written to it or not.
+        // The name differs from the disk below from now on, so the tree must keep the node even if
+        // nothing is written to it.
         node.set_changed();
+        // Insert first: a failure (a missing parent) leaves the old name in place.
         tree.insert(to, node)?;
         if from != to {
             tree.remove(from);
@@ -134,7 +140,7 @@ impl Disk for OverlayDisk {
         }
     }
 
-    /// Nothing is made durable, but a missing directory is an error as elsewhere.
+    /// Makes nothing durable, but a missing directory is an error as on every disk.
     fn sync_dir(&self, path: &str) -> io::Result<()> {
         self.shared.health.check()?;
         path::check_directory(path)?;
@@ -150,13 +156,13 @@ impl Disk for OverlayDisk {
         self.open(path, OpenMode::Read).map(|_| FileIdentity::default())
     }
 
-    /// More than anybody asks for: it is memory that is written to.
+    /// Unlimited: changes are in memory.
     fn free_bytes(&self) -> io::Result<u64> {
         Ok(u64::MAX)
     }
 
     fn capacity_bytes(&self) -> io::Result<Option<u64>> {
-        // Changes are in memory.
+        // No device: changes are in memory.
         Ok(None)
     }
 

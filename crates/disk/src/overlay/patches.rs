@@ -1,4 +1,4 @@
-//! The bytes of a file over those of another one.
+//! The changed blocks of a file over the bytes of another one.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,8 +10,15 @@ use crate::content::{PAGE_BYTES, page_pieces};
 
 type Block = [u8; PAGE_BYTES as usize];
 
-/// The blocks that were written, by their number. Everything else is as it is below, up to `below_bytes`,
-/// and zeros behind that. Bytes of a block behind the end of the file are zeros.
+/// The written blocks, by number. A read combines three layers:
+///
+/// ```text
+/// 0 ........ below_bytes ........ len
+/// | file below | zeros            |    covered by `blocks` where one exists
+/// ```
+///
+/// Invariants: `below_bytes <= len`, and it never grows, so that bytes cut off once do not
+/// reappear. Bytes of a block behind `len` are zeros.
 #[derive(Debug, Default)]
 pub(super) struct Patches {
     len: u64,
@@ -20,7 +27,7 @@ pub(super) struct Patches {
 }
 
 impl Patches {
-    /// Those of a file that is as it is below, of so many bytes.
+    /// No blocks: the file of the disk below, which has `below_bytes` bytes.
     pub(super) fn none(below_bytes: u64) -> Self {
         Self { len: below_bytes, below_bytes, blocks: BTreeMap::new() }
     }
@@ -29,7 +36,7 @@ impl Patches {
         self.len
     }
 
-    /// Reads what there is of `buf` from `offset`.
+    /// Reads into `buf` from `offset`, up to the end of the file.
     pub(super) fn read(
         &self,
         below: Option<&dyn DiskFile>,
@@ -39,6 +46,7 @@ impl Patches {
         let count = self.len.saturating_sub(offset).min(buf.len() as u64);
         let buf = &mut buf[..count as usize];
         let from_below = self.below_bytes.saturating_sub(offset).min(count) as usize;
+        // First the lower layers, then every block that overlaps the range.
         let (lower, upper) = buf.split_at_mut(from_below);
         read_below(below, lower, offset)?;
         upper.fill(0);
@@ -52,7 +60,8 @@ impl Patches {
         Ok(count as usize)
     }
 
-    /// Writes all of `data`, or nothing of a block whose other bytes cannot be read from below.
+    /// Writes all of `data`. A block whose remaining bytes cannot be read from below is left
+    /// unchanged.
     pub(super) fn write(
         &mut self,
         below: Option<&dyn DiskFile>,
@@ -74,6 +83,7 @@ impl Patches {
     /// Truncates, or extends with zeros.
     pub(super) fn set_len(&mut self, bytes: u64) -> io::Result<()> {
         checked_end(0, bytes)?;
+        // The bytes below the cut are hidden for good, even if the file grows again.
         self.below_bytes = self.below_bytes.min(bytes);
         self.blocks.split_off(&bytes.div_ceil(PAGE_BYTES));
         if let Some(last) = self.blocks.get_mut(&(bytes / PAGE_BYTES)) {
@@ -98,7 +108,7 @@ impl Patches {
     }
 }
 
-/// Fills `buf`, which is below the length that the file had when it was opened.
+/// Fills `buf`, whose end is within the length that the file had when it was opened.
 fn read_below(below: Option<&dyn DiskFile>, buf: &mut [u8], offset: u64) -> io::Result<()> {
     let read = match below {
         Some(file) if !buf.is_empty() => file.read_at(buf, offset)?,
@@ -113,7 +123,7 @@ fn read_below(below: Option<&dyn DiskFile>, buf: &mut [u8], offset: u64) -> io::
     }
 }
 
-/// The end of `bytes` at `offset`; refuses one that no file has.
+/// The end of `bytes` at `offset`; an error if it exceeds the largest file offset.
 fn checked_end(offset: u64, bytes: u64) -> io::Result<u64> {
     let end = offset.checked_add(bytes).filter(|end| i64::try_from(*end).is_ok());
     end.ok_or_else(|| Errno::FBIG.into())

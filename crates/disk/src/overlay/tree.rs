@@ -1,4 +1,4 @@
-//! The names of an overlay: those that changed, over those of the disk below.
+//! The names of an overlay: changed names over the names of the disk below.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -9,22 +9,22 @@ use rustix::io::Errno;
 use super::file::Node;
 use crate::{DirEntry, Disk, OpenMode};
 
-/// The disk below, and by their paths the names that differ from it or are in use.
+/// The disk below, and by path every name that differs from it or is open.
 pub(super) struct Tree {
     below: Arc<dyn Disk>,
     entries: BTreeMap<String, Entry>,
 }
 
 enum Entry {
-    /// Made here, or known to be below.
+    /// Created here, or known to exist below.
     Directory,
-    /// Changed, or open: all handles of a file share its node.
+    /// Changed, or open. All handles of a file share its node.
     File(Arc<Node>),
-    /// A whiteout: it may be below, and is not seen.
+    /// A whiteout: hides a name that the disk below may have.
     Removed,
 }
 
-/// The kind of what has a name.
+/// The kind of a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Directory,
@@ -36,7 +36,7 @@ impl Tree {
         Self { below, entries: BTreeMap::new() }
     }
 
-    /// The kind of what is called `path`; `None` if nothing is.
+    /// The kind of `path`; `None` if it does not exist.
     pub(super) fn kind(&mut self, path: &str) -> io::Result<Option<Kind>> {
         if path.is_empty() {
             return Ok(Some(Kind::Directory));
@@ -47,6 +47,8 @@ impl Tree {
             Some(Entry::Removed) => return Ok(None),
             None => {}
         }
+        // `Disk` has no `stat`. Listing tells the cases apart: success is a directory,
+        // `NotADirectory` a file or a path through a file, which opening then decides.
         match self.below.list(path) {
             Ok(_) => {
                 self.entries.insert(path.to_owned(), Entry::Directory);
@@ -68,7 +70,7 @@ impl Tree {
             None => {}
         }
         let file = self.below.open(path, OpenMode::Read)?;
-        // The file system opens directories, too.
+        // `open` of the file system succeeds for directories too.
         if self.kind(path)? == Some(Kind::Directory) {
             return Err(Errno::ISDIR.into());
         }
@@ -77,7 +79,7 @@ impl Tree {
         Ok(node)
     }
 
-    /// Gives a file the name `path`, whatever had it.
+    /// Gives a file the name `path`, replacing a previous file or whiteout.
     pub(super) fn insert(&mut self, path: &str, node: Arc<Node>) -> io::Result<Arc<Node>> {
         self.check_parent(path)?;
         self.entries.insert(path.to_owned(), Entry::File(Arc::clone(&node)));
@@ -94,11 +96,13 @@ impl Tree {
         self.entries.insert(path.to_owned(), Entry::Removed);
     }
 
-    /// Called by the handle of `path` before it ends: a file that is as it is below need not be remembered
-    /// once nobody has it open.
+    /// Called by a handle of `path` while it is dropped: an unchanged file without other handles
+    /// need not stay in the tree.
     pub(super) fn forget_unchanged(&mut self, path: &str, node: &Arc<Node>) {
         let is_last = match self.entries.get(path) {
-            // The references of the entry and of the handle.
+            // Two references remain: the entry's and the dropped handle's. Both are counted under
+            // the tree's lock, and a new handle needs that lock, so the count cannot grow
+            // meanwhile.
             Some(Entry::File(known)) => Arc::ptr_eq(known, node) && Arc::strong_count(node) == 2,
             _ => false,
         };
@@ -107,7 +111,7 @@ impl Tree {
         }
     }
 
-    /// Refuses what is not a directory.
+    /// Fails if `path` is not a directory.
     pub(super) fn check_directory(&mut self, path: &str) -> io::Result<()> {
         match self.kind(path)? {
             Some(Kind::Directory) => Ok(()),
@@ -141,7 +145,7 @@ impl Tree {
     }
 }
 
-/// `None` for what is not found.
+/// Turns `NotFound` into `None`.
 fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),

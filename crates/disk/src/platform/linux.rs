@@ -12,7 +12,8 @@ use rustix::io::{Errno, ReadWriteFlags, retry_on_intr};
 
 use super::{Calls, FILE_MODE, link_and_unlink};
 
-/// Numbers of file systems, from the kernel's `linux/magic.h`; ext2 and ext3 have that of ext4.
+/// Magic numbers of file systems, from the kernel's `linux/magic.h`. ext2 and ext3 share the number
+/// of ext4.
 const EXT: u64 = 0xef53;
 const XFS: u64 = 0x5846_5342;
 const TMPFS: u64 = 0x0102_1994;
@@ -22,7 +23,7 @@ const RAMFS: u64 = 0x8584_58f6;
 pub(crate) struct Linux;
 
 impl Calls for Linux {
-    /// A file without a name gets one through its entry in `/proc`, which a bare container may lack.
+    /// Linking an unnamed file goes through its entry in `/proc`, which a bare container may lack.
     fn has_unnamed_files() -> bool {
         Path::new("/proc/self/fd").exists()
     }
@@ -31,14 +32,15 @@ impl Calls for Linux {
         let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
         match retry_on_intr(|| calls::openat(directory, ".", flags, FILE_MODE)) {
             Ok(file) => Ok(Some(file)),
-            // ISDIR and INVAL come from kernels and file systems that do not know the flag at all.
+            // ISDIR and INVAL come from kernels and file systems that do not know `O_TMPFILE` at
+            // all.
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOSYS) => Ok(None),
             Err(error) => Err(error.into()),
         }
     }
 
     fn link_unnamed(file: BorrowedFd<'_>, directory: BorrowedFd<'_>, path: &str) -> io::Result<()> {
-        // Linking by descriptor alone (AT_EMPTY_PATH) would need a privilege.
+        // Linking by descriptor alone (AT_EMPTY_PATH) requires CAP_DAC_READ_SEARCH.
         let entry = descriptor_path(file);
         Ok(calls::linkat(calls::CWD, entry, directory, path, AtFlags::SYMLINK_FOLLOW)?)
     }
@@ -46,7 +48,7 @@ impl Calls for Linux {
     fn rename_without_replacing(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()> {
         match calls::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
             Ok(()) => Ok(()),
-            // Network file systems cannot rename without replacing, but they can link.
+            // Network file systems cannot rename without replacing, but can link.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 link_and_unlink(directory, from, to)
             }
@@ -62,7 +64,8 @@ impl Calls for Linux {
         });
         match result {
             Ok(count) if count == wanted => Ok(Some(count)),
-            // A short read: the file ends here, or the page cache has no more of it.
+            // A short read has two reasons: the file ends here, or the page cache has no more of
+            // it. The length decides.
             Ok(count) if offset.saturating_add(count as u64) >= length(file)? => Ok(Some(count)),
             Ok(_) | Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::NOSYS) => Ok(None),
             Err(error) => Err(error.into()),
@@ -71,21 +74,23 @@ impl Calls for Linux {
 
     fn open_uncached(file: BorrowedFd<'_>) -> Option<OwnedFd> {
         let flags = OFlags::WRONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+        // Flags such as O_DIRECT belong to the open file description, so the file is opened a
+        // second time; an unnamed file has a path only in `/proc`.
         calls::open(descriptor_path(file), flags, Mode::empty()).ok()
     }
 
-    /// `sync_file_range` cannot be called without `unsafe`. This advice does the same on Linux and
-    /// was measured to: it starts writing the dirty pages and drops only those that were clean
-    /// before, which the pages just written are not.
+    /// `sync_file_range` cannot be called without `unsafe`. On Linux this advice has the same
+    /// effect, which was measured: it starts writeback of dirty pages, and drops only pages that
+    /// were clean before, which the pages just written are not.
     fn start_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64) {
-        // No length would mean up to the end.
+        // A length of zero would mean "up to the end of the file".
         if let Some(bytes) = NonZeroU64::new(bytes) {
             let _ = calls::fadvise(file, offset, Some(bytes), Advice::DontNeed);
         }
     }
 
     fn reserve(file: BorrowedFd<'_>, offset: u64, bytes: u64) {
-        // The write that follows reports a full disk.
+        // An error is ignored: the write that follows reports a full disk.
         let _ = calls::fallocate(file, FallocateFlags::KEEP_SIZE, offset, bytes);
     }
 
@@ -93,8 +98,9 @@ impl Calls for Linux {
         calls::fstatfs(file).is_ok_and(|it| matches!(it.f_type as u64, TMPFS | RAMFS))
     }
 
-    /// File systems that copy on write want space for each, and a full disk refuses it by a signal. XFS wants it for
-    /// extents that a file shares with a copy only.
+    /// Copy-on-write file systems need new space for every overwrite, and report a full disk under
+    /// a map by a signal. XFS overwrites in place, except extents that a file shares with a reflink
+    /// copy.
     fn maps_writes(file: BorrowedFd<'_>) -> bool {
         calls::fstatfs(file).is_ok_and(|it| matches!(it.f_type as u64, EXT | XFS | TMPFS))
     }

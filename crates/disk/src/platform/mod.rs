@@ -1,9 +1,9 @@
-//! System calls that only some systems have, behind one trait.
+//! System calls that differ between systems, behind one trait.
 //!
-//! [`Linux`] uses them; [`Portable`] uses POSIX calls, and `F_FULLFSYNC` on macOS. The rest
-//! of the crate calls [`System`], which is one of the two: `Portable` everywhere but on Linux, and
-//! there too with the feature `portable`, so that tests on Linux run its code. Both keep every
-//! promise of this crate; `Portable` is only slower.
+//! [`Linux`] uses the calls of Linux. `Portable` uses POSIX calls, and `F_FULLFSYNC` on macOS.
+//! The rest of the crate calls [`System`], an alias of one of the two: `Linux` on Linux, `Portable`
+//! elsewhere, and with the feature `portable` also on Linux, so that tests there run its code. Both
+//! keep every promise of this crate; `Portable` is only slower.
 
 #[cfg(all(target_os = "linux", any(test, not(feature = "portable"))))]
 mod linux;
@@ -36,7 +36,8 @@ pub(crate) trait Calls {
     /// `true` if [`Calls::create_unnamed`] is worth trying.
     fn has_unnamed_files() -> bool;
 
-    /// A new file without a name in the file system of `directory`; `None` if that has none.
+    /// A new file without a name in the file system of `directory`; `None` if that is not
+    /// supported.
     fn create_unnamed(directory: BorrowedFd<'_>) -> io::Result<Option<OwnedFd>>;
 
     /// Gives a file of [`Calls::create_unnamed`] a name. Fails with `AlreadyExists` if it is taken.
@@ -46,22 +47,24 @@ pub(crate) trait Calls {
     /// names.
     fn rename_without_replacing(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()>;
 
-    /// Reads from the page cache. `None` if not all bytes are in it, or the system has no such call.
+    /// Reads from the page cache. `None` if not all bytes are in it, or the system has no such
+    /// call.
     fn read_cached(file: BorrowedFd<'_>, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>>;
 
-    /// The same file once more, for writes past the page cache; `None` if there is no such thing.
+    /// A second descriptor of the same file whose writes bypass the page cache; `None` if not
+    /// supported.
     fn open_uncached(file: BorrowedFd<'_>) -> Option<OwnedFd>;
 
     /// A hint to start writing dirty pages back without waiting for them.
     fn start_writeback(file: BorrowedFd<'_>, offset: u64, bytes: u64);
 
-    /// A hint to allocate space behind or within the file, which keeps its length.
+    /// A hint to allocate space within or behind the file without changing its length.
     fn reserve(file: BorrowedFd<'_>, offset: u64, bytes: u64);
 
     /// `true` if the file is known to be on no device, as on tmpfs.
     fn is_in_memory(file: BorrowedFd<'_>) -> bool;
 
-    /// `true` if bytes of the file that were written once can be written through a map without new space.
+    /// `true` if overwriting bytes through a map needs no new space.
     fn maps_writes(file: BorrowedFd<'_>) -> bool;
 
     /// Makes the bytes and the length of a file durable on the device.
@@ -74,11 +77,13 @@ pub(crate) trait Calls {
     fn memory_descriptor(name: &str) -> io::Result<Option<OwnedFd>>;
 }
 
-/// [`Calls::rename_without_replacing`] for systems and file systems that cannot do it in one step.
+/// [`Calls::rename_without_replacing`] for systems and file systems without a single call for it.
 fn link_and_unlink(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()> {
+    // Link first: it fails if the name is taken, and a crash in between leaves two names, never
+    // none.
     calls::linkat(directory, from, directory, to, AtFlags::empty())?;
-    // The file has its new name, so this has succeeded whatever comes next: an old name that stays
-    // is one more leftover in `tmp/`.
+    // The file has its new name, so the operation has succeeded. An old name that cannot be removed
+    // is a leftover in `tmp/`, which the next start deletes.
     let _ = calls::unlinkat(directory, from, AtFlags::empty());
     Ok(())
 }

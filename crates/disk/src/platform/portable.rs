@@ -29,7 +29,8 @@ impl Calls for Portable {
     }
 
     fn rename_without_replacing(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()> {
-        // One step where macOS can: its volumes for other systems (exFAT) have no hard links.
+        // macOS has a single call, which its volumes for other systems (exFAT) need: they have no
+        // hard links.
         #[cfg(target_vendor = "apple")]
         {
             use calls::{RenameFlags, renameat_with};
@@ -75,14 +76,15 @@ impl Calls for Portable {
         sync(directory)
     }
 
-    /// None: the descriptor of `shm_open` cannot be written to or resized again on macOS.
+    /// `None`: on macOS the descriptor of `shm_open` cannot be written to, nor resized a second
+    /// time.
     fn memory_descriptor(_name: &str) -> io::Result<Option<OwnedFd>> {
         Ok(None)
     }
 }
 
-/// `F_FULLFSYNC`: on macOS `fsync` leaves the bytes in the cache of the device. Volumes without the call,
-/// such as network volumes, get `fsync`.
+/// Syncs by `F_FULLFSYNC`: on macOS `fsync` leaves the bytes in the cache of the device. Volumes
+/// without the call, such as network volumes, get `fsync`.
 #[cfg(target_vendor = "apple")]
 fn sync(file: BorrowedFd<'_>) -> io::Result<()> {
     use rustix::io::Errno;

@@ -1,10 +1,11 @@
-//! Errors of the system with the operation and the path that they are about.
+//! System errors with the operation and the path that failed.
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// Adds `operation` and `path` to an error, whose kind stays: `open meta.redb: Input/output error`.
+/// Adds `operation` and `path` to an error and keeps its kind: `open meta.redb: Input/output
+/// error`.
 pub(super) fn failed<E: Into<io::Error>>(
     operation: &'static str,
     path: &str,

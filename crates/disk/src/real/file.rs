@@ -18,28 +18,35 @@ use super::mapped::Mapped;
 use crate::platform::{Calls, System};
 use crate::{DiskFile, Guarded, UNCACHED_ALIGNMENT, lock};
 
-/// The state of a temporary file. It ends as `Linked`, or the file is gone when it is dropped.
+/// State of a temporary file.
+///
+/// ```text
+/// Unnamed ──┐
+///           ├─ link ──► Linked     dropped before: the file is deleted
+/// Named   ──┘
+/// ```
 #[derive(Debug)]
 pub(super) enum Temporary {
-    /// Without a name: the system removes it.
+    /// No name: the kernel deletes it with the last descriptor.
     Unnamed,
-    /// With this path below `tmp/`: the handle removes it, or after a crash the next start.
+    /// A path below `tmp/`: the handle deletes it, or after a crash the next start.
     Named(String),
-    /// An ordinary file by now.
+    /// Linked: an ordinary file.
     Linked,
 }
 
 #[derive(Debug)]
 pub(super) struct RealFile {
     file: File,
-    /// The path when it was opened, for messages.
+    /// The path that was opened, for messages.
     name: Box<str>,
     shared: Arc<Shared>,
-    /// `None` for a file that was opened by its name.
+    /// `None` for a file that was opened by name.
     temporary: Option<Mutex<Temporary>>,
-    /// The same file once more, for writes past the page cache; `None` if the file system has none.
+    /// A second descriptor for writes that bypass the page cache; `None` if the file system has
+    /// none. Opened at the first such write.
     uncached: OnceLock<Option<File>>,
-    /// Where small writes go.
+    /// The memory map for small writes.
     mapped: Mutex<Mapped>,
     is_locked: AtomicBool,
 }
@@ -84,7 +91,7 @@ impl RealFile {
     }
 }
 
-/// Fills `buf` from `offset` on; fewer bytes only where the file ends.
+/// Fills `buf` from `offset`; returns fewer bytes only at the end of the file.
 pub(crate) fn read_fully(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
     let mut done = 0;
     while done < buf.len() {
@@ -122,7 +129,7 @@ impl DiskFile for RealFile {
             && offset.is_multiple_of(UNCACHED_ALIGNMENT as u64);
         if let Some(file) = self.uncached().filter(|_| is_aligned) {
             match file.write_all_at(buf, offset) {
-                // Some file systems accept the flag and refuse the first write.
+                // Some file systems accept O_DIRECT at `open` and refuse the first write.
                 Err(error) if error.kind() == io::ErrorKind::InvalidInput => {}
                 result => return result.map_err(self.failed("write")),
             }
@@ -136,13 +143,16 @@ impl DiskFile for RealFile {
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         self.shared.health.check()?;
+        // The window goes before the pages do: a write through a map behind the new end would raise
+        // SIGBUS.
         self.mapped.lock().cut(bytes);
         self.file.set_len(bytes).map_err(self.failed("resize"))
     }
 
     fn sync_data(&self) -> io::Result<()> {
         self.shared.health.check()?;
-        // Through the descriptor that wrote: one opened later might not get an earlier write error.
+        // Synced through the descriptor that wrote: a descriptor opened later can miss an earlier
+        // write error.
         System::sync_data(self.file.as_fd()).map_err(|error| {
             self.shared.health.poison(format!("the sync of {} failed: {error}", self.name));
             self.failed("sync")(error)
@@ -160,6 +170,7 @@ impl DiskFile for RealFile {
     }
 
     fn expect_small_writes(&self, bytes: u64) {
+        // Without the guard a full disk or a device error under the map would end the process.
         let is_possible = Guarded::is_possible() && System::maps_writes(self.file.as_fd());
         self.mapped.lock().expect(if is_possible { bytes } else { 0 });
     }
@@ -192,11 +203,11 @@ impl DiskFile for RealFile {
 impl Drop for RealFile {
     fn drop(&mut self) {
         if *self.is_locked.get_mut() {
-            // As for the lock of a directory: a child process may have a copy of the file.
+            // As for `DirectoryLock`: a child process may hold a copy of the descriptor.
             let _ = calls::flock(&self.file, calls::FlockOperation::Unlock);
         }
         if let Some(Temporary::Named(name)) = self.temporary.as_mut().map(Mutex::get_mut) {
-            // One that cannot be removed is swept at the next start, as after a crash.
+            // A name that cannot be removed is swept at the next start, as after a crash.
             let _ = calls::unlinkat(&self.shared.root, name.as_str(), AtFlags::empty());
         }
     }

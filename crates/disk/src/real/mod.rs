@@ -24,7 +24,7 @@ use crate::{DirEntry, Disk, DiskFile, FileIdentity, Health, OpenMode, TEMPORARY_
 
 pub(crate) use self::file::read_fully;
 
-/// The name of a file without a name, for messages.
+/// Name of an unnamed file in messages.
 const TEMPORARY: &str = "a temporary file";
 
 /// Permissions of new directories: all for the server's own user, nothing for others.
@@ -38,19 +38,19 @@ pub struct RealDisk {
 
 #[derive(Debug)]
 struct Shared {
-    /// The start of all paths, so that the disk stays the same when the directory is moved.
+    /// All paths start here, so the disk stays the same when the directory is moved or renamed.
     root: OwnedFd,
     health: Health,
-    /// `true` while temporary files are made without a name. Given up at the first refusal.
+    /// `true` until creating an unnamed file is refused for the first time.
     has_unnamed_files: AtomicBool,
 }
 
-/// The number in the name of the next named temporary file. One for all disks of the process: a
-/// handle that outlives its disk must not remove the file of a later one of the same directory.
+/// Number in the name of the next named temporary file. One counter for all disks of the process: a
+/// handle that outlives its disk must not delete the file of a later disk of the same directory.
 static NEXT_TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 impl RealDisk {
-    /// Opens the directory `root`; it is created if it is missing. Nothing in it is touched.
+    /// Opens the directory `root`, creating it if it is missing. Its content is not touched.
     ///
     /// # Errors
     /// The reason why the directory cannot be created or opened, with its path.
@@ -59,7 +59,7 @@ impl RealDisk {
         Self::open_existing(root)
     }
 
-    /// Opens the directory `root`, which must be there.
+    /// Opens the directory `root`, which must exist.
     ///
     /// # Errors
     /// The reason why the directory cannot be opened, with its path.
@@ -98,7 +98,7 @@ impl RealDisk {
             let number = NEXT_TEMPORARY.fetch_add(1, Ordering::Relaxed);
             let name = format!("{TEMPORARY_DIRECTORY}/{}-{number}", std::process::id());
             match self.open_at(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL) {
-                // Left behind by a dead process of the same id.
+                // Left behind by a dead process with the same id: try the next number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !is_retried => {
                     is_retried = true;
@@ -156,7 +156,7 @@ impl Disk for RealDisk {
             .downcast_ref::<RealFile>()
             .filter(|file| file.is_of(&self.shared))
             .ok_or_else(|| not_linkable("a file of another disk"))?;
-        // Locked over the call, so that two threads cannot both give it a name.
+        // Locked over the call, so that two threads cannot both name the file.
         let mut temporary = file.temporary().ok_or_else(|| not_linkable("a named file"))?;
         let root = self.shared.root.as_fd();
         match &*temporary {
@@ -181,7 +181,7 @@ impl Disk for RealDisk {
         self.shared.health.check()?;
         path::check_file(path)?;
         match calls::unlinkat(&self.shared.root, path, AtFlags::empty()) {
-            // Linux alone says ISDIR; POSIX asks for PERM.
+            // Linux reports ISDIR; POSIX requires PERM.
             Err(Errno::PERM) if self.open_directory(path).is_ok() => Err(Errno::ISDIR),
             result => result,
         }
@@ -195,7 +195,7 @@ impl Disk for RealDisk {
             return Ok(());
         }
         match calls::mkdirat(&self.shared.root, path, DIRECTORY_MODE) {
-            // A file of that name is an error; opening says so.
+            // The name may belong to a file, which is an error: opening it as a directory tells.
             Err(Errno::EXIST) => self.open_directory(path).map(drop),
             result => result.map_err(failed("create", path)),
         }
@@ -203,7 +203,7 @@ impl Disk for RealDisk {
 
     fn sync_dir(&self, path: &str) -> io::Result<()> {
         self.shared.health.check()?;
-        // Not being able to open it loses nothing; only a failed sync does.
+        // A directory that cannot be opened has lost nothing; only a failed sync poisons the disk.
         let directory = self.open_directory(path)?;
         System::sync_directory(directory.as_fd()).map_err(|error| {
             let health = &self.shared.health;
@@ -217,7 +217,8 @@ impl Disk for RealDisk {
         let mut entries = Vec::new();
         for entry in calls::Dir::read_from(&directory).map_err(failed("list", path))? {
             let entry = entry.map_err(failed("list", path))?;
-            // A name that is not UTF-8 is not ours. It is listed, but cannot be opened by this text.
+            // A name that is not UTF-8 is not ours. It is listed, but cannot be opened by the
+            // replaced text.
             let name = entry.file_name().to_string_lossy();
             if matches!(&*name, "." | "..") {
                 continue;
@@ -227,7 +228,7 @@ impl Disk for RealDisk {
                 calls::FileType::Unknown => {
                     match calls::statat(&directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
                         Ok(stat) => calls::FileType::from_raw_mode(stat.st_mode).is_dir(),
-                        // Removed since.
+                        // Removed since it was listed.
                         Err(Errno::NOENT) => continue,
                         Err(error) => return Err(failed("list", path)(error)),
                     }
@@ -267,12 +268,14 @@ fn not_linkable(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{what} cannot be linked"))
 }
 
-/// The permissions of a directory of data: its owner's alone. Those of one that is there already are left.
+/// Mode of a created data directory: access for its owner only. The mode of an existing one is left
+/// as it is.
 const PRIVATE: u32 = 0o700;
-/// Those of a directory above it, less the mask of the process.
+/// Mode of created parent directories, less the umask.
 const ORDINARY: u32 = 0o777;
 
-/// Creates `directory` with its parents and makes the new names durable.
+/// Creates `directory` with its parents, from the top down, and makes each new name durable before
+/// the next one is created below it.
 fn create_durably(directory: &Path, mode: u32) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
@@ -283,7 +286,7 @@ fn create_durably(directory: &Path, mode: u32) -> io::Result<()> {
     };
     create_durably(parent, ORDINARY)?;
     match DirBuilder::new().mode(mode).create(directory) {
-        // Another process was faster. A file of that name is found out when it is opened.
+        // Another process was faster. If the name belongs to a file, opening it reports that.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         result => result?,
     }

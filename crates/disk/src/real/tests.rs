@@ -148,7 +148,8 @@ fn missing_parents_of_the_root_are_created() {
     assert!(error.to_string().contains("a/b/c/file"), "{error}");
 }
 
-/// The memory of this process cannot be read at address 0: a read error that needs no broken device.
+/// The memory of this process cannot be read at address 0: a read error that needs no broken
+/// device.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_error_names_operation_and_path_and_keeps_its_kind() {

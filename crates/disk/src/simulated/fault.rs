@@ -1,4 +1,4 @@
-//! Faults: the operation that fails, and its way of failing.
+//! Faults of the simulated disk: the operation that fails, and how.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,26 +10,27 @@ use super::generator::Generator;
 /// The way in which an operation of a `SimulatedDisk` fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The machine stops: the operation may or may not have had its effect, and it and everything
-    /// after it, reads too, fails. Go on with `SimulatedDisk::crash`.
+    /// The machine stops. The operation may or may not have taken effect; it and every later
+    /// operation, including reads, fails. Continue with `SimulatedDisk::crash`.
     Crash,
-    /// The operation fails once with `EIO`, without effect. A sync that fails so is a
+    /// The operation fails once with `EIO`, without effect. For a sync it means
     /// [`Fault::FailedSync`].
     Io,
-    /// The operation fails once with `ENOSPC`, without effect. A sync that fails so poisons the disk
-    /// as any failed sync does.
+    /// The operation fails once with `ENOSPC`, without effect. A sync poisons the disk, as every
+    /// failed sync does.
     NoSpace,
-    /// From here on every operation that may need space (writes, growing, creating, linking,
-    /// renaming) fails with `ENOSPC`, until `SimulatedDisk::clear_faults`; none is free meanwhile.
+    /// From this operation on every operation that may need space (writes, growing, creating,
+    /// linking, renaming) fails with `ENOSPC`, until `SimulatedDisk::clear_faults`. Free space is 0
+    /// meanwhile.
     NoSpaceFrom,
-    /// The first write from here on stores a part of its bytes and fails with `EIO`.
+    /// The first write from this operation on stores a part of its bytes and fails with `EIO`.
     ShortWrite,
-    /// The first sync, of a file or directory, from here on fails with `EIO` and poisons the disk.
-    /// Of the file's pending bytes any part is durable; the rest never will be.
+    /// The first sync, of a file or directory, from this operation on fails with `EIO` and poisons
+    /// the disk. Any part of the file's pending bytes is durable; the rest never will be.
     FailedSync,
 }
 
-/// The kind of an operation, as far as faults tell kinds apart.
+/// The kind of an operation, as far as faults distinguish kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Write,
@@ -40,7 +41,7 @@ pub(super) enum Operation {
     Sync,
 }
 
-/// The decision about an operation.
+/// The decision of [`Faults::decide`] about one operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Verdict {
     Run,
@@ -53,7 +54,7 @@ pub(super) enum Verdict {
     FailSync(Errno),
 }
 
-/// The faults to come, by the number of the operation that they wait for.
+/// The pending faults, keyed by the first operation that each may strike.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     waiting: BTreeMap<u64, Fault>,
@@ -74,13 +75,15 @@ impl Faults {
         self.is_full
     }
 
-    /// Decides about operation `number` and uses up the fault that strikes it.
+    /// Decides about operation `number` and consumes the fault that strikes it.
     pub(super) fn decide(
         &mut self,
         number: u64,
         operation: Operation,
         generator: &mut Generator,
     ) -> Verdict {
+        // Some faults wait for an operation of their kind. The first applicable fault in the order
+        // of numbers strikes, which may have been due long ago.
         let strikes = |fault: Fault| match fault {
             Fault::ShortWrite => operation == Operation::Write,
             Fault::FailedSync => operation == Operation::Sync,
@@ -110,7 +113,7 @@ impl Faults {
     }
 }
 
-/// The answer of a machine that has stopped, and of a process that is gone.
+/// The error of a stopped machine or a dead process.
 pub(super) fn stopped() -> io::Error {
     io::Error::other("the simulated machine has stopped")
 }

@@ -21,19 +21,21 @@ pub(super) struct SimulatedFile {
     pub(super) node: Arc<Node>,
     is_writable: bool,
     has_lock: AtomicBool,
-    /// The path below `tmp/` of a temporary file with a name, which goes with this handle unless the
-    /// file is linked.
+    /// The path below `tmp/` of a named temporary file, which is deleted with this handle unless
+    /// the file is linked.
     pub(super) temporary_path: Option<String>,
 }
 
 impl SimulatedFile {
-    /// Must not be called, nor the result dropped, with the lock of the disk held.
+    /// Takes the lock of the disk: call it, and drop its result, without holding that lock.
     pub(super) fn new(
         disk: SimulatedDisk,
         node: Arc<Node>,
         is_writable: bool,
         temporary_path: Option<String>,
     ) -> Self {
+        // The disk's lock is held while the handle is counted, so that no removal in between frees
+        // the node.
         let state = disk.shared.state.lock();
         node.state.lock().handles += 1;
         drop(state);
@@ -44,7 +46,7 @@ impl SimulatedFile {
         if self.is_writable { Ok(()) } else { Err(Errno::BADF.into()) }
     }
 
-    /// Writes the part that fits on the disk; `ENOSPC` if that is not all.
+    /// Writes the prefix that fits on the disk; `ENOSPC` if that is not everything.
     fn write(&self, state: &mut State, buf: &[u8], offset: u64) -> io::Result<()> {
         let mut file = self.node.state.lock();
         let free_pages = state.free_bytes() / PAGE_BYTES;
@@ -62,7 +64,7 @@ impl DiskFile for SimulatedFile {
         Ok(self.node.state.lock().current.read(buf, offset))
     }
 
-    /// One read in four would have to wait, so that tests cover both results.
+    /// Pretends for one read in four that it would wait, so that tests cover both results.
     fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
         let number = self.disk.shared.reads.fetch_add(1, Ordering::Relaxed);
         if mix(number).is_multiple_of(4) {
@@ -77,6 +79,7 @@ impl DiskFile for SimulatedFile {
         self.disk.change(Operation::Write, |state, verdict| match verdict {
             Verdict::ShortWrite => {
                 let bytes = state.generator.below(buf.len() as u64 + 1) as usize;
+                // The prefix is torn at a random byte, and `EIO` is the result in every case.
                 self.write(state, &buf[..bytes], offset)?;
                 Err(Errno::IO.into())
             }
@@ -114,7 +117,7 @@ impl DiskFile for SimulatedFile {
         })
     }
 
-    /// Nothing: what is not synced may survive as it is.
+    /// Nothing to do: unsynced bytes may survive a crash at any time anyway.
     fn start_writeback(&self, _offset: u64, _bytes: u64) {}
 
     fn try_lock(&self) -> io::Result<()> {
@@ -128,7 +131,7 @@ impl DiskFile for SimulatedFile {
         Ok(())
     }
 
-    /// Nothing of this disk can be mapped.
+    /// `None`: the simulated disk has no descriptors.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
     }
@@ -140,9 +143,10 @@ impl DiskFile for SimulatedFile {
 
 impl Drop for SimulatedFile {
     fn drop(&mut self) {
+        // Lock order: disk, then node.
         let mut state = self.disk.shared.state.lock();
         let mut file = self.node.state.lock();
-        // A machine that has stopped removes nothing: the name is left for the next start.
+        // A stopped machine removes nothing: the name is left for the next start.
         if let Some(path) = &self.temporary_path
             && file.is_linkable
             && self.disk.check_running().is_ok()

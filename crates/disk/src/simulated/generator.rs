@@ -1,4 +1,5 @@
-//! The random numbers of the simulation: SplitMix64, so that a seed means the same everywhere, always.
+//! Random numbers of the simulation: SplitMix64, so that a seed gives the same run on every machine
+//! and version.
 
 #[derive(Clone, Debug)]
 pub(crate) struct Generator {
@@ -15,7 +16,7 @@ impl Generator {
         mix(self.state)
     }
 
-    /// A number below `bound`, which must not be 0. The bias is far below what a test can see.
+    /// A number below `bound`, which must not be 0. The modulo bias is at most `bound / 2^64`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         self.next() % bound
     }
@@ -25,7 +26,7 @@ impl Generator {
     }
 }
 
-/// Spreads `value` over all bits.
+/// The finalizer of SplitMix64: every input bit affects every output bit.
 pub(super) fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

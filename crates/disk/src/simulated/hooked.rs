@@ -1,4 +1,4 @@
-//! A simulated disk that calls back, so that a test can act in the middle of an operation.
+//! A simulated disk with callbacks, so that a test can act in the middle of an operation.
 
 use std::fmt;
 use std::io;
@@ -6,26 +6,26 @@ use std::io;
 use super::SimulatedDisk;
 use crate::{DirEntry, Disk, DiskFile, FileIdentity, Health, OpenMode};
 
-/// A moment at which a [`HookedDisk`] calls back.
+/// A moment at which a [`HookedDisk`] calls its hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment<'a> {
     /// Before a file is opened.
     Open(&'a str, OpenMode),
     /// After a temporary file got this name.
     Linked(&'a str),
-    /// After the names in this directory were synced, and before the caller learns of it.
+    /// After the names in this directory were synced, before the caller learns of it.
     Synced(&'a str),
 }
 
 /// A [`SimulatedDisk`] that calls a closure at every [`Moment`], on the thread of the operation and
-/// without a lock.
+/// without holding a lock.
 pub struct HookedDisk {
     disk: SimulatedDisk,
     hook: Box<dyn Fn(Moment<'_>) + Send + Sync>,
 }
 
 impl HookedDisk {
-    /// A handle of `disk` with a hook; other handles of it have none.
+    /// A handle of `disk` with a hook. Other handles of the disk have none.
     #[must_use]
     pub fn new(disk: &SimulatedDisk, hook: impl Fn(Moment<'_>) + Send + Sync + 'static) -> Self {
         Self { disk: disk.clone(), hook: Box::new(hook) }

@@ -1,5 +1,5 @@
-//! The simulated disk: a twin of the real one in memory that loses unsynced writes, fails and crashes on
-//! demand.
+//! The simulated disk: the twin of the real one in memory, which loses unsynced writes, fails and
+//! crashes on demand.
 
 mod fault;
 mod file;
@@ -27,30 +27,30 @@ pub use self::fault::Fault;
 pub(crate) use self::generator::Generator;
 pub use self::hooked::{HookedDisk, Moment};
 
-/// A disk in memory that keeps no more than the contract of a disk promises. Clones are handles of the same
-/// disk.
+/// A disk in memory that keeps no more than the promise of this crate. Clones are handles of the
+/// same disk.
 ///
 /// The same seed and the same calls in the same order give the same disk, byte for byte. After
-/// [`SimulatedDisk::crash`] or [`SimulatedDisk::kill`] the next machine or process uses the disk that is
-/// returned; every operation on this one, also through open files, fails.
+/// [`SimulatedDisk::crash`] or [`SimulatedDisk::kill`] the next machine or process uses the
+/// returned disk; every operation on this one fails, also through open files.
 ///
 /// # What a crash keeps
-/// All that the promise at the head of this crate covers, and of the rest any part:
-/// - Of the writes to a file since its last sync each sector of 512 bytes may have any state that
-///   it went through; the length may be an old or a new one, with zeros where nothing was written.
-/// - Of the names changed since the last sync of their directory each may be the old or the new.
-///   After a rename both names may be there; neither only if just the old directory was synced.
-/// - A directory whose own name is lost takes along what is in it, synced or not.
+/// Everything covered by the promise at the head of this crate, and any part of the rest:
+/// - Writes to a file since its last sync: each sector of 512 bytes may have any state that it went
+///   through. The length may be an old or a new one, with zeros where nothing was written.
+/// - Names changed since the last sync of their directory: each may be the old or the new one.
+///   After a rename both names may exist; neither exists only if just the old directory was synced.
+/// - A directory whose own name is lost takes its content along, synced or not.
 ///
-/// Files without a name are gone. Temporary files have none, as on Linux, or one below `tmp/`, as on
-/// other systems ([`SimulatedDisk::with_named_temporaries`]): those stay there after a crash, and one
-/// that was being linked may have both names, or after a power cut none.
+/// Files without a name are gone. Temporary files have no name, as on Linux, or one below `tmp/`,
+/// as on other systems ([`SimulatedDisk::with_named_temporaries`]). Such names stay after a crash.
+/// A file that was being linked may have both names, or after a power cut none.
 ///
 /// # Faults
 /// Operations that change the disk are counted: `write_at`, `set_len`, `sync_data`,
 /// `create_temporary`, `link`, `rename`, `remove`, `create_dir`, `sync_dir`, and `open` when it
-/// creates. So a test runs its work once, reads [`SimulatedDisk::operations`], and then once for
-/// every number below it with [`SimulatedDisk::set_fault`] there.
+/// creates. A crash test runs its work once, reads [`SimulatedDisk::operations`], and then repeats
+/// the work once for every number below it with [`SimulatedDisk::set_fault`] there.
 ///
 /// Directories cannot be renamed here.
 #[derive(Clone)]
@@ -59,9 +59,9 @@ pub struct SimulatedDisk {
 }
 
 struct Shared {
-    /// As `State::is_stopped`, for reads, which do not take the lock.
+    /// `true` once the machine or process has ended. An atomic, because reads do not take the lock.
     is_stopped: AtomicBool,
-    /// The number of reads so far, which decides about those that would have to wait for the device.
+    /// Reads so far. The number decides which reads pretend to wait for the device.
     reads: AtomicU64,
     health: Health,
     has_named_temporaries: bool,
@@ -75,7 +75,7 @@ struct State {
     operations: u64,
     next_node: u64,
     capacity_bytes: u64,
-    /// By all files with a name or an open handle.
+    /// Bytes allocated by files that have a name or an open handle.
     allocated_bytes: u64,
 }
 
@@ -83,8 +83,8 @@ struct State {
 const CAPACITY_BYTES_DEFAULT: u64 = 1 << 40;
 
 impl SimulatedDisk {
-    /// An empty disk. All random choices follow from `seed`. Its temporary files are those of the system
-    /// that this build is for.
+    /// An empty disk. All random choices follow from `seed`. Its temporary files are named or
+    /// unnamed as on the system of this build.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self::empty(seed, !System::has_unnamed_files())
@@ -98,7 +98,8 @@ impl SimulatedDisk {
 
     /// Cuts the power and returns the disk that the next start finds, healthy and without faults.
     ///
-    /// It may be called again: each call returns another disk that this moment could have left.
+    /// It may be called repeatedly: each call returns another disk that a power cut at this moment
+    /// could leave.
     #[must_use]
     pub fn crash(&self) -> Self {
         let mut guard = self.stop();
@@ -108,8 +109,8 @@ impl SimulatedDisk {
     }
 
     /// Kills the process and returns the disk that the next process finds, healthy and without
-    /// faults: everything written is there, synced or not, and what was not synced can still be lost
-    /// by a later crash. Only files without a name are gone, and what a failed sync has lost.
+    /// faults. Everything written is there, synced or not; a later crash can still lose what was
+    /// not synced. Gone are files without a name, and bytes lost by a failed sync.
     #[must_use]
     pub fn kill(&self) -> Self {
         let mut state = self.stop();
@@ -117,13 +118,13 @@ impl SimulatedDisk {
         self.successor(tree, &mut state)
     }
 
-    /// Lets the operation that has the number `at_operation` (the first has 0) fail, or the next
-    /// that the fault applies to. Several may wait, at different numbers.
+    /// Makes the operation with the number `at_operation` (the first is 0) fail, or the next one
+    /// that the fault applies to. Several faults may be pending at different numbers.
     pub fn set_fault(&self, at_operation: u64, fault: Fault) {
         self.shared.state.lock().faults.set(at_operation, fault);
     }
 
-    /// Removes the pending faults, and ends [`Fault::NoSpaceFrom`].
+    /// Removes the pending faults and ends [`Fault::NoSpaceFrom`].
     pub fn clear_faults(&self) {
         self.shared.state.lock().faults.clear();
     }
@@ -134,8 +135,8 @@ impl SimulatedDisk {
         self.shared.state.lock().operations
     }
 
-    /// Limits the disk to `bytes`, counted in pages of 4 KiB that were written to. Beyond it writes
-    /// fail with `ENOSPC`. It may be less than what is in use.
+    /// Limits the disk to `bytes`, counted in written pages of 4 KiB. Writes beyond it fail with
+    /// `ENOSPC`. The limit may be below the space in use.
     pub fn set_capacity(&self, bytes: u64) {
         self.shared.state.lock().capacity_bytes = bytes;
     }
@@ -188,8 +189,8 @@ impl SimulatedDisk {
         if self.shared.is_stopped.load(Ordering::Acquire) { Err(stopped()) } else { Ok(()) }
     }
 
-    /// Runs a changing operation, or what its fault makes of it. Nothing that `run` returns may
-    /// take the lock when dropped.
+    /// Runs a changing operation with the verdict of the faults. The result of `run` must not take
+    /// the disk's lock when dropped: the lock is still held then.
     fn change<T>(
         &self,
         operation: Operation,
@@ -214,7 +215,7 @@ impl SimulatedDisk {
             Verdict::Run | Verdict::ShortWrite => run(state, verdict),
             Verdict::RunAndStop | Verdict::Stop => {
                 if matches!(verdict, Verdict::RunAndStop) {
-                    // The machine has stopped, so the result reaches no caller.
+                    // The machine has stopped, so no caller gets the result.
                     let _ = run(state, verdict);
                 }
                 self.shared.is_stopped.store(true, Ordering::Release);
@@ -222,6 +223,7 @@ impl SimulatedDisk {
             }
             Verdict::Fail(error) => Err(error.into()),
             Verdict::FailSync(error) => {
+                // `run` sees the verdict and makes only a part durable; then the disk is poisoned.
                 run(state, verdict)?;
                 let error = io::Error::from(error);
                 self.shared.health.poison(format!("a simulated sync failed: {error}"));
@@ -242,6 +244,7 @@ impl Disk for SimulatedDisk {
         if mode == OpenMode::CreateOrWrite {
             self.shared.health.check()?;
         }
+        // The block ends the lock before a handle is made, which takes it again.
         let node = {
             let mut state = self.shared.state.lock();
             if mode == OpenMode::CreateOrWrite && state.tree.find(path)?.is_none() {
@@ -292,8 +295,8 @@ impl Disk for SimulatedDisk {
             state.tree.put(path, Some(Entry::File(Arc::clone(node))))?;
             file.is_linkable = false;
             file.names += 1;
-            // Two calls, link and unlink: the process may end between them. Nor are their effects
-            // durable in this order.
+            // On the portable systems this is two calls, link and unlink: the process may end
+            // between them, and their effects may become durable in either order.
             if let Some(old_path) = &handle.temporary_path {
                 let has_ended = matches!(verdict, Verdict::RunAndStop) && state.generator.coin();
                 if !has_ended {
@@ -368,8 +371,8 @@ impl State {
         Node::new(self.next_node, state)
     }
 
-    /// Removes a name, if it is there, and returns how many that were: the caller, who has the node
-    /// locked, takes them off its count.
+    /// Removes a name if it exists and returns the number of removed names. The caller, which has
+    /// the node locked, subtracts it from the node's count.
     fn remove_name(&mut self, path: &str) -> u64 {
         u64::from(matches!(self.tree.put(path, None), Ok(Some(_))))
     }
@@ -388,6 +391,7 @@ impl State {
     }
 
     fn free_if_unused(&mut self, file: &NodeState) {
+        // As in a file system: space is freed with the last name and the last open handle.
         if file.names == 0 && file.handles == 0 {
             self.allocated_bytes -= file.current.allocated_bytes();
         }

@@ -1,5 +1,5 @@
-//! A file of the simulated disk: the bytes that readers see, those of the device, and the changes
-//! between the two.
+//! A file of the simulated disk: the bytes that readers see, the bytes of the device, and the
+//! changes between the two.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::content::{Content, SECTOR_BYTES};
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) id: u64,
-    /// Taken after the lock of the disk, if both are.
+    /// Lock order: the disk's lock first, if both are taken.
     pub(super) state: Mutex<NodeState>,
 }
 
@@ -20,18 +20,19 @@ pub(super) struct Node {
 pub(super) struct NodeState {
     /// The bytes that reads see.
     pub(super) current: Content,
-    /// The bytes that the device certainly has.
+    /// The bytes that the device has for certain.
     durable: Content,
-    /// The changes that lead from `durable` to `current`, in order.
+    /// Changes that lead from `durable` to `current`, in order. Invariant unless `lost_a_sync`:
+    /// applying all of them to `durable` gives `current`.
     pending: Vec<Change>,
-    /// A sync failed: `pending` was dropped although `durable` is behind `current`.
+    /// A sync failed: `pending` was cleared although `durable` is behind `current`.
     lost_a_sync: bool,
     /// `true` for a temporary file that was not linked yet.
     pub(super) is_linkable: bool,
-    /// Names in the directories that readers see.
+    /// Names of this file in the directories that readers see.
     pub(super) names: u64,
     pub(super) handles: u64,
-    /// One of the handles has the exclusive lock of the file.
+    /// `true` while a handle has the exclusive lock.
     pub(super) is_locked: bool,
 }
 
@@ -41,7 +42,8 @@ enum Change {
     SetLen(u64),
 }
 
-/// The share of unsynced changes that a power cut leaves.
+/// The share of unsynced changes that survives a power cut. All-or-nothing outcomes are drawn
+/// often, since bugs hide there.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Mood {
     Lose,
@@ -71,18 +73,18 @@ impl NodeState {
         Self { names: 1, ..Self::default() }
     }
 
-    /// An empty file that `link` accepts, with so many names: none, or one below `tmp/`.
+    /// An empty file that `link` accepts, with `names` names: none, or one below `tmp/`.
     pub(super) fn temporary(names: u64) -> Self {
         Self { is_linkable: true, names, ..Self::default() }
     }
 
-    /// A file that a reboot found with this content.
+    /// A file with this content after a reboot.
     pub(super) fn found(content: Content) -> Self {
         Self { current: content.clone(), durable: content, ..Self::default() }
     }
 
-    /// The file as the next process finds it. After a failed sync the kernel has marked pages clean that
-    /// the device does not have, and may drop them at any time: here it does.
+    /// The file that the next process finds. After a failed sync the kernel has marked pages clean
+    /// that the device does not have, and may drop them at any time: here it does.
     pub(super) fn after_kill(&self) -> Self {
         let mut next = self.clone();
         if self.lost_a_sync {
@@ -114,7 +116,7 @@ impl NodeState {
         self.pending.clear();
     }
 
-    /// A part of the changes reaches the device, and the rest never will.
+    /// A failed sync: a part of the changes reaches the device, the rest never will.
     pub(super) fn fail_sync(&mut self, generator: &mut Generator) {
         self.durable = self.after_power_cut(Mood::draw(generator), generator);
         self.pending.clear();
@@ -123,9 +125,9 @@ impl NodeState {
 
     /// The bytes of the device after a power cut.
     ///
-    /// A sector has its state after one of the changes that touched it, or before all of them: the kernel
-    /// writes sectors at any time and in any order, but always in their current state. The length is
-    /// chosen independently.
+    /// A sector has its state after one of the changes that touched it, or before all of them: the
+    /// kernel writes sectors at any time and in any order, but always in their current state. The
+    /// length is chosen independently.
     pub(super) fn after_power_cut(&self, mood: Mood, generator: &mut Generator) -> Content {
         let keep_of_256 = match mood {
             _ if self.pending.is_empty() => return self.durable.clone(),
@@ -135,10 +137,12 @@ impl NodeState {
         };
         match keep_of_256 {
             0 => return self.durable.clone(),
-            // With a sync that failed before, `current` has more than the device can get.
+            // After a failed sync `current` has bytes that the device can no longer get.
             256 if !self.lost_a_sync => return self.current.clone(),
             _ => {}
         }
+        // Replay: `seen` follows the page cache change by change, `kept` takes sectors from it. A
+        // sector copied at a later change overwrites an earlier state, as the device would.
         let mut seen = self.durable.clone();
         let mut kept = self.durable.clone();
         let mut kept_len = kept.len();
@@ -155,6 +159,8 @@ impl NodeState {
                         kept_len = kept_len.max(end);
                     } else if is_torn {
                         tear(&mut kept, &seen, sectors, generator);
+                        // Without the bytes the length may still have grown: to the end of the
+                        // write, or to a point within it.
                         if generator.coin() {
                             let len = offset + generator.below(data.len() as u64 + 1);
                             kept_len = kept_len.max(if generator.coin() { end } else { len });
@@ -175,8 +181,8 @@ impl NodeState {
     }
 }
 
-/// Keeps some of `sectors`: none (so that perhaps the new length is there without the bytes), the
-/// front, or any.
+/// Copies some of `sectors`: none (the new length may still be there, without the bytes), a prefix,
+/// or a random subset.
 fn tear(kept: &mut Content, seen: &Content, sectors: Range<u64>, generator: &mut Generator) {
     match generator.below(3) {
         0 => {}

@@ -1,5 +1,5 @@
-//! The names of the simulated disk: those that readers see, the durable ones, and the changes between
-//! the two.
+//! The names of the simulated disk: the names that readers see, the durable ones, and the changes
+//! between the two.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -22,7 +22,7 @@ type Names = BTreeMap<Arc<str>, Entry>;
 struct Directory {
     current: Names,
     durable: Names,
-    /// The changes that lead from `durable` to `current`, in order.
+    /// Changes that lead from `durable` to `current`, in order.
     pending: Vec<NameChange>,
 }
 
@@ -30,15 +30,15 @@ struct Directory {
 struct NameChange {
     id: u64,
     name: Arc<str>,
-    /// `None` removes the name.
+    /// The new entry; `None` removes the name.
     entry: Option<Entry>,
-    /// The change without which this one cannot be durable: a rename does not take the old name
-    /// away before the new one is there.
+    /// The change that must be durable before this one: a rename does not remove the old name
+    /// before the new one exists.
     only_after: Option<u64>,
 }
 
-/// All directories by their path. Directories are neither renamed nor removed, so a path that is in
-/// the map is one that a reader sees.
+/// All directories by path. Directories are neither renamed nor removed, so every path in the map
+/// is visible to readers.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     directories: BTreeMap<String, Directory>,
@@ -53,7 +53,7 @@ impl Tree {
         }
     }
 
-    /// `None` when the parent is there and the name is not.
+    /// The entry at `path`; `None` if the parent exists and the name does not.
     pub(super) fn find(&self, path: &str) -> io::Result<Option<Entry>> {
         let (parent, name) = split(path);
         Ok(self.directory(parent)?.current.get(name).cloned())
@@ -68,12 +68,12 @@ impl Tree {
         }
     }
 
-    /// Puts `entry` at `path`, whose parent exists, and returns what was there.
+    /// Puts `entry` at `path`, whose parent exists, and returns the previous entry.
     pub(super) fn put(&mut self, path: &str, entry: Option<Entry>) -> io::Result<Option<Entry>> {
         self.change(path, entry, None)
     }
 
-    /// Moves a file and returns the one that it replaced.
+    /// Renames a file and returns the file that it replaced.
     pub(super) fn rename(&mut self, from: &str, to: &str) -> io::Result<Option<Arc<Node>>> {
         let Some(entry) = self.find(from)? else { return Err(Errno::NOENT.into()) };
         let Entry::File(node) = &entry else {
@@ -82,7 +82,7 @@ impl Tree {
         };
         let replaced = match self.find(to)? {
             Some(Entry::Directory) => return Err(Errno::ISDIR.into()),
-            // Two names of one file: POSIX asks for nothing to happen.
+            // Two names of one file: POSIX requires that nothing happens.
             Some(Entry::File(other)) if Arc::ptr_eq(&other, node) => return Ok(None),
             Some(Entry::File(other)) => Some(other),
             None => None,
@@ -105,7 +105,7 @@ impl Tree {
         }
     }
 
-    /// Names in `path`, and whether each is a directory.
+    /// The names in `path`, each with `true` for a directory.
     pub(super) fn list(&self, path: &str) -> io::Result<impl Iterator<Item = (&str, bool)>> {
         let names = &self.directory(path)?.current;
         Ok(names.iter().map(|(name, entry)| (&**name, matches!(entry, Entry::Directory))))
@@ -119,12 +119,14 @@ impl Tree {
         Ok(())
     }
 
-    /// A sync that fails half way: it made the first of the changes durable, and the others may
-    /// still become so.
+    /// A sync that fails half way: a prefix of the changes is durable, and the others may still
+    /// become so.
     pub(super) fn fail_sync(&mut self, path: &str, generator: &mut Generator) -> io::Result<()> {
         let directory = self.directory_mut(path)?;
         let count = generator.below(directory.pending.len() as u64 + 1) as usize;
         let changes = directory.pending[..count].to_vec();
+        // The prefix ends before a removal whose new name, in another directory, is not durable
+        // yet.
         let is_too_early =
             |change: &NameChange| change.only_after.is_some_and(|id| self.is_pending(id));
         let count = changes.iter().position(is_too_early).unwrap_or(count);
@@ -135,9 +137,10 @@ impl Tree {
         Ok(())
     }
 
-    /// The tree as the next process finds it, with files of its own.
+    /// The tree that the next process finds, with its own copies of the files.
     pub(super) fn after_kill(&self) -> Self {
         let mut next = self.clone();
+        // One copy per file, however many names, durable or not, refer to it.
         let mut copies: HashMap<u64, Arc<Node>> = HashMap::new();
         let mut adopt = |entry: &mut Entry| {
             if let Entry::File(node) = entry {
@@ -162,8 +165,8 @@ impl Tree {
         next
     }
 
-    /// The tree that a power cut leaves: from the root down, whatever names survive, with whatever
-    /// content survives.
+    /// The tree that a power cut leaves, built from the root down: any surviving names with any
+    /// surviving content. Directories whose name is lost are never visited.
     pub(super) fn after_power_cut(&self, generator: &mut Generator) -> Self {
         let fate = Fate::draw(Mood::draw(generator), self, generator);
         let content_mood = Mood::draw(generator);
@@ -256,11 +259,13 @@ impl Tree {
     }
 }
 
-/// The choice of the pending changes of names that a power cut keeps.
+/// The choice of pending name changes that a power cut keeps. It is a function of the change's id,
+/// so that the two halves of a rename, in two directories, agree.
 struct Fate {
     mood: Mood,
     seed: u64,
-    /// In a journal changes survive in their order: those before this one.
+    /// With a journal, changes survive in their order: the ones before this id. `None` for a file
+    /// system without one.
     journal_end: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
 //! Reused buffers for pieces of bodies.
 //!
-//! A new buffer of this size is a fresh mapping that the kernel fills with zeros, page fault by page
-//! fault, only for us to write over it: it costs 2.3 µs, half as much again as reading a blob of 20 KiB
-//! altogether. Few are kept, so that an idle store holds little.
+//! A fresh buffer of this size is a new mapping, which the kernel fills with zeros, page fault by
+//! page fault, although we overwrite it. That takes 2.3 µs, one and a half times as long as reading
+//! a whole blob of 20 KiB. The pool keeps few buffers, so that an idle store holds little memory.
 
 use std::ops::{Deref, DerefMut, Range};
 use std::sync::Arc;
@@ -11,25 +11,25 @@ use bytes::Bytes;
 use liteio_disk::UNCACHED_ALIGNMENT;
 use parking_lot::Mutex;
 
-/// Body bytes that one buffer takes: small enough that they are still in the processor's cache when
-/// they are verified after the read, and sent after that. Pieces of 1 MiB read no faster.
 pub(super) use crate::limits::PIECE_BYTES;
 pub(super) use crate::limits::UNCACHED_PIECE_BYTES;
 
-/// Room of a buffer behind a piece: for the footer of a blob of one piece, or the end of an encrypted body.
+/// Room behind a piece in a buffer: for the footer of a blob of one piece, or for the end of an
+/// encrypted body.
 pub(crate) const SPARE_BYTES: usize = 4096;
 
-/// Length of a buffer.
+/// Length of a buffer: a piece and spare room. A piece is small enough to stay in the processor's
+/// cache from reading through verification to sending; pieces of 1 MiB read no faster.
 pub(super) const BUFFER_BYTES: usize = PIECE_BYTES + SPARE_BYTES;
 
-/// Bytes of buffers kept for later; the rest goes back to the allocator.
+/// Bytes of kept buffers; others are freed.
 const KEPT_BYTES_MAX: usize = 16 * BUFFER_BYTES;
 
-/// Pieces up to this length are copied out of their buffer: a slow client should not hold a whole
-/// buffer for a few bytes.
+/// Pieces up to this length are copied out of their buffer, so that a slow client does not hold a
+/// whole buffer for a few bytes.
 const COPIED_BYTES_MAX: usize = 16 << 10;
 
-/// The kept buffers, of one length. Clones share them.
+/// A pool of buffers of one length. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct BufferPool {
     length: usize,
@@ -37,15 +37,15 @@ pub(super) struct BufferPool {
 }
 
 impl BufferPool {
-    /// Of buffers of `length` bytes.
+    /// An empty pool of buffers of `length` bytes.
     pub(super) fn new(length: usize) -> Self {
         Self { length, kept: Arc::default() }
     }
 
-    /// A buffer with anything in it, at an address that is a multiple of [`UNCACHED_ALIGNMENT`].
+    /// A buffer with arbitrary content, at an address aligned to [`UNCACHED_ALIGNMENT`].
     pub(super) fn take(&self) -> Buffer {
         let kept = self.kept.lock().pop();
-        // A shift to the next aligned address is less than the alignment.
+        // Over-allocated: the next aligned address is less than one alignment away.
         let new = || vec![0; self.length + UNCACHED_ALIGNMENT].into_boxed_slice();
         let bytes = kept.unwrap_or_else(new);
         let start = bytes.as_ptr().align_offset(UNCACHED_ALIGNMENT);
@@ -62,11 +62,12 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// The bytes within `range`, without copying them unless they are few.
+    /// The bytes within `range`; copied only if they are few.
     pub(super) fn freeze(self, range: Range<usize>) -> Bytes {
         if range.len() <= COPIED_BYTES_MAX {
             return Bytes::copy_from_slice(&self[range]);
         }
+        // The `Bytes` owns the buffer, which returns to the pool with its last clone.
         Bytes::from_owner(self).slice(range)
     }
 }

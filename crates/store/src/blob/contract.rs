@@ -1,4 +1,4 @@
-//! The contract of [`BlobStore`], as tests that every implementation runs.
+//! The contract of [`BlobStore`], as tests that every implementation passes.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::{BlobError, BlobExtent, BlobId, BlobReader, BlobStore, ExtentReader, 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 const PIECE: u64 = PIECE_BYTES as u64;
 
-/// Runs the whole suite; `open` gives an empty store each time.
+/// Runs the whole suite; `open` returns an empty store each time.
 pub(super) fn blob_store_contract(open: &dyn Fn() -> Arc<dyn BlobStore>) {
     sealed_blobs_read_back_however_they_were_appended(&*open());
     every_shape_of_range_reads_back(&*open());

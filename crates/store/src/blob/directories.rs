@@ -1,4 +1,4 @@
-//! The fan-out directories of blobs, each made when the first blob goes into it.
+//! The fan-out directories of blobs. Each is created with its first blob.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -9,24 +9,24 @@ use super::BlobId;
 use super::directory_sync::DirectorySync;
 use super::file_path::{self, BLOBS_DIRECTORY};
 
-/// Directories: one for each first byte of an id.
+/// Number of directories: one for each first byte of an id.
 pub(super) const DIRECTORIES: usize = 256;
 
-/// States of a directory, in the order in which they follow each other:
+/// States of a directory, in the order in which it passes them:
 ///
 /// ```text
-/// MISSING ── link: create_dir ──► MADE ── sync: its names, then those of blobs/ ──► DURABLE
+/// MISSING ── link: create_dir ──► MADE ── sync: its names, then blobs/ ──► DURABLE
 /// ```
 const MISSING: u8 = 0;
 const MADE: u8 = 1;
 const DURABLE: u8 = 2;
 
-/// The directories and their states.
+/// The directories with their states.
 #[derive(Debug)]
 pub(super) struct Directories {
-    /// By first byte of the id.
+    /// Indexed by the first byte of an id.
     all: Box<[Directory; DIRECTORIES]>,
-    /// Syncs of the directory that they are in.
+    /// Syncs of `blobs/`, which has the names of the directories.
     parent: DirectorySync,
 }
 
@@ -37,10 +37,10 @@ struct Directory {
 }
 
 impl Directories {
-    /// Finds the directories of `disk`, and makes the one that they are in.
+    /// Finds the directories of `disk`, and creates `blobs/`.
     ///
     /// # Errors
-    /// As [`Disk::create_dir`], [`Disk::list`] and [`Disk::sync_dir`].
+    /// The errors of [`Disk::create_dir`], [`Disk::list`] and [`Disk::sync_dir`].
     pub(super) fn open(disk: &dyn Disk) -> io::Result<Self> {
         disk.create_dir(BLOBS_DIRECTORY)?;
         let mut all = Box::new(std::array::from_fn(|_| Directory::default()));
@@ -49,16 +49,17 @@ impl Directories {
                 all[usize::from(index)].state = AtomicU8::new(DURABLE);
             }
         }
-        // Also of those that are there: the process that made them may have ended before its sync.
+        // Synced for existing directories, too: the process that created them may have ended before
+        // its sync.
         disk.sync_dir(BLOBS_DIRECTORY)?;
         Ok(Self { all, parent: DirectorySync::default() })
     }
 
-    /// Gives `file` the name of the blob, in a directory that is made if it is missing. Returns the
+    /// Gives `file` the name of the blob, and creates the directory if it is missing. Returns the
     /// path, which is durable after [`Directories::sync`].
     ///
     /// # Errors
-    /// As [`Disk::create_dir`] and [`Disk::link`].
+    /// The errors of [`Disk::create_dir`] and [`Disk::link`].
     pub(super) fn link(
         &self,
         disk: &dyn Disk,
@@ -69,7 +70,8 @@ impl Directories {
         let state = &self.all[usize::from(index)].state;
         if state.load(Ordering::Acquire) == MISSING {
             disk.create_dir(&file_path::directory_path(index))?;
-            // Another thread may have made it, too, and even have synced it.
+            // Another thread may have created it, too, and may even have synced it: never step back
+            // from DURABLE.
             let _ = state.compare_exchange(MISSING, MADE, Ordering::AcqRel, Ordering::Acquire);
         }
         let path = file_path::blob_path(id);
@@ -77,13 +79,15 @@ impl Directories {
         Ok(path)
     }
 
-    /// Makes every name durable that was in the directory `index` before the call, and the name of the
-    /// directory itself: a file is lost with the name of its directory.
+    /// Makes every name durable that was in the directory `index` before the call, and the name of
+    /// the directory itself. A file is lost together with the name of its directory.
     ///
     /// # Errors
-    /// As [`Disk::sync_dir`].
+    /// The errors of [`Disk::sync_dir`].
     pub(super) fn sync(&self, disk: &dyn Disk, index: u8) -> io::Result<()> {
         let directory = &self.all[usize::from(index)];
+        // Inside out: the file's name first, then the directory's. Neither order loses anything,
+        // since the caller acknowledges after both.
         directory.sync.sync(disk, &file_path::directory_path(index))?;
         if directory.state.load(Ordering::Acquire) != DURABLE {
             self.parent.sync(disk, BLOBS_DIRECTORY)?;
@@ -92,7 +96,7 @@ impl Directories {
         Ok(())
     }
 
-    /// The directories that are there.
+    /// The existing directories.
     pub(super) fn present(&self) -> impl Iterator<Item = u8> {
         let is_there =
             |index: &u8| self.all[usize::from(*index)].state.load(Ordering::Acquire) != MISSING;

@@ -7,8 +7,14 @@ use parking_lot::{Condvar, Mutex};
 
 /// Groups the syncs of one directory.
 ///
-/// A sync covers the names that existed when it *began*. So any sync that begins after a call covers it;
-/// callers that arrive while one is running wait for the next one, which then covers them all.
+/// A sync covers the names that existed when it *began*. So a sync that begins after a call covers
+/// that call. Callers that arrive during a sync wait for the next one, which covers all of them:
+///
+/// ```text
+/// sync 1   |-----------------|
+/// caller A     ^ needs 2      |-- sync 2, run by A or B --| both return
+/// caller B          ^ needs 2
+/// ```
 #[derive(Debug, Default)]
 pub(super) struct DirectorySync {
     progress: Mutex<Progress>,
@@ -17,9 +23,9 @@ pub(super) struct DirectorySync {
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// Syncs begun so far.
+    /// Number of syncs begun so far.
     begun: u64,
-    /// The last sync that succeeded.
+    /// Number of the last sync that succeeded.
     succeeded: u64,
     is_running: bool,
 }
@@ -28,10 +34,11 @@ impl DirectorySync {
     /// Makes every name durable that was in the directory `path` before the call.
     ///
     /// # Errors
-    /// As [`Disk::sync_dir`]. A failure is the result of the caller that ran the sync; those that waited
-    /// for it try again, which a poisoned disk refuses.
+    /// The errors of [`Disk::sync_dir`]. A failure is returned to the caller that ran the sync. The
+    /// others retry, which a poisoned disk refuses.
     pub(super) fn sync(&self, disk: &dyn Disk, path: &str) -> io::Result<()> {
         let mut progress = self.progress.lock();
+        // The running sync may have begun before this caller's name existed, so it does not count.
         let needed = progress.begun + 1;
         while progress.succeeded < needed {
             if progress.is_running {
@@ -75,8 +82,8 @@ mod tests {
         let counted = Arc::clone(&syncs);
         let hooked = HookedDisk::new(disk, move |moment| match moment {
             Moment::Linked(_) => _ = links.fetch_add(1, Ordering::SeqCst),
-            // Without a link the store is being opened. The sync covers the links made so far, not those
-            // made while this waits.
+            // Without a link the store is being opened. The sync covers the links made so far, not
+            // those made while this waits.
             Moment::Synced(_) if links.load(Ordering::SeqCst) > 0 => {
                 if counted.fetch_add(1, Ordering::SeqCst) == 0 {
                     while links.load(Ordering::SeqCst) < links_awaited {
@@ -102,8 +109,8 @@ mod tests {
             writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
         });
         let syncs = syncs.load(Ordering::SeqCst);
-        // The first serves those that were linked before it began; all others share the second, or, for
-        // one that was about to ask while the second began, the third.
+        // The first serves those that were linked before it began; all others share the second, or,
+        // for one that was about to ask while the second began, the third.
         assert!((2..=u64::from(WRITERS) / 2).contains(&syncs), "{syncs} syncs");
         let after = open(Arc::new(disk.crash()));
         for sealed in sealed {

@@ -11,19 +11,19 @@ use crate::StoreError;
 /// An error of writing or reading a blob.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum BlobError {
-    /// There is no blob of this id. If a record references it, that is damage.
+    /// No blob has this id. If a record references it, that is damage.
     #[error("blob {id} is missing")]
     NotFound { id: BlobId },
-    /// The stored bytes are not those that were written.
+    /// The stored bytes are not the written ones.
     #[error("blob {id} is damaged: {what}")]
     Corrupt { id: BlobId, what: &'static str },
     /// The blob was written by a newer version of the program.
     #[error("blob {id} has format {found}; this program knows formats up to {known}")]
     FormatTooNew { id: BlobId, found: u16, known: u16 },
-    /// The device is full. Nothing of the blob was kept.
+    /// The device is full. Nothing of the blob is kept.
     #[error("no space left for a blob")]
     NoSpace,
-    /// An earlier sync failed: nothing is written until the disk is opened again.
+    /// An earlier sync has failed: nothing is written until the disk is opened again.
     #[error("writing has stopped after a failed sync: {reason}")]
     Poisoned { reason: String },
     /// The device failed.
@@ -32,10 +32,10 @@ pub(crate) enum BlobError {
 }
 
 impl BlobError {
-    /// The meaning of a failed write, link, removal or sync on `disk`.
+    /// Translates a failed write, link, removal or sync on `disk`.
     pub(super) fn from_write(disk: &dyn Disk, error: io::Error) -> Self {
         if is_poisoned(&error) || disk.health().is_poisoned() {
-            // The first failure is the one that explains the rest.
+            // The first failure explains the later ones.
             let reason = disk.health().reason().map_or_else(|| error.to_string(), str::to_owned);
             return BlobError::Poisoned { reason };
         }
@@ -45,7 +45,7 @@ impl BlobError {
         }
     }
 
-    /// The meaning of a failed open or read of `id`.
+    /// Translates a failed open or read of `id`.
     pub(super) fn from_read(id: BlobId, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => BlobError::NotFound { id },

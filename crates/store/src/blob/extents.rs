@@ -1,4 +1,4 @@
-//! Reading a body that lies in one or many blobs.
+//! Reading a body that is in one or several blobs.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,46 +8,49 @@ use bytes::Bytes;
 
 use super::{BlobError, BlobId, BlobReader, BlobStore};
 
-/// A run of bytes within a blob.
+/// A range of bytes within a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlobExtent {
     pub(crate) blob: BlobId,
     /// Length of the whole blob.
     pub(crate) blob_bytes: u64,
-    /// First byte within the blob.
+    /// Offset of the first byte within the blob.
     pub(crate) offset: u64,
-    /// Number of bytes; within the blob.
+    /// Number of bytes. The range is within the blob.
     pub(crate) bytes: u64,
 }
 
 impl BlobExtent {
-    /// The first of its bytes within the blob, at most `bytes_max`.
+    /// The first part of the range, at most `bytes_max` bytes.
     fn first(&self, bytes_max: u64) -> Range<u64> {
         self.offset..self.offset + self.bytes.min(bytes_max)
     }
 }
 
-/// The bytes of extents, one piece after the other. One blob is open at a time: the caller sees to it
-/// that the others are not deleted meanwhile.
+/// A reader of the bytes of extents, piece by piece. One blob is open at a time; the caller keeps
+/// the others from being deleted (by a pin).
 #[derive(Debug)]
 pub(crate) struct ExtentReader {
     store: Arc<dyn BlobStore>,
     rest: VecDeque<BlobExtent>,
-    /// The reader of the first of `rest`, once it is open.
+    /// The reader of the first extent of `rest`, once it is open.
     reader: Option<Arc<dyn BlobReader>>,
     remaining: u64,
 }
 
 impl ExtentReader {
-    /// A reader over `extents`. The first blob is opened at once, so that a missing one is found before
-    /// the answer begins.
+    /// A reader over `extents`. The first blob is opened at once, so that a missing one is found
+    /// before the response begins.
     ///
     /// # Errors
-    /// As [`BlobStore::open`]; [`BlobError::Corrupt`] when an extent is not within its blob.
+    /// The errors of [`BlobStore::open`]; [`BlobError::Corrupt`] if an extent is not within its
+    /// blob.
     pub(crate) fn open(
         store: Arc<dyn BlobStore>,
         extents: Vec<BlobExtent>,
     ) -> Result<Self, BlobError> {
+        // Extents come from a record, which may be damaged: checked for overflow and against the
+        // blob's length.
         let mut remaining = 0_u64;
         for extent in &extents {
             let is_within = extent.offset.checked_add(extent.bytes);
@@ -66,15 +69,17 @@ impl ExtentReader {
         Ok(reader)
     }
 
-    /// Bytes not yet returned.
+    /// Bytes not returned yet.
     pub(crate) fn remaining(&self) -> u64 {
         self.remaining
     }
 
-    /// The next piece, verified, of at most `bytes_max`; `None` at the end. May wait for the device.
+    /// The next piece, verified, of at most `bytes_max`; `None` at the end. May wait for the
+    /// device.
     ///
     /// # Errors
-    /// As [`BlobStore::open`] and [`BlobReader::read`]. The next call tries the same bytes again.
+    /// The errors of [`BlobStore::open`] and [`BlobReader::read`]. The next call tries the same
+    /// bytes again.
     pub(crate) fn next(&mut self, bytes_max: u64) -> Result<Option<Bytes>, BlobError> {
         self.open_first()?;
         let (Some(reader), Some(extent)) = (&self.reader, self.rest.front()) else {
@@ -85,11 +90,11 @@ impl ExtentReader {
         Ok(Some(piece))
     }
 
-    /// Like [`ExtentReader::next`], without waiting: the outer `None` says that the piece is not in
+    /// [`ExtentReader::next`] without waiting. The outer `None` means that the piece is not in
     /// memory, or that the next blob must be opened first.
     ///
     /// # Errors
-    /// As [`ExtentReader::next`].
+    /// The errors of [`ExtentReader::next`].
     pub(crate) fn try_next(&mut self, bytes_max: u64) -> Result<Option<Option<Bytes>>, BlobError> {
         let Some(extent) = self.rest.front() else { return Ok(Some(None)) };
         let Some(reader) = &self.reader else { return Ok(None) };
@@ -116,7 +121,7 @@ impl ExtentReader {
         extent.bytes -= bytes;
         if extent.bytes == 0 {
             let done = self.rest.pop_front();
-            // Consecutive extents of one blob, as copies of ranges make them, share its reader.
+            // Consecutive extents of one blob, as copies of ranges create them, share its reader.
             let same = self.rest.front().zip(done).is_some_and(|(next, done)| {
                 (next.blob, next.blob_bytes) == (done.blob, done.blob_bytes)
             });

@@ -15,20 +15,20 @@ use super::unsynced::Unsynced;
 use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, MemoryBlobStore};
 use crate::Durability;
 
-/// The directory of files without a final name, for disks that cannot do without one.
+/// The directory of temporary files, for disks without unnamed files.
 const TEMPORARY_DIRECTORY: &str = "tmp";
 
-/// Blobs that go into one directory before the next one is begun: blobs that are sealed at the same
-/// time should share a directory, because they can share its sync.
+/// Blobs per directory before the next directory is used: blobs sealed at the same time should be
+/// in one directory, to share its sync.
 const RUN_BLOBS: u64 = 1024;
 
 /// Blobs as files of a disk, below `blobs/`.
 #[derive(Debug)]
 pub(crate) struct FileBlobStore {
     shared: Arc<Shared>,
-    /// Ids given out so far.
+    /// Number of ids given out.
     given: AtomicU64,
-    /// Directory of the first run.
+    /// Directory of the first run, chosen at random once.
     first_directory: OnceLock<u8>,
 }
 
@@ -37,19 +37,20 @@ pub(crate) struct FileBlobStore {
 pub(super) struct Shared {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) durability: Durability,
-    /// At [`Durability::Fsync`], shorter bodies are left to the log, and synced later.
+    /// With [`Durability::Fsync`]: bodies up to this length may be left to the log and synced
+    /// later.
     pub(super) logged_bytes_max: usize,
-    /// Of [`BUFFER_BYTES`].
+    /// Buffers of [`BUFFER_BYTES`].
     pub(super) buffers: BufferPool,
-    /// Of [`UNCACHED_PIECE_BYTES`].
+    /// Buffers of [`UNCACHED_PIECE_BYTES`].
     pub(super) uncached_buffers: BufferPool,
     pub(super) directories: Directories,
-    /// The blobs that are not synced yet.
+    /// Blobs that are not synced yet.
     pub(super) unsynced: Unsynced,
 }
 
 impl Shared {
-    /// The error of a failed write, link, removal or sync.
+    /// Translates a failed write, link, removal or sync.
     pub(super) fn failed(&self, error: io::Error) -> BlobError {
         BlobError::from_write(&*self.disk, error)
     }
@@ -61,7 +62,7 @@ impl Shared {
 }
 
 impl FileBlobStore {
-    /// Opens the blobs of `disk`; makes the directory of all if it is missing.
+    /// Opens the blobs of `disk`, and creates the missing directories.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
@@ -91,25 +92,28 @@ impl FileBlobStore {
     /// Makes every blob durable that was sealed before the call.
     ///
     /// # Errors
-    /// Any error of the disk. Blobs that are not synced stay in the list for the next call.
+    /// Any error of the disk. Blobs that were not synced stay in the list for the next call.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.shared.sync()
     }
 
-    /// Bytes of blobs that wait for [`FileBlobStore::sync`], plus an allowance for the sync of each.
+    /// Bytes of blobs that wait for [`FileBlobStore::sync`], plus an allowance for each file's
+    /// sync.
     pub(crate) fn unsynced_bytes(&self) -> u64 {
         self.shared.unsynced.bytes()
     }
 
-    /// After a crash: writes the blob again from `contents`, or, if these are empty, verifies the file.
-    /// `true` if the blob is whole; the next [`FileBlobStore::sync`] includes it then.
+    /// Recovers a blob after a crash: writes it again from `contents`, or, if these are empty,
+    /// verifies the file. `true` if the blob is whole; the next [`FileBlobStore::sync`] then
+    /// includes it.
     ///
-    /// With `contents`, an existing file is replaced even if it verifies. After a failed sync the kernel
-    /// marks pages clean that the device does not have: they can be read, and would never be written.
+    /// With `contents`, an existing file is replaced even if it verifies. After a failed sync the
+    /// kernel marks pages clean that the device does not have: they can be read, but would never be
+    /// written.
     ///
     /// # Errors
-    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`] if the file cannot be written
-    /// or read. A missing or damaged file is `false` if there are no contents.
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`] if the file cannot be
+    /// written or read. Without contents, a missing or damaged file is `false`.
     pub(crate) fn recover(
         &self,
         id: &BlobId,
@@ -119,6 +123,7 @@ impl FileBlobStore {
         if !contents.is_empty() {
             self.make_anew(id, contents).map_err(|error| self.shared.failed(error))?;
         }
+        // Verified in both cases: the contents came from a log that may be damaged, too.
         match self.read_through(id, body_bytes) {
             Ok(()) => {}
             Err(BlobError::NotFound { .. } | BlobError::Corrupt { .. }) if contents.is_empty() => {
@@ -128,6 +133,7 @@ impl FileBlobStore {
         }
         let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
         let file = file.map_err(|error| BlobError::from_read(*id, error))?;
+        // Back-pressure as in `seal`: too many blobs wait, so sync now.
         if !self.shared.unsynced.add(*id, file, body_bytes) {
             self.shared.sync().map_err(|error| self.shared.failed(error))?;
         }
@@ -137,6 +143,7 @@ impl FileBlobStore {
     fn make_anew(&self, id: &BlobId, contents: &[u8]) -> io::Result<()> {
         let disk = &self.shared.disk;
         let path = file_path::blob_path(id);
+        // A new file, not the old one overwritten: its pages may be marked clean.
         disk.remove_if_there(&path)?;
         let file = disk.create_temporary()?;
         file.write_at(contents, 0)?;
@@ -156,12 +163,14 @@ impl FileBlobStore {
 fn open_directories(disk: &dyn Disk) -> io::Result<Directories> {
     disk.create_dir(TEMPORARY_DIRECTORY)?;
     let directories = Directories::open(disk)?;
+    // Durable before the first blob: with the name of its directory, a file would be lost.
     disk.sync_dir("")?;
     Ok(directories)
 }
 
 impl BlobStore for FileBlobStore {
     fn next_id(&self, random: [u8; 16]) -> BlobId {
+        // Ids are random except for the first byte, which walks through the directories in runs.
         let first = *self.first_directory.get_or_init(|| random[0]);
         let run = self.given.fetch_add(1, Ordering::Relaxed) / RUN_BLOBS;
         let mut id = random;
@@ -187,8 +196,9 @@ impl BlobStore for FileBlobStore {
     }
 
     fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
+        // A deleted blob needs no sync.
         self.shared.unsynced.forget(id);
-        // Not synced: a blob that comes back after a crash is an orphan, which the sweep removes.
+        // Not synced: a crash may bring the file back as an orphan, which the sweep removes.
         match self.shared.disk.remove(&file_path::blob_path(id)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.shared.failed(error)),
             _ => Ok(()),

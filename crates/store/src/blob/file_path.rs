@@ -1,27 +1,27 @@
-//! The path of a blob's file: `blobs/3f/3f8e…`, by the first byte of its id.
+//! The path of a blob's file: `blobs/3f/3f8e…`, by the first byte of the id.
 
 use super::BlobId;
 
 /// The directory of all blobs.
 pub(super) const BLOBS_DIRECTORY: &str = "blobs";
 
-/// The fan-out directory `index`.
+/// The path of the fan-out directory `index`.
 pub(super) fn directory_path(index: u8) -> String {
     format!("{BLOBS_DIRECTORY}/{index:02x}")
 }
 
-/// The fan-out directory that is called `name`; `None` for one that is not ours.
+/// The index of the fan-out directory `name`; `None` if the name is not ours.
 pub(super) fn parse_directory(name: &str) -> Option<u8> {
     let index = u8::from_str_radix(name, 16).ok()?;
     (format!("{index:02x}") == name).then_some(index)
 }
 
-/// The file of `id`.
+/// The path of the file of `id`.
 pub(super) fn blob_path(id: &BlobId) -> String {
     format!("{BLOBS_DIRECTORY}/{:02x}/{id}", id.0[0])
 }
 
-/// The blob whose file in the directory `index` is called `name`; `None` for a file that is not ours.
+/// The id of the file `name` in the directory `index`; `None` if the file is not ours.
 pub(super) fn parse_name(index: u8, name: &str) -> Option<BlobId> {
     let is_canonical =
         name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

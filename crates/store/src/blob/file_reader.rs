@@ -16,20 +16,20 @@ pub(super) struct FileReader {
     body_bytes: u64,
     file: Box<dyn DiskFile>,
     buffers: BufferPool,
-    /// Read, and verified, with the first piece.
+    /// The footer, read and verified with the first piece.
     footer: OnceLock<Footer>,
 }
 
-/// The two ways to read: waiting for the device, or from memory only.
+/// The way to read: waiting for the device, or from memory only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Patience {
     Wait,
     MemoryOnly,
 }
 
-/// The reasons for returning no bytes.
+/// The reason for returning no bytes.
 enum Refusal {
-    /// They are not in memory, and the read must not wait for the device.
+    /// The bytes are not in memory, and the read must not wait for the device.
     WouldWait,
     Failed(BlobError),
 }
@@ -83,6 +83,7 @@ impl FileReader {
                 self.read_footer(patience)?
             }
         };
+        // Round out to whole blocks, since a checksum covers a block, and stop at one piece.
         let block_bytes = u64::from(footer.block_bytes);
         let start = range.start - range.start % block_bytes;
         let end = range.end.min(start + PIECE_BYTES as u64);
@@ -93,10 +94,11 @@ impl FileReader {
         Ok(within(buffer, start, range.start..range.end.min(end)))
     }
 
-    /// The first read of a range that reaches the last block takes blocks and footer with one call, if
-    /// they fit into the buffer together: most blobs are read whole, and many are one piece.
+    /// Reads blocks and footer with one call, if a first read reaches the last block and everything
+    /// fits in the buffer. Most blobs are read whole, and many are one piece.
     ///
-    /// Returns the offset of the first byte in the buffer; `None` when it is to be done in two steps.
+    /// Returns the offset in the body of the first byte in the buffer; `None` if the read must be
+    /// done in two steps.
     fn read_with_footer(
         &self,
         range: &Range<u64>,
@@ -107,6 +109,7 @@ impl FileReader {
         let start = range.start - range.start % block_bytes;
         let body = self.body_bytes - start;
         let total = body.saturating_add(footer_bytes(self.body_bytes, BLOCK_BYTES));
+        // The footer follows the last block, so one call can read both only at the end.
         let reaches_the_end =
             range.end.div_ceil(block_bytes) == self.body_bytes.div_ceil(block_bytes);
         if !reaches_the_end || total > BUFFER_BYTES as u64 {
@@ -122,7 +125,7 @@ impl FileReader {
         let (blocks, end) = bytes.split_at(body as usize);
         let Ok(footer) = footer::decode(&self.id, self.body_bytes, end) else { return Ok(None) };
         self.verify(&footer, start, blocks)?;
-        // Another thread may have been faster; it decoded the same bytes.
+        // Another thread may have set it already; it decoded the same bytes.
         let _ = self.footer.set(footer);
         Ok(Some(start))
     }
@@ -130,7 +133,7 @@ impl FileReader {
     fn read_footer(&self, patience: Patience) -> Result<&Footer, Refusal> {
         let file_bytes = self.file.len().map_err(|error| BlobError::from_read(self.id, error))?;
         let block_bytes = self.block_bytes(file_bytes, patience)?;
-        // Compared before anything is allocated: a damaged record may have any length.
+        // Compared before allocating: the length comes from a record, which may be damaged.
         let bytes = footer_bytes(self.body_bytes, block_bytes);
         if self.body_bytes.checked_add(bytes) != Some(file_bytes) {
             return Err(self.corrupt("the length of its file is wrong").into());
@@ -141,7 +144,8 @@ impl FileReader {
         Ok(self.footer.get_or_init(|| footer))
     }
 
-    /// The block length that fits the length of the file, or else the one that its end declares.
+    /// The block length that fits the length of the file, else the one that the file's tail
+    /// declares.
     fn block_bytes(&self, file_bytes: u64, patience: Patience) -> Result<u32, Refusal> {
         let expected = self.body_bytes.checked_add(footer_bytes(self.body_bytes, BLOCK_BYTES));
         if expected == Some(file_bytes) {
@@ -156,7 +160,7 @@ impl FileReader {
         declared.ok_or_else(|| self.corrupt("its end is not that of a blob").into())
     }
 
-    /// Fills `buf` from `offset`.
+    /// Fills `buf` from `offset`. A short file is damage.
     fn fill(&self, buf: &mut [u8], offset: u64, patience: Patience) -> Result<(), Refusal> {
         let read = match patience {
             Patience::Wait => self.file.read_at(buf, offset).map(Some),
@@ -169,7 +173,7 @@ impl FileReader {
         }
     }
 
-    /// Compares whole blocks, the first of which begins at `start` of the body.
+    /// Verifies whole blocks, the first of which starts at `start` in the body.
     fn verify(&self, footer: &Footer, start: u64, blocks: &[u8]) -> Result<(), BlobError> {
         let first = (start / u64::from(footer.block_bytes)) as usize;
         let blocks = blocks.chunks(footer.block_bytes as usize);
@@ -188,7 +192,7 @@ impl FileReader {
     }
 }
 
-/// The bytes `range` of the body out of a buffer that begins at `start` of the body.
+/// The bytes `range` of the body, from a buffer that starts at `start` in the body.
 fn within(buffer: Buffer, start: u64, range: Range<u64>) -> BlobPiece {
     let range = (range.start - start) as usize..(range.end - start) as usize;
     BlobPiece::Buffered { buffer, range }

@@ -11,11 +11,12 @@ use super::footer::{self, BLOCK_BYTES, Footer};
 use super::{BlobError, BlobId, BlobWriter, Sealed, SealedBlob};
 use crate::Durability;
 
-/// Bytes of a body that go through the page cache, where the next reader finds them. At this length the
-/// kernel is asked to start writeback, and the rest of the body is written past the page cache while the
-/// next bytes are received and hashed, which takes longer than the writes. The final sync then has little
-/// to do, nothing is copied into the page cache, and no pages are allocated for bytes that are seldom read
-/// again soon: on a virtual machine, a page that has not been in use costs up to ten times the copy.
+/// Bytes of a body that are written through the page cache, where the next reader finds them. At
+/// this length writeback is started, and the rest of the body is written past the page cache while
+/// the next bytes are received and hashed, which takes longer than the writes. So the final sync
+/// has little to do, nothing is copied to the page cache, and no pages are allocated for bytes that
+/// are rarely read again soon. On a virtual machine, a page that was not in use costs up to ten
+/// times the copy.
 const CACHED_BYTES_MAX: u64 = 1 << 20;
 
 const _: () = assert!(PIECE_BYTES.is_multiple_of(BLOCK_BYTES as usize));
@@ -27,11 +28,11 @@ pub(super) struct FileWriter {
     shared: Arc<Shared>,
     id: BlobId,
     file: Box<dyn DiskFile>,
-    /// Body bytes not yet in the file: the first `buffered` of the buffer. Never a full piece between
-    /// two calls.
+    /// Body bytes that are not in the file yet: the first `buffered` bytes of the buffer. Less than
+    /// a full piece between two calls.
     buffer: Buffer,
     buffered: usize,
-    /// Body bytes in the file, in whole blocks.
+    /// Body bytes in the file, a multiple of the block length.
     written: u64,
     block_checksums: Vec<u32>,
     failure: Option<BlobError>,
@@ -63,14 +64,14 @@ impl FileWriter {
         Ok(())
     }
 
-    /// `true` when the next piece is written past the page cache.
+    /// `true` if the next piece is written past the page cache.
     fn is_uncached(&self) -> bool {
         self.shared.durability == Durability::Fsync && self.written >= CACHED_BYTES_MAX
     }
 
-    /// Takes up to a piece, and returns what follows.
+    /// Consumes up to one piece and returns the remaining bytes.
     fn write_cached<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], BlobError> {
-        // A whole piece goes to the file without being copied first.
+        // A whole piece is written to the file without a copy.
         if self.buffered == 0
             && let Some((piece, rest)) = bytes.split_at_checked(PIECE_BYTES)
         {
@@ -89,10 +90,11 @@ impl FileWriter {
         Ok(rest)
     }
 
-    /// Takes up to a piece, and returns what follows.
+    /// Consumes up to one piece and returns the remaining bytes.
     fn write_uncached<'a>(&mut self, bytes: &'a [u8]) -> Result<&'a [u8], BlobError> {
         if self.buffer.len() < UNCACHED_PIECE_BYTES {
-            // It is empty: this is the first of these pieces.
+            // The buffer is empty: this is the first uncached piece, and `CACHED_BYTES_MAX` is a
+            // multiple of a piece.
             self.buffer = self.shared.uncached_buffers.take();
         }
         let rest = self.fill_buffer(bytes, UNCACHED_PIECE_BYTES);
@@ -125,8 +127,8 @@ impl FileWriter {
         self.file.write_at(bytes, self.written).map_err(|error| self.shared.failed(error))
     }
 
-    /// Writes the rest of the body and the footer. Returns the length of the body, and how much of the
-    /// buffer is the whole file, if it is.
+    /// Writes the rest of the body and the footer. Returns the length of the body and, if the whole
+    /// file is in the buffer, the length of the file.
     fn write_end(&mut self) -> Result<(u64, Option<usize>), BlobError> {
         let body_bytes = self.written + self.buffered as u64;
         self.block_checksums.extend(checksums(&self.buffer[..self.buffered]));
@@ -136,6 +138,7 @@ impl FileWriter {
         };
         let end = footer::encode(&self.id, body_bytes, &footer);
         let total = self.buffered + end.len();
+        // One write for the last bytes and the footer, if both fit in the buffer.
         if let Some(room) = self.buffer.get_mut(self.buffered..total) {
             room.copy_from_slice(&end);
             self.write_to_file(&self.buffer[..total])?;
@@ -146,8 +149,8 @@ impl FileWriter {
         Ok((body_bytes, None))
     }
 
-    /// Makes the blob durable in the order contents, name, directory. A record that is committed
-    /// afterwards can rely on all three.
+    /// Makes the blob durable in the order contents, name, directory. A record committed afterwards
+    /// can rely on all three.
     fn publish_durably(&self) -> Result<(), BlobError> {
         let shared = &self.shared;
         self.file.sync_data().map_err(|error| shared.failed(error))?;
@@ -180,6 +183,10 @@ impl BlobWriter for FileWriter {
         }
         let (bytes, in_buffer) = self.write_end()?;
         let blob = SealedBlob { id: self.id, bytes };
+        // Three ways to seal:
+        //   `Os`                        link only, synced later; noted without contents `Fsync`,
+        //   short, few writers link only, synced later; noted with contents, so the log can restore
+        //   it `Fsync` otherwise           sync, link, sync the directory; no note
         let is_logged = prefers_note && bytes <= self.shared.logged_bytes_max as u64;
         let in_buffer = match (self.shared.durability, in_buffer) {
             (Durability::Os, _) => None,
@@ -195,7 +202,7 @@ impl BlobWriter for FileWriter {
             .map_or_else(Bytes::new, |length| Bytes::copy_from_slice(&self.buffer[..length]));
         let Self { shared, id, file, .. } = *self;
         if !shared.unsynced.add(id, file, bytes) {
-            // Back-pressure: the device is so far behind that this writer waits for a sync.
+            // Back-pressure: the device is so far behind that this writer must wait for a sync.
             shared.sync().map_err(|error| shared.failed(error))?;
         }
         Ok(Sealed { blob, contents_to_note: Some(contents) })

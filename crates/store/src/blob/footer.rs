@@ -6,7 +6,7 @@
 //! 0 .. body                the body, unchanged
 //! body .. body + 4·blocks  CRC32C of each block of the body; the last block may be shorter
 //! tail, 40 bytes:
-//!   0..16  id of the blob, so that a file under a wrong name is found out
+//!   0..16  id of the blob, which exposes a file under a wrong name
 //!  16..24  length of the body
 //!  24..28  length of a block
 //!  28..30  format version
@@ -15,28 +15,28 @@
 //!  36..40  CRC32C of the table and of the tail up to here
 //! ```
 //!
-//! The length of the body is known from the object's record, so one read gets table and tail. The tail
-//! comes last so that a file can be decoded without its record, too. Files with another block length stay
-//! readable.
+//! The length of the body is known from the object's record, so one read gets table and tail. The
+//! tail comes last, so that a file can also be decoded without its record. Files with another block
+//! length stay readable.
 
 use super::buffer::PIECE_BYTES;
 use super::{BlobError, BlobId};
 
-/// Bytes that share a checksum.
+/// Bytes per checksum.
 ///
-/// Reads verify whole blocks, so small blocks make small reads cheap: 4 KiB
-/// out of an open blob in the page cache take 2.5 µs with blocks of 16 KiB, 3.8 µs with 64 KiB, and
-/// 14.6 µs with 256 KiB, while reading whole blobs is the same with all three. Smaller blocks make a
-/// longer table, which is read and kept with an open blob (64 KiB: 80 KiB of table for 1.25 GiB).
+/// Reads verify whole blocks, so small blocks make small reads cheap: 4 KiB from an open blob in
+/// the page cache take 2.5 µs with blocks of 16 KiB, 3.8 µs with 64 KiB, and 14.6 µs with 256 KiB.
+/// Reading whole blobs takes the same time with all three. Smaller blocks make a longer table,
+/// which is read and kept with an open blob (with 64 KiB: 80 KiB of table for 1.25 GiB).
 pub(super) const BLOCK_BYTES: u32 = 64 << 10;
 
-/// Format version written.
+/// The format version of new files.
 pub(super) const VERSION: u16 = 1;
 /// Length of the tail.
 pub(super) const TAIL_BYTES: usize = 40;
 
 const MAGIC: [u8; 4] = *b"LBLB";
-/// Block lengths that a reader accepts; anything else is damage.
+/// Block lengths that a reader accepts. Any other is damage.
 const BLOCK_BYTES_MIN: u32 = 4 << 10;
 const BLOCK_BYTES_MAX: u32 = PIECE_BYTES as u32;
 const _: () = assert!(BLOCK_BYTES_MIN <= BLOCK_BYTES && BLOCK_BYTES <= BLOCK_BYTES_MAX);
@@ -58,7 +58,7 @@ pub(super) fn block_checksum(block: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(block)
 }
 
-/// Table and tail as they stand in the file.
+/// Encodes table and tail.
 pub(super) fn encode(id: &BlobId, body_bytes: u64, footer: &Footer) -> Vec<u8> {
     let mut out = Vec::with_capacity(footer.block_checksums.len() * 4 + TAIL_BYTES);
     for checksum in &footer.block_checksums {
@@ -68,6 +68,7 @@ pub(super) fn encode(id: &BlobId, body_bytes: u64, footer: &Footer) -> Vec<u8> {
     out.extend_from_slice(&body_bytes.to_le_bytes());
     out.extend_from_slice(&footer.block_bytes.to_le_bytes());
     out.extend_from_slice(&VERSION.to_le_bytes());
+    // Reserved.
     out.extend_from_slice(&[0, 0]);
     out.extend_from_slice(&MAGIC);
     let checksum = block_checksum(&out);
@@ -75,8 +76,8 @@ pub(super) fn encode(id: &BlobId, body_bytes: u64, footer: &Footer) -> Vec<u8> {
     out
 }
 
-/// Block length that the last bytes of a file declare, if they are a tail at all. Unverified: it only
-/// determines the bytes that [`decode`] needs.
+/// The block length that the last bytes of a file declare; `None` if they are no tail. Unverified:
+/// it only determines which bytes [`decode`] needs.
 pub(super) fn declared_block_bytes(end_of_file: &[u8]) -> Option<u32> {
     let tail = end_of_file.last_chunk::<TAIL_BYTES>()?;
     let block_bytes = u32::from_le_bytes(field(tail, 24));
@@ -86,7 +87,7 @@ pub(super) fn declared_block_bytes(end_of_file: &[u8]) -> Option<u32> {
     is_tail.then_some(block_bytes)
 }
 
-/// Verifies and decodes table and tail, which are all of `bytes`.
+/// Verifies and decodes table and tail, which make up `bytes`.
 pub(super) fn decode(id: &BlobId, body_bytes: u64, bytes: &[u8]) -> Result<Footer, BlobError> {
     let corrupt = |what| Err(BlobError::Corrupt { id: *id, what });
     let Some(block_bytes) = declared_block_bytes(bytes) else {
@@ -95,6 +96,8 @@ pub(super) fn decode(id: &BlobId, body_bytes: u64, bytes: &[u8]) -> Result<Foote
     let Some((covered, stored)) = bytes.split_last_chunk::<4>() else {
         return corrupt("its end is missing");
     };
+    // The checksum covers table and tail. The fields are compared afterwards, so a mismatch means a
+    // wrong file, not a damaged one.
     if block_checksum(covered) != u32::from_le_bytes(*stored) {
         return corrupt("its block checksums are damaged");
     }
@@ -117,6 +120,7 @@ pub(super) fn decode(id: &BlobId, body_bytes: u64, bytes: &[u8]) -> Result<Foote
     if bytes.len() as u64 != footer_bytes(body_bytes, block_bytes) {
         return corrupt("its number of blocks is wrong");
     }
+    // The length was compared above, so no bytes are left over.
     let (checksums, _) = table.as_chunks::<4>();
     Ok(Footer {
         block_bytes,
@@ -124,7 +128,7 @@ pub(super) fn decode(id: &BlobId, body_bytes: u64, bytes: &[u8]) -> Result<Foote
     })
 }
 
-/// `N` bytes of the tail.
+/// `N` bytes of the tail at `offset`.
 fn field<const N: usize>(tail: &[u8; TAIL_BYTES], offset: usize) -> [u8; N] {
     let mut bytes = [0; N];
     bytes.copy_from_slice(&tail[offset..offset + N]);

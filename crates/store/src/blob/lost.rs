@@ -1,16 +1,17 @@
 //! Lost blobs: files that no record references, kept for some days before they are deleted.
 //!
-//! An orphan is normal after a crash. But it may also be the last copy of an object whose record was lost, so
-//! it is moved aside first:
+//! An orphan is normal after a crash. But it may be the last copy of an object whose record was
+//! lost, so it is set aside first:
 //!
 //! ```text
-//!            sweep                  a store is open        on seven days already,
+//!            sweep                  a store is open        seen on seven days,
 //!                                   on a later day         or the disk is full
 //! blobs/xx/ ──────► blobs/lost/…-1 ───────────────► …-2 … ─────────────────────────► deleted
 //! ```
-//! Days are counted by the store that sees them pass, one at a time, and not by the difference of two
-//! times: so a clock that jumps forward counts as one day, and one that jumps back as none. A run counts its
-//! second day after most of a day at the earliest, so that a clock which is set at every start counts one.
+//! Days are counted by the store that sees them pass, one at a time, not as the difference of two
+//! times. A clock that jumps forward therefore counts as one day, and one that jumps back as none.
+//! A run counts its second day no earlier than after most of a day, so that a clock which is set at
+//! every start counts one day per run.
 
 use std::cmp::Reverse;
 use std::io;
@@ -20,35 +21,35 @@ use liteio_disk::Disk;
 use super::file_path::{self, BLOBS_DIRECTORY};
 use super::{BlobError, BlobId};
 
-/// The name in `blobs/`.
+/// The directory in `blobs/`.
 const DIRECTORY: &str = "lost";
 
-/// A file in `blobs/lost/`: `ID-DAYS-DAY`, both numbers in decimal.
+/// A file in `blobs/lost/`, named `ID-DAYS-DAY` with both numbers in decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LostBlob {
     pub(crate) id: BlobId,
-    /// Days on which a store has seen it here, from 1.
+    /// Number of days on which a store has seen it here, from 1.
     pub(crate) days: u32,
-    /// The last of them, counted from 1970.
+    /// The last of these days, counted from 1970.
     pub(crate) day: u64,
 }
 
-/// The lost blobs of a store, as they were on the disk when it last looked.
+/// The lost blobs of a store, as of the last look at the disk.
 #[derive(Debug, Default)]
 pub(crate) struct LostBlobs {
-    /// Those to be deleted first come last. None until they are listed.
+    /// The blobs, the next one to delete last; `None` until they are listed.
     pub(crate) known: Option<Vec<LostBlob>>,
-    /// The time, by the clock that never steps back, when this run last counted a day.
+    /// Monotonic time at which this run last counted a day.
     pub(crate) counted_ms: Option<u64>,
 }
 
 impl LostBlob {
-    /// The path of its file.
+    /// The path of the file.
     pub(crate) fn path(&self) -> String {
         format!("{}/{}-{}-{}", directory(), self.id, self.days, self.day)
     }
 
-    /// A key for the order in which lost blobs are deleted, the last first.
+    /// The sort key of the deletion order: the next one to delete sorts last.
     pub(crate) fn age(&self) -> (u32, Reverse<u64>) {
         (self.days, Reverse(self.day))
     }
@@ -66,16 +67,17 @@ fn directory() -> String {
     format!("{BLOBS_DIRECTORY}/{DIRECTORY}")
 }
 
-/// Moves the file of an orphan to the lost ones, on the day `day`. Durable after [`sync`], and the old
-/// name may come back before.
+/// Moves the file of an orphan to `blobs/lost/` on day `day`. Durable after [`sync`]; before it, a
+/// power cut may bring the old name back.
 ///
 /// # Errors
 /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
 pub(crate) fn set_aside(disk: &dyn Disk, id: &BlobId, day: u64) -> Result<(), BlobError> {
     let lost = LostBlob { id: *id, days: 1, day };
     let moved = disk.create_dir(&directory()).and_then(|()| {
-        // A power cut during the last sweep may have left the file with both names. Renaming one of them to
-        // the other does nothing.
+        // A power cut during the last sweep may have left both names to one file. Renaming one of
+        // two names of a file to the other has no effect (POSIX), so the second name is removed
+        // first.
         ignore_missing(disk.remove(&lost.path()))?;
         disk.rename(&file_path::blob_path(id), &lost.path())
     });
@@ -110,7 +112,7 @@ pub(crate) fn list(disk: &dyn Disk) -> Result<Vec<LostBlob>, BlobError> {
     }
 }
 
-/// Counts a day on which the blob was seen.
+/// Counts a day on which the blob was seen, by renaming its file.
 ///
 /// # Errors
 /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
@@ -121,7 +123,7 @@ pub(crate) fn count_day(disk: &dyn Disk, lost: &LostBlob, day: u64) -> Result<Lo
     Ok(seen)
 }
 
-/// Deletes a lost blob; one that is not there any more is fine.
+/// Deletes a lost blob. A missing one is no error.
 ///
 /// # Errors
 /// [`BlobError::Poisoned`] or [`BlobError::Io`].

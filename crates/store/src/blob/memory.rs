@@ -1,4 +1,4 @@
-//! Blobs in memory: the memory backend, and the reference that files are compared with.
+//! Blobs in memory: the memory backend, and the reference implementation for the file backend.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,8 +9,7 @@ use parking_lot::RwLock;
 
 use super::{BlobError, BlobId, BlobPiece, BlobReader, BlobStore, BlobWriter, Sealed, SealedBlob};
 
-/// Bytes of a body that lie in one piece. A longer body grows piece by piece, so that nothing is
-/// ever moved to grow.
+/// Bytes of a body per segment. A longer body grows by segments, so that bytes are never moved.
 const SEGMENT_BYTES: usize = 1 << 20;
 
 /// Blobs in memory. Nothing survives the process.
@@ -19,7 +18,7 @@ pub(crate) struct MemoryBlobStore {
     sealed: Arc<RwLock<HashMap<BlobId, Arc<MemoryBlob>>>>,
 }
 
-/// All segments but the last have [`SEGMENT_BYTES`].
+/// All segments except the last have [`SEGMENT_BYTES`].
 #[derive(Debug)]
 struct MemoryBlob {
     id: BlobId,
@@ -35,7 +34,7 @@ impl MemoryBlobStore {
 }
 
 impl Clone for MemoryBlobStore {
-    /// Another store with the same blobs.
+    /// Another store with the same blobs, whose bytes are shared.
     fn clone(&self) -> Self {
         let sealed = self.sealed.read().clone();
         Self { sealed: Arc::new(RwLock::new(sealed)) }
@@ -73,12 +72,13 @@ impl BlobStore for MemoryBlobStore {
 
     fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
         let removed = self.sealed.write().remove(id);
-        // Freed outside the lock.
+        // Freed outside of the lock.
         drop(removed);
         Ok(())
     }
 
     fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
+        // A copy, because `found` may delete blobs.
         let ids: Vec<BlobId> = self.sealed.read().keys().copied().collect();
         ids.into_iter().for_each(found);
         Ok(())
@@ -102,7 +102,7 @@ struct MemoryWriter {
 }
 
 impl MemoryWriter {
-    /// Room for what is still expected, at most a segment. Without a hint it grows by doubling.
+    /// Reserves room for the expected rest, at most a segment. Without a hint it grows by doubling.
     fn reserve(&mut self, wanted: usize) {
         let expected = self.expected_bytes.map_or(0, |bytes| bytes.saturating_sub(self.blob.bytes));
         let segment = usize::try_from(expected).unwrap_or(SEGMENT_BYTES).min(SEGMENT_BYTES);
@@ -131,7 +131,7 @@ impl BlobWriter for MemoryWriter {
 
     fn seal(mut self: Box<Self>, _prefers_note: bool) -> Result<Sealed, BlobError> {
         if !self.current.is_empty() {
-            // Copied to its length when doubling left much room.
+            // Copied to its exact length if doubling has left much room.
             let last = if self.current.capacity() / 2 > self.current.len() {
                 Bytes::copy_from_slice(&self.current)
             } else {
@@ -155,6 +155,7 @@ impl BlobReader for MemoryBlob {
         let segment_bytes = SEGMENT_BYTES as u64;
         let index = (range.start / segment_bytes) as usize;
         let segment_start = range.start - range.start % segment_bytes;
+        // A piece ends with its segment at the latest.
         let end = range.end.min(segment_start + segment_bytes);
         let within = (range.start - segment_start) as usize..(end - segment_start) as usize;
         Ok(BlobPiece::Shared(self.segments[index].slice(within)))

@@ -1,21 +1,21 @@
 //! Blobs: the bytes of objects that are too large for their record.
 //!
-//! A blob is immutable once sealed, and identified by its [`BlobId`] alone: this module does not know the
-//! records that reference it. [`FileBlobStore`] keeps blobs as files of a disk, [`MemoryBlobStore`] in
-//! memory; both pass the same contract suite.
+//! A sealed blob is immutable and identified by its [`BlobId`] alone; this module does not know the
+//! records that reference it. [`FileBlobStore`] keeps blobs as files of a disk, [`MemoryBlobStore`]
+//! in memory. Both pass the same contract suite.
 //!
 //! # The states of a blob
 //! ```text
 //!             begin          append           seal: sync, link, sync the directory
 //!  (no file) ──────► unnamed ──────► unnamed ─────────────────────────────────────► durable
 //!                       │                │
-//!                       │ dropped        │ seal, at `os` or left to the log: link only
+//!                       │ dropped        │ seal with `Os`, or left to the log: link only
 //!                       ▼                ▼                            sync
 //!                     (gone)          noted in the log ────────────────────────────► durable
 //!                                     record of its update       (later, `Unsynced`)
 //! ```
-//! A record may reference a durable blob as it is, and a linked one if the same log record notes it: then a
-//! crash takes both or neither.
+//! A record may reference a durable blob without further ado. It may reference a linked one only if
+//! the same log record notes it: then a crash loses both or neither.
 
 mod buffer;
 mod directories;
@@ -54,7 +54,7 @@ pub(crate) use file::FileBlobStore;
 pub(crate) use memory::MemoryBlobStore;
 pub(crate) use piece::BlobPiece;
 
-/// The name of a blob: 16 bytes, never used twice. The first byte is the directory it lives in.
+/// The name of a blob: 16 bytes, never reused. The first byte selects its directory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlobId(pub(crate) [u8; 16]);
 
@@ -74,21 +74,21 @@ impl Debug for BlobId {
 /// A set of sealed blobs.
 ///
 /// # The contract
-/// - A blob exists from the moment [`BlobWriter::seal`] returns `Ok`: whole, and durable if
-///   [`Sealed::contents_to_note`] is none. A writer that is dropped, or whose seal fails, leaves nothing
-///   that can be opened, with one exception: after a failed sync, or a crash during the seal, the whole
-///   blob may be there all the same. It is an orphan, which [`BlobStore::scan`] finds.
-/// - The bytes of a blob never change. Every byte that a reader returns was verified against the
-///   checksum written with it; what cannot be verified is [`BlobError::Corrupt`] or
+/// - A blob exists once [`BlobWriter::seal`] has returned `Ok`: whole, and durable if
+///   [`Sealed::contents_to_note`] is `None`. A writer that is dropped, or whose seal fails, leaves
+///   nothing that can be opened, with one exception: after a failed sync, or a crash during the
+///   seal, the whole blob may exist all the same. It is an orphan, which [`BlobStore::scan`] finds.
+/// - The bytes of a blob never change. Every returned byte was verified against the checksum
+///   written with it. Bytes that cannot be verified are [`BlobError::Corrupt`] or
 ///   [`BlobError::NotFound`], never other bytes.
-/// - A reader that was opened before [`BlobStore::delete`] goes on reading.
-/// - After a failed sync every write fails with [`BlobError::Poisoned`]; reads go on.
+/// - A reader opened before [`BlobStore::delete`] continues to read.
+/// - After a failed sync every write fails with [`BlobError::Poisoned`]; reads continue.
 pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
-    /// The id for a new blob, made of 16 random bytes. The store replaces the first, to choose the
-    /// directory in which creating the file costs least.
+    /// The id for a new blob, from 16 random bytes. The store replaces the first byte, to choose
+    /// the directory in which creating the file is cheapest.
     fn next_id(&self, random: [u8; 16]) -> BlobId;
 
-    /// Starts a blob. `expected_bytes` is the length of the body if it is known, as a hint.
+    /// Starts a blob. `expected_bytes` is the length of the body, if known; only a hint.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
@@ -98,50 +98,51 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
         expected_bytes: Option<u64>,
     ) -> Result<Box<dyn BlobWriter>, BlobError>;
 
-    /// Opens a sealed blob whose body has `body_bytes`. Damage may be found only by the first read.
+    /// Opens a sealed blob whose body has `body_bytes` bytes. Damage may be found only by the first
+    /// read.
     ///
     /// # Errors
-    /// [`BlobError::NotFound`] when there is no such blob, otherwise [`BlobError::Io`].
+    /// [`BlobError::NotFound`] if the blob does not exist, else [`BlobError::Io`].
     fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError>;
 
-    /// Removes a blob; one that is not there is fine. A crash may bring it back as an orphan.
+    /// Deletes a blob. A missing one is no error. A crash may bring it back as an orphan.
     ///
     /// # Errors
     /// [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn delete(&self, id: &BlobId) -> Result<(), BlobError>;
 
-    /// Calls `found` with every blob, in no particular order and with at most one directory in memory.
-    /// Blobs sealed or deleted meanwhile may or may not be among them. `found` may delete.
+    /// Calls `found` with every blob, in no particular order, with at most one directory in memory.
+    /// Blobs sealed or deleted meanwhile may or may not be included. `found` may delete.
     ///
     /// # Errors
     /// [`BlobError::Io`].
     fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError>;
 
-    /// Removes temporary files that writers of a former process left. Call it only while there is no
-    /// writer.
+    /// Deletes temporary files that writers of an earlier process left. Call it while no writer
+    /// exists.
     ///
     /// # Errors
     /// [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn clean_temporary(&self) -> Result<(), BlobError>;
 
-    /// A store in memory with the same blobs, which shares their bytes; `None` of blobs in files.
+    /// A store in memory with the same blobs, whose bytes are shared; `None` for blobs in files.
     fn clone_in_memory(&self) -> Option<MemoryBlobStore>;
 }
 
-/// A blob being written. Dropped without [`BlobWriter::seal`], it vanishes.
+/// A blob being written. Dropped before [`BlobWriter::seal`], it vanishes.
 pub(crate) trait BlobWriter: Debug + Send {
-    /// Adds to the body. After an error the blob is lost: later calls repeat the error.
+    /// Appends to the body. After an error the blob is lost, and later calls repeat the error.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn append(&mut self, bytes: &[u8]) -> Result<(), BlobError>;
 
-    /// Publishes the blob. `prefers_note` is a hint: noting the contents of a short blob suits the
-    /// caller better than waiting for its syncs.
+    /// Publishes the blob. `prefers_note` is a hint that the caller prefers noting the contents of
+    /// a short blob in the log to waiting for syncs.
     ///
     /// # Errors
-    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`]; the blob counts as never
-    /// written.
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`]; the blob then counts
+    /// as never written.
     fn seal(self: Box<Self>, prefers_note: bool) -> Result<Sealed, BlobError>;
 }
 
@@ -149,14 +150,14 @@ pub(crate) trait BlobWriter: Debug + Send {
 #[derive(Clone, Debug)]
 pub(crate) struct Sealed {
     pub(crate) blob: SealedBlob,
-    /// `None` when the blob is as durable as the store promises. Otherwise the first update that
-    /// references it must [note](crate::kv::Transaction::note) it with these bytes, from which recovery
-    /// writes its file again. They are empty at [`Durability::Os`](crate::Durability::Os), where a power
-    /// cut may take the update together with its blob.
+    /// `None` if the blob has the promised durability. Otherwise the first update that references
+    /// the blob must [note](crate::kv::Transaction::note) it with these bytes, from which recovery
+    /// writes its file again. They are empty with [`Durability::Os`](crate::Durability::Os), where
+    /// a power cut may take the update together with its blob.
     pub(crate) contents_to_note: Option<Bytes>,
 }
 
-/// A blob that is whole.
+/// A sealed blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SealedBlob {
     pub(crate) id: BlobId,
@@ -164,23 +165,22 @@ pub(crate) struct SealedBlob {
     pub(crate) bytes: u64,
 }
 
-/// An open blob; one reader serves any number of threads.
+/// An open blob. One reader serves any number of threads.
 pub(crate) trait BlobReader: Debug + Send + Sync {
-    /// The verified bytes at the start of `range`: at least one unless the range is empty, and at most a
-    /// piece. The caller continues after them.
+    /// The verified bytes at the start of `range`: at least one unless the range is empty, at most
+    /// one piece. The caller continues after them.
     ///
     /// # Panics
-    /// If the range ends behind the body.
+    /// If the range ends after the body.
     ///
     /// # Errors
     /// [`BlobError::Corrupt`] or [`BlobError::Io`].
     fn read(&self, range: Range<u64>) -> Result<BlobPiece, BlobError>;
 
-    /// Like [`BlobReader::read`], but `None` if the piece is not in memory, so that it never waits for the
-    /// device.
+    /// [`BlobReader::read`] without waiting: `None` if the piece is not in memory.
     ///
     /// # Panics
-    /// If the range ends behind the body.
+    /// If the range ends after the body.
     ///
     /// # Errors
     /// [`BlobError::Corrupt`] or [`BlobError::Io`].

@@ -1,4 +1,4 @@
-//! The bytes that a read of a blob returns.
+//! The bytes returned by a read of a blob.
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use super::buffer::Buffer;
 /// Verified bytes of a blob, at most a piece.
 #[derive(Debug)]
 pub(crate) enum BlobPiece {
-    /// In a buffer of their own.
+    /// In a buffer of its own.
     Buffered { buffer: Buffer, range: Range<usize> },
-    /// Those of a blob in memory, and of everybody who reads it.
+    /// Shared with the blob in memory and its other readers.
     Shared(Bytes),
 }
 
@@ -24,7 +24,7 @@ impl BlobPiece {
         }
     }
 
-    /// The bytes, without copying them unless they are few.
+    /// The bytes; copied only if they are few.
     pub(crate) fn freeze(self) -> Bytes {
         match self {
             Self::Buffered { buffer, range } => buffer.freeze(range),
@@ -32,11 +32,11 @@ impl BlobPiece {
         }
     }
 
-    /// The first bytes as `change` leaves them, as many as it returns, and `tail` behind them. They are changed
-    /// where they are, unless they are shared.
+    /// The bytes after `change`, which modifies them in place and returns how many remain, followed
+    /// by `tail`. Shared bytes are copied first.
     ///
     /// # Errors
-    /// Those of `change`.
+    /// The errors of `change`.
     pub(crate) fn change<E>(
         self,
         tail: &[u8],
@@ -44,6 +44,8 @@ impl BlobPiece {
     ) -> Result<Bytes, E> {
         match self {
             Self::Buffered { mut buffer, range } => {
+                // The tail goes into the spare room behind the piece, so that nothing is copied but
+                // the tail.
                 let end = range.start + change(&mut buffer[range.clone()])?;
                 match buffer.get_mut(end..end + tail.len()) {
                     Some(spare) => {

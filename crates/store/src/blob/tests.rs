@@ -180,7 +180,7 @@ fn files_with_another_block_length_stay_readable() {
 
 #[test]
 fn a_failed_sync_ends_writing_and_leaves_reading() {
-    // The first sync of a seal is that of the file, the second that of the directory.
+    // A seal syncs the file first, then the directory.
     for syncs_before in [0, 1] {
         let (disk, store) = simulated(7);
         let kept = seal(&store, 1, b"kept");

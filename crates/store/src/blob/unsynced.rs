@@ -1,4 +1,4 @@
-//! Blobs whose sync comes later: their bytes are in the page cache, and perhaps not on the device.
+//! Blobs that are synced later: their bytes are in the page cache, and perhaps not on the device.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,19 +10,20 @@ use parking_lot::Mutex;
 use super::directories::Directories;
 use super::{BlobId, file_path};
 
-/// Files that are kept open until their sync: a descriptor that is opened later may miss the error of a
-/// failed write. Descriptors are few, so beyond this number files are opened again for their sync.
+/// Number of files kept open until their sync: a descriptor opened later can miss the error of a
+/// failed write. Descriptors are scarce, so files beyond this number are opened again for their
+/// sync.
 const OPEN_FILES_MAX: usize = 256;
-/// Blobs that may wait. The seal of one more waits for a sync.
+/// Number of blobs that may wait. Sealing one more waits for a sync.
 const BLOBS_MAX: usize = 1 << 16;
-/// The cost of syncing a file beside its bytes, expressed in bytes.
+/// Cost of syncing a file apart from its bytes, in bytes.
 const SYNC_BYTES: u64 = 64 << 10;
 
 /// Blobs that wait for their sync.
 #[derive(Debug, Default)]
 pub(super) struct Unsynced {
-    /// Held by the running sync. A caller with nothing left to sync still waits for it: the running sync
-    /// may have taken the caller's blobs.
+    /// Held during a sync. A caller with nothing left to sync still waits for the running one,
+    /// which may have taken its blobs.
     running: Mutex<()>,
     waiting: Mutex<Waiting>,
 }
@@ -32,7 +33,7 @@ struct Waiting {
     blobs: BTreeMap<BlobId, Blob>,
     open_files: usize,
     bytes: u64,
-    /// Of the blobs that the running sync has taken out.
+    /// Bytes of the blobs that the running sync has taken out.
     syncing_bytes: u64,
 }
 
@@ -43,7 +44,7 @@ struct Blob {
 }
 
 impl Unsynced {
-    /// Adds a blob that has its name. `false` when too many wait.
+    /// Adds a blob that has its name. `false` if too many blobs wait.
     pub(super) fn add(&self, id: BlobId, file: Box<dyn DiskFile>, bytes: u64) -> bool {
         let mut waiting = self.waiting.lock();
         let file = (waiting.open_files < OPEN_FILES_MAX).then_some(file);
@@ -51,13 +52,13 @@ impl Unsynced {
         waiting.blobs.len() < BLOBS_MAX
     }
 
-    /// Removes a blob that was deleted.
+    /// Removes a deleted blob.
     pub(super) fn forget(&self, id: &BlobId) {
         self.waiting.lock().remove(id);
     }
 
-    /// Bytes that are not synced yet, with the cost of each file's sync. Those that are being synced
-    /// count: a call of [`Unsynced::sync`] would wait for them.
+    /// Bytes that are not synced yet, plus the cost of each file's sync. Blobs being synced count,
+    /// since a call of [`Unsynced::sync`] would wait for them.
     pub(super) fn bytes(&self) -> u64 {
         let waiting = self.waiting.lock();
         waiting.bytes + waiting.syncing_bytes
@@ -67,15 +68,18 @@ impl Unsynced {
     pub(super) fn sync(&self, disk: &dyn Disk, directories: &Directories) -> io::Result<()> {
         let _alone = self.running.lock();
         let taken = {
+            // Taken out, so that seals can add blobs during the sync.
             let mut waiting = self.waiting.lock();
             let taken = mem::take(&mut *waiting);
             waiting.syncing_bytes = taken.bytes;
             taken
         };
+        // Not under the lock of the list: syncs take long, and seals must go on.
         let result = sync_all(&taken.blobs, disk, directories);
         let mut waiting = self.waiting.lock();
         waiting.syncing_bytes = 0;
         if result.is_err() {
+            // Put back: nothing is known to be durable, so the next sync takes all of them again.
             taken.blobs.into_iter().for_each(|(id, blob)| waiting.add(id, blob));
         }
         result
@@ -114,6 +118,7 @@ fn sync_all(
             },
         }
     }
+    // Contents of all files first, then each directory once.
     let indexes: BTreeSet<u8> = blobs.keys().map(|id| id.0[0]).collect();
     for index in indexes {
         directories.sync(disk, index)?;

@@ -21,36 +21,36 @@ use crate::store::{Shared, Store};
 
 pub(crate) use self::reset::Emptying;
 
-/// A query for a page of buckets.
+/// A query for one page of buckets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListBuckets {
-    /// Names that begin so.
+    /// Prefix of the names.
     pub prefix: Option<String>,
-    /// Names behind this one.
+    /// Only names after this one.
     pub after: Option<String>,
-    /// Those of this owner.
+    /// Only buckets of this owner.
     pub owner_id: Option<String>,
-    /// At most so many.
+    /// Most buckets on the page.
     pub max: usize,
 }
 
 /// A bucket to create.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewBucket {
-    /// Its name.
+    /// The name.
     pub name: BucketName,
     /// Its owner.
     pub owner: Owner,
-    /// The region that it is created in.
+    /// The region.
     pub region: String,
-    /// Its versions may be locked. Then versioning is enabled for ever.
+    /// `true` if versions may be locked, which enables versioning permanently.
     pub object_lock: bool,
-    /// Its first documents.
+    /// Initial documents.
     pub documents: Vec<(DocumentKind, Vec<u8>)>,
 }
 
 impl NewBucket {
-    /// One without settings.
+    /// A bucket without settings.
     #[must_use]
     pub fn new(name: BucketName, owner: Owner, region: String) -> Self {
         Self { name, owner, region, object_lock: false, documents: Vec::new() }
@@ -60,22 +60,22 @@ impl NewBucket {
 /// A bucket in a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedBucket {
-    /// Its name.
+    /// The name.
     pub name: BucketName,
     /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
     /// Its owner.
     pub owner: Owner,
-    /// The region that it was created in.
+    /// The region.
     pub region: String,
 }
 
-/// Buckets in the order of their names.
+/// A page of buckets, ordered by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketPage {
     /// The buckets.
     pub buckets: Vec<ListedBucket>,
-    /// [`ListBuckets::after`] of the next page, if there is one.
+    /// [`ListBuckets::after`] of the next page; `None` on the last one.
     pub next: Option<String>,
 }
 
@@ -115,8 +115,8 @@ impl Store {
         })
     }
 
-    /// Deletes an empty bucket. Uploads in progress do not keep it: they end with it, as in S3's
-    /// general purpose buckets.
+    /// Deletes an empty bucket. Uploads in progress do not prevent it: they are aborted with it, as
+    /// in S3's general purpose buckets.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] or [`StoreError::BucketNotEmpty`].
     pub fn delete_bucket(&self, bucket: &Arc<Bucket>) -> Pending<()> {
@@ -136,7 +136,7 @@ impl Store {
         })
     }
 
-    /// The bucket of that name, from memory where possible.
+    /// The bucket with that name, from the cache where possible.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
@@ -156,7 +156,7 @@ impl Store {
         Ok(bucket)
     }
 
-    /// A page of buckets.
+    /// One page of buckets.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
@@ -189,7 +189,7 @@ impl Store {
     }
 }
 
-/// Removes what a bucket has beside objects and its record: uploads, documents, usage.
+/// Removes the rows of a bucket other than objects and its record: uploads, documents, usage.
 fn remove_rest(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -204,8 +204,8 @@ fn remove_rest(
     Ok(wake)
 }
 
-/// Queues all uploads in progress of a deleted bucket as one entry. The number of the bucket is never used
-/// again, so no request finds them before the reclaimer has ended them.
+/// Queues all uploads in progress of a deleted bucket as one entry of the deletion queue. A bucket
+/// number is never reused, so no request finds them until the reclaimer has ended them.
 fn end_uploads(
     write: &mut impl Write,
     shared: &Arc<Shared>,
@@ -218,7 +218,7 @@ fn end_uploads(
     Ok(Some(WakeReclaimer::new(shared)))
 }
 
-/// The first key that begins with `prefix`.
+/// The first key with the prefix `prefix`.
 fn first_key(from: &impl Read, prefix: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
     let mut cursor = from.cursor(Bound::Included(prefix), Bound::Unbounded)?;
     let first = cursor.next()?.map(|(key, _)| key.to_vec());

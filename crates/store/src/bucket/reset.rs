@@ -1,12 +1,14 @@
-//! Resetting a bucket, for tests: all its versions go, whatever locks them, and then it begins anew.
+//! Resetting a bucket, for tests: all versions are removed, whatever locks them, and the bucket is
+//! created anew.
 //!
 //! ```text
-//!            a page of versions each          nothing was left in one transaction
-//!  bucket ──────────────────────────► fewer ──────────────────────────────────────► a new one of that name, or none
+//!            a page of versions each          none left, in one transaction
+//! bucket ──────────────────────────► fewer ──────────────────────────────► a new one of that name,
+//! or none
 //! ```
-//! A bucket with no more than a page of versions is reset in one transaction. Of a larger one, a crash leaves the
-//! rest. The new bucket has a number of its own, so whoever began to write into the old one, or has an upload in
-//! progress there, finds it gone.
+//! A bucket with at most one page of versions is reset in one transaction. If a crash interrupts
+//! the reset of a larger one, some versions are left. The new bucket has its own number, so a
+//! writer or an upload in progress of the old one gets `NoSuchBucket`.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -23,29 +25,29 @@ use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket, WakeReclaimer};
 use crate::store::{Shared, Store};
 
-/// Versions that one transaction removes.
+/// Versions removed per transaction.
 const PAGE: usize = 1000;
 
-/// The first documents of a bucket.
+/// Initial documents of a bucket.
 type Documents = Vec<(DocumentKind, Vec<u8>)>;
 
-/// A bucket that is being emptied.
+/// The progress of emptying a bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Emptying {
     bucket: Arc<Bucket>,
-    /// The first documents of the bucket that takes its place; none if none does.
+    /// Initial documents of the bucket that replaces it; `None` if it is deleted.
     anew: Option<Documents>,
-    /// The place that the next page begins at; none at the beginning.
+    /// The record key that the next page starts at; `None` for the first page.
     place: Option<Vec<u8>>,
 }
 
 impl Store {
-    /// Makes a bucket as if it had just been created by its owner, in its region, with object lock if it has that, and
-    /// with these documents. All versions, delete markers and uploads in progress are gone, also those that
-    /// a retention or a legal hold protects. For tests: nobody is told of it.
+    /// Resets a bucket to the state after its creation: same owner and region, object lock if it
+    /// has that, and these documents. All versions, delete markers and uploads in progress are
+    /// removed, also those under retention or legal hold. For tests: no event is sent.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchBucket`]; those of the disk, after which some of the versions may be gone.
+    /// [`StoreError::NoSuchBucket`]; the errors of the disk, after which some versions may be gone.
     pub fn reset_bucket(&self, name: &BucketName, documents: Documents) -> Result<(), StoreError> {
         let mut emptying = Emptying::new(self.bucket(name)?, Some(documents));
         while let Some(next) = self.empty(emptying).wait()? {
@@ -54,13 +56,15 @@ impl Store {
         Ok(())
     }
 
-    /// Removes a page of versions, and ends the bucket once none is left; returns how to go on.
+    /// Removes one page of versions, and ends the bucket once none is left. Returns the remaining
+    /// work.
     pub(crate) fn empty(&self, emptying: Emptying) -> Pending<Option<Emptying>> {
         self.update_freeing(move |write, shared| {
             let Emptying { bucket, anew, place } = &emptying;
             let state = bucket.state(write)?;
             let (next, wakes) = wipe_page(write, shared, (bucket, state), place.as_deref())?;
-            // What was written meanwhile may be before the place that this page began at.
+            // A page that started in the middle cannot know that nothing was written before it
+            // meanwhile: start over until one page from the beginning finds nothing.
             if next.is_some() || place.is_some() {
                 let next = Emptying { place: next, ..emptying.clone() };
                 return Ok(Committed::with_guard(Some(next), wakes));
@@ -77,7 +81,8 @@ impl Emptying {
     }
 }
 
-/// Removes a page of versions. Returns the place of the first that is left behind it, if any is.
+/// Removes one page of versions. Returns the record key of the first version that is left behind
+/// it.
 fn wipe_page(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -97,16 +102,19 @@ fn wipe_page(
     Ok((behind, wakes))
 }
 
-/// A place with its key.
+/// A record key with its object key.
 type Placed = (Vec<u8>, ObjectKey);
 
-/// The keys of the next page of records, each with its first place, and the place behind the page.
+/// The object keys of the next page of records, each with its first record key, and the record key
+/// after the page.
 fn read_page(
     from: &impl Read,
     id: BucketId,
     begin: Option<&[u8]>,
 ) -> Result<(Vec<Placed>, Option<Vec<u8>>), StoreError> {
     let (mut page, mut left) = (Vec::<Placed>::new(), PAGE);
+    // Current objects first, then the history. Both spaces are walked by one position, since one
+    // sorts before the other.
     for space in [space::current_of(id), space::history_prefix(id, b"")] {
         let end = successor(&space).unwrap_or_default();
         let lower = begin.unwrap_or_default().max(&space);
@@ -138,7 +146,8 @@ fn key_of(place: &[u8]) -> Result<ObjectKey, StoreError> {
     Ok(ObjectKey::new(key)?)
 }
 
-/// Takes an empty bucket away, with its uploads and settings, and puts a new one in its place if that is wanted.
+/// Deletes an empty bucket with its uploads and settings, and creates a new one in its place if
+/// that is wanted.
 fn end(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,

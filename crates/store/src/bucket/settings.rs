@@ -1,4 +1,4 @@
-//! Settings of buckets: versioning, and documents that the store keeps and does not read.
+//! Settings of buckets: versioning, and documents that the store keeps without interpretation.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ impl Store {
     /// Enables or suspends versioning.
     ///
     /// Fails with [`StoreError::NoSuchBucket`], with [`StoreError::InvalidRequest`] for
-    /// [`Versioning::Never`], to which no bucket returns, and with [`StoreError::InvalidBucketState`] for
-    /// suspending while versions may be locked.
+    /// [`Versioning::Never`], to which no bucket returns, and with
+    /// [`StoreError::InvalidBucketState`] for suspending versioning while versions may be locked.
     pub fn set_versioning(&self, bucket: &Arc<Bucket>, versioning: Versioning) -> Pending<()> {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
@@ -44,7 +44,7 @@ impl Store {
         })
     }
 
-    /// Lets versions be locked from now on, and sets the retention of those that come without one.
+    /// Enables object lock, and sets the default retention of new versions.
     ///
     /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidBucketState`] unless
     /// versioning is enabled.
@@ -70,16 +70,16 @@ impl Store {
         })
     }
 
-    /// Sets the lifecycle rules of a bucket, which the caller has checked, or takes them away.
+    /// Sets the lifecycle rules of a bucket, which the caller has checked, or removes them.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more than
-    /// [`DOCUMENT_BYTES_MAX`] bytes.
+    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more
+    /// than [`DOCUMENT_BYTES_MAX`] bytes.
     pub fn set_lifecycle(&self, bucket: &Arc<Bucket>, lifecycle: Option<Lifecycle>) -> Pending<()> {
         let document = lifecycle.as_ref().map(document::encode_setting);
         self.set_document(bucket, document::LIFECYCLE, document)
     }
 
-    /// Sets the encryption of new objects that name none; `None` for no encryption.
+    /// Sets the default encryption of new objects; `None` for no encryption.
     ///
     /// Fails with [`StoreError::NoSuchBucket`].
     pub fn set_default_encryption(
@@ -91,11 +91,11 @@ impl Store {
         self.set_document(bucket, document::ENCRYPTION, document)
     }
 
-    /// Sets the notifications of a bucket, which the caller has checked, or takes them away. Every target gets a
-    /// test event.
+    /// Sets the notifications of a bucket, which the caller has checked, or removes them. Every
+    /// target gets a test event.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more than
-    /// [`DOCUMENT_BYTES_MAX`] bytes.
+    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more
+    /// than [`DOCUMENT_BYTES_MAX`] bytes.
     pub fn set_notifications(
         &self,
         bucket: &Arc<Bucket>,
@@ -130,10 +130,10 @@ impl Store {
         })
     }
 
-    /// Puts a document of a bucket, which the caller has checked, in place of the last of its kind.
+    /// Puts a document of a bucket, which the caller has checked, replacing the one of its kind.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more than
-    /// [`DOCUMENT_BYTES_MAX`] bytes.
+    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more
+    /// than [`DOCUMENT_BYTES_MAX`] bytes.
     pub fn put_document(
         &self,
         bucket: &Arc<Bucket>,
@@ -143,8 +143,8 @@ impl Store {
         self.set_document(bucket, kind as u8, Some(document))
     }
 
-    /// Puts a document in place of the one of the kind with that number, or deletes that, which works also
-    /// when the disk is full.
+    /// Replaces or deletes the document with the number `kind`. Deleting works also when the disk
+    /// is full.
     fn set_document(
         &self,
         bucket: &Arc<Bucket>,
@@ -167,10 +167,11 @@ impl Store {
         }
     }
 
-    /// Changes the document of that kind: `change` makes the new one of the old, or nothing of it. It may
-    /// run several times.
+    /// Changes the document of a kind: `change` gets the old document and returns the new one, or
+    /// `None` to delete it. It may run several times.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], the errors of `change`, and as [`Store::put_document`].
+    /// Fails with [`StoreError::NoSuchBucket`], the errors of `change`, and the errors of
+    /// [`Store::put_document`].
     pub fn change_document<F>(
         &self,
         bucket: &Arc<Bucket>,
@@ -190,7 +191,7 @@ impl Store {
         })
     }
 
-    /// The document of that kind, if the bucket has one.
+    /// The document of a kind, if the bucket has one.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
@@ -202,7 +203,7 @@ impl Store {
         document::read(&self.snapshot()?, bucket.id, kind as u8)
     }
 
-    /// Deletes the document of that kind; a bucket without one is fine.
+    /// Deletes the document of a kind; deleting a missing one is no error.
     ///
     /// Fails with [`StoreError::NoSuchBucket`].
     pub fn delete_document(&self, bucket: &Arc<Bucket>, kind: DocumentKind) -> Pending<()> {
@@ -210,7 +211,7 @@ impl Store {
     }
 }
 
-/// The event that tells a target that it was configured.
+/// The test event for a newly configured target.
 fn test(shared: &Shared, bucket: &Bucket, cause: &Cause) -> Event {
     Event {
         kind: EventKind::Test,
@@ -238,7 +239,7 @@ fn invalid_state(message: &str) -> StoreError {
     StoreError::InvalidBucketState { message: message.to_owned() }
 }
 
-/// Changes the record of a bucket and its stamp. The guard must live until the commit.
+/// Changes the record of a bucket and its settings stamp. The guard must live until the commit.
 fn change(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,

@@ -6,10 +6,10 @@ use twox_hash::{XxHash3_64, XxHash3_128, XxHash64};
 
 use super::{ChecksumAlgorithm, ChecksumValue, Md5};
 
-/// Computes one checksum while a body streams by.
+/// Computes one checksum over a stream of bytes.
 #[derive(Clone)]
 pub(super) enum ChecksumHasher {
-    // Boxed: their constants and buffers make these several times as large as the others.
+    // Boxed: their tables and buffers make them several times as large as the others.
     Crc(ChecksumAlgorithm, Box<crc_fast::Digest>),
     Xxhash64(Box<XxHash64>),
     Xxhash3(Box<XxHash3_64>),

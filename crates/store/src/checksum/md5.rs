@@ -1,8 +1,8 @@
 //! MD5, which the ETag needs, and which is the slowest part of a PUT.
 //!
-//! Of our own because it takes a fifth less time than the library for which it stands in (1.30 against
-//! 1.62 ms per MiB on a Zen 4, with `md-5` 0.11 in the same run): each step waits for the one before it,
-//! so what counts is how few operations lie between two of them.
+//! An implementation of our own, because it takes a fifth less time than the library (1.30 against
+//! 1.62 ms per MiB on a Zen 4, with `md-5` 0.11 in the same run). Each of the 64 steps depends on
+//! the previous one, so the latency of that dependency decides, not the number of operations.
 
 use serde::{Deserialize, Serialize};
 
@@ -76,17 +76,17 @@ static SINES: [u32; 64] = [
 
 const BLOCK_BYTES: usize = 64;
 
-/// Computes the MD5 of bytes that stream by. What it has computed can be kept in a record, to go on later.
+/// Computes MD5 over a stream of bytes. The state can be stored in a record, to be continued later.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "Kept", into = "Kept")]
 pub(crate) struct Md5 {
     state: [u32; 4],
-    /// The last bytes, fewer than a block.
+    /// The last bytes, less than a block.
     rest: [u8; BLOCK_BYTES],
     bytes: u64,
 }
 
-/// The state between two blocks, the last bytes, fewer than a block, and the number of all.
+/// Stored form: state after the last whole block, the bytes after it, the total length.
 type Kept = ([u32; 4], Vec<u8>, u64);
 
 impl From<Md5> for Kept {
@@ -121,7 +121,7 @@ impl Md5 {
         md5.finish()
     }
 
-    /// Takes the next bytes.
+    /// Digests the next bytes.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         let rest = self.rest_bytes();
         self.bytes = self.bytes.wrapping_add(bytes.len() as u64);
@@ -139,14 +139,15 @@ impl Md5 {
         self.rest[..after.len()].copy_from_slice(after);
     }
 
-    /// Bytes taken so far.
+    /// Number of bytes digested so far.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The digest of everything taken.
+    /// The digest of all bytes.
     pub(crate) fn finish(mut self) -> [u8; 16] {
         let bits = self.bytes.wrapping_mul(8).to_le_bytes();
+        // Padding: one 0x80, zeros up to 8 bytes before the end of a block, the length in bits.
         let zeros = (BLOCK_BYTES - 9).wrapping_sub(self.rest_bytes()) % BLOCK_BYTES;
         let mut padding = [0; 2 * BLOCK_BYTES];
         padding[0] = 0x80;
@@ -163,14 +164,15 @@ impl Md5 {
     }
 }
 
-/// RFC 1321, section 3.4. `sum` is everything that is known before the step begins.
+/// RFC 1321, section 3.4. `sum` is everything that is known before the step begins. `b` is the
+/// previous step's result, so each function is arranged to use it last.
 #[inline(always)]
 fn f(b: u32, c: u32, d: u32, sum: u32) -> u32 {
     sum.wrapping_add(((c ^ d) & b) ^ d)
 }
 
-/// The two halves of the choice have no bit in common, so they can be added one after the other: only
-/// the second waits for `b`.
+/// The two halves of the selection have no bit in common, so they may be added instead of OR-ed:
+/// only the second one waits for `b`.
 #[inline(always)]
 fn g(b: u32, c: u32, d: u32, sum: u32) -> u32 {
     sum.wrapping_add(!d & c).wrapping_add(d & b)
@@ -187,14 +189,15 @@ fn i(b: u32, c: u32, d: u32, sum: u32) -> u32 {
 }
 
 fn compress(state: &mut [u32; 4], blocks: &[[u8; BLOCK_BYTES]]) {
-    // A constant that the compiler knows is added last, behind what the step waits for.
+    // `black_box` hides the constants from the compiler. Known ones would be added last, as
+    // immediate operands, on the path that waits for `b`.
     let sines = std::hint::black_box(&SINES);
     let [mut a, mut b, mut c, mut d] = *state;
     for block in blocks {
         let (words, _) = block.as_chunks();
         let word = |at: usize| u32::from_le_bytes(words[at]);
         let before = [a, b, c, d];
-        /// One step: $a from the other three.
+        /// One step: computes $a from the other three.
         macro_rules! step {
             ($mix:ident, $a:ident, $b:ident, $c:ident, $d:ident, $sine:expr, $word:expr, $shift:expr) => {
                 let sum = $a.wrapping_add(word($word)).wrapping_add(sines[$sine]);

@@ -8,11 +8,11 @@ use hasher::ChecksumHasher;
 pub(crate) use md5::Md5;
 use serde::{Deserialize, Serialize};
 
-/// An algorithm for additional checksums, as `x-amz-checksum-algorithm` names them.
+/// An algorithm of additional checksums, as in `x-amz-checksum-algorithm`.
 // The order is part of the record format: add at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ChecksumAlgorithm {
-    /// CRC-32/ISO-HDLC, the one of zip and gzip.
+    /// CRC-32/ISO-HDLC, as in zip and gzip.
     Crc32,
     /// CRC-32/ISCSI, Castagnoli.
     Crc32c,
@@ -22,15 +22,15 @@ pub enum ChecksumAlgorithm {
     Sha1,
     /// SHA-256.
     Sha256,
-    /// MD5, which is not `Content-MD5`: it is kept, and told where the others are.
+    /// MD5 as an additional checksum, not `Content-MD5`: it is stored and returned like the others.
     Md5,
     /// SHA-512.
     Sha512,
     /// XXH64 with the seed 0.
     Xxhash64,
-    /// The variant of XXH3 with 64 bits, with the seed 0.
+    /// XXH3 with 64 bits, with the seed 0.
     Xxhash3,
-    /// The variant of XXH3 with 128 bits, with the seed 0.
+    /// XXH3 with 128 bits, with the seed 0.
     Xxhash128,
 }
 
@@ -49,7 +49,7 @@ impl ChecksumAlgorithm {
         Self::Xxhash128,
     ];
 
-    /// Length of a value, in bytes.
+    /// Length of a value in bytes.
     #[must_use]
     pub fn value_bytes(self) -> usize {
         match self {
@@ -62,7 +62,7 @@ impl ChecksumAlgorithm {
         }
     }
 
-    /// The type of a multipart object's checksum when the client does not choose.
+    /// The type of a multipart object's checksum if the client does not choose one.
     #[must_use]
     pub fn default_type(self) -> ChecksumType {
         match self {
@@ -71,8 +71,8 @@ impl ChecksumAlgorithm {
         }
     }
 
-    /// `true` when a multipart object can have a checksum of this type: only CRCs can be combined from
-    /// those of the parts, and S3 knows no composite CRC-64.
+    /// `true` if a multipart object can have a checksum of this type. Only CRCs can be combined
+    /// from the parts' values, and S3 has no composite CRC-64.
     #[must_use]
     pub fn supports(self, kind: ChecksumType) -> bool {
         match self {
@@ -83,16 +83,16 @@ impl ChecksumAlgorithm {
     }
 }
 
-/// Length of the longest value, that of SHA-512.
+/// Length of the longest value, SHA-512's.
 const VALUE_BYTES_MAX: usize = 64;
 
-/// The type of the checksum of a multipart object: over its bytes, or over the checksums of its parts.
+/// The type of a multipart object's checksum: over its bytes, or over the checksums of its parts.
 // The order is part of the record format: add at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ChecksumType {
     /// All bytes of the object.
     FullObject,
-    /// The checksums of its parts, one after the other.
+    /// The concatenated checksums of its parts.
     Composite,
 }
 
@@ -100,16 +100,17 @@ pub enum ChecksumType {
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "(ChecksumAlgorithm, Vec<u8>)", into = "(ChecksumAlgorithm, Vec<u8>)")]
 pub struct ChecksumValue {
-    /// Its algorithm.
+    /// The algorithm.
     pub algorithm: ChecksumAlgorithm,
-    /// As many as the algorithm has, then zeros.
+    /// The value in the algorithm's length, then zeros.
     bytes: [u8; VALUE_BYTES_MAX],
 }
 
 impl ChecksumValue {
-    /// The value `bytes`; `None` when the length does not fit. CRCs and XXHs are numbers, and big-endian here
-    /// as on the wire: AWS's SDKs send XXHs so (`aws_xxhash_finalize` in aws-checksums, which botocore calls:
-    /// "written out in big-endian, i.e. network order"), in the canonical form of the xxHash specification.
+    /// The value `bytes`; `None` if the length does not match. CRCs and XXHs are numbers,
+    /// big-endian here as on the wire. AWS's SDKs send XXHs like that (`aws_xxhash_finalize` in
+    /// aws-checksums, called by botocore: "written out in big-endian, i.e. network order"), which
+    /// is the canonical form of the xxHash specification.
     #[must_use]
     pub fn new(algorithm: ChecksumAlgorithm, bytes: &[u8]) -> Option<Self> {
         if bytes.len() != algorithm.value_bytes() {
@@ -120,19 +121,19 @@ impl ChecksumValue {
         Some(Self { algorithm, bytes: padded })
     }
 
-    /// The raw value, whose base64 is what a client sees.
+    /// The raw value. Clients see its base64.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.algorithm.value_bytes()]
     }
 
-    /// `number`, which fits, as the value of an algorithm whose values are numbers.
+    /// The value of `number`, which must fit, for an algorithm whose values are numbers.
     fn from_number(algorithm: ChecksumAlgorithm, number: u128) -> Self {
         let number = number.to_be_bytes();
         Self::of(algorithm, &number[number.len() - algorithm.value_bytes()..])
     }
 
-    /// `value`, which has the length of the algorithm.
+    /// The value `value`, which must have the algorithm's length.
     fn of(algorithm: ChecksumAlgorithm, value: &[u8]) -> Self {
         Self::new(algorithm, value).expect("the hasher of an algorithm gives values of its length")
     }
@@ -163,14 +164,14 @@ impl TryFrom<(ChecksumAlgorithm, Vec<u8>)> for ChecksumValue {
     }
 }
 
-/// The checksum of an object, as it is stored and shown.
+/// The checksum of an object, as stored and shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectChecksum {
     /// The value.
     pub value: ChecksumValue,
-    /// Its type.
+    /// The type.
     pub kind: ChecksumType,
-    /// Number of parts of a composite checksum, which is shown as `base64-parts`.
+    /// Number of parts of a composite checksum, shown as `base64-parts`.
     pub parts: Option<u32>,
 }
 
@@ -181,8 +182,8 @@ impl ObjectChecksum {
         Self { value, kind: ChecksumType::FullObject, parts: None }
     }
 
-    /// The composite checksum of the parts with these values; `None` when there are none, or when they
-    /// are not all of one algorithm.
+    /// The composite checksum of parts with these values; `None` if there are none, or they have
+    /// different algorithms.
     #[must_use]
     pub fn composite<'a>(parts: impl IntoIterator<Item = &'a ChecksumValue>) -> Option<Self> {
         let mut parts = parts.into_iter().peekable();
@@ -201,7 +202,7 @@ impl ObjectChecksum {
     }
 }
 
-/// The CRC of a whole object from those of its parts, without its bytes.
+/// Combines the CRCs of parts into the CRC of the whole object, without its bytes.
 #[derive(Clone, Debug)]
 pub struct CrcCombiner {
     algorithm: ChecksumAlgorithm,
@@ -210,14 +211,14 @@ pub struct CrcCombiner {
 }
 
 impl CrcCombiner {
-    /// Starts with no bytes; `None` when `algorithm` is not a CRC.
+    /// Starts with no bytes; `None` if `algorithm` is no CRC.
     #[must_use]
     pub fn new(algorithm: ChecksumAlgorithm) -> Option<Self> {
-        // The CRC of nothing is zero for all three.
+        // The CRC of no bytes is zero for all three.
         Some(Self { algorithm, appender: crc_combine::Appender::new(algorithm)?, combined: 0 })
     }
 
-    /// Adds the next part, of `bytes` bytes. Returns `false`, and adds nothing, when its checksum is of
+    /// Appends a part of `bytes` bytes. Returns `false`, and appends nothing, if its checksum has
     /// another algorithm.
     #[must_use]
     pub fn add(&mut self, part: &ChecksumValue, bytes: u64) -> bool {
@@ -240,31 +241,31 @@ impl CrcCombiner {
 pub struct Digests {
     /// MD5 of the body.
     pub md5: [u8; 16],
-    /// The checksums that were asked for, in the same order.
+    /// The requested checksums, in the same order.
     pub checksums: Vec<ChecksumValue>,
     /// Length of the body.
     pub bytes: u64,
 }
 
 impl Digests {
-    /// The checksum by `algorithm`, if it was asked for.
+    /// The checksum by `algorithm`, if it was requested.
     #[must_use]
     pub fn checksum(&self, algorithm: ChecksumAlgorithm) -> Option<&ChecksumValue> {
         self.checksums.iter().find(|value| value.algorithm == algorithm)
     }
 }
 
-/// Computes [`Digests`] while a body streams by.
+/// Computes [`Digests`] over a stream of bytes.
 #[derive(Clone, Debug)]
 pub struct DigestSet {
     md5: Md5,
-    /// The place of MD5 among the checksums, if it is asked for. It is not computed twice.
+    /// The position of MD5 among the requested checksums, if any. It is not computed twice.
     md5_place: Option<usize>,
     checksums: ChecksumSet,
 }
 
 impl DigestSet {
-    /// MD5 and `algorithms`, each once.
+    /// Computes MD5 and each of `algorithms` once.
     #[must_use]
     pub fn new(algorithms: &[ChecksumAlgorithm]) -> Self {
         let mut checksums = ChecksumSet::new(algorithms);
@@ -272,19 +273,19 @@ impl DigestSet {
         Self { md5: Md5::new(), md5_place, checksums }
     }
 
-    /// Takes the next bytes of the body.
+    /// Digests the next bytes of the body.
     pub fn update(&mut self, bytes: &[u8]) {
         self.md5.update(bytes);
         self.checksums.update(bytes);
     }
 
-    /// Bytes taken so far.
+    /// Number of bytes digested so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.checksums.bytes
     }
 
-    /// The digests of everything taken.
+    /// The digests of all bytes.
     #[must_use]
     pub fn finish(self) -> Digests {
         let bytes = self.checksums.bytes;
@@ -297,7 +298,7 @@ impl DigestSet {
     }
 }
 
-/// Computes checksums while a body streams by, without MD5, which costs more than all CRCs together.
+/// Computes checksums over a stream of bytes, without MD5, which costs more than all CRCs together.
 #[derive(Clone, Debug)]
 pub struct ChecksumSet {
     hashers: Vec<ChecksumHasher>,
@@ -305,7 +306,7 @@ pub struct ChecksumSet {
 }
 
 impl ChecksumSet {
-    /// `algorithms`, each once.
+    /// Computes each of `algorithms` once.
     #[must_use]
     pub fn new(algorithms: &[ChecksumAlgorithm]) -> Self {
         let is_first = |(position, algorithm): &(usize, &ChecksumAlgorithm)| {
@@ -316,20 +317,20 @@ impl ChecksumSet {
         Self { hashers, bytes: 0 }
     }
 
-    /// Takes the next bytes of the body.
+    /// Digests the next bytes of the body.
     pub fn update(&mut self, bytes: &[u8]) {
         self.hashers.iter_mut().for_each(|hasher| hasher.update(bytes));
         self.bytes += bytes.len() as u64;
     }
 
-    /// Leaves out MD5, and returns its place.
+    /// Removes MD5 from the set, and returns its position.
     fn take_md5(&mut self) -> Option<usize> {
         let place = self.hashers.iter().position(ChecksumHasher::is_md5)?;
         self.hashers.remove(place);
         Some(place)
     }
 
-    /// The checksums of everything taken, in the order they were asked for.
+    /// The checksums of all bytes, in the requested order.
     #[must_use]
     pub fn finish(self) -> Vec<ChecksumValue> {
         self.hashers.into_iter().map(ChecksumHasher::finish).collect()

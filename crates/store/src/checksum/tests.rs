@@ -14,7 +14,7 @@ fn body(length: usize) -> Vec<u8> {
     (0..length).map(|position| (position * 31 + position / 251) as u8).collect()
 }
 
-/// The check values of the CRC catalogue and of the standards, and for XXH those of `awscrt` 0.38.
+/// Check values from the CRC catalogue and the standards, and for XXH from `awscrt` 0.38.
 #[test]
 fn every_algorithm_gives_its_published_value() {
     let mut set = DigestSet::new(&ChecksumAlgorithm::ALL);
@@ -164,7 +164,7 @@ fn combined_parts_have_the_crc_of_the_whole() {
 
 #[test]
 fn combining_knows_lengths_beyond_memory() {
-    // A run of zeros twice as long is two runs; the CRC of 2^40 zero bytes from that of one.
+    // A run of zeros twice as long is two runs: the CRC of 2^40 zero bytes from the CRC of one.
     for algorithm in [ChecksumAlgorithm::Crc32, ChecksumAlgorithm::Crc64Nvme] {
         let mut doubled = value_of(algorithm, &[0]);
         for power in 0..40 {
@@ -229,7 +229,8 @@ fn values_survive_a_record_and_one_of_the_wrong_length_does_not() {
     }
 }
 
-/// Records hold the number of the algorithm: it never changes. A program that knows fewer refuses it.
+/// Records hold the number of the algorithm: it never changes. A program that knows fewer refuses
+/// it.
 #[test]
 fn algorithms_keep_their_numbers() {
     for (number, algorithm) in ChecksumAlgorithm::ALL.into_iter().enumerate() {

@@ -1,8 +1,8 @@
-//! The blocks of one body: AES-256-GCM, 256 KiB of cipher text each.
+//! The blocks of one body: AES-256-GCM, 256 KiB of ciphertext each.
 //!
-//! A block of cipher text is as long as a piece of a blob, and begins where one begins: a block is read with
-//! one call, and verified with the checksums of whole blocks of the blob. Its last 16 bytes are the tag. The
-//! last block may be shorter, and has no bytes but the tag in an empty body.
+//! A ciphertext block has the length of a blob's piece and is aligned with one, so it is read with
+//! one call and verified with whole block checksums of the blob. Its last 16 bytes are the tag. The
+//! last block may be shorter; in an empty body it is only a tag.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use aws_lc_rs::hmac;
@@ -11,27 +11,29 @@ use super::EncryptionKey;
 use crate::error::StoreError;
 use crate::limits::PIECE_BYTES;
 
-/// Bytes of a tag.
+/// Length of a tag.
 pub(super) const TAG_BYTES: usize = 16;
-/// Bytes of a block of cipher text.
+/// Length of a ciphertext block.
 pub(crate) const BLOCK_BYTES: u64 = PIECE_BYTES as u64;
-/// Bytes of a body in a block.
+/// Plaintext bytes per block.
 pub(crate) const PLAIN_BLOCK_BYTES: u64 = BLOCK_BYTES - TAG_BYTES as u64;
 
-/// The key of one body, which encrypts nothing else.
+/// The key of one body. It encrypts nothing else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BodyKey(EncryptionKey);
 
-/// Blocks of a body of so many bytes: at least one, so that a body cannot be cut off down to nothing.
+/// Number of blocks of a body. At least one, so that truncation to nothing is detected.
 fn blocks(plain_bytes: u64) -> u64 {
     plain_bytes.div_ceil(PLAIN_BLOCK_BYTES).max(1)
 }
 
-/// Bytes of the cipher text of a body; `None` for more than there can be.
+/// Length of the ciphertext of a body; `None` on overflow.
 pub(crate) fn stored_bytes(plain_bytes: u64) -> Option<u64> {
     plain_bytes.checked_add(blocks(plain_bytes).checked_mul(TAG_BYTES as u64)?)
 }
 
+/// The nonce of a block: 1 for the last block, three zeros, the block number. A body's key encrypts
+/// each block once, so no nonce repeats; marking the last block detects truncation.
 fn nonce(number: u64, is_last: bool) -> Nonce {
     let mut nonce = [0; 12];
     nonce[0] = u8::from(is_last);
@@ -44,8 +46,10 @@ impl BodyKey {
         Self(key)
     }
 
-    /// The entity tag of a body whose MD5 must not be known: as good as random without the key.
+    /// The entity tag of a body whose MD5 must not be revealed: a keyed hash of it,
+    /// indistinguishable from random without the key.
     pub(crate) fn hide_md5(&self, md5: &[u8; 16]) -> [u8; 16] {
+        // The MD5 itself would let a reader of entity tags test guesses of the content.
         let key = self.0.derive(b"liteio etag", &[]);
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key.expose()), md5);
         let mut hidden = [0; 16];
@@ -58,31 +62,32 @@ impl BodyKey {
         LessSafeKey::new(key)
     }
 
-    /// Decrypts the blocks of a body of `plain_bytes`.
+    /// A decryptor of the blocks of a body of `plain_bytes` bytes.
     pub(crate) fn opener(&self, plain_bytes: u64) -> Opener {
         Opener { cipher: self.cipher(), blocks: blocks(plain_bytes) }
     }
 
-    /// Encrypts a body.
+    /// An encryptor of a body.
     pub(crate) fn sealer(&self) -> Sealer {
         Sealer { cipher: self.cipher(), number: 0, block: Vec::new() }
     }
 }
 
-/// Encrypts a body, block by block.
+/// Encrypts a body block by block.
 #[derive(Debug)]
 pub(crate) struct Sealer {
     cipher: LessSafeKey,
-    /// The number of the block that is being filled.
+    /// The number of the block being filled.
     number: u64,
     block: Vec<u8>,
 }
 
 impl Sealer {
-    /// Adds to the body. Whole blocks are handed to `out`, but the last, which may be the last of the body.
+    /// Appends to the body, and passes whole blocks to `out`. A full block is held back until more
+    /// bytes come, since it may be the last one, which has another nonce.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// The errors of `out`.
     pub(crate) fn append(
         &mut self,
         mut bytes: &[u8],
@@ -96,7 +101,7 @@ impl Sealer {
                 self.number += 1;
             }
             if self.block.is_empty() {
-                // All of a long body at once, and no more than there is of a short one.
+                // A long body gets a whole block at once, a short one only the room that it needs.
                 let capacity = (bytes.len() + TAG_BYTES).min(PIECE_BYTES);
                 self.block.reserve_exact(if self.number > 0 { PIECE_BYTES } else { capacity });
             }
@@ -108,7 +113,7 @@ impl Sealer {
         Ok(())
     }
 
-    /// The last block.
+    /// Encrypts the last block.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         self.seal(true);
         self.block
@@ -121,7 +126,7 @@ impl Sealer {
     }
 }
 
-/// Decrypts blocks of one body, in any order.
+/// Decrypts the blocks of one body, in any order.
 #[derive(Debug)]
 pub(crate) struct Opener {
     cipher: LessSafeKey,
@@ -129,10 +134,10 @@ pub(crate) struct Opener {
 }
 
 impl Opener {
-    /// Decrypts block `number` where it is, and returns how many bytes it has then.
+    /// Decrypts block `number` in place, and returns its plaintext length.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when it is not that block, or was changed.
+    /// [`StoreError::Corrupt`] if it is not that block, or was changed.
     pub(crate) fn open(&self, number: u64, block: &mut [u8]) -> Result<usize, StoreError> {
         let nonce = nonce(number, number + 1 == self.blocks);
         match self.cipher.open_in_place(nonce, Aad::empty(), block) {

@@ -5,16 +5,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::limits::BLOCKS_KEPT_MAX;
 
-/// Counts the blocks that are kept, at most [`BLOCKS_KEPT_MAX`]. Clones share the count.
+/// A counter of kept blocks, at most [`BLOCKS_KEPT_MAX`] (a semaphore that never waits). Clones
+/// share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeptBlocks(Arc<AtomicUsize>);
 
-/// Leave to keep one block, until it is dropped.
+/// A permit to keep one block, returned when dropped.
 #[derive(Debug)]
 pub(crate) struct KeptBlock(KeptBlocks);
 
 impl KeptBlocks {
-    /// Leave to keep a block, unless too many are kept.
+    /// A permit, unless all are taken.
     pub(crate) fn take(&self) -> Option<KeptBlock> {
         let another = |kept| (kept < BLOCKS_KEPT_MAX).then_some(kept + 1);
         let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, another);

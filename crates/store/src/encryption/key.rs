@@ -11,12 +11,12 @@ use crate::random::RandomSource;
 /// Bytes of a key.
 pub(super) const KEY_BYTES: usize = 32;
 
-/// A key of 256 bits. It is never printed: `Debug` hides it, and there is no `Display`. Its memory is
+/// A key of 256 bits. It is never printed: `Debug` hides it, and it has no `Display`. Its memory is
 /// overwritten when it is dropped.
 #[derive(Clone)]
 pub struct EncryptionKey([u8; KEY_BYTES]);
 
-/// The fingerprint of a key: it tells keys apart, and tells nothing about them.
+/// The fingerprint of a key: it distinguishes keys, and reveals nothing about them.
 pub(super) type Fingerprint = [u8; 8];
 
 impl EncryptionKey {
@@ -26,17 +26,17 @@ impl EncryptionKey {
         Self(bytes)
     }
 
-    /// A new key.
+    /// A random key.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when the source of random bytes fails.
+    /// [`StoreError::Io`] if the random source fails.
     pub fn generate(random: &dyn RandomSource) -> Result<Self, StoreError> {
         let mut bytes = [0; KEY_BYTES];
         random.fill(&mut bytes)?;
         Ok(Self(bytes))
     }
 
-    /// The bytes of the key, for the file that keeps it.
+    /// The bytes of the key, for the file that stores it.
     #[must_use]
     pub fn expose(&self) -> &[u8; KEY_BYTES] {
         &self.0
@@ -49,10 +49,12 @@ impl EncryptionKey {
         fingerprint
     }
 
-    /// A key for one purpose: HMAC-SHA256 of the label and the salt.
+    /// A derived key for one purpose: HMAC-SHA256 of label and salt.
     pub(super) fn derive(&self, label: &[u8], salt: &[u8]) -> Self {
         let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &self.0));
         context.update(label);
+        // The separator keeps label and salt apart: no two pairs give the same input, since labels
+        // have no zero byte.
         context.update(&[0]);
         context.update(salt);
         let mut bytes = [0; KEY_BYTES];
@@ -68,7 +70,7 @@ impl Drop for EncryptionKey {
 }
 
 impl PartialEq for EncryptionKey {
-    /// Takes as long for keys that differ as for those that do not.
+    /// Constant time, so that the comparison does not leak where keys differ.
     fn eq(&self, other: &Self) -> bool {
         aws_lc_rs::constant_time::verify_slices_are_equal(&self.0, &other.0).is_ok()
     }

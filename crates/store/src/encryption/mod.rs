@@ -1,20 +1,20 @@
-//! Encryption of bodies: below records, above blobs. A body is cipher text before it is inline, in the log
-//! or in a file.
+//! Encryption of bodies: below records, above blobs. A body is encrypted before it goes inline into
+//! a record, to the log or to a file.
 //!
 //! ```text
-//!  master key, named key, key of a client
+//!  master key, named key, customer key
 //!      │ HMAC-SHA256 (salt) = a key that is used once
 //!      ▼
-//!  wraps the data key of an object (AES-256-GCM, bound to what the object is)
+//!  wraps the data key of an object (AES-256-GCM, bound to the object's identity)
 //!      │                         └── of an upload: HMAC-SHA256 (salt of the part) = the key of a part
 //!      ▼
-//!  encrypts the blocks of one body (AES-256-GCM; the nonce is the number of the block, and whether it is
-//!  the last)
+//! encrypts the blocks of one body (AES-256-GCM; nonce: block number, and a flag for the last
+//! block)
 //! ```
-//! No nonce is used twice under a key: a key that wraps is derived from 16 random bytes and used once, and a
-//! key of a body is random, or derived from 16 random bytes, and encrypts each block once. A part that is
-//! uploaded again has another salt. The tag of a block proves its place in its body, and that the last one is
-//! the last.
+//! No nonce is used twice under one key. A wrapping key is derived from 16 random bytes and used
+//! once. A body's key is random, or derived from 16 random bytes, and encrypts each block once. A
+//! part that is uploaded again gets a new salt. The tag of a block proves its position in the body,
+//! and that the last block is the last one.
 
 mod cipher;
 mod kept;

@@ -11,16 +11,17 @@ use crate::random::RandomSource;
 /// A named key with its former versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedKey {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its versions: the first wraps, the others only unwrap. A name without any is never used.
+    /// The versions: the first one wraps, the others only unwrap. A key without versions is never
+    /// used.
     pub versions: Vec<EncryptionKey>,
 }
 
-/// The keys that wrap data keys. Empty, nothing can be encrypted but with keys of clients.
+/// The keys that wrap data keys. With an empty ring only customer keys can encrypt.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct KeyRing {
-    /// The first wraps, the others only unwrap.
+    /// The first one wraps, the others only unwrap.
     master: Vec<EncryptionKey>,
     named: Vec<NamedKey>,
 }
@@ -37,7 +38,7 @@ impl KeyRing {
         &self.master
     }
 
-    /// The scheme that `encryption` stands for, and the key that wraps by it.
+    /// The scheme of `encryption`, and its wrapping key.
     ///
     /// # Errors
     /// [`StoreError::NoMasterKey`], [`StoreError::NoSuchNamedKey`].
@@ -52,6 +53,7 @@ impl KeyRing {
                 Ok((EncryptionScheme::Master, key))
             }
             Encryption::Named { key: asked, context, bucket_key } => {
+                // Without a name, the first key is the default.
                 let wanted = |named: &&NamedKey| asked.as_ref().is_none_or(|it| *it == named.name);
                 let found = self.named.iter().find(wanted);
                 let missing = || StoreError::NoSuchNamedKey { key: asked.clone() };
@@ -67,21 +69,22 @@ impl KeyRing {
     /// The name of a key as the ring has it, from the name or the identifier that a client gives.
     #[must_use]
     pub fn find_name(&self, asked: &str) -> Option<&str> {
+        // The last segment of an ARN or alias is tried as a name, too.
         let last = asked.rsplit('/').next().unwrap_or(asked);
         let named = |name: &str| self.named.iter().find(|it| it.name == name);
         named(asked).or_else(|| named(last)).map(|it| it.name.as_str())
     }
 
-    /// `true` when `name` is the key that `asked` names; without a name, the first one.
+    /// `true` if `name` is the key that `asked` names; without a name, the default key.
     pub(crate) fn is_name(&self, name: &str, asked: Option<&str>) -> bool {
         let default = || self.named.first().map(|named| named.name.as_str());
         asked.or_else(default) == Some(name)
     }
 
-    /// A new data key for an object.
+    /// A new data key for an object, to be wrapped as `encryption` requires.
     ///
     /// # Errors
-    /// As [`KeyRing::resolve`]; [`StoreError::Io`] when there are no random bytes.
+    /// The errors of [`KeyRing::resolve`]; [`StoreError::Io`] if the random source fails.
     pub(crate) fn new_key(
         &self,
         encryption: &Encryption,
@@ -91,7 +94,7 @@ impl KeyRing {
         self.sealing(encryption, data)
     }
 
-    /// A data key that is to be wrapped as `encryption` says.
+    /// The data key `data`, to be wrapped as `encryption` requires.
     pub(crate) fn sealing(
         &self,
         encryption: &Encryption,
@@ -101,11 +104,11 @@ impl KeyRing {
         Ok(ObjectSealing::new(data, scheme, wrapping.clone()))
     }
 
-    /// The data key of a record.
+    /// The unwrapped data key of a record.
     ///
     /// # Errors
     /// [`StoreError::CustomerKeyRequired`], [`StoreError::CustomerKeyNotApplicable`],
-    /// [`StoreError::WrongCustomerKey`]; [`StoreError::KeyMissing`] when the ring does not have the key;
+    /// [`StoreError::WrongCustomerKey`]; [`StoreError::KeyMissing`] if the ring lacks the key;
     /// [`StoreError::Corrupt`].
     pub(crate) fn unlock(
         &self,
@@ -113,6 +116,8 @@ impl KeyRing {
         identity: Identity<'_>,
         customer: Option<&EncryptionKey>,
     ) -> Result<EncryptionKey, StoreError> {
+        // A key of the client that does not fit is the client's mistake. A key of the ring was
+        // found by its fingerprint, so a wrong tag is damage.
         let (wrapping, error) = match (&record.scheme, customer) {
             (EncryptionScheme::Customer, Some(key)) => (key, StoreError::WrongCustomerKey),
             (EncryptionScheme::Customer, None) => return Err(StoreError::CustomerKeyRequired),
@@ -129,8 +134,8 @@ impl KeyRing {
         record.unwrap(wrapping, identity).ok_or(error)
     }
 
-    /// The data key `data` of a record, to be wrapped anew as it is in the record. `customer` is the key of
-    /// its client.
+    /// The data key `data` of a record, to be rewrapped by the record's scheme. `customer` is the
+    /// customer key.
     ///
     /// # Errors
     /// [`StoreError::CustomerKeyRequired`], [`StoreError::NoMasterKey`].
@@ -148,10 +153,10 @@ impl KeyRing {
         Ok(ObjectSealing::new(data, scheme, wrapping.clone()))
     }
 
-    /// The record with its data key wrapped by the first version of its key.
+    /// The record with its data key rewrapped by the first version of its key.
     ///
     /// # Errors
-    /// As [`KeyRing::unlock`].
+    /// The errors of [`KeyRing::unlock`].
     pub(crate) fn rewrap(
         &self,
         record: &EncryptionRecord,
@@ -163,13 +168,13 @@ impl KeyRing {
         EncryptionRecord::wrap(&data, wrapping, record.scheme.clone(), identity, random)
     }
 
-    /// `true` when the key that wrapped the data key of the record is not the one that wraps now.
+    /// `true` if the record's data key was wrapped by another key than the current first one.
     pub(crate) fn is_outdated(&self, record: &EncryptionRecord) -> bool {
         let first = self.first(&record.scheme);
         first.is_some_and(|first| first.fingerprint() != *record.wrapped_by())
     }
 
-    /// The key that wraps by a scheme; none for keys of clients.
+    /// The current wrapping key of a scheme; `None` for customer keys.
     fn first(&self, scheme: &EncryptionScheme) -> Option<&EncryptionKey> {
         match scheme {
             EncryptionScheme::Customer => None,
@@ -191,6 +196,7 @@ fn find<'a>(
     record: &EncryptionRecord,
     name: &str,
 ) -> Result<&'a EncryptionKey, StoreError> {
+    // Former versions stay in the ring, so that they can unwrap.
     let found = versions.iter().find(|key| key.fingerprint() == *record.wrapped_by());
     found.ok_or_else(|| StoreError::KeyMissing { key: name.to_owned() })
 }

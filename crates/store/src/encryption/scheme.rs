@@ -4,38 +4,38 @@ use serde::{Deserialize, Serialize};
 
 use super::{EncryptionKey, KeyRing};
 
-/// The encryption that a client, or the default of a bucket, asks for.
+/// The encryption that a request, or the default of a bucket, selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Encryption {
     /// With the master key (SSE-S3).
     Master,
     /// With a named key (SSE-KMS).
     Named {
-        /// The name of the key; none is the first one of the ring.
+        /// The name of the key; `None` for the first one of the ring.
         key: Option<String>,
-        /// The encryption context, which is needed to decrypt as well.
+        /// The encryption context, which decryption needs as well.
         context: Option<String>,
-        /// A bucket key was asked for. It is noted and has no effect.
+        /// `true` if a bucket key was requested. It is stored and has no effect.
         bucket_key: bool,
     },
-    /// With a key that the client sends with each request, and nobody keeps (SSE-C).
+    /// With a key that the client sends with each request, and that is not stored (SSE-C).
     Customer(EncryptionKey),
 }
 
-/// The encryption of new objects of a bucket that name none.
+/// The default encryption of a bucket's new objects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefaultEncryption {
-    /// Its method.
+    /// The method.
     pub method: DefaultMethod,
-    /// Bucket keys are asked for.
+    /// `true` if bucket keys are requested.
     pub bucket_key: bool,
 }
 
 impl DefaultEncryption {
-    /// The encryption that it stands for, with the keys of `ring`.
+    /// The encryption that this default selects, with the keys of `ring`.
     ///
     /// # Errors
-    /// The name or identifier of the key that the ring does not have.
+    /// The name or identifier of a key that the ring lacks.
     pub fn encryption(&self, ring: &KeyRing) -> Result<Encryption, &str> {
         Ok(match &self.method {
             DefaultMethod::Master => Encryption::Master,
@@ -54,9 +54,9 @@ impl DefaultEncryption {
 pub enum DefaultMethod {
     /// With the master key (SSE-S3).
     Master,
-    /// With a named key (SSE-KMS); none is the first one of the ring.
+    /// With a named key (SSE-KMS); `None` for the first one of the ring.
     Named {
-        /// The name or identifier of the key, as it was given.
+        /// The name or identifier of the key, as given.
         key: Option<String>,
     },
 }
@@ -73,15 +73,15 @@ pub enum EncryptionScheme {
         key: String,
         /// The encryption context.
         context: Option<String>,
-        /// A bucket key was asked for.
+        /// `true` if a bucket key was requested.
         bucket_key: bool,
     },
-    /// With a key of the client (SSE-C).
+    /// With a customer key (SSE-C).
     Customer,
 }
 
 impl EncryptionScheme {
-    /// `true` when entity tags are no MD5, as with AWS for all but SSE-S3.
+    /// `true` if entity tags are no MD5, as in AWS for everything except SSE-S3.
     pub(crate) fn hides_md5(&self) -> bool {
         !matches!(self, Self::Master)
     }

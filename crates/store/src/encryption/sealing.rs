@@ -5,7 +5,7 @@ use crate::error::StoreError;
 use crate::name::UploadId;
 use crate::random::RandomSource;
 
-/// The encryption of one body that is to be received, see [`Store::seal_object`](crate::Store::seal_object)
+/// The encryption of one body to be received, see [`Store::seal_object`](crate::Store::seal_object)
 /// and [`Store::seal_part`](crate::Store::seal_part).
 #[derive(Clone, Debug)]
 pub struct Sealing {
@@ -14,7 +14,7 @@ pub struct Sealing {
     target: SealingTarget,
 }
 
-/// The owner of a body.
+/// The future owner of a body.
 #[derive(Clone, Debug)]
 pub(crate) enum SealingTarget {
     Object(Box<ObjectSealing>),
@@ -28,7 +28,7 @@ pub(crate) enum SealingTarget {
 /// The salt of a part's key: extension 129 of its record.
 pub(crate) type PartSalt = [u8; 16];
 
-/// A data key, and the key that is to wrap it.
+/// A data key with the key that will wrap it.
 #[derive(Clone, Debug)]
 pub(crate) struct ObjectSealing {
     data: EncryptionKey,
@@ -45,10 +45,10 @@ impl ObjectSealing {
         Self { data, scheme, wrapping }
     }
 
-    /// The record of it, with the data key wrapped.
+    /// The encryption record with the wrapped data key.
     ///
     /// # Errors
-    /// [`StoreError::Io`] when there are no random bytes.
+    /// [`StoreError::Io`] if the random source fails.
     pub(crate) fn wrap(
         &self,
         identity: Identity<'_>,
@@ -61,18 +61,22 @@ impl ObjectSealing {
 
 impl Sealing {
     pub(crate) fn object(sealing: ObjectSealing) -> Self {
+        // The data key is new for each body, so it may encrypt the body itself.
         let key = object_body_key(sealing.data.clone());
         let hides_md5 = sealing.scheme.hides_md5();
         Self { key, hides_md5, target: SealingTarget::Object(Box::new(sealing)) }
     }
 
-    /// For a part of `upload`, whose data key is `data`. No other body gets the same key.
+    /// The sealing of a part of `upload`, whose data key is `data`. The random salt makes its key
+    /// unique.
     pub(crate) fn part(
         upload: UploadId,
         scheme: &EncryptionScheme,
         data: &EncryptionKey,
         random: &dyn RandomSource,
     ) -> Result<Self, StoreError> {
+        // A part may be uploaded again under its number. Block numbers, and so nonces, repeat then,
+        // and only another key keeps them apart.
         let mut salt = PartSalt::default();
         random.fill(&mut salt)?;
         let key = part_body_key(data, &salt);
@@ -97,12 +101,12 @@ impl Sealing {
     }
 }
 
-/// The key of the body of an object whose data key is `data`.
+/// The body key of an object, which is its data key.
 pub(crate) fn object_body_key(data: EncryptionKey) -> BodyKey {
     BodyKey::new(data)
 }
 
-/// The key of the body of a part.
+/// The body key of a part, derived from the upload's data key.
 pub(crate) fn part_body_key(data: &EncryptionKey, salt: &PartSalt) -> BodyKey {
     BodyKey::new(data.derive(b"liteio part", salt))
 }

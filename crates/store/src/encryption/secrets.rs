@@ -1,11 +1,11 @@
 //! Short secrets and tokens, sealed: AES-256-GCM under a key that is used once.
 //!
-//! | Bytes | |
+//! | Bytes | Content |
 //! |---|---|
 //! | 1 | version, 1 |
 //! | 8 | fingerprint of the key |
-//! | 16 | salt; HMAC-SHA256 of it is the key of the cipher |
-//! | .. | cipher text |
+//! | 16 | salt; its HMAC-SHA256 is the cipher's key |
+//! | .. | ciphertext |
 //! | 16 | tag, which also covers the purpose |
 
 use std::fmt;
@@ -22,15 +22,15 @@ const VERSION: u8 = 1;
 const SALT_BYTES: usize = 16;
 const HEAD_BYTES: usize = 1 + size_of::<Fingerprint>() + SALT_BYTES;
 
-/// The keys that seal secrets: the first seals, all open.
+/// The keys that seal secrets: the first one seals, all of them open.
 #[derive(Clone)]
 pub struct SecretKeys {
     keys: Vec<(Fingerprint, EncryptionKey)>,
 }
 
 impl SecretKeys {
-    /// Keys that are derived from the master keys of `ring`, and behind them `own`, a key of a data
-    /// directory that was made without one.
+    /// Keys derived from the master keys of `ring`, followed by `own`, the key of a data directory
+    /// that was created without a master key.
     #[must_use]
     pub fn new(ring: &KeyRing, own: Option<&EncryptionKey>) -> Self {
         let keys = ring.master().iter().chain(own);
@@ -38,16 +38,16 @@ impl SecretKeys {
         Self { keys: derived.map(|key| (key.fingerprint(), key)).collect() }
     }
 
-    /// `true` when there is no key.
+    /// `true` if no key is configured.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// Seals `secret`, to be opened for the same purpose only.
+    /// Seals `secret`. It can be opened for the same purpose only.
     ///
     /// # Errors
-    /// [`StoreError::NoMasterKey`] without a key, [`StoreError::Io`] without random bytes.
+    /// [`StoreError::NoMasterKey`] without a key; [`StoreError::Io`] if the random source fails.
     pub fn seal(
         &self,
         purpose: &str,
@@ -62,6 +62,7 @@ impl SecretKeys {
         sealed.extend_from_slice(fingerprint);
         sealed.extend_from_slice(&salt);
         let mut text = secret.to_vec();
+        // The salt makes the cipher's key unique, so the nonce may be constant.
         cipher(key, &salt)
             .seal_in_place_append_tag(nonce(), Aad::from(purpose.as_bytes()), &mut text)
             .expect("a secret is short");
@@ -69,14 +70,14 @@ impl SecretKeys {
         Ok(sealed)
     }
 
-    /// `true` for what the first key sealed.
+    /// `true` if the first key sealed it.
     #[must_use]
     pub fn is_newest(&self, sealed: &[u8]) -> bool {
         let fingerprint = sealed.get(1..=size_of::<Fingerprint>());
         self.keys.first().is_some_and(|(first, _)| fingerprint == Some(&first[..]))
     }
 
-    /// The secret, unless `sealed` was changed, or sealed for another purpose or by another key.
+    /// The secret; `None` if `sealed` was changed, or sealed for another purpose or by another key.
     #[must_use]
     pub fn open(&self, purpose: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (head, text) = sealed.split_at_checked(HEAD_BYTES)?;
@@ -96,7 +97,7 @@ fn cipher(key: &EncryptionKey, salt: &[u8]) -> LessSafeKey {
     LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.expose()).expect("a key of 32 bytes"))
 }
 
-/// The only nonce: the key is used once.
+/// The only nonce: each key is used once.
 fn nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; 12])
 }

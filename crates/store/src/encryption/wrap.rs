@@ -1,4 +1,4 @@
-//! Wrapped data keys, as they stand in records.
+//! Wrapped data keys, as stored in records.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use serde::{Deserialize, Serialize};
@@ -10,15 +10,15 @@ use crate::error::StoreError;
 use crate::name::{BucketId, UploadId};
 use crate::random::RandomSource;
 
-/// The encryption of an object or of an upload: extension 129 of its record.
+/// The encryption of an object or an upload: extension 129 of its record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct EncryptionRecord {
     cipher: Cipher,
     pub(crate) scheme: EncryptionScheme,
-    /// The fingerprint of the key that wraps; zeros for a key of a client.
+    /// Fingerprint of the wrapping key; zeros for a customer key.
     wrapped_by: Fingerprint,
     salt: [u8; 16],
-    /// The data key, encrypted.
+    /// The encrypted data key.
     key: [u8; KEY_BYTES],
     tag: [u8; TAG_BYTES],
 }
@@ -30,17 +30,18 @@ enum Cipher {
     Aes256Gcm,
 }
 
-/// The owner of a wrapped key, which cannot be unwrapped as that of anything else.
+/// The owner of a wrapped key. The key cannot be unwrapped under any other identity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Identity<'a> {
-    /// One version of an object, wherever it stands.
+    /// One version of an object, in whatever place.
     Object { bucket: BucketId, key: &'a str, stamp: &'a [u8; 16] },
-    /// An upload, and the list of parts that it leaves.
+    /// An upload, and the part list that it leaves.
     Upload(&'a UploadId),
 }
 
 impl Identity<'_> {
-    /// All that a wrapped key is bound to.
+    /// The associated data of the wrapping: identity and scheme. It is encoded unambiguously, with
+    /// a tag byte and a length.
     fn associated(&self, scheme: &EncryptionScheme) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(64);
         match self {
@@ -48,6 +49,7 @@ impl Identity<'_> {
                 bytes.push(0);
                 bytes.extend_from_slice(&bucket.0.to_be_bytes());
                 bytes.extend_from_slice(*stamp);
+                // The only field of variable length comes behind its length.
                 bytes.extend_from_slice(&(key.len() as u64).to_be_bytes());
                 bytes.extend_from_slice(key.as_bytes());
             }
@@ -72,6 +74,7 @@ impl EncryptionRecord {
         let mut salt = [0; 16];
         random.fill(&mut salt)?;
         let wrapped_by = match scheme {
+            // Nothing about a customer key is stored.
             EncryptionScheme::Customer => Fingerprint::default(),
             _ => wrapping.fingerprint(),
         };
@@ -84,7 +87,7 @@ impl EncryptionRecord {
         Ok(Self { cipher: Cipher::Aes256Gcm, scheme, wrapped_by, salt, key, tag })
     }
 
-    /// The data key; `None` if `wrapping` is not the key that wrapped it as that of `identity`.
+    /// The data key; `None` unless `wrapping` wrapped it for `identity`.
     pub(super) fn unwrap(
         &self,
         wrapping: &EncryptionKey,
@@ -102,13 +105,13 @@ impl EncryptionRecord {
     }
 }
 
-/// The key that wraps one data key.
+/// The cipher that wraps one data key.
 fn cipher(wrapping: &EncryptionKey, salt: &[u8; 16]) -> LessSafeKey {
     let key = wrapping.derive(b"liteio wrap", salt);
     LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key.expose()).expect("a key of 32 bytes"))
 }
 
-/// The only nonce: the key is used once.
+/// The only nonce: each key is used once.
 fn nonce() -> Nonce {
     Nonce::assume_unique_for_key([0; 12])
 }

@@ -4,8 +4,8 @@ use crate::meta::content::ContentId;
 use crate::meta::{key, space};
 use crate::name::{BucketId, UploadId};
 
-/// The encoding of object keys, and the keys of every space made with it: order and prefixes are
-/// kept, what was put together is taken apart again, anything else is refused.
+/// The encoding of object keys, and the keys of every key space made with it. Order and prefixes
+/// are preserved, and a composed key splits into its parts again; any other key is refused.
 pub fn key(data: &[u8]) {
     any_bytes(data);
     let Some((&[first, second, bucket], rest)) = data.split_first_chunk() else { return };

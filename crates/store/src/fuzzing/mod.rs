@@ -1,7 +1,7 @@
-//! Properties that must hold for any bytes, one function for each fuzz target of `fuzz/`.
+//! Properties that must hold for any bytes, one function per fuzz target of `fuzz/`.
 //!
-//! A function panics if its property does not hold. The tests of this module run them over the corpus of
-//! every target, and over variations of it.
+//! A function panics if its property does not hold. The tests of this module run the functions over
+//! the corpus of every target, and over mutations of it.
 
 mod keys;
 mod records;
@@ -17,7 +17,7 @@ pub fn kv_log(data: &[u8]) {
     crate::kv::fuzzing::log(data);
 }
 
-/// The footer of a blob: decoded to what was encoded, or refused.
+/// The footer of a blob: decoded to the encoded values, or refused.
 pub fn blob_footer(data: &[u8]) {
     crate::blob::fuzzing::footer(data);
 }

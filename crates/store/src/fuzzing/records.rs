@@ -12,8 +12,8 @@ use crate::meta::record;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::meta::vector::{IndexRecord, TagsRecord, VectorBucketRecord, VectorRecord};
 
-/// A record of the kind that the first byte names: refused, or decoded to something that can be
-/// encoded and worked with.
+/// A record of the kind selected by the first byte: refused, or decoded to a value that can be
+/// encoded and used.
 pub fn record(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
     match kind % 12 {
@@ -26,7 +26,7 @@ pub fn record(data: &[u8]) {
         )),
         3 => drop(stable(
             &resealed(bytes),
-            // It is encoded as version 2, whatever it was.
+            // It is encoded as version 2, whatever its version was.
             |bytes| Ok(BucketRecord { is_version_1: false, ..BucketRecord::decode(PLACE, bytes)? }),
             |bucket| bucket.encode(PLACE),
         )),
@@ -45,11 +45,11 @@ pub fn record(data: &[u8]) {
     }
 }
 
-/// The key of every record.
+/// The key of every record in these tests.
 const PLACE: &[u8] = b"place";
 
-/// The record with the checksums that it would have been written with, if it is sealed: nearly every
-/// change would end there.
+/// The record with valid checksums, if it is sealed. Otherwise nearly every mutation would end at
+/// the checksum.
 fn resealed(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     record::reseal(PLACE, &mut bytes);
@@ -64,7 +64,7 @@ fn encode_plain(fields: &impl serde::Serialize) -> Vec<u8> {
     record::encode(1, fields)
 }
 
-/// The decoded record, if it is one, and its encoding.
+/// The decoded record, if it decodes, with its encoding.
 fn stable<T: PartialEq + Debug>(
     bytes: &[u8],
     decode: impl Fn(&[u8]) -> Result<T, StoreError>,
@@ -78,7 +78,7 @@ fn stable<T: PartialEq + Debug>(
     Some((value, encoded))
 }
 
-/// The decoded value; panics on any error but those for damage and newer formats.
+/// The decoded value; panics on any error except damage and newer formats.
 fn sound<T>(decoded: Result<T, StoreError>) -> Option<T> {
     match decoded {
         Ok(value) => Some(value),
@@ -91,7 +91,8 @@ fn sound<T>(decoded: Result<T, StoreError>) -> Option<T> {
     }
 }
 
-/// Its metadata may hold what is not equal to itself, so only encodings are compared.
+/// Metadata may contain values that are not equal to themselves (NaN), so only encodings are
+/// compared.
 fn vector(bytes: &[u8]) {
     let slot = VectorRecord::slot_of(bytes);
     let Some(vector) = sound(VectorRecord::decode(bytes)) else { return };
@@ -139,7 +140,7 @@ fn part(bytes: &[u8]) {
     content(&part.content, part.facts.bytes);
 }
 
-/// Any range of a content can be cut out of it.
+/// Every range of a content can be sliced out of it.
 fn content(content: &Content, bytes: u64) {
     if let Some(known) = content.bytes() {
         assert_eq!(known, bytes, "the size of the record is that of its content");

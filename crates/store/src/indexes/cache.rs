@@ -1,5 +1,5 @@
-//! A least-recently-used cache of data derived from the metadata of an index: in memory only, computed
-//! on demand, with one limit for all indexes together.
+//! A least-recently-used cache of data derived from the metadata of an index. The data exists in
+//! memory only, is computed on demand, and has one limit for all indexes together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::name::IndexId;
 
 /// Data derived from the metadata of the vectors of an index.
 pub(crate) trait Derived: Default {
-    /// Bytes of memory that it takes.
+    /// Memory of the data, in bytes.
     fn bytes(&self) -> usize;
 
-    /// Removes slots that are about to get other vectors.
+    /// Removes slots that are about to hold other vectors.
     fn forget(&mut self, slots: &[Slot]);
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Cache<T> {
 #[derive(Debug)]
 struct Entries<T> {
     by_index: HashMap<IndexId, Keys<T>>,
-    /// Memory of all, as last reported.
+    /// Memory of all entries, as last reported.
     bytes: usize,
 }
 
@@ -40,8 +40,8 @@ impl<T> Default for Entries<T> {
     }
 }
 
-/// Allowance for an entry beside its key and its derived data. Without it, entries of empty indexes would
-/// count almost nothing and accumulate.
+/// Allowance for an entry beside its key and its derived data. Without it, entries of empty indexes
+/// would count almost nothing and accumulate.
 const ENTRY_BYTES: usize = 512;
 
 type Keys<T> = HashMap<String, Arc<Entry<T>>>;
@@ -51,7 +51,7 @@ pub(crate) struct Entry<T> {
     /// The metadata key.
     pub(crate) key: String,
     pub(crate) derived: RwLock<T>,
-    /// The cache has it no more, so that it learns of no changes.
+    /// Set when the entry leaves the cache: from then on it learns of no changes.
     is_gone: AtomicBool,
     /// Clock value of the last use.
     used: AtomicU64,
@@ -69,7 +69,8 @@ impl<T> Entry<T> {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// `true` once it is evicted or removed. If it is not, it knows all that was published before the call.
+    /// `true` once the entry is evicted or removed. An entry that is still in the cache knows all
+    /// that was published before the call.
     pub(crate) fn is_gone(&self) -> bool {
         self.is_gone.load(Ordering::Acquire)
     }
@@ -123,10 +124,11 @@ impl<T: Derived> Cache<T> {
         entries.by_index.get(&id).map_or_else(Vec::new, |keys| keys.values().cloned().collect())
     }
 
-    /// Records that the data of `entry` has grown to `bytes`, and evicts the least recently used entries
-    /// until all fit.
+    /// Records that the data of `entry` has grown to `bytes`, and evicts the least recently used
+    /// entries until all fit.
     pub(crate) fn grown(&self, entry: &Entry<T>, bytes: usize) {
         let mut entries = self.entries.lock();
+        // An entry that has left is not counted any more: `leave` subtracted its last report.
         if entry.is_gone() {
             return;
         }
@@ -134,6 +136,7 @@ impl<T: Derived> Cache<T> {
         let before = entry.bytes.swap(bytes, Ordering::Relaxed);
         entries.bytes = entries.bytes - before + bytes;
         while entries.bytes > self.bytes_max() {
+            // Eviction is rare and entries are few, so the oldest one is found by a scan.
             let all = entries
                 .by_index
                 .iter()
@@ -144,12 +147,12 @@ impl<T: Derived> Cache<T> {
         }
     }
 
-    /// Drops what is derived from `key`.
+    /// Drops the data derived from `key`.
     pub(crate) fn remove(&self, id: IndexId, key: &str) {
         self.entries.lock().remove(id, key);
     }
 
-    /// Drops all that is derived from an index.
+    /// Drops all data derived from an index.
     pub(crate) fn remove_index(&self, id: IndexId) {
         let mut entries = self.entries.lock();
         for entry in entries.by_index.remove(&id).unwrap_or_default().into_values() {
@@ -157,9 +160,11 @@ impl<T: Derived> Cache<T> {
         }
     }
 
-    /// Removes slots from all data of an index. Call it before records reference new vectors in them: no
-    /// reader uses the slots at that time, and what was derived from their former vectors is stale.
+    /// Removes slots from all data of an index. To be called before records reference new vectors
+    /// in them: no reader uses the slots at that time, and the data of their former vectors is
+    /// stale.
     pub(crate) fn forget(&self, id: IndexId, slots: &[Slot]) {
+        // On a copy of the list, not under the lock of the map: a query may hold an entry for long.
         for entry in self.of_index(id) {
             entry.derived.write().forget(slots);
         }
@@ -177,6 +182,8 @@ impl<T> Entries<T> {
     }
 
     fn leave(&mut self, entry: &Entry<T>) {
+        // Pairs with the load in `is_gone`: a holder that still finds `false` has seen every change
+        // that was published before it asked.
         entry.is_gone.store(true, Ordering::Release);
         self.bytes -= entry.bytes.load(Ordering::Relaxed);
     }

@@ -1,8 +1,16 @@
-//! The values of one metadata key, by slot, and the slots by value.
+//! The column of one metadata key: a code for each slot, and the slots of each value.
 //!
-//! Every slot has a code: that of its value, or of a list of values. Every distinct value has the sorted set
-//! of its slots, and a slot with a list is in the sets of all values in it. So a condition that names values
-//! is answered with their sets, and of a few slots each can be looked at alone.
+//! ```text
+//! codes[slot] = 0          the column does not know the slot
+//!               1          the vector has no value
+//!               2 + n      it has the value with number n in `values`
+//!               2³¹ + m    it has the list with number m in `lists`
+//!
+//! postings[n] = the slots with value n, alone or in a list
+//! absent      = the slots without a value
+//! ```
+//! A condition that names values is answered with their sets of slots. If only a few slots are in
+//! question, each is tested by its code.
 
 use liteio_vector::{Slot, SlotSet};
 
@@ -19,47 +27,47 @@ const UNKNOWN: u32 = 0;
 const ABSENT: u32 = 1;
 /// Code of the first value.
 const FIRST: u32 = 2;
-/// Bit of the codes of lists; the others are a number in the dictionary of lists.
+/// Bit that marks the code of a list. The other bits are its number in the dictionary of lists.
 const LIST: u32 = 1 << 31;
 
-/// The number of the only set of slots without a value.
+/// Number of the only set in `absent`.
 const ONLY: u32 = 0;
 
-/// A selection of at most one in this many slots is a list, not a bitmap.
+/// Part of all slots up to which a selection is a sorted list, not a bitmap: one in this many.
 const FEW_PART: usize = 64;
-/// The largest list in any case.
+/// Length up to which a selection is a sorted list in any case.
 const FEW_MIN: usize = 64;
 
 /// The values of one metadata key.
 #[derive(Debug, Default)]
 pub(crate) struct Column {
     codes: Vec<u32>,
-    /// Encoded as by [`scalar::encode`].
+    /// Values, encoded by [`scalar::encode`].
     values: Dictionary,
-    /// Slots by number of a value.
+    /// Slots by the number of their value.
     postings: Postings,
     absent: Postings,
-    /// Lists of at least two numbers of values, ascending, with 4 bytes each; or of none.
+    /// Lists of at least two value numbers, ascending, of 4 bytes each; or the empty list.
     lists: Dictionary,
-    /// Slots by number of a list.
+    /// Number of slots with each list.
     list_uses: Vec<u32>,
-    /// Slots with a code.
+    /// Number of slots with a code.
     known: usize,
-    /// The slots below are in `postings`, or in `absent`: all of them once the column is ready. Sets are
-    /// made in the order of the slots, because one that has to be inserted between others takes ten times as
-    /// long.
+    /// End of the slots that are in `postings` or `absent`; [`SLOTS_END`] once the column is ready.
+    /// Sets are made in the order of the slots, because an insertion into the middle of a set takes
+    /// ten times as long as one at its end.
     posted_end: u32,
     scratch: Scratch,
 }
 
-/// Memory that is used again.
+/// Buffers, kept between calls.
 #[derive(Debug, Default)]
 struct Scratch {
     bytes: Vec<u8>,
     numbers: Vec<u32>,
 }
 
-/// A condition, prepared for a column.
+/// A condition, prepared for one column.
 #[derive(Debug)]
 pub(crate) enum Test<'condition> {
     /// Any of the values with these numbers, ascending.
@@ -67,13 +75,14 @@ pub(crate) enum Test<'condition> {
     /// None of them, or no value.
     None(Vec<u32>),
     Exists(bool),
-    /// Each value is looked at.
+    /// A comparison or a prefix, for which every distinct value is tested.
     Each(&'condition Condition),
 }
 
 impl Column {
-    /// Sets the value of a slot. `false` if it has no room for such a slot.
+    /// Sets the value of a slot. `false` if the number of the slot is too high for the column.
     pub(crate) fn set(&mut self, slot: Slot, value: Option<&MetadataValue>) -> bool {
+        // The maker of the column may have read the record before the put tells of it.
         self.forget(slot);
         if slot.number() >= SLOTS_END {
             return false;
@@ -82,6 +91,7 @@ impl Column {
             None => ABSENT,
             Some(value) => self.code_of(value),
         };
+        // Slots from `posted_end` on are posted by `post_next`, in their order.
         if slot.number() < self.posted_end {
             self.post(slot.number(), code);
         }
@@ -94,12 +104,12 @@ impl Column {
         true
     }
 
-    /// Sets the value of a slot that has none yet.
+    /// Sets the value of a slot that has no code yet.
     pub(crate) fn set_unknown(&mut self, slot: Slot, value: Option<&MetadataValue>) -> bool {
         self.code(slot) != UNKNOWN || self.set(slot, value)
     }
 
-    /// Adds the next slots with a code to the sets of their values; `false` if no slot is left.
+    /// Posts the next `count` slots; `false` if no slot is left.
     pub(crate) fn post_next(&mut self, count: u32) -> bool {
         let start = self.posted_end;
         let end = start.saturating_add(count).min(self.codes.len() as u32);
@@ -110,6 +120,7 @@ impl Column {
         if (end as usize) < self.codes.len() {
             return true;
         }
+        // From here on `set` posts each slot itself.
         self.posted_end = SLOTS_END;
         false
     }
@@ -161,12 +172,12 @@ impl Column {
         self.known -= 1;
     }
 
-    /// The number of slots that it knows.
+    /// Number of slots with a code.
     pub(crate) fn known(&self) -> usize {
         self.known
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory of the column, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let sets = self.postings.memory() + self.absent.memory();
         let slots = (self.codes.capacity() + self.list_uses.capacity()) * 4;
@@ -197,7 +208,7 @@ impl Column {
         }
     }
 
-    /// The number of slots that pass, at most.
+    /// Upper bound of the number of slots that pass.
     pub(crate) fn estimate(&self, test: &Test<'_>) -> usize {
         let absent = self.absent.count(ONLY);
         let some = self.known - absent;
@@ -223,7 +234,7 @@ impl Column {
         }
     }
 
-    /// The slots among `slots` that pass.
+    /// The slots of `slots` that pass.
     pub(crate) fn select(&self, test: &Test<'_>, slots: &SlotSet) -> Selection {
         let without = |remove: &dyn Fn(&mut SlotSet)| {
             let mut left = slots.clone();
@@ -246,6 +257,8 @@ impl Column {
     }
 
     fn gather(&self, postings: &Postings, numbers: &[u32], slots: &SlotSet) -> Selection {
+        // An upper bound: a slot with a list is in several sets, and some slots are not among
+        // `slots`.
         let count: usize = numbers.iter().map(|number| postings.count(*number)).sum();
         if count <= FEW_MIN.max(self.codes.len() / FEW_PART) {
             let mut few = Vec::with_capacity(count);
@@ -269,7 +282,7 @@ impl Column {
         self.codes.get(slot.number() as usize).copied().unwrap_or(UNKNOWN)
     }
 
-    /// The code of `value`, whose values are added to the dictionary.
+    /// The code of `value`. New scalars in it are added to the dictionary.
     fn code_of(&mut self, value: &MetadataValue) -> u32 {
         let Scratch { mut bytes, mut numbers } = std::mem::take(&mut self.scratch);
         numbers.clear();
@@ -280,6 +293,9 @@ impl Column {
         }
         numbers.sort_unstable();
         numbers.dedup();
+        // A list whose elements are all equal passes the same conditions as its only value, so it
+        // shares the code. An empty list keeps a code of its own: the vector has a value, which
+        // equals nothing.
         let code = match &numbers[..] {
             [only] => only + FIRST,
             numbers => {
@@ -315,7 +331,7 @@ impl Column {
     }
 }
 
-/// The number of the list of a code.
+/// The number of the list, if `code` is the code of one.
 fn list_of(code: u32) -> Option<u32> {
     (code & LIST != 0).then_some(code & !LIST)
 }

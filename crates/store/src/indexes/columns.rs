@@ -1,5 +1,6 @@
-//! The columns of open indexes: made in the background when a filter first uses a metadata key, or when an index
-//! is opened whose filters used it before, and from then on kept up to date by every put and delete.
+//! The columns of open indexes. A column is made in the background, when a filter first uses its
+//! metadata key or when an index is opened whose filters used it before. From then on every put and
+//! delete keeps it up to date.
 //!
 //! ```text
 //!         filter          maker           maker, at the end
@@ -7,10 +8,13 @@
 //!                                   │ more memory than all columns may have
 //!                                   └──────────────────────────────────────► too large
 //! ```
-//! Puts tell a column of their slots between the commit of their records and the publication of the slots. A
-//! column begins to listen before the maker takes its first snapshot, so each vector is in a snapshot of the
-//! maker, or is told by its put, or both. So a column that is ready knows every slot of every [`Moment`]
-//! (super::referenced::Moment) that is taken from then on.
+//! A put tells the columns of its slots between the commit of its records and the publication of
+//! the slots. A column listens before the maker takes its first snapshot. So each vector is in a
+//! snapshot of the maker, or told by its put, or both, and a ready column knows every slot of every
+//! [`Moment`](super::referenced::Moment) that is taken from then on.
+//!
+//! Locks: a query holds the read locks of several columns, taken in the order of their keys. The
+//! maker, puts and deletes lock one column at a time.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -32,15 +36,15 @@ use crate::error::StoreError;
 use crate::meta::vector_metadata::{Metadata, MetadataValue};
 use crate::name::IndexId;
 
-/// If columns leave at most so many slots, the conditions whose columns are not ready are evaluated on their
+/// Limit of slots left by the ready columns, up to which the other conditions are evaluated on the
 /// records.
 const RECORDS_MAX: usize = 1_024;
 
-/// The time after which a query that waits for a column asks for it again: the thread that made it may have
+/// Time after which a waiting query asks for its column again: the thread that made it may have
 /// ended by a panic.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// Slots whose sets are made at once. Queries and puts wait for no more than that.
+/// Slots that are posted under one lock. It bounds the wait of queries and puts.
 const POST_AT_ONCE: u32 = 4_096;
 
 /// The columns of all open indexes.
@@ -48,20 +52,20 @@ const POST_AT_ONCE: u32 = 4_096;
 pub(crate) struct Columns {
     cache: Cache<KeyColumn>,
     queue: Mutex<Queue>,
-    /// Notified when columns become ready, or will not.
+    /// Notified when a column becomes ready or is given up.
     changed: (Mutex<()>, Condvar),
     is_stopped: AtomicBool,
 }
 
-/// The indexes with wanted columns.
+/// Indexes that wait for columns, and the thread that makes them.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) wanted: Vec<Index>,
     /// Indexes that had columns before the start and are to be opened.
     pub(crate) unopened: Vec<Index>,
-    /// Columns are made by a thread, not by the query that wants them.
+    /// `true` if a thread makes the columns; `false` if the query does that wants them.
     pub(crate) may_spawn: bool,
-    /// The thread that makes columns will look at `wanted` again before it ends.
+    /// Set while the thread that makes columns will look at `wanted` again before it ends.
     pub(crate) is_making: bool,
     pub(crate) thread: Option<JoinHandle<()>>,
 }
@@ -80,7 +84,7 @@ enum Progress {
     Wanted,
     Making,
     Ready,
-    /// It was when it had the values of so many vectors.
+    /// The column exceeded the limit when it had the values of this many vectors.
     TooLarge(usize),
 }
 
@@ -89,9 +93,9 @@ pub(crate) type ColumnEntry = Arc<Entry<KeyColumn>>;
 /// The slots that a filter accepts.
 pub(crate) enum Selected {
     Slots(SlotSet),
-    /// Vectors were replaced meanwhile.
+    /// Vectors were replaced during the evaluation.
     Replaced,
-    /// Columns of these keys are not ready.
+    /// The columns of these keys are not ready.
     Pending(Vec<ColumnEntry>),
     /// The values of a key do not fit into memory.
     TooLarge,
@@ -118,7 +122,7 @@ impl KeyColumn {
 }
 
 impl Columns {
-    /// `bytes_max` is the memory of all together.
+    /// `bytes_max` limits the memory of all columns together.
     pub(crate) fn new(bytes_max: usize) -> Self {
         Self {
             cache: Cache::new(bytes_max),
@@ -128,8 +132,8 @@ impl Columns {
         }
     }
 
-    /// Tells the columns of an index of new vectors. To be called after the commit of their records and before
-    /// the publication of their slots.
+    /// Tells the columns of an index of new vectors. To be called after the commit of their records
+    /// and before the publication of their slots.
     pub(crate) fn learn<'m>(
         &self,
         id: IndexId,
@@ -137,6 +141,7 @@ impl Columns {
     ) {
         for entry in self.cache.of_index(id) {
             let mut column = entry.derived.write();
+            // Absent and wanted columns find these vectors in a snapshot when they are made.
             if !column.listens() {
                 continue;
             }
@@ -149,6 +154,7 @@ impl Columns {
                 column.give_up(Progress::TooLarge(known));
             }
             let bytes = column.bytes();
+            // Released first, so that no query waits for the column during an eviction.
             drop(column);
             self.cache.grown(&entry, bytes);
         }
@@ -164,7 +170,7 @@ impl Columns {
         self.cache.remove_index(id);
     }
 
-    /// The column of a metadata key, absent if it is new.
+    /// The column of a metadata key; absent if the entry is new.
     pub(crate) fn entry(&self, id: IndexId, key: &str) -> ColumnEntry {
         self.cache.get(id, key)
     }
@@ -177,7 +183,7 @@ impl Columns {
         ready.iter().map(|entry| entry.key.clone()).collect()
     }
 
-    /// Puts an index with absent columns into the queue; the caller sees to it that somebody makes them.
+    /// Queues an index with absent columns. The caller sees to it that a thread makes them.
     pub(crate) fn want(&self, index: &Index, entries: &[ColumnEntry], queue: &mut Queue) {
         let mut is_new = false;
         for entry in entries {
@@ -196,7 +202,7 @@ impl Columns {
         &self.queue
     }
 
-    /// Takes the wanted columns of an index, which listen to puts from here on.
+    /// Takes the wanted columns of an index. They listen to puts from here on.
     pub(crate) fn claim(&self, id: IndexId) -> Making<'_> {
         let claim = |entry: &ColumnEntry| {
             let mut column = entry.derived.write();
@@ -210,7 +216,8 @@ impl Columns {
         Making { columns: self, entries }
     }
 
-    /// Waits until columns are ready or will not be, at most for a while. `false` if some are still being made.
+    /// Waits until columns are ready or given up, but only for [`ASK_AGAIN`]. `false` if some are
+    /// still being made.
     pub(crate) fn wait(&self, entries: &[ColumnEntry]) -> bool {
         let is_pending = |entry: &ColumnEntry| {
             let is_to_come =
@@ -234,9 +241,9 @@ impl Columns {
             queue.unopened.clear();
             queue.thread.take()
         };
-        // The thread itself may have held the last handle of the store.
+        // The last handle of the store may be dropped on that thread, which cannot join itself.
         if let Some(thread) = thread.filter(|it| it.thread().id() != std::thread::current().id()) {
-            // A panic there has been printed by the hook.
+            // The panic hook has printed a panic of the thread.
             let _ = thread.join();
         }
     }
@@ -256,7 +263,8 @@ impl Columns {
     }
 
     fn notify(&self) {
-        // Not between the look of a waiting query and its wait.
+        // Locked once, so that the notification cannot come between a query's look at its columns
+        // and its wait.
         drop(self.changed.0.lock());
         self.changed.1.notify_all();
     }
@@ -265,7 +273,8 @@ impl Columns {
 /// A vector with its values, in the order of [`Making::keys`].
 pub(crate) type Values = (Slot, Vec<Option<MetadataValue>>);
 
-/// Columns that are being made. Dropped before they are ready, they are absent again.
+/// Columns that are being made. If the value is dropped before they are ready, they are absent
+/// again.
 pub(crate) struct Making<'columns> {
     columns: &'columns Columns,
     entries: Vec<ColumnEntry>,
@@ -298,16 +307,18 @@ impl Making<'_> {
         }
     }
 
-    /// `true` if nobody needs them any more: the index or its columns were removed, or the store closes.
+    /// `true` if nobody needs the columns any more: the index or its columns were removed, or the
+    /// store closes.
     pub(crate) fn is_over(&self) -> bool {
         let is_needed = |entry: &ColumnEntry| !entry.is_gone() && entry.derived.read().listens();
         self.columns.is_stopped() || !self.entries.iter().any(is_needed)
     }
 
-    /// All vectors are known: makes the sets of their slots, and the columns ready.
+    /// Posts all slots and makes the columns ready. To be called once all vectors are known.
     pub(crate) fn finish(&self) {
         for entry in &self.entries {
             loop {
+                // Locked anew for each step, so that queries and puts come in between.
                 let mut column = entry.derived.write();
                 if column.progress != Progress::Making {
                     break;
@@ -358,7 +369,8 @@ impl Scope<'_> {
             keys.into_iter().map(|key| columns.entry(self.index.id, key)).collect();
         let mut ready = Ready::new();
         let (mut pending, mut is_too_large) = (Vec::new(), false);
-        // In the order of their keys, so that queries and writers cannot wait for each other in a circle.
+        // In the order of their keys. A waiting writer blocks new readers, so two queries that
+        // locked two columns in opposite orders could wait for each other in a circle.
         for entry in &entries {
             let column = entry.derived.read();
             match column.progress {
@@ -366,6 +378,7 @@ impl Scope<'_> {
                 Progress::TooLarge(vectors) if vectors <= self.moment.slots.count() => {
                     is_too_large = true;
                 }
+                // The index has shrunk since. A new, absent column gets another chance.
                 Progress::TooLarge(_) => {
                     drop(column);
                     columns.cache.remove(self.index.id, &entry.key);
@@ -378,6 +391,8 @@ impl Scope<'_> {
             let Some(part) = prepare(filter, &ready) else { return Ok(Selected::TooLarge) };
             return Ok(Selected::Slots(part.select(&self.moment.slots).into_set()));
         }
+        // The ready columns of a conjunction may leave few slots. Then the other conditions need no
+        // columns.
         if let Filter::All(filters) = filter {
             let parts = filters.iter().filter_map(|filter| prepare(filter, &ready));
             if let Selection::Few(few) = all(parts).select(&self.moment.slots)
@@ -391,7 +406,7 @@ impl Scope<'_> {
     }
 }
 
-/// The filter, prepared; `None` if a column of it is not ready.
+/// The prepared filter; `None` if a column of it is not ready.
 fn prepare<'a>(filter: &'a Filter, ready: &'a Ready<'_>) -> Option<Part<'a>> {
     let parts = |filters: &'a [Filter]| {
         filters.iter().map(|filter| prepare(filter, ready)).collect::<Option<Vec<_>>>()
@@ -406,7 +421,7 @@ fn prepare<'a>(filter: &'a Filter, ready: &'a Ready<'_>) -> Option<Part<'a>> {
     })
 }
 
-/// All of `parts`, the most selective first.
+/// The conjunction of `parts`, the most selective one first.
 fn all<'a>(parts: impl Iterator<Item = Part<'a>>) -> Part<'a> {
     let mut parts: Vec<Part<'a>> = parts.collect();
     parts.sort_by_cached_key(Part::estimate);

@@ -1,48 +1,49 @@
-//! Byte strings with numbers: those of the distinct values of a column.
+//! A dictionary: the distinct values of a column as byte strings with numbers.
 //!
-//! A value takes its own bytes and some 12 more, where a map of owned strings takes 60 to 100: columns of
-//! values that every vector has for itself fit into memory.
+//! A value takes its own bytes and some 12 more, for its length, its start and its place in the
+//! hash table. A map of owned strings takes 60 to 100 more. So even columns whose values are all
+//! different fit into memory.
 
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// Distinct byte strings, numbered. Numbers of removed ones are used again.
+/// Distinct byte strings with numbers. The number of a removed string is used again.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionary {
     values: Values,
     free: Vec<u32>,
-    /// The numbers of the values that are there.
+    /// Numbers of the values, in a hash table by value.
     numbers: HashTable<u32>,
-    /// Of each dictionary its own, so that nobody can choose values that collide.
+    /// Seeded at random for each dictionary, so that nobody can choose values that collide.
     hasher: RandomState,
 }
 
 /// Values by their numbers.
 #[derive(Debug, Default)]
 struct Values {
-    /// The length of each value as a varint, and its bytes.
+    /// Values one after another: the length as a varint, then the bytes.
     bytes: Vec<u8>,
     /// Start in `bytes` by number; [`FREE`] for a number without a value.
     starts: Vec<u32>,
-    /// Bytes of removed values.
+    /// Number of bytes of removed values.
     garbage: usize,
 }
 
 const FREE: u32 = u32::MAX;
 
-/// Garbage below which bytes are not moved.
+/// Garbage in bytes up to which nothing is compacted.
 const GARBAGE_MIN: usize = 4_096;
 
 impl Dictionary {
-    /// The number of `value`, if it is there.
+    /// The number of `value`, if the dictionary has it.
     pub(crate) fn get(&self, value: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(value);
         self.numbers.find(hash, |number| self.values.get(*number) == value).copied()
     }
 
-    /// The number of `value`, which is added if it is missing.
+    /// The number of `value`. A missing value is added.
     pub(crate) fn insert(&mut self, value: &[u8]) -> u32 {
         if self.numbers.len() == self.numbers.capacity() {
             self.grow();
@@ -61,8 +62,9 @@ impl Dictionary {
         }
     }
 
-    /// Makes a larger table. In the order of the numbers, which is that of the bytes: the table would hash values in its
-    /// own, and of half a million fetch each from anywhere in memory.
+    /// Doubles the table. It is filled in the order of the numbers, because the bytes are in that
+    /// order in memory. The table's own growth would hash the values in the order of its buckets:
+    /// half a million values, each with a cache miss.
     fn grow(&mut self) {
         let Self { values, numbers, hasher, .. } = self;
         let hash_of = |number: &u32| hasher.hash_one(values.get(*number));
@@ -91,7 +93,7 @@ impl Dictionary {
         self.values.iter()
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory of the dictionary, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let numbers = self.values.starts.capacity() + self.free.capacity();
         self.values.bytes.capacity() + numbers * 4 + self.numbers.allocation_size()
@@ -104,7 +106,7 @@ impl Values {
         &rest[..length]
     }
 
-    /// Sets the value of a number that has none: a free one, or the next.
+    /// Sets the value of a number without one: a free number, or the next.
     fn set(&mut self, number: u32, value: &[u8]) {
         let start = self.bytes.len() as u32;
         push_length(&mut self.bytes, value.len());
@@ -116,8 +118,11 @@ impl Values {
     }
 
     fn remove(&mut self, number: u32) {
+        // One byte for the length. A long value has two or more, and the difference only delays the
+        // compaction.
         self.garbage += self.get(number).len() + 1;
         self.starts[number as usize] = FREE;
+        // More than half is garbage, so the cost of the move is paid for by the removals before it.
         if self.garbage > self.bytes.len() / 2 + GARBAGE_MIN {
             self.move_together();
         }
@@ -128,6 +133,7 @@ impl Values {
         (0..).zip(&self.starts).filter(there).map(|(number, _)| (number, self.get(number)))
     }
 
+    /// Compacts: copies the values in use into a new buffer, in the order of their numbers.
     fn move_together(&mut self) {
         let mut bytes = Vec::with_capacity(self.bytes.len() - self.garbage);
         for number in 0..self.starts.len() as u32 {
@@ -143,6 +149,8 @@ impl Values {
     }
 }
 
+/// Appends a length as a varint: 7 bits a byte, the lowest first. The high bit says that another
+/// byte follows.
 fn push_length(bytes: &mut Vec<u8>, mut length: usize) {
     while length >= 0x80 {
         bytes.push(length as u8 | 0x80);
@@ -152,6 +160,7 @@ fn push_length(bytes: &mut Vec<u8>, mut length: usize) {
 }
 
 #[inline]
+/// Splits a varint off: the length, and the bytes behind it.
 fn split_length(bytes: &[u8]) -> (usize, &[u8]) {
     let mut length = 0;
     for (position, byte) in bytes.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Conditions on metadata, as a type.
+//! Filters: conditions on the metadata of vectors, as a type.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -11,9 +11,9 @@ use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};
 /// Condition on the metadata of the vectors that a query may return.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Filter {
-    /// Vectors that all of these accept; without filters, every vector.
+    /// Vectors that all of these filters accept; without filters, every vector.
     All(Vec<Filter>),
-    /// Vectors that any of these accepts.
+    /// Vectors that any of these filters accepts.
     Any(Vec<Filter>),
     /// Vectors whose value of a metadata key meets a condition.
     Key {
@@ -24,9 +24,9 @@ pub enum Filter {
     },
 }
 
-/// Condition on the value of a metadata key. A list meets it if any of its elements does;
-/// [`Condition::NotEqual`] and [`Condition::NotIn`] are the negations of `Equal` and `In`, so no element
-/// may be among the values.
+/// Condition on the value of a metadata key. A list meets it if any of its elements does.
+/// [`Condition::NotEqual`] and [`Condition::NotIn`] are the negations of `Equal` and `In`, so no
+/// element of the list may be among their values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// This value.
@@ -106,7 +106,7 @@ impl Filter {
         }
     }
 
-    /// The metadata keys that it uses, each once and in their order.
+    /// The metadata keys in the filter, sorted, each once.
     pub(crate) fn keys(&self) -> BTreeSet<&str> {
         match self {
             Self::All(filters) | Self::Any(filters) => {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use liteio_vector::Slot;
 
-/// Constant `k` of reciprocal rank fusion: the larger, the less the first ranks stand out. 60 is the value
-/// of Cormack, Clarke and Büttcher (SIGIR 2009).
+/// Constant `k` of reciprocal rank fusion: the larger, the less the first ranks stand out. 60 is
+/// the value of Cormack, Clarke and Büttcher (SIGIR 2009).
 const RANK_CONSTANT: f64 = 60.0;
 
 /// A slot with its score; higher is better.
@@ -17,8 +17,8 @@ pub(crate) struct Scored {
 }
 
 impl Scored {
-    /// The better one first; of equals the one in the lower slot, so that the same vectors always come
-    /// in the same order.
+    /// Order of results: the higher score first. Of equal scores the lower slot is first, so that
+    /// the same vectors always come in the same order.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         other.score.total_cmp(&self.score).then(self.slot.cmp(&other.slot))
     }
@@ -29,7 +29,7 @@ impl Scored {
 pub(crate) struct Ranked {
     pub(crate) scored: Scored,
     pub(crate) distance: Option<f64>,
-    /// By the place of the text in the query.
+    /// Scores of the texts, with the place of each text in the query.
     pub(crate) text_scores: Vec<(usize, f64)>,
 }
 
@@ -39,8 +39,9 @@ impl Ranked {
     }
 }
 
-/// The best `depth`, in order.
+/// The best `depth` results, in order.
 pub(crate) fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
+    // Selection before sorting: linear in the number of results.
     if all.len() > depth {
         all.select_nth_unstable_by(depth, Scored::order);
         all.truncate(depth);
@@ -49,23 +50,23 @@ pub(crate) fn best(mut all: Vec<Scored>, depth: usize) -> Vec<Scored> {
     all
 }
 
-/// Neighbours by their distance alone.
+/// The ranking of neighbours by distance alone.
 pub(crate) fn by_distance(neighbours: Vec<(Slot, f64)>) -> Vec<Ranked> {
     let ranked = |(slot, distance)| Ranked {
         distance: Some(distance),
         ..Ranked::new(Scored { slot, score: -distance })
     };
     let mut ranked: Vec<Ranked> = neighbours.into_iter().map(ranked).collect();
-    // The search ordered them by the values that distances are computed from, which are more precise:
-    // some distances are equal, and those go by slot.
+    // The search ordered them by the values from which distances are computed. These are more
+    // precise, so some distances are equal although the values differ, and equal ones go by slot.
     ranked.sort_unstable_by(|left, right| left.scored.order(&right.scored));
     ranked
 }
 
-/// The scores of several texts, added.
+/// Sums of the scores of several texts.
 #[derive(Debug, Default)]
 pub(crate) struct Sums {
-    /// 0 for slots that were not found: every score is greater.
+    /// Sum by slot; 0 for slots that no text found, because every score is greater.
     by_slot: Vec<f64>,
 }
 
@@ -81,20 +82,21 @@ impl Sums {
         }
     }
 
-    /// All that were found, in any order.
+    /// All slots that a text found, in any order.
     pub(crate) fn all(self) -> Vec<Scored> {
         let sums = self.by_slot.into_iter().zip(0..).filter(|(score, _)| *score > 0.0);
         sums.map(|(score, slot)| Scored { slot: Slot::new(slot), score }).collect()
     }
 }
 
-/// The best `top_k` by reciprocal rank fusion, which adds 1 / (60 + place) over the rankings that have
-/// found a slot: that of the neighbours and those of the texts.
+/// The best `top_k` by reciprocal rank fusion: every ranking that has a slot, by distance or by
+/// text, adds 1 / (60 + place) to its score.
 pub(crate) fn fuse(neighbours: &[Ranked], texts: &[Vec<Scored>], top_k: usize) -> Vec<Ranked> {
     let mut sums: HashMap<Slot, f64> = HashMap::new();
     let by_distance = neighbours.iter().map(|neighbour| neighbour.scored.slot).enumerate();
     let by_text = texts.iter().flat_map(|found| found.iter().map(|scored| scored.slot).enumerate());
     for (place, slot) in by_distance.chain(by_text) {
+        // Places count from 1.
         *sums.entry(slot).or_default() += 1.0 / (RANK_CONSTANT + place as f64 + 1.0);
     }
     let distances: HashMap<Slot, Option<f64>> =

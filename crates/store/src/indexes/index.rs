@@ -1,4 +1,4 @@
-//! An index, and its record.
+//! An index and its record.
 
 use liteio_vector::VectorError;
 
@@ -11,27 +11,27 @@ use crate::name::{BucketId, IndexId};
 /// An index, as its record was when it was read. Operations check that the index still exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// The name of its vector bucket.
+    /// Name of its vector bucket.
     pub bucket: VectorName,
-    /// The number of its vector bucket.
+    /// Number of its vector bucket.
     pub bucket_id: BucketId,
-    /// Its name.
+    /// Name of the index.
     pub name: VectorName,
-    /// Its number in records and file names.
+    /// Number of the index in records and file names.
     pub id: IndexId,
     /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
-    /// Elements of a vector.
+    /// Number of elements of a vector.
     pub dimension: u32,
     /// Distance by which vectors are compared.
     pub metric: DistanceMetric,
     /// Metadata keys that filters may not use.
     pub non_filterable: Vec<String>,
-    /// Metadata keys whose words can be searched for.
+    /// Metadata keys with text search.
     pub text_search: Vec<TextSearch>,
     /// Mode in which queries are answered.
     pub mode: IndexMode,
-    /// Encryption settings of the request, or of the vector bucket.
+    /// Encryption settings of the request that created it, or else of the vector bucket.
     pub encryption: Option<Encryption>,
 }
 
@@ -79,7 +79,7 @@ impl Index {
         }
     }
 
-    /// The record of this very index, not of one that has taken its name since.
+    /// The record of this very index, not of another one that has taken its name since.
     ///
     /// # Errors
     /// [`StoreError::NoSuchIndex`].

@@ -1,6 +1,6 @@
-//! Indexes of vectors as the process has them open: files, slots in use, and derived data in memory.
+//! Open indexes: their files, the slots in use, and derived data in memory.
 //!
-//! Below [`Store`](crate::Store), which keeps the table of open indexes. The operations on them are in
+//! [`Store`](crate::Store) keeps the table of open indexes. The operations on them are in
 //! [`vectors`](crate::vectors).
 
 mod index;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::error::StoreError;
 
-/// The name of a vector bucket or of an index: 3 to 63 lower-case letters, digits, hyphens and dots,
-/// with a letter or digit at either end.
+/// The name of a vector bucket or of an index: 3 to 63 lower-case letters, digits, hyphens and
+/// dots, with a letter or digit at either end.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VectorName(String);
 

@@ -1,53 +1,71 @@
-//! The slots with one value, in little memory for few and in a bitmap for many.
+//! Posting lists: the slots with one value, in little memory for few and in a bitmap for many.
+//!
+//! ```text
+//!        insert          insert        more than LIST_MAX, and dense
+//! EMPTY ────────► head ────────► List ──────────────────────────────► Bits
+//!                                 │ ▲                                 ▲ │
+//!                                 │ └─────── few left, or sparse ─────┼─┘
+//!                                 │                                   │ dense
+//!                                 └──────────────────────────► Tree ──┘
+//!                                   more than LIST_MAX, and
+//!                                   inserted into the middle
+//! ```
+//! A set whose last slot is removed is `EMPTY` again. The only slot of a set is in its head.
 
 use std::collections::BTreeSet;
 
 use liteio_vector::{Slot, SlotSet};
 
-/// Slots of a sorted list into whose middle one more is inserted, which moves at most 4 KiB.
+/// Length of a sorted list into whose middle a slot is still inserted, which moves at most 4 KiB.
 const LIST_MAX: usize = 1_024;
 
-/// If at least one in this many slots is in the set, a bitmap takes no more memory than 4 bytes for each.
+/// Density at which a bitmap replaces a list: one in this many slots. A bitmap then takes no more
+/// memory than 4 bytes (32 bits) for each slot.
 const BITS_PART: usize = 32;
-/// A bitmap is kept until less than one in this many is.
+/// Density below which a bitmap is given up: one in this many slots. The distance to [`BITS_PART`]
+/// keeps a set from changing its form back and forth.
 const BITS_PART_KEPT: usize = 128;
 
-/// A set of slots that knows its number.
+/// A set of slots with its count.
 #[derive(Debug)]
 enum Posting {
     /// In ascending order.
     List(Vec<u32>),
-    /// Many, since one was inserted between others.
+    /// A long list, since a slot was inserted into its middle.
     Tree(BTreeSet<u32>),
     Bits {
         bits: SlotSet,
         count: usize,
-        /// One past the largest slot that was ever in it.
+        /// One past the largest slot that was ever in the set.
         end: u32,
     },
 }
 
-/// Bytes of a tree for each of its slots.
+/// Estimated memory of a tree for each of its slots, in bytes.
 const TREE_BYTES: usize = 8;
 
-/// Sets of slots, by number: most of one slot, which then takes 4 bytes.
+/// Posting lists by number. Most have one slot, which takes 4 bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
-    /// A slot, the place of a set plus [`PLACE`], or [`EMPTY`].
+    /// The only slot of a set, the place of the set in `sets` plus [`PLACE`], or [`EMPTY`].
     heads: Vec<u32>,
     sets: Vec<Posting>,
+    /// Unused places in `sets`.
     free: Vec<u32>,
+    /// Memory of the sets, in bytes.
     bytes: usize,
 }
 
+/// Head of an empty set.
 const EMPTY: u32 = u32::MAX;
+/// Lowest head that is a place. Lower ones are slots.
 const PLACE: u32 = 1 << 31;
 
 /// One past the largest slot that can be in a posting.
 pub(crate) const SLOTS_END: u32 = PLACE;
 
 impl Postings {
-    /// Adds a slot to a set, of which it is not a member.
+    /// Adds a slot to a set that does not have it.
     pub(crate) fn insert(&mut self, number: u32, slot: u32) {
         let number = number as usize;
         if self.heads.len() <= number {
@@ -74,7 +92,7 @@ impl Postings {
         }
     }
 
-    /// Removes a slot from a set; `true` if nothing is left of it.
+    /// Removes a slot from a set; `true` if the set is empty then.
     pub(crate) fn remove(&mut self, number: u32, slot: u32) -> bool {
         let Some(head) = self.heads.get_mut(number as usize) else { return true };
         match *head {
@@ -100,7 +118,7 @@ impl Postings {
         }
     }
 
-    /// The number of slots in a set.
+    /// Number of slots in a set.
     pub(crate) fn count(&self, number: u32) -> usize {
         match self.heads.get(number as usize) {
             None | Some(&EMPTY) => 0,
@@ -124,6 +142,7 @@ impl Postings {
 
     /// Adds the slots of a set to `slots`.
     pub(crate) fn unite_into(&self, number: u32, slots: &mut SlotSet) {
+        // Bitmaps unite by words. The first one is copied as a whole.
         match self.bits(number) {
             Some(bits) if slots.is_empty() => slots.clone_from(bits),
             Some(bits) => slots.unite(bits),
@@ -143,7 +162,7 @@ impl Postings {
         }
     }
 
-    /// Bytes of memory of all sets.
+    /// Memory of all sets, in bytes.
     pub(crate) fn memory(&self) -> usize {
         let own = self.sets.capacity() * size_of::<Posting>();
         (self.heads.capacity() + self.free.capacity()) * 4 + own + self.bytes
@@ -169,6 +188,7 @@ impl Postings {
         }
     }
 
+    /// Changes a set in `sets`, and keeps the sum of the memory right.
     fn change(&mut self, place: u32, change: impl FnOnce(&mut Posting)) {
         let set = &mut self.sets[(place - PLACE) as usize];
         self.bytes -= set.memory();
@@ -182,6 +202,7 @@ impl Posting {
         match self {
             Self::List(list) => match list.last() {
                 Some(last) if *last > slot => match list.binary_search(&slot) {
+                    // From here on each insertion would move more than 4 KiB.
                     Err(_) if list.len() > LIST_MAX => {
                         let mut tree: BTreeSet<u32> = std::mem::take(list).into_iter().collect();
                         tree.insert(slot);
@@ -199,6 +220,7 @@ impl Posting {
                 *end = slot.saturating_add(1).max(*end);
             }
         }
+        // Then the form that suits the new density.
         match self {
             Self::List(list) if list.len() > LIST_MAX => {
                 if let Some(set) = bits(list.len(), list.iter().rev()) {
@@ -227,6 +249,8 @@ impl Posting {
             Self::Tree(tree) => drop(tree.remove(&slot)),
             Self::Bits { bits, count, .. } => {
                 *count -= usize::from(bits.remove(Slot::new(slot)));
+                // Half of the limit, so that a set near it does not change with every insertion and
+                // removal.
                 if *count < LIST_MAX / 2 {
                     *self = Self::List(bits.iter().map(Slot::number).collect());
                 }
@@ -251,13 +275,14 @@ impl Posting {
     }
 }
 
-/// A bitmap of `count` slots that come in descending order, if it takes no more memory than a list of them.
+/// A bitmap of `count` slots, which come in descending order, if it takes no more memory than a
+/// list of them.
 fn bits<'a>(count: usize, mut slots: impl Iterator<Item = &'a u32>) -> Option<Posting> {
     let last = *slots.next()?;
     if count * BITS_PART <= last as usize {
         return None;
     }
-    // The largest first, so that the bitmap is as large as it gets at once.
+    // The largest first, so that the bitmap has its full length at once.
     let bits = std::iter::once(last).chain(slots.copied()).map(Slot::new).collect();
     Some(Posting::Bits { bits, count, end: last + 1 })
 }

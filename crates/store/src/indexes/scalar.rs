@@ -1,20 +1,21 @@
-//! Values as bytes that are the same exactly when the values are equal.
+//! Canonical encoding of values: the bytes are the same exactly when the values are equal.
 
 use super::filter::Condition;
 use crate::meta::vector_metadata::Number;
 
 pub(super) use crate::meta::vector_metadata::Scalar;
 
+// Kinds, the first byte of an encoding.
 const FALSE: u8 = 0;
 const TRUE: u8 = 1;
 const STRING: u8 = 2;
-/// A whole number in 8 bytes.
+/// A whole number that fits into 8 bytes.
 const SHORT: u8 = 3;
-/// Another one, in 16.
+/// Any other whole number, in 16 bytes.
 const LONG: u8 = 4;
 const FLOAT: u8 = 5;
 
-/// 2¹²⁷: whole numbers are below it.
+/// 2¹²⁷, the end of whole numbers.
 const WHOLE_END: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
 
 /// Appends the encoding of `scalar`.
@@ -26,7 +27,7 @@ pub(super) fn encode(scalar: &Scalar, bytes: &mut Vec<u8>) {
             bytes.extend_from_slice(text.as_bytes());
         }
         Scalar::Number(Number::Integer(whole)) => encode_whole(*whole, bytes),
-        // 2.0 is the same as 2, and −0.0 as 0.
+        // 2.0 equals 2, and −0.0 equals 0, so they have the same bytes.
         Scalar::Number(Number::Float(float))
             if float.fract() == 0.0 && (-WHOLE_END..WHOLE_END).contains(float) =>
         {
@@ -40,6 +41,7 @@ pub(super) fn encode(scalar: &Scalar, bytes: &mut Vec<u8>) {
 }
 
 fn encode_whole(whole: i128, bytes: &mut Vec<u8>) {
+    // The shortest kind that fits is the only one allowed, so that equal numbers have equal bytes.
     match i64::try_from(whole) {
         Ok(short) => {
             bytes.push(SHORT);
@@ -52,7 +54,7 @@ fn encode_whole(whole: i128, bytes: &mut Vec<u8>) {
     }
 }
 
-/// `true` if an encoded value meets a condition that has to look at it.
+/// `true` if an encoded value meets a comparison or begins with a prefix.
 #[inline]
 pub(super) fn meets(value: &[u8], condition: &Condition) -> bool {
     match (condition, value.split_first()) {

@@ -1,4 +1,4 @@
-//! The records of an index as a query sees them.
+//! The records of an index, as one query sees them.
 
 use std::ops::Bound;
 
@@ -13,11 +13,12 @@ use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;
 
-/// Below one vector in this many, records are looked up one by one; otherwise all are scanned.
+/// Part of the vectors below which records are looked up one by one: one in this many. From there
+/// on all records are scanned.
 const FEW: usize = 8;
 
-/// The state that filters and text searches are evaluated on: an index, a snapshot of its records, and
-/// the slots of one moment.
+/// The state on which filters and text searches are evaluated: an index, a snapshot of its records,
+/// and the slots of one moment.
 pub(crate) struct Scope<'scope> {
     pub(crate) index: &'scope Index,
     pub(crate) snapshot: &'scope Snapshot,
@@ -25,9 +26,9 @@ pub(crate) struct Scope<'scope> {
 }
 
 impl Scope<'_> {
-    /// Calls `visit` with the metadata of each of `wanted`, and perhaps of others of `slots`, until it
-    /// returns `false`. The result is `false` if a wanted slot has no record: its vector was replaced
-    /// meanwhile.
+    /// Calls `visit` with the metadata of each wanted slot, and perhaps of other slots in `slots`,
+    /// until it returns `false`. The result is `false` if a wanted slot has no record: its vector
+    /// was replaced meanwhile.
     pub(crate) fn visit(
         &self,
         wanted: &[Slot],
@@ -37,6 +38,8 @@ impl Scope<'_> {
         let id = self.index.id;
         if wanted.len() * FEW < slots.count() {
             for slot in wanted {
+                // Two lookups: the key by the slot, then the record by the key, which names its
+                // slot.
                 let Some(key) = self.snapshot.get(&space::vector_slot(id, slot.number()))? else {
                     return Ok(false);
                 };
@@ -52,6 +55,7 @@ impl Scope<'_> {
             }
             return Ok(true);
         }
+        // One pass in the order of the keys, instead of two lookups for each slot.
         let mut missing: SlotSet = wanted.iter().copied().collect();
         let prefix = space::vectors_of(id);
         let mut cursor = self.snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
@@ -71,19 +75,21 @@ impl Scope<'_> {
         Ok(missing.is_empty())
     }
 
-    /// Evaluates the filter on every record, for columns that do not fit into memory. `None` if vectors
-    /// were replaced meanwhile.
+    /// Evaluates the filter on every record, for columns that do not fit into memory. `None` if
+    /// vectors were replaced meanwhile.
     pub(crate) fn select_by_records(&self, filter: &Filter) -> Result<Option<SlotSet>, StoreError> {
         let all: Vec<Slot> = self.moment.slots.iter().collect();
         self.select_records(&all, filter)
     }
 
-    /// The slots among `wanted` whose records the filter accepts. `None` if vectors were replaced meanwhile.
+    /// The slots of `wanted` whose records the filter accepts. `None` if vectors were replaced
+    /// meanwhile.
     pub(crate) fn select_records(
         &self,
         wanted: &[Slot],
         filter: &Filter,
     ) -> Result<Option<SlotSet>, StoreError> {
+        // The largest first, so that the set has its full length at once.
         let wanted_set: SlotSet = wanted.iter().rev().copied().collect();
         let mut selected = SlotSet::new();
         let all_there = self.visit(wanted, &self.moment.slots, &mut |slot, metadata| {

@@ -1,10 +1,11 @@
-//! Slots that a filter has left, and filters evaluated in the order in which they leave few.
+//! Selections of slots. The parts of a filter are evaluated in the order in which they leave few
+//! slots.
 
 use liteio_vector::{Slot, SlotSet};
 
 use super::column::{Column, Test};
 
-/// Slots that a filter accepts.
+/// The slots that a filter accepts.
 #[derive(Debug)]
 pub(crate) enum Selection {
     /// In ascending order.
@@ -29,7 +30,7 @@ enum Among<'slots> {
 }
 
 impl Part<'_> {
-    /// The number of slots that it accepts, at most.
+    /// Upper bound of the number of slots that it accepts.
     pub(crate) fn estimate(&self) -> usize {
         match self {
             Self::All(parts) => parts.iter().map(Self::estimate).min().unwrap_or(usize::MAX),
@@ -40,7 +41,7 @@ impl Part<'_> {
         }
     }
 
-    /// The slots among `slots` that it accepts.
+    /// The slots of `slots` that it accepts.
     pub(crate) fn select(&self, slots: &SlotSet) -> Selection {
         self.select_among(Among::Many(slots))
     }
@@ -48,6 +49,7 @@ impl Part<'_> {
     fn select_among(&self, among: Among<'_>) -> Selection {
         let slots = match among {
             Among::Few(few) => {
+                // A test of each slot by its codes takes less than the union of sets of slots.
                 let accepted = few.iter().copied().filter(|slot| self.accepts(*slot));
                 return Selection::Few(accepted.collect());
             }
@@ -59,6 +61,7 @@ impl Part<'_> {
                 let Some((first, others)) = parts.split_first() else {
                     return Selection::Many(slots.clone());
                 };
+                // Each part narrows the slots for the next one.
                 let first = first.select_among(among);
                 others.iter().fold(first, |left, part| part.select_among(left.among()))
             }
@@ -79,7 +82,7 @@ impl Part<'_> {
 impl Selection {
     pub(crate) fn into_set(self) -> SlotSet {
         match self {
-            // The largest first, so that the set is as large as it gets at once.
+            // The largest first, so that the set has its full length at once.
             Self::Few(slots) => slots.into_iter().rev().collect(),
             Self::Many(slots) => slots,
         }
@@ -93,7 +96,7 @@ impl Selection {
     }
 }
 
-/// All slots of some selections.
+/// The union of some selections.
 fn unite(selections: impl Iterator<Item = Selection>) -> Selection {
     let (mut few, mut many) = (Vec::new(), None::<SlotSet>);
     for selection in selections {

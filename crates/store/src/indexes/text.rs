@@ -1,7 +1,12 @@
-//! Text search over a metadata key, ranked by Okapi BM25: an inverted index in memory.
+//! Text search over a metadata key: an inverted index in memory, ranked by Okapi BM25.
 //!
-//! Search libraries bring their own storage, and support neither slots and filters of ours nor a limit of
-//! memory; what remains to be used of one is what is here. Stems and word boundaries come from libraries.
+//! ```text
+//! weight(word) = ln(1 + (N − n + 0.5) / (n + 0.5))             n of N texts have the word
+//! score(text)  = Σ weight · count · (k1 + 1) / (count + k1 · (1 − b + b · length / average))
+//! ```
+//! Search libraries bring their own storage, and support neither our slots and filters nor a limit
+//! of memory. Only this much of one would remain in use. Stems and word boundaries come from
+//! libraries.
 
 use std::collections::HashMap;
 
@@ -16,33 +21,34 @@ use crate::error::StoreError;
 use crate::meta::vector::TextSearch;
 use crate::meta::vector_metadata::Metadata;
 
-/// BM25's `k1`, the saturation of repeated words. The usual value.
+/// BM25's `k1`, the saturation of repeated words: its usual value.
 const SATURATION: f64 = 1.2;
-/// BM25's `b`, the normalisation by length. The usual value.
+/// BM25's `b`, the normalisation by length: its usual value.
 const LENGTH_WEIGHT: f64 = 0.75;
 
-/// Memory of a word and of a text beside their bytes.
+/// Estimated memory of a word beside its bytes.
 const WORD_BYTES: usize = 96;
 const POSTING_BYTES: usize = size_of::<Posting>();
 const DOCUMENT_BYTES: usize = size_of::<Document>() + 4;
 
-/// The slot is not indexed yet.
+/// Code of a slot that is not indexed yet.
 const UNKNOWN: u32 = 0;
-/// The vector has no text.
+/// Code of a vector without text.
 const ABSENT: u32 = 1;
 /// Code of the first text.
 const FIRST: u32 = 2;
 
-/// The words of one metadata key, and the texts they are in.
+/// The inverted index of one metadata key: the words, and the texts with each.
 #[derive(Debug, Default)]
 pub(crate) struct TextIndex {
     postings: HashMap<Box<str>, Vec<Posting>>,
     documents: Vec<Document>,
-    /// By slot.
+    /// By slot: unknown, absent, or the place of its text in `documents` plus [`FIRST`].
     codes: Vec<u32>,
+    /// Number of forgotten documents.
     forgotten: usize,
     bytes: usize,
-    /// Version of the index whose slots are all indexed.
+    /// Version of the index at which all its slots are indexed.
     complete_at: Option<Version>,
 }
 
@@ -56,13 +62,13 @@ struct Posting {
 #[derive(Clone, Copy, Debug)]
 struct Document {
     slot: Slot,
-    /// Its words.
+    /// Number of its words.
     length: u32,
     is_forgotten: bool,
 }
 
-/// A text with words of a query; `counts` has the position of each word in the query, and its
-/// occurrences.
+/// A text with words of a query. `counts` has the position of each word in the query, and its
+/// occurrences in the text.
 struct Candidate {
     slot: Slot,
     length: u32,
@@ -82,7 +88,7 @@ impl Statistics {
         self.words += u64::from(length);
     }
 
-    /// The weight of a word that is in `containing` texts.
+    /// Inverse document frequency of a word that is in `containing` texts.
     fn weight(&self, containing: u64) -> f64 {
         let (all, containing) = (self.documents as f64, containing as f64);
         ((all - containing + 0.5) / (containing + 0.5)).ln_1p()
@@ -106,12 +112,14 @@ impl Derived for TextIndex {
     fn forget(&mut self, slots: &[Slot]) {
         for slot in slots {
             let Some(code) = self.codes.get_mut(slot.number() as usize) else { continue };
+            // The postings of the text stay, and searches skip them.
             if let Some(document) = code.checked_sub(FIRST) {
                 self.documents[document as usize].is_forgotten = true;
                 self.forgotten += 1;
             }
             *code = UNKNOWN;
         }
+        // Mostly garbage. Postings go only with the whole index, which the next search makes anew.
         if self.forgotten > self.documents.len() / 2 + 1024 {
             *self = Self::default();
         }
@@ -159,10 +167,11 @@ impl TextIndex {
         }
     }
 
-    /// The slots in `allowed` with words of a query, in any order.
+    /// The slots of `allowed` with words of a query, scored, in any order.
     fn search(&self, words: &[String], moment: &Moment, allowed: &SlotSet) -> Vec<Scored> {
         let is_there =
             |document: &Document| !document.is_forgotten && moment.slots.contains(document.slot);
+        // Of the texts of this moment, so that scores do not depend on what else is indexed.
         let mut statistics = Statistics::default();
         let there = self.documents.iter().filter(|document| is_there(document));
         there.for_each(|document| statistics.add(document.length));
@@ -172,6 +181,7 @@ impl TextIndex {
             let Some(postings) = self.postings.get(word.as_str()) else { continue };
             let of = |posting: &Posting| &self.documents[posting.document as usize];
             let there = || postings.iter().filter(|posting| is_there(of(posting)));
+            // The weight counts all texts of the moment, also the ones outside `allowed`.
             let weight = statistics.weight(there().count() as u64);
             for posting in there().filter(|posting| allowed.contains(of(posting).slot)) {
                 let score = &mut scores[posting.document as usize];
@@ -190,8 +200,8 @@ impl TextIndex {
 }
 
 impl Scope<'_> {
-    /// The slots in `allowed` with words of `text`, in any order; `None` if vectors were replaced
-    /// meanwhile.
+    /// The slots of `allowed` with words of `text`, scored, in any order; `None` if vectors were
+    /// replaced meanwhile.
     pub(crate) fn search_text(
         &self,
         search: &TextSearch,
@@ -215,9 +225,11 @@ impl Scope<'_> {
         }
         let mut texts = entry.derived.write();
         let slots = &self.moment.slots;
+        // Under the write lock: another query may have indexed slots since the read lock.
         let unknown: Vec<Slot> = slots.iter().filter(|slot| texts.code(*slot) == UNKNOWN).collect();
         let mut is_too_large = false;
         let all_known = self.visit(&unknown, slots, &mut |slot, metadata| {
+            // `visit` may come with more slots than it was asked for.
             if texts.code(slot) == UNKNOWN {
                 texts.learn(slot, metadata, &search.key, &analyzer);
                 is_too_large = texts.bytes() > cache.bytes_max();
@@ -240,7 +252,8 @@ impl Scope<'_> {
         Ok(Some(found))
     }
 
-    /// Reads every record instead, for texts whose index does not fit into memory.
+    /// Searches without an index by reading every record, for texts whose index does not fit into
+    /// memory.
     fn search_records(
         &self,
         key: &str,
@@ -258,6 +271,7 @@ impl Scope<'_> {
             let (mut length, mut counts) = (0, vec![0_u32; words.len()]);
             analyzer.words_of(value, &mut |word| {
                 length += 1;
+                // The words of the query are sorted.
                 if let Ok(position) = words.binary_search_by(|other| other.as_str().cmp(word)) {
                     counts[position] += 1;
                 }

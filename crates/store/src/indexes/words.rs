@@ -1,4 +1,4 @@
-//! Text analysis: word boundaries, lower case, stems.
+//! Text analysis: word boundaries, lower case, stemming.
 
 use frostem::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
@@ -6,7 +6,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::meta::vector::Language;
 use crate::meta::vector_metadata::{MetadataValue, Scalar};
 
-/// Longer words are cut to this many bytes, to bound the memory of a word.
+/// Length to which longer words are cut, in bytes. It bounds the memory of a word.
 const WORD_BYTES_MAX: usize = 128;
 
 /// Analyzer of texts of one language.
@@ -34,10 +34,11 @@ impl Analyzer {
         Self { stemmer: algorithm.map(Stemmer::new), by_pairs }
     }
 
-    /// Calls `word` with every word of a text, in lower case and brought to its stem.
+    /// Calls `word` with every word of a text, in lower case and stemmed.
     pub(crate) fn words(&self, text: &str, word: &mut dyn FnMut(&str)) {
         let lower = text.to_lowercase();
         for token in lower.unicode_words() {
+            // These follow below, as pairs of characters.
             if self.by_pairs && token.chars().any(is_east_asian) {
                 continue;
             }
@@ -54,7 +55,7 @@ impl Analyzer {
         }
     }
 
-    /// The words of a value: of a text, or of all texts of a list.
+    /// Calls `word` with the words of a value: of a text, or of all texts in a list.
     pub(crate) fn words_of(&self, value: &MetadataValue, word: &mut dyn FnMut(&str)) {
         for scalar in value.scalars() {
             if let Scalar::String(text) = scalar {
@@ -64,6 +65,7 @@ impl Analyzer {
     }
 }
 
+/// Calls `word` with each pair of adjacent characters, or with the only character.
 fn pairs(run: &str, word: &mut dyn FnMut(&str)) {
     let mut starts = run.char_indices().map(|(start, _)| start).chain([run.len()]);
     let (Some(mut first), Some(mut second)) = (starts.next(), starts.next()) else { return };
@@ -77,6 +79,7 @@ fn pairs(run: &str, word: &mut dyn FnMut(&str)) {
     }
 }
 
+/// `true` for kana, CJK ideographs and Hangul syllables.
 fn is_east_asian(character: char) -> bool {
     matches!(character,
         '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'

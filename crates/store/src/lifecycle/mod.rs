@@ -1,8 +1,15 @@
-//! The execution of lifecycle rules: a thread that walks the buckets that have some, once a day.
+//! The execution of lifecycle rules: a thread walks the buckets that have rules, once a day.
 //!
-//! A day begins at midnight UTC, as S3's. A walk goes on in steps: one page of versions or of uploads, then
-//! one transaction that removes what is due, if anything, and notes the position. So it goes on after a
-//! restart where it was, and no step is large. Between the steps the thread rests twice as long as they took.
+//! ```text
+//!         new day, clock trusted              end of the last bucket
+//!  idle ─────────────────────────► walking ─────────────────────────► idle
+//!                                   │    ▲
+//!                                   └────┘ step: plan one page, end what is due in one transaction,
+//!                                          rest twice as long
+//! ```
+//!
+//! A day begins at midnight UTC, as in S3. The transaction of a step also stores the position, so a
+//! walk resumes after a restart, and no step is large.
 
 mod step;
 
@@ -20,51 +27,53 @@ use crate::pending::Committed;
 use crate::process::{Background, Calls};
 use crate::store::{Inner, Store};
 
-/// The time of day is looked at so often, because the clock may jump.
+/// Interval at which the time of day is checked. It is not slept through, because the clock may
+/// jump.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// A clock that was set forward by more than this is not trusted at once.
+/// Forward jump of the clock beyond which it is not trusted at once.
 const JUMP: Duration = Duration::from_secs(60 * 60);
-/// It is after so long: whoever set it by mistake has time to set it back, before objects end by it.
+/// Delay until a jumped clock is trusted. An operator who set it by mistake has this
+/// long to correct it before objects expire.
 const TRUST_AFTER: Duration = Duration::from_secs(60 * 60);
-/// A position is noted after this time, if nothing was removed.
+/// Interval at which the position is saved if nothing was removed.
 const SAVE_EVERY: Duration = Duration::from_secs(10);
-/// The rest between steps, in lengths of the step before it.
+/// Rest between steps, as a multiple of the step's duration.
 const RESTS: u32 = 2;
 
 /// The progress of the lifecycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifecycleState {
-    /// The day of the walk that is under way, or of the last one, counted from 1970.
+    /// The day of the running or last walk, counted from 1970.
     pub day: u64,
-    /// A walk is under way.
+    /// `true` while a walk is running.
     pub is_running: bool,
-    /// Versions and uploads that it has looked at.
+    /// Number of versions and uploads visited.
     pub looked_at: u64,
-    /// Versions, delete markers and uploads that it has ended.
+    /// Number of versions, delete markers and uploads ended.
     pub ended: u64,
     pub(crate) position: Position,
 }
 
-/// A place in a walk: behind what was looked at.
+/// A position in a walk: after everything visited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Position {
     /// The name of the bucket; empty before the first one.
     pub(crate) bucket: String,
     pub(crate) phase: LifecyclePhase,
-    /// Key and version, or key and upload.
+    /// Key and version, or key and upload id.
     pub(crate) marker: Option<(String, Option<String>)>,
-    /// Noncurrent versions of that key so far.
+    /// Number of noncurrent versions of that key visited so far.
     pub(crate) newer: u64,
-    /// Time of the last version of that key, in milliseconds since 1970.
+    /// Time of the last visited version of that key, in milliseconds since 1970.
     pub(crate) successor_ms: u64,
 }
 
 impl Store {
-    /// Does all that the lifecycle rules ask for by now, on the calling thread. In an open store, a thread does
-    /// so once a day.
+    /// Does everything that the lifecycle rules require by now, on the calling thread. An open
+    /// store does so once a day on a thread of its own.
     ///
     /// # Errors
-    /// Those of the disk; [`StoreError::Closed`].
+    /// The errors of the disk; [`StoreError::Closed`].
     pub fn run_lifecycle(&self) -> Result<LifecycleState, StoreError> {
         let today = self.today();
         self.walk_lifecycle(today, &mut |_| Ok(()))
@@ -100,16 +109,17 @@ impl Store {
         let thread = thread.spawn({
             let calls = Arc::clone(&calls);
             move || {
-                // The first look waits, too: the clock of a machine that has just begun may be set meanwhile.
+                // The first look waits, too: the clock of a machine that has just booted may be set
+                // in the meantime.
                 let mut trust = Trust::default();
                 let mut walked = None;
                 while calls.wait(look_every) {
-                    // The store may be closing by losing its last handle.
+                    // A weak reference, so that the thread does not keep a dropped store open.
                     let Some(inner) = weak.upgrade() else { return };
                     let store = Store { inner };
                     let today = store.today();
                     let is_trusted = trust.look(Instant::now(), store.now_ms());
-                    // What failed goes on at the next look.
+                    // A failed walk resumes at the next look.
                     if is_trusted && walked != Some(today) && store.walk_if_due(&calls).is_ok() {
                         walked = Some(today);
                     }
@@ -126,7 +136,7 @@ impl Store {
             return Ok(());
         }
         let mut rest = |worked: Duration| {
-            // Nobody else has the store any more: it is about to end.
+            // This thread has the last handle: the store is being dropped.
             match Arc::strong_count(&self.inner) {
                 1 => Err(StoreError::Closed),
                 _ => calls.pause(worked * RESTS),
@@ -135,7 +145,7 @@ impl Store {
         self.walk_lifecycle(today, &mut rest).map(drop)
     }
 
-    /// Walks to the end, from where an earlier walk stopped.
+    /// Walks to the end, from the stored position.
     fn walk_lifecycle(
         &self,
         today: u64,
@@ -168,6 +178,7 @@ impl Store {
                 self.save_lifecycle(&state)?;
                 saved = Instant::now();
             }
+            // Stopped by closing: the position is saved first.
             if let Err(error) = rest(begun.elapsed()) {
                 self.save_lifecycle(&state)?;
                 return Err(error);
@@ -185,7 +196,7 @@ impl Store {
     }
 }
 
-/// Trust in the clock: it is trusted while it moves as time passes.
+/// Trust in the clock: it is trusted while it advances as monotonic time does.
 #[derive(Debug, Default)]
 struct Trust {
     last: Option<(Instant, u64)>,
@@ -193,14 +204,14 @@ struct Trust {
 }
 
 impl Trust {
-    /// Looks at the clock, which shows `now_ms` at the moment `now`.
+    /// Looks at the clock, which shows `now_ms` at the moment `now`. Returns whether it is trusted.
     fn look(&mut self, now: Instant, now_ms: u64) -> bool {
         if let Some((then, then_ms)) = self.last.replace((now, now_ms)) {
             let passed = Duration::from_millis(now_ms.saturating_sub(then_ms));
             if passed > now.duration_since(then) + JUMP {
                 self.jumped = Some(now);
             } else if now_ms < then_ms {
-                // Set back, so perhaps to where it was.
+                // Set back, perhaps to the right time: the jump is forgotten.
                 self.jumped = None;
             }
         }
@@ -208,7 +219,7 @@ impl Trust {
     }
 }
 
-/// Notes the position, in the transaction of what it is behind.
+/// Stores the position in the transaction that ends what was due before it.
 fn write_state(write: &mut Transaction<'_>, state: &LifecycleState) -> Result<(), StoreError> {
     Ok(write.put(space::LIFECYCLE_KEY, &record::encode(1, state))?)
 }

@@ -1,4 +1,4 @@
-//! One step of a walk: what it finds due on one page, and the transaction that ends it.
+//! One step of a walk: finding what is due on one page, and the transaction that ends it.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::pending::Committed;
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::{Shared, Store};
 
-/// Versions or uploads on one page.
+/// Versions or uploads per page.
 const PAGE: usize = 1000;
 
 /// A page that was looked at.
@@ -27,27 +27,29 @@ pub(crate) struct Step {
     bucket: Arc<Bucket>,
     pub(super) due: Vec<Due>,
     pub(super) looked_at: u64,
-    /// Behind the page.
+    /// The position after the page.
     pub(super) next: Position,
 }
 
-/// Something whose end may have come. Its transaction looks again.
+/// Something that may be due. The transaction checks again.
 #[derive(Clone, Debug)]
 pub(super) enum Due {
     /// The current version.
     Current { key: ObjectKey, version: VersionId },
-    /// A delete marker that may be all that is left of its key.
+    /// A delete marker that may be the only version of its key.
     Marker { key: ObjectKey, version: VersionId },
-    /// A noncurrent version: so many are newer, and it became noncurrent then.
+    /// A noncurrent version: `newer` noncurrent ones are newer, and it became noncurrent at
+    /// `since_ms`.
     Noncurrent { key: ObjectKey, version: VersionId, newer: u64, since_ms: u64 },
     /// An upload in progress.
     Upload { key: ObjectKey, id: UploadId },
 }
 
 impl Store {
-    /// Looks at the page behind the position of `state`; `None` at the end of all buckets.
+    /// Looks at the page after the position of `state`; `None` after the last bucket.
     pub(super) fn plan_step(&self, state: &LifecycleState) -> Result<Option<Step>, StoreError> {
         let mut position = state.position.clone();
+        // Walks over buckets, and over the phases within one, until a phase has rules.
         loop {
             let bucket = match self.bucket_of(&position)? {
                 Some(bucket) => bucket,
@@ -75,7 +77,7 @@ impl Store {
         }
     }
 
-    /// The bucket of the position, unless it is gone or the position is behind it.
+    /// The bucket of the position; `None` if it was deleted, or the position is behind it.
     fn bucket_of(&self, position: &Position) -> Result<Option<Arc<Bucket>>, StoreError> {
         let Ok(name) = BucketName::new(&position.bucket) else { return Ok(None) };
         match self.bucket(&name) {
@@ -109,7 +111,7 @@ impl Store {
             ..ListVersionsQuery::default()
         };
         let page = match self.list_versions(&bucket, &query) {
-            // Gone meanwhile.
+            // Deleted meanwhile.
             Err(StoreError::NoSuchBucket { .. }) => Default::default(),
             page => page?,
         };
@@ -126,7 +128,8 @@ impl Store {
             let (newer, since_ms) = seen.pass(&listed);
             let ListedObject { key, version_id: version, bytes, modified_ms, .. } = listed;
             let (key, bytes) = (ObjectKey::new(key)?, (!is_marker).then_some(bytes));
-            // The transaction looks at the tags. Until then every version may have those of the rules.
+            // Listings have no tags, so every version is taken to have all tags of the rules; the
+            // transaction looks at the real ones.
             let tags = rules.all_tags();
             let subject = Subject { key: key.as_str(), bytes, tags: &tags };
             let has_come = |at_ms: Option<u64>| at_ms.is_some_and(|at_ms| at_ms <= now_ms);
@@ -193,8 +196,8 @@ impl Store {
         Ok(Step { bucket, due, looked_at, next })
     }
 
-    /// Ends what is due, and notes the position behind it in the same transaction. Returns the state with what
-    /// it has ended.
+    /// Ends what is due, and stores the position after it in the same transaction. Returns the
+    /// state with the updated count.
     pub(super) fn end_due(
         &self,
         step: Step,
@@ -215,7 +218,7 @@ impl Store {
     }
 }
 
-/// Ends one thing, if its end has come. Returns whether it did. The wake-up calls must live until the commit.
+/// Ends one thing if it is due, and returns whether it did. The guards must live until the commit.
 fn end(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -239,6 +242,8 @@ fn end(
         | Due::Marker { key, version }
         | Due::Noncurrent { key, version, .. } => (key, version),
     };
+    // Checked again inside the transaction: since the page was read, the version may have been
+    // replaced, tagged or locked.
     let slot = Slot::open_in(write, shared, bucket, state, key)?;
     let is_due = match due {
         Due::Current { .. } => slot.current().is_some_and(|current| {
@@ -262,7 +267,7 @@ fn end(
     let cause = Cause::Lifecycle;
     match slot.delete(write, &DeleteTarget { cause, ..DeleteTarget::new(key.clone(), version) }) {
         Ok((_, ended)) => wakes.extend(ended),
-        // It ends when the lock does.
+        // It expires once the lock has ended.
         Err(StoreError::ObjectLocked) => return Ok(false),
         Err(error) => return Err(error),
     }
@@ -307,8 +312,8 @@ struct Seen {
 }
 
 impl Seen {
-    /// Passes a version. Returns the number of noncurrent ones that are newer, and the time at which this one
-    /// became noncurrent.
+    /// Passes a version. Returns the number of newer noncurrent versions, and the time at which
+    /// this one became noncurrent, which is the time of its successor.
     fn pass(&mut self, listed: &ListedObject) -> (u64, u64) {
         if self.key.as_ref() != Some(&listed.key) || listed.is_latest {
             *self = Self { key: Some(listed.key.clone()), newer: 0, successor_ms: 0 };
@@ -322,7 +327,7 @@ impl Seen {
     }
 }
 
-/// A character that no name of a bucket has: it marks the position behind one.
+/// A character that bucket names do not have: it marks the position after a bucket.
 const BEHIND: char = '!';
 
 fn behind(bucket: String) -> Position {

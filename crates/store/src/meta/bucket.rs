@@ -10,14 +10,14 @@ use crate::error::StoreError;
 use crate::kv::{Read, Write};
 use crate::name::{BucketId, BucketName};
 
-/// The format that this version writes. Newer ones are refused, also by the file `format`.
+/// Format that this version writes. Newer formats are refused, also by the file `format`.
 pub(crate) const FORMAT: u32 = 1;
 
 /// The record of the store as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoreRecord {
     pub(crate) format: u32,
-    /// The id of the next bucket, vector bucket or index. Ids are never used again.
+    /// Id of the next bucket, vector bucket or index. Ids are never used again.
     pub(crate) next_bucket: u32,
     pub(crate) created_ms: u64,
 }
@@ -32,8 +32,9 @@ impl StoreRecord {
         Ok(Some(found))
     }
 
-    /// As [`StoreRecord::read`]; none only if there is no other record either. Without it the numbers of
-    /// buckets would begin again, and a new bucket would have the objects of an old one.
+    /// Reads as [`StoreRecord::read`]. The record may be missing only if the store has no other
+    /// record either. Otherwise the numbers of buckets would begin again, and a new bucket would
+    /// have the objects of an old one.
     pub(crate) fn read_checked(from: &impl Read) -> Result<Option<Self>, StoreError> {
         let found = Self::read(from)?;
         if found.is_none() && from.cursor(Bound::Unbounded, Bound::Unbounded)?.next()?.is_some() {
@@ -60,22 +61,22 @@ impl StoreRecord {
     }
 }
 
-/// The state of versioning of a bucket.
+/// Versioning of a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Versioning {
-    /// It never has. A write replaces the object.
+    /// Never enabled. A write replaces the object.
     #[default]
     Never,
     /// Every write makes a version with an id of its own.
     Enabled,
-    /// It has. A write replaces the version `null`, the others stay.
+    /// Enabled before. A write replaces the version `null`; the other versions stay.
     Suspended,
 }
 
 /// A bucket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct BucketRecord {
-    /// The first fields are those that writes to objects need, so that they decode no more.
+    /// The fields that writes to objects need come first, so that they decode no more.
     pub(crate) id: BucketId,
     pub(crate) versioning: Versioning,
     pub(crate) object_lock: bool,
@@ -84,7 +85,7 @@ pub(crate) struct BucketRecord {
     pub(crate) created_ms: u64,
     pub(crate) owner: Owner,
     pub(crate) region: String,
-    /// `true` when it was read from version 1. Then the history of its objects is not indexed.
+    /// `true` if it was read from version 1. Then the history of its objects is not indexed.
     #[serde(skip)]
     pub(crate) is_version_1: bool,
 }
@@ -94,7 +95,7 @@ pub(crate) struct BucketRecord {
 pub(crate) struct BucketState {
     pub(crate) id: BucketId,
     pub(crate) versioning: Versioning,
-    /// Versions may be locked.
+    /// `true` if versions may be locked.
     pub(crate) object_lock: bool,
     /// Grows with every change of the settings.
     pub(crate) settings_stamp: u64,
@@ -102,13 +103,13 @@ pub(crate) struct BucketState {
 }
 
 impl BucketState {
-    /// `false` when no object has a history. Version 1 could keep one, though nothing wrote it.
+    /// `false` if no object has a history. Version 1 could keep one, although nothing wrote it.
     pub(crate) fn has_history(&self) -> bool {
         self.versioning != Versioning::Never || self.is_version_1
     }
 }
 
-/// Version 1.
+/// Version 1 of the record.
 #[derive(Deserialize)]
 struct BucketRecord1 {
     id: BucketId,

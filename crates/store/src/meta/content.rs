@@ -14,9 +14,9 @@ use crate::name::{BucketId, UploadId};
 pub(crate) enum ContentId {
     /// A blob.
     Blob([u8; 16]),
-    /// The parts of a completed upload, or of one that was ended.
+    /// The parts of an upload that was completed or ended.
     Parts(UploadId),
-    /// The uploads in progress of a bucket that is gone. Only ever queued for deletion.
+    /// The uploads in progress of a deleted bucket. Only in the queue of deletions.
     Uploads(BucketId),
 }
 
@@ -33,15 +33,15 @@ pub(crate) struct Extent {
 /// The manifest of an object, or of a part (which never is [`Content::Parts`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// The bytes themselves.
+    /// Inline bytes.
     Inline(Bytes),
-    /// One piece of a blob after the other.
+    /// Pieces of blobs, one after another.
     Extents(Vec<Extent>),
     /// The part records 1 to `count` of an upload.
     Parts {
         list: UploadId,
         count: u32,
-        /// `true` for the object that the upload made, `false` for a copy of it.
+        /// `true` for the object that the upload made, `false` for its copies.
         is_original: bool,
     },
 }
@@ -53,7 +53,8 @@ impl Default for Content {
     }
 }
 
-/// The manifest behind the fields of a record. Inline bytes are the body of the record.
+/// The manifest as it is stored behind the fields of a record. Inline bytes are the body of the
+/// record.
 #[derive(Serialize, Deserialize)]
 pub(super) enum StoredContent<'a> {
     Inline { bytes: u32 },
@@ -89,7 +90,7 @@ impl Content {
                     }
                 }
                 let content = Self::Extents(extents.into_owned());
-                // A range is cut out of it by adding them up.
+                // Their lengths are added up when a range is cut out, so the sum must not overflow.
                 if content.bytes().is_none() {
                     return Err(StoreError::corrupt("a manifest's size overflows"));
                 }
@@ -105,7 +106,7 @@ impl Content {
         Ok(content.unwrap_or_else(|| Self::Inline(Bytes::copy_from_slice(body))))
     }
 
-    /// Bytes that it stands for; `None` for parts, whose sizes stand in their records.
+    /// Length of the content; `None` for parts, whose sizes are in their records.
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
             Self::Inline(bytes) => Some(bytes.len() as u64),
@@ -117,7 +118,7 @@ impl Content {
     }
 }
 
-/// The extents of `range` within the bytes that `extents` stand for.
+/// The extents of `range` within the content of `extents`.
 pub(crate) fn slice_extents(extents: &[Extent], range: &Range<u64>) -> Vec<Extent> {
     let mut start = 0;
     let mut sliced = Vec::new();

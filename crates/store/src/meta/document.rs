@@ -11,8 +11,8 @@ use crate::name::BucketId;
 /// Makes an enum and its inverse.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $number:literal,)*) => {
-        /// A kind of document that is kept as it is given. The numbers are part of the format; those that
-        /// are left out are of settings that the store reads itself.
+        /// A kind of document that is kept as it is given. The numbers are part of the format.
+        /// Missing numbers belong to settings that the store reads itself.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum DocumentKind {
@@ -20,7 +20,7 @@ macro_rules! kinds {
         }
 
         impl DocumentKind {
-            /// The kind of that number.
+            /// The kind with this number.
             pub(crate) fn of_number(number: u8) -> Option<Self> {
                 match number {
                     $($number => Some(Self::$name),)*
@@ -64,17 +64,17 @@ kinds! {
     Metrics = 19,
 }
 
-/// The number of the lifecycle rules.
+/// Number of the lifecycle rules.
 pub(crate) const LIFECYCLE: u8 = 6;
-/// The number of the default encryption.
+/// Number of the default encryption.
 pub(crate) const ENCRYPTION: u8 = 8;
-/// The number of the default retention of object lock.
+/// Number of the default retention of object lock.
 pub(crate) const OBJECT_LOCK: u8 = 9;
 
-/// The number of the notifications.
+/// Number of the notifications.
 pub(crate) const NOTIFICATION: u8 = 10;
 
-/// The document of the kind with that number, if the bucket has one.
+/// The document of the kind with this number, if the bucket has one.
 pub(crate) fn read(
     from: &impl Read,
     bucket: BucketId,
@@ -87,7 +87,7 @@ pub(crate) fn read(
     }
 }
 
-/// Writes the document of the kind with that number.
+/// Writes the document of the kind with this number.
 pub(crate) fn write(
     to: &mut impl Write,
     bucket: BucketId,
@@ -98,7 +98,7 @@ pub(crate) fn write(
     Ok(to.put(&place, &record::seal(1, &place, &(), document))?)
 }
 
-/// Puts a document in place of the one of the kind with that number, or deletes that.
+/// Replaces the document of the kind with this number, or deletes it.
 pub(crate) fn replace(
     to: &mut impl Write,
     bucket: BucketId,
@@ -111,12 +111,12 @@ pub(crate) fn replace(
     }
 }
 
-/// The document of a setting that the store reads itself.
+/// Encodes a setting that the store reads itself.
 pub(crate) fn encode_setting(setting: &impl Serialize) -> Vec<u8> {
     record::encode(1, setting)
 }
 
-/// The setting in a document.
+/// Decodes a setting that the store reads itself.
 pub(crate) fn decode_setting<'a, T: Deserialize<'a>>(document: &'a [u8]) -> Result<T, StoreError> {
     record::decode(document, "a setting of a bucket")
 }

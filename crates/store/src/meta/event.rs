@@ -1,4 +1,4 @@
-//! Events: what has become of an object, as it is told to somebody else. Records of the outbox.
+//! Events: changes of objects, as observers and targets are told of them. Records of the outbox.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,8 +14,8 @@ use crate::kv::{Read, Write};
 /// Makes the enum of events, and their names.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
-        /// A kind of event, as
-        /// [Amazon S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-event-types-and-destinations.html)
+        /// A kind of event, as [Amazon
+        /// S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-event-types-and-destinations.html)
         /// has it.
         // The order is part of the record format: add at the end.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ macro_rules! kinds {
         }
 
         impl EventKind {
-            /// Its name, without `s3:`.
+            /// Name of the kind, without `s3:`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -63,7 +63,7 @@ kinds! {
 }
 
 impl EventKind {
-    /// `true` if a rule for `pattern` is about it.
+    /// `true` if a rule for `pattern` applies to the kind.
     pub(super) fn matches(self, pattern: &str) -> bool {
         match pattern.strip_suffix('*') {
             Some(family) => self.name().starts_with(family),
@@ -72,35 +72,35 @@ impl EventKind {
     }
 }
 
-/// Whoever is told every event of an object in this process, after the commit of the change and before its answer. What
-/// it is told is nowhere else: a process that ends takes it along.
+/// Observer of every event in this process. It is told after the commit of a change and before its
+/// answer. The store keeps nothing for it: if the process ends, untold events are lost.
 ///
-/// Events come in the order of their changes where one was answered before the next was asked for. Those of changes that
-/// are under way at the same time may come in any order, and at the same time, also of one key. The queues of targets keep
-/// the order of the commits.
+/// Events arrive in the order of their changes if one change was answered before the next was
+/// requested. Events of concurrent changes may arrive in any order and at the same time, also for
+/// one key. The queues of targets keep the order of the commits.
 pub trait EventObserver: fmt::Debug + Send + Sync {
-    /// An event. The change waits for the end of the call.
+    /// Tells of an event. The change waits for the end of the call.
     fn told(&self, event: &Event);
 }
 
-/// The sender of a request, as events tell of it.
+/// Sender of a request, as events name it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requester {
-    /// The id of the user; empty of an anonymous one.
+    /// Id of the user; empty for an anonymous one.
     pub principal_id: String,
-    /// The address that the request came from.
+    /// Address from which the request came.
     pub source_address: String,
-    /// The id of the request.
+    /// Id of the request.
     pub request_id: String,
-    /// The second id of the request.
+    /// Second id of the request.
     pub host_id: String,
 }
 
-/// The reason for a change, as events tell of it.
+/// Reason for a change, as events name it.
 // The order is part of the record format: add at the end.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cause {
-    /// One that is not told.
+    /// A reason that is not told.
     #[default]
     Unknown,
     /// A request.
@@ -112,25 +112,25 @@ pub enum Cause {
 /// An event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// Its kind.
+    /// Kind of the event.
     pub kind: EventKind,
-    /// Its time, in milliseconds since 1970.
+    /// Time of the event, in milliseconds since 1970.
     pub time_ms: u64,
-    /// The name of the bucket.
+    /// Name of the bucket.
     pub bucket: String,
-    /// The id of the owner of the bucket.
+    /// Id of the owner of the bucket.
     pub bucket_owner_id: String,
-    /// The id of the rule that it is told by.
+    /// Id of the rule that selected the event.
     pub rule: String,
-    /// The reason for the change.
+    /// Reason for the change.
     pub cause: Cause,
-    /// The key; empty of a test event.
+    /// Key of the object; empty in a test event.
     pub key: String,
-    /// The version, in a bucket that has or had versioning, as clients name it.
+    /// Version as clients name it, in a bucket that has or had versioning.
     pub version: Option<String>,
-    /// The size of the object, if one was made.
+    /// Size of the object, if one was made.
     pub bytes: Option<u64>,
-    /// The entity tag of the version, if there still is one.
+    /// Entity tag of the version, if it still exists.
     pub etag: Option<ETag>,
 }
 
@@ -146,26 +146,26 @@ impl Event {
     }
 }
 
-/// The state of the outbox.
+/// State of the outbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutboxState {
-    /// Greater than the number of every event so far.
+    /// Number of the next event, greater than all before.
     pub(crate) next: u64,
-    /// The queues, by the names of their targets.
+    /// Queues, by the name of their target.
     pub queues: BTreeMap<String, QueueState>,
 }
 
-/// The state of the queue for one target.
+/// State of the queue for one target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueState {
-    /// Events that wait.
+    /// Number of events that wait.
     pub waiting: u64,
-    /// Events that were lost, because so many waited.
+    /// Number of events that were lost because too many waited.
     pub lost: u64,
 }
 
 impl OutboxState {
-    /// Events that were lost, for all targets.
+    /// Number of events that were lost, for all targets together.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.queues.values().map(|queue| queue.lost).sum()

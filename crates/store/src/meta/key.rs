@@ -1,8 +1,14 @@
-//! Order-preserving encoding of object keys that something follows.
+//! Order-preserving encoding of object keys, for keys with something behind them.
 //!
-//! `0x00` becomes `0x00 0xFF`, and `0x00 0x01` ends the key. So `a` stands before `a\0` and before
-//! `ab`, whatever follows it, and a key begins with a prefix exactly when its encoding begins with the
-//! encoding of the prefix without the end.
+//! `0x00` becomes `0x00 0xFF`, and `0x00 0x01` ends the key:
+//!
+//! ```text
+//! a      61 00 01
+//! a\0    61 00 FF 00 01
+//! ab     61 62 00 01
+//! ```
+//! So `a` sorts before `a\0` and before `ab`, whatever follows it. A key begins with a prefix
+//! exactly when its encoding begins with the encoding of the prefix without the end.
 
 const ESCAPE: u8 = 0x00;
 const ESCAPED_ZERO: u8 = 0xFF;
@@ -10,6 +16,7 @@ const END: u8 = 0x01;
 
 /// Appends the encoding of `key` without its end, for a search by prefix.
 pub(crate) fn append_escaped(key: &[u8], target: &mut Vec<u8>) {
+    // A zero byte would read as the begin of the end.
     for &byte in key {
         target.push(byte);
         if byte == ESCAPE {
@@ -24,11 +31,12 @@ pub(crate) fn append_ended(key: &[u8], target: &mut Vec<u8>) {
     target.extend_from_slice(&[ESCAPE, END]);
 }
 
-/// Splits an encoded key from what follows it. `None` when it is not an encoding.
+/// Splits an encoded key from the bytes behind it. `None` if it is not an encoding.
 pub(crate) fn split_ended(encoded: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut key = Vec::with_capacity(encoded.len());
     let mut rest = encoded;
     loop {
+        // Every encoding has an end, which begins with a zero byte.
         let zero = rest.iter().position(|&byte| byte == ESCAPE)?;
         key.extend_from_slice(&rest[..zero]);
         match *rest.get(zero + 1)? {
@@ -40,9 +48,9 @@ pub(crate) fn split_ended(encoded: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-/// The least byte string that is greater than everything that begins with `prefix`; `None` when there
-/// is none.
+/// The least byte string above all that begin with `prefix`; `None` if every string is below.
 pub(crate) fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    // Trailing 0xFF bytes have no successor, so the last byte before them is incremented.
     let last = prefix.iter().rposition(|&byte| byte != 0xFF)?;
     let mut successor = prefix[..=last].to_vec();
     successor[last] += 1;

@@ -1,49 +1,49 @@
-//! Lifecycle rules, and what they say of one version or upload. Pure: the time is an argument.
+//! Lifecycle rules, and their evaluation for one version or upload. Pure: the time is an argument.
 
 use serde::{Deserialize, Serialize};
 
 /// The lifecycle rules of a bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifecycle {
-    /// The rules, in order.
+    /// Rules, in order.
     pub rules: Vec<LifecycleRule>,
-    /// The document that they were read from, which clients get back.
+    /// Document from which they were read. Clients get it back.
     pub document: Vec<u8>,
 }
 
 /// One rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifecycleRule {
-    /// Its id, unique in the bucket.
+    /// Id, unique in the bucket.
     pub id: String,
-    /// It is applied.
+    /// `true` if the rule is applied.
     pub is_enabled: bool,
-    /// The objects that it is about.
+    /// Filter of the objects to which it applies.
     pub filter: LifecycleFilter,
-    /// The end of current versions.
+    /// Expiration of current versions.
     pub expiration: Option<Expiration>,
-    /// A delete marker without any other version goes.
+    /// `true` if a delete marker without other versions is removed.
     pub expires_delete_markers: bool,
-    /// The end of noncurrent versions.
+    /// Expiration of noncurrent versions.
     pub noncurrent: Option<NoncurrentExpiration>,
-    /// Uploads in progress end so many days after their begin.
+    /// Age in days at which an upload in progress is aborted.
     pub abort_uploads_days: Option<u32>,
 }
 
-/// The objects that a rule is about: all conditions hold.
+/// Filter of a rule. All its conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LifecycleFilter {
     /// Prefix of the key.
     pub prefix: String,
-    /// Tags that the version has, each with this value.
+    /// Tags of the version, each with this value.
     pub tags: Vec<(String, String)>,
-    /// It has more bytes.
+    /// Size that it must exceed, in bytes.
     pub larger_than: Option<u64>,
-    /// It has fewer bytes.
+    /// Size that it must stay below, in bytes.
     pub smaller_than: Option<u64>,
 }
 
-/// The end of current versions.
+/// Expiration of current versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expiration {
     /// Days after the write.
@@ -52,38 +52,39 @@ pub enum Expiration {
     At(u64),
 }
 
-/// The end of noncurrent versions.
+/// Expiration of noncurrent versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoncurrentExpiration {
-    /// Days after they became noncurrent.
+    /// Days since a version became noncurrent.
     pub days: u32,
-    /// The number of newest ones that stay.
+    /// Number of the newest noncurrent versions that stay.
     pub keep_newest: u32,
 }
 
-/// The facts of a version that filters ask for. Delete markers have no size and no tags.
+/// Facts of a version that filters test. Delete markers have no size and no tags.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The key.
+    /// Key of the object.
     pub key: &'a str,
-    /// Its size; none of a delete marker or an upload.
+    /// Size; `None` for a delete marker or an upload.
     pub bytes: Option<u64>,
-    /// Its tags.
+    /// Tags.
     pub tags: &'a [(String, String)],
 }
 
-/// The time that a rule names for the end of something, and the rule.
+/// Time of an expiration, and the rule behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due<'a> {
-    /// In milliseconds since 1970.
+    /// Time, in milliseconds since 1970.
     pub at_ms: u64,
-    /// The id of the rule.
+    /// Id of the rule.
     pub rule: &'a str,
 }
 
 impl LifecycleFilter {
     fn matches(&self, subject: &Subject<'_>) -> bool {
         let is_sized = self.larger_than.is_some() || self.smaller_than.is_some();
+        // Delete markers and uploads have no size, so a rule with a bound does not match them.
         let has_size = || {
             subject.bytes.is_some_and(|bytes| {
                 self.larger_than.is_none_or(|bound| bytes > bound)
@@ -96,26 +97,27 @@ impl LifecycleFilter {
     }
 }
 
-/// The begin of the day after `days` days have passed since `since_ms`: S3 rounds up to the next midnight UTC.
-/// `day_ms` is the length of a day.
+/// The first midnight UTC after `days` days since `since_ms`: S3 rounds up. `day_ms` is the length
+/// of a day.
 fn after_days(since_ms: u64, days: u32, day_ms: u64) -> u64 {
+    // At least 1, because it divides.
     let day_ms = day_ms.max(1);
     let passed = since_ms.saturating_add(u64::from(days).saturating_mul(day_ms));
     passed.div_ceil(day_ms).saturating_mul(day_ms)
 }
 
 impl Lifecycle {
-    /// Those rules that are applied.
+    /// The rules that are applied.
     fn enabled(&self) -> impl Iterator<Item = &LifecycleRule> {
         self.rules.iter().filter(|rule| rule.is_enabled)
     }
 
-    /// The tags that any applied rule is about.
+    /// The tags in the filters of all applied rules.
     pub(crate) fn all_tags(&self) -> Vec<(String, String)> {
         self.enabled().flat_map(|rule| rule.filter.tags.iter().cloned()).collect()
     }
 
-    /// `true` if any rule is applied to versions, or to uploads.
+    /// `true` if a rule is applied in this phase.
     pub(crate) fn is_of(&self, what: LifecyclePhase) -> bool {
         self.enabled().any(|rule| match what {
             LifecyclePhase::Uploads => rule.abort_uploads_days.is_some(),
@@ -127,7 +129,7 @@ impl Lifecycle {
         })
     }
 
-    /// The longest prefix that all keys have that any applied rule is about.
+    /// The longest common prefix of all keys to which rules apply.
     pub(crate) fn common_prefix(&self) -> String {
         let mut prefixes = self.enabled().map(|rule| rule.filter.prefix.as_str());
         let first = prefixes.next().unwrap_or_default().to_owned();
@@ -137,7 +139,8 @@ impl Lifecycle {
         })
     }
 
-    /// The end of a current version that was written at `modified_ms`: of several rules the first one's.
+    /// Expiration of a current version that was written at `modified_ms`. Of several rules the one
+    /// that is due first counts.
     #[must_use]
     pub fn expiration(
         &self,
@@ -154,7 +157,7 @@ impl Lifecycle {
         dues.min_by_key(|due| due.at_ms)
     }
 
-    /// The end of a delete marker without any other version.
+    /// Expiration of a delete marker without other versions.
     pub(crate) fn marker_expiration(
         &self,
         key: &str,
@@ -164,6 +167,7 @@ impl Lifecycle {
         let subject = Subject { key, bytes: None, tags: &[] };
         let matching = self.enabled().filter(|rule| rule.filter.matches(&subject));
         let due = |rule: &LifecycleRule| match (rule.expires_delete_markers, rule.expiration) {
+            // At once.
             (true, _) => Some(0),
             (false, Some(Expiration::Days(days))) => Some(after_days(modified_ms, days, day_ms)),
             (false, _) => None,
@@ -171,8 +175,8 @@ impl Lifecycle {
         matching.filter_map(due).min()
     }
 
-    /// The end of a noncurrent version: `newer` noncurrent ones of its key are newer, and it became noncurrent
-    /// at `since_ms`.
+    /// Expiration of a noncurrent version: it became noncurrent at `since_ms`, and `newer`
+    /// noncurrent versions of its key are newer.
     pub(crate) fn noncurrent_expiration(
         &self,
         subject: &Subject<'_>,
@@ -182,13 +186,14 @@ impl Lifecycle {
     ) -> Option<u64> {
         let matching = self.enabled().filter(|rule| rule.filter.matches(subject));
         let due = |rule: &LifecycleRule| {
+            // The newest noncurrent versions stay, however old they are.
             let rule = rule.noncurrent.filter(|rule| newer >= u64::from(rule.keep_newest))?;
             Some(after_days(since_ms, rule.days, day_ms))
         };
         matching.filter_map(due).min()
     }
 
-    /// The end of an upload that began at `initiated_ms`.
+    /// Expiration of an upload that began at `initiated_ms`.
     #[must_use]
     pub fn upload_expiration(&self, key: &str, initiated_ms: u64, day_ms: u64) -> Option<Due<'_>> {
         let subject = Subject { key, bytes: None, tags: &[] };
@@ -201,7 +206,7 @@ impl Lifecycle {
     }
 }
 
-/// The two walks through a bucket.
+/// The two phases of a walk through a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LifecyclePhase {
     /// Versions and delete markers.

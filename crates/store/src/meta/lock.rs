@@ -1,37 +1,37 @@
-//! Object lock: what keeps a version from being deleted or replaced.
+//! Object lock: retentions and legal holds, which protect a version from deletion and replacement.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 
-/// The mode of a retention.
+/// Mode of a retention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RetentionMode {
-    /// A request that may bypass it deletes the version all the same.
+    /// A request with the permission to bypass it deletes the version all the same.
     Governance,
-    /// Nobody can, and it is never shortened.
+    /// Nobody can delete the version, and the retention is never shortened.
     Compliance,
 }
 
-/// The retention of a version.
+/// Retention of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retention {
-    /// Its mode.
+    /// Mode.
     pub mode: RetentionMode,
-    /// Its end, in milliseconds since 1970.
+    /// End, in milliseconds since 1970.
     pub until_ms: u64,
 }
 
-/// The retention of new versions that come without one of their own.
+/// Retention of new versions that have none of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DefaultRetention {
-    /// Its mode.
+    /// Mode.
     pub mode: RetentionMode,
-    /// Its length.
+    /// Length.
     pub period: RetentionPeriod,
 }
 
-/// The length of a default retention, at least one.
+/// Length of a default retention, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RetentionPeriod {
     /// Days of 24 hours.
@@ -40,12 +40,12 @@ pub enum RetentionPeriod {
     Years(u32),
 }
 
-/// The lock of a version.
+/// Lock of a version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectLock {
-    /// Its retention.
+    /// Retention.
     pub retention: Option<Retention>,
-    /// It has a legal hold, which has no end.
+    /// `true` for a legal hold, which has no end.
     pub legal_hold: bool,
 }
 
@@ -64,7 +64,7 @@ impl DefaultRetention {
 }
 
 impl ObjectLock {
-    /// `true` for what a version without a lock has.
+    /// `true` if nothing locks the version.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()

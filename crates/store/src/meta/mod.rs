@@ -1,4 +1,4 @@
-//! Records, and their places in the key space. Of blobs it only uses the ids.
+//! Records, and their places in the key space. Of blobs, only the ids are known here.
 
 pub(crate) mod bucket;
 pub(crate) mod content;

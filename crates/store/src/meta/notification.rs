@@ -1,4 +1,4 @@
-//! Event notifications of a bucket: which events are told, and to which target. Pure.
+//! Event notifications of a bucket: rules that select events, each for a target. Pure.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,20 +7,21 @@ use super::event::EventKind;
 /// The notifications of a bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notifications {
-    /// The rules, in order. No two of them are about the same event.
+    /// Rules, in order. No two of them select the same event.
     pub rules: Vec<NotificationRule>,
-    /// The document that they were read from, which clients get back.
+    /// Document from which they were read. Clients get it back.
     pub document: Vec<u8>,
 }
 
 /// One rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotificationRule {
-    /// Its id, unique in the bucket.
+    /// Id, unique in the bucket.
     pub id: String,
-    /// The name of the target.
+    /// Name of the target.
     pub target: String,
-    /// The events, without `s3:`, such as `ObjectCreated:Put`; `ObjectCreated:*` stands for all of that family.
+    /// Names of events without `s3:`, such as `ObjectCreated:Put`. `ObjectCreated:*` stands for the
+    /// whole family.
     pub events: Vec<String>,
     /// Prefix of the key.
     pub prefix: String,
@@ -35,7 +36,7 @@ impl NotificationRule {
             && key.ends_with(&self.suffix)
     }
 
-    /// `true` if there may be an event that both rules are about.
+    /// `true` if both rules may select the same event.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let (prefix, suffix) = (&self.prefix, &self.suffix);
@@ -55,7 +56,7 @@ fn share(one: &str, other: &str) -> bool {
 }
 
 impl Notifications {
-    /// The rule about an event of that kind for that key.
+    /// The rule that selects events of a kind for a key.
     pub(crate) fn rule_for(&self, kind: EventKind, key: &str) -> Option<&NotificationRule> {
         self.rules.iter().find(|rule| rule.matches(kind, key))
     }

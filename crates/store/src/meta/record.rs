@@ -1,11 +1,11 @@
-//! The encoding of records: one byte of version, then the fields as postcard encodes them.
+//! Encoding of records: one byte of version, then the fields in postcard's encoding.
 //!
-//! A record that changes gets a new version. The old one keeps its decoder, so nothing on a disk must be
-//! rewritten. Bytes of a newer version are refused. Bytes from a disk are never trusted.
+//! A record that changes gets a new version. The old version keeps its decoder, so nothing on a
+//! disk must be rewritten. Newer versions are refused. Bytes from a disk are never trusted.
 //!
-//! A sealed record also has a checksum of its key and its fields, which every read verifies: redb
-//! verifies its pages only when it repairs a file, so a flipped bit would be served otherwise, and so
-//! would a record that stands under another key. Its layout:
+//! A sealed record also has a checksum of its key and its fields, which every read verifies. redb
+//! verifies its pages only when it repairs a file, so without the checksum a flipped bit would be
+//! served, and so would a record under a wrong key. The layout:
 //!
 //! | Bytes | |
 //! |---|---|
@@ -16,7 +16,8 @@
 //! | 4 | CRC32C of the key and of all bytes before |
 //! | .. | body |
 //!
-//! The body has a checksum of its own, so that a listing, which shows fields only, need not read it.
+//! The body has a checksum of its own, so that a listing, which shows fields only, need not read
+//! it.
 
 use crc_fast::{CrcAlgorithm, Digest};
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,7 @@ const CRC_BYTES: usize = 4;
 /// Encodes `fields` as version `version` of the record at `place`, with checksums.
 pub(crate) fn seal(version: u8, place: &[u8], fields: &impl Serialize, body: &[u8]) -> Vec<u8> {
     let body_bytes = u32::try_from(body.len()).expect("a body is small");
+    // Room for the fields of most records in one allocation.
     let mut bytes = Vec::with_capacity(192 + body.len());
     bytes.push(version);
     let mut bytes = append(&body_bytes, bytes);
@@ -102,7 +104,7 @@ pub(crate) struct Sealed<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     bytes: &'a [u8],
-    /// None without bytes, and in records that were not sealed.
+    /// `None` without bytes, and in records that were not sealed.
     crc: Option<[u8; CRC_BYTES]>,
 }
 
@@ -129,6 +131,7 @@ impl<'a> Sealed<'a> {
     pub(crate) fn open(place: &[u8], bytes: &'a [u8], what: &str) -> Result<Self, StoreError> {
         let cut = || StoreError::corrupt(format!("{what} is cut off"));
         let (_, rest) = bytes.split_first().ok_or_else(cut)?;
+        // Lengths come from the disk and are not verified yet, so every cut is checked.
         let (body_bytes, rest): (u32, _) = take(rest, what)?;
         let (crc, rest) = match body_bytes {
             0 => (None, rest),
@@ -137,6 +140,7 @@ impl<'a> Sealed<'a> {
                 (Some(*crc), rest)
             }
         };
+        // The body is at the end, so its length tells where the fields end.
         let covered = rest.len().checked_sub(body_bytes as usize).ok_or_else(cut)?;
         let (covered, body) = rest.split_at(covered);
         let (fields, fields_crc) = covered.split_last_chunk::<CRC_BYTES>().ok_or_else(cut)?;
@@ -157,7 +161,7 @@ impl<'a> Sealed<'a> {
     }
 }
 
-/// Gives a sealed record of any content the checksums that belong to it, if it is long enough.
+/// Computes the checksums of a sealed record of any content anew, if it is long enough.
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) fn reseal(place: &[u8], bytes: &mut [u8]) {
     let Some((2.., rest)) = bytes.split_first() else { return };

@@ -1,7 +1,8 @@
 //! Reference counts of content, and the queue of content to delete.
 //!
-//! Every extent of a record is one reference to its blob, every object with parts one to their list.
-//! Nearly all content has one reference, so a missing count means one.
+//! Every extent of a record is one reference to its blob. Every object with parts is one reference
+//! to their list. Nearly all content has one reference, so that count is not stored: a missing
+//! count means one.
 
 use super::content::{Content, ContentId};
 use super::{record, space};
@@ -11,6 +12,7 @@ use crate::kv::{Read, Write};
 /// Raises the reference counts for one more record with `content`.
 pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), StoreError> {
     for id in ids(content) {
+        // A missing count means 1, so the first copy writes 2.
         let count = count(to, &id)?;
         let more = count.checked_add(1);
         let more = more.ok_or_else(|| StoreError::corrupt("a count of references overflows"))?;
@@ -19,17 +21,19 @@ pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), Store
     Ok(())
 }
 
-/// Lowers the reference counts for a removed record with `content`, and queues content without references
-/// for deletion. `true` if anything was queued.
+/// Lowers the reference counts for a removed record with `content`, and queues content without
+/// references for deletion. `true` if anything was queued.
 pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, StoreError> {
     let mut is_queued = false;
     for id in ids(content) {
         match count(to, &id)? {
+            // The last reference. A count of 0 is never written.
             0 | 1 => {
                 to.put(&space::deletion(&id), &[])?;
                 to.delete(&space::reference(&id))?;
                 is_queued = true;
             }
+            // Back to 1, which is not stored.
             2 => to.delete(&space::reference(&id))?,
             count => to.put(&space::reference(&id), &record::encode(1, &(count - 1)))?,
         }
@@ -37,8 +41,8 @@ pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, St
     Ok(is_queued)
 }
 
-/// Lowers the reference counts for a given-up record with `content`, as far as other records have the
-/// content, too. Returns the content that none has any more, which is not queued for deletion.
+/// Lowers the reference counts for a given-up record with `content`, as far as other records share
+/// the content. Returns the content that no record has any more. It is not queued for deletion.
 pub(crate) fn give_up(
     content: &Content,
     to: &mut impl Write,
@@ -47,6 +51,7 @@ pub(crate) fn give_up(
     for id in ids(content) {
         match count(to, &id)? {
             0 | 1 => left.push(id),
+            // Back to 1, which is not stored.
             2 => to.delete(&space::reference(&id))?,
             count => to.put(&space::reference(&id), &record::encode(1, &(count - 1)))?,
         }
@@ -54,7 +59,7 @@ pub(crate) fn give_up(
     Ok(left)
 }
 
-/// `true` when one record alone has the content.
+/// `true` if only one record has the content.
 pub(crate) fn is_single(id: &ContentId, from: &impl Read) -> Result<bool, StoreError> {
     Ok(count(from, id)? <= 1)
 }

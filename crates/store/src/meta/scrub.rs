@@ -2,19 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How far the scrub is, and what it has found.
+/// Progress of the scrub, and its findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScrubState {
-    /// Begin of the scrub that is under way, in milliseconds since 1970.
+    /// Begin of the scrub in progress, in milliseconds since 1970.
     pub begun_ms: Option<u64>,
-    /// End of the last one that came to its end.
+    /// End of the last complete scrub, in milliseconds since 1970.
     pub ended_ms: Option<u64>,
-    /// Records that the one under way has read, or the last one.
+    /// Number of records that the scrub in progress, or else the last one, has read.
     pub records: u64,
-    /// Damage that it has found.
+    /// Number of damaged places that it has found.
     pub damaged: u64,
-    /// The first damage that it has found, in words.
+    /// Description of the first damage.
     pub first_damage: Option<String>,
-    /// The last record that was read.
+    /// Key of the last record that was read.
     pub(crate) position: Vec<u8>,
 }

@@ -19,23 +19,24 @@ use crate::error::StoreError;
 use crate::kv::Read;
 use crate::name::BucketId;
 
-/// The settings of a bucket: all its documents, of one snapshot. Those that the store acts on are decoded.
+/// Settings of a bucket: all its documents, from one snapshot. Settings that the store acts on are
+/// decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The default retention of new versions, where versions may be locked.
+    /// Default retention of new versions, if versions may be locked.
     pub default_retention: Option<DefaultRetention>,
-    /// The lifecycle rules.
+    /// Lifecycle rules.
     pub lifecycle: Option<Arc<Lifecycle>>,
-    /// The encryption of new objects that name none.
+    /// Encryption of new objects that name none.
     pub default_encryption: Option<DefaultEncryption>,
-    /// The events that are told.
+    /// Event notifications.
     pub notifications: Option<Arc<Notifications>>,
     documents: BTreeMap<DocumentKind, Arc<[u8]>>,
     parsed: Parsed,
     bytes: usize,
 }
 
-/// Documents as their readers have parsed them. It follows from the documents.
+/// Cache of documents as their readers have parsed them. It follows from the documents.
 #[derive(Default)]
 struct Parsed(Mutex<BTreeMap<DocumentKind, Arc<dyn Any + Send + Sync>>>);
 
@@ -60,16 +61,16 @@ impl PartialEq for Parsed {
 impl Eq for Parsed {}
 
 impl Settings {
-    /// The document of that kind, if the bucket has one.
+    /// The document of a kind, if the bucket has one.
     #[must_use]
     pub fn document(&self, kind: DocumentKind) -> Option<&[u8]> {
         self.documents.get(&kind).map(AsRef::as_ref)
     }
 
-    /// The document of that kind as `parse` reads it, which is done once for these settings.
+    /// The document of a kind as `parse` reads it. It is parsed once for these settings.
     ///
     /// # Errors
-    /// Those of `parse`.
+    /// The errors of `parse`.
     pub fn parsed<T, E>(
         &self,
         kind: DocumentKind,
@@ -91,8 +92,8 @@ impl Settings {
     /// Reads all documents of a bucket.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`], and [`StoreError::FormatTooNew`] for one of a kind that this version does
-    /// not know: without it the bucket would do what it must not.
+    /// [`StoreError::Corrupt`], and [`StoreError::FormatTooNew`] for a document of a kind that this
+    /// version does not know: without it the bucket would do what it must not.
     pub(crate) fn read(from: &impl Read, bucket: BucketId) -> Result<Self, StoreError> {
         let prefix = space::documents(bucket);
         let upper = successor(&prefix);
@@ -130,7 +131,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Bytes of all documents.
+    /// Size of all documents, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,4 +1,5 @@
-//! Every space of keys, in one place. Numbers are big-endian, so that their order is that of keys.
+//! The key space: every kind of key, in one place. Numbers are big-endian, so that their bytes sort
+//! as the numbers do.
 //!
 //! | Tag | Key | Value |
 //! |---|---|---|
@@ -27,7 +28,7 @@
 //! | `45` | index id (4), slot (4) | the vector key |
 //! | `46` | index id (4) | nothing: index to delete |
 //!
-//! The encoding of object keys that something follows is in [`super::key`].
+//! The encoding of object keys with something behind them is in [`super::key`].
 
 use super::content::ContentId;
 use super::key::{append_ended, append_escaped, split_ended};

@@ -1,13 +1,14 @@
-//! Metadata that clients give their objects. Part of records: a new field needs a new record version.
+//! Metadata that clients give their objects. Part of records: a new field needs a new record
+//! version.
 
 use serde::{Deserialize, Serialize};
 
 /// The owner of a bucket, an object or an upload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// The canonical id.
+    /// Canonical id.
     pub id: String,
-    /// The name to show.
+    /// Display name.
     pub display_name: String,
 }
 
@@ -31,10 +32,10 @@ pub struct ContentHeaders {
 }
 
 /// Metadata that a client gives an object.
-// The storage class stands first, because listings show it.
+// The storage class comes first, because listings show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectMetadata {
-    /// `x-amz-storage-class`; none is `STANDARD`.
+    /// `x-amz-storage-class`; `None` for `STANDARD`.
     pub storage_class: Option<String>,
     /// Headers.
     pub headers: ContentHeaders,

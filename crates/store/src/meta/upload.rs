@@ -20,7 +20,7 @@ pub(crate) struct UploadRecord {
     pub(crate) owner: Owner,
     pub(crate) checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
     pub(crate) metadata: ObjectMetadata,
-    /// Those of the object that it makes.
+    /// Extensions of the object that it makes.
     pub(crate) extensions: Extensions,
 }
 
@@ -32,7 +32,7 @@ type UploadFields1 = (
 );
 
 impl UploadRecord {
-    /// The upload `id`, if it is in progress, and for this key.
+    /// The upload `id`, if it is in progress for this key.
     ///
     /// # Errors
     /// [`StoreError::NoSuchUpload`].
@@ -81,17 +81,17 @@ impl UploadRecord {
         Ok(to.put(&space::upload_by_key(self.bucket, &self.key, id), &[])?)
     }
 
-    /// Removes it from among the uploads in progress. Its parts stay.
+    /// Removes the upload from the uploads in progress. Its parts stay.
     pub(crate) fn delete(&self, from: &mut impl Write, id: &UploadId) -> Result<(), StoreError> {
         from.delete(&space::upload(id))?;
         Ok(from.delete(&space::upload_by_key(self.bucket, &self.key, id))?)
     }
 }
 
-/// The facts of a part, without its bytes.
+/// Facts of a part, without its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PartFacts {
-    /// Offset of the part in the completed object; zero before.
+    /// Offset of the part in the completed object; zero before completion.
     pub(crate) start: u64,
     pub(crate) bytes: u64,
     pub(crate) md5: [u8; 16],
@@ -108,8 +108,8 @@ impl PartFacts {
     }
 }
 
-/// A part of an upload in progress, or of a completed one. Completion renumbers the parts from 1 without
-/// gaps.
+/// A part of an upload in progress or of a completed upload. Completion renumbers the parts from 1
+/// without gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PartRecord {
     pub(crate) facts: PartFacts,
@@ -127,7 +127,7 @@ impl PartRecord {
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         let (facts, extensions, stored, body) = Self::decode_fields(place, bytes)?;
         let content = Content::from_stored(stored, body.verified(WHAT)?)?;
-        // Parts of parts do not exist, so they are damage like a wrong size.
+        // A part has no parts, so such content is damage, as a wrong size is.
         if !has_size(&facts, &extensions, &content)
             || facts.start.checked_add(facts.bytes).is_none()
         {
@@ -136,7 +136,7 @@ impl PartRecord {
         Ok(Self { facts, extensions, content })
     }
 
-    /// The content, of inline bytes without them: they may be damaged.
+    /// The content, without inline bytes: they may be damaged.
     pub(crate) fn decode_manifest(place: &[u8], bytes: &[u8]) -> Result<Content, StoreError> {
         let (facts, extensions, stored, _) = Self::decode_fields(place, bytes)?;
         if matches!(stored, StoredContent::Inline { .. }) {
@@ -191,7 +191,7 @@ impl PartRecord {
     }
 }
 
-/// `true` when the content has the bytes of the part.
+/// `true` if the content has the length of the part.
 fn has_size(facts: &PartFacts, extensions: &Extensions, content: &Content) -> bool {
     let bytes = content.bytes();
     bytes.is_some() && bytes == extensions.content_bytes(facts.bytes)

@@ -1,8 +1,8 @@
-//! The usage of a bucket: how many objects and versions it has, and their bytes.
+//! Usage of a bucket: the numbers of its objects and versions, and their bytes.
 //!
-//! Every transaction that adds or removes a version writes the row of its bucket, too. So the row is right after a
-//! crash. A bucket that was made by a program without such rows is counted in the background, in the order of the
-//! places of its records, while others write to it:
+//! Every transaction that adds or removes a version also writes the row of its bucket, so the row
+//! is right after a crash. A bucket that was made by a program without such rows is counted in the
+//! background, in the order of the keys of its records, while others write to it:
 //!
 //! ```text
 //!            first step            steps: a page of records each            end of the last page
@@ -21,14 +21,14 @@ use crate::error::StoreError;
 use crate::kv::{Read, Write};
 use crate::name::BucketId;
 
-/// Numbers of a bucket.
+/// Figures of a bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Current objects.
+    /// Number of current objects.
     pub objects: u64,
-    /// Versions, with the current ones and the delete markers.
+    /// Number of versions, including current ones and delete markers.
     pub versions: u64,
-    /// Delete markers among these.
+    /// Number of delete markers among them.
     pub delete_markers: u64,
     /// Bytes of the bodies of all versions, as clients read them.
     pub bytes: u64,
@@ -43,8 +43,8 @@ impl Usage {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// Removes the version at `place`. A row that is too small already, which only damage makes, stays at zero:
-    /// a verification finds it.
+    /// Removes the version at `place`. A count that is too small already, which only damage can
+    /// cause, stays at zero. A verification finds it.
     fn remove(&mut self, place: &[u8], (bytes, is_delete_marker): (u64, bool)) {
         let is_current = space::split_current(place).is_some();
         self.objects = self.objects.saturating_sub(u64::from(is_current));
@@ -58,17 +58,17 @@ impl Usage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UsageRecord {
     pub(crate) usage: Usage,
-    /// The place up to which the records of the bucket are counted; none if all of them are.
+    /// Place up to which the records of the bucket are counted; `None` if all are.
     pub(crate) counted_to: Option<Vec<u8>>,
 }
 
 impl UsageRecord {
-    /// The row of a bucket; none if nobody has begun to count it, or its row is damaged.
+    /// The row of a bucket; `None` if it is missing, because the count has not begun, or damaged.
     pub(crate) fn read(from: &impl Read, bucket: BucketId) -> Result<Option<Self>, StoreError> {
         let place = space::usage(bucket);
         let Some(bytes) = from.get(&place)? else { return Ok(None) };
         match Self::decode(&place, &bytes) {
-            // It says nothing about the objects, which can be counted again.
+            // A damaged row says nothing about the objects, which can be counted again.
             Err(StoreError::Corrupt { .. }) => Ok(None),
             row => row.map(Some),
         }
@@ -84,20 +84,21 @@ impl UsageRecord {
         Ok(to.put(&place, &record::seal(VERSION, &place, self, &[]))?)
     }
 
-    /// `true` if a record at `place` is counted, if there is one.
+    /// `true` if the row includes a record at `place`.
     pub(crate) fn covers(&self, place: &[u8]) -> bool {
         self.counted_to.as_ref().is_none_or(|counted| place <= counted.as_slice())
     }
 }
 
-/// The changes of one operation to the row of a bucket, of which there may be several in a transaction.
+/// The changes of one operation to the row of a bucket. A transaction may have several operations.
 #[derive(Debug)]
 pub(crate) struct UsageChange {
     bucket: BucketId,
     row: Row,
 }
 
-/// The row, which is read by the first change: an earlier operation of the transaction may have written it.
+/// The row. The first change reads it, because an earlier operation of the transaction may have
+/// written it.
 #[derive(Debug)]
 enum Row {
     Unread,
@@ -117,13 +118,14 @@ impl UsageChange {
         place: &[u8],
         record: &ObjectRecord,
     ) -> Result<(), StoreError> {
+        // A place behind the counted part is counted when the background count comes to it.
         if let Some(row) = self.row(from)?.filter(|row| row.covers(place)) {
             row.usage.add(place, (record.bytes, record.is_delete_marker));
         }
         Ok(())
     }
 
-    /// Counts no more `record`, which was at `place`.
+    /// Takes `record` out of the count, which was at `place`.
     pub(crate) fn removed(
         &mut self,
         from: &impl Read,
@@ -138,6 +140,8 @@ impl UsageChange {
 
     /// Writes the row, at the end of the operation.
     pub(crate) fn write(&mut self, to: &mut impl Write) -> Result<(), StoreError> {
+        // `Unread` from here on: a later operation of the transaction must read the row written
+        // here.
         match std::mem::replace(&mut self.row, Row::Unread) {
             Row::Changed(row) => row.write(to, self.bucket),
             Row::Unread | Row::Missing => Ok(()),

@@ -14,39 +14,40 @@ use crate::name::{BucketId, IndexId};
 pub struct Encryption {
     /// `AES256` or `aws:kms`.
     pub kind: String,
-    /// The key, with `aws:kms`.
+    /// Key, with `aws:kms`.
     pub kms_key: Option<String>,
 }
 
-/// The mode in which an index answers queries.
+/// Mode in which an index answers queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IndexMode {
-    /// As S3 Vectors did at first: no text search.
+    /// The mode of S3 Vectors at its start: no text search.
     Classic,
     /// With filters before the search, and with text search.
     #[default]
     Enhanced,
 }
 
-/// The distance between vectors.
+/// Distance between vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DistanceMetric {
-    /// 1 − the cosine of the angle.
+    /// 1 − cosine of the angle.
     Cosine,
-    /// The straight line.
+    /// Length of the straight line.
     Euclidean,
 }
 
 /// Text search over a metadata key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextSearch {
-    /// The key.
+    /// Metadata key.
     pub key: String,
-    /// The language of its texts; without one, words are taken as they are.
+    /// Language of its texts; with `None`, words are taken as they are.
     pub language: Option<Language>,
 }
 
-/// A language for text search: with stems, or for Chinese, Japanese and Korean with pairs of characters.
+/// A language for text search: with stems, or for Chinese, Japanese and Korean with pairs of
+/// characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Language {
@@ -195,7 +196,7 @@ impl VectorRecord {
         Ok((slot, values))
     }
 
-    /// Removes the vector `key`, if it is there; returns its slot.
+    /// Removes the vector `key`, if it exists, and returns its slot.
     pub(crate) fn remove(
         from: &mut impl Write,
         index: IndexId,
@@ -223,7 +224,7 @@ impl TagsRecord {
         }
     }
 
-    /// Adds tags, or changes those that are there.
+    /// Adds tags, or changes existing ones.
     ///
     /// # Errors
     /// [`StoreError::InvalidField`] for more than [`RESOURCE_TAGS_MAX`].

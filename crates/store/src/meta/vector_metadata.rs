@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-/// A number, whole ones exactly.
+/// A number. Whole numbers are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Number {
     /// A whole number.
     Integer(i128),
-    /// Any other; finite.
+    /// Any other finite number.
     Float(f64),
 }
 
@@ -22,7 +22,7 @@ impl Number {
             (Self::Integer(left), Self::Integer(right)) => left.cmp(&right),
             (Self::Integer(left), Self::Float(right)) => compare_whole(left, right),
             (Self::Float(left), Self::Integer(right)) => compare_whole(right, left).reverse(),
-            // Without −0.
+            // Adding 0 turns −0 into 0.
             (Self::Float(left), Self::Float(right)) => (left + 0.0).total_cmp(&(right + 0.0)),
         }
     }
@@ -30,7 +30,7 @@ impl Number {
 
 /// Compares a whole number with a finite one.
 fn compare_whole(whole: i128, float: f64) -> Ordering {
-    // 2¹²⁷: beyond it are no whole numbers of 128 bits, and the cast would return the last.
+    // 2¹²⁷: from there on no whole number fits into 128 bits, and the cast would saturate.
     const END: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
     if float >= END {
         return Ordering::Less;
@@ -55,7 +55,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// `true` when both are of one kind and equal, numbers by value.
+    /// `true` if both are of one kind and equal, numbers by value.
     #[must_use]
     pub fn equals(&self, other: &Self) -> bool {
         match (self, other) {
@@ -86,7 +86,7 @@ pub enum MetadataValue {
 }
 
 impl MetadataValue {
-    /// The values that it holds: one, or those of the list.
+    /// The scalars in it: one, or the elements of a list.
     #[must_use]
     pub fn scalars(&self) -> &[Scalar] {
         match self {
@@ -96,7 +96,7 @@ impl MetadataValue {
         }
     }
 
-    /// Bytes that count for limits: those of texts, 8 for a number, 1 for a boolean.
+    /// Size towards limits, in bytes: the length of texts, 8 for a number, 1 for a boolean.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
@@ -117,18 +117,19 @@ impl Metadata {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    /// Bytes that count for limits, of keys and values.
+    /// Size of keys and values towards limits, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.iter().map(|(key, value)| key.len() + value.bytes()).sum()
     }
 }
 
-/// As [`Metadata`], in the bytes of a record: one value is taken out of many without copying the others.
+/// [`Metadata`] borrowed from the bytes of a record: one value is taken out without copying the
+/// others.
 #[derive(Debug, Deserialize)]
 pub(crate) struct BorrowedMetadata<'a>(#[serde(borrow)] Vec<(&'a str, BorrowedValue<'a>)>);
 
-/// As [`MetadataValue`].
+/// [`MetadataValue`], borrowed.
 #[derive(Debug, Deserialize)]
 enum BorrowedValue<'a> {
     #[serde(borrow)]
@@ -137,7 +138,7 @@ enum BorrowedValue<'a> {
     Document(&'a str),
 }
 
-/// As [`Scalar`].
+/// [`Scalar`], borrowed.
 #[derive(Debug, Deserialize)]
 enum BorrowedScalar<'a> {
     String(&'a str),

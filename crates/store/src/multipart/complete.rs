@@ -22,14 +22,14 @@ use crate::precondition::WriteConditions;
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::{Shared, Store};
 
-/// A part in the list of a Complete.
+/// A part in the part list of a Complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompletePart {
-    /// Its number.
+    /// The part number.
     pub number: PartNumber,
-    /// Its entity tag, which must match.
+    /// The expected entity tag.
     pub etag: Option<String>,
-    /// Its checksum, which must match.
+    /// The expected checksum.
     pub checksum: Option<ChecksumValue>,
 }
 
@@ -38,17 +38,17 @@ pub struct CompletePart {
 pub struct CompleteOptions {
     /// Conditions on the current object of the key.
     pub conditions: WriteConditions,
-    /// The checksum that the client expects of the whole object.
+    /// The expected checksum of the whole object.
     pub checksum: Option<ObjectChecksum>,
-    /// The size that the client expects.
+    /// The expected size.
     pub object_bytes: Option<u64>,
-    /// The reason for the completion, which its event tells.
+    /// The reason for the completion, for its event.
     pub cause: Cause,
 }
 
 impl Store {
-    /// Makes an object of the parts, in one transaction and without copying a byte. A repeated call returns
-    /// the same object while it is current, so a client may retry.
+    /// Makes an object of the parts, in one transaction and without copying a byte. Idempotent: a
+    /// repeated call returns the same object while that is current, so a client may retry.
     ///
     /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`],
     /// [`StoreError::InvalidPartOrder`], [`StoreError::InvalidPart`], [`StoreError::PartTooSmall`],
@@ -64,10 +64,13 @@ impl Store {
         options: CompleteOptions,
     ) -> Pending<ObjectVersion> {
         let (bucket, key, id) = (Arc::clone(bucket), key.clone(), *id);
+        // Everything is checked before the first write of the transaction: the upload, the chosen
+        // parts, the size, the checksum, the conditions.
         self.update(move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &key)?;
             let upload = match UploadRecord::require(write, &id, slot.bucket_id(), key.as_str()) {
                 Ok(upload) => upload,
+                // A client that has lost the first answer asks again.
                 Err(error) => return repeat(error, &id, slot),
             };
             let chosen = choose(write, &id, &parts, shared.config.part_bytes_min)?;
@@ -82,6 +85,8 @@ impl Store {
             let checksum = object_checksum(&upload, &chosen, options.checksum)?;
             slot.check(&options.conditions)?;
 
+            // Then the parts are renumbered, the upload's record goes, and the object's record
+            // comes. All of it commits at once, so a reader sees the upload or the object.
             let released = keep_parts(write, shared, &id, &parts)?;
             upload.delete(write, &id)?;
             let count = u32::try_from(parts.len()).expect("part numbers have 16 bits");
@@ -93,7 +98,8 @@ impl Store {
                 checksum,
                 metadata: upload.metadata,
                 lock: upload.extensions.lock()?,
-                // With the key that is bound to the upload: the parts keep theirs.
+                // The data key stays bound to the upload's id, which is the id of the part list:
+                // parts keep their keys.
                 extensions: upload.extensions,
                 sealing: None,
                 content: Content::Parts { list: id, count, is_original: true },
@@ -106,8 +112,8 @@ impl Store {
     }
 }
 
-/// The result if the upload is not in progress: that of the first call if the object that it made is
-/// still current, otherwise `error`.
+/// The result for an upload that is not in progress: the result of the first call if its object is
+/// still current, else `error`.
 fn repeat(
     error: StoreError,
     id: &UploadId,
@@ -125,7 +131,7 @@ fn repeat(
     }
 }
 
-/// Compares the client's list with the uploaded parts.
+/// Compares the client's part list with the uploaded parts.
 fn choose(
     from: &impl Read,
     id: &UploadId,
@@ -136,6 +142,7 @@ fn choose(
         let message = "an upload is completed with at least one part".to_owned();
         return Err(StoreError::InvalidRequest { message });
     }
+    // Strictly ascending, so no part is used twice.
     if !parts.is_sorted_by(|one, next| one.number < next.number) {
         return Err(StoreError::InvalidPartOrder);
     }
@@ -148,7 +155,7 @@ fn choose(
             None => return Err(StoreError::InvalidPart { part: number }),
         };
         let has_tag = |tag: &String| ETag::parse(tag) == Some(ETag::Md5(facts.md5));
-        // If the part was stored without this checksum, there is nothing to compare with.
+        // A part stored without this checksum has nothing to compare with.
         let has_checksum = |sent: &ChecksumValue| match &facts.checksum {
             Some(stored) => stored == sent,
             None => true,
@@ -160,6 +167,7 @@ fn choose(
         }
         chosen.push(facts);
     }
+    // Only the last part may be short.
     let all_but_last = parts.iter().zip(&chosen).take(parts.len() - 1);
     for (part, facts) in all_but_last {
         if facts.bytes < part_bytes_min {
@@ -173,7 +181,8 @@ fn choose(
     Ok(chosen)
 }
 
-/// The checksum of the whole object from those of its parts. It must be the expected one.
+/// The checksum of the whole object, from the checksums of its parts. It must equal the expected
+/// one.
 fn object_checksum(
     upload: &UploadRecord,
     parts: &[PartFacts],
@@ -184,12 +193,15 @@ fn object_checksum(
     let computed = match kind {
         ChecksumType::Composite => composite(parts),
         ChecksumType::FullObject => CrcCombiner::new(algorithm).and_then(|mut combiner| {
+            // A CRC of the whole follows from the CRCs and lengths of the parts, without reading a
+            // byte.
             let mut values = parts.iter().map(|part| Some((part.checksum?, part.bytes)));
             let is_whole = values
                 .all(|value| value.is_some_and(|(checksum, bytes)| combiner.add(&checksum, bytes)));
             is_whole.then(|| ObjectChecksum::full_object(combiner.finish()))
         }),
     };
+    // The client may have sent parts with checksums of another algorithm.
     let computed = computed.filter(|computed| computed.value.algorithm == algorithm);
     let Some(computed) = computed else {
         let message = format!("not every part has the checksum {algorithm:?} of the upload");
@@ -208,8 +220,8 @@ fn composite(parts: &[PartFacts]) -> Option<ObjectChecksum> {
     ObjectChecksum::composite(values.as_deref()?)
 }
 
-/// Numbers the chosen parts from 1 without gaps, sets their offsets in the object, and drops the other
-/// parts. The guards must live until the commit.
+/// Renumbers the chosen parts from 1 without gaps, sets their offsets in the object, and drops the
+/// other parts. The guards must live until the commit.
 fn keep_parts(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -219,7 +231,7 @@ fn keep_parts(
     let mut chosen = chosen.iter().peekable();
     let mut released = Vec::new();
     let (mut count, mut start) = (0, 0);
-    // In ascending order: a part moves only to a number whose old part has been handled.
+    // In ascending order: a part moves to a lower number, whose old part was handled before.
     for number in uploaded_numbers(write, id)? {
         let Some(mut part) = PartRecord::read(write, id, number)? else { continue };
         if chosen.next_if(|part| part.number.get() == number).is_none() {
@@ -231,7 +243,7 @@ fn keep_parts(
         if number != count {
             write.delete(&space::part(id, number))?;
         }
-        // A part 1 at offset 0 needs no write, which is the only part of many uploads.
+        // Part 1 at offset 0 needs no write; many uploads have only this part.
         if number != count || start != 0 {
             part.facts.start = start;
             part.write(write, id, count)?;
@@ -241,7 +253,7 @@ fn keep_parts(
     Ok(released)
 }
 
-/// At most 10,000 numbers.
+/// The numbers of the uploaded parts, at most 10,000.
 fn uploaded_numbers(from: &impl Read, id: &UploadId) -> Result<Vec<u16>, StoreError> {
     let (lower, upper) = (space::part(id, 0), space::part(id, u16::MAX));
     let mut cursor = from.cursor(Bound::Included(&lower), Bound::Included(&upper))?;

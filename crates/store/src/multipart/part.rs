@@ -29,28 +29,30 @@ use crate::store::{Shared, Store};
 /// An uploaded part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Its number.
+    /// The part number.
     pub number: PartNumber,
-    /// Size.
+    /// The size.
     pub bytes: u64,
-    /// Entity tag: the MD5 of its bytes, unless it must not be known.
+    /// The entity tag: the MD5 of the part's bytes, or a tag that does not reveal it for encrypted
+    /// bytes.
     pub etag: ETag,
     /// Time of the upload, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Its checksum, if it has one.
+    /// The checksum, if the part has one.
     pub checksum: Option<ChecksumValue>,
 }
 
 /// Options of a copy to a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyPartOptions {
-    /// The bytes to copy, without one the whole source. Unlike in a read, the last must be there.
+    /// The range to copy; `None` for the whole source. Unlike in a read, the range must be within
+    /// the source.
     pub range: Option<ByteRange>,
     /// Conditions on the source.
     pub conditions: ReadConditions,
-    /// The key of the client that the source is encrypted with.
+    /// The customer key that the source is encrypted with.
     pub source_key: Option<EncryptionKey>,
-    /// The key of the client that the upload was begun with.
+    /// The customer key that the upload was created with.
     pub customer_key: Option<EncryptionKey>,
 }
 
@@ -64,12 +66,13 @@ pub struct CopyPartOutcome {
 }
 
 impl Store {
-    /// Makes `body` a part of an upload, in place of an earlier one of that number. Without `checksum`,
-    /// the part gets one by the upload's algorithm, if the body's digests have it. The body must be
-    /// encrypted as [`Store::seal_part`] says.
+    /// Makes `body` a part of an upload, replacing an earlier part with that number. Without
+    /// `checksum`, the part gets one by the upload's algorithm if the body's digests have it. The
+    /// body must be encrypted as [`Store::seal_part`] returns.
     ///
     /// Fails with [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`], and
-    /// [`StoreError::InvalidRequest`] if the upload requires a checksum that the part does not have.
+    /// [`StoreError::InvalidRequest`] if the upload requires a checksum that the part does not
+    /// have.
     pub fn put_part(
         &self,
         bucket: &Arc<Bucket>,
@@ -89,12 +92,13 @@ impl Store {
         })
     }
 
-    /// Makes bytes of an object a part of an upload. The bytes are read once, on the calling thread,
-    /// for their MD5, and not copied, unless the source or the upload is encrypted. Blocks until the part
-    /// is durable.
+    /// Makes a range of an object a part of an upload. The bytes are read once, on the calling
+    /// thread, for their MD5. They are copied only if the source or the upload is encrypted, or if
+    /// they are in too many pieces. Blocks until the part is durable.
     ///
-    /// Fails as [`Store::seal_part`], with what a read of the source fails with, [`StoreError::InvalidRange`] for a range that is not within the source,
-    /// [`StoreError::PreconditionFailed`], and [`StoreError::ConditionalRequestConflict`] when the
+    /// Fails with the errors of [`Store::seal_part`] and of reading the source, with
+    /// [`StoreError::InvalidRange`] for a range outside of the source,
+    /// [`StoreError::PreconditionFailed`], and [`StoreError::ConditionalRequestConflict`] if the
     /// source is replaced again and again while it is read.
     pub fn copy_part(
         &self,
@@ -133,7 +137,7 @@ impl Store {
         };
         let opened = self.get_object(&source.bucket, &source.key, &wanted);
         let mut opened = opened.map_err(|error| match StoreError::from(error) {
-            // A copy has no 304.
+            // A copy cannot answer 304: the condition has failed.
             StoreError::NotModified => {
                 let condition = options.conditions.validator_name();
                 StoreError::PreconditionFailed { condition }
@@ -141,6 +145,7 @@ impl Store {
             error => error,
         })?;
         let object_bytes = opened.found.object.bytes;
+        // A read clips its range; a copy does not.
         if let Some(ByteRange::FromTo { last, .. }) = options.range
             && last >= object_bytes
         {
@@ -156,6 +161,8 @@ impl Store {
             true => self.shared_pieces(&opened.found.content, &range)?,
             false => None,
         };
+        // Shared: the part's record references the source's blobs, and only the digests are
+        // computed. Else: the bytes are copied to a blob of our own.
         let (body, blob) = match shared {
             Some(content) => {
                 let mut digests = DigestSet::new(&algorithms);
@@ -182,11 +189,13 @@ impl Store {
             let Found { record, .. } =
                 current::find(write, &source.bucket, &source.key, source.version.as_ref())?;
             if record.stamp != stamp {
-                // The source was replaced since its bytes were read: conditions, range and MD5 must be
-                // decided on the new object.
+                // The source was replaced since its bytes were read. Conditions, range and MD5 must
+                // be decided for the new object, so the whole copy is repeated.
                 return Err(StoreError::ConditionalRequestConflict);
             }
             check_source(&conditions, &record.etag, record.modified_ms)?;
+            // The source's content gains a reference in the same transaction that has just found it
+            // alive.
             if is_shared {
                 reference::retain(&body.content, write)?;
             }
@@ -198,14 +207,14 @@ impl Store {
         pending.wait()
     }
 
-    /// The content that a record of `range` can share with an object; `None` if its bytes must be copied,
-    /// because they are in too many pieces, or partly inline in records.
+    /// The content of `range` that a part's record can share with the source; `None` if the bytes
+    /// must be copied, because they are in too many pieces, or partly inline in records.
     fn shared_pieces(
         &self,
         content: &Content,
         range: &Range<u64>,
     ) -> Result<Option<Content>, StoreError> {
-        // The list, if it is one, is pinned by the reader.
+        // If the content is a list of parts, the reader's pin keeps it.
         let Some(pieces) = pieces(&self.snapshot()?, content, range, EXTENTS_MAX)? else {
             return Ok(None);
         };
@@ -224,10 +233,10 @@ impl Store {
     }
 }
 
-/// Attempts of a copy whose source is replaced while its bytes are read.
+/// Attempts of a copy whose source is replaced while it is read.
 const ATTEMPTS: usize = 4;
 
-/// The part of an upload that is written.
+/// The part of an upload that is being written.
 #[derive(Clone, Debug)]
 struct Target {
     bucket: Arc<Bucket>,
@@ -242,7 +251,7 @@ impl Target {
         UploadRecord::require(from, &self.id, bucket, self.key.as_str())
     }
 
-    /// Writes the part's record in place of the old one, whose content is released. The guard must live
+    /// Writes the part's record over the old one, whose content is released. The guard must live
     /// until the commit.
     fn write(
         &self,
@@ -273,7 +282,7 @@ impl Part {
     }
 }
 
-/// The checksum that a part is stored with: the client's, otherwise one by the upload's algorithm.
+/// The checksum to store with a part: the client's, else one by the upload's algorithm.
 fn part_checksum(
     upload: &UploadRecord,
     sent: Option<ChecksumValue>,

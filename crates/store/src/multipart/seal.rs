@@ -10,14 +10,14 @@ use crate::process::Bucket;
 use crate::store::Store;
 
 impl Store {
-    /// The encryption of one body that is to become a part of an upload, as the upload was begun with; none
-    /// if it is not encrypted. `customer` is the key of the client.
+    /// The encryption of one body that will become a part of an upload, as chosen when the upload
+    /// was created; `None` if it is not encrypted. `customer` is the client's key.
     ///
     /// # Errors
     /// [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`];
     /// [`StoreError::CustomerKeyRequired`], [`StoreError::CustomerKeyNotApplicable`],
-    /// [`StoreError::WrongCustomerKey`]; [`StoreError::KeyMissing`]; [`StoreError::Io`] when there are no
-    /// random bytes.
+    /// [`StoreError::WrongCustomerKey`]; [`StoreError::KeyMissing`]; [`StoreError::Io`] if the
+    /// random source fails.
     pub fn seal_part(
         &self,
         bucket: &Arc<Bucket>,

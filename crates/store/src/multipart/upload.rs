@@ -20,19 +20,19 @@ use crate::store::Store;
 /// An upload in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upload {
-    /// Its id.
+    /// The id of the upload.
     pub id: UploadId,
-    /// The key of the object it makes.
+    /// The key of the future object.
     pub key: ObjectKey,
     /// Time of CreateMultipartUpload, in milliseconds since 1970.
     pub initiated_ms: u64,
     /// Its owner.
     pub owner: Owner,
-    /// The metadata of the object it makes.
+    /// The metadata of the future object.
     pub metadata: ObjectMetadata,
-    /// The checksum of the object it makes, if the client asked for one.
+    /// The checksum algorithm and type of the future object, if the client chose one.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
-    /// The encryption of the object it makes.
+    /// The encryption of the future object.
     pub encryption: Option<EncryptionScheme>,
 }
 
@@ -45,19 +45,19 @@ pub struct UploadOptions {
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
     /// The owner of the object.
     pub owner: Owner,
-    /// The lock of the object. Without a retention it gets the default of the bucket, once it is complete.
+    /// The lock of the object. Without a retention it gets the default of the bucket at completion.
     pub lock: ObjectLock,
-    /// The access control list of the object, unless it is the default.
+    /// The access control list of the object; `None` for the default.
     pub acl: Option<Vec<u8>>,
     /// The encryption of the object.
     pub encryption: Option<Encryption>,
 }
 
 impl Store {
-    /// Begins an upload.
+    /// Creates an upload.
     ///
     /// Fails with [`StoreError::NoSuchBucket`], with [`StoreError::InvalidRequest`] for a checksum
-    /// that cannot be of that type, and as [`Store::seal_object`].
+    /// algorithm that does not support the type, and with the errors of [`Store::seal_object`].
     pub fn create_upload(
         &self,
         bucket: &Arc<Bucket>,
@@ -108,7 +108,8 @@ impl Store {
     /// An upload in progress.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchUpload`], also when it is for another key; [`StoreError::NoSuchBucket`].
+    /// [`StoreError::NoSuchUpload`], also if the upload is for another key;
+    /// [`StoreError::NoSuchBucket`].
     pub fn upload(
         &self,
         bucket: &Bucket,
@@ -116,13 +117,14 @@ impl Store {
         id: &UploadId,
     ) -> Result<Upload, StoreError> {
         let snapshot = self.snapshot()?;
-        // Checked because records of uploads outlive their bucket until the reclaimer ends them.
+        // Records of uploads outlive their bucket until the reclaimer ends them, so the bucket is
+        // checked.
         let bucket = bucket.require(&snapshot)?;
         let record = UploadRecord::require(&snapshot, id, bucket, key.as_str())?;
         Ok(Upload::new(*id, key.clone(), record))
     }
 
-    /// Ends an upload and drops its parts.
+    /// Aborts an upload and drops its parts.
     ///
     /// Fails with [`StoreError::NoSuchUpload`] or [`StoreError::NoSuchBucket`].
     pub fn abort_upload(
@@ -148,6 +150,7 @@ pub(crate) fn end(
     upload: &UploadRecord,
 ) -> Result<(), StoreError> {
     upload.delete(write, id)?;
+    // The queue names only the list. The reclaimer finds the parts by their keys.
     let parts = Content::Parts { list: *id, count: 0, is_original: true };
     reference::release(&parts, write).map(drop)
 }
@@ -155,7 +158,7 @@ pub(crate) fn end(
 impl Upload {
     pub(super) fn new(id: UploadId, key: ObjectKey, record: UploadRecord) -> Self {
         let UploadRecord { initiated_ms, owner, checksum, metadata, extensions, .. } = record;
-        // Decoding the record has decoded this before.
+        // Cannot fail: the record was decoded before.
         let encryption = extensions.encryption().ok().flatten().map(|it| it.scheme);
         Self { id, key, initiated_ms, owner, metadata, checksum, encryption }
     }

@@ -1,16 +1,17 @@
 //! PutObject with `x-amz-write-offset-bytes`: appending.
 //!
-//! Every append is a part, as of an upload, so it writes one record whatever the size of the object:
+//! Every append becomes a part, like a part of an upload. So it writes one small record, whatever
+//! the size of the object:
 //!
 //! ```text
-//!  inline, extents         list of parts                  list of parts that a copy shares
+//!  inline, extents         list of parts                  list of parts shared with a copy
 //!       │                       │                                 │
-//!  becomes part 1          gets one part more             its records are copied to a list
-//!  of a new list                                          of its own, which gets one more
+//!  becomes part 1          gains one part                 its records are copied to a new list,
+//!  of a new list                                          which gains one part
 //! ```
 //!
-//! A list is never longer than its object says. The bytes that are there stay where they are; only those that
-//! stand in a record are copied, with it.
+//! A list is never longer than its object says. The existing bytes stay where they are; only inline
+//! bytes are copied, with their record.
 
 use std::sync::Arc;
 
@@ -34,20 +35,22 @@ use crate::process::Bucket;
 use crate::store::{Shared, Store};
 
 impl Store {
-    /// Appends `body` to the current object of `key`, which must have `offset` bytes; without an object and
-    /// with the offset 0 it is [`Store::put_object`]. Of two appends at one offset one fails. No byte of the
-    /// object is read, and none that is in a blob is copied.
+    /// Appends `body` to the current object of `key`, which must have `offset` bytes. Without an
+    /// object and at offset 0 it is [`Store::put_object`]. Of two concurrent appends at one offset,
+    /// one fails. No byte of the object is read, and no byte in a blob is copied.
     ///
-    /// The object keeps its metadata, its owner and its access control list; `options` must not have metadata of
-    /// the user, tags, an access control list or another storage class. If its checksum is a CRC over all bytes, `body` must have been digested by the
-    /// same algorithm, and the checksum is that of all bytes again; after any other it has none. Only a copy of
-    /// an object with the most parts, which is written anew, can grow further.
+    /// The object keeps its metadata, owner and access control list; `options` must not have user
+    /// metadata, tags, an access control list or another storage class. If the object's checksum is
+    /// a CRC over all bytes, `body` must have been digested by the same algorithm, and the new
+    /// checksum covers all bytes again. Any other checksum is dropped. An object with the maximum
+    /// number of parts must be copied first, which rewrites it.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::InvalidBucketState`] in a bucket that has or had
-    /// versioning, [`StoreError::InvalidWriteOffset`], [`StoreError::TooManyParts`],
-    /// [`StoreError::ObjectTooLarge`], [`StoreError::EncryptedAppend`], [`StoreError::EncryptionMismatch`],
-    /// [`StoreError::InvalidRequest`], [`StoreError::ConditionalRequestConflict`] if the checksum of the
-    /// object is by another algorithm meanwhile, and for the conditions as a put.
+    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::InvalidBucketState`] in a bucket that
+    /// has or had versioning, [`StoreError::InvalidWriteOffset`], [`StoreError::TooManyParts`],
+    /// [`StoreError::ObjectTooLarge`], [`StoreError::EncryptedAppend`],
+    /// [`StoreError::EncryptionMismatch`], [`StoreError::InvalidRequest`],
+    /// [`StoreError::ConditionalRequestConflict`] if the object got a checksum of another algorithm
+    /// meanwhile, and the errors of a put for the conditions.
     pub fn append_object(
         &self,
         bucket: &Arc<Bucket>,
@@ -65,6 +68,7 @@ impl Store {
             }
             let slot = Slot::open_in(write, shared, &bucket, state, &key)?;
             slot.check(&options.conditions)?;
+            // Decided inside the transaction: the offset is a compare-and-swap on the size.
             let object_bytes = slot.current().map_or(0, |current| current.bytes);
             if object_bytes != offset {
                 return Err(StoreError::InvalidWriteOffset { object_bytes });
@@ -79,13 +83,15 @@ impl Store {
     }
 }
 
-/// An older version would change with the current one, whose parts it has.
+/// The error of an append in a versioned bucket: an archived version shares its parts with the
+/// current one, and would grow with it.
 fn versions_do_not_grow() -> StoreError {
     let message = "Objects can be appended to only in a bucket that never had versioning.";
     StoreError::InvalidBucketState { message: message.to_owned() }
 }
 
-/// The version that `body` makes of the object `current`, with a reference of its own to its content.
+/// The version that results from appending `body` to the object `current`, with its own reference
+/// to the content.
 fn appended(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -101,7 +107,7 @@ fn appended(
     }
     let extensions = current.extensions.clone().with_content_tag(None);
     let (etag, checksum, extensions, content) = match current.bytes {
-        // What follows nothing is all there is.
+        // An append to an empty object replaces it.
         0 => {
             let extensions = extensions.with_part_md5s(None);
             (ETag::Md5(body.tag), options.checksum, extensions, body.content.clone())
@@ -134,7 +140,7 @@ fn appended(
     })
 }
 
-/// Refuses what cannot become part of the object.
+/// Refuses an append that S3 does not allow.
 fn check(current: &ObjectRecord, body: &NewBody, options: &PutOptions) -> Result<(), StoreError> {
     if current.extensions.encryption()?.is_some() {
         return Err(StoreError::EncryptedAppend);
@@ -162,7 +168,7 @@ fn check(current: &ObjectRecord, body: &NewBody, options: &PutOptions) -> Result
     Err(StoreError::InvalidRequest { message: message.to_owned() })
 }
 
-/// The checksum of all bytes, if it can be computed.
+/// The checksum of all bytes, if it can be combined from the checksums of both sides.
 fn checksum(current: &ObjectRecord, body: &NewBody) -> Result<Option<ObjectChecksum>, StoreError> {
     let Some(whole) = current.checksum.filter(|it| it.kind == ChecksumType::FullObject) else {
         return Ok(None);
@@ -173,11 +179,12 @@ fn checksum(current: &ObjectRecord, body: &NewBody) -> Result<Option<ObjectCheck
         && added.is_some_and(|added| combiner.add(added, body.digests.bytes));
     match is_added {
         true => Ok(Some(ObjectChecksum::full_object(combiner.finish()))),
+        // The body was not digested by the object's algorithm: the object was replaced meanwhile.
         false => Err(StoreError::ConditionalRequestConflict),
     }
 }
 
-/// The record of the part that is appended.
+/// The record of the appended part.
 fn part(current: &ObjectRecord, body: &NewBody, options: &PutOptions, now_ms: u64) -> PartRecord {
     let algorithm = current.checksum.map(|checksum| checksum.value.algorithm);
     let checksum = algorithm.and_then(|algorithm| body.digests.checksum(algorithm).copied());
@@ -191,8 +198,8 @@ fn part(current: &ObjectRecord, body: &NewBody, options: &PutOptions, now_ms: u6
     PartRecord { facts, extensions: Extensions::default(), content: body.content.clone() }
 }
 
-/// The number of parts that stay before the new one. The last part of an upload may be empty; it is replaced,
-/// since readers go from part to part and expect bytes in each.
+/// The number of parts in front of the new one. The last part of an upload may be empty: it is
+/// replaced, since readers step from part to part and expect bytes in each.
 fn parts_before(from: &impl Read, current: &ObjectRecord) -> Result<u16, StoreError> {
     let Content::Parts { list, count, .. } = &current.content else { return Ok(1) };
     let count = u16::try_from(*count).map_err(|_| StoreError::corrupt("too many parts"))?;
@@ -202,13 +209,14 @@ fn parts_before(from: &impl Read, current: &ObjectRecord) -> Result<u16, StoreEr
     }
 }
 
-/// The digest of the MD5s of the first `before` parts. Of an object that was never appended to, it is made
-/// from their records.
+/// The MD5 state over the MD5s of the first `before` parts. The object keeps it from append to
+/// append; the first append computes it from the records of the parts.
 fn part_md5s(from: &impl Read, current: &ObjectRecord, before: u16) -> Result<Md5, StoreError> {
     let mut md5s = Md5::new();
     match (&current.content, current.content_tag()?) {
         (Content::Inline(_) | Content::Extents(_), ETag::Md5(md5)) => md5s.update(&md5),
         (Content::Parts { list, count, .. }, ETag::Multipart { parts, .. }) if parts == *count => {
+            // Not if an empty last part is replaced: the kept state includes it.
             if let Some(kept) = current.extensions.part_md5s()?
                 && kept.bytes() == u64::from(before) * 16
             {
@@ -223,7 +231,7 @@ fn part_md5s(from: &impl Read, current: &ObjectRecord, before: u16) -> Result<Md
     Ok(md5s)
 }
 
-/// The list of the first `before` parts of `current`, and `part` behind them.
+/// A list of the first `before` parts of `current`, followed by `part`.
 fn grown(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -237,13 +245,17 @@ fn grown(
     let list = match &current.content {
         Content::Parts { list, .. } => {
             if reference::is_single(&ContentId::Parts(*list), write)? {
-                // Replacing the record releases the list.
+                // The list has one owner, so it grows in place. The new record keeps a reference;
+                // replacing the old record releases its own, so the count ends where it was.
                 reference::retain(&current.content, write)?;
+                // The empty last part of an upload gives way to the new part.
                 if let Some(empty) = PartRecord::read(write, list, before + 1)? {
                     reference::release(&empty.content, write)?;
                 }
                 *list
             } else {
+                // A copy shares the list: its records are copied, and every part's content gains a
+                // reference.
                 let own = shared.ids.upload(&shared.config)?;
                 let mut position = 0;
                 for number in 1..=before {
@@ -257,16 +269,18 @@ fn grown(
         }
         content => {
             let list = shared.ids.upload(&shared.config)?;
+            // A single body becomes part 1 of a new list.
             reference::retain(content, write)?;
             first_part(current)?.write(write, &list, 1)?;
             list
         }
     };
+    // Readers of the old record stop at its count, so they never see the new part.
     part.write(write, &list, before + 1)?;
     Ok(Content::Parts { list, count: u32::from(before) + 1, is_original: false })
 }
 
-/// The object as the first part of a list.
+/// The object as part 1 of a list.
 fn first_part(object: &ObjectRecord) -> Result<PartRecord, StoreError> {
     let (ETag::Md5(md5) | ETag::Multipart { md5, .. }) = object.content_tag()?;
     let checksum: Option<ChecksumValue> = object.checksum.map(|checksum| checksum.value);

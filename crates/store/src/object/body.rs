@@ -1,4 +1,10 @@
 //! Staging of bodies, before the transaction that publishes them.
+//!
+//! ```text
+//! begin ──► Memory ── more than an inline body ──► Blob ──► finish: sealed, durable ──► StagedBody
+//!             │                                      │                                     │
+//!             └──────────── dropped: no trace ───────┴── the reclaimer deletes the blob ◄──┘ dropped
+//! ```
 
 use bytes::Bytes;
 
@@ -15,17 +21,17 @@ use crate::store::Store;
 /// Options of a body, known before its first byte.
 #[derive(Clone, Debug, Default)]
 pub struct BodyOptions {
-    /// Declared length, in bytes. Only a hint for where to keep the bytes.
+    /// Declared length in bytes. A hint only: it decides where the bytes are kept.
     pub expected_bytes: Option<u64>,
-    /// The checksums to compute beside MD5.
+    /// Checksums to compute besides MD5.
     pub algorithms: Vec<ChecksumAlgorithm>,
     /// The encryption of the body.
     pub sealing: Option<Sealing>,
 }
 
-/// A body that is being received. Dropped without [`BodyWriter::finish`], it leaves nothing.
+/// A body that is being received. Dropping it before [`BodyWriter::finish`] leaves no trace.
 ///
-/// Its two halves, [`BodyHasher`] and [`BodySink`], can also be driven on a thread each: hashing a large
+/// Its two halves, [`BodyHasher`] and [`BodySink`], can also run on a thread each: hashing a large
 /// body takes longer than writing it.
 #[derive(Debug)]
 pub struct BodyWriter {
@@ -39,8 +45,8 @@ pub struct BodyHasher {
     digests: DigestSet,
 }
 
-/// Keeps the bytes of a body: in memory while they are few, else in a blob. Dropped without
-/// [`BodySink::finish`], it leaves nothing.
+/// Stores the bytes of a body: in memory while they are few, else in a blob. Dropping it before
+/// [`BodySink::finish`] leaves no trace.
 #[derive(Debug)]
 pub struct BodySink {
     store: Store,
@@ -51,18 +57,18 @@ pub struct BodySink {
 
 #[derive(Debug)]
 enum Target {
-    /// Not encrypted yet.
+    /// Plaintext; encrypted by `finish`, or when it moves to a blob.
     Memory(Vec<u8>),
-    /// The writer is declared before the blob, so that it is dropped before the blob is discarded.
+    /// `writer` is declared before `blob`, so that it is dropped before the blob is discarded.
     Blob {
         writer: Box<dyn BlobWriter>,
         blob: StagedBlob,
-        /// Between the body and the blob, if the body is encrypted.
+        /// Encrypts on the way to the blob, if the body is encrypted.
         sealer: Option<Box<Sealer>>,
     },
 }
 
-/// The bytes of a whole body, as durable as the store promises. Dropped, it leaves nothing.
+/// The bytes of a complete body, with the promised durability. Dropping it leaves no trace.
 #[derive(Debug)]
 pub struct StoredBytes {
     bytes: u64,
@@ -71,8 +77,8 @@ pub struct StoredBytes {
     sealing: Option<Sealing>,
 }
 
-/// A whole body, as durable as the store promises, and not yet visible. Dropped, it leaves nothing:
-/// a blob is deleted by [`Store::reclaim`], which the store calls by itself.
+/// A complete body with the promised durability, not visible yet. Dropping it leaves no trace:
+/// [`Store::reclaim`], which the store calls by itself, deletes its blob.
 #[derive(Debug)]
 pub struct StagedBody {
     digests: Digests,
@@ -81,25 +87,25 @@ pub struct StagedBody {
     sealing: Option<Sealing>,
 }
 
-/// A staged body, apart from the blob that waits for its record.
+/// A staged body without the blob that waits for its record.
 #[derive(Clone, Debug)]
 pub(crate) struct NewBody {
-    /// Of the bytes as they came.
+    /// Digests of the plaintext.
     pub(crate) digests: Digests,
-    /// The entity tag of the bytes: their MD5, unless it must not be known.
+    /// The entity tag: the MD5 of the bytes, or a tag that does not reveal it for encrypted bytes.
     pub(crate) tag: [u8; 16],
     pub(crate) content: Content,
     pub(crate) sealing: Option<SealingTarget>,
 }
 
 impl NewBody {
-    /// Bytes that are not encrypted, and stored already.
+    /// A body of unencrypted bytes that are stored already.
     pub(crate) fn plain(digests: Digests, content: Content) -> Self {
         let tag = digests.md5;
         Self { digests, tag, content, sealing: None }
     }
 
-    /// The key of the body of an object.
+    /// The data key of an object's body; `None` if it is not encrypted.
     ///
     /// # Errors
     /// [`StoreError::Internal`] for the body of a part.
@@ -111,10 +117,10 @@ impl NewBody {
         }
     }
 
-    /// The salt of the key of a part of `upload`.
+    /// The key salt of a part of `upload`; `None` if it is not encrypted.
     ///
     /// # Errors
-    /// [`StoreError::Internal`] for a body that is not sealed as the upload says.
+    /// [`StoreError::Internal`] for a body that is not encrypted as the upload requires.
     pub(crate) fn part_salt(
         &self,
         upload: &UploadId,
@@ -137,19 +143,19 @@ fn sealed_for_another() -> StoreError {
 }
 
 impl Store {
-    /// Starts a body. May wait for the disk if more than an inline body is expected.
+    /// Starts a body. May wait for the disk if more than an inline body is declared.
     ///
     /// # Errors
-    /// [`StoreError::NoSpace`] when the device is full, [`StoreError::PartTooLarge`].
+    /// [`StoreError::NoSpace`] if the device is full; [`StoreError::PartTooLarge`].
     pub fn begin_body(&self, options: BodyOptions) -> Result<BodyWriter, StoreError> {
         let sink = self.begin_sink(options.expected_bytes, options.sealing)?;
         Ok(BodyWriter { hasher: BodyHasher::new(&options.algorithms), sink })
     }
 
-    /// Starts the half of a body that keeps its bytes. As [`Store::begin_body`].
+    /// Starts the storing half of a body, see [`Store::begin_body`].
     ///
     /// # Errors
-    /// As [`Store::begin_body`].
+    /// The errors of [`Store::begin_body`].
     pub fn begin_sink(
         &self,
         expected_bytes: Option<u64>,
@@ -160,7 +166,7 @@ impl Store {
         let target = if expected > self.inline_bytes_max() {
             begin_blob(self, expected_bytes, sealing.as_ref())?
         } else {
-            // Never more than the limit, which is small.
+            // At most the inline limit, which is small.
             Target::Memory(Vec::with_capacity(usize::try_from(expected).unwrap_or(0)))
         };
         Ok(BodySink { store: self.clone(), bytes: 0, target, sealing })
@@ -184,11 +190,15 @@ fn begin_blob(
     sealing: Option<&Sealing>,
 ) -> Result<Target, StoreError> {
     store.inner.check_open()?;
+    // Encryption adds a tag to each block.
     let expected_bytes = match sealing {
         Some(_) => expected_bytes.and_then(stored_bytes),
         None => expected_bytes,
     };
+    // The space is checked for the declared length at once, before any byte is written.
     store.inner.check_space(expected_bytes.unwrap_or(0))?;
+    // Registered as in flight before its file exists, so that the sweep never takes it for an
+    // orphan.
     let blob = Staging::begin(store.shared())?;
     let writer = store.shared().blobs.begin(blob.id(), expected_bytes)?;
     let sealer = sealing.map(|sealing| Box::new(sealing.key().sealer()));
@@ -196,7 +206,7 @@ fn begin_blob(
 }
 
 impl BodyWriter {
-    /// Adds to the body. May wait for the disk, see [`BodyWriter::will_block`].
+    /// Appends to the body. May wait for the disk, see [`BodyWriter::will_block`].
     ///
     /// # Errors
     /// [`StoreError::PartTooLarge`], [`StoreError::NoSpace`], [`StoreError::Poisoned`] or
@@ -207,13 +217,14 @@ impl BodyWriter {
         Ok(())
     }
 
-    /// `true` while everything so far is in memory, so that [`BodyWriter::finish`] does not touch the disk.
+    /// `true` while all bytes are in memory, so that [`BodyWriter::finish`] does not touch the
+    /// disk.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         matches!(self.sink.target, Target::Memory(_))
     }
 
-    /// `true` when writing `next_bytes` more may wait for the disk.
+    /// `true` if writing `next_bytes` more may wait for the disk.
     #[must_use]
     pub fn will_block(&self, next_bytes: usize) -> bool {
         self.sink.will_block(next_bytes)
@@ -225,8 +236,8 @@ impl BodyWriter {
         self.sink.bytes
     }
 
-    /// Ends the body and makes it as durable as the store promises; a body in memory becomes durable
-    /// with its record.
+    /// Ends the body and gives it the promised durability. A body in memory becomes durable with
+    /// its record.
     ///
     /// # Errors
     /// [`StoreError::NoSpace`], [`StoreError::Poisoned`] or [`StoreError::Io`].
@@ -237,18 +248,18 @@ impl BodyWriter {
 }
 
 impl BodyHasher {
-    /// Computes MD5 and `algorithms`.
+    /// Computes MD5 and the checksums of `algorithms`.
     #[must_use]
     pub fn new(algorithms: &[ChecksumAlgorithm]) -> Self {
         Self { digests: DigestSet::new(algorithms) }
     }
 
-    /// Adds to the body.
+    /// Digests more bytes of the body.
     pub fn update(&mut self, bytes: &[u8]) {
         self.digests.update(bytes);
     }
 
-    /// The digests of everything added.
+    /// The digests of all bytes.
     #[must_use]
     pub fn finish(self) -> Digests {
         self.digests.finish()
@@ -256,12 +267,13 @@ impl BodyHasher {
 }
 
 impl BodySink {
-    /// Adds to the body. May wait for the disk.
+    /// Appends to the body. May wait for the disk.
     ///
     /// # Errors
-    /// As [`BodyWriter::write`].
+    /// The errors of [`BodyWriter::write`].
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         check_size(self.bytes + bytes.len() as u64)?;
+        // Longer than declared, or of unknown length: the bytes so far move to a blob.
         if self.will_block(bytes.len())
             && let Target::Memory(buffer) = &mut self.target
         {
@@ -284,11 +296,10 @@ impl BodySink {
         }
     }
 
-    /// Makes the bytes as durable as the store promises; those in memory become durable with their
-    /// record.
+    /// Gives the bytes the promised durability. Bytes in memory become durable with their record.
     ///
     /// # Errors
-    /// As [`BodyWriter::finish`].
+    /// The errors of [`BodyWriter::finish`].
     pub fn finish(self) -> Result<StoredBytes, StoreError> {
         let (bytes, sealing) = (self.bytes, self.sealing);
         let stored = match &sealing {
@@ -299,10 +310,13 @@ impl BodySink {
             Target::Memory(buffer) => (Content::Inline(encrypted(buffer, sealing.as_ref())?), None),
             Target::Blob { mut writer, blob, sealer } => {
                 if let Some(sealer) = sealer {
+                    // The last block, which may be short.
                     writer.append(&sealer.finish())?;
                 }
+                // Sealing syncs the file or leaves short bytes to the log, see `FEW_BLOBS`.
                 let sealed = writer.seal(blob.is_one_of_few())?;
                 let bytes = sealed.blob.bytes;
+                // A difference is a bug of the writer or the sealer. It must not become an object.
                 assert_eq!(Some(bytes), stored, "what was appended is what was sealed");
                 let extent = Extent { blob: sealed.blob.id.0, blob_bytes: bytes, offset: 0, bytes };
                 blob.sealed(sealed);
@@ -313,7 +327,7 @@ impl BodySink {
     }
 }
 
-/// The bytes of a short body as they are stored.
+/// The stored form of a short body.
 fn encrypted(bytes: Vec<u8>, sealing: Option<&Sealing>) -> Result<Bytes, StoreError> {
     let Some(sealing) = sealing else { return Ok(bytes.into()) };
     let mut sealer = sealing.key().sealer();
@@ -343,12 +357,14 @@ impl Target {
 }
 
 impl StagedBody {
-    /// Joins the finished halves of one body.
+    /// Joins the two finished halves of one body.
     ///
     /// # Panics
-    /// If the two halves did not get the same number of bytes.
+    /// If the two halves have different lengths.
     #[must_use]
     pub fn new(digests: Digests, stored: StoredBytes) -> Self {
+        // The halves may have run on two threads. A piece that only one of them saw must not become
+        // an object.
         assert_eq!(stored.bytes, digests.bytes, "what was hashed is what was stored");
         let StoredBytes { content, blob, sealing, .. } = stored;
         Self { digests, content, blob, sealing }
@@ -360,7 +376,7 @@ impl StagedBody {
         &self.digests
     }
 
-    /// `true` when the bytes are in memory, and become durable with their record.
+    /// `true` if the bytes are in memory, and become durable with their record.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         self.blob.is_none()

@@ -1,4 +1,4 @@
-//! Changes of a version that stays what it is: its tags, its lock and its access control list.
+//! Changes of an existing version: its tags, its lock and its access control list.
 
 use std::sync::Arc;
 
@@ -16,53 +16,55 @@ use crate::pending::{Committed, Pending};
 use crate::process::Bucket;
 use crate::store::Store;
 
-/// A change of a version. Its bytes and its time stay.
+/// A change of a version. Its bytes and its modification time stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionChange {
-    /// Other tags in place of all that it has.
+    /// New tags, replacing all.
     Tags(Vec<(String, String)>),
     /// No tags.
     NoTags,
-    /// Another retention, or none.
+    /// A new retention, or none.
     Retention {
-        /// The new one.
+        /// The new retention.
         retention: Option<Retention>,
-        /// The old one may be in governance mode and not have ended.
+        /// Allow weakening a governance retention that has not ended.
         bypasses_governance: bool,
     },
-    /// A legal hold, or none.
+    /// Sets or clears the legal hold.
     LegalHold(bool),
-    /// Another access control list, or the default.
+    /// A new access control list, or the default.
     Acl {
-        /// The new one.
+        /// The new list; `None` for the default.
         acl: Option<Vec<u8>>,
-        /// Canonical id of the owner that the new one was made for. A version with another was written
-        /// meanwhile, and so was one with another access control list than the next.
+        /// Canonical id of the owner that the new list was made for. The change fails if the
+        /// version has another owner: it was overwritten meanwhile.
         seen_owner_id: String,
-        /// The access control list that it takes the place of.
+        /// The list that the new one replaces. The change fails if the version has another one.
         seen_acl: Option<Vec<u8>>,
     },
-    /// Another change, of no other version than the one that was seen.
+    /// Another change, on the condition that the version is the one seen before: a
+    /// compare-and-swap.
     IfSeen(SeenVersion, Box<VersionChange>),
 }
 
-/// As much of a version as decisions about access look at.
+/// The fields of a version that decisions about access depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenVersion {
-    /// Canonical id of its owner.
+    /// Canonical id of the owner.
     pub owner_id: String,
-    /// Its access control list.
+    /// The access control list.
     pub acl: Option<Vec<u8>>,
-    /// Its tags.
+    /// The tags.
     pub tags: Vec<(String, String)>,
 }
 
 impl VersionChange {
-    /// The event that tells of it, if there is one.
+    /// The event of the change; `None` if it has none.
     fn event(&self) -> Option<EventKind> {
         match self {
             Self::Tags(_) => Some(EventKind::TaggingPut),
             Self::NoTags => Some(EventKind::TaggingDelete),
+            // A list that stays the same is no event.
             Self::Acl { acl, seen_acl, .. } if acl == seen_acl => None,
             Self::Acl { .. } => Some(EventKind::AclPut),
             Self::Retention { .. } | Self::LegalHold(_) => None,
@@ -72,12 +74,13 @@ impl VersionChange {
 }
 
 impl Store {
-    /// Changes a version, or without one the current object.
+    /// Changes a version; without `version`, the current object.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`] and
-    /// [`StoreError::IsDeleteMarker`]; for a lock with [`StoreError::ObjectLocked`], if it would become
-    /// weaker, and with [`StoreError::InvalidRequest`] in a bucket without; with
-    /// [`StoreError::ConditionalRequestConflict`], if the version is not the one that was seen.
+    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`],
+    /// [`StoreError::NoSuchVersion`] and [`StoreError::IsDeleteMarker`]; for a lock with
+    /// [`StoreError::ObjectLocked`] if it would become weaker, and with
+    /// [`StoreError::InvalidRequest`] in a bucket without object lock; with
+    /// [`StoreError::ConditionalRequestConflict`] if the version is not the one seen before.
     pub fn change_object(
         &self,
         bucket: &Arc<Bucket>,
@@ -89,12 +92,15 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             let state = bucket.state(write)?;
+            // Read, compared and written in one transaction: a decision about access on an older
+            // state is caught here (time of check to time of use).
             let Found { mut record, is_current } =
                 current::find(write, &bucket, &key, version.as_ref())?;
             if record.is_delete_marker {
                 return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
             }
             apply(&change, &mut record, (&bucket, &state), shared.config.clock.now_ms())?;
+            // The stamp stays, and with it the place of the version.
             let place = match is_current {
                 true => space::current(state.id, key.as_str()),
                 false => space::history(state.id, key.as_str(), &record.stamp),
@@ -132,6 +138,7 @@ fn apply(
             return Ok(());
         }
         VersionChange::Acl { acl, seen_owner_id, seen_acl } => {
+            // A record without an owner belongs to the owner of the bucket.
             let is_seen = record.owner.as_ref().unwrap_or(&bucket.owner).id == *seen_owner_id
                 && record.extensions.acl()? == *seen_acl;
             if !is_seen {

@@ -25,12 +25,12 @@ use crate::store::{Shared, Store};
 /// Options of a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CopyOptions {
-    /// New metadata; none keeps the source's. The tags and the storage class in it are ignored, see the
-    /// next two fields.
+    /// New metadata; `None` keeps the source's. Its tags and its storage class are ignored, see the
+    /// fields below.
     pub metadata: Option<ObjectMetadata>,
-    /// The place that requests for the copy as a page are sent to; none keeps that of the metadata.
+    /// New website redirect location; `None` keeps the one of the metadata.
     pub redirect_location: Option<String>,
-    /// New tags; none keeps the source's.
+    /// New tags; `None` keeps the source's.
     pub tags: Option<Vec<(String, String)>>,
     /// The storage class of the copy.
     pub storage_class: Option<String>,
@@ -41,19 +41,20 @@ pub struct CopyOptions {
     pub conditions: WriteConditions,
     /// The owner of the copy.
     pub owner: Owner,
-    /// The lock of the copy. That of the source is not copied.
+    /// The lock of the copy. The source's lock is not copied.
     pub lock: ObjectLock,
-    /// The access control list of the copy, unless it is the default. That of the source is not copied.
+    /// The access control list of the copy; `None` for the default. The source's list is not
+    /// copied.
     pub acl: Option<Vec<u8>>,
-    /// The checksum algorithm of the copy. If it differs from the source's, the bytes are read once, on
-    /// the calling thread.
+    /// The checksum algorithm of the copy. If it differs from the source's, the bytes are read
+    /// once, on the calling thread.
     pub checksum_algorithm: Option<ChecksumAlgorithm>,
-    /// The encryption of the copy. If its key differs from the source's, the bytes are written anew, on the
-    /// calling thread.
+    /// The encryption of the copy. If its key differs from the source's, the bytes are rewritten,
+    /// on the calling thread.
     pub encryption: Option<Encryption>,
-    /// The key of the client that the source is encrypted with.
+    /// The customer key that the source is encrypted with.
     pub source_key: Option<EncryptionKey>,
-    /// The reason for the copy, which its event tells.
+    /// The reason for the copy, for its event.
     pub cause: Cause,
 }
 
@@ -66,7 +67,7 @@ pub struct CopyOutcome {
     pub source_version: VersionId,
 }
 
-/// A checksum computed from the bytes of one version, identified by its stamp.
+/// A checksum computed from the bytes of one version, which its stamp identifies.
 #[derive(Clone, Copy, Debug)]
 struct Computed {
     stamp: [u8; 16],
@@ -76,14 +77,14 @@ struct Computed {
 /// The content of a copy.
 #[derive(Clone, Debug)]
 enum Prepared {
-    /// That of the source, with a checksum of its own if one was asked for.
+    /// The source's content, with a new checksum if one was requested.
     Shared(Option<Computed>),
-    /// Bytes of one version of the source, written anew.
+    /// Rewritten bytes of one version of the source.
     Rewritten { stamp: [u8; 16], body: NewBody, checksum: Option<ObjectChecksum> },
 }
 
 impl Prepared {
-    /// The stamp of the version that it was made from, if it holds for no other.
+    /// The stamp of the only version that this is valid for; `None` if it is valid for any.
     fn stamp(&self) -> Option<[u8; 16]> {
         match self {
             Self::Shared(computed) => computed.map(|computed| computed.stamp),
@@ -92,20 +93,20 @@ impl Prepared {
     }
 }
 
-/// Attempts of a copy whose source is replaced while its bytes are read.
+/// Attempts of a copy whose source is replaced while it is read.
 const ATTEMPTS: usize = 4;
 
 impl Store {
-    /// Copies an object of at most [`PART_BYTES_MAX`] without copying its bytes, unless it has the most parts
-    /// that there may be. Then, and with [`CopyOptions::checksum_algorithm`] and [`CopyOptions::encryption`],
-    /// it may block, see there.
+    /// Copies an object of at most [`PART_BYTES_MAX`] without copying its bytes, unless it has the
+    /// maximum number of parts. In that case, and with [`CopyOptions::checksum_algorithm`] or
+    /// [`CopyOptions::encryption`], it may block.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`] (for either), [`StoreError::NoSuchKey`],
+    /// Fails with [`StoreError::NoSuchBucket`] (for either bucket), [`StoreError::NoSuchKey`],
     /// [`StoreError::NoSuchVersion`], [`StoreError::IsDeleteMarker`],
-    /// [`StoreError::PreconditionFailed`], [`StoreError::InvalidRequest`] for a longer source, as
-    /// [`Store::seal_object`], as a read fails for the key of the
-    /// source, and with [`StoreError::ConditionalRequestConflict`] when the source is replaced again and
-    /// again while it is read.
+    /// [`StoreError::PreconditionFailed`], [`StoreError::InvalidRequest`] for a longer source, the
+    /// errors of [`Store::seal_object`], the errors of a read for the source's key, and
+    /// [`StoreError::ConditionalRequestConflict`] if the source is replaced again and again while
+    /// it is read.
     pub fn copy_object(
         &self,
         source: ObjectId,
@@ -113,6 +114,8 @@ impl Store {
         target_key: ObjectKey,
         options: CopyOptions,
     ) -> Pending<CopyOutcome> {
+        // Optimistic: bytes are read or rewritten outside of a transaction. The transaction then
+        // checks that the source still has the same stamp; if not, all of it is repeated.
         for _ in 0..ATTEMPTS {
             let (prepared, blob) = match self.prepare(&source, &options) {
                 Ok(prepared) => prepared,
@@ -121,6 +124,7 @@ impl Store {
             let holds_for_any = prepared.stamp().is_none();
             let target = (Arc::clone(target_bucket), target_key.clone());
             let copied = self.copy(source.clone(), target, options.clone(), prepared, blob);
+            // Nothing was read for it, so it is right for whichever version the transaction finds.
             if holds_for_any {
                 return copied;
             }
@@ -132,7 +136,7 @@ impl Store {
         Pending::ready(Err(StoreError::ConditionalRequestConflict))
     }
 
-    /// Computes and writes what the copy cannot take from the source.
+    /// Computes and writes the parts of the copy that the source does not have.
     fn prepare(
         &self,
         source: &ObjectId,
@@ -147,7 +151,8 @@ impl Store {
         let found = self.head_object(&source.bucket, &source.key, &read)?;
         check_size(found.object.bytes)?;
         let encryption = found.extensions.encryption()?;
-        // It could not be appended to: AWS tells clients to go on with a copy then.
+        // Such an object could not be appended to. AWS tells clients to copy it, so the copy is
+        // rewritten as one body.
         let has_most_parts = found.object.part_count == Some(PART_NUMBER_MAX.into());
         if has_most_parts || !may_share(self.keys(), encryption.as_ref(), customer, asked) {
             return self.rewrite(source, options, &read);
@@ -157,7 +162,7 @@ impl Store {
         Ok((Prepared::Shared(computed), None))
     }
 
-    /// Writes the bytes of the source with the encryption of the copy.
+    /// Rewrites the bytes of the source with the encryption of the copy.
     fn rewrite(
         &self,
         source: &ObjectId,
@@ -186,7 +191,7 @@ impl Store {
         Ok((Prepared::Rewritten { stamp, body, checksum }, blob))
     }
 
-    /// The checksum of the source by `algorithm`, from its record or its bytes.
+    /// The source's checksum by `algorithm`, from its record if that has it, else from its bytes.
     fn compute(
         &self,
         source: &ObjectId,
@@ -249,7 +254,8 @@ impl Store {
                 cause: options.cause.clone(),
             };
             if is_shared {
-                // Before the old content is released: an object may be copied onto itself.
+                // Retained before the old content of the target is released: an object may be
+                // copied onto itself, and its count must not reach 0.
                 reference::retain(&new.content, write)?;
             }
             let (object, wakes) = slot.publish(write, new)?;
@@ -258,7 +264,7 @@ impl Store {
     }
 }
 
-/// The parts of a copy that are its source's, or made instead.
+/// The fields of a copy that come from its source, or were made instead.
 struct Made {
     etag: ETag,
     checksum: Option<ObjectChecksum>,
@@ -287,7 +293,7 @@ impl Made {
         };
         let keys = &shared.config.keys;
         let (asked, customer) = (options.encryption.as_ref(), options.source_key.as_ref());
-        // The source may be another version than the one that was looked at.
+        // The source may be a newer version than the one that was prepared for.
         if !may_share(keys, from.extensions.encryption()?.as_ref(), customer, asked) {
             return Err(StoreError::ConditionalRequestConflict);
         }
@@ -297,7 +303,7 @@ impl Made {
             _ => None,
         };
         Ok(Self {
-            // The copy was made here: it has no tag of another store.
+            // The copy was made here, so it does not inherit an imported entity tag.
             etag: from.content_tag()?,
             checksum: computed.map_or(from.checksum, |computed| Some(computed.checksum)),
             sealing,
@@ -307,7 +313,7 @@ impl Made {
 }
 
 impl CopyOptions {
-    /// The metadata of the copy of a source with the metadata `from`.
+    /// The metadata of a copy of a source with the metadata `from`.
     fn metadata_of(&self, from: ObjectMetadata) -> ObjectMetadata {
         let tags = self.tags.clone().unwrap_or(from.tags);
         let (mut headers, user) = match self.metadata.clone() {
@@ -332,7 +338,7 @@ fn check_size(bytes: u64) -> Result<(), StoreError> {
     Err(StoreError::InvalidRequest { message })
 }
 
-/// Checks conditions on a source. They fail with 412 only, even where a GET would answer 304.
+/// Checks conditions on a source. A failed one is always 412, even where a GET would answer 304.
 pub(crate) fn check_source(
     conditions: &ReadConditions,
     etag: &ETag,
@@ -349,7 +355,7 @@ pub(crate) fn check_source(
     }
 }
 
-/// The same content, for a record of its own.
+/// The content for the record of a copy, which is not the original owner of a part list.
 fn share(content: Content) -> Content {
     match content {
         Content::Parts { list, count, .. } => Content::Parts { list, count, is_original: false },

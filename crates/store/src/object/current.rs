@@ -9,14 +9,14 @@ use crate::meta::{Owner, space};
 use crate::name::{ObjectKey, VersionId};
 use crate::process::Bucket;
 
-/// A version of an object, where it stands.
+/// A version of an object, and whether it is current.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) record: ObjectRecord,
     pub(crate) is_current: bool,
 }
 
-/// The version with the id `version`; `None` is the current one.
+/// The version with the id `version`; `None` finds the current object.
 ///
 /// # Errors
 /// [`StoreError::NoSuchKey`] without a version, [`StoreError::NoSuchVersion`] with one.
@@ -33,6 +33,7 @@ pub(crate) fn find(
             current.ok_or_else(|| StoreError::NoSuchKey { key: key.clone(), marker: None })?;
         return Ok(Found { record, is_current: true });
     };
+    // The current object can be asked for by its id, too. All other versions are in the history.
     if let Some(record) = current
         && record.version_id() == *version
     {
@@ -43,7 +44,7 @@ pub(crate) fn find(
 }
 
 impl ObjectVersion {
-    /// The public view of a record. One without an owner belongs to `bucket_owner`.
+    /// The public view of a record. A record without an owner belongs to `bucket_owner`.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`].

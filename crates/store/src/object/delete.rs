@@ -15,32 +15,32 @@ use crate::store::Store;
 /// The outcome of a delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeleteOutcome {
-    /// `true` if there was anything to delete.
+    /// `true` if something was deleted.
     pub existed: bool,
-    /// The version of the request, or the delete marker that was added; none in a bucket without
+    /// The version of the request, or of the added delete marker; `None` in a bucket without
     /// versions.
     pub version_id: Option<VersionId>,
-    /// `true` when a delete marker was made or deleted.
+    /// `true` if a delete marker was added or deleted.
     pub delete_marker: bool,
 }
 
-/// One of several objects to delete.
+/// An object to delete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeleteTarget {
-    /// Its key.
+    /// The key.
     pub key: ObjectKey,
-    /// Its version; without one, the object.
+    /// The version; `None` for the object.
     pub version: Option<VersionId>,
-    /// Conditions on it.
+    /// Conditions on the object.
     pub conditions: WriteConditions,
-    /// A retention in governance mode does not keep it.
+    /// Allow deleting a version under governance retention.
     pub bypasses_governance: bool,
-    /// The reason for the delete, which its event tells.
+    /// The reason for the delete, for its event.
     pub cause: Cause,
 }
 
 impl DeleteTarget {
-    /// The object of that key, or its version, without conditions.
+    /// A target without conditions.
     #[must_use]
     pub fn new(key: ObjectKey, version: Option<VersionId>) -> Self {
         let conditions = WriteConditions::default();
@@ -49,7 +49,7 @@ impl DeleteTarget {
 }
 
 impl Store {
-    /// Deletes an object. A missing one is no error, even with `conditions`.
+    /// Deletes an object. A missing object is no error, even with `conditions`.
     ///
     /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::PreconditionFailed`] or
     /// [`StoreError::ObjectLocked`].
@@ -58,7 +58,7 @@ impl Store {
         bucket: &Arc<Bucket>,
         target: DeleteTarget,
     ) -> Pending<DeleteOutcome> {
-        // Clients delete what is not there all the time, and nothing has to be committed for that.
+        // Clients often delete missing objects, which needs no commit.
         if target.version.is_none() {
             match self.is_vacant(bucket, &target.key) {
                 Ok(false) => {}
@@ -74,15 +74,15 @@ impl Store {
         })
     }
 
-    /// `true` if there is no such object, and no delete marker has to tell so.
+    /// `true` if there is no object and the delete would add no delete marker.
     fn is_vacant(&self, bucket: &Bucket, key: &ObjectKey) -> Result<bool, StoreError> {
         Ok(Slot::open(&self.snapshot()?, self.shared(), bucket, key)?.is_vacant())
     }
 
-    /// Deletes objects in one transaction; each has an outcome of its own, in the order of `targets`.
+    /// Deletes objects in one transaction. Each has its own outcome, in the order of `targets`.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more than
-    /// [`DELETE_OBJECTS_MAX`] targets.
+    /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more
+    /// than [`DELETE_OBJECTS_MAX`] targets.
     pub fn delete_objects(
         &self,
         bucket: &Arc<Bucket>,
@@ -104,7 +104,8 @@ impl Store {
                         outcomes.push(Ok(outcome));
                         wakes.push(wake);
                     }
-                    // Decided before anything was written, so the transaction continues with the others.
+                    // These errors come before the first write of a target, so the transaction
+                    // continues with the others.
                     Err(
                         error @ (StoreError::PreconditionFailed { .. } | StoreError::ObjectLocked),
                     ) => outcomes.push(Err(error)),

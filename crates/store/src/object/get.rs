@@ -20,37 +20,37 @@ use crate::process::{Bucket, Shared};
 use crate::range::ByteRange;
 use crate::store::Store;
 
-/// Bytes that a read selects of an object.
+/// The bytes that a read selects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// All of them.
+    /// All bytes.
     #[default]
     Whole,
-    /// Those of a range, as far as the object has them.
+    /// A range, clipped to the object.
     Range(ByteRange),
-    /// One part; of an object that was not uploaded in parts, part 1 is all of it.
+    /// One part. An object that was not uploaded in parts has one part.
     Part(PartNumber),
 }
 
 /// Options of [`Store::get_object`] and [`Store::head_object`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetOptions {
-    /// The key of the client, for an object that is encrypted with one.
+    /// The customer key, for an object that is encrypted with one.
     pub customer_key: Option<EncryptionKey>,
-    /// The version; none is the current one.
+    /// The version; `None` for the current one.
     pub version: Option<VersionId>,
-    /// Conditions on the object, decided before anything is selected.
+    /// Conditions on the object, decided before the selection.
     pub conditions: ReadConditions,
     /// The bytes to read.
     pub select: Selection,
 }
 
-/// An object, and the bytes that a read selects of it. All of it is of one snapshot.
+/// An object with the selection of a read, from one snapshot.
 #[derive(Clone, Debug)]
 pub struct FoundObject {
     /// The object.
     pub object: ObjectVersion,
-    /// The part, if one was selected.
+    /// The selected part, if one was selected.
     pub part: Option<PartInfo>,
     /// The selected bytes.
     pub range: Range<u64>,
@@ -60,7 +60,7 @@ pub struct FoundObject {
     pub(crate) extensions: Extensions,
 }
 
-/// An object whose selected bytes can be read.
+/// An object with a reader of the selected bytes.
 #[derive(Debug)]
 pub struct OpenedObject {
     /// The object and the selected range.
@@ -69,24 +69,24 @@ pub struct OpenedObject {
     pub reader: ObjectReader,
 }
 
-/// A page of the parts of an object, and the object, of one snapshot.
+/// A page of the parts of an object, and the object, from one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectPartPage {
     /// The object.
     pub object: ObjectVersion,
-    /// Its parts, by number; none of an object that was not uploaded in parts.
+    /// The parts by number; empty if the object was not uploaded in parts.
     pub parts: Vec<PartInfo>,
-    /// More parts follow.
+    /// `true` if more parts follow.
     pub is_truncated: bool,
 }
 
-/// Failure of a read. It becomes a [`StoreError`] where the object does not matter.
+/// The failure of a read. It becomes a [`StoreError`] where the object does not matter.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ReadError {
-    /// By the conditions, the client's copy is still valid.
+    /// The client's copy is still valid by the conditions.
     #[error("not modified")]
     NotModified {
-        /// The object, whose headers renew the copy.
+        /// The object, whose headers renew the client's copy.
         object: Box<ObjectVersion>,
     },
     /// Every other failure.
@@ -104,14 +104,15 @@ impl From<ReadError> for StoreError {
 }
 
 impl Store {
-    /// An object without its bytes.
+    /// Finds an object, without its bytes.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`],
-    /// [`StoreError::IsDeleteMarker`]; for the key of a client, [`StoreError::CustomerKeyRequired`],
-    /// [`StoreError::CustomerKeyNotApplicable`] and [`StoreError::WrongCustomerKey`]; for the conditions,
-    /// [`ReadError::NotModified`] and [`StoreError::PreconditionFailed`]; [`StoreError::InvalidRange`] or
-    /// [`StoreError::InvalidPartNumber`] when the object has no such bytes or part.
+    /// [`StoreError::IsDeleteMarker`]; for the customer key, [`StoreError::CustomerKeyRequired`],
+    /// [`StoreError::CustomerKeyNotApplicable`] and [`StoreError::WrongCustomerKey`]; for the
+    /// conditions, [`ReadError::NotModified`] and [`StoreError::PreconditionFailed`];
+    /// [`StoreError::InvalidRange`] or [`StoreError::InvalidPartNumber`] if the object has no such
+    /// bytes or part.
     pub fn head_object(
         &self,
         bucket: &Bucket,
@@ -121,8 +122,8 @@ impl Store {
         FoundObject::find(self.shared(), &self.snapshot()?, bucket, key, options)
     }
 
-    /// A version, or without one the current object, for what is known of it without its bytes: tags, lock,
-    /// owner. It needs no key of the client.
+    /// Finds a version (`None`: the current object) for its tags, lock or owner. It needs no
+    /// customer key.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`], [`StoreError::NoSuchKey`], [`StoreError::NoSuchVersion`],
@@ -137,10 +138,11 @@ impl Store {
         ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)
     }
 
-    /// An object with a reader of the selected bytes. Later writes and deletes do not affect it.
+    /// Opens an object with a reader of the selected bytes. Later writes and deletes do not affect
+    /// it.
     ///
     /// # Errors
-    /// As [`Store::head_object`]; [`StoreError::KeyMissing`].
+    /// The errors of [`Store::head_object`]; [`StoreError::KeyMissing`].
     pub fn get_object(
         &self,
         bucket: &Bucket,
@@ -160,8 +162,11 @@ impl Store {
         key: &ObjectKey,
         options: &GetOptions,
     ) -> Result<OpenedObject, ReadError> {
+        // Stamp of the last version whose blob was missing, and the error.
         let mut missing: Option<([u8; 16], StoreError)> = None;
         loop {
+            // Held until the content is open or pinned. The reclaimer waits for it before it
+            // deletes content that the snapshot may reference.
             let section = self.shared().pins.section();
             let snapshot = self.snapshot()?;
             let found = FoundObject::find(self.shared(), &snapshot, bucket, key, options)?;
@@ -176,8 +181,9 @@ impl Store {
                     drop(section);
                     return Ok(OpenedObject { found, reader });
                 }
-                // The object was probably replaced, and its blob deleted, since the snapshot: take a new
-                // one. If it has the same record, the blob is really missing.
+                // The object was probably replaced, and its blob deleted, after the snapshot was
+                // taken: take a new one. If the new snapshot has the same record, the blob is
+                // really missing.
                 Err(OpenError::Missing(error)) => match missing.replace((found.stamp, error)) {
                     Some((last, error)) if last == found.stamp => return Err(error.into()),
                     _ => {}
@@ -187,11 +193,11 @@ impl Store {
         }
     }
 
-    /// An object with its parts behind `after`, at most `max`. Of `options`, the version and the key of the
-    /// client count.
+    /// An object with at most `max` of its parts after number `after`. Of `options`, only the
+    /// version and the customer key are used.
     ///
     /// # Errors
-    /// As [`Store::head_object`] without conditions.
+    /// The errors of [`Store::head_object`] without conditions.
     pub fn list_object_parts(
         &self,
         bucket: &Bucket,
@@ -258,7 +264,7 @@ impl FoundObject {
         Ok(Self { object, part, range, content, stamp, extensions })
     }
 
-    /// The key that its bytes are encrypted with, none if they are not.
+    /// The data key of the object; `None` if it is not encrypted.
     fn data_key(
         &self,
         store: &Store,
@@ -271,7 +277,7 @@ impl FoundObject {
     }
 }
 
-/// The part of that number, within its object.
+/// The part with that number, within its object.
 fn find_part_info(
     snapshot: &Snapshot,
     object: &ObjectVersion,
@@ -281,6 +287,7 @@ fn find_part_info(
     match content {
         Content::Parts { list, count, .. } if u32::from(number.get()) <= *count => {
             let part = part_info(number, &read_facts(snapshot, list, number.get())?);
+            // Damaged facts must not select bytes outside of the object.
             let end = part.offset.checked_add(part.bytes);
             match end.is_some_and(|end| end <= object.bytes) {
                 true => Ok(part),
@@ -299,7 +306,7 @@ fn part_info(number: PartNumber, facts: &PartFacts) -> PartInfo {
     PartInfo { number, bytes, offset: start, checksum }
 }
 
-/// The error of a read that found nothing, with the delete marker that is in its way.
+/// The error of a read that found nothing, with the delete marker that hides the object.
 fn not_found(snapshot: &Snapshot, bucket: &Bucket, error: StoreError) -> StoreError {
     match bucket.not_found(snapshot, error) {
         StoreError::NoSuchKey { key, marker: None } => {
@@ -318,7 +325,7 @@ fn not_found(snapshot: &Snapshot, bucket: &Bucket, error: StoreError) -> StoreEr
     }
 }
 
-/// The version that is not a delete marker.
+/// The version, if it is not a delete marker.
 fn find_object(
     snapshot: &Snapshot,
     bucket: &Bucket,
@@ -333,7 +340,7 @@ fn find_object(
     }
 }
 
-/// The version that is not a delete marker, if the client has the key that it is encrypted with.
+/// The version, if it is not a delete marker and the client has its key.
 fn find_readable(
     shared: &Shared,
     snapshot: &Snapshot,
@@ -344,14 +351,15 @@ fn find_readable(
     let found = find_object(snapshot, bucket, key, options.version.as_ref())?;
     let customer = options.customer_key.as_ref();
     let is_customers = found.record.encryption_scheme()? == Some(EncryptionScheme::Customer);
+    // Only a key of the customer can be missing or wrong. The other keys are the store's own.
     if is_customers || customer.is_some() {
         seal::unlock(shared, bucket.id, key, &found.record, customer)?;
     }
     Ok(found)
 }
 
-/// The pieces of content that make up `range` of an object: at most one of them inline bytes per
-/// part. `None` when they are more than `pieces_max`.
+/// The pieces of content that make up `range` of an object, at most one of them inline bytes per
+/// part. `None` if there are more than `pieces_max`.
 pub(crate) fn pieces(
     snapshot: &Snapshot,
     content: &Content,

@@ -1,8 +1,8 @@
-//! The history of a key: every version but the current one, newest first.
+//! The history of a key: every version except the current one, newest first.
 //!
-//! The version `null` is in the history in the order of time, like any other. An index by key has its
-//! version id, so that finding it does not scan the versions of the key. In a bucket whose record is of
-//! version 1, there is no such index.
+//! The version `null` is in the history in order of time, like any other. An index by object key
+//! has its stamp, so that finding it needs no scan of the key's versions. A bucket whose record has
+//! version 1 lacks that index.
 
 use std::ops::Bound;
 
@@ -14,12 +14,13 @@ use crate::meta::space;
 use crate::meta::usage::UsageChange;
 use crate::name::{BucketId, ObjectKey, VersionId};
 
-/// The newest version of the history, with its place.
+/// The newest version of the history, with its record key.
 pub(crate) fn newest(
     from: &impl Read,
     bucket: BucketId,
     key: &ObjectKey,
 ) -> Result<Option<(Vec<u8>, Listed)>, StoreError> {
+    // Stamps are inverted times, so the first key of the prefix is the newest version.
     let prefix = space::history_of(bucket, key.as_str());
     let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
     match cursor.next()? {
@@ -45,6 +46,8 @@ pub(crate) fn find(
     let Some(stamp) = stamp else { return Ok(None) };
     let place = space::history(bucket, key.as_str(), &stamp);
     match ObjectRecord::read(from, &place)? {
+        // A non-null id equals the stamp; the check excludes the version `null`, whose stamp is no
+        // id.
         Some(record) if record.version_id() == *version => {
             Ok(Some(Found { record, is_current: false }))
         }
@@ -53,8 +56,8 @@ pub(crate) fn find(
     }
 }
 
-/// The stamp of the version `null` of `key` in the history. In a bucket whose record is of version 1,
-/// nothing is indexed.
+/// The stamp of the version `null` of `key` in the history. A bucket whose record has version 1 has
+/// no index, so its history is scanned.
 pub(crate) fn null_stamp(
     from: &impl Read,
     bucket: BucketId,
@@ -65,6 +68,7 @@ pub(crate) fn null_stamp(
         let stamp = stamp.as_ref().try_into();
         return stamp.map(Some).map_err(|_| StoreError::corrupt("the index of null versions"));
     }
+    // Without an entry, only a bucket of version 1 can have a `null` in its history.
     if !is_version_1 {
         return Ok(None);
     }
@@ -99,7 +103,7 @@ pub(crate) fn is_only(
     Ok(is_it && !cursor.next()?.is_some_and(|(place, _)| place.starts_with(&prefix)))
 }
 
-/// Adds a version, and counts it in `usage`.
+/// Adds a version to the history, the index and the usage.
 pub(crate) fn add(
     write: &mut impl Write,
     bucket: BucketId,
@@ -110,13 +114,14 @@ pub(crate) fn add(
     let place = space::history(bucket, key.as_str(), &record.stamp);
     record.write(write, &place)?;
     usage.added(write, &place, record)?;
+    // A key has at most one version `null`, so this replaces no other entry.
     if record.is_null {
         write.put(&space::null_version(bucket, key.as_str()), &record.stamp)?;
     }
     Ok(())
 }
 
-/// Removes a version, from `usage`, too.
+/// Removes a version from the history, the index and the usage.
 pub(crate) fn remove(
     write: &mut impl Write,
     bucket: BucketId,
@@ -133,9 +138,9 @@ pub(crate) fn remove(
     Ok(())
 }
 
-/// Indexes the `null` versions in the history of a bucket whose record was of version 1, which had no
-/// such index. `true` if there is any history. No operation of that time wrote one, so in practice this is
-/// a single look-up.
+/// Indexes the `null` versions in the history of a bucket whose record has version 1, which lacked
+/// the index. `true` if the bucket has any history. No operation of that time wrote one, so in
+/// practice this is one look-up.
 pub(crate) fn index(write: &mut impl Write, bucket: BucketId) -> Result<bool, StoreError> {
     let prefix = space::history_prefix(bucket, b"");
     let mut nulls = Vec::new();
@@ -153,6 +158,7 @@ pub(crate) fn index(write: &mut impl Write, bucket: BucketId) -> Result<bool, St
             nulls.push((key, listed.stamp));
         }
     }
+    // The cursor borrows the transaction.
     drop(cursor);
     for (key, stamp) in nulls {
         write.put(&space::null_version(bucket, &key), &stamp)?;

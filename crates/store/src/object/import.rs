@@ -1,4 +1,4 @@
-//! Import: versions that another store has made, with their times, their entity tags and in their order.
+//! Import: versions made by another store, with their times, their entity tags and their order.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -21,65 +21,65 @@ use crate::pending::{Committed, Pending};
 use crate::process::Bucket;
 use crate::store::{Shared, Store};
 
-/// A version to import. It becomes the newest of its key: the oldest one is imported first.
+/// A version to import. It becomes the newest of its key, so import the oldest first.
 #[derive(Debug)]
 pub struct ImportedVersion {
-    /// Its time, in milliseconds since 1970.
+    /// Modification time, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Its version id is `null`. Any other gets a new one.
+    /// `true` for the version id `null`. Any other version gets a new id.
     pub is_null: bool,
-    /// The object; none for a delete marker.
+    /// The object; `None` for a delete marker.
     pub object: Option<ImportedObject>,
 }
 
 /// The object of a version to import.
 #[derive(Debug)]
 pub struct ImportedObject {
-    /// Its bytes, which are not encrypted.
+    /// The unencrypted bytes.
     pub content: ImportedContent,
-    /// Its entity tag, whatever it was made of; without one it is made of the content.
+    /// The entity tag, whatever it was made of; `None` computes it from the content.
     pub etag: Option<ETag>,
     /// Its metadata.
     pub metadata: ObjectMetadata,
-    /// Its checksum, which the caller has verified.
+    /// The checksum, which the caller has verified.
     pub checksum: Option<ObjectChecksum>,
-    /// Its lock. It gets no default of the bucket.
+    /// The lock. The bucket's default is not applied.
     pub lock: ObjectLock,
 }
 
 /// The bytes of an object to import.
 #[derive(Debug)]
 pub enum ImportedContent {
-    /// One body after the other.
+    /// One byte sequence, as one or several bodies in order.
     Whole {
-        /// More than one, each of which is longer than an inline body, only because one body cannot be as long as an
-        /// object.
+        /// Several bodies only because one body cannot have the size of an object. Each of several
+        /// must be longer than an inline body.
         bodies: Vec<StagedBody>,
         /// The MD5 of all bytes.
         md5: [u8; 16],
     },
-    /// The parts of an upload, at least one.
+    /// The parts of an upload; at least one.
     Parts(Vec<StagedBody>),
 }
 
 /// A version of a key, as far as an import compares it with its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownVersion {
-    /// Its version.
+    /// The version id.
     pub version_id: VersionId,
-    /// Its time, in milliseconds since 1970.
+    /// Modification time, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Size and entity tag; none for a delete marker.
+    /// Size and entity tag; `None` for a delete marker.
     pub object: Option<(u64, ETag)>,
 }
 
 impl Store {
-    /// Makes a version of another store the newest one of `key`. Events are not told.
+    /// Imports a version of another store as the newest one of `key`. No event is sent.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::InvalidBucketState`] for a version that is not `null`
-    /// in a bucket without versioning, [`StoreError::InvalidRequest`] for a lock in a bucket without,
-    /// [`StoreError::ObjectLocked`] if it would replace a locked version, [`StoreError::ObjectTooLarge`] and
-    /// [`StoreError::TooManyParts`].
+    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::InvalidBucketState`] for a version
+    /// other than `null` in a bucket without versioning, [`StoreError::InvalidRequest`] for a lock
+    /// in a bucket without object lock, [`StoreError::ObjectLocked`] if it would replace a locked
+    /// version, [`StoreError::ObjectTooLarge`] and [`StoreError::TooManyParts`].
     pub fn import_version(
         &self,
         bucket: &Arc<Bucket>,
@@ -125,7 +125,7 @@ impl Store {
                         extensions: Extensions::default().with_content_tag(content_tag),
                         sealing: None,
                         content,
-                        // Not told.
+                        // Not sent.
                         event: EventKind::CreatedPut,
                         cause: Cause::default(),
                     })
@@ -200,7 +200,7 @@ fn parts(
     bodies: &[NewBody],
     modified_ms: u64,
 ) -> Result<(ETag, Content), StoreError> {
-    // Readers expect bytes in every part but an only one.
+    // Readers expect bytes in every part, unless it is the only one.
     let is_empty = bodies.iter().all(|body| body.digests.bytes == 0);
     let with_bytes = bodies.iter().filter(|body| body.digests.bytes > 0);
     let kept: Vec<&NewBody> =

@@ -48,54 +48,54 @@ pub(crate) use seal::identity;
 /// One version of an object, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectVersion {
-    /// Its key.
+    /// The key.
     pub key: ObjectKey,
-    /// Its version.
+    /// The version id.
     pub version_id: VersionId,
     /// `true` for the current version.
     pub is_latest: bool,
-    /// Size.
+    /// The size.
     pub bytes: u64,
     /// Entity tag.
     pub etag: ETag,
     /// Time of the write, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Its checksum, if it has one.
+    /// The checksum, if it has one.
     pub checksum: Option<ObjectChecksum>,
-    /// The metadata that the client gave it.
+    /// The metadata from the client.
     pub metadata: ObjectMetadata,
-    /// Number of parts, of an object that was uploaded in parts.
+    /// Number of parts, if the object was uploaded in parts.
     pub part_count: Option<u32>,
-    /// Its encryption, if it is encrypted.
+    /// The encryption, if it is encrypted.
     pub encryption: Option<EncryptionScheme>,
     /// Its owner.
     pub owner: Owner,
-    /// Its lock.
+    /// The lock.
     pub lock: ObjectLock,
-    /// Its access control list, unless it is the default: bytes of the caller.
+    /// The access control list, in the caller's encoding; `None` for the default.
     pub acl: Option<Vec<u8>>,
 }
 
-/// Names an object, or one version of it.
+/// The identity of an object, or of one version of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectId {
-    /// Its bucket.
+    /// The bucket.
     pub bucket: Arc<Bucket>,
-    /// Its key.
+    /// The key.
     pub key: ObjectKey,
-    /// Its version; none is the current one.
+    /// The version; `None` for the current one.
     pub version: Option<VersionId>,
 }
 
 /// A part of an object that was uploaded in parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartInfo {
-    /// Its position in the object, from 1 without gaps.
+    /// The position in the object, from 1 without gaps.
     pub number: PartNumber,
-    /// Size.
+    /// The size.
     pub bytes: u64,
-    /// Its offset in the object.
+    /// The offset in the object.
     pub offset: u64,
-    /// Its checksum, if it has one.
+    /// The checksum, if it has one.
     pub checksum: Option<ChecksumValue>,
 }

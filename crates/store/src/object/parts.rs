@@ -6,7 +6,7 @@ use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord};
 use crate::name::UploadId;
 
-/// The facts of part `number` of a completed list, which must have it.
+/// The facts of part `number` of a completed list, which must exist.
 pub(crate) fn read_facts(
     from: &impl Read,
     list: &UploadId,
@@ -19,7 +19,7 @@ pub(crate) fn read_facts(
     }
 }
 
-/// Part `number` of a completed list, which must hold the byte at `position` of the object.
+/// Part `number` of a completed list, which must contain the byte at `position` of the object.
 pub(crate) fn read_part(
     from: &impl Read,
     list: &UploadId,
@@ -34,8 +34,8 @@ pub(crate) fn read_part(
     Ok(part)
 }
 
-/// The number of the part that holds the byte at `position`: the last one that does not begin behind
-/// it. A binary search: 14 look-ups among 10,000 parts.
+/// The number of the part with the byte at `position`: the last part that does not start after it.
+/// A binary search: 14 look-ups among 10,000 parts.
 pub(crate) fn find_part(
     from: &impl Read,
     list: &UploadId,

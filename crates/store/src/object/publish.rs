@@ -1,5 +1,5 @@
-//! Publishing: the only way in which a version of an object becomes current, and the only one in which it
-//! is removed.
+//! Publishing: the only way in which a version of an object becomes current, and the only way in
+//! which it is removed.
 //!
 //! ```text
 //!                 put, append, copy, complete, rename         delete without a version
@@ -9,17 +9,22 @@
 //!                                                             adds a delete marker `null`
 //! ```
 //!
-//! Three places hold the versions of a key: the current object, unless the newest version is a delete
-//! marker; the history with everything else, newest first; and the index that finds the version `null`
-//! in the history. Invariant: the current object is newer than the history.
+//! The versions of a key are in three places: the current object (unless the newest version is a
+//! delete marker), the history with all others, newest first, and the index that finds the version
+//! `null` in the history. Invariant: the current object is newer than every version in the history.
 //!
-//! One transaction does all of it, in this order: the bucket and the current object are read
-//! ([`Slot::open`]), the conditions are decided ([`Slot::check`]), a version id is assigned, the history
-//! changes, the record is written, and the content of removed versions is released. Every removed version
-//! passes [`Slot::check_removal`], where object lock refuses. A rename withdraws the current object of one
-//! key ([`Slot::withdraw`]), with its content, and publishes it under another. Each of these ends with the event,
-//! if the bucket wants it told. A version of another store becomes current by [`Slot::import`], which keeps its
-//! time and tells nobody.
+//! One transaction does all of it, in this order:
+//! 1. Read the bucket and the current object ([`Slot::open`]).
+//! 2. Decide the conditions ([`Slot::check`]).
+//! 3. Assign a version id, newer than every version of the key.
+//! 4. Change the history: archive or discard the current version.
+//! 5. Write the record.
+//! 6. Update the bucket's usage, release the content of removed versions, queue the event.
+//!
+//! Every removed version passes [`Slot::check_removal`], where object lock refuses. A rename
+//! withdraws the current object of one key with its content ([`Slot::withdraw`]) and publishes it
+//! under another. A version of another store becomes current by [`Slot::import`], which keeps its
+//! time and sends no event.
 
 use std::sync::Arc;
 
@@ -51,24 +56,24 @@ use crate::store::Shared;
 pub(crate) struct NewVersion {
     pub(crate) bytes: u64,
     pub(crate) etag: ETag,
-    /// The time of the write, unless it was written before.
+    /// The modification time; `None` for the time of the transaction.
     pub(crate) modified_ms: Option<u64>,
     pub(crate) owner: Owner,
     pub(crate) checksum: Option<ObjectChecksum>,
     pub(crate) metadata: ObjectMetadata,
-    /// Its lock; without a retention it gets that of the bucket.
+    /// The lock; without a retention it gets the bucket's default.
     pub(crate) lock: ObjectLock,
     pub(crate) extensions: Extensions,
-    /// The key of the content, if it is encrypted, to be wrapped for this version.
+    /// The data key of encrypted content, to be wrapped for this version.
     pub(crate) sealing: Option<ObjectSealing>,
     pub(crate) content: Content,
-    /// The event of its making.
+    /// The event of its creation.
     pub(crate) event: EventKind,
-    /// The reason, as the event tells it.
+    /// The reason, for the event.
     pub(crate) cause: Cause,
 }
 
-/// Wake-up calls for what a transaction has queued.
+/// Guards that, after the commit, wake the threads for which the transaction has queued work.
 pub(crate) type Wakes = (WakeReclaimer, Told);
 
 /// A key that a transaction writes to, with its current object.
@@ -78,13 +83,13 @@ pub(crate) struct Slot<'a> {
     bucket: &'a Bucket,
     state: BucketState,
     key: &'a ObjectKey,
-    /// The place of the current object.
+    /// The record key of the current object.
     place: Vec<u8>,
     current: Option<ObjectRecord>,
-    /// Content of the removed versions.
+    /// Content of the removed versions, released at the end.
     discarded: Vec<Content>,
     usage: UsageChange,
-    /// Retentions in governance mode do not count.
+    /// `true` if governance retentions are ignored.
     bypasses_governance: bool,
 }
 
@@ -102,7 +107,7 @@ impl<'a> Slot<'a> {
         Self::open_in(from, shared, bucket, bucket.state(from)?, key)
     }
 
-    /// As [`Slot::open`], with the state of the bucket as the transaction has read it.
+    /// [`Slot::open`] with the state of the bucket that the transaction has read already.
     pub(crate) fn open_in(
         from: &impl Read,
         shared: &'a Arc<Shared>,
@@ -111,6 +116,8 @@ impl<'a> Slot<'a> {
         key: &'a ObjectKey,
     ) -> Result<Self, StoreError> {
         let place = space::current(state.id, key.as_str());
+        // No other write comes between this read and the commit, so conditions are decided on the
+        // object that the version replaces.
         let current = ObjectRecord::read(from, &place)?;
         Ok(Self {
             shared,
@@ -125,12 +132,12 @@ impl<'a> Slot<'a> {
         })
     }
 
-    /// The id of the bucket.
+    /// The number of the bucket.
     pub(crate) fn bucket_id(&self) -> BucketId {
         self.state.id
     }
 
-    /// The current object, without a change.
+    /// The current object, unchanged.
     pub(crate) fn into_current(self) -> Result<Option<ObjectVersion>, StoreError> {
         let of = |current| ObjectVersion::new(self.key.clone(), current, true, &self.bucket.owner);
         self.current.map(of).transpose()
@@ -140,7 +147,8 @@ impl<'a> Slot<'a> {
         self.current.as_ref()
     }
 
-    /// `true` if there is no object, in a bucket that never kept versions.
+    /// `true` if there is no object, in a bucket that never had versioning: a delete has nothing to
+    /// do.
     pub(crate) fn is_vacant(&self) -> bool {
         self.current.is_none() && self.state.versioning == Versioning::Never
     }
@@ -148,8 +156,8 @@ impl<'a> Slot<'a> {
     /// Decides `conditions` for a write.
     ///
     /// # Errors
-    /// [`StoreError::PreconditionFailed`], or [`StoreError::NoSuchKey`] if they require an object and
-    /// there is none.
+    /// [`StoreError::PreconditionFailed`], or [`StoreError::NoSuchKey`] if they require an object
+    /// and there is none.
     pub(crate) fn check(&self, conditions: &WriteConditions) -> Result<(), StoreError> {
         check(conditions, self.current.as_ref(), self.key)
     }
@@ -157,8 +165,9 @@ impl<'a> Slot<'a> {
     /// Makes `new` the current object. The guard must live until the commit.
     ///
     /// # Errors
-    /// [`StoreError::ObjectLocked`] if it would remove a locked version, [`StoreError::InvalidRequest`] if it
-    /// has a lock in a bucket without, before anything was written.
+    /// [`StoreError::ObjectLocked`] if it would remove a locked version,
+    /// [`StoreError::InvalidRequest`] if it has a lock in a bucket without object lock; both before
+    /// the first write.
     pub(crate) fn publish(
         mut self,
         write: &mut Transaction<'_>,
@@ -173,18 +182,20 @@ impl<'a> Slot<'a> {
         Ok((object, wakes))
     }
 
-    /// Makes a version of another store the newest one of the key, as it was there: a delete marker without
-    /// `new`. It gets no default of the bucket, and nobody is told. The guard must live until the commit.
+    /// Makes a version of another store the newest one of the key, with its fields unchanged;
+    /// `None` imports a delete marker. The bucket's default retention is not applied, and no event
+    /// is sent. The guard must live until the commit.
     ///
     /// # Errors
-    /// As [`Slot::publish`], and [`StoreError::InvalidBucketState`] for a version that is not `null`, or a delete
-    /// marker, in a bucket that never had versioning.
+    /// The errors of [`Slot::publish`], and [`StoreError::InvalidBucketState`] for a version other
+    /// than `null`, or a delete marker, in a bucket that never had versioning.
     pub(crate) fn import(
         mut self,
         write: &mut Transaction<'_>,
         new: Option<NewVersion>,
         (modified_ms, is_null): (u64, bool),
     ) -> Result<(VersionId, WakeReclaimer), StoreError> {
+        // Without a history a replaced version and a delete marker would have no place.
         if !self.state.has_history() && (new.is_none() || !is_null) {
             let message = "a bucket without versioning has neither versions nor delete markers";
             return Err(StoreError::InvalidBucketState { message: message.to_owned() });
@@ -200,7 +211,7 @@ impl<'a> Slot<'a> {
         Ok((record.version_id(), release(write, self.shared, &self.discarded)?))
     }
 
-    /// Writes the record of a new object, with its lock as it is.
+    /// Writes the record of a new object, with its lock unchanged.
     fn write_object(
         &mut self,
         write: &mut Transaction<'_>,
@@ -214,8 +225,11 @@ impl<'a> Slot<'a> {
             lock if lock.is_none() => extensions,
             lock => extensions.with_lock(lock),
         };
+        // The stamp is taken while the current object is still known, since it must be newer.
+        // `make_room` takes the current object away.
         let stamp = self.next_stamp(write)?;
         self.make_room(write, is_null)?;
+        // The key is wrapped last: the wrapping is bound to the stamp.
         let extensions = match &sealing {
             None => extensions,
             Some(sealing) => {
@@ -230,6 +244,7 @@ impl<'a> Slot<'a> {
             stamp,
             is_null,
             is_delete_marker: false,
+            // Most objects belong to the owner of the bucket, who is not stored.
             owner: (owner != self.bucket.owner).then_some(owner),
             checksum,
             metadata,
@@ -241,21 +256,22 @@ impl<'a> Slot<'a> {
         Ok(record)
     }
 
-    /// Releases the content of removed versions, and writes the usage of the bucket and the event of a change of
-    /// `record`.
+    /// Writes the usage of the bucket, releases the content of removed versions, and queues the
+    /// event of the change of `record`.
     fn end(
         &mut self,
         write: &mut Transaction<'_>,
         record: &ObjectRecord,
         event: (EventKind, &Cause),
     ) -> Result<Wakes, StoreError> {
+        // Once, after all changes of the operation to the numbers.
         self.usage.write(write)?;
         let wake = release(write, self.shared, &self.discarded)?;
         let place = (self.bucket, &self.state);
         Ok((wake, tell(write, self.shared, place, (self.key, record), event)?))
     }
 
-    /// The lock of a new version.
+    /// The lock of a new version, with the bucket's default retention.
     fn lock_of_new(&self, lock: ObjectLock, now_ms: u64) -> Result<ObjectLock, StoreError> {
         if !self.state.object_lock {
             return match lock.is_none() {
@@ -268,7 +284,7 @@ impl<'a> Slot<'a> {
         Ok(ObjectLock { retention, ..lock })
     }
 
-    /// The key of `content`, wrapped for the version `stamp`.
+    /// The data key of `content`, wrapped for the version `stamp`.
     fn wrapped(
         &self,
         sealing: &ObjectSealing,
@@ -278,12 +294,14 @@ impl<'a> Slot<'a> {
         sealing.wrap(identity(self.state.id, self.key, stamp, content), &*self.shared.config.random)
     }
 
-    /// Takes the current object away, to be published under another key; `None` if there is none. Its content
-    /// stays referenced, and its data key, if it has one, is to be wrapped for its new key. `customer` is the
-    /// key of the client that it is encrypted with.
+    /// Removes the current object in order to publish it under another key; `None` if there is
+    /// none. Its content stays referenced: the count moves with the returned version. Its data key
+    /// is returned for wrapping under the new key. `customer` is the customer key that it is
+    /// encrypted with.
     ///
     /// # Errors
-    /// [`StoreError::ObjectLocked`], and as a read fails for the key of the client, before anything was written.
+    /// [`StoreError::ObjectLocked`], and the errors of a read for the customer key; both before the
+    /// first write.
     pub(crate) fn withdraw(
         mut self,
         write: &mut Transaction<'_>,
@@ -292,16 +310,19 @@ impl<'a> Slot<'a> {
     ) -> Result<Option<(NewVersion, Told)>, StoreError> {
         let Some(record) = self.current.take() else { return Ok(None) };
         self.check_removal(&record)?;
+        // Before the first write: a wrong customer key must leave everything as it is.
         let data_key = unlock(self.shared, self.state.id, self.key, &record, customer)?;
         let sealing = match (record.extensions.encryption()?, data_key) {
-            // The key of parts is bound to their list, which does not change.
+            // The key of a part list is bound to the list's id, which does not change.
             (Some(encryption), Some(data)) if !matches!(record.content, Content::Parts { .. }) => {
                 Some(self.shared.config.keys.resealing(&encryption, data, customer)?)
             }
             _ => None,
         };
+        // Not discarded: the content lives on under the new key.
         write.delete(&self.place)?;
         self.usage.removed(write, &self.place, &record)?;
+        // Without history there is nothing to promote.
         if self.state.has_history() {
             self.promote(write)?;
         }
@@ -326,12 +347,12 @@ impl<'a> Slot<'a> {
         Ok(Some((new, wake)))
     }
 
-    /// Deletes a version, or without one the object, which adds a delete marker in a bucket with
-    /// versioning. A missing version is no error, whatever the conditions. The guard must live until the
-    /// commit.
+    /// Deletes a version; without a version the object, by adding a delete marker in a versioned
+    /// bucket. A missing version is no error, whatever the conditions. The guard must live until
+    /// the commit.
     ///
     /// # Errors
-    /// [`StoreError::PreconditionFailed`] and [`StoreError::ObjectLocked`], before anything was written.
+    /// [`StoreError::PreconditionFailed`] and [`StoreError::ObjectLocked`], before the first write.
     pub(crate) fn delete(
         mut self,
         write: &mut Transaction<'_>,
@@ -347,11 +368,13 @@ impl<'a> Slot<'a> {
             _ => match self.remove(write, version, conditions)? {
                 Some(removed) => removed,
                 None => {
+                    // S3 answers with success, and no event is sent.
                     let version_id = version.copied();
                     return Ok((DeleteOutcome { version_id, ..DeleteOutcome::default() }, None));
                 }
             },
         };
+        // A marker deleted by its id is a removed version, not a new marker.
         let is_new_marker = record.is_delete_marker && version.is_none();
         let event = match (&target.cause, is_new_marker) {
             (Cause::Lifecycle, true) => EventKind::ExpiredMarker,
@@ -363,14 +386,16 @@ impl<'a> Slot<'a> {
         Ok((outcome, Some(wakes)))
     }
 
-    /// Removes versions of the key, the newest first and the current one last, whatever locks them, as long as there
-    /// is `room` for more. Nobody is told. Returns whether all are gone; the guard must live until the commit.
+    /// Removes versions of the key, the history from the newest and then the current one, whatever
+    /// locks them, as long as `room` allows. No event is sent. Returns whether all are gone; the
+    /// guard must live until the commit.
     pub(crate) fn wipe(
         mut self,
         write: &mut Transaction<'_>,
         room: &mut usize,
     ) -> Result<(bool, WakeReclaimer), StoreError> {
         let mut is_gone = true;
+        // The history first: whatever is left, the current object is newer than it.
         while let Some((place, _)) = history::newest(write, self.state.id, self.key)? {
             if *room == 0 {
                 is_gone = false;
@@ -390,7 +415,7 @@ impl<'a> Slot<'a> {
                 self.discarded.push(record.content);
                 *room -= 1;
             }
-            // A delete marker may have been newer than the rest.
+            // The removed newest version may have been a delete marker that hid the remaining ones.
             None if !is_gone => self.promote(write)?,
             None => {}
         }
@@ -403,6 +428,7 @@ impl<'a> Slot<'a> {
         write: &mut Transaction<'_>,
         conditions: &WriteConditions,
     ) -> Result<(DeleteOutcome, ObjectRecord), StoreError> {
+        // A delete marker on top of a delete marker is allowed, as in S3, and needs no condition.
         let existed = self.current.is_some();
         if existed {
             self.check(conditions)?;
@@ -419,6 +445,7 @@ impl<'a> Slot<'a> {
         modified_ms: u64,
         is_null: bool,
     ) -> Result<ObjectRecord, StoreError> {
+        // The stamp first: it must be newer than the current object, which `make_room` takes away.
         let stamp = self.next_stamp(write)?;
         self.make_room(write, is_null)?;
         write.delete(&self.place)?;
@@ -439,13 +466,14 @@ impl<'a> Slot<'a> {
         Ok(marker)
     }
 
-    /// Removes a version, or without one the current object, and returns it; `None` if it does not exist.
+    /// Removes a version (`None`: the current object) and returns it; `None` if it does not exist.
     fn remove(
         &mut self,
         write: &mut Transaction<'_>,
         version: Option<&VersionId>,
         conditions: &WriteConditions,
     ) -> Result<Option<(DeleteOutcome, ObjectRecord)>, StoreError> {
+        // Taken out of `self`, so that the branches below may move the record.
         let current = self.current.take();
         let is_current =
             |record: &ObjectRecord| version.is_none_or(|it| *it == record.version_id());
@@ -460,6 +488,7 @@ impl<'a> Slot<'a> {
             }
         };
         let Some(Found { record, is_current }) = found else { return Ok(None) };
+        // All checks come before the first write, so a refused removal changes nothing.
         check(conditions, Some(&record), self.key)?;
         self.check_removal(&record)?;
         match is_current {
@@ -471,6 +500,8 @@ impl<'a> Slot<'a> {
         }
         let delete_marker = record.is_delete_marker;
         self.discarded.push(record.content.clone());
+        // The removed version was the newest (a delete marker included): the next one may become
+        // current.
         if self.current.is_none() && self.state.has_history() {
             self.promote(write)?;
         }
@@ -478,29 +509,42 @@ impl<'a> Slot<'a> {
         Ok(Some((DeleteOutcome { existed: true, version_id, delete_marker }, record)))
     }
 
-    /// Makes the newest version of the history current, unless it is a delete marker.
+    /// Makes the newest version of the history current, unless it is a delete marker. Keeps the
+    /// invariant that the current object is newer than the history.
     fn promote(&mut self, write: &mut Transaction<'_>) -> Result<(), StoreError> {
         let newest = history::newest(write, self.state.id, self.key)?;
         let Some((place, newest)) = newest else { return Ok(()) };
         if newest.is_delete_marker {
+            // The marker keeps hiding the older versions: the key has no current object.
             return Ok(());
         }
         let record = ObjectRecord::read(write, &place)?;
         let record = record.ok_or_else(|| StoreError::corrupt("a version has vanished"))?;
+        // The record moves unchanged: it keeps its stamp and its version id.
         history::remove(write, self.state.id, self.key, &record, &mut self.usage)?;
         record.write(write, &self.place)?;
         self.usage.added(write, &self.place, &record)
     }
 
-    /// Makes room for a newer version: discards the version that it replaces, or archives the current one.
-    /// `is_null`: that of the newer version.
+    /// Makes room for a newer version: discards the version that it replaces, and archives the
+    /// current one otherwise. `is_null` tells whether the newer version is `null`.
+    ///
+    /// ```text
+    /// newer version   current       history has `null`   effect
+    /// an id           any           any                  current is archived
+    /// null            null          no                   current is discarded, replaced in place
+    /// null            an id, none   yes                  current is archived, old `null` discarded
+    /// null            an id, none   no                   current is archived
+    /// ```
     fn make_room(&mut self, write: &mut Transaction<'_>, is_null: bool) -> Result<(), StoreError> {
         let current = self.current.take();
         if let Some(current) = &current {
+            // If it is archived, `history::add` counts it again, at its new place.
             self.usage.removed(write, &self.place, current)?;
         }
         match current {
-            // The current object is the only version `null`, and the new record replaces it in place.
+            // The current object is the version `null` (a key has at most one), and the new record
+            // overwrites it.
             Some(current) if is_null && current.is_null => {
                 self.check_removal(&current)?;
                 self.discarded.push(current.content);
@@ -511,6 +555,8 @@ impl<'a> Slot<'a> {
             }
             None => {}
         }
+        // The only `null` of the key may be in the history, from before versioning or while it was
+        // suspended.
         if is_null
             && self.state.has_history()
             && let Some(found) = self.find_in_history(write, &VersionId::Null)?
@@ -523,7 +569,7 @@ impl<'a> Slot<'a> {
         Ok(())
     }
 
-    /// `true` if the version id of a write is `null`.
+    /// `true` if the next write gets the version id `null`.
     fn next_is_null(&self) -> bool {
         self.state.versioning != Versioning::Enabled
     }
@@ -536,7 +582,7 @@ impl<'a> Slot<'a> {
         history::find(from, self.state.id, self.state.is_version_1, self.key, version)
     }
 
-    /// Checks that no lock keeps a version. Every version that is to be removed passes here.
+    /// Checks that no lock protects a version. Every removal passes here.
     fn check_removal(&self, record: &ObjectRecord) -> Result<(), StoreError> {
         let lock = record.extensions.lock()?;
         if lock.is_none() {
@@ -545,8 +591,10 @@ impl<'a> Slot<'a> {
         lock.check_removal(self.shared.config.clock.now_ms(), self.bypasses_governance)
     }
 
-    /// An id that is newer than every version of the key, even if the clock was set back.
+    /// A stamp that is newer than every version of the key, even if the clock was set back.
     fn next_stamp(&self, from: &impl Read) -> Result<[u8; 16], StoreError> {
+        // By the invariant the current object is the newest version. A newer one in the history can
+        // only be a delete marker, and then no object is current.
         let newest = match &self.current {
             Some(current) => Some(current.stamp),
             None if self.state.has_history() => {
@@ -558,7 +606,7 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// The error of a lock in a bucket whose versions cannot have one.
+/// The error for a lock in a bucket without object lock.
 pub(crate) fn missing_lock_configuration() -> StoreError {
     let message = "Bucket is missing Object Lock Configuration".to_owned();
     StoreError::InvalidRequest { message }

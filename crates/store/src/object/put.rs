@@ -28,13 +28,13 @@ pub struct PutOptions {
     pub conditions: WriteConditions,
     /// The owner of the object.
     pub owner: Owner,
-    /// Its lock. Without a retention it gets the default of the bucket.
+    /// The lock. Without a retention it gets the bucket's default.
     pub lock: ObjectLock,
-    /// Its access control list, unless it is the default. The store does not read it.
+    /// The access control list; `None` for the default. The store does not interpret it.
     pub acl: Option<Vec<u8>>,
-    /// The body came in a form, which its event tells.
+    /// `true` if the body came as a browser form, for its event.
     pub is_form: bool,
-    /// The reason for the put, which its event tells.
+    /// The reason for the put, for its event.
     pub cause: Cause,
 }
 
@@ -44,7 +44,8 @@ impl Store {
     /// Fails with [`NoSuchBucket`](crate::StoreError::NoSuchBucket),
     /// [`PreconditionFailed`](crate::StoreError::PreconditionFailed),
     /// [`NoSuchKey`](crate::StoreError::NoSuchKey) (`If-Match` without an object) or
-    /// [`InvalidRequest`](crate::StoreError::InvalidRequest) (a lock in a bucket without).
+    /// [`InvalidRequest`](crate::StoreError::InvalidRequest) (a lock in a bucket without object
+    /// lock).
     pub fn put_object(
         &self,
         bucket: &Arc<Bucket>,

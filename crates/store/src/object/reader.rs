@@ -18,23 +18,23 @@ use crate::name::UploadId;
 use crate::process::{Pin, Pins, Shared};
 use crate::store::Store;
 
-/// The selected bytes of an object. Later writes and deletes do not affect it.
+/// A reader of the selected bytes of an object. Later writes and deletes do not affect it.
 #[derive(Debug)]
 pub struct ObjectReader {
     range: Range<u64>,
-    /// Position in the object of the next byte.
+    /// Position of the next byte in the object.
     position: u64,
     piece: Piece,
-    /// The longest piece to return, if that is shorter than pieces are by themselves.
+    /// Longest piece to return, if shorter than the natural pieces.
     piece_bytes_max: u64,
-    /// The source of the next piece, for an object of parts.
+    /// The following parts, for an object of parts.
     parts: Option<Parts>,
-    /// Keeps content that is opened later from being deleted meanwhile.
+    /// Keeps content from deletion that is opened later.
     _pin: Option<Pin>,
     shared: Arc<Shared>,
 }
 
-/// The bytes of one record: inline, extents, or the parts that follow.
+/// The bytes of one record.
 #[derive(Debug)]
 enum Piece {
     Inline(Bytes),
@@ -42,13 +42,13 @@ enum Piece {
     Sealed(Box<SealedReader>),
 }
 
-/// The bytes of an object, as its record describes them.
+/// The content of an object's record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) content: &'a Content,
     /// Size of the object.
     pub(crate) bytes: u64,
-    /// The data key of the object, if it is encrypted.
+    /// The data key, if the object is encrypted.
     pub(crate) data_key: Option<&'a EncryptionKey>,
 }
 
@@ -56,16 +56,17 @@ pub(crate) struct Body<'a> {
 struct Parts {
     store: Store,
     list: UploadId,
-    /// The part behind the piece.
+    /// The number of the part after the current piece.
     next: u16,
-    /// The data key of the object, if it is encrypted.
+    /// The data key, if the object is encrypted.
     data_key: Option<EncryptionKey>,
 }
 
 /// The reason why a reader could not be opened.
 #[derive(Debug)]
 pub(crate) enum OpenError {
-    /// A blob is missing: it was deleted with its record since the snapshot, or it is lost.
+    /// A blob is missing. Either it was deleted with its record after the snapshot was taken, or it
+    /// is lost.
     Missing(StoreError),
     Failed(StoreError),
 }
@@ -94,7 +95,8 @@ impl From<BlobError> for OpenError {
 }
 
 impl ObjectReader {
-    /// Opens `range` of the object `body`, as `snapshot` shows it. The caller is in a section of [`Pins`].
+    /// Opens `range` of the object `body`, as `snapshot` shows it. The caller must hold a section
+    /// of [`Pins`].
     pub(crate) fn open(
         store: &Store,
         snapshot: &Snapshot,
@@ -104,6 +106,7 @@ impl ObjectReader {
         let position = range.start;
         let Body { content, bytes, data_key } = body;
         let (piece, parts) = match content {
+            // An empty range may be at the end of the object, in no part. Nothing is opened for it.
             _ if range.is_empty() => (Piece::Inline(Bytes::new()), None),
             Content::Inline(_) | Content::Extents(_) => {
                 let key = data_key.map(|key| object_body_key(key.clone()));
@@ -122,7 +125,7 @@ impl ObjectReader {
         Ok(Self::new(store, content, range, piece, parts))
     }
 
-    /// Opens `range` of a body of `bytes` that is in one record, as [`ObjectReader::open`].
+    /// Opens `range` of a body of `bytes` bytes in one record, like [`ObjectReader::open`].
     pub(crate) fn open_body(
         store: &Store,
         content: &Content,
@@ -141,7 +144,8 @@ impl ObjectReader {
         piece: Piece,
         parts: Option<Parts>,
     ) -> Self {
-        // The first extent is open by now; content that is opened later is pinned.
+        // The first extent is open, and an open file survives its deletion. Content that is opened
+        // later needs a pin.
         let is_open = match content {
             Content::Inline(_) => true,
             Content::Extents(extents) => extents.len() <= 1,
@@ -153,7 +157,7 @@ impl ObjectReader {
         Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _pin: pin, shared }
     }
 
-    /// The bytes of the object that it reads, from first to last.
+    /// The selected range of the object.
     #[must_use]
     pub fn range(&self) -> Range<u64> {
         self.range.clone()
@@ -165,10 +169,11 @@ impl ObjectReader {
         self.range.end - self.position
     }
 
-    /// Limits the pieces that follow to so many bytes, at least one; `None` lifts the limit. Short pieces
-    /// are read slower, since whole blocks are verified, but hold no buffer: only of an encrypted body the
-    /// block that they are of is kept, by so many readers as there may be. Bytes of a record, which are
-    /// at most [`INLINE_BYTES_MAX`](crate::limits::INLINE_BYTES_MAX), are one piece whatever the limit.
+    /// Limits the following pieces to `bytes_max` bytes, at least one; `None` lifts the limit.
+    /// Short pieces are slower, since whole blocks are verified, but hold no buffer. Only for an
+    /// encrypted body the current decrypted block is kept, by a limited number of readers. Bytes
+    /// inline in a record, at most [`INLINE_BYTES_MAX`](crate::limits::INLINE_BYTES_MAX), are one
+    /// piece whatever the limit.
     pub fn limit_pieces(&mut self, bytes_max: Option<u64>) {
         self.piece_bytes_max = bytes_max.unwrap_or(u64::MAX).max(1);
     }
@@ -199,7 +204,7 @@ impl ObjectReader {
                     None => return Ok(None),
                 }
             }
-            // The next part must be opened first.
+            // The next part must be opened, which may wait.
             Piece::Inline(_) | Piece::Extents(_) | Piece::Sealed(_) => return Ok(None),
         };
         self.advance(bytes).map(Some)
@@ -232,6 +237,8 @@ impl ObjectReader {
 
     fn advance(&mut self, bytes: Option<Bytes>) -> Result<Option<Bytes>, StoreError> {
         match bytes {
+            // More or fewer bytes than the record says are damage. A response would break its
+            // announced length.
             Some(bytes) if !bytes.is_empty() && bytes.len() as u64 <= self.remaining() => {
                 self.position += bytes.len() as u64;
                 Ok(Some(bytes))
@@ -246,14 +253,14 @@ impl ObjectReader {
         };
         let snapshot = parts.store.snapshot()?;
         let rest = self.position..self.range.end;
-        // Pinned content is not deleted, so a missing blob is damage.
+        // A new snapshot suffices: pinned records and blobs stay, so a missing one is damage.
         self.piece = parts.open_next(&snapshot, &rest).map_err(OpenError::into_inner)?;
         Ok(())
     }
 }
 
 impl Parts {
-    /// Opens the bytes that the next part has of `range` of the object.
+    /// Opens the bytes of the next part that are within `range` of the object.
     fn open_next(&mut self, from: &impl Read, range: &Range<u64>) -> Result<Piece, OpenError> {
         let part = read_part(from, &self.list, self.next, range.start)?;
         let (start, end) = (part.facts.start, part.facts.start + part.facts.bytes);
@@ -266,7 +273,8 @@ impl Parts {
     }
 }
 
-/// The key of a part's body, none if it is not encrypted. `data_key` is that of its object or upload.
+/// The key of a part's body; `None` if it is not encrypted. `data_key` is the data key of its
+/// object or upload.
 pub(crate) fn body_key(
     part: &PartRecord,
     data_key: Option<&EncryptionKey>,
@@ -279,7 +287,7 @@ pub(crate) fn body_key(
 }
 
 impl Piece {
-    /// Opens `range` of a body of `bytes`.
+    /// Opens `range` of a body of `bytes` bytes.
     fn open(
         store: &Store,
         content: &Content,
@@ -313,11 +321,12 @@ impl Piece {
     }
 }
 
-/// The `range` of inline bytes or extents, which must be within them.
+/// The `range` of inline bytes or extents, which must contain it.
 pub(crate) fn slice(content: &Content, range: &Range<u64>) -> Content {
     match content {
         Content::Inline(bytes) => {
             let length = bytes.len();
+            // Clamped, because damaged inline bytes may be shorter than the record says.
             let position = |at: u64| usize::try_from(at).map_or(length, |at| at.min(length));
             Content::Inline(bytes.slice(position(range.start)..position(range.end)))
         }

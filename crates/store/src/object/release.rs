@@ -1,4 +1,4 @@
-//! Releasing the content of records that are gone.
+//! Releasing the content of removed records.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use crate::meta::reference;
 use crate::process::WakeReclaimer;
 use crate::store::Shared;
 
-/// Releases content whose record is gone. The guard must live until the commit.
+/// Drops one reference to each content, and queues for deletion what has none left. The guard must
+/// live until the commit.
 pub(crate) fn release<'a>(
     write: &mut impl Write,
     shared: &Arc<Shared>,

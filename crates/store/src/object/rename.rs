@@ -21,28 +21,29 @@ use crate::store::Store;
 /// Options of a rename.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenameOptions {
-    /// Conditions on the object that is renamed.
+    /// Conditions on the object to rename.
     pub source_conditions: ReadConditions,
-    /// Conditions on the current object of the new key. If they require one and there is none, the rename
-    /// fails with [`StoreError::PreconditionFailed`].
+    /// Conditions on the current object of the new key. If they require an object and there is
+    /// none, the rename fails with [`StoreError::PreconditionFailed`].
     pub conditions: WriteConditions,
-    /// The token of the client. While the object that a rename has made is current, repeating the rename
-    /// with the same token and source succeeds and changes nothing.
+    /// The client's idempotency token. While the renamed object is current, repeating the rename
+    /// with the same token and source succeeds without a change.
     pub token: Option<String>,
-    /// The key of the client that the object is encrypted with.
+    /// The customer key that the object is encrypted with.
     pub customer_key: Option<EncryptionKey>,
-    /// The reason for the rename, which its events tell: those of a copy and of a delete.
+    /// The reason for the rename, for its events: a copy and a delete.
     pub cause: Cause,
 }
 
 impl Store {
-    /// Gives the current object of `source` the key `target`, in one transaction and without copying a byte,
-    /// in place of the current object of `target`. All else of it stays, the time of its write too. A rename
-    /// to the same key changes nothing.
+    /// Renames the current object of `source` to `target`, replacing the current object of
+    /// `target`, in one transaction and without copying a byte. Everything else stays, including
+    /// the modification time. A rename to the same key has no effect.
     ///
-    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::InvalidBucketState`] in a bucket that has or had
-    /// versioning, [`StoreError::NoSuchKey`] without a source, [`StoreError::PreconditionFailed`],
-    /// [`StoreError::TokenMismatch`], and as a read fails for the key of the client.
+    /// Fails with [`StoreError::NoSuchBucket`], [`StoreError::InvalidBucketState`] in a bucket that
+    /// has or had versioning, [`StoreError::NoSuchKey`] without a source,
+    /// [`StoreError::PreconditionFailed`], [`StoreError::TokenMismatch`], and the errors of a read
+    /// for the customer key.
     pub fn rename_object(
         &self,
         bucket: &Arc<Bucket>,
@@ -56,6 +57,8 @@ impl Store {
             if state.versioning != Versioning::Never {
                 return Err(versions_stay());
             }
+            // The token first: after a successful rename the source is gone, so a repeated request
+            // must be recognised before the source is looked up.
             let to = Slot::open_in(write, shared, &bucket, state, &target)?;
             let renamed = options.token.as_ref().map(|token| Renamed {
                 token: token.clone(),
@@ -79,9 +82,12 @@ impl Store {
                 }
                 error => error,
             })?;
+            // After the checks, so that a failed condition fails here, too.
             if source == target {
                 return unchanged(to, &target);
             }
+            // The reference to the content moves from one record to the other. At no time is its
+            // count 0.
             let withdrawn = from.withdraw(write, options.customer_key.as_ref(), &options.cause)?;
             let (mut new, removed) = withdrawn.ok_or_else(|| no_such_key(&source))?;
             new.extensions = new.extensions.with_renamed(renamed.as_ref());
@@ -99,19 +105,19 @@ fn no_such_key(key: &ObjectKey) -> StoreError {
     StoreError::NoSuchKey { key: key.clone(), marker: None }
 }
 
-/// A version belongs to the history of its key, and would leave it.
+/// The error of a rename in a versioned bucket: a version would leave the history of its key.
 fn versions_stay() -> StoreError {
     let message = "Objects can be renamed only in a bucket that never had versioning: copy the object, and \
                    delete the old one.";
     StoreError::InvalidBucketState { message: message.to_owned() }
 }
 
-/// The first condition that needs an object.
+/// The first condition that requires an object.
 fn required(conditions: &WriteConditions) -> &'static str {
     if conditions.if_match.is_some() { "If-Match" } else { "If-Modified-Since" }
 }
 
-/// Names the header of a condition on the source.
+/// Translates a failed condition on the source to its header.
 fn of_source(error: StoreError) -> StoreError {
     match error {
         StoreError::PreconditionFailed { condition } => StoreError::PreconditionFailed {

@@ -1,4 +1,4 @@
-//! The keys of objects: new ones, and those of objects that are read.
+//! Keys of objects: new ones, and keys for reading.
 
 use crate::encryption::{
     Encryption, EncryptionKey, EncryptionRecord, EncryptionScheme, Identity, KeyRing, Sealing,
@@ -11,11 +11,11 @@ use crate::process::Shared;
 use crate::store::Store;
 
 impl Store {
-    /// The encryption of one body that is to become an object.
+    /// The encryption of one body that will become an object.
     ///
     /// # Errors
-    /// [`StoreError::NoMasterKey`], [`StoreError::NoSuchNamedKey`]; [`StoreError::Io`] when there are no
-    /// random bytes.
+    /// [`StoreError::NoMasterKey`], [`StoreError::NoSuchNamedKey`]; [`StoreError::Io`] if the
+    /// random source fails.
     pub fn seal_object(&self, encryption: &Encryption) -> Result<Sealing, StoreError> {
         let config = &self.shared().config;
         Ok(Sealing::object(config.keys.new_key(encryption, &*config.random)?))
@@ -28,7 +28,7 @@ impl Store {
     }
 }
 
-/// The identity that the wrapped key of a version belongs to.
+/// The identity that the wrapped key of a version is bound to.
 pub(crate) fn identity<'a>(
     bucket: BucketId,
     key: &'a ObjectKey,
@@ -36,15 +36,16 @@ pub(crate) fn identity<'a>(
     content: &'a Content,
 ) -> Identity<'a> {
     match content {
+        // Keys of parts are bound to the id of their list, which copies share.
         Content::Parts { list, .. } => Identity::Upload(list),
         _ => Identity::Object { bucket, key: key.as_str(), stamp },
     }
 }
 
-/// The data key of a version, none if it is not encrypted.
+/// The data key of a version; `None` if it is not encrypted.
 ///
 /// # Errors
-/// As [`KeyRing::unlock`].
+/// The errors of [`KeyRing::unlock`].
 pub(crate) fn unlock(
     shared: &Shared,
     bucket: BucketId,
@@ -62,14 +63,15 @@ pub(crate) fn unlock(
     }
 }
 
-/// `true` when a copy with the encryption `asked` may share the content of a source, whose client sent the
-/// key `customer`: the data key is the same, and is only wrapped anew.
+/// `true` if a copy with the encryption `asked` may share the content of a source whose client sent
+/// the key `customer`: the data key stays, and is only rewrapped.
 pub(crate) fn may_share(
     keys: &KeyRing,
     source: Option<&EncryptionRecord>,
     customer: Option<&EncryptionKey>,
     asked: Option<&Encryption>,
 ) -> bool {
+    // The stored bytes stay as they are, so both encryptions must be of one kind.
     let (source, asked) = match (source, asked) {
         (None, None) => return true,
         (Some(source), Some(asked)) => (source, asked),

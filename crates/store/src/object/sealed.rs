@@ -14,17 +14,17 @@ use crate::error::StoreError;
 use crate::meta::content::Content;
 use crate::store::Store;
 
-/// The decrypted bytes of a range of one body, which is whole in its record or in one blob.
+/// A reader of the decrypted bytes of a range of one body, which is in its record or in one blob.
 #[derive(Debug)]
 pub(super) struct SealedReader {
     source: Source,
-    /// Bytes of cipher text.
+    /// Length of the ciphertext.
     stored_bytes: u64,
     opener: Opener,
-    /// The range that is still to be returned, in bytes of the body.
+    /// The range still to be returned, in bytes of the plaintext.
     rest: Range<u64>,
     kept_blocks: KeptBlocks,
-    /// The block that the rest begins in, while short pieces are taken of it.
+    /// The decrypted block that the rest starts in, kept while short pieces are taken from it.
     kept: Option<(Bytes, KeptBlock)>,
 }
 
@@ -34,7 +34,7 @@ enum Source {
     Blob(Arc<dyn BlobReader>),
 }
 
-/// The two ways to read: waiting for the device, or from memory only.
+/// The way to read: waiting for the device, or from memory only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
     Wait,
@@ -42,7 +42,7 @@ pub(super) enum Patience {
 }
 
 impl SealedReader {
-    /// Opens `range` of a body of `plain_bytes` bytes, which must be within it.
+    /// Opens `range` of a body of `plain_bytes` bytes, which must contain it.
     pub(super) fn open(
         store: &Store,
         content: &Content,
@@ -57,6 +57,7 @@ impl SealedReader {
                 Source::Inline(bytes.clone())
             }
             Content::Extents(extents) => match extents[..] {
+                // Blocks are counted from the start of a blob, so the body must be a whole one.
                 [extent] if extent.offset == 0 && extent.bytes == stored_bytes => {
                     let blobs = &store.shared().blobs;
                     Source::Blob(blobs.open(&BlobId(extent.blob), extent.blob_bytes)?)
@@ -70,13 +71,13 @@ impl SealedReader {
         Ok(Self { source, stored_bytes, opener, rest: range, kept_blocks, kept: None })
     }
 
-    /// Bytes not yet returned.
+    /// Bytes not returned yet.
     pub(super) fn remaining(&self) -> u64 {
         self.rest.end - self.rest.start
     }
 
-    /// The next bytes of the range, at most `bytes_max`. `None` when they are not in memory, and the read
-    /// must not wait.
+    /// The next bytes of the range, at most `bytes_max`. `None` if they are not in memory and the
+    /// read must not wait.
     pub(super) fn next(
         &mut self,
         bytes_max: u64,
@@ -101,11 +102,12 @@ impl SealedReader {
         }
         self.rest.start += end - first;
         let range = first as usize..end as usize;
-        // A short piece does not hold the whole block.
+        // A short piece is copied, so that it does not keep the whole block alive.
         let piece = match range.len() * 2 < plain.len() {
             true => Bytes::copy_from_slice(&plain[range]),
             false => plain.slice(range),
         };
+        // Keep the block for the next short piece, if the process-wide limit on kept blocks allows.
         if end < last {
             let leave = leave.or_else(|| self.kept_blocks.take());
             self.kept = leave.map(|leave| (plain, leave));
@@ -113,9 +115,9 @@ impl SealedReader {
         Ok(Some(piece))
     }
 
-    /// The bytes behind a block that are returned with it, if they are the last and few. A body of whole pieces
-    /// ends with the few that tags have pushed into another block, and a piece of their own would cost as much
-    /// as any.
+    /// The bytes after a block that are returned together with it, if they are the last ones and
+    /// few. The tags of a body of whole pieces push its last few bytes into another block;
+    /// returning them separately would cost as much as any piece.
     fn tail(&self, number: u64, bytes_max: u64, patience: Patience) -> Result<Bytes, StoreError> {
         let end = (number + 1) * PLAIN_BLOCK_BYTES;
         let length = self.rest.end.saturating_sub(end);
@@ -130,8 +132,8 @@ impl SealedReader {
         Ok(tail)
     }
 
-    /// The decrypted bytes of a block, and `tail` behind them. `None` when they are not in memory, and the read
-    /// must not wait.
+    /// The decrypted bytes of a block, followed by `tail`. `None` if they are not in memory and the
+    /// read must not wait.
     fn open_block(
         &self,
         number: u64,
@@ -139,6 +141,7 @@ impl SealedReader {
         patience: Patience,
     ) -> Result<Option<Bytes>, StoreError> {
         let start = number * BLOCK_BYTES;
+        // All blocks have the same length, except the last one.
         let range = start..(start + BLOCK_BYTES).min(self.stored_bytes);
         let Some(sealed) = self.read(range, patience)? else { return Ok(None) };
         sealed.change(tail, |block| self.opener.open(number, block)).map(Some)
@@ -160,7 +163,7 @@ impl SealedReader {
         if first.len() as u64 == range.end - range.start {
             return Ok(Some(first));
         }
-        // Blobs of another version may have other pieces.
+        // Blobs of another format version may have other pieces: join them to a block.
         let mut block = first.freeze().to_vec();
         while (block.len() as u64) < range.end - range.start {
             let Some(more) = read(range.start + block.len() as u64..range.end)? else {

@@ -1,4 +1,4 @@
-//! Events of objects: what a change makes of a version, for the outbox.
+//! Events of objects: the outbox entry for a change of a version.
 
 use std::sync::Arc;
 
@@ -13,11 +13,12 @@ use crate::outbox;
 use crate::process::{Bucket, TellObserver, WakeSender};
 use crate::store::Shared;
 
-/// The wake-up call for the target that a rule of the bucket names, and the call of the observer of all events.
+/// Guards that, after the commit, wake the sender of the target that a rule names, and call the
+/// observer of all events.
 pub(crate) type Told = (Option<WakeSender>, Option<TellObserver>);
 
-/// Queues the event that tells of a change of `record`, if the bucket, or the store, wants it told. The guard must live until
-/// the commit.
+/// Queues the event of a change of `record`, if a rule of the bucket or the store's observer asks
+/// for it. The guard must live until the commit.
 pub(super) fn tell(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -28,7 +29,8 @@ pub(super) fn tell(
     let kept: Option<Notifications>;
     let notified = match state.settings_stamp == bucket.settings_stamp {
         true => bucket.settings.notifications.as_deref(),
-        // They were changed since the request began.
+        // The settings were changed since the request began: read the current ones in the
+        // transaction.
         false => {
             let document = document::read(write, bucket.id, document::NOTIFICATION)?;
             kept = document.as_deref().map(document::decode_setting).transpose()?;

@@ -1,9 +1,9 @@
-//! The outbox: events that wait to be told.
+//! The outbox: events queued for delivery.
 //!
-//! An event is written in the transaction of the change that it tells of, so that there is one exactly if the
-//! change has happened, whatever happens next. Somebody else reads them in order, tells them, and deletes those
-//! that were taken: every event is told at least once. A queue has a limit. Beyond it events are lost, which is
-//! counted; no write fails or waits for a target that is down.
+//! An event is written in the transaction of its change (a transactional outbox), so it exists
+//! exactly if the change has happened. A sender reads the queue in order, delivers the events and
+//! deletes the accepted ones: every event is delivered at least once. A queue has a limit. Events
+//! beyond it are lost and counted; no write fails or waits because a target is down.
 
 use std::future::Future;
 use std::ops::Bound;
@@ -18,23 +18,23 @@ use crate::pending::{Committed, Pending};
 use crate::process::WakeSender;
 use crate::store::{Shared, Store};
 
-/// An event that waits.
+/// A queued event.
 #[derive(Debug)]
 pub struct QueuedEvent {
-    /// Its number: a later event has a greater one.
+    /// The number; later events have greater ones.
     pub number: u64,
     /// The event; [`StoreError::Corrupt`] if its record is damaged.
     pub event: Result<Event, StoreError>,
 }
 
-/// Events that one transaction deletes.
+/// Events deleted per transaction.
 const DROPPED_AT_ONCE: usize = 1000;
 
-/// Bits of a number below the time, in milliseconds, before which it is not given out. So numbers go on
-/// growing when the record of the outbox is lost.
+/// Bits of a number below the milliseconds of the time at which it was assigned. Because numbers
+/// start from the clock, they keep growing even if the record of the outbox is lost.
 const NUMBER_BITS: u32 = 16;
 
-/// Puts `event` into the queue of `target`. The guard must live until the commit.
+/// Queues `event` for `target`. The guard must live until the commit.
 pub(crate) fn note(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -45,7 +45,7 @@ pub(crate) fn note(
     let queue = state.queues.entry(target.to_owned()).or_default();
     let waiting_max = shared.config.events_waiting_max;
     if queue.waiting >= waiting_max && is_empty(write, target)? {
-        // Damaged records that were removed were not counted off.
+        // The count includes damaged records that a repair has removed: an empty queue corrects it.
         queue.waiting = 0;
     }
     if queue.waiting >= waiting_max {
@@ -61,7 +61,7 @@ pub(crate) fn note(
     Ok(WakeSender::new(shared, target))
 }
 
-/// The state of the outbox; if its record is damaged or gone, as the events themselves tell it.
+/// The state of the outbox; recomputed from the events if its record is damaged or missing.
 fn read_or_count(write: &Transaction<'_>) -> Result<OutboxState, StoreError> {
     match OutboxState::read(write) {
         Ok(None) | Err(StoreError::Corrupt { .. }) => {}
@@ -79,7 +79,7 @@ fn read_or_count(write: &Transaction<'_>) -> Result<OutboxState, StoreError> {
 }
 
 impl Store {
-    /// The first `max` events for `target` behind the number `after`, in order.
+    /// The first `max` events for `target` after the number `after`, in order.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if the queue cannot be read.
@@ -104,7 +104,7 @@ impl Store {
         Ok(queued)
     }
 
-    /// Deletes the events with these numbers: they were taken.
+    /// Deletes the events with these numbers, which were delivered.
     ///
     /// Fails with the errors of the disk.
     pub fn forget_events(&self, target: &str, numbers: Vec<u64>) -> Pending<()> {
@@ -121,7 +121,7 @@ impl Store {
             }
             let is_empty = is_empty(write, &target)?;
             if let Some(queue) = state.queues.get_mut(&target) {
-                // A damaged record that was removed is not counted off.
+                // Removed damaged records are not subtracted: an empty queue corrects the count.
                 let left = queue.waiting.saturating_sub(forgotten);
                 queue.waiting = if is_empty { 0 } else { left };
             }
@@ -130,10 +130,11 @@ impl Store {
         })
     }
 
-    /// Deletes all events for a target that there is no more, and what is known of its queue. Returns how many.
+    /// Deletes all events queued for a target that no longer exists, and its queue's state. Returns
+    /// their number.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// The errors of the disk.
     pub fn drop_events(&self, target: &str) -> Result<u64, StoreError> {
         let mut dropped = 0;
         loop {
@@ -163,20 +164,20 @@ impl Store {
         OutboxState::read(&self.snapshot()?).map(Option::unwrap_or_default)
     }
 
-    /// The number of queues that take no more events, in a state of the outbox.
+    /// The number of full queues in a state of the outbox.
     #[must_use]
     pub fn full_event_queues(&self, outbox: &OutboxState) -> usize {
         let max = self.shared().config.events_waiting_max;
         outbox.queues.values().filter(|queue| queue.waiting >= max).count()
     }
 
-    /// The number of times that events for `target` were queued since the store was opened.
+    /// Number of times that events for `target` were queued since the store was opened.
     #[must_use]
     pub fn events_queued(&self, target: &str) -> u64 {
         self.shared().outbox.count(target)
     }
 
-    /// Waits until events for `target` are queued after [`Store::events_queued`] was `seen`.
+    /// Waits until events for `target` are queued after [`Store::events_queued`] returned `seen`.
     pub fn wait_for_events(
         &self,
         target: &str,
@@ -191,7 +192,7 @@ fn is_empty(write: &Transaction<'_>, target: &str) -> Result<bool, StoreError> {
     Ok(events(write, &space::events_of(target), None)?.next()?.is_none())
 }
 
-/// The records whose keys begin with `prefix`, all or those behind the key `after`.
+/// The records with the key prefix `prefix`, after the key `after` if given.
 fn events<'a>(
     from: &'a impl Read,
     prefix: &[u8],

@@ -2,24 +2,25 @@
 //!
 //! # Reading
 //! The order of RFC 9110 section 13.2.2, which S3 follows:
-//! 1. `If-Match`, if present, takes precedence over `If-Unmodified-Since`, which is then ignored. So a
-//!    matching tag gives 200, even if the object was modified after the date.
-//! 2. `If-None-Match`, if present, takes precedence over `If-Modified-Since`, which is then ignored. So a
-//!    matching tag gives 304, even if the object was modified after the date, and another tag gives 200
-//!    whatever the date.
-//! 3. The first failure decides the status: 412 for a failed `If-Match` or `If-Unmodified-Since`, 304 for
-//!    the others.
+//! 1. `If-Match`, if present, takes precedence over `If-Unmodified-Since`, which is then ignored.
+//!    So a matching tag gives 200, even if the object was modified after the date.
+//! 2. `If-None-Match`, if present, takes precedence over `If-Modified-Since`, which is then
+//!    ignored. So a matching tag gives 304, even if the object was modified after the date, and
+//!    another tag gives 200 whatever the date.
+//! 3. The first failure decides the status: 412 for a failed `If-Match` or `If-Unmodified-Since`,
+//!    304 for the others.
 //!
-//! Dates of HTTP have seconds, so times are compared in whole seconds.
+//! HTTP dates have a resolution of seconds, so times are compared in whole seconds.
 //!
 //! # Writing
-//! `If-None-Match: *` requires that there is no current object, `If-Match` that there is one with this
-//! tag; the two further conditions of DeleteObject compare its size and its time, and those of RenameObject
-//! its time with a date. All conditions given must hold. A delete marker counts as no object.
+//! `If-None-Match: *` requires that no current object exists, `If-Match` that one with this tag
+//! does. The two further conditions of DeleteObject compare its size and its time; RenameObject's
+//! compare its time with a date. All given conditions must hold. A delete marker counts as no
+//! object.
 
 use crate::ETag;
 
-/// An entity tag as a client sends it, compared as opaque text.
+/// An entity tag as sent by a client, compared as opaque text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ETagText {
     text: String,
@@ -50,8 +51,8 @@ pub enum EtagCondition {
 }
 
 impl EtagCondition {
-    /// Parses the value of a header as AWS reads it: `*`, or tags separated by commas, weak or not, with
-    /// or without quotes. `None` when it names no tag.
+    /// Parses the value of a header as AWS does: `*`, or tags separated by commas, weak or not,
+    /// with or without quotes. `None` if it names no tag.
     #[must_use]
     pub fn parse(header: &str) -> Option<Self> {
         let mut rest = header.trim();
@@ -62,7 +63,7 @@ impl EtagCondition {
         while !rest.is_empty() {
             let is_weak = rest.starts_with("W/") || rest.starts_with("w/");
             let tag = if is_weak { &rest[2..] } else { rest };
-            // A comma inside quotes belongs to the tag; without quotes it ends it.
+            // A comma inside quotes belongs to the tag; outside of quotes it separates tags.
             let quoted = tag.strip_prefix('"').and_then(|inner| inner.split_once('"'));
             let (text, after) = match quoted {
                 Some((text, after)) => (text, after.split_once(',').map_or("", |(_, after)| after)),
@@ -79,7 +80,7 @@ impl EtagCondition {
         (!tags.is_empty()).then_some(Self::Matches(tags))
     }
 
-    /// For `If-Match`: weak tags never match.
+    /// The comparison of `If-Match`: weak tags never match.
     fn matches_strongly(&self, etag: &str) -> bool {
         match self {
             Self::Any => true,
@@ -87,7 +88,7 @@ impl EtagCondition {
         }
     }
 
-    /// For `If-None-Match`: the mark of a weak tag is ignored.
+    /// The comparison of `If-None-Match`: weakness is ignored.
     fn matches_weakly(&self, etag: &str) -> bool {
         match self {
             Self::Any => true,
@@ -96,7 +97,7 @@ impl EtagCondition {
     }
 }
 
-/// Conditions on the object that is read, or copied from.
+/// Conditions on an object to read or to copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadConditions {
     /// `If-Match`.
@@ -114,14 +115,14 @@ pub struct ReadConditions {
 pub enum ConditionResult {
     /// The read may proceed.
     Proceed,
-    /// The client's copy is still valid: 304. For a copy, which has no 304, it means 412.
+    /// The client's copy is still valid: 304. A copy request has no 304 and answers 412.
     NotModified,
     /// 412.
     PreconditionFailed,
 }
 
 impl ReadConditions {
-    /// Decides for the object with this tag that was last modified at `modified_ms` since 1970.
+    /// Decides for an object with this tag, last modified at `modified_ms` since 1970.
     #[must_use]
     pub fn check(&self, etag: &ETag, modified_ms: u64) -> ConditionResult {
         let etag = etag.to_string();
@@ -142,26 +143,26 @@ impl ReadConditions {
         if is_news { ConditionResult::Proceed } else { ConditionResult::NotModified }
     }
 
-    /// Name of the header that a [`ConditionResult::PreconditionFailed`] of these conditions is due to.
+    /// The header that causes a [`ConditionResult::PreconditionFailed`].
     #[must_use]
     pub fn precondition_name(&self) -> &'static str {
         if self.if_match.is_some() { IF_MATCH } else { "If-Unmodified-Since" }
     }
 
-    /// Name of the header that a [`ConditionResult::NotModified`] of these conditions is due to.
+    /// The header that causes a [`ConditionResult::NotModified`].
     #[must_use]
     pub fn validator_name(&self) -> &'static str {
         if self.if_none_match.is_some() { IF_NONE_MATCH } else { "If-Modified-Since" }
     }
 
-    /// `true` when there is nothing to check.
+    /// `true` if there are no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Conditions on the object that is replaced or deleted.
+/// Conditions on an object to replace or to delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteConditions {
     /// `If-Match`.
@@ -181,9 +182,9 @@ pub struct WriteConditions {
 /// The properties of the current object that [`WriteConditions`] compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CurrentObject<'a> {
-    /// Its tag.
+    /// The entity tag.
     pub etag: &'a ETag,
-    /// Its length.
+    /// The size.
     pub bytes: u64,
     /// Time of the last modification, in milliseconds since 1970.
     pub modified_ms: u64,
@@ -194,17 +195,17 @@ pub struct CurrentObject<'a> {
 pub enum WriteConditionResult {
     /// The write may proceed.
     Proceed,
-    /// A condition requires an object, and there is none: 404 for a PUT.
+    /// A condition requires an object, and none exists: 404 for a PUT.
     NoObject,
     /// 412.
     PreconditionFailed {
-        /// Name of the header.
+        /// The header of the failed condition.
         condition: &'static str,
     },
 }
 
 impl WriteConditions {
-    /// Decides for the current object; `None` when there is none, or a delete marker.
+    /// Decides for the current object; `None` if none exists, or it is a delete marker.
     #[must_use]
     pub fn check(&self, current: Option<CurrentObject<'_>>) -> WriteConditionResult {
         let failed = |condition| WriteConditionResult::PreconditionFailed { condition };
@@ -241,7 +242,7 @@ impl WriteConditions {
         WriteConditionResult::Proceed
     }
 
-    /// `true` when there is nothing to check.
+    /// `true` if there are no conditions.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -252,7 +253,7 @@ const IF_MATCH: &str = "If-Match";
 const IF_NONE_MATCH: &str = "If-None-Match";
 
 fn seconds(time_ms: u64) -> i64 {
-    // Divided by 1,000, it always fits.
+    // Always fits after the division.
     i64::try_from(time_ms / 1000).unwrap_or(i64::MAX)
 }
 

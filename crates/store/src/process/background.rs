@@ -1,4 +1,4 @@
-//! Calling and stopping a thread that works in the background, and what it shows.
+//! Calling and stopping a background thread, and the state that it shows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +24,7 @@ struct CallState<S> {
 }
 
 impl<S: Clone> Calls<S> {
-    /// Waits for `duration`, or until there is a call. `false` when the thread is to stop.
+    /// Waits for `duration`, or until there is a call. `false` if the thread must stop.
     pub(crate) fn wait(&self, duration: Duration) -> bool {
         let mut state = self.state.lock();
         let is_idle =
@@ -33,14 +33,14 @@ impl<S: Clone> Calls<S> {
         !state.is_stopped
     }
 
-    /// Waits for `duration`; ends when the thread is to stop.
+    /// Waits for `duration`. Ends early, with an error, if the thread must stop.
     pub(crate) fn pause(&self, duration: Duration) -> Result<(), StoreError> {
         let mut state = self.state.lock();
         self.changed.wait_while_for(&mut state, |state| !state.is_stopped, duration);
         if state.is_stopped { Err(StoreError::Closed) } else { Ok(()) }
     }
 
-    /// Shows the state to whoever asks.
+    /// Publishes the state of the thread.
     pub(crate) fn show(&self, state: &S) {
         self.state.lock().shown.clone_from(state);
     }
@@ -49,21 +49,23 @@ impl<S: Clone> Calls<S> {
         self.state.lock().shown.clone()
     }
 
-    /// Asks for work.
+    /// Requests work.
     pub(crate) fn ask(&self) {
         self.is_asked.store(true, Ordering::Relaxed);
-        // Not between the thread's look at the call and its wait for it.
+        // Taking the lock orders this call against the waiter: it either sees the flag, or waits
+        // already and gets the notification. Otherwise the call could fall between its check and
+        // its wait, and be lost.
         drop(self.state.lock());
         self.changed.notify_all();
     }
 
-    /// `true` once for a call.
+    /// `true` once per request, however many calls there were.
     pub(crate) fn take_call(&self) -> bool {
         self.is_asked.swap(false, Ordering::Relaxed)
     }
 }
 
-/// The thread.
+/// The thread and its calls.
 #[derive(Debug)]
 pub(crate) struct Background<S> {
     calls: Arc<Calls<S>>,
@@ -79,13 +81,13 @@ impl<S: Clone> Background<S> {
         &self.calls
     }
 
-    /// Stops the thread and waits for it.
+    /// Stops the thread and waits for its end.
     pub(crate) fn stop(self) {
         self.calls.state.lock().is_stopped = true;
         self.calls.changed.notify_all();
-        // The thread itself may have held the last handle of the store.
+        // The thread itself may hold the last handle of the store, and must not join itself.
         if self.thread.thread().id() != thread::current().id() {
-            // A panic there has been printed by the hook.
+            // The panic hook has reported a panic of the thread already.
             let _ = self.thread.join();
         }
     }

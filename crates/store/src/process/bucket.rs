@@ -1,4 +1,4 @@
-//! A bucket, as its record was when it was read.
+//! A bucket, in the state of its record when that was read.
 
 use crate::error::StoreError;
 use crate::kv::Read;
@@ -9,32 +9,33 @@ use crate::name::{BucketId, BucketName};
 /// A bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
-    /// Its name.
+    /// The name.
     pub name: BucketName,
-    /// Its number in records.
+    /// The number in record keys.
     pub id: BucketId,
     /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
     /// Its owner.
     pub owner: Owner,
-    /// The region that it was created in.
+    /// The region.
     pub region: String,
     /// The state of versioning.
     pub versioning: Versioning,
-    /// `true` when its versions may be locked.
+    /// `true` if versions may be locked.
     pub object_lock: bool,
-    /// Changes with every setting and document. Id and stamp identify one state of all of them.
+    /// Changes with every setting and document. Id and stamp together identify one state of all
+    /// settings.
     pub settings_stamp: u64,
-    /// Its documents and the settings in them.
+    /// The documents and the decoded settings.
     pub settings: Settings,
-    /// `true` when the history of its objects is not indexed.
+    /// `true` if the history of objects lacks the index of null versions.
     pub(crate) is_version_1: bool,
 }
 
 impl Bucket {
-    /// The id of the bucket, if its name still belongs to it. A write checks this inside its transaction,
-    /// against a time-of-check-to-time-of-use race: while a long body is received, the bucket may be
-    /// deleted and another one created under its name.
+    /// The number of the bucket, if its name still belongs to it. Every write checks this inside
+    /// its transaction, against a time-of-check-to-time-of-use race: while a long body is received,
+    /// the bucket may be deleted and another one created under its name.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
@@ -42,7 +43,7 @@ impl Bucket {
         self.state(from).map(|state| state.id)
     }
 
-    /// The state of the bucket, as [`Bucket::require`].
+    /// The state of the bucket, checked like [`Bucket::require`].
     pub(crate) fn state(&self, from: &impl Read) -> Result<BucketState, StoreError> {
         match require(from, &self.name)? {
             state if state.id == self.id => Ok(state),
@@ -50,7 +51,7 @@ impl Bucket {
         }
     }
 
-    /// The error of a read that found nothing: `error`, unless the bucket itself is gone.
+    /// The error of a read that found nothing: `error`, or `NoSuchBucket` if the bucket is gone.
     pub(crate) fn not_found(&self, from: &impl Read, error: StoreError) -> StoreError {
         match error {
             StoreError::NoSuchKey { .. } | StoreError::NoSuchVersion { .. } => {
@@ -60,7 +61,7 @@ impl Bucket {
         }
     }
 
-    /// A bucket that only has an id.
+    /// A bucket of which only the id matters.
     #[cfg(test)]
     pub(crate) fn with_id(id: BucketId) -> Self {
         let record = BucketRecord {

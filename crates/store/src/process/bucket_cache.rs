@@ -8,17 +8,17 @@ use parking_lot::RwLock;
 use super::{Bucket, Guard, Shared};
 use crate::name::BucketName;
 
-/// Buckets kept; beyond it the cache starts again.
+/// Most cached buckets; beyond it the cache is cleared.
 const BUCKETS_MAX: usize = 4096;
-/// Bytes of the documents of all of them; beyond it, too.
+/// Most bytes of their documents; beyond it the cache is cleared, too.
 const DOCUMENTS_BYTES_MAX: usize = 64 << 20;
 
-/// Bucket records, read through on demand.
+/// A read-through cache of bucket records.
 ///
-/// Invalidation: an entry is removed after every commit that changes or deletes its record, and before
-/// the acknowledgement, so a reader that begins after an acknowledged write sees the write. A reader that
-/// loaded the record before the commit cannot insert it afterwards, because the removal has changed the
-/// generation:
+/// Invalidation: an entry is removed after every commit that changes or deletes its record and
+/// before the acknowledgement, so a reader that starts after an acknowledged write sees the write.
+/// A reader that loaded the record before the commit cannot insert it afterwards, because the
+/// removal has changed the generation:
 ///
 /// ```text
 ///  reader:  generation() = 7 ── snapshot: old record ───────────────────── insert(old, 7): refused
@@ -32,9 +32,9 @@ pub(crate) struct BucketCache {
 #[derive(Debug, Default)]
 struct State {
     buckets: HashMap<BucketName, Arc<Bucket>>,
-    /// Bytes of the documents that were inserted since it started.
+    /// Bytes of the documents inserted since the cache was cleared.
     document_bytes: usize,
-    /// Number of removals.
+    /// Number of removals so far.
     generation: u64,
 }
 
@@ -43,19 +43,23 @@ impl BucketCache {
         self.state.read().buckets.get(name).cloned()
     }
 
-    /// The generation for [`BucketCache::insert`]. Take it before the snapshot that the bucket is read
-    /// from.
+    /// The generation for [`BucketCache::insert`]. Take it before the snapshot from which the
+    /// bucket is read.
     pub(crate) fn generation(&self) -> u64 {
         self.state.read().generation
     }
 
-    /// Inserts a bucket, unless any entry was removed since `generation`: it might have been this one.
+    /// Inserts a bucket, unless any entry was removed since `generation`: it could have been this
+    /// one.
     pub(crate) fn insert(&self, bucket: &Arc<Bucket>, generation: u64) {
         let mut state = self.state.write();
+        // The removal of any bucket refuses the insert. Removals are rare, so one counter serves
+        // all.
         if state.generation != generation {
             return;
         }
         state.document_bytes += bucket.settings.bytes();
+        // Cleared as a whole: buckets in use are back with their next request.
         if state.buckets.len() >= BUCKETS_MAX || state.document_bytes > DOCUMENTS_BYTES_MAX {
             state.buckets.clear();
             state.document_bytes = bucket.settings.bytes();
@@ -65,14 +69,15 @@ impl BucketCache {
 
     pub(crate) fn remove(&self, name: &BucketName) {
         let mut state = self.state.write();
+        // Both under one lock, so that no insert of the old record comes in between.
         state.buckets.remove(name);
         state.generation += 1;
     }
 }
 
 /// Removes a bucket from the cache when dropped, which must be after the commit and before the
-/// acknowledgement. If it were dropped before the commit, a reader could insert the old record again.
-/// Every transaction that writes or deletes the record of a bucket returns one as its guard.
+/// acknowledgement. Dropped before the commit, it would let a reader insert the old record again.
+/// Every transaction that writes or deletes a bucket's record returns one as its guard.
 pub(crate) struct ForgetBucket {
     shared: Arc<Shared>,
     name: BucketName,

@@ -1,11 +1,11 @@
-//! [`Guard`]: what a transaction returns beside its result, and what it does after the commit.
+//! [`Guard`]: a value that a transaction returns with its result, and that acts after the commit.
 
 use std::fmt;
 
-/// Something that a transaction returns beside its result. It is dropped after the commit and before the
-/// acknowledgement, or without a commit.
+/// A value that a transaction returns with its result. It is dropped after the commit and before
+/// the acknowledgement, or when the transaction fails.
 pub(crate) trait Guard: Send {
-    /// The transaction has committed.
+    /// Called once the transaction has committed.
     fn committed(&self) {}
 }
 

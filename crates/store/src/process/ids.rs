@@ -1,4 +1,4 @@
-//! Ids that are unique and in the order of time.
+//! Unique ids in the order of time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,11 +6,11 @@ use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::name::UploadId;
 
-/// Bits of a stamp below the milliseconds: so many ids a millisecond before they run ahead of the
-/// clock.
+/// Bits of a stamp below the milliseconds: 65,536 ids per millisecond before stamps run ahead of
+/// the clock.
 const COUNTER_BITS: u32 = 16;
 
-/// Gives stamps that grow also when the clock steps back.
+/// Source of stamps that grow even if the clock steps back.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     last: AtomicU64,
@@ -18,6 +18,8 @@ pub(crate) struct Ids {
 
 impl Ids {
     fn next_stamp(&self, now_ms: u64) -> u64 {
+        // Lamport style: the clock, or one more than the last stamp, whichever is greater. Computed
+        // again after the update, since `fetch_update` returns the previous value.
         let now = now_ms << COUNTER_BITS;
         let next = |last: u64| Some(now.max(last.wrapping_add(1)));
         let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
@@ -25,16 +27,18 @@ impl Ids {
         now.max(last.wrapping_add(1))
     }
 
-    /// An id for a new version: smaller than all before it in this run, and than `newest`, that of the
-    /// newest version of the key. The clock may have been set back since that was written.
+    /// An id for a new version. It is smaller than all ids of this run and smaller than `newest`,
+    /// the id of the key's newest version; the clock may have been set back since that was written.
     ///
     /// # Errors
-    /// [`StoreError::Internal`] when there is none, [`StoreError::Io`] if the random source fails.
+    /// [`StoreError::Internal`] if no smaller id is left; [`StoreError::Io`] if the random source
+    /// fails.
     pub(crate) fn version(
         &self,
         config: &StoreConfig,
         newest: Option<&[u8; 16]>,
     ) -> Result<[u8; 16], StoreError> {
+        // Inverted, so that newer versions have smaller ids and sort first.
         let stamp = !self.next_stamp(config.clock.now_ms());
         let newest = newest.and_then(|newest| newest.first_chunk()).copied();
         let stamp = match newest.map(u64::from_be_bytes) {
@@ -45,7 +49,7 @@ impl Ids {
         self.id(stamp.ok_or_else(none_left)?, config)
     }
 
-    /// An id for a new upload: greater than all before it.
+    /// An id for a new upload, greater than all before it.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the random source fails.
@@ -55,6 +59,8 @@ impl Ids {
 
     fn id(&self, stamp: u64, config: &StoreConfig) -> Result<[u8; 16], StoreError> {
         let mut id = [0; 16];
+        // The time decides the order; the random half makes ids unguessable, and unique across
+        // runs.
         id[..8].copy_from_slice(&stamp.to_be_bytes());
         config.random.fill(&mut id[8..])?;
         Ok(id)

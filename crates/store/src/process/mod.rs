@@ -1,23 +1,24 @@
-//! State in the memory of one process that must agree with the key space: the seam for several processes.
+//! State in the memory of one process that must agree with the key space.
 //!
-//! One process at a time has a store open, which [`DirectoryLock`](liteio_disk::DirectoryLock) enforces.
-//! All state whose correctness depends on that is in this module, or listed in this table; operations
-//! reach it through [`Shared`]. Everything else is decided by the key space alone. A store that several
-//! processes open, on an engine that they share, would have to replace exactly this:
+//! One process at a time has a store open, which [`DirectoryLock`](liteio_disk::DirectoryLock)
+//! enforces. All state whose correctness depends on that is in this module, or listed in this
+//! table; operations reach it through [`Shared`]. Everything else is decided by the key space
+//! alone. To let several processes open one store, on a shared engine, exactly this state would
+//! have to be replaced:
 //!
-//! | State | Correct because | Shared, it would be |
+//! | State | Correct because | Replacement for several processes |
 //! |---|---|---|
-//! | [`Ids`]: the newest stamp given out | every version and upload gets its id here | an id smaller than the key's newest version, read in the transaction |
+//! | [`Ids`]: the newest stamp | every version and upload gets its id here | an id smaller than the key's newest version, read in the transaction |
 //! | [`BucketCache`]: bucket records | every change of a bucket is committed here, and removes its entry ([`ForgetBucket`]) | entries that expire, or are checked against the record in the snapshot |
-//! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | blobs that the sweep leaves alone until they have a certain age |
+//! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | a minimum age below which the sweep ignores blobs |
 //! | [`Pins`]: content that readers need | the reclaimer sees every reader | a delay before deletion, longer than any read |
-//! | [`Work`]: wake-up calls | the queue is filled here | polling |
-//! | [`Signals`]: events were queued | they are queued here, and told by one sender for each target | polling, and a lease on each target |
+//! | [`Work`]: wake-ups of the reclaimer | the deletion queue is filled here | polling |
+//! | [`Signals`]: wake-ups of event senders | events are queued here, and one sender per target sends them | polling, and a lease per target |
 //! | [`Background`]: calls to the scrub and the lifecycle | one thread does each | a lease on the record of each |
-//! | `Vectors`: open vector files | one writer allocates slots and sees every reader | one owner for each index |
+//! | `Vectors`: open vector files | one writer allocates slots and sees every reader | one owner per index |
 //!
-//! None of it survives the process. A start rebuilds it: ids continue from the clock, the sweep finds
-//! orphaned blobs, the slots in use are read from the records.
+//! None of it survives the process. A start rebuilds it: ids continue from the clock, the sweep
+//! finds orphaned blobs, the used slots are read from the records.
 
 mod background;
 mod bucket;
@@ -46,10 +47,10 @@ pub(crate) use signal::{Signals, TellObserver, WakeSender};
 pub(crate) use staging::{StagedBlob, Staging};
 pub(crate) use work::{WakeReclaimer, Work, Worker};
 
-/// The state that transactions and readers need beside the key space.
+/// The state that transactions and readers need besides the key space.
 ///
-/// Updates hold it while they wait in the queue of the key space. So it must not hold the key space,
-/// whose last handle waits for its queue to be empty.
+/// Queued updates hold it. So it must not hold the key space: dropping the last handle of the key
+/// space waits for the queue to be empty, and would never end.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: StoreConfig,
@@ -80,7 +81,7 @@ impl Shared {
         }
     }
 
-    /// The length of a day of lifecycle rules, in milliseconds.
+    /// The length of a day in lifecycle rules, in milliseconds.
     pub(crate) fn day_ms(&self) -> u64 {
         u64::try_from(self.config.lifecycle_day.as_millis()).unwrap_or(u64::MAX).max(1)
     }

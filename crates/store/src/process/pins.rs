@@ -10,23 +10,29 @@ use crate::meta::content::ContentId;
 
 /// The content that is being read.
 ///
-/// A reader that opens one blob holds its file, which needs no pin. Lists of parts, whose blobs are
-/// opened one after the other, are pinned.
+/// A reader of one blob holds its open file, which needs no pin. Part lists, whose blobs are opened
+/// one after the other, are pinned.
+///
+/// ```text
+///  reader:     section { snapshot ─► pin or open }          read …          unpin
+///  reclaimer:                   wait_for_sections ─► not pinned? delete │ pinned? later
+/// ```
 #[derive(Debug, Default)]
 pub(crate) struct Pins {
-    /// Held for reading from the snapshot until the content that its record references is pinned or open.
+    /// Held shared from before a snapshot until the content that its record references is pinned or
+    /// open.
     sections: RwLock<()>,
-    /// Number of pins by content.
+    /// Number of pins by content; absent at 0.
     pinned: Mutex<HashMap<ContentId, usize>>,
 }
 
 impl Pins {
-    /// Guard to hold from before the snapshot until the content is pinned or open.
+    /// The guard to hold from before the snapshot until the content is pinned or open.
     pub(crate) fn section(&self) -> RwLockReadGuard<'_, ()> {
         self.sections.read()
     }
 
-    /// Pins content that a record references, read from a snapshot taken within a section.
+    /// Pins the content of a record that was read from a snapshot taken within a section.
     pub(crate) fn pin(shared: &Arc<Shared>, content: Vec<ContentId>) -> Pin {
         let mut pinned = shared.pins.pinned.lock();
         for id in &content {
@@ -36,8 +42,8 @@ impl Pins {
         Pin { shared: Arc::clone(shared), content }
     }
 
-    /// Waits until every reader with an older snapshot has pinned the content it needs (a grace period, as
-    /// in read-copy-update). After it, content that is not pinned has no reader.
+    /// Waits until every reader with an older snapshot has pinned its content (a grace period, as
+    /// in read-copy-update). Afterwards unpinned content has no reader.
     pub(crate) fn wait_for_sections(&self) {
         drop(self.sections.write());
     }
@@ -47,7 +53,7 @@ impl Pins {
     }
 }
 
-/// Keeps content from being deleted, until dropped.
+/// Keeps content from deletion until dropped.
 #[derive(Debug)]
 pub(crate) struct Pin {
     shared: Arc<Shared>,
@@ -66,7 +72,7 @@ impl Drop for Pin {
             }
         }
         drop(pinned);
-        // The reclaimer may wait for this pin.
+        // Outside of the lock: the reclaimer may wait for this pin.
         self.shared.work.wake_if_waiting();
     }
 }

@@ -1,4 +1,4 @@
-//! Waking those who tell events.
+//! Waking the senders of events.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use super::{Guard, Shared};
 use crate::meta::event::{Event, EventObserver};
 
-/// Numbers that grow, one for each name, and who waits for them to.
+/// A growing counter per name, with the tasks that wait for it to grow.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     by_name: Mutex<HashMap<String, Signal>>,
@@ -36,13 +36,16 @@ impl Signals {
             signal.count += 1;
             std::mem::take(&mut signal.waiting)
         };
+        // Outside of the lock: a waker may run arbitrary code.
         waiting.into_iter().for_each(Waker::wake);
     }
 
-    /// Ready once the number is greater than `seen`.
+    /// Ready once the counter is greater than `seen`.
     pub(crate) fn poll_past(&self, name: &str, seen: u64, context: &Context<'_>) -> Poll<()> {
         let mut by_name = self.by_name.lock();
         let signal = by_name.entry(name.to_owned()).or_default();
+        // Checked under the lock that `raise` takes, so no increment is lost between check and
+        // registration.
         if signal.count > seen {
             return Poll::Ready(());
         }
@@ -53,7 +56,8 @@ impl Signals {
     }
 }
 
-/// Wakes the sender of events to a target when dropped, which must be after the commit that queued one.
+/// Wakes the sender of events to a target when dropped, which must be after the commit that queued
+/// an event.
 #[derive(Debug)]
 pub(crate) struct WakeSender {
     shared: Arc<Shared>,
@@ -74,7 +78,7 @@ impl Drop for WakeSender {
     }
 }
 
-/// Tells an event to the observer of the store, if the transaction that has made it commits.
+/// Tells an event to the store's observer, if the transaction that made it commits.
 #[derive(Debug)]
 pub(crate) struct TellObserver {
     observer: Arc<dyn EventObserver>,

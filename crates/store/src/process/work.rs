@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::{Guard, Shared};
 
-/// The wake-up calls of the reclaimer.
+/// The wake-ups of the reclaimer.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     state: Mutex<WorkState>,
@@ -19,18 +19,19 @@ pub(crate) struct Work {
 struct WorkState {
     is_wanted: bool,
     is_stopped: bool,
-    /// An entry of the queue is pinned: the end of a pin is work.
+    /// `true` if an entry of the queue is pinned, so that the end of a pin is work.
     is_waiting: bool,
 }
 
 impl Work {
-    /// Wakes the reclaimer: there is an entry in its queue.
+    /// Wakes the reclaimer: its queue has an entry.
     pub(crate) fn wake(&self) {
+        // Under the lock, so that no wake-up is lost between the reclaimer's look and its wait.
         self.state.lock().is_wanted = true;
         self.changed.notify_one();
     }
 
-    /// Wakes the reclaimer if it waits for a pin, one of which is gone.
+    /// Wakes the reclaimer if it waits for the end of a pin.
     pub(crate) fn wake_if_waiting(&self) {
         let mut state = self.state.lock();
         if state.is_waiting {
@@ -52,14 +53,14 @@ impl Work {
         self.state.lock().is_stopped
     }
 
-    /// Waits for `duration`, or until the reclaimer is to stop.
+    /// Waits for `duration`, or until the reclaimer must stop.
     pub(crate) fn pause(&self, duration: Duration) {
         let mut state = self.state.lock();
         self.changed.wait_while_for(&mut state, |state| !state.is_stopped, duration);
     }
 
-    /// Waits until there is something to do, at most for `timeout` if there is one; `false` when the
-    /// reclaimer is to stop.
+    /// Waits until there is work, at most for `timeout` if given. `false` if the reclaimer must
+    /// stop.
     pub(crate) fn wait(&self, timeout: Option<Duration>) -> bool {
         let is_idle = |state: &mut WorkState| !state.is_wanted && !state.is_stopped;
         let mut state = self.state.lock();
@@ -68,12 +69,13 @@ impl Work {
         } else {
             self.changed.wait_while(&mut state, is_idle);
         }
+        // Cleared before the work, so that an entry queued during it causes another turn.
         state.is_wanted = false;
         !state.is_stopped
     }
 }
 
-/// The thread that does the work.
+/// The reclaimer's thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
     thread: JoinHandle<()>,
@@ -84,13 +86,13 @@ impl Worker {
         Self { thread }
     }
 
-    /// Stops the thread and waits for it.
+    /// Stops the thread and waits for its end.
     pub(crate) fn stop(self, work: &Work) {
         work.stop();
         let Self { thread } = self;
-        // The thread itself may have held the last handle of the store.
+        // The thread itself may hold the last handle of the store, and must not join itself.
         if thread.thread().id() != thread::current().id() {
-            // A panic there has been printed by the hook.
+            // The panic hook has reported a panic of the thread already.
             let _ = thread.join();
         }
     }
@@ -98,20 +100,20 @@ impl Worker {
 
 /// Wakes the reclaimer when dropped, which must be after the commit that filled its queue.
 ///
-/// The transaction returns it with its result. A result that is dropped without a commit causes a
-/// spurious wake-up, which is harmless: the reclaimer reads the queue.
+/// The transaction returns it with its result. Dropped without a commit, it causes a spurious
+/// wake-up, which is harmless: the reclaimer reads the queue.
 #[derive(Debug)]
 pub(crate) struct WakeReclaimer {
     shared: Option<Arc<Shared>>,
 }
 
 impl WakeReclaimer {
-    /// For a transaction that has put something into the queue.
+    /// For a transaction that has queued content for deletion.
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         Self::if_queued(true, shared)
     }
 
-    /// For a transaction that may have put something into the queue.
+    /// For a transaction that may have queued content for deletion.
     pub(crate) fn if_queued(is_queued: bool, shared: &Arc<Shared>) -> Self {
         Self { shared: is_queued.then(|| Arc::clone(shared)) }
     }

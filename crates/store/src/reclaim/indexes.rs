@@ -1,7 +1,8 @@
 //! Removing the files and records of deleted indexes.
 //!
 //! The transaction that deletes an index queues it. Its files go first, then its records in bounded
-//! steps, then the entry of the queue; a crash at any point leaves an entry that is worked off again.
+//! steps, then the entry of the queue. A crash at any point leaves the entry, and the next start
+//! repeats the work.
 
 use std::collections::HashSet;
 use std::ops::Bound;
@@ -27,16 +28,20 @@ impl Store {
             Ok(())
         })?;
         if !queued.is_empty() {
-            // An entry has no checksum. One that names an index which is there is damage, and stays.
+            // An entry has no checksum. An entry that names an existing index is damage, and is
+            // left alone.
             let present = self.present_indexes(&snapshot)?;
             queued.retain(|id| !present.contains(id));
         }
         drop(snapshot);
         if !queued.is_empty() {
-            // Before this sync a power cut may bring back the record of an index, which needs its files.
+            // Before this sync a power cut may undo the deletion and bring the index back, which
+            // then needs its files.
             report.syncs += u64::from(self.sync_rest()?);
         }
         for id in queued {
+            // Files before records: without records the queue entry would be the only trace of the
+            // files.
             self.remove_index_files(id)?;
             loop {
                 let step =
@@ -52,8 +57,10 @@ impl Store {
         Ok(())
     }
 
+    /// The ids of all existing indexes.
+    ///
     /// # Errors
-    /// [`StoreError::Corrupt`] if a record cannot be read: which index it is of is not known.
+    /// [`StoreError::Corrupt`] if a record cannot be read: its index is unknown then.
     fn present_indexes(&self, snapshot: &Snapshot) -> Result<HashSet<IndexId>, StoreError> {
         let mut present = HashSet::new();
         self.walk(snapshot, space::ALL_INDEXES, &mut |_, record| {
@@ -64,7 +71,8 @@ impl Store {
     }
 }
 
-/// Removes some records of an index; when there are none, its entry in the queue.
+/// Removes some records of an index; once none is left, its entry in the queue. Returns the number
+/// of removed records.
 fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreError> {
     let mut places = Vec::new();
     for prefix in [space::vectors_of(id), space::vector_slots_of(id)] {

@@ -1,4 +1,4 @@
-//! Keeping the orphans of a sweep for some days, and deleting them.
+//! Keeping the orphans of a sweep for some days, then deleting them.
 
 use std::sync::atomic::Ordering;
 
@@ -12,10 +12,11 @@ use crate::store::Store;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Monotonic time between two days that one run counts. Less than a day, because of days with a change of time.
+/// Monotonic time between two days that one run counts. Less than a day, since a day with a change
+/// of the clock (DST) is shorter.
 const COUNT_EVERY_MS: u64 = 20 * 60 * 60 * 1000;
 
-/// The fate of an orphan on a disk without the space to move it.
+/// Fate of an orphan that cannot be moved for lack of space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WithoutSpace {
     Delete,
@@ -23,10 +24,10 @@ pub(crate) enum WithoutSpace {
 }
 
 impl Store {
-    /// Moves an orphan aside.
+    /// Moves an orphan to `blobs/lost/`.
     ///
     /// # Errors
-    /// [`StoreError::NoSpace`] if it may not be deleted where there is no space for that.
+    /// [`StoreError::NoSpace`] if there is no space to move it, and it must be kept.
     pub(crate) fn set_aside(
         &self,
         orphan: &BlobId,
@@ -34,7 +35,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         let deletes = |store: &Self| store.delete_blob(orphan, &mut Default::default());
         let Some(disk) = &self.inner.disk else { return deletes(self) };
-        // Listed again when it is needed next.
+        // The list is stale now; it is read again when needed.
         self.inner.lost.lock().known = None;
         match lost::set_aside(&**disk, orphan, self.day()) {
             Err(BlobError::NoSpace) if without_space == WithoutSpace::Delete => {
@@ -42,13 +43,14 @@ impl Store {
             }
             moved => moved?,
         }
+        // An orderly close syncs its old directory.
         self.inner.removed_from.lock().insert(orphan.0[0]);
         self.shared().counters.lost_blobs.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Makes the new places of orphans durable. Otherwise an orderly end, which syncs the places they were
-    /// removed from, could lose them.
+    /// Makes the new names of orphans durable. Otherwise an orderly close, which syncs only the
+    /// directories they were removed from, could lose them.
     pub(crate) fn sync_lost(&self) -> Result<(), StoreError> {
         match &self.inner.disk {
             Some(disk) if disk.list("blobs")?.iter().any(|entry| entry.name == "lost") => {
@@ -66,9 +68,9 @@ impl Store {
         Ok(paths)
     }
 
-    /// Deletes lost blobs: those that were seen on [`LOST_DAYS`], on the day after; and the oldest one, if
-    /// there is less free space than the store reserves. Orphans must not be what fills a disk. One at a time,
-    /// because a disk may tell only later what it has got back.
+    /// Deletes lost blobs: the ones that were seen on [`LOST_DAYS`] days, on the day after; and the
+    /// oldest one if there is less free space than the store reserves, since orphans must not fill
+    /// the disk. One at a time, because a disk may report freed space late.
     pub(super) fn tend_lost(&self) -> Result<(), StoreError> {
         let Some(disk) = &self.inner.disk else { return Ok(()) };
         let mut lost = self.inner.lost.lock();
@@ -80,8 +82,8 @@ impl Store {
                 listed
             }
         };
-        // After an error they are listed again.
-        // What follows a part of the log that was dropped is not known to be unneeded.
+        // `known` was taken out, so after an error the blobs are listed again. If a part of the log
+        // was dropped, lost blobs may still be needed, and nothing is deleted.
         if self.inner.may_sweep {
             self.free_reserve(&**disk, &mut known)?;
             let today = self.day();
@@ -107,18 +109,19 @@ impl Store {
         Ok(())
     }
 
-    /// The number of lost blobs when they were last looked at.
+    /// `true` if there were lost blobs at the last look.
     pub(super) fn has_lost(&self) -> bool {
         self.shared().counters.lost_blobs.load(Ordering::Relaxed) > 0
     }
 
-    /// The day, counted from 1970.
+    /// The current day, counted from 1970.
     fn day(&self) -> u64 {
         self.shared().config.clock.now_ms() / DAY_MS
     }
 }
 
-/// Counts a day for each, and deletes those that have had theirs. Returns the others, in order.
+/// Counts a day for each blob, and deletes the ones whose days are over. Returns the others in
+/// order.
 fn count_day(
     disk: &dyn Disk,
     known: Vec<LostBlob>,

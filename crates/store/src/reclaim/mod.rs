@@ -1,16 +1,16 @@
 //! The reclaimer: deletes content that no record references any more.
 //!
-//! A transaction that removes the last reference to content puts it into the deletion queue. The
-//! reclaimer works the queue off:
+//! A transaction that drops the last reference to content puts the content into the deletion queue.
+//! The reclaimer works the queue off:
 //!
 //! ```text
 //!  queued ──► synced ──► no reader left ──► unlinked ──► entry removed
-//!    ▲      (a crash may    (older snapshots   │
-//!    │       bring back      have pinned what  │ crash: the entry is there, and the next start goes on
-//!    │       the record)     they need)        │
-//!    └─────────────────────────────────────────┘
+//!    ▲      (before it, a    (older snapshots   │
+//!    │       crash may bring  have pinned their │ crash: the entry is still there, and
+//!    │       the record back) content)          │ the next start continues
+//!    └──────────────────────────────────────────┘
 //! ```
-//! A list of parts is taken apart in bounded steps, which queue its blobs in turn.
+//! A part list is taken apart in bounded steps, which queue its blobs in turn.
 
 mod indexes;
 mod lost;
@@ -36,40 +36,40 @@ use crate::pending::Committed;
 use crate::process::Worker;
 use crate::store::{Inner, Store};
 
-/// The wait before the queue is tried again after a failure.
+/// Delay before the queue is tried again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// The interval at which free space and the day are looked at while there are lost blobs.
+/// Interval at which free space and the day are checked while there are lost blobs.
 const LOOK_AFTER_LOST_EVERY: Duration = Duration::from_secs(1);
 
 /// The result of [`Store::reclaim`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReclaimReport {
-    /// Blobs deleted.
+    /// Number of deleted blobs.
     pub blobs: u64,
-    /// Part records removed.
+    /// Number of removed part records.
     pub parts: u64,
-    /// Uploads in progress ended whose bucket is gone.
+    /// Number of aborted uploads of deleted buckets.
     pub uploads: u64,
-    /// Entries of the queue that wait for readers.
+    /// Number of queue entries that wait for readers.
     pub waiting: u64,
-    /// Syncs that had to come first.
+    /// Number of syncs that had to come first.
     pub syncs: u64,
-    /// Indexes of vectors whose files and records were removed.
+    /// Number of deleted indexes whose files and records were removed.
     pub indexes: u64,
-    /// Records of vectors removed with them.
+    /// Number of vector records removed with them.
     pub vector_records: u64,
 }
 
 impl Store {
-    /// Works off the deletion queue, and deletes lost blobs whose time is over. The reclaimer of an open
-    /// store does both by itself.
+    /// Works off the deletion queue, and deletes lost blobs whose days are over. An open store does
+    /// both by itself.
     ///
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::NoSpace`] or [`StoreError::Poisoned`] if the disk fails,
-    /// [`StoreError::Corrupt`] for an entry or record that cannot be read, [`StoreError::Closed`].
+    /// [`StoreError::Corrupt`] for an unreadable entry or record, [`StoreError::Closed`].
     pub fn reclaim(&self) -> Result<ReclaimReport, StoreError> {
-        // A lost blob that cannot be moved or deleted must not keep the queue from being worked off.
+        // An error about a lost blob must not stop the queue; it is returned afterwards.
         let tended = self.tend_lost();
         let report = self.reclaim_queue()?;
         tended.map(|()| report)
@@ -78,7 +78,8 @@ impl Store {
     /// The length of the deletion queue, counted up to `max`.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read, [`StoreError::Closed`].
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read,
+    /// [`StoreError::Closed`].
     pub fn deletions_waiting(&self, max: usize) -> Result<usize, StoreError> {
         let end = key::successor(space::ALL_DELETIONS).unwrap_or_default();
         let snapshot = self.snapshot()?;
@@ -94,7 +95,8 @@ impl Store {
     fn reclaim_queue(&self) -> Result<ReclaimReport, StoreError> {
         let _alone = self.inner.reclaim_lock.lock();
         let mut report = ReclaimReport::default();
-        // Set before the pins are checked, so that a pin which ends from here on wakes the reclaimer.
+        // Set before the pins are checked, so that a pin that ends after the check wakes the
+        // reclaimer.
         self.shared().work.set_waiting(true);
         self.delete_discarded(&mut report)?;
         self.reclaim_indexes(&mut report)?;
@@ -102,7 +104,8 @@ impl Store {
             let before = report;
             report.waiting = 0;
             self.reclaim_pass(&mut report)?;
-            // Lists of parts queue their blobs at positions that this pass has left behind.
+            // Part lists queue their blobs at positions that this pass has left behind: repeat
+            // until a pass makes no progress.
             let progress = |report: &ReclaimReport| (report.blobs, report.parts, report.uploads);
             if progress(&before) == progress(&report) {
                 self.shared().work.set_waiting(report.waiting > 0);
@@ -111,17 +114,17 @@ impl Store {
         }
     }
 
-    /// Starts the thread that reclaims, and that sweeps after an unclean end.
+    /// Starts the thread that reclaims, and sweeps after an unclean shutdown.
     pub(crate) fn start_reclaimer(&self) -> Result<(), StoreError> {
         let weak: Weak<Inner> = Arc::downgrade(&self.inner);
         let shared = Arc::clone(self.shared());
-        // The queue may hold entries of a former run.
+        // The queue may have entries of an earlier run.
         shared.work.wake();
         let thread = thread::Builder::new().name("liteio-reclaim".to_owned());
         let thread = thread.spawn(move || {
             let mut timeout = None;
             while shared.work.wait(timeout) {
-                // The store may be closing by losing its last handle.
+                // A weak reference, so that the thread does not keep a dropped store open.
                 let Some(inner) = weak.upgrade() else { return };
                 let store = Store { inner };
                 let tended = store.tend_lost();
@@ -129,15 +132,15 @@ impl Store {
                     store.sweep_once()?;
                     Ok(report)
                 });
-                // `Store::health` reports a failure of the disk, and `verify` finds damage. Here the
-                // work is tried again.
+                // The error is not reported here: `Store::health` reports a failed disk, `verify`
+                // finds damage. The work is tried again.
                 timeout = match (&result, tended) {
                     (Err(_), _) | (_, Err(_)) => Some(RETRY_AFTER),
                     (Ok(_), Ok(())) => store.has_lost().then_some(LOOK_AFTER_LOST_EVERY),
                 };
                 drop(store);
                 if result.is_ok_and(|report| report.syncs > 0) {
-                    // At most one sync in an interval, not one for each overwrite.
+                    // At most one sync per interval, not one per overwrite.
                     shared.work.pause(shared.config.sync_interval);
                 }
             }
@@ -150,6 +153,8 @@ impl Store {
         let mut discarded = self.shared().staging.take_discarded();
         while let Some(id) = discarded.pop() {
             if let Err(error) = self.delete_blob(&id, report) {
+                // Kept for the next call: forgetting the blob would leave an orphan until the next
+                // sweep.
                 discarded.push(id);
                 discarded.into_iter().for_each(|id| self.shared().staging.discard(id));
                 return Err(error);
@@ -182,12 +187,12 @@ impl Store {
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));
             if batch.iter().any(|id| matches!(id, ContentId::Blob(_))) {
-                // Queued → synced. Without the sync a crash may bring back a record that references the
-                // blobs, or replay the notes in the log that write the blobs again.
+                // Queued → synced. Without the sync a crash may bring back a record that references
+                // the blobs, or replay notes in the log that write the blobs again.
                 report.syncs += u64::from(self.sync_rest()?);
             }
-            // Synced → no reader left. The entries are committed, so a reader that begins now does not
-            // find the content; older readers have pinned theirs after this wait.
+            // Synced → no reader left. The entries are committed, so a reader that starts now does
+            // not find the content; older readers have pinned theirs after this wait.
             self.shared().pins.wait_for_sections();
             let mut blobs = Vec::new();
             for id in batch {
@@ -201,6 +206,8 @@ impl Store {
                     ContentId::Uploads(bucket) => while !self.end_uploads(bucket, report)? {},
                 }
             }
+            // Unlinked → entry removed. The other way round a crash in between would leave an
+            // orphan.
             if !blobs.is_empty() {
                 let done = self.update_freeing(move |write, _| {
                     for id in &blobs {
@@ -228,7 +235,7 @@ impl Store {
         Ok(batch)
     }
 
-    /// Takes a bounded number of parts off a list; `true` when the list is gone.
+    /// Removes a bounded number of parts from a list; `true` once the list is gone.
     fn take_apart(&self, list: UploadId, report: &mut ReclaimReport) -> Result<bool, StoreError> {
         let step =
             self.update_freeing(move |write, _| take_apart(write, &list).map(Committed::new));
@@ -237,7 +244,7 @@ impl Store {
         Ok(is_gone)
     }
 
-    /// Ends a bounded number of uploads of a bucket that is gone; `true` when none is left.
+    /// Aborts a bounded number of uploads of a deleted bucket; `true` once none is left.
     fn end_uploads(
         &self,
         bucket: BucketId,
@@ -262,6 +269,7 @@ fn end_uploads(write: &mut Transaction<'_>, bucket: BucketId) -> Result<(u64, bo
         let id = space::split_upload_by_key(place).map(|(_, _, id)| id);
         batch.push(id.ok_or_else(|| StoreError::corrupt("the key of an upload"))?);
     }
+    // The cursor borrows the transaction, which is written below.
     drop(cursor);
     let is_gone = batch.len() < RECLAIM_BATCH;
     for id in &batch {
@@ -269,6 +277,7 @@ fn end_uploads(write: &mut Transaction<'_>, bucket: BucketId) -> Result<(u64, bo
         let upload = upload.ok_or_else(|| StoreError::corrupt("an upload without its record"))?;
         end(write, id, &upload)?;
     }
+    // The entry goes in the transaction of the last step, so a crash never loses the rest.
     if is_gone {
         write.delete(&space::deletion(&ContentId::Uploads(bucket)))?;
     }

@@ -1,9 +1,14 @@
-//! Counting the objects of buckets that have no row of usage, because a program that knew none has made them, or
-//! because a row was damaged.
+//! Counting the objects of buckets without a usage row: an older program created them, or the row
+//! was damaged.
 //!
-//! A step counts one page of records, in a transaction: what is written before it and behind its place is counted
-//! by the step, everything else by whoever writes. The page was read from a snapshot just before, so that the
-//! transaction, which others wait for, finds it in memory.
+//! ```text
+//! records of a bucket:   |--- counted ---|------- not counted yet -------|
+//!                                    counted_to
+//! a write here:           updates the row    leaves the row alone
+//! ```
+//! A step counts one page of records in a transaction and advances `counted_to`. So every record is
+//! counted once, by the step or by its writer. The page is read from a snapshot just before, so
+//! that the transaction, which blocks other writes, finds it in memory.
 
 use std::ops::Bound;
 use std::sync::{Arc, Weak};
@@ -23,15 +28,17 @@ use crate::pending::Committed;
 use crate::process::{Background, Calls};
 use crate::store::{Inner, Store};
 
-/// Records of a step: some 100 µs of a transaction.
+/// Records per step: a transaction of some 100 µs.
 const PAGE: usize = 256;
-/// The rest between steps, in lengths of the step before it.
+/// Rest between steps, as a multiple of the step's duration.
 const RESTS: u32 = 1;
 
 impl Store {
-    /// Starts a thread that counts the buckets without usage, if there are any. It ends with that.
+    /// Starts a thread that counts the buckets without usage, if there are any. It ends once they
+    /// are counted.
     pub(crate) fn start_usage(&self) -> Result<(), StoreError> {
-        // A damaged record of a bucket: the others are counted once it was repaired.
+        // On an error (a damaged bucket record) the thread starts and ends at once: the buckets are
+        // counted after a repair.
         if self.uncounted().is_ok_and(|uncounted| uncounted.is_empty()) {
             return Ok(());
         }
@@ -44,9 +51,9 @@ impl Store {
                 let Some(inner) = weak.upgrade() else { return };
                 let store = Store { inner };
                 let mut worked = Instant::now();
-                // What fails is tried again by the next start.
+                // An error is ignored: the next start tries again.
                 let _ = store.count_usage_with(&mut || {
-                    // Nobody else has the store any more: it is about to end.
+                    // This thread has the last handle: the store is being dropped.
                     if Arc::strong_count(&store.inner) == 1 {
                         return Err(StoreError::Closed);
                     }
@@ -60,10 +67,12 @@ impl Store {
         Ok(())
     }
 
-    /// Counts all buckets whose usage is not complete, on the calling thread. In an open store, a thread does so.
+    /// Counts all buckets without a complete usage row, on the calling thread. An open store does
+    /// so on a thread of its own.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read, and those of a write.
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read; the errors of a
+    /// write.
     pub fn count_usage(&self) -> Result<(), StoreError> {
         self.count_usage_with(&mut || Ok(()))
     }
@@ -106,10 +115,12 @@ impl Store {
         result.map(|()| all)
     }
 
-    /// Counts a page of the records of a bucket. `false` when it was the last, or the bucket is gone.
+    /// Counts a page of records of a bucket. `false` if it was the last page, or the bucket is
+    /// gone.
     fn count_page(&self, name: &BucketName, id: BucketId) -> Result<bool, StoreError> {
         let snapshot = self.snapshot()?;
         let row = UsageRecord::read(&snapshot, id)?;
+        // The result is dropped: this only brings the page into memory, outside of the transaction.
         step(&snapshot, id, row.unwrap_or_else(|| beginning(id)))?;
         drop(snapshot);
         let name = name.clone();
@@ -126,7 +137,7 @@ impl Store {
         counted.wait()
     }
 
-    /// Forgets the usage of a bucket, and counts it again.
+    /// Discards the usage of a bucket, and counts it again.
     pub(crate) fn recount(&self, name: &BucketName, id: BucketId) -> Result<(), StoreError> {
         let forgotten = self.update(move |write, _| {
             write.delete(&space::usage(id))?;
@@ -154,7 +165,7 @@ fn step(from: &impl Read, id: BucketId, mut row: UsageRecord) -> Result<UsageRec
         let lower = counted_to.max(space);
         let mut cursor = from.cursor(Bound::Excluded(&lower), Bound::Excluded(&end))?;
         while let Some((place, value)) = cursor.next()? {
-            // What is damaged is counted after a repair has removed it or a backup has replaced it: not at all.
+            // A damaged record does not count: a repair removes it, or a backup replaces it.
             if let Ok(listed) = Listed::decode(place, value) {
                 row.usage.add(place, (listed.bytes, listed.is_delete_marker));
             }

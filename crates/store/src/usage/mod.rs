@@ -1,4 +1,4 @@
-//! The usage of buckets, as it is kept with every write. See [`Usage`](crate::Usage).
+//! The usage of buckets, maintained by every write. See [`Usage`](crate::Usage).
 
 mod count;
 
@@ -17,19 +17,20 @@ use crate::store::Store;
 /// The usage of one bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BucketUsage {
-    /// Its name.
+    /// The name.
     pub name: BucketName,
-    /// The canonical id of its owner.
+    /// Canonical id of the owner.
     pub owner_id: String,
-    /// Its objects, versions and bytes.
+    /// Number of objects, versions and bytes.
     pub usage: Usage,
-    /// `false` while the objects of a bucket that an older program has made are being counted: there are more.
+    /// `false` while objects written by an older program are still being counted: the numbers are
+    /// too low.
     pub is_complete: bool,
 }
 
 impl Store {
-    /// The usage of every bucket, in the order of their names. Nothing is counted for it: it costs a look-up for
-    /// each bucket.
+    /// The usage of every bucket, ordered by name. It costs one look-up per bucket and counts
+    /// nothing.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
@@ -43,7 +44,7 @@ impl Store {
         Ok(all)
     }
 
-    /// The usage of a bucket; zeros, and not complete, of one that was deleted.
+    /// The usage of a bucket; zeros, and not complete, for a deleted one.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.

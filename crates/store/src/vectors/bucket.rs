@@ -21,9 +21,9 @@ const CLASSIC_ENDS_MS: u64 = 1_790_726_400_000;
 /// A vector bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VectorBucket {
-    /// Its name.
+    /// Name of the vector bucket.
     pub name: VectorName,
-    /// Its number in records.
+    /// Number of the vector bucket in records.
     pub id: BucketId,
     /// Time of creation, in milliseconds since 1970.
     pub created_ms: u64,
@@ -31,7 +31,7 @@ pub struct VectorBucket {
     pub owner: Owner,
     /// Encryption settings of the request.
     pub encryption: Option<Encryption>,
-    /// The mode of indexes that are created from now on.
+    /// Mode of indexes that are created from now on.
     pub default_mode: IndexMode,
 }
 
@@ -44,7 +44,7 @@ pub struct ListVectorBuckets {
     pub after: Option<String>,
     /// Only the vector buckets of this owner.
     pub owner_id: Option<String>,
-    /// Most vector buckets on the page, from 1 to [`LIST_INDEXES_MAX`].
+    /// Limit of vector buckets on the page, from 1 to [`LIST_INDEXES_MAX`].
     pub max: usize,
 }
 
@@ -63,7 +63,7 @@ impl VectorBucket {
         Self { name, id, created_ms, owner, encryption, default_mode }
     }
 
-    /// The record of this very vector bucket, not of one that has taken its name since.
+    /// The record of this very vector bucket, not of another one that has taken its name since.
     ///
     /// # Errors
     /// [`StoreError::NoSuchVectorBucket`].
@@ -73,7 +73,7 @@ impl VectorBucket {
             .ok_or_else(|| StoreError::NoSuchVectorBucket { bucket: self.name.to_string() })
     }
 
-    /// Refuses the classic mode where it is not allowed any more.
+    /// Refuses the classic mode where it is no longer allowed.
     pub(super) fn check_mode(
         created_ms: u64,
         mode: IndexMode,
@@ -118,7 +118,7 @@ impl Store {
         })
     }
 
-    /// The vector bucket of that name.
+    /// The vector bucket with a name.
     ///
     /// # Errors
     /// [`StoreError::NoSuchVectorBucket`].
@@ -127,7 +127,7 @@ impl Store {
         Ok(VectorBucket::new(name.clone(), record))
     }
 
-    /// The vector bucket of that name, and its policy as it was given, of one snapshot.
+    /// The vector bucket with a name, and its policy as it was given, from one snapshot.
     ///
     /// # Errors
     /// [`StoreError::NoSuchVectorBucket`].
@@ -233,7 +233,7 @@ impl Store {
         policy_of(&snapshot, record.id)?.ok_or_else(missing)
     }
 
-    /// Removes the policy of a vector bucket; one without a policy is fine.
+    /// Removes the policy of a vector bucket; a missing one is fine.
     ///
     /// Fails with [`StoreError::NoSuchVectorBucket`].
     pub fn delete_vector_bucket_policy(&self, bucket: &VectorBucket) -> Pending<()> {

@@ -12,7 +12,7 @@ use crate::limits::{
 use crate::meta::vector::DistanceMetric;
 use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};
 
-/// Checks a key of metadata; `path` says where it stands.
+/// Checks a metadata key; `path` says where it is.
 pub(super) fn metadata_key(key: &str, path: impl Fn() -> String) -> Result<(), StoreError> {
     let characters = key.chars().count();
     if (1..=METADATA_KEY_CHARACTERS_MAX).contains(&characters) {
@@ -66,7 +66,8 @@ pub(super) fn new_vectors(vectors: &NewVectors, index: &Index) -> Result<(), Sto
     Ok(())
 }
 
-/// Checks a vector for an index: dimension, finite elements, and for cosine distances a norm above zero.
+/// Checks a vector for an index: dimension, finite elements, and for cosine distances a norm above
+/// zero.
 pub(super) fn elements(
     vector: &[f32],
     index: &Index,

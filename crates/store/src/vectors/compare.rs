@@ -1,5 +1,5 @@
-//! Comparing the slot file of an index with its records: some vectors when it is opened, the others when a
-//! query meets them first.
+//! Comparison of the slot file of an index with its records: of some vectors when it is opened, of
+//! the others when a query first meets them.
 
 use std::ops::Bound;
 
@@ -13,20 +13,23 @@ use crate::kv::{Read, Snapshot};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 
-/// Vectors that are compared at every opening: a file of another index, or an older copy of the file, shows
-/// in the first of them.
+/// Number of vectors that are compared at every opening. A file of another index, or an older copy
+/// of the file, already shows in them.
 const SAMPLE: usize = 8;
 
 const DAMAGE: &str = "vectors in it are missing, or are not those that were put";
 
-/// Compares with their records the vectors that no commit of the file covers, and some of the others. The
-/// records came after a sync of their vectors, so a difference is damage. If most of either differ, it is another
-/// file or an older copy, which is neither searched nor written from then on, and its vectors can be read one by
-/// one. If not, it is damage of a vector, which is an error where it is met. If those that no commit covers are
-/// whole, only a superblock was damaged, and the next commit makes a new one.
+/// Compares two groups of vectors with their records: a sample, and all vectors that no commit of
+/// the file covers. The records came after a sync of their vectors, so a difference is damage.
+///
+/// If most of either group differ, the file is another one or an older copy. It is neither searched
+/// nor written from then on, and its vectors can be read one by one. Otherwise a difference is
+/// damage of a vector, which is an error where it is met. If the uncovered vectors are whole, only
+/// a superblock was damaged, and the next commit makes a new one.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] or [`StoreError::Io`] if records cannot be read, and those of the commit.
+/// [`StoreError::Corrupt`] or [`StoreError::Io`] if records cannot be read, and the errors of the
+/// commit.
 pub(super) fn with_records(
     slots: &SlotFile,
     index: &Index,
@@ -35,6 +38,8 @@ pub(super) fn with_records(
 ) -> Result<(), StoreError> {
     let committed = slots.slot_count();
     let end = used.iter().last().map_or(0, |slot| slot.number() + 1);
+    // Records may reference slots behind the end of the last readable commit, if a superblock was
+    // lost.
     slots.expose(end);
     let step = used.count().div_ceil(SAMPLE).max(1);
     let uncovered = used.iter().filter(|slot| slot.number() >= committed);
@@ -45,6 +50,7 @@ pub(super) fn with_records(
         slots.refuse(DAMAGE);
         return Ok(());
     }
+    // The uncovered vectors are whole: a commit covers them again.
     if end > committed {
         slots.ensure_slots(end).map_err(|error| index.failure(error))?;
         slots.commit(Durability::Fsync).map_err(|error| index.failure(error))?;
@@ -66,18 +72,19 @@ fn most_differ(
     Ok(differing * 2 > compared)
 }
 
-/// If at least one in this many vectors of an index is compared, all records are scanned, which takes a small
-/// part of the time of looking them up.
+/// Part of the vectors from which all records are scanned: one in this many. A scan takes a small
+/// part of the time of single look-ups.
 const SCAN_PART: usize = 8;
 
-/// Records whose vectors are compared at once.
+/// Number of vectors that are compared at once.
 const BATCH: usize = 4_096;
 
-/// Compares with their records vectors that a search has compared with its query, and of which the open file
-/// does not know whether they are whole: each once after an opening.
+/// Compares with their records the vectors that a search has read, and that the open file does not
+/// know to be whole. Each vector is compared once after an opening.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] names the first that is not the one that was put; [`StoreError::IndexDamaged`].
+/// [`StoreError::Corrupt`] names the first vector that is not the one that was put;
+/// [`StoreError::IndexDamaged`].
 pub(super) fn found_with_records(
     scope: &Scope<'_>,
     view: &View,
@@ -112,7 +119,7 @@ pub(super) fn found_with_records(
     compare(&mut batch)
 }
 
-/// The error of a search.
+/// Error of a search.
 pub(super) fn failure(scope: &Scope<'_>, error: VectorError) -> StoreError {
     match error {
         VectorError::DamagedVector(slot) => damage_in(scope, slot),
@@ -120,7 +127,7 @@ pub(super) fn failure(scope: &Scope<'_>, error: VectorError) -> StoreError {
     }
 }
 
-/// The error that names the vector in `slot`.
+/// Error that names the vector in `slot`.
 fn damage_in(scope: &Scope<'_>, slot: Slot) -> StoreError {
     match recorded(scope.index, scope.snapshot, slot) {
         Ok(Some((key, _))) => damaged(&key),
@@ -129,7 +136,8 @@ fn damage_in(scope: &Scope<'_>, slot: Slot) -> StoreError {
     }
 }
 
-/// Key and CRC of the vector in `slot`. `None` if no record references it, or records contradict each other.
+/// Key and CRC of the vector in `slot`. `None` if no record references it, or records contradict
+/// each other.
 fn recorded(
     index: &Index,
     snapshot: &Snapshot,
@@ -145,8 +153,8 @@ fn recorded(
     Ok((named == slot.number()).then_some((key, crc)))
 }
 
-/// `false` if the vector in `slot` cannot be read or is another one. Records that contradict each other are
-/// no damage of the file.
+/// `false` if the vector in `slot` cannot be read or is another one. Contradictory records are no
+/// damage of the file.
 fn is_as_put(
     slots: &SlotFile,
     index: &Index,

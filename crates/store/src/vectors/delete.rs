@@ -1,4 +1,4 @@
-//! Deleting vectors.
+//! Deletion of vectors.
 
 use liteio_vector::Slot;
 

@@ -11,25 +11,28 @@ use crate::store::Store;
 /// Figures of all vector buckets together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct VectorFigures {
-    /// Vector buckets.
+    /// Number of vector buckets.
     pub buckets: u64,
-    /// Indexes.
+    /// Number of indexes.
     pub indexes: u64,
-    /// Indexes whose files are open: somebody has used them since the start, or used filters on them before.
+    /// Number of indexes with open files: used since the start, or with filters before it.
     pub open_indexes: u64,
-    /// Vectors in the open ones.
+    /// Number of vectors in the open indexes.
     pub open_vectors: u64,
-    /// Open ones whose codes and partitions are made in the background just now, or whose recall is measured.
+    /// Number of open indexes whose codes and partitions are just being made in the background, or
+    /// whose recall is being measured.
     pub preparing: u64,
-    /// The lowest recall of the ten nearest that was measured for any of the open ones.
+    /// Lowest measured recall of the ten nearest among the open indexes.
     pub recall_at_10: Option<f64>,
 }
 
 impl Store {
-    /// Figures of all vector buckets. No files are opened for it: a look-up of names, and of what is in memory.
+    /// Figures of all vector buckets. The call opens no files: it looks up names, and what is in
+    /// memory.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read, [`StoreError::Closed`].
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read,
+    /// [`StoreError::Closed`].
     pub fn vector_figures(&self) -> Result<VectorFigures, StoreError> {
         let snapshot = self.snapshot()?;
         let mut figures = VectorFigures {

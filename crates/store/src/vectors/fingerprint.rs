@@ -1,4 +1,4 @@
-//! A hash that identifies a query, for the tokens of its pages.
+//! Fingerprint of a query: a hash for the tokens of its pages.
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 
@@ -8,12 +8,13 @@ use crate::meta::vector::IndexMode;
 use crate::meta::vector_metadata::{Number, Scalar};
 
 impl VectorQuery {
-    /// A hash of everything that determines the results and their order. The position of the page and the
-    /// requested parts of the results are not included. It is the same on every platform, and in every
-    /// version of the program until the fields of queries change, so clients may keep it in tokens. It is
-    /// not cryptographic: another query with the same hash can be constructed.
+    /// Hash of everything that determines the results and their order. The position of the page and
+    /// the requested parts of the results are not included. It is the same on every platform, and
+    /// in every version of the program until the fields of queries change, so clients may keep it
+    /// in tokens. It is not cryptographic: another query with the same hash can be constructed.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
+        // Every field by name, so that a new one cannot be forgotten here.
         let Self { vector, texts, top_k, filter, mode, with_metadata: _, with_scores: _, after: _ } =
             self;
         let mut bytes = Bytes::default();
@@ -34,8 +35,8 @@ impl VectorQuery {
     }
 }
 
-/// The bytes that are hashed. Every part is a tag, has a fixed length or begins with its length, and so
-/// no two queries have the same bytes.
+/// The bytes to hash. Every part is a tag, has a fixed length, or begins with its length, so no two
+/// queries have the same bytes.
 #[derive(Default)]
 struct Bytes(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! Getting vectors by their keys.
+//! Reading of vectors by their keys.
 
 use liteio_vector::{Slot, VectorError, View, vector_crc};
 
@@ -11,17 +11,17 @@ use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;
 use crate::store::Store;
 
-/// Optimistic attempts of a request: it starts again if vectors were replaced while it ran. Later
-/// attempts block commits.
+/// Optimistic attempts of a request, which starts again if vectors were replaced while it ran.
+/// Further attempts block commits.
 const FREE_ATTEMPTS: usize = 4;
 
-/// All attempts. An inconsistency that persists while no commit runs is damage.
+/// Number of all attempts. An inconsistency that persists while no commit runs is damage.
 const ATTEMPTS_MAX: usize = FREE_ATTEMPTS + 2;
 
 /// Selection of vectors by key, and of the parts to return.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetVectors {
-    /// Their keys.
+    /// Keys of the vectors.
     pub keys: Vec<String>,
     /// Returns the elements, too.
     pub with_elements: bool,
@@ -32,11 +32,11 @@ pub struct GetVectors {
 /// A vector, with the requested parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredVector {
-    /// Its key.
+    /// Key.
     pub key: String,
-    /// Its elements, if requested.
+    /// Elements, if requested.
     pub elements: Option<Vec<f32>>,
-    /// Its metadata, if requested.
+    /// Metadata, if requested.
     pub metadata: Option<Metadata>,
 }
 
@@ -44,8 +44,8 @@ impl Store {
     /// The vectors of some keys, in the order of the keys. Keys without a vector are left out.
     ///
     /// # Errors
-    /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] when the
-    /// elements are not those that were put.
+    /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] if
+    /// the elements differ from the ones that were put.
     pub fn get_vectors(
         &self,
         index: &Index,
@@ -91,9 +91,10 @@ impl Store {
         mut attempt: impl FnMut(&View) -> Result<Option<T>, StoreError>,
     ) -> Result<T, StoreError> {
         for number in 0..ATTEMPTS_MAX {
+            // The last attempts block commits, so no vector can be replaced meanwhile.
             let _held = (number >= FREE_ATTEMPTS).then(|| open.referenced.hold());
-            // The view comes before the snapshot: a slot that is freed from here on is not overwritten
-            // while the view lives.
+            // The view comes before the snapshot: while the view lives, a slot that is freed from
+            // here on is not overwritten.
             let view = open.vectors.slots().view();
             if let Some(result) = attempt(&view)? {
                 return Ok(result);
@@ -103,7 +104,7 @@ impl Store {
     }
 }
 
-/// The elements of a vector; `None` when it was replaced meanwhile.
+/// The elements of a vector; `None` if it was replaced meanwhile.
 pub(super) fn read(
     view: &View,
     record: &VectorRecord,
@@ -112,6 +113,7 @@ pub(super) fn read(
     let mut elements = vec![0.0; view.shape().dimension()];
     match view.read_into(Slot::new(record.slot), &mut elements) {
         Ok(()) => {}
+        // The slot was freed, so the record was replaced.
         Err(VectorError::NoSuchSlot(_)) => return Ok(None),
         Err(VectorError::Corrupt(_)) => return Err(damaged(key)),
         Err(error) => return Err(error.into()),

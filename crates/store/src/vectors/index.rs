@@ -1,4 +1,4 @@
-//! Indexes.
+//! Indexes: creation, listing, settings, deletion.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
@@ -23,15 +23,15 @@ use crate::store::Store;
 /// Options of a new index.
 #[derive(Clone, Debug)]
 pub struct CreateIndex {
-    /// Elements of a vector.
+    /// Number of elements of a vector.
     pub dimension: u32,
     /// Distance by which vectors are compared.
     pub metric: DistanceMetric,
     /// Metadata keys that filters may not use.
     pub non_filterable: Vec<String>,
-    /// Metadata keys whose words can be searched for.
+    /// Metadata keys with text search.
     pub text_search: Vec<TextSearch>,
-    /// Encryption settings; `None` takes those of the vector bucket.
+    /// Encryption settings; `None` for the settings of the vector bucket.
     pub encryption: Option<Encryption>,
     /// Tags of the index.
     pub tags: Vec<(String, String)>,
@@ -44,7 +44,7 @@ pub struct ListIndexes {
     pub prefix: String,
     /// Names after this one, exclusive.
     pub after: Option<String>,
-    /// Most indexes on the page, from 1 to [`LIST_INDEXES_MAX`].
+    /// Limit of indexes on the page, from 1 to [`LIST_INDEXES_MAX`].
     pub max: usize,
 }
 
@@ -84,7 +84,7 @@ impl CreateIndex {
 
 const TEXT_SEARCH_FIELD: &str = "metadataConfiguration.textSearchConfigurations";
 
-/// At most ten valid keys, each once.
+/// Checks keys: at most ten, valid, and each once.
 fn check_keys<'a>(
     path: &str,
     keys: impl Iterator<Item = &'a String> + Clone,
@@ -107,12 +107,12 @@ fn check_keys<'a>(
 }
 
 impl Index {
-    /// Every index, by its number.
+    /// All indexes, by their number.
     pub(crate) fn all(store: &Store) -> Result<HashMap<IndexId, Self>, StoreError> {
         Self::all_in(store, &store.snapshot()?)
     }
 
-    /// Every index in `snapshot`, by its number.
+    /// All indexes in `snapshot`, by their number.
     pub(crate) fn all_in(
         store: &Store,
         snapshot: &Snapshot,
@@ -140,8 +140,8 @@ impl Index {
 }
 
 impl Store {
-    /// Creates an index in the mode that is the default of its vector bucket. Its files are made when
-    /// they are first needed.
+    /// Creates an index in the default mode of its vector bucket. Its files are made at its first
+    /// use.
     ///
     /// Fails with [`StoreError::NoSuchVectorBucket`], [`StoreError::IndexExists`] or
     /// [`StoreError::InvalidField`].
@@ -180,7 +180,7 @@ impl Store {
         })
     }
 
-    /// The index of that name.
+    /// The index with a name.
     ///
     /// # Errors
     /// [`StoreError::NoSuchVectorBucket`], [`StoreError::NoSuchIndex`].
@@ -227,14 +227,16 @@ impl Store {
         Ok(page)
     }
 
-    /// Deletes an index with all its vectors. They become invisible at once; the reclaimer removes files
-    /// and records later.
+    /// Deletes an index with all its vectors. They become invisible at once; the reclaimer removes
+    /// files and records later.
     ///
     /// Fails with [`StoreError::NoSuchIndex`].
     pub fn delete_index(&self, index: &Index) -> Pending<()> {
         let index = index.clone();
         self.update_freeing(move |write, shared| {
             let record = index.require(write)?;
+            // Name and tags go at once. The queue of deletions has the rest removed, also after a
+            // crash.
             write.delete(&space::index(index.bucket_id, index.name.as_str()))?;
             TagsRecord::default().write(write, record.id.0)?;
             write.put(&space::index_deletion(record.id), &[])?;

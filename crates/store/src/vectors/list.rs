@@ -13,8 +13,8 @@ use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::store::Store;
 
-/// One segment of a parallel listing: the keys whose CRC-64/NVME modulo `count` is `index`. A key always
-/// belongs to the same segment of a count.
+/// Segment of a parallel listing: the keys whose CRC-64/NVME modulo `count` is `index`. With the
+/// same count, a key always belongs to the same segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     index: u32,
@@ -54,7 +54,7 @@ pub struct ListVectors {
     pub after: Option<String>,
     /// Segment of the parallel listing.
     pub segment: Segment,
-    /// Most vectors on the page, from 1 to [`LIST_VECTORS_MAX`].
+    /// Limit of vectors on the page, from 1 to [`LIST_VECTORS_MAX`].
     pub max: usize,
     /// Returns the elements, too.
     pub with_elements: bool,
@@ -88,8 +88,8 @@ impl Store {
     /// [`VECTOR_PAGE_BYTES_MAX`].
     ///
     /// # Errors
-    /// [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] when elements are not those that were
-    /// put.
+    /// [`StoreError::NoSuchIndex`], and [`StoreError::Corrupt`] if elements differ from the ones
+    /// that were put.
     pub fn list_vectors(
         &self,
         index: &Index,

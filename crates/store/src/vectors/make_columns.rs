@@ -1,4 +1,4 @@
-//! Making the columns that filters want, from all records of an index, while it is used.
+//! Makes the columns that filters want, from all records of an index, while the index is used.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::store::{Inner, Store};
 
-/// Vectors that a column learns at once. Queries and puts wait for no more than that.
+/// Vectors that a column learns under one lock. It bounds the wait of queries and puts.
 const LEARN_AT_ONCE: usize = 256;
 
-/// As often from one snapshot: an old one would keep replaced pages alive.
+/// Number of such groups from one snapshot. An old snapshot would keep replaced pages alive.
 const LEARNED_OF_A_SNAPSHOT: usize = 64;
 
 impl Store {
-    /// Lets a thread make columns, first those that filters used before the start. Without it they are made by the
-    /// query that wants them.
+    /// Starts the thread that makes columns, first the ones that filters used before the start.
+    /// Without the thread, a query makes the columns that it wants.
     pub(crate) fn start_columns(&self) {
-        // An index that cannot be read is an error of those who use it.
+        // An index that cannot be read is an error for its users, not for the start.
         let unopened = self.with_remembered().unwrap_or_default();
         let mut queue = self.inner.vectors.columns.queue().lock();
         queue.may_spawn = true;
         queue.unopened = unopened;
         if !queue.unopened.is_empty() {
-            // Without the thread they are made when they are wanted.
+            // If the thread cannot start, they are made when they are wanted.
             self.spawn_maker(&mut queue);
         }
     }
@@ -48,6 +48,7 @@ impl Store {
                 return;
             }
             if queue.may_spawn {
+                // A thread that panicked has left `is_making` set, so it must also be alive.
                 if queue.is_making && queue.thread.as_ref().is_some_and(|it| !it.is_finished()) {
                     return;
                 }
@@ -56,15 +57,17 @@ impl Store {
                 }
             }
         }
+        // No thread: this query makes the columns itself.
         while self.make_next() {}
     }
 
-    /// Starts the thread that works off the queue; `false` if the system has none.
+    /// Starts the thread that works off the queue; `false` if the system has none left.
     fn spawn_maker(&self, queue: &mut Queue) -> bool {
         let weak = Arc::downgrade(&self.inner);
         let builder = thread::Builder::new().name("liteio-columns".to_owned());
         let spawned = builder.spawn(move || {
-            // The store may be closing by losing its last handle.
+            // A weak reference between two steps, so that the store closes when its last handle is
+            // dropped.
             while let Some(inner) = weak.upgrade() {
                 if !(Self { inner }).make_next() {
                     return;
@@ -77,20 +80,23 @@ impl Store {
         true
     }
 
-    /// Makes the columns of the next index in the queue, or opens one that had columns, which wants them again;
-    /// `false` if there is none.
+    /// Makes the columns of the next index in the queue. If none is wanted, opens an index that had
+    /// columns, and the opening wants them again. `false` if the queue is empty.
     fn make_next(&self) -> bool {
         let mut queue = self.inner.vectors.columns.queue().lock();
-        // Those that somebody waits for come first.
+        // Columns that a query waits for come first.
         if let Some(index) = queue.wanted.pop() {
             drop(queue);
-            // What failed is absent again, and the queries that wait for it read the records themselves.
+            // Columns that failed are absent again, and the queries that wait for them read the
+            // records themselves.
             if matches!(self.make_columns(&index), Ok(true)) {
                 self.remember_columns(&index);
             }
             return true;
         }
         let Some(index) = queue.unopened.pop() else {
+            // Under the lock of the queue: a query that queues an index after this starts a new
+            // thread.
             queue.is_making = false;
             return false;
         };
@@ -106,6 +112,8 @@ impl Store {
         let mut vectors = Vec::with_capacity(LEARN_AT_ONCE);
         let mut after: Option<Vec<u8>> = None;
         loop {
+            // Continues behind the last key. The puts since the former snapshot have told the
+            // columns of their vectors themselves.
             let snapshot = self.snapshot()?;
             index.require(&snapshot)?;
             let start = match &after {
@@ -117,6 +125,7 @@ impl Store {
             for _ in 0..LEARNED_OF_A_SNAPSHOT {
                 vectors.clear();
                 last = read_values(&mut cursor, &prefix, &keys, &mut vectors)?;
+                // With the only handle left in this thread, the store is closing.
                 if making.is_over() || self.is_last_handle() {
                     return Ok(false);
                 }
@@ -135,7 +144,7 @@ impl Store {
     }
 }
 
-/// Appends the values of the next vectors. Returns the key of the last of them, or `None` at the end.
+/// Appends the values of the next vectors. Returns the last key, or `None` at the end.
 fn read_values(
     cursor: &mut Cursor<'_>,
     prefix: &[u8],

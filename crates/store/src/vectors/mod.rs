@@ -1,10 +1,10 @@
 //! Vector buckets, their indexes, and vectors with keys and metadata.
 //!
 //! Elements are in the slot file of their index ([`liteio_vector`]); everything else is in the key
-//! space. A vector exists when its record has committed: `key → slot, CRC, metadata`. A put writes into
-//! free slots, syncs them, commits the records, and only then publishes the change to searches and frees
-//! the replaced slots. A crash leaves at most slots that no record references; the next opening frees
-//! them.
+//! space. A vector exists when its record has committed: `key → slot, CRC, metadata`. A put writes
+//! into free slots, syncs them, commits the records, and only then publishes the change to searches
+//! and frees the replaced slots. A crash leaves at most slots that no record references; the next
+//! opening frees them.
 //!
 //! ```
 //! use liteio_store::vectors::{

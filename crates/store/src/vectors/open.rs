@@ -1,4 +1,4 @@
-//! Opening the files of an index, and removing them.
+//! Opening and removal of the files of an index.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -22,8 +22,9 @@ impl Store {
     /// The files of an index, opened if necessary.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchIndex`] if it was deleted; [`StoreError::IndexDamaged`], [`StoreError::NoSpace`] or
-    /// [`StoreError::Poisoned`] if its files cannot be opened or created.
+    /// [`StoreError::NoSuchIndex`] if it was deleted; [`StoreError::IndexDamaged`],
+    /// [`StoreError::NoSpace`] or [`StoreError::Poisoned`] if its files cannot be opened or
+    /// created.
     pub(crate) fn open_index(&self, index: &Index) -> Result<Arc<OpenIndex>, StoreError> {
         let entry = self.inner.vectors.entry(index.id);
         let mut open = entry.open.lock();
@@ -34,11 +35,13 @@ impl Store {
             // A request may still hold the closed files; two openings must not write the same ones.
             return Err(StoreError::Closed);
         }
-        // Read with the entry locked. DeleteIndex commits first and locks the entry before it removes the
-        // files, so either the record is missing here or the files stay until the entry is unlocked.
+        // Read with the entry locked. DeleteIndex commits first and locks the entry before it
+        // removes the files, so either the record is missing here or the files stay until the entry
+        // is unlocked.
         let snapshot = self.snapshot()?;
         index.require(&snapshot)?;
-        // A former opening may have left vectors unpublished that are found from now on.
+        // The columns of a former opening may lack vectors that it committed but never published.
+        // These are found from now on.
         self.inner.vectors.columns.remove_index(index.id);
         let opening = self.inner.vectors.clock.fetch_add(1, Ordering::Relaxed);
         let opened = Arc::new(open_files(self, index, &snapshot, opening)?);
@@ -79,8 +82,8 @@ fn open_files(
     let vectors = match VectorIndex::open(Arc::clone(disk), &path, shape) {
         // Slot files are created at the first use of an index.
         Err(VectorError::NotThere { .. }) if used.is_empty() => {
-            // Only after the index's record is durable. A power cut could undo the record otherwise, and
-            // another index of the same number would find this file.
+            // Only after the index's record is durable. A power cut could undo the record
+            // otherwise, and another index of the same number would find this file.
             store.sync_rest()?;
             disk.create_dir(DIRECTORY)?;
             disk.sync_dir("")?;
@@ -92,15 +95,19 @@ fn open_files(
     compare::with_records(slots, index, snapshot, &used)?;
     // Asked after the snapshot, so that the position covers every update in the snapshot.
     let unsynced = store.unsynced()?;
+    // Slots that a crash has left without a record: between the sync of the elements and the commit
+    // of the records, or after a delete.
     let unnamed = || (0..slots.slot_count()).map(Slot::new).filter(|slot| !used.contains(*slot));
     let unused = match unsynced {
         None => {
+            // Every update is durable, so no crash can bring back a record that references another
+            // slot.
             slots.retain(&used)?;
             Unused::default()
         }
         Some(position) => Unused::waiting(position, unnamed().collect()),
     };
-    // What a `kill -9` has left without a code gets one in the background.
+    // Vectors that a `kill -9` has left without codes get them in the background.
     vectors.prepare_soon();
     Ok(OpenIndex { unused, ..OpenIndex::with(vectors, used, opening) })
 }

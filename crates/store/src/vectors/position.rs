@@ -1,4 +1,4 @@
-//! The end of a page of results.
+//! The position at the end of a page of results.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,19 +8,20 @@ use liteio_vector::Slot;
 use crate::error::StoreError;
 use crate::indexes::fuse::{Ranked, Scored};
 
-/// The end of a page of results, as a text that the request for the next page hands back. It holds score
-/// and slot of the last result, not its place in the order, because writes between two pages shift places.
-/// A search by distance alone then returns no result twice. With texts it may: BM25 depends on statistics
-/// over all texts, so every write changes all scores.
+/// Position at the end of a page of results, as a text that the request for the next page hands
+/// back. It holds the score and slot of the last result, not its place in the order, because writes
+/// between two pages shift places. A search by distance alone then returns no result twice. A
+/// search by texts may: BM25 depends on statistics over all texts, so every write changes all
+/// scores.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryPosition {
-    /// The results of all pages so far.
+    /// Number of results of all pages so far.
     returned: usize,
     last: Scored,
 }
 
 impl QueryPosition {
-    /// The position after `count` more results, the last of which is `last`.
+    /// The position after `count` more results, which end with `last`.
     pub(super) fn after(before: Option<&Self>, count: usize, last: &Ranked) -> Self {
         let returned = before.map_or(0, |before| before.returned);
         Self { returned: returned + count, last: last.scored }

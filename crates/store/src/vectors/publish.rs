@@ -1,4 +1,4 @@
-//! Publishing a commit to searches, and freeing the slots that it replaced.
+//! Publication of a commit to searches, and release of the slots that it replaced.
 
 use liteio_vector::Slot;
 
@@ -8,9 +8,9 @@ use crate::name::IndexId;
 use crate::store::Store;
 
 impl Store {
-    /// Makes an acknowledged commit visible to searches, and frees the slots that it replaced: at once if
-    /// every update is durable, otherwise after the sync that makes this one durable. Before it, a crash
-    /// can bring back a record that references the old slot.
+    /// Makes an acknowledged commit visible to searches, and frees the slots that it replaced: at
+    /// once if every update is durable, otherwise after the sync that makes this one durable. Until
+    /// then a crash can bring back a record that references the old slot.
     pub(super) fn publish_vectors(
         &self,
         open: &OpenIndex,
@@ -36,6 +36,7 @@ impl Store {
     /// Frees the waiting slots whose updates are durable by now.
     pub(super) fn free_unused(&self, open: &OpenIndex) -> Result<(), StoreError> {
         loop {
+            // One group at a time, so that the lock is not held while slots are freed.
             let durable = {
                 let mut unused = open.unused.0.lock();
                 match unused.front() {

@@ -1,4 +1,4 @@
-//! Putting vectors.
+//! Writing of vectors.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::store::Store;
 /// Vectors to put, with their keys and metadata.
 #[derive(Clone, Debug, Default)]
 pub struct NewVectors {
-    /// The key of each.
+    /// Key of each vector.
     pub keys: Vec<String>,
-    /// The metadata of each.
+    /// Metadata of each vector.
     pub metadata: Vec<Metadata>,
-    /// The elements of all, one vector after the other.
+    /// Elements of all vectors, one vector after another.
     pub elements: Vec<f32>,
     /// End of each vector in `elements`: one past its last element.
     pub ends: Vec<usize>,
@@ -48,11 +48,11 @@ impl NewVectors {
 }
 
 impl Store {
-    /// Puts vectors, all of them or none; a vector replaces an older one of its key. When this returns
-    /// they are durable, and queries find them.
+    /// Puts vectors, all of them or none; a vector replaces an older one of its key. When this
+    /// returns they are durable, and queries find them.
     ///
     /// # Errors
-    /// [`StoreError::InvalidField`] names the first field that is not valid;
+    /// [`StoreError::InvalidField`] names the first invalid field;
     /// [`StoreError::NoSuchIndex`], [`StoreError::NoSpace`], [`StoreError::Poisoned`],
     /// [`StoreError::IndexDamaged`].
     ///
@@ -63,6 +63,7 @@ impl Store {
         check::new_vectors(&vectors, index)?;
         self.inner.check_space(vectors.elements.len() as u64 * 4)?;
         let open = self.open_index(index)?;
+        // First, so that this put can use them.
         self.free_unused(&open)?;
         let NewVectors { keys, metadata, elements, .. } = vectors;
         let written =
@@ -72,7 +73,10 @@ impl Store {
         // Synced at `os`, too: a record must not become durable before the elements it references.
         let synced = open.vectors.slots().commit(Durability::Fsync);
         let synced = synced.map_err(|error| index.failure(error));
+        // Before records reference the slots: their former texts must not be found for the new
+        // vectors.
         self.inner.vectors.texts.forget(index.id, &added);
+        // Held until the publication, so that `hold` finds no commit halfway.
         let committing = open.referenced.committing();
         let records = Arc::new(records(metadata, &written));
         let result = synced.and_then(|()| self.commit_records(index, keys, &records));
@@ -86,16 +90,17 @@ impl Store {
                 return Err(error);
             }
         };
+        // Before the publication: a query that sees the slots also finds them in its columns.
         let learned = records.iter().map(|record| (Slot::new(record.slot), &record.metadata));
         self.inner.vectors.columns.learn(index.id, learned);
         self.publish_vectors(&open, index.id, &added, &removed)?;
         drop(committing);
-        // Codes, in the background. Searches compare the vectors that have none exactly.
+        // Codes follow in the background. Searches compare vectors without codes exactly.
         open.vectors.prepare_soon();
         Ok(())
     }
 
-    /// Commits the records of new vectors; returns the slots that were replaced.
+    /// Commits the records of new vectors. Returns the slots that they replaced.
     fn commit_records(
         &self,
         index: &Index,
@@ -126,8 +131,8 @@ fn records(metadata: Vec<Metadata>, written: &[Written]) -> Vec<VectorRecord> {
     metadata.into_iter().zip(written).map(record).collect()
 }
 
-/// `true` if a failed update has certainly left no record behind. After any other error its outcome is
-/// open, so its slots stay allocated; the next opening frees those that no record references.
+/// `true` if a failed update has certainly left no record. After any other error the outcome is
+/// open, so the slots stay allocated. The next opening frees the ones that no record references.
 fn is_certainly_lost(error: &StoreError) -> bool {
     matches!(
         error,

@@ -1,4 +1,4 @@
-//! Finding vectors.
+//! Search for vectors.
 
 use std::collections::HashSet;
 
@@ -28,12 +28,12 @@ pub struct VectorQuery {
     pub vector: Option<Vec<f32>>,
     /// Text searches, each over one metadata key.
     pub texts: Vec<QueryText>,
-    /// Most results of all pages together, from 1 to [`TOP_K_MAX`].
+    /// Limit of results over all pages together, from 1 to [`TOP_K_MAX`].
     pub top_k: usize,
-    /// Condition on metadata. Applied before the search, so `top_k` results come back whenever so many
-    /// vectors match.
+    /// Condition on metadata. Applied before the search, so `top_k` results come back whenever so
+    /// many vectors match.
     pub filter: Option<Filter>,
-    /// Mode of the query; `None` takes that of the index.
+    /// Mode of the query; `None` for the mode of the index.
     pub mode: Option<IndexMode>,
     /// Returns the metadata of the results, too.
     pub with_metadata: bool,
@@ -110,25 +110,25 @@ impl VectorQuery {
     }
 }
 
-/// A vector that was found.
+/// A vector that a query found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// Its key.
+    /// Key.
     pub key: String,
-    /// Its distance from the query, if the vector search found it.
+    /// Distance from the query, if the vector search found it.
     pub distance: Option<f64>,
     /// BM25 score by metadata key, for every key whose text has words of the query, if
     /// [`VectorQuery::with_scores`] is set.
     pub text_scores: Vec<(String, f64)>,
-    /// Reciprocal-rank-fusion score of its ranks in the vector search and the text searches, for a query
-    /// with both.
+    /// Reciprocal-rank-fusion score of its ranks in the vector search and the text searches, for a
+    /// query with both.
     pub fused: Option<f64>,
-    /// Its metadata, if [`VectorQuery::with_metadata`] is set.
+    /// Metadata, if [`VectorQuery::with_metadata`] is set.
     pub metadata: Option<Metadata>,
 }
 
 impl Hit {
-    /// Its size towards [`VECTOR_PAGE_BYTES_MAX`], in bytes.
+    /// Size towards [`VECTOR_PAGE_BYTES_MAX`], in bytes.
     fn bytes(&self) -> usize {
         let texts: usize = self.text_scores.iter().map(|(key, _)| key.len() + HIT_BYTES).sum();
         HIT_BYTES + self.key.len() + texts + self.metadata.as_ref().map_or(0, Metadata::bytes)
@@ -148,10 +148,11 @@ pub struct QueryAnswer {
 }
 
 impl Store {
-    /// The recall of the searches of an index by distance: queries are answered exactly now and then in the
-    /// background, about one for each thousand scans of all vectors, and compared with what a search finds. `None`
-    /// before 32 were, for an index that is not open (nobody has used it lately), and for
-    /// one of so few or so short vectors that all are compared. No files are opened for it.
+    /// Recall of the searches by distance in an index. Now and then, about once in a thousand scans
+    /// of all vectors, a query is answered exactly in the background and compared with the results
+    /// of a search. `None` before 32 comparisons, for an index that is not open because nobody has
+    /// used it lately, and for an index of so few or so short vectors that all are compared. The
+    /// call opens no files.
     ///
     /// # Errors
     /// [`StoreError::NoSuchIndex`].
@@ -160,14 +161,14 @@ impl Store {
         Ok(self.inner.vectors.if_open(index.id).and_then(|open| open.vectors.recall()))
     }
 
-    /// The best results of a query, or a page of them: it ends with the result with which it reaches
-    /// [`VECTOR_PAGE_BYTES_MAX`]. One page is one consistent state, which includes every put and delete
-    /// acknowledged before the call. The next page is a new search on a newer state.
+    /// The best results of a query, or a page of them, which ends with the result that reaches
+    /// [`VECTOR_PAGE_BYTES_MAX`]. A page shows one consistent state, which includes every put and
+    /// delete acknowledged before the call. The next page is a new search on a newer state.
     ///
     /// # Errors
     /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::IndexDamaged`], and
-    /// [`StoreError::Corrupt`] when the elements of a vector are not those that were put: of a result, or of
-    /// one that was compared with the query and found too far.
+    /// [`StoreError::Corrupt`] if the elements of a vector differ from the ones that were put. It
+    /// may be a result, or a vector that was compared with the query and found too far.
     pub fn query_vectors(
         &self,
         index: &Index,
@@ -178,7 +179,7 @@ impl Store {
         self.consistently(&open, |view| self.try_query(&open, view, index, query, &searches))
     }
 
-    /// One attempt; `None` if vectors were replaced meanwhile.
+    /// One attempt of a query; `None` if vectors were replaced meanwhile.
     pub(super) fn try_query(
         &self,
         open: &OpenIndex,
@@ -187,12 +188,13 @@ impl Store {
         query: &VectorQuery,
         searches: &[TextSearch],
     ) -> Result<Option<QueryAnswer>, StoreError> {
-        // Taken before the snapshot: a slot that the snapshot no longer references is then detected by
-        // its missing record. In the other order a vector put in between could be missed unnoticed.
+        // Taken before the snapshot: a slot that the snapshot no longer references is then detected
+        // by its missing record. In the other order a vector put in between could be missed
+        // unnoticed.
         let moment = open.referenced.now();
         if moment.end > view.slot_count() {
-            // The moment has slots that the view lacks. If they replaced slots of the view, the search
-            // would find neither the old nor the new vector.
+            // The moment has slots that the view lacks. If they replaced slots of the view, the
+            // search would find neither the old nor the new vector.
             return Ok(None);
         }
         let snapshot = self.snapshot()?;
@@ -219,6 +221,7 @@ fn resolve(
     let mut bytes = 0;
     let mut last = None;
     for found in ranked {
+        // A page ends only if another result follows, so the next page is never empty for its size.
         if let Some(last) = last
             && bytes >= VECTOR_PAGE_BYTES_MAX
         {
@@ -233,7 +236,8 @@ fn resolve(
     Ok(Some(QueryAnswer { hits, next: None }))
 }
 
-/// The result for a slot, with the requested parts; `None` if the slot got another vector meanwhile.
+/// The result for a slot, with the requested parts; `None` if the slot got another vector
+/// meanwhile.
 fn hit(
     snapshot: &Snapshot,
     index: &Index,
@@ -246,6 +250,7 @@ fn hit(
     };
     let key =
         String::from_utf8(key.to_vec()).map_err(|_| StoreError::corrupt("the key of a vector"))?;
+    // Both come from one snapshot, so a difference is damage.
     let misplaced = || StoreError::corrupt(format!("the slot of the vector {key:?}"));
     let record = snapshot.get(&space::vector(index.id, &key))?.ok_or_else(misplaced)?;
     if VectorRecord::slot_of(&record)? != slot.number() {

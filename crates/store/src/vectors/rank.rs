@@ -1,4 +1,4 @@
-//! Ranking the results of a query.
+//! Ranking of the results of a query.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::limits::FUSED_DEPTH;
 use crate::meta::vector::TextSearch;
 use crate::store::Store;
 
-/// A query, with the state that it runs on.
+/// A query with the state on which it runs.
 pub(super) struct Ranking<'query> {
     pub(super) store: &'query Store,
     pub(super) query: &'query VectorQuery,
@@ -27,7 +27,7 @@ pub(super) struct Ranking<'query> {
     pub(super) view: &'query View,
 }
 
-/// The result of applying a filter.
+/// Result of a filter.
 enum Filtered {
     /// The slots that it accepts.
     Slots(SlotSet),
@@ -37,15 +37,17 @@ enum Filtered {
     Replaced,
 }
 
-/// Neighbours that are looked at for each wanted, at first and at most, while there are no columns.
+/// Number of neighbours to look at for each wanted result while columns are missing: at first, and
+/// at most.
 const NEAREST_FACTOR: usize = 8;
 const NEAREST_FACTOR_MAX: usize = 64;
-/// Only if they are at most one in this many vectors: all records are read in little more time.
+/// Part of the vectors up to which neighbours are looked at: one in this many. From there on,
+/// reading all records takes little more time.
 const NEAREST_PART: usize = 64;
 
 impl Ranking<'_> {
-    /// The results after `query.after`, with the scores of all texts if requested; `None` if vectors were
-    /// replaced meanwhile.
+    /// The results after `query.after`, with the scores of all texts if requested; `None` if
+    /// vectors were replaced meanwhile.
     pub(super) fn rank(&self) -> Result<Option<Vec<Ranked>>, StoreError> {
         let query = self.query;
         let filtered = match &query.filter {
@@ -70,6 +72,7 @@ impl Ranking<'_> {
         Ok(is_complete.then_some(ranked))
     }
 
+    /// The results behind the previous page.
     fn after(&self, mut ranked: Vec<Ranked>) -> Vec<Ranked> {
         if let Some(after) = &self.query.after {
             after.skip(&mut ranked, self.query.top_k);
@@ -77,7 +80,8 @@ impl Ranking<'_> {
         ranked
     }
 
-    /// Applies the filter, or if its columns are not ready yet, has them made, and searches without them.
+    /// Applies the filter. If its columns are not ready, it has them made, and looks among the
+    /// nearest neighbours meanwhile. If these do not suffice, it waits for the columns once.
     fn filter(&self, filter: &Filter) -> Result<Filtered, StoreError> {
         let columns = &self.store.inner.vectors.columns;
         let mut has_waited = false;
@@ -90,12 +94,15 @@ impl Ranking<'_> {
                     if let Some(ranked) = self.nearest_that_match(filter)? {
                         return Ok(Filtered::Ranked(ranked));
                     }
+                    // A wait that times out asks again: the thread that made the columns may have
+                    // panicked.
                     while !columns.wait(&wanted) {
                         self.store.want_columns(self.scope.index, &wanted);
                     }
                     has_waited = true;
                 }
-                // Not again, so that a query ends whatever evicts its columns.
+                // After one wait the records are read, so that the query ends whatever evicts its
+                // columns.
                 Selected::Pending(_) | Selected::TooLarge => {
                     let slots = self.scope.select_by_records(filter)?;
                     return Ok(slots.map_or(Filtered::Replaced, Filtered::Slots));
@@ -104,13 +111,14 @@ impl Ranking<'_> {
         }
     }
 
-    /// The nearest vectors that the filter accepts, if enough of them are among the nearest of all. Then
-    /// their records are all that needs to be read.
+    /// The nearest vectors that the filter accepts, if enough of them are among the nearest of all.
+    /// Then only their records are read.
     fn nearest_that_match(&self, filter: &Filter) -> Result<Option<Vec<Ranked>>, StoreError> {
         let (Some(vector), []) = (&self.query.vector, &self.query.texts[..]) else {
             return Ok(None);
         };
-        // After a `kill -9` comparing the vectors without codes takes longer than making columns.
+        // After a `kill -9`, the exact comparison of the vectors without codes takes longer than
+        // making columns.
         if !self.open.vectors.has_most_codes() {
             return Ok(None);
         }
@@ -132,7 +140,7 @@ impl Ranking<'_> {
                 ranked.truncate(wanted);
                 return Ok(Some(ranked));
             }
-            // Twice as many as it takes if the part that is accepted stays the same.
+            // Twice the depth that would suffice if the filter accepted the same part of all.
             let next = (2 * depth * wanted).checked_div(ranked.len()).unwrap_or(usize::MAX);
             if next > NEAREST_FACTOR_MAX * wanted {
                 return Ok(None);
@@ -141,7 +149,7 @@ impl Ranking<'_> {
         }
     }
 
-    /// The nearest neighbours. Slots freed meanwhile may be missing, which `try_query` detects.
+    /// The nearest neighbours. Slots freed meanwhile may be missing; `try_query` detects that.
     fn nearest(
         &self,
         vector: &[f32],
@@ -151,6 +159,8 @@ impl Ranking<'_> {
         let search = Search::new(vector, depth).within(allowed);
         let found = self.open.vectors.find(self.view, &search);
         let found = found.map_err(|error| compare::failure(&self.scope, error))?;
+        // Vectors that nobody has read since the opening are verified before the results depend on
+        // them.
         compare::found_with_records(&self.scope, self.view, &found.unknown)?;
         Ok(by_distance(
             found.neighbours.into_iter().map(|found| (found.slot, found.distance)).collect(),
@@ -170,6 +180,8 @@ impl Ranking<'_> {
 
     /// Neighbours and text results, fused by reciprocal rank.
     fn hybrid(&self, vector: &[f32], allowed: &SlotSet) -> Result<Option<Vec<Ranked>>, StoreError> {
+        // Deeper than the results: a vector that is far down in each ranking may be near the top of
+        // the sum.
         let depth = self.query.top_k.max(FUSED_DEPTH);
         let neighbours = self.nearest(vector, depth, allowed)?;
         let mut texts = Vec::with_capacity(self.searches.len());
@@ -180,17 +192,18 @@ impl Ranking<'_> {
         Ok(Some(fuse(&neighbours, &texts, self.query.top_k)))
     }
 
-    /// All slots with words of a text of the query, in any order.
+    /// All slots with words of one text of the query, scored, in any order.
     fn matches(&self, place: usize, allowed: &SlotSet) -> Result<Option<Vec<Scored>>, StoreError> {
         let (search, wanted) = (&self.searches[place], &self.query.texts[place]);
         self.scope.search_text(search, &wanted.text, allowed, &self.store.inner.vectors.texts)
     }
 
-    /// Adds the scores of every text, whichever search found a slot; `false` if vectors were replaced
-    /// meanwhile. Scoring the few results again takes less memory than keeping the scores of all matches
-    /// until the results are chosen.
+    /// Adds the scores of all texts to the results, whichever search found them; `false` if vectors
+    /// were replaced meanwhile. To score the few results again takes less memory than to keep the
+    /// scores of all matches until the results are chosen.
     fn score_texts(&self, ranked: &mut [Ranked]) -> Result<bool, StoreError> {
         if self.query.vector.is_none() && self.searches.len() == 1 {
+            // The results are ranked by this very score.
             for found in ranked {
                 found.text_scores.push((0, found.scored.score));
             }

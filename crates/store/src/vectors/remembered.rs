@@ -1,8 +1,8 @@
-//! The metadata keys whose columns an index has, in a file beside its vectors: after a start their columns are made
-//! before a filter asks for them.
+//! Remembered columns: the metadata keys with columns, in a file beside the vectors of an index.
+//! After a start the columns are made before a filter asks for them.
 //!
-//! The file is derived and never synced. Without it, or when it is damaged, a column is made when a filter first
-//! wants it.
+//! The file is derived and never synced. If it is missing or damaged, a column is made when a
+//! filter first wants it.
 
 use std::collections::HashSet;
 
@@ -24,22 +24,23 @@ const VERSION: u8 = 1;
 const WHAT: &str = "the keys of columns";
 
 impl Store {
-    /// Writes the keys of the columns that are ready, the last used ones if they are many.
+    /// Writes the keys of the ready columns; only the last used ones, if they are many.
     pub(super) fn remember_columns(&self, index: &Index) {
         let Some(disk) = &self.inner.disk else { return };
         let mut keys = self.inner.vectors.columns.ready_keys(index.id);
         // A filter may name keys that are too long for any vector.
         keys.retain(|key| key.chars().count() <= METADATA_KEY_CHARACTERS_MAX);
         keys.truncate(REMEMBERED_KEYS_MAX);
-        // Not after the files of a deleted index were removed: nobody would remove this one.
+        // Only while the index is open: after the files of a deleted index were removed, nobody
+        // would remove this one.
         self.inner.vectors.while_open(index.id, || {
             // Without the file the next start makes no columns.
             let _ = write(&**disk, &remembered_path(index.id), &keys);
         });
     }
 
-    /// Has the columns made that an index had when it was open before. Does nothing where no thread makes columns:
-    /// the opening would wait for them.
+    /// Has the columns made that an index had when it was last open. Does nothing if no thread
+    /// makes columns: the opening would wait for them.
     pub(super) fn want_remembered(&self, index: &Index) {
         let columns = &self.inner.vectors.columns;
         let Some(disk) = &self.inner.disk else { return };
@@ -48,7 +49,8 @@ impl Store {
         }
         let keys = read(&**disk, &remembered_path(index.id)).unwrap_or_default();
         let keys = keys.iter().take(REMEMBERED_KEYS_MAX).filter(|key| index.is_filterable(key));
-        // In the order of their use, which stays the same so.
+        // The least recently used first. Each call marks its entry as used, so their order stays
+        // the same.
         let entries: Vec<ColumnEntry> =
             keys.rev().map(|key| columns.entry(index.id, key)).collect();
         if !entries.is_empty() {
@@ -59,7 +61,7 @@ impl Store {
     /// The indexes that had columns, as many as are open at a time.
     ///
     /// # Errors
-    /// Those of reading names and records.
+    /// The errors of reading names and records.
     pub(super) fn with_remembered(&self) -> Result<Vec<Index>, StoreError> {
         let Some(disk) = &self.inner.disk else { return Ok(Vec::new()) };
         if !disk.list("")?.iter().any(|entry| entry.name == DIRECTORY) {

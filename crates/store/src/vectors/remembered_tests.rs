@@ -24,7 +24,8 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A closed store with an index of ten vectors, each with a number of its own, after a filter on each of `keys`.
+    /// A closed store with an index of ten vectors, each with a number of its own, after a filter
+    /// on each of `keys`.
     fn filtered_by(keys: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let store = Store::open(StoreConfig::directory(directory.path())).expect("opens");

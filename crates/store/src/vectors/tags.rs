@@ -38,7 +38,7 @@ impl Store {
         Ok(TagsRecord::read(&snapshot, tagged.id(&snapshot)?)?.0)
     }
 
-    /// Adds tags, or changes those that are there.
+    /// Adds tags, or changes existing ones.
     ///
     /// Fails as [`Store::vector_tags`], and with [`StoreError::InvalidField`] for more than
     /// [`RESOURCE_TAGS_MAX`](crate::limits::RESOURCE_TAGS_MAX).
@@ -51,7 +51,7 @@ impl Store {
         })
     }
 
-    /// Removes tags; those that are not there are fine.
+    /// Removes tags; missing ones are fine.
     ///
     /// Fails as [`Store::vector_tags`].
     pub fn remove_vector_tags(&self, tagged: &Tagged, keys: Vec<String>) -> Pending<()> {

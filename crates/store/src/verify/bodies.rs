@@ -1,4 +1,4 @@
-//! The bytes of a record, decrypted where there is a key.
+//! The bytes of a record, decrypted if the key is available.
 
 use crate::checksum::{ChecksumAlgorithm, DigestSet, Digests};
 use crate::encryption::{BodyKey, EncryptionKey, EncryptionRecord, Identity, object_body_key};
@@ -11,19 +11,19 @@ use crate::store::Store;
 
 use super::verifier::{Failure, Pace};
 
-/// The key of an object or upload that is verified.
+/// The data key of an object or upload being verified.
 #[derive(Clone, Debug)]
 pub(super) enum DataKey {
-    /// It is not encrypted.
+    /// Not encrypted.
     None,
-    /// It is encrypted, and can be decrypted.
+    /// Encrypted, with an available key.
     Known { key: EncryptionKey, hides_md5: bool },
-    /// It is encrypted, and the key is that of a client, or not configured: its cipher text is verified
-    /// with the checksums of records and blobs.
+    /// Encrypted with a customer key, or a key that is not configured. Only the ciphertext is
+    /// verified, by the checksums of records and blobs.
     Unknown,
 }
 
-/// The bytes of one record.
+/// The body of one record.
 #[derive(Clone, Debug)]
 pub(super) struct VerifiedBody<'a> {
     content: &'a Content,
@@ -33,7 +33,7 @@ pub(super) struct VerifiedBody<'a> {
 }
 
 impl DataKey {
-    /// The key of the record with these extensions.
+    /// The key of a record with these extensions.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`].
@@ -46,6 +46,7 @@ impl DataKey {
         let EncryptionRecord { scheme, .. } = &encryption;
         match store.keys().unlock(&encryption, identity, None) {
             Ok(key) => Ok(Self::Known { key, hides_md5: scheme.hides_md5() }),
+            // Not damage: the process does not have the key.
             Err(StoreError::CustomerKeyRequired | StoreError::KeyMissing { .. }) => {
                 Ok(Self::Unknown)
             }
@@ -53,7 +54,7 @@ impl DataKey {
         }
     }
 
-    /// The body of an object of `bytes`.
+    /// The body of an object of `bytes` bytes.
     pub(super) fn body<'a>(&self, content: &'a Content, bytes: u64) -> VerifiedBody<'a> {
         match self {
             Self::None | Self::Unknown => VerifiedBody::stored(content),
@@ -64,10 +65,10 @@ impl DataKey {
         }
     }
 
-    /// The body of a part of its object or upload.
+    /// The body of a part of this object or upload.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when one of both is encrypted.
+    /// [`StoreError::Corrupt`] if only one of the two is encrypted.
     pub(super) fn part<'a>(&self, part: &'a PartRecord) -> Result<VerifiedBody<'a>, StoreError> {
         let (data_key, hides_md5) = match self {
             Self::None => (None, false),
@@ -78,20 +79,20 @@ impl DataKey {
         Ok(VerifiedBody { content: &part.content, bytes: part.facts.bytes, key, hides_md5 })
     }
 
-    /// `true` if the bytes can be compared with what their record says of them.
+    /// `true` if the plaintext can be compared with the record.
     pub(super) fn is_known(&self) -> bool {
         !matches!(self, Self::Unknown)
     }
 }
 
 impl<'a> VerifiedBody<'a> {
-    /// The bytes as they are stored.
+    /// The stored bytes, without decryption.
     fn stored(content: &'a Content) -> Self {
         let bytes = content.bytes().unwrap_or(0);
         Self { content, bytes, key: None, hides_md5: false }
     }
 
-    /// The entity tag of bytes with this MD5.
+    /// The entity tag of a body with this MD5.
     pub(super) fn tag(&self, md5: [u8; 16]) -> [u8; 16] {
         match &self.key {
             Some(key) if self.hides_md5 => key.hide_md5(&md5),
@@ -106,6 +107,8 @@ impl<'a> VerifiedBody<'a> {
         algorithms: &[ChecksumAlgorithm],
         pace: &mut Pace<'_>,
     ) -> Result<Digests, Failure> {
+        // A section of the pins, as for any reader: the blob must not be deleted between snapshot
+        // and open.
         let section = store.shared().pins.section();
         let (content, bytes, key) = (self.content, self.bytes, self.key.as_ref());
         let opened = ObjectReader::open_body(store, content, bytes, 0..bytes, key);

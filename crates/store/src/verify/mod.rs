@@ -25,13 +25,13 @@ pub use report::{Damage, VerifyProgress, VerifyReport};
 pub(crate) use verifier::Verifier;
 
 impl Store {
-    /// Opens the store that `config` describes, [verifies](Store::verify) it and closes it. It is only
-    /// read: what opening changes, such as the replay of its log, stays in memory. The files may be
-    /// read-only.
+    /// Opens the store that `config` describes, [verifies](Store::verify) it and closes it. It is
+    /// only read: changes made by opening, such as the replay of the log, stay in memory. The files
+    /// may be read-only.
     ///
     /// # Errors
-    /// As [`Store::open`], but a directory without a store is [`StoreError::NotADataDirectory`], and damage
-    /// for which a store cannot be opened is in the report.
+    /// The errors of [`Store::open`], with two exceptions: a directory without a store is
+    /// [`StoreError::NotADataDirectory`], and damage that prevents opening is in the report.
     pub fn verify_closed(
         config: StoreConfig,
         progress: &mut dyn FnMut(VerifyProgress),
@@ -39,10 +39,10 @@ impl Store {
         verify_opened(open::open_to_look(config), progress)
     }
 
-    /// As [`Store::verify_closed`], on `disk`. The backend in `config` is ignored.
+    /// [`Store::verify_closed`] on `disk`. The backend in `config` is ignored.
     ///
     /// # Errors
-    /// As [`Store::verify_closed`].
+    /// The errors of [`Store::verify_closed`].
     pub fn verify_closed_on(
         disk: Arc<dyn Disk>,
         config: StoreConfig,
@@ -52,7 +52,7 @@ impl Store {
     }
 
     /// Reads every object, every part of an upload and every vector, and verifies their checksums.
-    /// Changes nothing. Data written or deleted meanwhile may or may not be included.
+    /// It changes nothing. Data written or deleted meanwhile may or may not be included.
     ///
     /// # Errors
     /// [`StoreError::Io`] if the disk cannot be read. Damage is in the report, not an error.
@@ -63,7 +63,7 @@ impl Store {
         let mut unpaced = |_| Ok(());
         let mut verifier = Verifier::new(self, &mut unpaced)?;
         let total = match self.count_records() {
-            // Those that can be read are counted as they come.
+            // The readable ones are counted as they come.
             Err(StoreError::Corrupt { .. }) => 0,
             total => total?,
         };
@@ -105,7 +105,8 @@ impl Store {
         });
         match scanned {
             Ok(blobs) => (report.blobs, report.orphans) = (blobs, orphans),
-            // The blobs that a damaged record references are unknown.
+            // The blobs that a damaged record references are unknown, so no blob can be called an
+            // orphan.
             Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {
                 self.shared().blobs.scan(&mut |_| report.blobs += 1)?;
             }
@@ -114,8 +115,8 @@ impl Store {
         Ok(())
     }
 
-    /// A batch of keys and values of a space. Its snapshot ends before blobs are read, because a long one
-    /// keeps replaced pages alive.
+    /// A batch of records of a key space. Its snapshot is dropped before blobs are read, because a
+    /// long-lived one keeps replaced pages alive.
     pub(crate) fn read_batch(
         &self,
         space: &[u8],
@@ -140,7 +141,7 @@ fn verify_opened(
     progress: &mut dyn FnMut(VerifyProgress),
 ) -> Result<VerifyReport, StoreError> {
     let opened = match opened {
-        // Found before anything could be read.
+        // Damage found before anything could be read.
         Err(error @ StoreError::Corrupt { .. }) => {
             let damaged = vec![Damage::of_store(&error)];
             return Ok(VerifyReport { damaged, ..VerifyReport::default() });
@@ -173,5 +174,5 @@ pub(crate) const SPACES: [&[u8]; 12] = [
 /// A key with its value.
 type Pair = (Vec<u8>, Vec<u8>);
 
-/// Records read at a time; a record may hold as much as an inline body.
+/// Records per batch. A record may have an inline body.
 const BATCH: usize = 128;

@@ -1,4 +1,4 @@
-//! Objects, their parts and the index of their null versions, verified.
+//! Verification of objects, their parts and the index of null versions.
 
 use super::bodies::{DataKey, VerifiedBody};
 use super::verifier::{Failure, Location, Verifier};
@@ -47,10 +47,13 @@ impl Verifier<'_> {
             }
             None => DataKey::Unknown,
         };
+        // Only a checksum over the object's bytes can be recomputed; a composite one was checked
+        // against the parts when the upload was completed.
         let full = record.checksum.filter(|it| it.kind == ChecksumType::FullObject);
         let algorithms: Vec<_> = full.iter().map(|full| full.value.algorithm).collect();
         let body = key.body(&record.content, record.bytes);
         let digests = self.read(&body, &algorithms)?;
+        // Without the key only the ciphertext was verified, by the checksums of the blob.
         if !key.is_known() {
             return Ok(());
         }
@@ -80,6 +83,7 @@ impl Verifier<'_> {
             let place = space::part(list, number);
             let part = self.get(&place)?.ok_or_else(missing)?;
             let part = PartRecord::decode(&place, &part)?;
+            // Parts must be adjacent, or range reads would return wrong bytes.
             if part.facts.start != start {
                 return Err(StoreError::corrupt(format!("part {number} is out of place")).into());
             }
@@ -102,9 +106,10 @@ impl Verifier<'_> {
         self.verify_part_bytes(&PartRecord::decode(place, value)?, key)
     }
 
-    /// Checks that the index has the version `null` of the history.
+    /// Checks that the index has this `null` version of the history.
     fn verify_is_indexed(&self, location: &Location, stamp: &[u8; 16]) -> Result<(), Failure> {
         let (Some(id), Some(key)) = (location.bucket, &location.key) else { return Ok(()) };
+        // Version 1 of a bucket has no index.
         if !self.buckets.get(&id).is_some_and(|bucket| bucket.has_index) {
             return Ok(());
         }
@@ -115,7 +120,7 @@ impl Verifier<'_> {
         }
     }
 
-    /// Checks that a row of the index has the version `null` of the history.
+    /// Checks that a row of the index names an existing `null` version.
     pub(super) fn verify_null_version(
         &self,
         bucket: BucketId,

@@ -6,39 +6,39 @@ use crate::name::{BucketId, BucketName, ObjectKey, VersionId};
 /// The progress of [`Store::verify`](crate::Store::verify).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyProgress {
-    /// Records checked.
+    /// Number of records checked.
     pub done: u64,
-    /// Records in all.
+    /// Total number of records.
     pub total: u64,
 }
 
-/// One damaged object; with no key a damaged record or document of a bucket; with no bucket and no key a
-/// damaged vector or index, whose name is in `what`.
+/// One piece of damage: an object; without a key, a record or document of a bucket; without bucket
+/// and key, a vector or index, whose name is in `what`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Its bucket; none if only its number is known.
+    /// The bucket; `None` if only its number is known.
     pub bucket: Option<BucketName>,
-    /// Its key.
+    /// The key.
     pub key: Option<ObjectKey>,
-    /// Its version.
+    /// The version.
     pub version: Option<VersionId>,
-    /// The damage, in words.
+    /// A description of the damage.
     pub what: String,
-    /// The remedy for it, if repair has one.
+    /// The remedy that repair has for it.
     pub(crate) remedy: Remedy,
 }
 
 /// The remedy that [`Store::repair`](crate::Store::repair) has for damage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Nothing: the damaged record is not known, or it may be whole, and could only not be read.
+    /// None: the damaged record is unknown, or it may be whole and merely could not be read.
     #[default]
     None,
-    /// Removing the record at this key.
+    /// Remove the record with this key.
     Remove(Vec<u8>),
-    /// Writing the row of the index of null versions at this key again, for the version of this stamp.
+    /// Write the row of the null-version index again, for the version with this stamp.
     Index { row: Vec<u8>, stamp: [u8; 16] },
-    /// Counting the objects of this bucket again.
+    /// Count the objects of this bucket again.
     Recount(BucketName, BucketId),
 }
 
@@ -53,21 +53,21 @@ pub struct VerifyReport {
     pub vectors: u64,
     /// Bytes read and verified.
     pub bytes: u64,
-    /// Objects and parts of uploads that are encrypted with keys which are not there: only their cipher
-    /// text was verified.
+    /// Number of objects and parts whose encryption key is not available: only their ciphertext was
+    /// verified.
     pub sealed: u64,
     /// The damage found.
     pub damaged: Vec<Damage>,
     /// Blobs that no record references; 0 if a record is damaged, because its blobs are unknown.
     pub orphans: u64,
-    /// The paths of blobs that no record referenced, which a sweep has moved to `blobs/lost/`.
+    /// Paths of the orphans that a sweep has moved to `blobs/lost/`.
     pub lost: Vec<String>,
-    /// The place where the log ends and the reason, if it does not end in order. Only of a closed store.
+    /// The place and reason of the log's end, if it did not end in order. Only for a closed store.
     pub log_end: Option<String>,
 }
 
 impl VerifyReport {
-    /// Damage that ends a part of the verification, as an entry of the report.
+    /// Turns damage that ends a part of the verification into an entry of the report.
     pub(super) fn or_damage<T>(
         &mut self,
         result: Result<T, StoreError>,

@@ -15,18 +15,19 @@ use crate::name::BucketId;
 struct Counted {
     row: UsageRecord,
     usage: Usage,
-    /// A record cannot be read, so nobody knows what it counts for.
+    /// `true` if a record cannot be read, so that the right count is unknown.
     is_unknown: bool,
 }
 
 impl Verifier<'_> {
-    /// Checks that a row can be read.
+    /// Checks that a usage row can be decoded.
     pub(super) fn verify_usage_row(
         &mut self,
         id: BucketId,
         place: &[u8],
         value: &[u8],
     ) -> Result<(), StoreError> {
+        // Not damage if the row was replaced meanwhile.
         if let Err(error) = UsageRecord::decode(place, value)
             && self.is_still_there(place, value)?
         {
@@ -36,7 +37,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Compares all rows with the records of one snapshot, also while others write.
+    /// Compares all rows with the records of one snapshot, which concurrent writes do not disturb.
     pub(super) fn verify_usage(&mut self) -> Result<(), StoreError> {
         let snapshot = self.store.snapshot()?;
         let mut counted = HashMap::new();
@@ -51,6 +52,7 @@ impl Verifier<'_> {
                 let id = id.or_else(|| space::split_history(place).map(|(id, ..)| id));
                 let Some(counted) = id.and_then(|id| counted.get_mut(&id)) else { return Ok(()) };
                 match Listed::decode(place, value) {
+                    // While a row is being counted, it covers only the places up to its own.
                     Ok(listed) if counted.row.covers(place) => {
                         counted.usage.add(place, (listed.bytes, listed.is_delete_marker));
                     }
@@ -71,7 +73,7 @@ impl Verifier<'_> {
     }
 
     fn note_usage(&mut self, id: BucketId, what: String, is_damaged: bool) {
-        // Of a bucket that is not there nobody asks for the usage.
+        // A row of a deleted bucket does not matter.
         let Some(bucket) = self.buckets.get(&id).map(|bucket| bucket.name.clone()) else { return };
         let remedy = match is_damaged {
             true => Remedy::Recount(bucket.clone(), id),

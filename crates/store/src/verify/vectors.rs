@@ -18,9 +18,9 @@ use crate::store::Store;
 #[derive(Default)]
 pub(super) struct VectorVerifier {
     indexes: HashMap<IndexId, Index>,
-    /// The index of the last record: records of an index are consecutive, so it stays open.
+    /// The index of the last record. Records of an index are consecutive, so it stays open.
     open: Option<(IndexId, Arc<OpenIndex>)>,
-    /// What is wrong with each; none once it was told.
+    /// Damaged indexes with the damage; `None` once it was reported.
     damaged_indexes: HashMap<IndexId, Option<String>>,
 }
 
@@ -30,12 +30,12 @@ impl VectorVerifier {
         Ok(Self { indexes, open: None, damaged_indexes: HashMap::new() })
     }
 
-    /// `true` for keys of vectors, by their first byte.
+    /// `true` for keys of vector records, by their first byte.
     pub(super) fn is_for(tag: u8) -> bool {
         [space::ALL_VECTORS, space::ALL_VECTOR_SLOTS].contains(&&[tag][..])
     }
 
-    /// Indexes whose files cannot be read at all, and that this has not returned before.
+    /// Damaged indexes (their files cannot be read at all) that were not returned before.
     pub(super) fn take_damaged_indexes(&mut self) -> impl Iterator<Item = Damage> + '_ {
         let untold = |(id, what): (_, &mut Option<String>)| Some((id, what.take()?));
         self.damaged_indexes.iter_mut().filter_map(untold).map(|(id, what)| {
@@ -46,7 +46,7 @@ impl VectorVerifier {
         })
     }
 
-    /// Checks a key with its value, if it belongs to a vector.
+    /// Checks a record, if it belongs to a vector.
     pub(super) fn verify(
         &mut self,
         store: &Store,
@@ -59,7 +59,7 @@ impl VectorVerifier {
         let Some(id) = vector.map(|it| it.0).or(slot.map(|it| it.0)) else {
             return Ok(None);
         };
-        // The index was deleted; the reclaimer removes its records.
+        // A deleted index: the reclaimer removes its records.
         let Some(index) = self.indexes.get(&id).cloned() else { return Ok(None) };
         let what = match (vector, slot) {
             (Some((_, key)), _) => {
@@ -71,7 +71,7 @@ impl VectorVerifier {
             (None, None) => None,
         };
         let Some(what) = what else { return Ok(None) };
-        // Not damage if the vector was replaced while it was checked.
+        // No damage if the vector was replaced while it was checked.
         let snapshot = store.snapshot()?;
         let is_still_there = snapshot.get(place)?.is_some_and(|found| *found == *value);
         Ok(is_still_there.then(|| damage(&index, &what)))
@@ -94,6 +94,7 @@ impl VectorVerifier {
         };
         let named = store.snapshot()?;
         let named = named.get(&space::vector_slot(index.id, record.slot))?;
+        // Record and slot must name each other, because a search finds the key by the slot.
         if named.is_none_or(|named| *named != *key.as_bytes()) {
             return Ok(Some(format!("the slot of the vector {key:?} does not name it")));
         }
@@ -125,6 +126,7 @@ impl VectorVerifier {
             Err(StoreError::NoSuchIndex { .. }) => Ok(None),
             Err(StoreError::Closed) => Err(StoreError::Closed),
             Err(error) => {
+                // Every record of the index would fail in the same way, so it is reported once.
                 self.damaged_indexes.insert(index.id, Some(error.to_string()));
                 Ok(None)
             }

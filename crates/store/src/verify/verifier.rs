@@ -1,4 +1,4 @@
-//! Records, verified one by one.
+//! Verification of records, one by one.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -19,11 +19,12 @@ use crate::store::Store;
 
 /// The reason why a record does not verify.
 pub(super) enum Failure {
-    /// It, or a blob that it references, is not what was written.
+    /// The record, or a blob that it references, differs from what was written.
     Damaged(StoreError),
-    /// It is whole, and not in the index of null versions.
+    /// The record is whole, but missing in the index of null versions.
     NotIndexed { row: Vec<u8>, stamp: [u8; 16] },
-    /// It may be whole: it is of a newer format, or could not be read, or its page of the tree.
+    /// The record may be whole: it has a newer format, or it or its page of the tree could not be
+    /// read.
     Unknown(StoreError),
 }
 
@@ -38,21 +39,22 @@ impl From<StoreError> for Failure {
 
 impl From<KvError> for Failure {
     fn from(error: KvError) -> Self {
+        // A failed read says nothing about the record.
         Self::Unknown(error.into())
     }
 }
 
-/// A bucket whose record can be read.
+/// A bucket with a readable record.
 pub(super) struct VerifiedBucket {
     pub(super) name: BucketName,
-    /// `true` when the history of its objects is indexed.
+    /// `true` if the history of its objects has the index of null versions.
     pub(super) has_index: bool,
 }
 
-/// Called with the number of bytes that were read; may wait, or end the verification.
+/// Called with the number of bytes read; may wait, or end the verification.
 pub(super) type Pace<'a> = dyn FnMut(u64) -> Result<(), StoreError> + 'a;
 
-/// A verification under way: its records are told one by one, and what is wrong with them is collected.
+/// A running verification: it is fed records one by one, and collects the damage.
 pub(crate) struct Verifier<'a> {
     pub(super) store: &'a Store,
     pub(super) pace: &'a mut Pace<'a>,
@@ -61,10 +63,10 @@ pub(crate) struct Verifier<'a> {
     pub(super) report: VerifyReport,
 }
 
-/// The key of the parts of an upload, if it can be unwrapped.
+/// The data key of an upload's parts, if it can be unwrapped.
 type UploadKey = Result<DataKey, StoreError>;
 
-/// The place of a record, for a [`Damage`].
+/// The owner of a record, for [`Damage`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Location {
     pub(super) bucket: Option<BucketId>,
@@ -86,18 +88,18 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    /// Counts bytes that were read.
+    /// Reports bytes that were read.
     pub(crate) fn pace(&mut self, bytes: u64) -> Result<(), StoreError> {
         (self.pace)(bytes)
     }
 
-    /// The report, with all damage that was found.
+    /// The report, with all damage found.
     pub(super) fn into_report(mut self) -> VerifyReport {
         let damaged = self.take_damage();
         VerifyReport { damaged, ..self.report }
     }
 
-    /// The damage that was found since the last call.
+    /// The damage found since the last call.
     pub(crate) fn take_damage(&mut self) -> Vec<Damage> {
         let mut damaged = std::mem::take(&mut self.report.damaged);
         damaged.extend(self.vectors.take_damaged_indexes());
@@ -106,7 +108,7 @@ impl<'a> Verifier<'a> {
 }
 
 impl Verifier<'_> {
-    /// Verifies every record of a space, and calls `verified` after each.
+    /// Verifies every record of a key space, and calls `verified` after each.
     pub(super) fn verify_space(
         &mut self,
         space: &[u8],
@@ -124,10 +126,10 @@ impl Verifier<'_> {
         }
     }
 
-    /// Verifies a record.
+    /// Verifies one record.
     ///
     /// # Errors
-    /// Those of the disk. A page of the tree that cannot be read is damage.
+    /// The errors of the disk. An unreadable page of the tree is damage.
     pub(crate) fn verify(&mut self, place: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let verified = self.verify_record(place, value);
         self.report.or_damage(verified).map(drop)
@@ -141,6 +143,8 @@ impl Verifier<'_> {
             return Ok(());
         }
         let mut location = Location::default();
+        // Most records need only be decoded. Objects and parts, further below, are compared with
+        // their bytes.
         if let Some((bucket, _)) = space::split_document(place) {
             location.bucket = Some(bucket);
             let result = document::decode(place, value).map(drop).map_err(Failure::from);
@@ -181,7 +185,7 @@ impl Verifier<'_> {
                     location = found;
                     key.map_err(Failure::from).and_then(|key| self.verify_part(place, value, &key))
                 }
-                // Of a completed upload: it is checked as a part of its object.
+                // A part of a completed upload is checked with its object.
                 None => return Ok(()),
             },
             None => self.verify_object(place, value, &mut location),
@@ -189,7 +193,7 @@ impl Verifier<'_> {
         self.note(result, place, value, location)
     }
 
-    /// Reports damage, unless the record was replaced while it was read.
+    /// Reports damage, unless the record was replaced while it was checked.
     fn note(
         &mut self,
         result: Result<(), Failure>,
@@ -207,6 +211,8 @@ impl Verifier<'_> {
             }
             Err(Failure::Unknown(error)) => (error.to_string(), Remedy::None),
         };
+        // Only what is still stored is damage: a concurrent write may have replaced record and
+        // blob.
         if self.is_still_there(place, value)? {
             let bucket = location.bucket.and_then(|id| self.buckets.get(&id));
             let bucket = bucket.map(|bucket| bucket.name.clone());
@@ -221,13 +227,13 @@ impl Verifier<'_> {
         Ok(snapshot.get(place)?.is_some_and(|found| *found == *value))
     }
 
-    /// A value. If it cannot be read, nothing is known of the record that needs it.
+    /// Reads a value. If that fails, nothing is known about the record that needs it.
     pub(super) fn get(&self, place: &[u8]) -> Result<Option<Vec<u8>>, Failure> {
         let snapshot = self.store.snapshot().map_err(Failure::Unknown)?;
         Ok(snapshot.get(place)?.map(|value| value.to_vec()))
     }
 
-    /// The key of an object or upload, which is counted if it is not there.
+    /// The data key of an object or upload. Counts the unavailable ones.
     pub(super) fn data_key(
         &mut self,
         extensions: &Extensions,
@@ -238,7 +244,7 @@ impl Verifier<'_> {
         Ok(key)
     }
 
-    /// The object that an upload in progress is for, and the key of its parts.
+    /// The object of an upload in progress, and the data key of its parts.
     fn upload_location(
         &mut self,
         id: &UploadId,
@@ -246,7 +252,7 @@ impl Verifier<'_> {
         let upload = match UploadRecord::read(&self.store.snapshot()?, id) {
             Ok(Some(upload)) => upload,
             Ok(None) => return Ok(None),
-            // It is in the report itself.
+            // The damaged upload record is reported by itself.
             Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {
                 return Ok(Some((Location::default(), Ok(DataKey::Unknown))));
             }
@@ -258,7 +264,7 @@ impl Verifier<'_> {
     }
 }
 
-/// The buckets whose records can be read. The others are added to the damage.
+/// The buckets with readable records. The others are added to the damage.
 fn readable_buckets(
     store: &Store,
     damaged: &mut Vec<Damage>,

@@ -1,4 +1,4 @@
-//! The check of a vector's elements: finite, and for cosines not all zero.
+//! The check of a vector's elements: all finite, and for cosine not all zero.
 
 mod scalar;
 #[cfg(target_arch = "x86_64")]
@@ -10,7 +10,7 @@ use crate::config::Shape;
 use crate::error::VectorError;
 use crate::metric::Metric;
 
-/// Checks one or more vectors, one after the other in `vectors`.
+/// Checks the vectors that lie one behind the other in `vectors`.
 pub(crate) fn check_vectors(vectors: &[f32], shape: Shape) -> Result<(), VectorError> {
     for (index, vector) in vectors.chunks_exact(shape.dimension()).enumerate() {
         check_vector(vector, index, shape)?;
@@ -18,11 +18,12 @@ pub(crate) fn check_vectors(vectors: &[f32], shape: Shape) -> Result<(), VectorE
     Ok(())
 }
 
-/// Checks the vector that errors call `index`.
+/// Checks one vector. Errors report it by `index`.
 #[inline]
 pub(crate) fn check_vector(vector: &[f32], index: usize, shape: Shape) -> Result<(), VectorError> {
     let content = content(vector);
     if !content.is_finite() {
+        // The kernel says only that some element is not finite; the error path finds which.
         let element = vector.iter().position(|element| !element.is_finite()).unwrap_or(0);
         return Err(VectorError::NotFinite { vector: index, element });
     }
@@ -32,7 +33,8 @@ pub(crate) fn check_vector(vector: &[f32], index: usize, shape: Shape) -> Result
     Ok(())
 }
 
-/// The summary of a vector's elements by which it is checked without branches.
+/// A summary of a vector's elements, computed without branches: the bitwise OR, over all elements,
+/// of (bits of `|element|`) + [`EXPONENT_STEP`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Content(u32);
 
@@ -50,14 +52,14 @@ impl Content {
 }
 
 const SIGN: u32 = 1 << 31;
-/// One in the exponent. Added to the largest exponent, which only infinities and what is not a number
-/// have, it is carried into the place of the sign.
+/// One in the exponent field. Infinities and NaN, and only they, have the largest exponent (all
+/// ones); adding one carries into the sign bit.
 const EXPONENT_STEP: u32 = 1 << 23;
 
-/// The content of a vector.
+/// Computes the [`Content`] of a vector.
 type Kernel = fn(&[f32]) -> Content;
 
-/// All that this processor can run, the fastest first. The last is the scalar one.
+/// The kernels that this processor can run, fastest first. The last one is scalar.
 fn kernels() -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     #[cfg(target_arch = "x86_64")]

@@ -1,15 +1,15 @@
-//! The scalar kernel, compiled for the instructions of AVX2 and AVX-512.
+//! The scalar kernel, compiled for AVX2 and AVX-512.
 #![expect(unsafe_code, reason = "functions for some processors only")]
 
 use super::{Content, scalar};
 
-/// Only for a processor with AVX-512F.
+/// Requires AVX-512F.
 pub(super) fn content_avx512(vector: &[f32]) -> Content {
     // SAFETY: this kernel is only offered when the processor has the feature.
     unsafe { avx512(vector) }
 }
 
-/// Only for a processor with AVX2.
+/// Requires AVX2.
 pub(super) fn content_avx2(vector: &[f32]) -> Content {
     // SAFETY: this kernel is only offered when the processor has the feature.
     unsafe { avx2(vector) }

@@ -1,7 +1,8 @@
-//! The centroids of a table, by their codes: those that are near a vector.
+//! The centroids of a table, by their codes: finds the ones near a vector.
 //!
-//! A centroid has a code of its own, as vectors have, with the centroid zero. A vector is compared with all codes,
-//! and exactly with those that may be near: of thousands of centroids a few.
+//! A centroid has a code of its own, like a vector, relative to the origin. A vector is compared
+//! with all codes, and exactly only with the few centroids whose bounds are low: a handful out of
+//! thousands.
 
 use std::sync::Arc;
 
@@ -12,51 +13,55 @@ use super::second::{self, BitCounter};
 use super::segment::{SEGMENT, SEGMENT_BLOCKS, Segment};
 use crate::distance::Kernels;
 
-/// Centroids that are compared by their second bits, and exactly, to find the nearest one. Among thousands that are
-/// about as far fewer often miss it, and searches probe more partitions.
+/// Centroids that are compared by their second bits (`CLOSER`), and exactly (`NEAREST`), to find
+/// the nearest one. With fewer, the nearest among thousands of about equally distant ones is often
+/// missed, and searches probe more partitions.
 const CLOSER: usize = 64;
 const NEAREST: usize = 16;
 
-/// Standard deviations by which the estimate of a distance is lowered to a bound: a partition that is missed costs a
-/// neighbour only if it has one.
+/// Standard deviations by which the estimate of a distance is lowered to a bound. Two are enough: a
+/// missed partition costs a neighbour only if it contains one.
 const DEVIATIONS: f32 = 2.0;
 
-/// Codes of centroids, by the number of their partition. A snapshot has those that it was made with: segments are
-/// copied to be changed.
+/// Codes of centroids, by the number of their partition. A clone is a snapshot: segments are
+/// shared, and copied before they change.
 #[derive(Clone, Debug)]
 pub(crate) struct Centroids {
     /// Words of one code.
     words: usize,
     segments: Vec<Arc<Segment>>,
-    /// Those that are there, a bit each, and those of them that vectors are given to.
+    /// Bit sets by number, one word per segment: `present` has the centroids that exist, `takers`
+    /// the ones that accept vectors, because their partition is not draining.
     present: Vec<u64>,
     takers: Vec<u64>,
 }
 
-/// Buffers of a comparison with all centroids.
+/// Buffers for comparing a vector with all centroids.
 #[derive(Debug, Default)]
 pub(crate) struct Finder {
     zero: Vec<f32>,
     query: QueryCode,
     scratch: QueryScratch,
-    /// Bounds or estimates of the squares of the distances, by number; infinity where there is none.
+    /// Bounds or estimates of the squared distances, by number; infinity where no centroid is
+    /// wanted.
     bounds: Vec<f32>,
     lowest: Lowest,
-    /// Those that may be near, with the numbers of the centroids.
+    /// Centroids that may be near, as bound and number.
     found: Vec<(f32, u32)>,
-    /// Bounds up to this one were collected.
+    /// Bounds up to this one were collected by [`Finder::near`].
     done: f32,
-    /// The vector is so far from all, or so near to the centre, that only exact comparison tells.
+    /// The vector is so far from all centroids, or so near to the origin, that its code says
+    /// nothing: only exact comparison helps.
     is_far: bool,
 }
 
 impl Centroids {
-    /// None yet, of so many words.
+    /// No centroids yet; codes have `words` words.
     pub(super) fn new(words: usize) -> Self {
         Self { words, segments: Vec::new(), present: Vec::new(), takers: Vec::new() }
     }
 
-    /// The first ones, in the order of their numbers.
+    /// The codes of `all`, numbered in this order.
     pub(super) fn of(all: &[Arc<[f32]>]) -> Self {
         let mut centroids = Self::new(all.first().map_or(0, |first| first.len() / 64));
         for (number, centroid) in (0..).zip(all) {
@@ -65,7 +70,7 @@ impl Centroids {
         centroids
     }
 
-    /// Adds a centroid, which takes vectors.
+    /// Adds a centroid, which accepts vectors.
     pub(super) fn set(&mut self, number: u32, centroid: &[f32]) {
         let (segment, index) = (number as usize / SEGMENT, number as usize % SEGMENT);
         while self.segments.len() <= segment {
@@ -79,12 +84,13 @@ impl Centroids {
         self.takers[segment] |= 1 << index;
     }
 
-    /// `true` if there is one that takes vectors.
+    /// `true` if some centroid accepts vectors.
     pub(super) fn has_takers(&self) -> bool {
         self.takers.iter().any(|bits| *bits != 0)
     }
 
-    /// Lets it take no more vectors. Searches find it still.
+    /// Makes a centroid accept no more vectors. Searches still find it, since its partition has
+    /// entries until it is drained.
     pub(super) fn retire(&mut self, number: u32) {
         if let Some(takers) = self.takers.get_mut(number as usize / SEGMENT) {
             *takers &= !(1 << (number as usize % SEGMENT));
@@ -101,8 +107,9 @@ impl Centroids {
 }
 
 impl Finder {
-    /// Finds bounds of the squares of the distances from a vector, lowered by so many standard deviations: of all
-    /// centroids, or of those that take vectors. Returns the limit below which the `count` lowest are.
+    /// Computes bounds of the squared distances from a vector: estimates lowered by `deviations`
+    /// standard deviations, for all centroids or for those that accept vectors. Returns the limit
+    /// that the `count` lowest bounds do not exceed.
     fn find(
         &mut self,
         centroids: &Centroids,
@@ -119,11 +126,14 @@ impl Finder {
         let (places, _) = bounds.as_chunks_mut::<SEGMENT>();
         for (index, bounds) in places.iter_mut().enumerate() {
             let segment = &centroids.segments[index];
+            // Bit `index` of a segment's word is byte `index / 8`, bit `index % 8` of its masks.
             let next = centroids.segments.get(index + 1).unwrap_or(segment);
             let wanted = if with_retired { &centroids.present } else { &centroids.takers };
             let wanted = wanted[index];
             let masks: Masks = wanted.to_le_bytes();
             const { assert!(SEGMENT_BLOCKS == size_of::<u64>(), "a bit for each place") }
+            // Without a usable code every wanted centroid gets the bound −∞, so it is collected and
+            // compared exactly.
             if *is_far || wanted == 0 {
                 let is_there = |at: usize| wanted >> at & 1 != 0;
                 let bound = |at| if is_there(at) { f32::NEG_INFINITY } else { f32::INFINITY };
@@ -136,7 +146,8 @@ impl Finder {
         lowest.last()
     }
 
-    /// Collects the centroids whose bounds are not above `limit`, without those that are not above `done`.
+    /// Collects the centroids whose bounds are at most `limit`, except those whose bounds are at
+    /// most `done`.
     fn collect(&mut self, limit: f32, done: Option<f32>) {
         let scanner = Scanner::best();
         self.found.clear();
@@ -146,6 +157,7 @@ impl Finder {
             if let Some(done) = done {
                 wanted &= !scanner.not_above(bounds, done);
             }
+            // One iteration per set bit: take the lowest, then clear it.
             while wanted != 0 {
                 let index = wanted.trailing_zeros();
                 wanted &= wanted - 1;
@@ -154,7 +166,7 @@ impl Finder {
         }
     }
 
-    /// Makes the bounds that were collected closer.
+    /// Tightens the collected bounds by the second bits.
     fn look_closer(&mut self, centroids: &Centroids, deviations: f32) {
         let counter = BitCounter::best();
         for (bound, number) in &mut self.found {
@@ -167,8 +179,8 @@ impl Finder {
         }
     }
 
-    /// The number of the centroid that is the nearest of those that take vectors, or nearly so; `None` if there is
-    /// none. `centroid` returns the one with a number.
+    /// The number of the centroid nearest to a vector, or nearly so, among those that accept
+    /// vectors; `None` if none does. `centroid` returns the centroid with a number.
     pub(super) fn nearest<'centroid>(
         &mut self,
         centroids: &Centroids,
@@ -178,7 +190,8 @@ impl Finder {
         let limit = self.find(centroids, rotated, (0.0, false), CLOSER);
         self.collect(limit, None);
         if self.found.len() > NEAREST && !self.is_far {
-            // Where thousands are equally far, one is as good as the other.
+            // Where thousands are about equally far, any of them will do, so the list is cut before
+            // the second bits are read.
             self.found.truncate(2 * CLOSER);
             self.look_closer(centroids, 0.0);
             self.found.select_nth_unstable_by(NEAREST, |a, b| a.0.total_cmp(&b.0));
@@ -188,9 +201,9 @@ impl Finder {
         squares.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, number)| number)
     }
 
-    /// The centroids that are the nearest of a vector, or nearly so, with the squares of their distances, the nearest
-    /// first: at least `count`, if there are as many. `None` if the vector is too far away for codes: no order of
-    /// distances means anything then.
+    /// The centroids nearest to a vector, or nearly so, with their squared distances, nearest
+    /// first: at least `count` if that many exist. `None` if the vector is too far away for codes;
+    /// the order of distances means nothing then.
     pub(crate) fn near<'centroid>(
         &mut self,
         centroids: &Centroids,
@@ -206,7 +219,8 @@ impl Finder {
         Some(self.measure(rotated, f64::INFINITY, centroid))
     }
 
-    /// The others after those that [`Finder::near`] has found whose squares are not above a limit, the nearest first.
+    /// The centroids that [`Finder::near`] has not returned and whose squared distance is at most
+    /// `limit`, nearest first.
     pub(crate) fn beyond<'centroid>(
         &mut self,
         centroids: &Centroids,
@@ -214,6 +228,8 @@ impl Finder {
         limit: f64,
         centroid: impl Fn(u32) -> Option<&'centroid [f32]>,
     ) -> Vec<(f64, u32)> {
+        // Every centroid with a bound up to `done` was returned already, and a bound is rarely
+        // above the distance.
         if limit <= f64::from(self.done) {
             return Vec::new();
         }
@@ -225,7 +241,8 @@ impl Finder {
         self.measure(rotated, limit, centroid)
     }
 
-    /// The squares of the distances of those that were found, if they are not above a limit, the nearest first.
+    /// The exact squared distances of the collected centroids, as far as they are at most `limit`,
+    /// nearest first.
     fn measure<'centroid>(
         &self,
         rotated: &[f32],
@@ -238,7 +255,7 @@ impl Finder {
         near
     }
 
-    /// The squares of the distances of those that were found, with their numbers.
+    /// The exact squared distances of the collected centroids, with their numbers.
     fn squares<'centroid>(
         &self,
         rotated: &[f32],

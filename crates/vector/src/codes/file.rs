@@ -1,22 +1,24 @@
-//! The codes of an index in a file beside its vectors, saved as they come.
+//! The codes of an index in a file beside its vectors, saved incrementally.
 //!
-//! Little-endian. `0..4096` the header ([`Header`]), then the centre as `f32`, zeros up to a multiple of 4,096,
-//! then pages of one size. A page has a centroid or the codes of a segment, and a CRC of its own: what has
-//! changed is written in place, the rest stays. A page that is no longer used loses its first 64 bytes.
+//! Little-endian. `0..4096` the header ([`Header`]), then the centre as `f32`, zeros up to a
+//! multiple of 4,096, then pages of one size. A page has a centroid or the codes of a segment, and
+//! its own CRC. Saving overwrites changed pages in place and leaves the others. A page that is no
+//! longer used loses its first 64 bytes.
 //!
-//! | Bytes of a page | |
+//! | Bytes of a page | Content |
 //! |---|---|
-//! | 0..8 | CRC-64 of all that follows and is used |
-//! | 8..12 | 1 a centroid, 2 a segment |
-//! | 12..16 | entries of a segment; 1 for a centroid whose partition is being drained |
+//! | 0..8 | CRC-64 of the used bytes that follow |
+//! | 8..12 | kind: 1 centroid, 2 segment |
+//! | 12..16 | segment: number of entries; centroid: 1 while its partition is being drained |
 //! | 16..24 | id of the partition |
-//! | 24..32 | of a centroid, the entries at which its partition is split |
+//! | 24..32 | centroid: number of entries at which its partition is split |
 //! | 64.. | the centroid as `f32`; or signs, factors, second bits, their factors, slots, marks |
 //!
-//! The file is never synced, and may be cut off between any two writes. So it is taken as a whole only if the
-//! sum over all pages is that of the header, and no slot was written again since (*current*). Otherwise every
-//! code is compared with its vector by its mark before it counts, which takes a hundredth of making it; codes
-//! in pages that are damaged, or of partitions without a centroid, are made again.
+//! The file is never synced, and a crash may cut it off between any two writes. It is therefore
+//! trusted as a whole (*current*) only if the checksum over all pages equals the one in the header,
+//! and no slot was written again since. Otherwise each code is compared with its vector by its mark
+//! before it counts, which takes a hundredth of the time of encoding. Codes in damaged pages, or of
+//! partitions without a centroid, are made again.
 
 use std::collections::HashMap;
 use std::io;
@@ -34,7 +36,7 @@ use crate::config::Shape;
 use crate::slots::{Opened, Stamp, metric_number};
 
 const MAGIC: [u8; 8] = *b"liteioVC";
-/// 1 and 2 had no partitions, 3 had larger ones, and limits of another kind.
+/// Format version. 1 and 2 had no partitions; 3 had larger ones, and limits of another kind.
 const VERSION: u32 = 4;
 const BLOCK_BYTES: usize = 4096;
 const CRC_AT: usize = BLOCK_BYTES - 8;
@@ -42,36 +44,38 @@ const PAGE_HEADER: usize = 64;
 const CENTROID: u32 = 1;
 const CODES: u32 = 2;
 
-/// Numbers that the file keeps for its owner.
+/// Numbers that the file keeps for its owner: the limits of probing, and the vectors that they are
+/// for.
 pub(crate) type Notes = [f64; 5];
 
-/// Says that there are none.
+/// The notes of a file without any.
 pub(super) const NO_NOTES: Notes = [0.0; 5];
 
-/// The file as this process has written it.
+/// The state of the file as this process last wrote or read it.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
-    /// The CRC of each page; 0 for one that is not used.
+    /// The CRC of each page; 0 for an unused page.
     crcs: Vec<u64>,
-    /// The CRC of the header that was read or written last; `None` if the file is to be written anew.
+    /// The CRC of the header that was read or written last; `None` if the file must be rewritten.
     header: Option<u64>,
 }
 
-/// The codes that were in a file.
+/// Codes read from a file.
 pub(super) struct Loaded {
     pub(super) table: Table,
     pub(super) pages: Pages,
     pub(super) trained_at: usize,
     pub(super) grain: Grain,
     pub(super) notes: Notes,
-    /// `true` if the codes are those of the vectors without being compared.
+    /// `true` if the codes belong to the current vectors and need no comparison.
     pub(super) is_current: bool,
 }
 
-/// The state that is saved.
+/// The state to be saved.
 pub(super) struct Saved<'saved> {
     pub(super) table: &'saved Table,
-    /// The commit up to which all changes are in the codes, with its number of slots; `None` if there is none.
+    /// The commit whose changes are all in the codes, and its number of slots; `None` if changes
+    /// are missing.
     pub(super) stamp: Option<(Stamp, u32)>,
     pub(super) file_id: u64,
     pub(super) trained_at: usize,
@@ -80,10 +84,10 @@ pub(super) struct Saved<'saved> {
 }
 
 impl Pages {
-    /// Writes what has changed to the file at `path`.
+    /// Writes the changes since the last call to the file at `path`.
     ///
     /// # Errors
-    /// The error of the disk. The next call writes what is missing.
+    /// The error of the disk. The next call writes everything that is missing.
     pub(super) fn save(
         &mut self,
         disk: &dyn Disk,
@@ -93,8 +97,11 @@ impl Pages {
         let encoder = &saved.table.encoder;
         let layout = Layout::of(encoder.shape());
         let file = disk.open(path, OpenMode::CreateOrWrite)?;
+        // The file may have been deleted or replaced since. Pages may be overwritten only in the
+        // file that this process knows.
         let is_ours = self.header.is_some() && header_crc(&*file)? == self.header;
-        // Without a header there is no file, should this end before the last write.
+        // Cleared until the new header is written. If a write fails in between, the next call
+        // starts a new file.
         self.header = None;
         if !is_ours {
             file.set_len(0)?;
@@ -110,6 +117,7 @@ impl Pages {
             centre.resize(layout.pages_at - BLOCK_BYTES, 0);
             file.write_at(&centre, BLOCK_BYTES as u64)?;
         }
+        // Pages that no partition or segment refers to any more are reused first.
         let mut is_used = vec![false; self.crcs.len()];
         for (_, partition) in saved.table.all() {
             let segments = partition.segments.iter().map(|segment| &segment.page);
@@ -143,12 +151,14 @@ impl Pages {
                 segment.is_dirty.store(false, Ordering::Relaxed);
             }
         }
+        // Zero the header of the pages that stay unused, or loading would find their old entries.
         for page in free {
             if self.crcs[page as usize] != 0 {
                 file.write_at(&[0; PAGE_HEADER], layout.offset(page))?;
                 self.crcs[page as usize] = 0;
             }
         }
+        // The header is written last: its checksum covers the pages above.
         let header = Header {
             shape: encoder.shape(),
             pages: self.crcs.len() as u32,
@@ -167,7 +177,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Writes a page, whose CRC is still missing.
+    /// Writes a page after filling in its CRC.
     fn write(
         &mut self,
         file: &dyn DiskFile,
@@ -186,8 +196,9 @@ impl Pages {
     }
 }
 
-/// Reads the codes at `path`, if they are those of the slot file that `opened` describes. `None` when they are
-/// missing, of another file or version, or nothing of them is whole: then they have to be made.
+/// Reads the codes at `path`, if they belong to the slot file described by `opened`. `None` if they
+/// are missing, belong to another file or version, or are damaged as a whole: then they are made
+/// again.
 pub(super) fn load(disk: &dyn Disk, path: &str, shape: Shape, opened: &Opened) -> Option<Loaded> {
     let file = disk.open(path, OpenMode::Read).ok()?;
     let block = read(&*file, 0, BLOCK_BYTES)?;
@@ -197,7 +208,8 @@ pub(super) fn load(disk: &dyn Disk, path: &str, shape: Shape, opened: &Opened) -
     }
     let layout = Layout::of(shape);
     let length = file.len().ok()?;
-    // Before anything is allocated for them.
+    // Checked before allocating: a damaged header must not cause a huge allocation. One page per
+    // four slots is far more than an index needs.
     let pages_max = u64::from(opened.slots) / 4 + 4_096;
     if u64::from(header.pages) > pages_max {
         return None;
@@ -216,6 +228,8 @@ pub(super) fn load(disk: &dyn Disk, path: &str, shape: Shape, opened: &Opened) -
         crcs.push(0);
         let wanted = length.saturating_sub(layout.offset(page)).min(layout.page_bytes as u64);
         let bytes = &mut bytes[..wanted as usize];
+        // A page that cannot be read or decoded keeps the CRC 0, as an unused page: its entries are
+        // made again.
         if file.read_at(bytes, layout.offset(page)).ok()? < bytes.len() {
             continue;
         }
@@ -236,6 +250,8 @@ pub(super) fn load(disk: &dyn Disk, path: &str, shape: Shape, opened: &Opened) -
         }
         table.place(partition);
     }
+    // Current: every page is the one that the header was written with, and every change of vectors
+    // since is a change of a later commit that the slot file still reports.
     let (sequence, slots) = header.stamp;
     let is_current = check_of(&crcs) == header.check
         && (opened.codes_valid_from.max(1)..=opened.stamp.sequence).contains(&sequence)
@@ -243,12 +259,13 @@ pub(super) fn load(disk: &dyn Disk, path: &str, shape: Shape, opened: &Opened) -
     let pages = Pages { crcs, header: Some(header_crc_of(&block)) };
     let (trained_at, notes) = (usize::try_from(header.trained_at).ok()?, header.notes);
     let grain = header.grain;
-    // Entries have nowhere to go if the pages of new centroids are lost.
+    // Without a centroid that accepts vectors (their pages may be lost) entries would have no
+    // place.
     let is_usable = table.centroids.has_takers();
     is_usable.then_some(Loaded { table, pages, trained_at, grain, notes, is_current })
 }
 
-/// The places in a file for vectors of one shape.
+/// Byte positions in a file for vectors of one shape.
 struct Layout {
     pages_at: usize,
     page_bytes: usize,
@@ -269,6 +286,8 @@ impl Layout {
 }
 
 fn segment_bytes(words: usize) -> usize {
+    // Per entry: signs and second bits (8 + 8 bytes a word); square, scale, ones, second scale,
+    // slot and mark (4 bytes each).
     SEGMENT * (words * 16 + 6 * 4)
 }
 
@@ -294,7 +313,7 @@ fn write_segment(segment: &Segment, id: u64, bytes: &mut Vec<u8>) {
     for words in &segment.signs {
         bytes.extend_from_slice(bytemuck::cast_slice(&words.0));
     }
-    // Blocks without entries have a place in the page, too.
+    // A page has room for all blocks, also for those without entries.
     bytes.resize(at + SEGMENT * segment.words * 8, 0);
     for factors in &segment.factors {
         for factor in [&factors.square, &factors.scale, &factors.ones.map(f32::from)] {
@@ -313,7 +332,7 @@ fn write_segment(segment: &Segment, id: u64, bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(bytemuck::cast_slice(&segment.marks));
 }
 
-/// A page that is whole.
+/// A page whose CRC is right.
 struct Page<'page> {
     crc: u64,
     kind: u32,
@@ -342,7 +361,8 @@ impl<'page> Page<'page> {
         Some(Self { crc, kind, count, partition, split_at, content })
     }
 
-    /// `None` if it is none that was ever written.
+    /// The partition of a centroid page; `None` if an element is not finite. The CRC is right, so
+    /// only a foreign writer could have stored such an element.
     fn centroid(&self, page: u32) -> Option<Partition> {
         let centroid: Arc<[f32]> = floats(self.content).collect();
         let split_at = usize::try_from(self.split_at).unwrap_or(usize::MAX);
@@ -388,11 +408,25 @@ impl<'page> Page<'page> {
     }
 }
 
-/// The header: `0..8` magic, `8..12` version, `12..16` dimension, `16..20` metric, `20..24` pages, `24..32` id of
-/// the slot file, `32..40` sequence of the commit up to which all changes are in the codes, or 0, `40..48` its
-/// slots, `48..56` vectors when centroids were trained, `56..64` sum over the pages, `64..72` CRC-64 of the
-/// centre, `72..80` unit as `f32`, `80..120` limits of excesses as `f64` and the vectors that they are for, `120..128`
-/// 1 for coarse partitions, zeros, `4088..4096` CRC-64 of all before.
+/// The header of the file.
+///
+/// | Bytes | Content |
+/// |---|---|
+/// | 0..8 | magic |
+/// | 8..12 | version |
+/// | 12..16 | dimension |
+/// | 16..20 | metric |
+/// | 20..24 | number of pages |
+/// | 24..32 | id of the slot file |
+/// | 32..40 | sequence of the commit whose changes are all in the codes, or 0 |
+/// | 40..48 | number of slots at that commit |
+/// | 48..56 | number of vectors when centroids were trained |
+/// | 56..64 | checksum over the pages |
+/// | 64..72 | CRC-64 of the centre |
+/// | 72..80 | unit as `f32` |
+/// | 80..120 | notes: limits of excesses as `f64`, and the vectors that they are for |
+/// | 120..128 | 1 for coarse partitions |
+/// | 4088..4096 | CRC-64 of everything before; zeros in between |
 struct Header {
     shape: Shape,
     pages: u32,
@@ -407,7 +441,7 @@ struct Header {
 }
 
 impl Header {
-    /// Its bytes and their CRC.
+    /// The bytes of the header and their CRC.
     fn encode(&self) -> (Vec<u8>, u64) {
         let mut bytes = Vec::with_capacity(BLOCK_BYTES);
         bytes.extend_from_slice(&MAGIC);
@@ -430,7 +464,7 @@ impl Header {
         (bytes, crc)
     }
 
-    /// `None` unless it is whole, of this version, and for vectors of this shape.
+    /// The header; `None` unless it is undamaged, of this version, and for vectors of this shape.
     fn decode(bytes: &[u8], shape: Shape) -> Option<Self> {
         let (numbers, _) = bytes.as_chunks::<8>();
         let number = |index: usize| u64::from_le_bytes(numbers[index]);
@@ -466,13 +500,16 @@ fn header_crc_of(bytes: &[u8]) -> u64 {
     numbers.get(CRC_AT / 8).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The CRC of the header in the file, to see whether it is still the one that was written.
+/// The CRC in the file's header, which tells whether it is still the header that this process
+/// wrote.
 fn header_crc(file: &dyn DiskFile) -> io::Result<Option<u64>> {
     let mut bytes = [0; 8];
     let read = file.read_at(&mut bytes, CRC_AT as u64)?;
     Ok((read == bytes.len()).then(|| u64::from_le_bytes(bytes)))
 }
 
+/// Checksum over the pages: a sum of mixed CRCs, each with its page number, so that it does not
+/// depend on the order of computation but does depend on the place of each page.
 fn check_of(crcs: &[u64]) -> u64 {
     let mixed = |(number, crc): (u64, &u64)| {
         let mixed =

@@ -1,19 +1,20 @@
-//! The lowest bounds of many.
+//! The k lowest of many bounds.
 
 use super::scan::{Bounds, Scanner};
 
-/// The limit below which the lowest of all offered bounds are.
+/// Finds the limit that the `count` lowest of all offered bounds do not exceed, without sorting all
+/// of them.
 #[derive(Debug, Default)]
 pub(crate) struct Lowest {
     count: usize,
-    /// At most twice as many as are wanted, the lowest among them.
+    /// Candidates: the lowest bounds so far, and others; at most about twice `count`.
     kept: Vec<f32>,
-    /// None above it is among the lowest.
+    /// No bound above it is among the lowest.
     limit: f32,
 }
 
 impl Lowest {
-    /// Begins anew, for the `count` lowest of those that are not above `limit`.
+    /// Starts again, for the `count` lowest bounds that are at most `limit`.
     pub(crate) fn begin(&mut self, count: usize, limit: f32) {
         self.kept.clear();
         (self.count, self.limit) = (count, limit);
@@ -21,7 +22,7 @@ impl Lowest {
 
     #[inline]
     pub(crate) fn offer(&mut self, bounds: &Bounds, scanner: Scanner) {
-        // Most have none.
+        // Most segments have no bound below the limit.
         let lower = scanner.not_above(bounds, self.limit);
         if lower != 0 {
             self.keep(bounds, lower);
@@ -32,11 +33,13 @@ impl Lowest {
         while lower != 0 {
             let bound = bounds[lower.trailing_zeros() as usize];
             lower &= lower - 1;
-            // Not one that cannot be compared.
+            // The mask also has bits for NaN, which is no bound.
             if bound <= self.limit {
                 self.kept.push(bound);
             }
         }
+        // Amortized: a selection costs time linear in `kept`, and happens once per `count` kept
+        // bounds.
         if self.kept.len() >= 2 * self.count + bounds.len() {
             self.shrink();
         }
@@ -48,7 +51,7 @@ impl Lowest {
         self.kept.truncate(self.count);
     }
 
-    /// The highest of the lowest, or the limit if there are fewer.
+    /// The highest of the lowest bounds; the initial limit if fewer were offered.
     pub(crate) fn last(&mut self) -> f32 {
         if self.kept.len() > self.count {
             self.shrink();

@@ -1,11 +1,20 @@
-//! Codes: two bits for each element of a vector, from which its distance can be estimated, by partition.
+//! Codes: two bits per element of a vector, from which its distance is estimated, grouped by
+//! partition.
 //!
-//! - [`encode`](self::encode), [`second`], [`rotation`], [`centre`]: the code of a vector, and of a query.
+//! - [`encode`](self::encode), [`second`], [`rotation`], [`centre`]: the code of a vector, and of a
+//!   query.
 //! - [`segment`], [`table`]: codes in memory, in partitions; a table is a snapshot.
-//! - [`lowest`]: the lowest bounds of many.
+//! - [`scan`]: the kernels that compare a query with codes; [`lowest`]: the k lowest bounds.
 //! - [`maker`], [`train`], [`centroids`]: making codes and partitions, step by step.
-//! - [`probe`]: which partitions a query probes.
-//! - [`file`](self::file): the file in which they are saved as they come.
+//! - [`probe`]: the partitions that a query probes.
+//! - [`file`]: the file in which they are saved incrementally.
+//!
+//! ```text
+//!            step (background thread)                    publish
+//! SlotFile ──────────────────────────► Maker (mutex) ──────────────► Arc<Table> ◄── searches
+//!                                          │ save
+//!                                          └──────► file of codes
+//! ```
 
 mod centre;
 mod centroids;
@@ -46,36 +55,36 @@ use crate::limits::{
 };
 use crate::slots::{SlotFile, View};
 
-/// The codes of an index: the table that searches use, and the maker that changes it.
+/// The codes of an index: the published table, which searches use, and the maker, which changes it.
 #[derive(Debug)]
 pub(crate) struct Codes {
-    /// `None` in memory.
+    /// The file of codes; `None` for an index in memory.
     home: Option<Home>,
     published: RwLock<Option<Arc<Table>>>,
     maker: Mutex<Maker>,
-    /// `true` once the file was looked for. Changed with `maker` locked, and read without: training holds that
-    /// lock for seconds, and queries must not wait for it.
+    /// `true` once loading the file was tried. Written with `maker` locked, and read without the
+    /// lock: training holds the lock for seconds, and queries must not wait for it.
     is_loaded: AtomicBool,
     /// Codes of new vectors made so far.
     made: AtomicU64,
 }
 
-/// The place of the file of codes.
+/// The location of the file of codes.
 #[derive(Debug)]
 pub(crate) struct Home {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) path: String,
 }
 
-/// The part of the work that a step has done.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Progress {
-    /// There was none.
+    /// There was no work.
     None,
     Some,
-    /// There are other partitions.
+    /// Centroids were trained: the partitions are others.
     Trained,
-    /// The codes that were saved are there, with the notes that were.
+    /// The saved codes were loaded, with these notes.
     Loaded(Notes),
 }
 
@@ -86,23 +95,23 @@ impl Codes {
         Self { home, published: RwLock::default(), maker, is_loaded, made }
     }
 
-    /// Sets the number of vectors from which there are partitions.
+    /// Sets the number of vectors from which the index is partitioned.
     pub(crate) fn tune(&self, partitions_from: usize) {
         *self.maker.lock() = Maker::new(partitions_from);
     }
 
-    /// The codes as they are; `None` before there are any.
+    /// The published table; `None` before the first codes.
     pub(crate) fn table(&self) -> Option<Arc<Table>> {
         self.published.read().clone()
     }
 
-    /// The number of codes of new vectors that were made since the index was opened.
+    /// Codes of new vectors made since the index was opened.
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// Reads the codes that were saved, if nobody has yet: an index of a million vectors in 0.2 s. The notes that
-    /// were saved with them, if there were codes.
+    /// Loads the saved codes unless that was done before, and returns the notes saved with them:
+    /// 0.2 s for a million vectors.
     pub(crate) fn load(&self, slots: &SlotFile) -> Option<Notes> {
         if self.is_loaded() {
             return None;
@@ -118,7 +127,8 @@ impl Codes {
 
     fn load_to(&self, maker: &mut Maker, slots: &SlotFile) -> Option<Notes> {
         let notes = self.take_file(maker, slots);
-        // Only now: until then others wait, because comparing everything takes longer than loading.
+        // Set only now: until then queries wait for the lock, since exact comparison of everything
+        // takes longer than loading.
         self.is_loaded.store(true, Ordering::Release);
         notes
     }
@@ -128,7 +138,7 @@ impl Codes {
             .home
             .as_ref()
             .and_then(|home| file::load(&*home.disk, &home.path, slots.shape(), slots.opened()));
-        // After the file was read: what is committed from here on is among the changed slots.
+        // The snapshot is taken after the file was read: later commits are among the changed slots.
         let view = slots.view();
         let Some(loaded) = loaded else {
             slots.add_changed(&view.slots().map(|slot| slot.number()).collect());
@@ -144,12 +154,12 @@ impl Codes {
         *self.published.write() = maker.table.clone().map(Arc::new);
     }
 
-    /// Does a part of the work that there is, some milliseconds long, but for training, which asks `is_over`
-    /// now and then. `grain` is what searches have shown to be better.
+    /// Does one step of the pending work, a few milliseconds long. Only training takes longer; it
+    /// polls `is_over`. `grain` is the size of partitions that recent searches favour.
     ///
     /// # Errors
-    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. All codes are made anew
-    /// then.
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read. All codes are
+    /// made again then.
     pub(crate) fn step(
         &self,
         slots: &SlotFile,
@@ -168,17 +178,20 @@ impl Codes {
         let view = slots.view();
         let result = self.step_of(&mut maker, slots, &view, grain, is_over);
         if result.is_err() {
+            // The maker may be half way through a change. Every visible vector gets a new code.
             maker.forget();
             self.publish(&maker);
             slots.add_changed(&view.slots().map(|slot| slot.number()).collect());
         }
         let is_idle = result.as_ref().is_ok_and(|progress| *progress == Progress::None);
+        // While idle, few changes are worth a save; while busy, the next steps would change the
+        // same pages again.
         let share = view.slot_count() as usize / UNSAVED_SHARE;
         let unsaved_max = if is_idle { UNSAVED_MIN.max(share) } else { UNSAVED_MAX };
         if maker.unsaved >= unsaved_max.min(UNSAVED_MAX) {
             let is_trained = matches!(result, Ok(Progress::Trained));
             let notes = if is_trained { NO_NOTES } else { notes };
-            // Without the file the next opening makes the codes again.
+            // The error is ignored: without the file the next start makes the codes again.
             let _ = self.save_to(&mut maker, slots, notes);
         }
         result
@@ -202,17 +215,19 @@ impl Codes {
             }
         }
         if !maker.is_done() {
-            // Not the view from above: these may be younger.
+            // A new snapshot: the batch may contain vectors younger than the one above.
             let made = maker.encode(&slots.view())?;
             self.made.fetch_add(made, Ordering::Relaxed);
             has_worked = true;
         }
-        // What is younger than the view from above has a code now, and must not be taken for gone.
+        // Vectors younger than the snapshot above have codes by now, and must not be taken for
+        // deleted.
         let view = &slots.view();
         has_worked |= maker.drain(view)?;
-        // Not during a batch, which counts on the numbers of partitions.
+        // Not during a batch, which relies on the numbers of partitions. (`has_worked` is set
+        // during one.)
         has_worked = has_worked || maker.split(view)?;
-        // Also beside writers that never stop: each vector that they overwrite leaves an entry.
+        // Also while writers never stop: each overwritten vector leaves a dead entry.
         maker.compact_if_worthwhile(view.vector_count());
         has_worked |= maker.compact(view);
         if has_worked {
@@ -220,7 +235,8 @@ impl Codes {
             self.publish(maker);
         }
         if maker.is_done() {
-            // After their codes are published, or a search would find them in neither.
+            // After publishing, or a concurrent search would find the vectors neither in the codes
+            // nor in the changed slots.
             slots.finish_changed();
         }
         Ok(match (has_trained, has_worked) {
@@ -230,7 +246,7 @@ impl Codes {
         })
     }
 
-    /// Writes what has changed since to the file.
+    /// Saves the changes to the file.
     ///
     /// # Errors
     /// The error of the disk.
@@ -249,7 +265,8 @@ impl Codes {
         notes: Notes,
     ) -> Result<(), VectorError> {
         let Some(home) = &self.home else { return Ok(()) };
-        // The stamp comes first: changes up to it are among the changed slots, or have codes.
+        // The stamp is taken first: every change up to it is among the changed slots or has a code.
+        // Taken later, it could cover a change that is in neither.
         let stamp = slots.stamp();
         let stamp_of_all = (!slots.has_changed()).then_some(stamp);
         Ok(maker.save(home, stamp_of_all, stamp.0.file_id, notes)?)

@@ -1,27 +1,29 @@
-//! The partitions that a query probes.
+//! The rule that selects the partitions that a query probes.
 //!
-//! The *excess* of a partition is the square of the distance of its centroid from the query less that of the farthest
-//! neighbour. Neighbours are in partitions with a small one: how small is a property of the vectors, and is measured.
-//! It takes into account how far the neighbours of this query are, also behind a filter that lets only far ones
-//! through: there are more partitions to be probed then.
+//! The *excess* of a partition is the squared distance of its centroid from the query minus the
+//! squared distance of the farthest neighbour. Neighbours are in partitions with a small excess;
+//! how small is a property of the data, and is measured. The rule adapts to the query: behind a
+//! filter that passes only far vectors the farthest neighbour is far, so more partitions are
+//! probed.
 //!
-//! A query that is much farther from every centroid than those that were measured probes all partitions: their limit
-//! says nothing about it.
+//! A query that is much farther from every centroid than the measured queries probes all
+//! partitions, since the limit says nothing about it.
 
-/// Nearest partitions that are probed in any case: a vector may be in another one than that of the nearest centroid.
+/// Nearest partitions that are always probed: a vector may be in another partition than the nearest
+/// centroid's.
 pub(crate) const PROBES_MIN: usize = 8;
 
-/// The rule by which a query leaves out partitions.
+/// The rule: partitions beyond `excess_max` are left out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Probe {
-    /// Partitions with a larger excess are not probed.
+    /// Largest excess of a probed partition.
     pub(crate) excess_max: f64,
-    /// The square of the distance of the nearest centroid up to which that holds.
+    /// Largest squared distance of the nearest centroid at which `excess_max` is valid.
     pub(crate) nearest_max: f64,
 }
 
 impl Probe {
-    /// All partitions.
+    /// Probes all partitions.
     pub(crate) const ALL: Self = Self { excess_max: f64::INFINITY, nearest_max: f64::INFINITY };
 
     /// `true` if no partition is left out.

@@ -1,20 +1,21 @@
-//! Codes in memory, in the order in which the scan reads them.
+//! Codes in memory, laid out in the order in which the scan reads them.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// Vectors whose codes lie side by side, so that one instruction sees a word of each.
+/// Vectors whose codes are interleaved word by word, so that one instruction processes a word of
+/// each.
 pub(crate) const BLOCK: usize = 8;
 
-/// Entries of one segment: a word of candidates.
+/// Entries per segment: the candidates of a segment fit in one 64-bit word.
 pub(crate) const SEGMENT: usize = 64;
 pub(crate) const SEGMENT_BLOCKS: usize = SEGMENT / BLOCK;
 
-/// In place of the slot of an entry that is no more.
+/// Marks an entry that has lost its slot.
 pub(crate) const NO_SLOT: u32 = u32::MAX;
 
 pub(super) const NO_PAGE: u32 = u32::MAX;
 
-/// The same word of the codes of eight vectors.
+/// The same word of the codes of eight vectors: one cache line, one AVX-512 register.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C, align(64))]
 pub(crate) struct Words(pub(crate) [u64; BLOCK]);
@@ -27,11 +28,12 @@ pub(crate) struct Factors {
     pub(crate) square: [f32; BLOCK],
     /// 2·|r|² ÷ Σ|rᵢ|, over the rotated r: the factor of a sum over signs.
     pub(crate) scale: [f32; BLOCK],
-    /// The number of signs that are positive, of 65,536 at most 65,535: one more or less means nothing there.
+    /// The number of positive signs, at most 65,535 (of up to 65,536 elements; one more or less
+    /// does not matter there).
     pub(crate) ones: [u16; BLOCK],
 }
 
-/// The code of one vector: two bits an element and four numbers.
+/// The code of one vector: two bits per element and four numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Code {
     pub(crate) signs: Vec<u64>,
@@ -43,14 +45,16 @@ pub(crate) struct Code {
     pub(crate) second_scale: f32,
 }
 
-/// The upper half of a positive `f32`, without its sign: nine bits of precision. An estimate with a factor that was
-/// rounded to it is wrong by 0.2 % at the most, where the bits of 4,096 elements leave a standard deviation of 0.5 %.
+/// The upper half of a positive `f32` without its sign: eight bits of exponent, eight of the
+/// fraction. Rounding a factor to it changes an estimate by at most 0.2 %, where the bits of 4,096
+/// elements have a standard deviation of 0.5 %.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounded(u16);
 
 impl Rounded {
-    /// The nearest one to a finite number that is not negative.
+    /// The nearest value to a finite number that is not negative.
     fn of(value: f32) -> Self {
+        // Adding half a unit of the kept bits rounds to the nearest.
         Self((value.to_bits().saturating_add(1 << 14) >> 15) as u16)
     }
 
@@ -60,26 +64,29 @@ impl Rounded {
     }
 }
 
-/// The codes of up to 64 vectors of one partition. Entries are only added, to a copy unless no search has
-/// the segment; an entry that is no more loses its slot in place.
+/// The codes of up to 64 vectors of one partition.
+///
+/// A segment shared with a snapshot is immutable, with two exceptions: an entry may lose its slot
+/// in place (an atomic), and so may the page number and the dirty mark, which only the maker uses.
+/// Entries are only added, in a copy if a snapshot shares the segment.
 #[derive(Debug)]
 pub(crate) struct Segment {
     /// Words of one code.
     pub(crate) words: usize,
     pub(super) count: usize,
-    /// The words of each block that has entries. With the second bits they are nine tenths of a segment, and the
-    /// last one of a partition is half empty.
+    /// The words of each block that has entries. Allocated by block, since signs and second bits
+    /// are nine tenths of a segment, and the last segment of a partition is half empty on average.
     pub(super) signs: Vec<Words>,
     pub(super) factors: [Factors; SEGMENT_BLOCKS],
-    /// The second bits of one entry after the other, of the same blocks.
+    /// The second bits of the same blocks, one entry after the other.
     pub(super) second: Vec<u64>,
     second_scales: [Rounded; SEGMENT],
     pub(super) slots: [AtomicU32; SEGMENT],
-    /// Its page in the file, or [`NO_PAGE`].
+    /// The page of this segment in the file, or [`NO_PAGE`].
     pub(super) page: AtomicU32,
-    /// `true` if the page is not as this is.
+    /// `true` if the page in the file is older than this.
     pub(super) is_dirty: AtomicBool,
-    /// Numbers that tell whether the vector in the slot is still the one that the entry was made of.
+    /// By entry: the mark of its vector, which tells whether the slot still has that vector.
     pub(super) marks: [u32; SEGMENT],
 }
 
@@ -99,7 +106,7 @@ impl Segment {
         }
     }
 
-    /// Entries, those without a slot included.
+    /// Number of entries, including those without a slot.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -108,7 +115,7 @@ impl Segment {
         self.count == SEGMENT
     }
 
-    /// One with an entry in each place, of which none has a vector: their bounds are infinite.
+    /// A full segment whose entries have no vector: their bounds are infinite.
     pub(super) fn vacant(words: usize) -> Self {
         let mut segment = Self::new(words);
         segment.grow_to(SEGMENT);
@@ -117,7 +124,7 @@ impl Segment {
         segment
     }
 
-    /// Makes room for the codes of so many entries.
+    /// Makes room for the codes of `entries` entries.
     pub(super) fn grow_to(&mut self, entries: usize) {
         let blocks = entries.div_ceil(BLOCK);
         if blocks * self.words > self.signs.len() {
@@ -128,7 +135,7 @@ impl Segment {
         }
     }
 
-    /// Adds an entry; the segment is not full.
+    /// Adds an entry. The segment must not be full.
     pub(super) fn push(&mut self, slot: u32, mark: u32, code: &Code) {
         let index = self.count;
         self.grow_to(index + 1);
@@ -136,7 +143,7 @@ impl Segment {
         self.count += 1;
     }
 
-    /// Makes an entry without a vector, whose bound is infinite.
+    /// Turns an entry into one without a vector, whose bound is infinite.
     pub(super) fn vacate(&mut self, index: usize) {
         let none = vec![0; self.words];
         let code =
@@ -144,7 +151,7 @@ impl Segment {
         self.put(index, NO_SLOT, 0, &code);
     }
 
-    /// Puts an entry in the place of another one.
+    /// Replaces an entry.
     pub(super) fn put(&mut self, index: usize, slot: u32, mark: u32, code: &Code) {
         let (block, lane) = (index / BLOCK, index % BLOCK);
         let words = &mut self.signs[block * self.words..][..self.words];
@@ -162,12 +169,12 @@ impl Segment {
         self.is_dirty.store(true, Ordering::Relaxed);
     }
 
-    /// The factor of the second bits of an entry.
+    /// The factor of an entry's second bits.
     pub(super) fn second_scale(&self, index: usize) -> f32 {
         self.second_scales[index].value()
     }
 
-    /// Sets the factor of the second bits of an entry.
+    /// Sets the factor of an entry's second bits.
     pub(super) fn set_second_scale(&mut self, index: usize, scale: f32) {
         self.second_scales[index] = Rounded::of(scale);
     }
@@ -182,18 +189,20 @@ impl Segment {
         (0..self.count).map(|index| (self.slot(index), self.marks[index]))
     }
 
-    /// The entry of a slot.
+    /// The index of a slot's entry.
     pub(super) fn find(&self, slot: u32) -> Option<usize> {
         let mut is_there = false;
         for other in &self.slots {
             is_there |= other.load(Ordering::Relaxed) == slot;
         }
-        // Without a branch for each, because most segments have it not.
+        // A branch-free pass over all slots first, which the compiler vectorizes: most segments do
+        // not have the slot.
         if is_there { (0..self.count).find(|index| self.slot(*index) == slot) } else { None }
     }
 
-    /// Takes the slot from an entry. Searches that have this segment may still be going on: the vector
-    /// that the entry was of is in none of their views any more, or in their set of slots without a code.
+    /// Takes the slot from an entry, in place. Safe while searches use this segment: the entry's
+    /// vector is no longer in their snapshots, or is in their set of slots without a code, which
+    /// they compare exactly.
     pub(super) fn forget(&self, index: usize) {
         self.slots[index].store(NO_SLOT, Ordering::Relaxed);
         self.is_dirty.store(true, Ordering::Relaxed);
@@ -228,14 +237,14 @@ impl Segment {
         (&self.second[index * self.words..][..self.words], self.second_scale(index))
     }
 
-    /// Prefetches the addresses of the codes.
+    /// Prefetches the fields that point to the codes.
     #[inline]
     pub(crate) fn prefetch_head(&self) {
         crate::map::prefetch_at(std::slice::from_ref(&self.count));
         crate::map::prefetch_at(std::slice::from_ref(&self.signs));
     }
 
-    /// Prefetches factors into the cache of the processor, and slots, if they are wanted.
+    /// Prefetches the factors, and the slots if wanted.
     #[inline]
     pub(crate) fn prefetch(&self, with_slots: bool) {
         for factors in &self.factors {
@@ -255,7 +264,7 @@ impl Segment {
         crate::map::prefetch_at(&self.slots[index..]);
     }
 
-    /// Prefetches what [`second_bound`](super::second_bound) reads of an entry.
+    /// Prefetches the data that [`second_bound`](super::second_bound) reads of an entry.
     #[inline]
     pub(crate) fn prefetch_second(&self, index: usize) {
         let factors = &self.factors[index / BLOCK];
@@ -266,7 +275,7 @@ impl Segment {
         crate::map::prefetch(bytemuck::cast_slice(bits));
     }
 
-    /// A copy with room for the codes of so many entries.
+    /// A copy with room for the codes of `entries` entries.
     pub(super) fn with_room_for(&self, entries: usize) -> Self {
         let blocks = entries.max(self.count).div_ceil(BLOCK);
         let mut signs = Vec::with_capacity(blocks * self.words);
@@ -281,7 +290,7 @@ impl Segment {
             second,
             second_scales: self.second_scales,
             slots: std::array::from_fn(|index| AtomicU32::new(self.slot(index))),
-            // It is copied to be changed.
+            // The copy is about to be changed, so it is dirty, and keeps the page of the original.
             page: AtomicU32::new(self.page.load(Ordering::Relaxed)),
             is_dirty: AtomicBool::new(true),
             marks: self.marks,

@@ -11,31 +11,33 @@ use super::encode::{self, Encoder};
 use super::segment::{Code, NO_PAGE, NO_SLOT, SEGMENT, Segment};
 use crate::slot::{Slot, SlotSet};
 
-/// All codes as a search sees them. A snapshot: the maker publishes another one for each change.
+/// All codes, as a search sees them. A snapshot: the maker publishes a new table after each step.
+/// Tables share unchanged partitions and segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     pub(crate) encoder: Arc<Encoder>,
-    /// By number; `None` where a partition was and is no more.
+    /// By number; `None` after a partition was removed, until its number is reused.
     partitions: Vec<Option<Arc<Partition>>>,
-    /// Of the partitions, by the same numbers.
+    /// The centroids of the partitions, by the same numbers.
     pub(crate) centroids: Centroids,
 }
 
-/// The vectors that are nearer to one centroid than to the others.
+/// The vectors that are nearer to one centroid than to any other.
 #[derive(Debug)]
 pub(crate) struct Partition {
-    /// No other partition of this table had or will have the same, nor any of a table made of its file.
+    /// Random, so that it is unique in this table's history and in its file.
     pub(super) id: u64,
-    /// In the space of codes.
+    /// The centroid, in the space of codes.
     pub(crate) centroid: Arc<[f32]>,
     pub(crate) segments: Vec<Arc<Segment>>,
     /// Entries that have a slot.
     pub(crate) entries: usize,
-    /// Its entries move to other partitions, and none come.
+    /// `true` while its entries move to other partitions. It accepts none.
     pub(super) is_draining: bool,
-    /// The page of its centroid in the file, or [`NO_PAGE`].
+    /// The page of the centroid in the file, or [`NO_PAGE`].
     pub(super) page: AtomicU32,
-    /// Entries at which it is split. More than others have after a split that divided nothing.
+    /// Number of entries at which the partition is split. Raised after a split that separated
+    /// nothing.
     pub(super) split_at: usize,
 }
 
@@ -45,12 +47,12 @@ impl Table {
         Self { encoder, partitions: Vec::new(), centroids }
     }
 
-    /// The numbers of partitions, those included that are no more.
+    /// One past the highest partition number, including numbers of removed partitions.
     pub(super) fn numbers(&self) -> usize {
         self.partitions.len()
     }
 
-    /// The partitions that are there, with their numbers.
+    /// The partitions with their numbers.
     pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &Arc<Partition>)> {
         (0..).zip(&self.partitions).filter_map(|(number, it)| Some((number, it.as_ref()?)))
     }
@@ -59,7 +61,7 @@ impl Table {
         self.partitions.get(number as usize)?.as_ref()
     }
 
-    /// The partitions of the entries of some slots.
+    /// The partitions that have the entries of `slots`, by slot.
     pub(crate) fn partitions_of(&self, slots: &SlotSet) -> HashMap<u32, u32> {
         let mut found = HashMap::new();
         for (number, partition) in self.all() {
@@ -69,7 +71,7 @@ impl Table {
         found
     }
 
-    /// The number of partitions that are there.
+    /// The number of partitions.
     pub(crate) fn count(&self) -> usize {
         self.all().count()
     }
@@ -79,13 +81,14 @@ impl Table {
         self.all().map(|(_, partition)| partition.entries).sum()
     }
 
-    /// Adds an empty partition; returns its number.
+    /// Adds an empty partition and returns its number.
     pub(super) fn add(&mut self, centroid: Arc<[f32]>, split_at: usize) -> u32 {
+        // A fresh `RandomState` is seeded by the system, so its hash of nothing is a random number.
         let id = RandomState::new().build_hasher().finish();
         self.place(Partition::new(id, centroid, split_at))
     }
 
-    /// Adds a partition; returns its number.
+    /// Adds a partition and returns its number.
     pub(super) fn place(&mut self, partition: Partition) -> u32 {
         let free = self.partitions.iter().position(Option::is_none);
         let number = free.unwrap_or(self.partitions.len());
@@ -100,17 +103,17 @@ impl Table {
         number as u32
     }
 
-    /// Lets the entries of a partition move to other ones.
+    /// Starts to move the entries of a partition to others.
     pub(super) fn begin_draining(&mut self, number: u32) {
         if let Some(partition) = self.change(number) {
             partition.is_draining = true;
-            // The page with the centroid says so.
+            // The draining mark is in the page of the centroid, so that page is written again.
             *partition.page.get_mut() = NO_PAGE;
             self.centroids.retire(number);
         }
     }
 
-    /// Removes a partition without entries.
+    /// Removes an empty partition.
     pub(super) fn remove(&mut self, number: u32) {
         self.partitions[number as usize] = None;
         self.centroids.remove(number);
@@ -121,7 +124,7 @@ impl Table {
         self.get(number).map(|partition| &*partition.centroid)
     }
 
-    /// The partition to be changed: a copy, if a snapshot has it.
+    /// A partition to be changed: copied first if a snapshot shares it.
     pub(super) fn change(&mut self, number: u32) -> Option<&mut Partition> {
         self.partitions.get_mut(number as usize)?.as_mut().map(Arc::make_mut)
     }
@@ -140,7 +143,7 @@ impl Partition {
         }
     }
 
-    /// Adds a segment of codes for its centroid.
+    /// Adds a segment with codes relative to this centroid.
     pub(super) fn push_segment(&mut self, segment: Arc<Segment>) {
         for index in 0..segment.count() {
             if segment.slot(index) != NO_SLOT {
@@ -150,7 +153,7 @@ impl Partition {
         self.segments.push(segment);
     }
 
-    /// Adds the code of a vector in the space of codes, after which as many as `more` others are to come.
+    /// Adds the code of a vector of the space of codes; `more` others follow.
     pub(super) fn push(&mut self, slot: u32, mark: u32, rotated: &[f32], more: usize) {
         self.push_code(slot, mark, &encode::encode(rotated, &self.centroid), more);
     }
@@ -162,7 +165,8 @@ impl Partition {
         if let Some(last) = self.segments.last_mut() {
             let expected = SEGMENT.min(last.count() + 1 + more);
             if Arc::get_mut(last).is_none() {
-                // A search may have it.
+                // A snapshot shares the segment. The copy gets room for the entries that follow, so
+                // that it is not reallocated for each.
                 *last = Arc::new(last.with_room_for(expected));
             }
             let last = Arc::make_mut(last);
@@ -172,7 +176,8 @@ impl Partition {
         self.entries += 1;
     }
 
-    /// Adds entries of `other` for which `is_kept`, with their codes: of the same centroid.
+    /// Adds the entries of `other` for which `is_kept` holds. Both must have the same centroid,
+    /// since the codes are copied.
     pub(super) fn push_all(&mut self, other: &Self, is_kept: impl Fn(u32) -> bool) {
         for segment in &other.segments {
             for (index, (slot, mark)) in segment.entries().enumerate() {
@@ -183,7 +188,7 @@ impl Partition {
         }
     }
 
-    /// Takes the slot from its entry, if there is one.
+    /// Takes the slot from its entry, if it has one.
     pub(super) fn forget(&mut self, slot: u32) {
         if let Some((segment, index, _)) = self.find(slot) {
             self.segments[segment].forget(index);
@@ -191,7 +196,7 @@ impl Partition {
         }
     }
 
-    /// The place of the entry of a slot: its segment, its index and its mark.
+    /// The place of a slot's entry: segment, index and mark.
     pub(super) fn find(&self, slot: u32) -> Option<(usize, usize, u32)> {
         for (number, segment) in self.segments.iter().enumerate() {
             if let Some(index) = segment.find(slot) {
@@ -201,7 +206,7 @@ impl Partition {
         None
     }
 
-    /// The slots of its entries.
+    /// The slots of the entries, including [`NO_SLOT`] for those without one.
     pub(crate) fn slots(&self) -> impl Iterator<Item = u32> + '_ {
         self.segments.iter().flat_map(|segment| segment.entries().map(|(slot, _)| slot))
     }

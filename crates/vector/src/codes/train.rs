@@ -1,4 +1,4 @@
-//! Training: k-means over a sample of the vectors, and the division of one partition by two means.
+//! Training: k-means over a sample of the vectors, and the split of one partition in two.
 
 use std::sync::Arc;
 
@@ -9,20 +9,21 @@ use crate::error::VectorError;
 use crate::slot::Slot;
 use crate::slots::{Reader, View};
 
-/// Vectors of the sample for each centroid.
+/// Vectors in the sample per centroid.
 const SAMPLE_PER_CENTROID: usize = 32;
 
-/// Iterations of k-means. The later ones move little.
+/// Iterations of k-means. Later ones move centroids little.
 const ITERATIONS: usize = 8;
 
-/// Iterations of two means, and the vectors that they look at.
+/// Iterations of 2-means in a split, and the vectors that it uses.
 const SPLIT_ITERATIONS: usize = 6;
 const SPLIT_SAMPLE_MAX: usize = 2_048;
 
-/// A centroid with fewer of the sample than this is dropped.
+/// A centroid with fewer vectors of the sample is dropped.
 const MEMBERS_MIN: f32 = 2.0;
 
-/// `count` centroids, or fewer, of the vectors in `view`. `is_over` is asked now and then; `None` when it is.
+/// At most `count` centroids of the vectors in `view`. Polls `is_over`, and returns `None` once it
+/// is `true`.
 ///
 /// # Errors
 /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
@@ -37,6 +38,7 @@ pub(super) fn train(
     if sampled == 0 {
         return Ok(Some(vec![vec![0.0; encoder.width()].into()]));
     }
+    // Every (vectors / sampled)-th visible vector, in the order of slots.
     let nth = |index: usize| index * vectors / sampled;
     let sample: Vec<u32> = {
         let mut next = 0;
@@ -47,7 +49,8 @@ pub(super) fn train(
         };
         view.slots().enumerate().filter(is_in_sample).map(|(_, slot)| slot.number()).collect()
     };
-    // The first centroids: vectors from all over the sample, in an order that is not that of the slots.
+    // Initial centroids: vectors spread evenly over the sample. `read_all` returns them in the
+    // order of slots.
     let mut rotated = Vec::new();
     let mut centroids: Vec<Arc<[f32]>> = Vec::with_capacity(count);
     let firsts = (0..count).map(|index| sample[index * sample.len() / count]);
@@ -75,6 +78,8 @@ pub(super) fn train(
                 }
             })?;
         }
+        // Centroids that lost their vectors, or overflowed, are dropped, so the result may have
+        // fewer.
         let means = sums.chunks_exact(width).zip(&counts);
         let kept = means.filter(|(_, count)| **count >= MEMBERS_MIN.min(sampled as f32));
         let is_finite = |(sums, _): &(&[f32], &f32)| sums.iter().all(|sum| sum.is_finite());
@@ -88,7 +93,7 @@ pub(super) fn train(
     Ok(Some(centroids))
 }
 
-/// Two centroids that divide the vectors in `slots`; `None` if they do not.
+/// Two centroids that divide the vectors in `slots`; `None` if the vectors do not separate.
 ///
 /// # Errors
 /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
@@ -106,7 +111,8 @@ pub(super) fn split(
     })?;
     let vectors = || all.chunks_exact(width);
     let kernels = Kernels::best();
-    // Two that are apart, and no outliers.
+    // Initial means that are apart but no outliers: a vector in the middle of the order, and the
+    // one at the third quartile of the distances from it.
     let Some(one) = vectors().nth(vectors().len() / 2) else { return Ok(None) };
     let mut others: Vec<(f64, &[f32])> =
         vectors().map(|vector| (kernels.square(one, vector), vector)).collect();
@@ -130,6 +136,7 @@ pub(super) fn split(
             }
         }
     }
+    // A side with less than a sixteenth of the vectors is an outlier, not a half.
     let least = counts[0].min(counts[1]);
     let is_divided = least * 16 >= counts[0] + counts[1] && means[0] != means[1];
     let is_finite = means.iter().flatten().all(|element| element.is_finite());

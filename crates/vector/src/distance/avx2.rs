@@ -1,4 +1,4 @@
-//! Kernels of eight elements at a time.
+//! Kernels for AVX2: eight elements per register.
 #![expect(unsafe_code, reason = "the instructions of AVX2")]
 
 use std::arch::x86_64::{
@@ -11,16 +11,16 @@ use super::sum::{STEP, Totals};
 
 const LANES: usize = 8;
 
-/// Registers of a step.
+/// Registers per step of the checksum.
 const PARTS: usize = STEP / LANES;
 
-/// Only for a processor with AVX2 and FMA.
+/// Requires AVX2 and FMA.
 pub(super) fn dot_and_square(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {
     // SAFETY: this kernel is only offered when the processor has the features.
     unsafe { dot_and_square_avx2(query, vector, totals) }
 }
 
-/// Only for a processor with AVX2 and FMA.
+/// Requires AVX2 and FMA.
 pub(super) fn squared_difference(query: &[f32], vector: &[f32], totals: &mut Totals) -> f32 {
     // SAFETY: this kernel is only offered when the processor has the features.
     unsafe { squared_difference_avx2(query, vector, totals) }
@@ -28,6 +28,7 @@ pub(super) fn squared_difference(query: &[f32], vector: &[f32], totals: &mut Tot
 
 #[target_feature(enable = "avx2,fma")]
 fn dot_and_square_avx2(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {
+    // Four accumulators hide the latency of the fused multiply-add.
     let mut dots = [_mm256_setzero_ps(); 4];
     let mut squares = [_mm256_setzero_ps(); 4];
     let mut bits = Bits::new();
@@ -74,7 +75,7 @@ fn squared_difference_avx2(query: &[f32], vector: &[f32], totals: &mut Totals) -
     sum(sums) + rest.sum::<f32>()
 }
 
-/// The totals of one vector.
+/// The running checksum of one vector, see [`Totals`].
 struct Bits {
     first: [__m256i; PARTS],
     second: [__m256i; PARTS],
@@ -128,6 +129,6 @@ fn sum(lanes: [__m256; 4]) -> f32 {
 #[target_feature(enable = "avx2,fma")]
 fn load(elements: &[f32]) -> __m256 {
     assert!(elements.len() >= LANES, "a whole register");
-    // SAFETY: eight elements are there, as just asserted; any alignment is fine.
+    // SAFETY: eight elements exist, as asserted; any alignment is fine.
     unsafe { _mm256_loadu_ps(elements.as_ptr()) }
 }

@@ -1,4 +1,4 @@
-//! Kernels of sixteen elements at a time.
+//! Kernels for AVX-512: sixteen elements per register.
 #![expect(unsafe_code, reason = "the instructions of AVX-512")]
 
 use std::arch::x86_64::{
@@ -11,13 +11,13 @@ use super::sum::{STEP, Totals};
 
 const LANES: usize = STEP;
 
-/// Only for a processor with AVX-512F.
+/// Requires AVX-512F.
 pub(super) fn dot_and_square(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {
     // SAFETY: this kernel is only offered when the processor has the feature.
     unsafe { dot_and_square_avx512(query, vector, totals) }
 }
 
-/// Only for a processor with AVX-512F.
+/// Requires AVX-512F.
 pub(super) fn squared_difference(query: &[f32], vector: &[f32], totals: &mut Totals) -> f32 {
     // SAFETY: this kernel is only offered when the processor has the feature.
     unsafe { squared_difference_avx512(query, vector, totals) }
@@ -25,6 +25,7 @@ pub(super) fn squared_difference(query: &[f32], vector: &[f32], totals: &mut Tot
 
 #[target_feature(enable = "avx512f")]
 fn dot_and_square_avx512(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {
+    // Four accumulators hide the latency of the fused multiply-add.
     let mut dots = [_mm512_setzero_ps(); 4];
     let mut squares = [_mm512_setzero_ps(); 4];
     let mut bits = Bits::new();
@@ -72,7 +73,7 @@ fn squared_difference_avx512(query: &[f32], vector: &[f32], totals: &mut Totals)
     sum(sums)
 }
 
-/// The totals of one vector.
+/// The running checksum of one vector, see [`Totals`].
 struct Bits {
     first: __m512i,
     second: __m512i,
@@ -119,17 +120,19 @@ fn sum(lanes: [__m512; 4]) -> f32 {
 #[target_feature(enable = "avx512f")]
 fn load(elements: &[f32]) -> __m512 {
     assert!(elements.len() >= LANES, "a whole register");
-    // SAFETY: sixteen elements are there, as just asserted; any alignment is fine.
+    // SAFETY: sixteen elements exist, as asserted; any alignment is fine.
     unsafe { _mm512_loadu_ps(elements.as_ptr()) }
 }
 
-/// Up to sixteen elements, then zeros.
+/// Up to sixteen elements, padded with zeros, which change neither sum nor checksum.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load_part(elements: &[f32]) -> __m512 {
     let count = elements.len().min(LANES);
+    // The lowest `count` bits. A shift by 32 would overflow, so it is limited, and zero is a case
+    // of its own.
     let mask = (u32::MAX >> (32 - count as u32).min(31)) as __mmask16;
     let mask = if count == 0 { 0 } else { mask };
-    // SAFETY: only as many elements are read as are there.
+    // SAFETY: masked lanes are not accessed, and the mask has a bit only for existing elements.
     unsafe { _mm512_maskz_loadu_ps(mask, elements.as_ptr()) }
 }

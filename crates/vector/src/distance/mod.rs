@@ -1,4 +1,4 @@
-//! Distances, by the fastest kernels that the processor has.
+//! Distances, by the fastest kernels of the processor.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -17,11 +17,11 @@ pub(crate) use self::sum::{Sum, Totals};
 
 use crate::metric::Metric;
 
-/// Sums of squares that are precise as `f32`: below, elements are lost whose squares are none; what is
-/// above may have overflown.
+/// Sums of squares that are precise as `f32`. Below, squares of elements underflow and are lost;
+/// above, the sum may have overflowed.
 const PRECISE_SQUARES: RangeInclusive<f32> = f32::MIN_POSITIVE * 1e8..=f32::MAX;
 
-/// Queries of this length can be multiplied with vectors whose squares are precise.
+/// Lengths of queries whose products with vectors stay precise, as far as the vectors' squares do.
 const ORDINARY_LENGTHS: RangeInclusive<f64> = 1e-6..=1e6;
 
 /// Takes a query and a vector.
@@ -31,9 +31,9 @@ type Kernel<T> = fn(&[f32], &[f32], &mut Totals) -> T;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels {
     pub(crate) name: &'static str,
-    /// Σ query·vector and Σ vector²; adds the vector's bits to the totals.
+    /// Σ query·vector and Σ vector²; adds the vector's checksum to the totals.
     dot_and_square: Kernel<(f32, f32)>,
-    /// Σ (query − vector)²; adds the vector's bits to the totals.
+    /// Σ (query − vector)²; adds the vector's checksum to the totals.
     squared_difference: Kernel<f32>,
 }
 
@@ -44,7 +44,7 @@ const SCALAR: Kernels = Kernels {
 };
 
 impl Kernels {
-    /// All that this processor can run, the fastest first. The last is the scalar one.
+    /// The kernels that this processor can run, fastest first. The last ones are scalar.
     pub(crate) fn available() -> Vec<Self> {
         let mut available = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -81,25 +81,29 @@ impl Kernels {
         *BEST.get_or_init(|| Self::available()[0])
     }
 
-    /// The square of the distance of two vectors.
+    /// The squared Euclidean distance of two vectors.
     pub(crate) fn square(self, one: &[f32], other: &[f32]) -> f64 {
         let square = (self.squared_difference)(one, other, &mut Totals::default());
         if square.is_finite() {
             return f64::from(square);
         }
+        // `f32` overflowed: computed again in `f64`, whose range is enough for any two vectors of
+        // `f32`.
         let difference = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).powi(2);
         one.iter().zip(other).map(difference).sum()
     }
 
-    /// The sum of a vector's bits.
+    /// The checksum of a vector's bits.
     pub(crate) fn sum(self, vector: &[f32]) -> Sum {
         let mut totals = Totals::default();
+        // The difference with itself is the cheapest way to visit all elements; the distance is not
+        // used.
         (self.squared_difference)(vector, vector, &mut totals);
         totals.sum()
     }
 }
 
-/// A query, ready to be compared with many vectors.
+/// A query, prepared for comparison with many vectors.
 #[derive(Debug)]
 pub(crate) struct Query<'query> {
     vector: Cow<'query, [f32]>,
@@ -109,21 +113,22 @@ pub(crate) struct Query<'query> {
 }
 
 impl<'query> Query<'query> {
-    /// The vector has finite elements, and for cosines not only zeros.
+    /// `vector` must have finite elements, and for cosine not only zeros.
     pub(crate) fn new(vector: &'query [f32], metric: Metric, kernels: Kernels) -> Self {
         let length = vector.iter().map(|element| f64::from(*element).powi(2)).sum::<f64>().sqrt();
         if metric == Metric::Euclidean || ORDINARY_LENGTHS.contains(&length) {
             return Self { vector: Cow::Borrowed(vector), metric, length, kernels };
         }
-        // Only its direction counts. A power of two leaves that as it is.
+        // For cosine only the direction counts, so the query is scaled near length 1. A power of
+        // two does not round.
         let scale = length.log2().floor().exp2().recip();
         let scaled = vector.iter().map(|element| (f64::from(*element) * scale) as f32);
         Self { vector: scaled.collect(), metric, length: length * scale, kernels }
     }
 
-    /// The rank that orders vectors: the cosine distance, which rounding may have brought a little
-    /// below 0, or the square of the Euclidean one. Always finite: no square of a difference of two
-    /// `f32` is too large or too small for an `f64`. The vector's bits are added to `totals`.
+    /// The rank, which orders vectors: the cosine distance (rounding may bring it slightly below 0)
+    /// or the squared Euclidean distance. Always finite: the square of a difference of two `f32`
+    /// always fits in an `f64`. The vector's checksum is added to `totals`.
     #[inline]
     pub(crate) fn rank(&self, vector: &[f32], totals: &mut Totals) -> f64 {
         match self.metric {
@@ -144,8 +149,8 @@ impl<'query> Query<'query> {
         }
     }
 
-    /// The distance that belongs to a rank: never below 0. Beyond the largest `f32`, which only
-    /// Euclidean ones can be, it has the digits of an `f64`.
+    /// The distance of a rank: never below 0, rounded to `f32` precision. Euclidean distances
+    /// beyond the largest `f32` keep the digits of an `f64`.
     pub(crate) fn distance(&self, rank: f64) -> f64 {
         let distance = match self.metric {
             Metric::Cosine => rank.clamp(0.0, 2.0),
@@ -155,7 +160,7 @@ impl<'query> Query<'query> {
         if rounded.is_finite() { f64::from(rounded) } else { distance }
     }
 
-    /// For elements so far apart, or so close, that the squares are no longer `f32`.
+    /// The fallback for differences whose squares are no precise `f32`.
     #[cold]
     fn square_precisely(&self, vector: &[f32]) -> f64 {
         if *self.vector == *vector {
@@ -166,7 +171,7 @@ impl<'query> Query<'query> {
         differences.map(|difference| difference * difference).sum()
     }
 
-    /// For elements so large or small that their squares are no longer `f32`.
+    /// The fallback for elements whose squares are no precise `f32`.
     #[cold]
     fn cosine_precisely(&self, vector: &[f32]) -> f64 {
         let pairs = self.vector.iter().zip(vector);

@@ -1,4 +1,4 @@
-//! Kernels of four elements at a time.
+//! Kernels for NEON: four elements per register.
 #![expect(unsafe_code, reason = "the instructions of NEON")]
 
 use std::arch::aarch64::{
@@ -10,16 +10,16 @@ use super::sum::{STEP, Totals};
 
 const LANES: usize = 4;
 
-/// Registers of a step.
+/// Registers per step of the checksum.
 const PARTS: usize = STEP / LANES;
 
-/// Only for a processor with NEON.
+/// Requires NEON.
 pub(super) fn dot_and_square(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {
     // SAFETY: this kernel is only offered when the processor has the feature.
     unsafe { dot_and_square_neon(query, vector, totals) }
 }
 
-/// Only for a processor with NEON.
+/// Requires NEON.
 pub(super) fn squared_difference(query: &[f32], vector: &[f32], totals: &mut Totals) -> f32 {
     // SAFETY: this kernel is only offered when the processor has the feature.
     unsafe { squared_difference_neon(query, vector, totals) }
@@ -27,6 +27,7 @@ pub(super) fn squared_difference(query: &[f32], vector: &[f32], totals: &mut Tot
 
 #[target_feature(enable = "neon")]
 fn dot_and_square_neon(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {
+    // Four accumulators hide the latency of the fused multiply-add.
     let mut dots = [vdupq_n_f32(0.0); 4];
     let mut squares = [vdupq_n_f32(0.0); 4];
     let mut bits = Bits::new();
@@ -73,7 +74,7 @@ fn squared_difference_neon(query: &[f32], vector: &[f32], totals: &mut Totals) -
     sum(sums) + rest.sum::<f32>()
 }
 
-/// The totals of one vector.
+/// The running checksum of one vector, see [`Totals`].
 struct Bits {
     first: [uint32x4_t; PARTS],
     second: [uint32x4_t; PARTS],
@@ -123,6 +124,6 @@ fn sum(lanes: [float32x4_t; 4]) -> f32 {
 #[target_feature(enable = "neon")]
 fn load(elements: &[f32]) -> float32x4_t {
     assert!(elements.len() >= LANES, "a whole register");
-    // SAFETY: four elements are there, as just asserted; any alignment is fine.
+    // SAFETY: four elements exist, as asserted; any alignment is fine.
     unsafe { vld1q_f32(elements.as_ptr()) }
 }

@@ -1,8 +1,9 @@
-//! The kernels that run everywhere, and what the others are compared with.
+//! The scalar kernels: they run everywhere, and are the reference for the others.
 
 use super::sum::{STEP, Totals, add_lanes};
 
-/// Independent sums, so that the compiler may add several elements at once.
+/// Independent accumulators, so that the compiler may use wide registers: it must not reorder
+/// floating-point additions by itself.
 const LANES: usize = STEP;
 
 pub(super) fn dot_and_square(query: &[f32], vector: &[f32], totals: &mut Totals) -> (f32, f32) {

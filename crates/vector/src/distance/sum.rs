@@ -1,16 +1,23 @@
-//! The sum of a vector's bits, which the kernels of distances compute on the way: it costs a fraction of a CRC,
-//! because the elements are in registers already.
+//! The checksum of a vector's bits, computed by the distance kernels on the way. It costs a
+//! fraction of a CRC, since the elements are in registers already.
 //!
-//! Steps of 16 elements, the last one filled up with zeros, are added to 16 totals, and after each step these
-//! to 16 others (Fletcher's checksum): so the order of the steps counts. The sum has the 16 of each kind
-//! added up. So the totals of many vectors are added lane by lane, and come to the sum of their sums: adding
-//! up the lanes of each vector would take as long as a short distance.
+//! It is Fletcher's checksum on 16 lanes of `u32`. For each step of 16 elements (the last one
+//! padded with zeros):
+//!
+//! ```text
+//! first[lane]  += bits of the element
+//! second[lane] += first[lane]           so that the order of steps counts
+//! ```
+//!
+//! The checksum is the sum of the `first` lanes and the sum of the `second` lanes. The lanes of
+//! many vectors are added lane by lane and reduced once at the end, which gives the sum of their
+//! checksums: reducing them per vector would take as long as a short distance.
 
-/// Elements of a step.
+/// Elements per step.
 pub(super) const STEP: usize = 16;
 
-/// The sum of a vector's bits, or the sum of such sums. Damage within one element changes it for certain, any
-/// other with a probability of all but about 2⁻⁶⁴.
+/// The checksum of a vector's bits, or a sum of such checksums. It always detects damage within one
+/// element, and other damage except with a probability of about 2⁻⁶⁴.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sum {
     first: u32,
@@ -35,7 +42,7 @@ impl Sum {
     }
 }
 
-/// The totals of all vectors that a kernel was given.
+/// The lanes of the checksums of all vectors that a kernel was given.
 #[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Totals {
@@ -44,7 +51,7 @@ pub(crate) struct Totals {
 }
 
 impl Totals {
-    /// Adds the totals of a vector, of whose elements `rest` is left over after whole steps.
+    /// Adds the lanes of a vector. `rest` is its elements after the last whole step.
     #[inline(always)]
     pub(super) fn add(&mut self, first: [u32; STEP], second: [u32; STEP], rest: &[f32]) {
         let (mut first, mut second) = (first, second);

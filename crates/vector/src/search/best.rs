@@ -1,4 +1,4 @@
-//! The best candidates so far, and whether the vectors that were compared are those that were put.
+//! The best candidates so far, and the verification of the vectors that were compared.
 
 use super::Search;
 use super::top_k::{Candidate, TopK};
@@ -7,17 +7,21 @@ use crate::error::VectorError;
 use crate::slot::{Slot, bits};
 use crate::slots::{Reader, View};
 
-/// The nearest of the vectors that were compared exactly. Damage may move a vector to any distance, so the
-/// sums of all that were compared are added up, and compared at the end with what they should come to.
+/// The nearest of the vectors that were compared exactly. Damage may move a vector to any distance,
+/// also out of the result. So the checksums of all compared vectors are summed, and the sum is
+/// compared at the end with the sum of the recorded checksums.
 #[derive(Debug)]
 pub(super) struct Best<'search> {
     view: &'search View,
     search: &'search Search<'search>,
     query: &'search Query<'search>,
     top: TopK<f64>,
+    /// A rank beyond which another part of the search has enough candidates.
     limit: f64,
+    /// Computed and recorded checksums of the vectors whose checksum is known.
     totals: Totals,
     expected: Sum,
+    /// Vectors without a recorded checksum, whose computed ones are not compared.
     unknown: Vec<Slot>,
     of_unknown: Totals,
 }
@@ -27,18 +31,19 @@ pub(super) struct Best<'search> {
 pub struct Found {
     /// The neighbours, the nearest first.
     pub neighbours: Vec<Neighbour>,
-    /// Slots whose vectors were compared with the query, and since the file was opened neither appended nor
-    /// given to [`View::compare`]. One that is damaged may be missing among the neighbours.
+    /// Slots whose vectors were compared with the query, but have no checksum in memory: since
+    /// opening they were neither appended nor given to [`View::compare`]. A damaged one may be
+    /// missing among the neighbours.
     pub unknown: Vec<Slot>,
 }
 
-/// A vector that was found.
+/// A neighbour: a vector and its distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Neighbour {
     /// The slot of the vector.
     pub slot: Slot,
-    /// The distance from the query by the metric of the file, computed from all elements as `f32`.
-    /// Never below 0, always finite: only a Euclidean one can be larger than any `f32`.
+    /// The distance from the query by the metric of the file, computed from all elements. Never
+    /// below 0 and always finite; only a Euclidean distance can exceed the largest `f32`.
     pub distance: f64,
 }
 
@@ -61,7 +66,7 @@ impl<'search> Best<'search> {
         }
     }
 
-    /// For a part of a search of which another part has found enough at ranks up to `limit`.
+    /// For a part of a search, when another part has enough candidates with ranks up to `limit`.
     pub(super) fn below(
         view: &'search View,
         search: &'search Search<'search>,
@@ -71,13 +76,13 @@ impl<'search> Best<'search> {
         Self { limit, ..Self::new(view, search, query) }
     }
 
-    /// The rank above which no candidate is among the best.
+    /// The rank above which no candidate can be among the best.
     #[inline]
     pub(super) fn threshold(&self) -> f64 {
         self.top.threshold().min(self.limit)
     }
 
-    /// Compares the vector that was read from `slot`.
+    /// Compares the vector read from `slot` with the query.
     #[inline(always)]
     pub(super) fn offer(&mut self, slot: u32, vector: &[f32]) {
         let totals = match self.view.sum(slot) {
@@ -93,10 +98,10 @@ impl<'search> Best<'search> {
         self.top.offer(Candidate { rank: self.query.rank(vector, totals), slot });
     }
 
-    /// Adds what another thread has found, and checks both.
+    /// Adds the candidates of another thread after verifying its vectors.
     ///
     /// # Errors
-    /// As [`Best::finish`].
+    /// The errors of [`Best::finish`].
     pub(super) fn merge(&mut self, other: Self) -> Result<(), VectorError> {
         other.check()?;
         other.top.into_sorted().into_iter().for_each(|candidate| self.top.offer(candidate));
@@ -104,7 +109,8 @@ impl<'search> Best<'search> {
         Ok(())
     }
 
-    /// To be called after [`View::check`]: what could not be read was zeros.
+    /// Verifies the vectors and returns the result. Call it after [`View::check`], since unreadable
+    /// parts were read as zeros.
     ///
     /// # Errors
     /// [`VectorError::DamagedVector`].
@@ -122,7 +128,7 @@ impl<'search> Best<'search> {
         if self.totals.sum() == self.expected { Ok(()) } else { Err(self.damage()) }
     }
 
-    /// Looks for the vector that is not the one that was put.
+    /// Finds the vector whose checksum differs, by reading all candidates again.
     #[cold]
     fn damage(&self) -> VectorError {
         let words = (self.view.slot_count() as usize).div_ceil(64);

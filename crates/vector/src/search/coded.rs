@@ -1,9 +1,15 @@
-//! Searching by codes first: a scan of the codes of some partitions, then exact distances of the vectors that
-//! may be near.
+//! Search by codes: a scan of the codes of some partitions, then exact distances of the vectors
+//! that may be near.
 //!
-//! The nearest partitions give a threshold, with which [`Probe`] tells which others may have a neighbour at all.
-//! These are visited in groups, the nearest first. Where no partition is left out, as among unrelated vectors, groups
-//! are large: a threshold that comes from many vectors excludes the most.
+//! ```text
+//! 1. nearest partitions          ──► first threshold (distance of the worst neighbour so far)
+//! 2. threshold + `Probe`         ──► the other partitions that may have a neighbour
+//! 3. groups of them, nearest first: lower bounds by signs ──► by second bits ──► exact distance;
+//!    the threshold falls after each group, so later groups shrink
+//! ```
+//!
+//! If no partition is left out, as among unrelated vectors, groups are large: a threshold computed
+//! from many vectors excludes the most.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +23,7 @@ use crate::metric::Metric;
 use crate::slot::SlotSet;
 use crate::slots::View;
 
-/// The parts of a search that all partitions share.
+/// The values that all parts of one search share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scan<'scan> {
     pub(super) view: &'scan View,
@@ -26,41 +32,42 @@ pub(super) struct Scan<'scan> {
     pub(super) probe: Probe,
     /// The query in the space of codes.
     pub(super) rotated: &'scan [f32],
-    /// The slots that pass the filter and may be found, a bit each; `None` without a filter.
+    /// Bit set of slots that pass the filter and are live; `None` without a filter.
     pub(super) allowed: Option<&'scan [u64]>,
-    /// `true` if these are so few that others are not worth a bound.
+    /// `true` if the allowed slots are so few that bounds of the others are a waste.
     pub(super) is_selective: bool,
-    /// Slots that are compared in any case.
+    /// Slots without a code, which are compared exactly before.
     pub(super) without_code: &'scan SlotSet,
     pub(super) scanner: Scanner,
     pub(super) counter: BitCounter,
     pub(super) work: &'scan AtomicU64,
 }
 
-/// A partition that may be visited, and the square of the distance of its centroid from the query.
+/// A partition to visit, and the squared distance of its centroid from the query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visit<'table> {
     pub(super) partition: &'table Arc<Partition>,
     square: f64,
 }
 
-/// Partitions of a group. Groups double: after a small one there is a new threshold soon. The more partitions are
-/// probed, the larger is the first group, which finds a better threshold at once.
+/// Partitions per group. Sizes double: after a small first group there is a new threshold soon. The
+/// first group is a `GROUP_PART`th of all, so that many partitions start with a better threshold.
 const GROUP_MIN: usize = 16;
 const GROUP_PART: usize = 8;
 const GROUP_MAX: usize = 512;
 
-/// Entries of the first group for each neighbour that is wanted, at the least.
+/// Least number of entries of the first group, per wanted neighbour.
 const FIRSTS: usize = 2;
 
-/// If no more than one of so many partitions is left out, groups are as if none were.
+/// If at most one in `MOST` partitions is left out, groups are made as if none were.
 const MOST: usize = 4;
 
-/// Entries of a group where no partition is left out: half a megabyte of bounds.
+/// Entries per group if no partition is left out: half a megabyte of bounds.
 const GROUP_ENTRIES: usize = 131_072;
 
 impl Scan<'_> {
-    /// Offers all vectors that may be among the best. `spawn` makes a `Best` for another thread.
+    /// Offers all vectors that may be among the best to `best`. `spawn` makes a `Best` for another
+    /// thread, from a threshold.
     pub(super) fn run<'best>(
         &self,
         threads: usize,
@@ -79,7 +86,7 @@ impl Scan<'_> {
         };
         let mut rest = near.split_off(self.firsts(&near));
         self.visit(&near, &mut scratch, best)?;
-        // Infinite if they have not as many neighbours as are wanted: then all may be visited.
+        // Infinite if too few neighbours were found: then every partition may be visited.
         let limit = self.limit(best);
         rest.extend(self.beyond(&mut finder, limit));
         rest.retain(|visit| visit.square <= limit);
@@ -99,7 +106,8 @@ impl Scan<'_> {
         self.visit_all(&groups, threads, &mut scratch, best, spawn)
     }
 
-    /// The nearest partitions, the nearest first; `None` if none is to be left out.
+    /// The nearest partitions, nearest first; `None` if no partition may be left out for this
+    /// query.
     fn near(&self, finder: &mut Finder) -> Option<Vec<Visit<'_>>> {
         let centroid = |number: u32| self.table.centroid(number);
         let near = finder.near(&self.table.centroids, self.rotated, PROBES_MIN, centroid)?;
@@ -107,7 +115,7 @@ impl Scan<'_> {
         is_usual.then(|| self.visits(near))
     }
 
-    /// The others whose squares are not above a limit, the nearest first.
+    /// The other partitions within a squared distance, nearest first.
     fn beyond(&self, finder: &mut Finder, limit: f64) -> Vec<Visit<'_>> {
         let centroid = |number: u32| self.table.centroid(number);
         self.visits(finder.beyond(&self.table.centroids, self.rotated, limit, centroid))
@@ -118,14 +126,14 @@ impl Scan<'_> {
         near.into_iter().filter_map(visit).collect()
     }
 
-    /// The square of the distance up to which partitions are probed, after what was found.
+    /// The squared distance up to which partitions are probed, given the threshold so far.
     fn limit(&self, best: &Best<'_>) -> f64 {
         let square = self.square_of(best.threshold());
-        // With what rounding may have done, for a query that is far from all.
+        // A relative slack for rounding, which matters for queries far from all vectors.
         square + square * 4e-6 + self.probe.excess_max
     }
 
-    /// The number of the nearest partitions that are visited together, for the first threshold.
+    /// Number of the nearest partitions that are visited first, for the first threshold.
     fn firsts(&self, visits: &[Visit<'_>]) -> usize {
         let mut entries = 0;
         let is_enough = |visit: &Visit<'_>| {
@@ -136,7 +144,7 @@ impl Scan<'_> {
         enough.max(PROBES_MIN).min(visits.len())
     }
 
-    /// Visits those partitions of the groups that are probed still.
+    /// Visits the partitions of the groups, except those that the threshold excludes meanwhile.
     fn visit_all<'best>(
         &self,
         groups: &[&[Visit<'_>]],
@@ -154,6 +162,8 @@ impl Scan<'_> {
         if threads <= 1 || groups.len() < 2 {
             return groups.iter().try_for_each(|group| work_on(group, scratch, best));
         }
+        // Threads take groups from a shared counter. Each has its own `Best`, so thresholds are
+        // exchanged only at the start and the end.
         let next = AtomicUsize::new(0);
         let work = |best: &mut Best<'_>| {
             let mut scratch = Scratch::new(self.view, self.search);
@@ -180,12 +190,13 @@ impl Scan<'_> {
             others.extend(own.err().map(Err));
             others
         });
-        // Before sums are compared.
+        // Checked before checksums are compared: an unreadable page is an I/O error, not a damaged
+        // vector.
         self.view.check()?;
         others.into_iter().try_for_each(|other| best.merge(other?))
     }
 
-    /// The square of the distance in the space of codes that belongs to a rank.
+    /// The squared distance in the space of codes of a rank.
     fn square_of(&self, rank: f64) -> f64 {
         let unit = f64::from(self.table.encoder.unit());
         match self.view.shape().metric() {
@@ -194,14 +205,14 @@ impl Scan<'_> {
         }
     }
 
-    /// The bound that belongs to a rank, and a little more for what rounding may have done.
+    /// The bound of a rank, with slack for rounding.
     pub(super) fn bound_of(&self, rank: f64) -> f32 {
         let square = self.square_of(rank);
         (square + square.abs() * 1e-5) as f32
     }
 }
 
-/// Groups of partitions that follow each other, with about so many entries each.
+/// Consecutive partitions in groups of about `entries` entries.
 fn groups_of<'visits, 'table>(
     visits: &'visits [Visit<'table>],
     entries: usize,

@@ -1,4 +1,4 @@
-//! Comparing every candidate.
+//! Exact comparison of every candidate.
 
 use super::Search;
 use super::best::Best;
@@ -6,7 +6,7 @@ use crate::error::VectorError;
 use crate::slot::{Slot, bits};
 use crate::slots::{Reader, View};
 
-/// Offers all vectors that may be found.
+/// Compares all candidates of a search.
 pub(super) fn scan(
     view: &View,
     search: &Search<'_>,
@@ -26,7 +26,7 @@ pub(super) fn offer_all(
     reader.read_all(slots, |slot, vector| best.offer(slot, vector))
 }
 
-/// Compares one vector exactly. One that was freed since it was chosen is left out.
+/// Compares one vector exactly. It is skipped if it was freed since it was chosen.
 #[inline]
 pub(super) fn offer(
     reader: &mut Reader<'_>,

@@ -1,4 +1,4 @@
-//! Nearest neighbours.
+//! Nearest-neighbour search.
 
 mod best;
 mod coded;
@@ -23,31 +23,31 @@ pub use self::best::{Found, Neighbour};
 use self::best::Best;
 use self::coded::Scan;
 
-/// Slots that are compared between two questions.
+/// Slots compared between two polls of `is_over`.
 const PIECE_SLOTS: u32 = 4_096;
 
-/// A search: the query and its limits.
+/// A search: the query, the number of neighbours, the filter.
 #[derive(Clone, Copy, Debug)]
 pub struct Search<'search> {
-    /// The vector whose neighbours are wanted.
+    /// The vector to find neighbours of.
     pub query: &'search [f32],
-    /// The number of neighbours wanted, at most [`NEIGHBOURS_MAX`].
+    /// Wanted number of neighbours, at most [`NEIGHBOURS_MAX`].
     pub neighbours: usize,
-    /// Only vectors in these slots; without it all of them. It is applied before the search: as many
-    /// neighbours come back as are wanted whenever that many match.
+    /// Slots that may be found; `None` allows all. The filter is applied before the search, so the
+    /// result is complete whenever enough vectors match.
     pub filter: Option<&'search SlotSet>,
-    /// Threads that share the work, this one included; 0 is taken for 1.
+    /// Number of threads that share the work, including the caller's; 0 means 1.
     pub threads: usize,
 }
 
 impl<'search> Search<'search> {
-    /// The nearest `neighbours` of `query` among all vectors, found by one thread.
+    /// A search for the nearest `neighbours` of `query` among all vectors, on one thread.
     #[must_use]
     pub fn new(query: &'search [f32], neighbours: usize) -> Self {
         Self { query, neighbours, filter: None, threads: 1 }
     }
 
-    /// The same search among the vectors in `filter`.
+    /// The same search among the slots of `filter`.
     #[must_use]
     pub fn within(self, filter: &'search SlotSet) -> Self {
         Self { filter: Some(filter), ..self }
@@ -67,8 +67,8 @@ impl<'search> Search<'search> {
         Ok(())
     }
 
-    /// `true` if all candidates are to be compared exactly: there are few of them, or they are short, or
-    /// many neighbours are wanted.
+    /// `true` if all candidates are compared exactly: they are few or short, or many neighbours are
+    /// wanted.
     pub(crate) fn is_exact(&self, view: &View) -> bool {
         if view.shape().dimension() < CODES_DIMENSION_MIN {
             return true;
@@ -89,7 +89,7 @@ impl<'search> Search<'search> {
         self.filter.is_none_or(|filter| filter.contains(slot))
     }
 
-    /// The bits of the slots `64 * index` to `64 * index + 63` that may be found.
+    /// The live and allowed slots among `64 * index` to `64 * index + 63`, as bits.
     #[inline]
     fn word(&self, view: &View, index: usize) -> u64 {
         let live = view.live_word(index);
@@ -101,18 +101,18 @@ impl<'search> Search<'search> {
 }
 
 impl View {
-    /// The nearest neighbours by comparing all vectors, without codes: the reference for
+    /// The nearest neighbours by exact comparison of all vectors, without codes: the reference for
     /// [`VectorIndex::search`](crate::VectorIndex::search).
     ///
     /// # Errors
-    /// As [`VectorIndex::search`](crate::VectorIndex::search).
+    /// The errors of [`VectorIndex::search`](crate::VectorIndex::search).
     pub fn search_exactly(&self, search: &Search<'_>) -> Result<Vec<Neighbour>, VectorError> {
         search.check(self)?;
         Ok(search_exactly(self, search)?.neighbours)
     }
 }
 
-/// Compares all vectors.
+/// Searches by exact comparison.
 pub(crate) fn search_exactly(view: &View, search: &Search<'_>) -> Result<Found, VectorError> {
     let query = Query::new(search.query, view.shape().metric(), Kernels::best());
     let mut best = Best::new(view, search, &query);
@@ -122,7 +122,8 @@ pub(crate) fn search_exactly(view: &View, search: &Search<'_>) -> Result<Found, 
     best.finish()
 }
 
-/// The same without a filter, with a pause to ask `is_over` now and then; `None` when it is.
+/// Exact search of all slots, without a filter, which polls `is_over` now and then and returns
+/// `None` once it is `true`.
 pub(crate) fn search_exactly_in_pieces(
     view: &View,
     search: &Search<'_>,
@@ -141,15 +142,15 @@ pub(crate) fn search_exactly_in_pieces(
     best.finish().map(Some)
 }
 
-/// The kernels that this processor runs for distances, codes and their second bits, in words.
+/// The names of the kernels that this processor runs for distances, codes and second bits.
 #[must_use]
 pub fn processor_kernels() -> String {
     let (distances, codes) = (Kernels::best().name, Scanner::best().name);
     format!("distances {distances}, codes {codes}, second bits {}", BitCounter::best().name)
 }
 
-/// Searches by codes. The vectors in `without_code` are compared exactly in any case. `probe` gets the number
-/// of vectors that may be found; the entries that are scanned are added to `work`.
+/// Searches by codes. Vectors in `without_code` are compared exactly in any case. `probe` gets the
+/// number of vectors that may be found. The number of scanned entries is added to `work`.
 pub(crate) fn search_coded(
     view: &View,
     search: &Search<'_>,
@@ -163,6 +164,7 @@ pub(crate) fn search_coded(
     let without_code_allowed = without_code.iter().filter(|slot| search.allows(*slot));
     let mut reader = Reader::new(view);
     exact::offer_all(&mut reader, without_code_allowed.map(Slot::number), &mut best)?;
+    // Slots compared above are excluded here, so that no vector is compared twice.
     let allowed = search.filter.map(|filter| {
         let word = |index| search.word(view, index) & !without_code.word(index);
         (0..filter.words().len()).map(word).collect::<Vec<u64>>()
@@ -182,6 +184,8 @@ pub(crate) fn search_coded(
         probe,
         rotated: &rotated,
         allowed: allowed.as_deref(),
+        // With more than 7/8 of the entries allowed, it is cheaper to bound all and filter the
+        // survivors.
         is_selective: count < entries / 8 * 7,
         without_code,
         scanner: Scanner::best(),

@@ -1,24 +1,24 @@
-//! The best few of many.
+//! The k best of many candidates.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Keeps the `capacity` candidates with the lowest ranks. Equal ranks are ordered by slot, so that
-/// the same vectors give the same answer in whatever order they are offered.
+/// Keeps the `capacity` candidates with the lowest ranks, in a max-heap. Equal ranks are ordered by
+/// slot, so that the result does not depend on the order of offers.
 #[derive(Debug)]
 pub(crate) struct TopK<R: Rank> {
     heap: BinaryHeap<Candidate<R>>,
     capacity: usize,
 }
 
-/// A number that orders candidates: the rank of a vector is an `f64`, a bound below it an `f32`.
+/// A number that orders candidates: ranks of vectors are `f64`, bounds are `f32`.
 pub(crate) trait Rank: Copy + PartialOrd {
     const INFINITY: Self;
 
     fn total_cmp(&self, other: &Self) -> Ordering;
 }
 
-/// A slot with the rank of its vector, or a bound of it.
+/// A slot with the rank of its vector, or with a bound of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<R> {
     pub(crate) rank: R,
@@ -48,7 +48,8 @@ impl<R: Rank> TopK<R> {
         Self { heap: BinaryHeap::with_capacity(capacity), capacity }
     }
 
-    /// Ranks that are not below this are not kept, except perhaps for equal ones.
+    /// The worst kept rank once the heap is full, else infinity. A candidate above it cannot be
+    /// kept.
     #[inline]
     pub(crate) fn threshold(&self) -> R {
         match self.heap.peek() {
@@ -59,7 +60,7 @@ impl<R: Rank> TopK<R> {
 
     #[inline(always)]
     pub(crate) fn offer(&mut self, candidate: Candidate<R>) {
-        // Nearly all end here, without a call.
+        // Nearly all candidates end here, without a call.
         if candidate.rank > self.threshold() {
             return;
         }
@@ -76,7 +77,7 @@ impl<R: Rank> TopK<R> {
         }
     }
 
-    /// The candidates kept, the best first.
+    /// The kept candidates, best first.
     pub(crate) fn into_sorted(self) -> Vec<Candidate<R>> {
         self.heap.into_sorted_vec()
     }

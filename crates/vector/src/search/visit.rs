@@ -1,5 +1,5 @@
-//! The visit of a group of partitions: bounds of all their entries, then exact distances of the vectors that may
-//! be near.
+//! The visit of a group of partitions: bounds of all their entries, then exact distances of the
+//! vectors that may be near.
 
 use std::sync::atomic::Ordering;
 
@@ -20,24 +20,24 @@ use crate::slots::{Reader, View};
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     bound: f32,
-    /// Its number among the entries of the group.
+    /// Index among the entries of the group: segment × [`SEGMENT`] + index in the segment.
     place: u32,
 }
 
-/// Buffers that are used again for the next group.
+/// Buffers reused from group to group.
 #[derive(Debug)]
 pub(super) struct Scratch<'view> {
-    /// The query for each partition of the group.
+    /// The query's code for each partition of the group.
     queries: Vec<QueryCode>,
     query: QueryScratch,
     /// The bounds of all entries of the group.
     bounds: Vec<f32>,
     candidates: Vec<Candidate>,
-    /// Bounds and slots of the vectors that are compared exactly, as far as they are.
+    /// Bounds and slots of the vectors to compare exactly, nearest bound first.
     near: Vec<(f32, u32)>,
     lowest: Lowest,
     reader: Reader<'view>,
-    /// Vectors that may still be compared exactly.
+    /// Number of vectors that this search may still compare exactly.
     exact_left: usize,
 }
 
@@ -58,13 +58,13 @@ impl<'view> Scratch<'view> {
     }
 }
 
-/// Second bits that are fetched while one is compared.
+/// Distance, in candidates, at which second bits are prefetched.
 const PREFETCH_AHEAD: usize = 16;
 
-/// Vectors that are fetched while one is compared.
+/// Distance, in candidates, at which vectors are prefetched.
 const EXACT_AHEAD: usize = 3;
 
-/// A segment of a group, and the number of its partition in the group.
+/// A segment of the group, and the index of its partition in the group.
 #[derive(Clone, Copy, Debug)]
 struct Part<'table> {
     segment: &'table Segment,
@@ -87,8 +87,9 @@ impl Scan<'_> {
             parts.extend(segments.map(|segment| Part { segment, partition }));
         }
         let limit = self.bound_of(best.threshold());
-        // Those with the lowest bounds first: their distances make the threshold that excludes most
-        // others.
+        // Two rounds. The entries with the lowest bounds are compared first, because their
+        // distances lower the threshold; the second round takes the entries that are still below
+        // it.
         let firsts = (FIRSTS_PER_NEIGHBOUR * self.search.neighbours).max(FIRSTS_MIN);
         scratch.lowest.begin(firsts, limit);
         self.find_bounds(group, &parts, scratch);
@@ -103,24 +104,25 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Finds the bounds of all entries of the group.
+    /// Computes the bounds of all entries of the group.
     fn find_bounds(&self, group: &[Visit<'_>], parts: &[Part<'_>], scratch: &mut Scratch<'_>) {
         let Scratch { queries, query, bounds, lowest, .. } = scratch;
         if queries.len() < group.len() {
             queries.resize_with(group.len(), QueryCode::default);
         }
-        // Each is written below.
+        // Every element is overwritten below.
         bounds.resize(parts.len() * SEGMENT, f32::INFINITY);
         let (places, _) = bounds.as_chunks_mut::<SEGMENT>();
         let (deviations, _) = self.deviations();
         let (mut partition, mut is_far) = (u32::MAX, false);
         for (index, (part, bounds)) in parts.iter().zip(places).enumerate() {
-            // Segments are anywhere in memory.
+            // Segments are scattered in memory: fetch the header two ahead, the codes one ahead.
             if let Some(later) = parts.get(index + 2) {
                 later.segment.prefetch_head();
             }
             let next = parts.get(index + 1).unwrap_or(part).segment;
             next.prefetch(self.is_selective);
+            // Segments of a partition are adjacent, so the query is encoded once per partition.
             if part.partition != partition {
                 partition = part.partition;
                 if let Some(later) = group.get(partition as usize + 1) {
@@ -143,7 +145,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Collects the entries of the group whose bounds are not above `limit`, without those that are not above
+    /// Collects the entries whose bounds are at most `limit`, except those whose bounds are at most
     /// `done`.
     fn collect(&self, scratch: &mut Scratch<'_>, limit: f32, done: Option<f32>) {
         let Scratch { bounds, candidates, .. } = scratch;
@@ -165,7 +167,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Deviations by which the estimates of the scan, and those with second bits, are lowered.
+    /// Standard deviations by which estimates of the scan, and of the second bits, are lowered.
     fn deviations(&self) -> (f32, f32) {
         match self.probe.is_all() {
             _ if self.view.slot_count() <= FEW_SLOTS => FEW_DEVIATIONS,
@@ -174,8 +176,8 @@ impl Scan<'_> {
         }
     }
 
-    /// The entries of a segment whose bounds are wanted: those whose vectors may be found, or all, if these are
-    /// nearly all.
+    /// The entries of a segment to compute bounds of, as bits: those allowed, or all if nearly all
+    /// are.
     #[inline]
     fn allowed_of(&self, segment: &Segment) -> u64 {
         let count = segment.count();
@@ -185,7 +187,7 @@ impl Scan<'_> {
         (0..count).fold(0, |all, index| all | u64::from(self.allows(segment.slot(index))) << index)
     }
 
-    /// `true` if the vector in a slot may be found.
+    /// `true` if the slot's vector may be found.
     #[inline]
     fn allows(&self, slot: u32) -> bool {
         match self.allowed {
@@ -200,7 +202,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Compares the candidates exactly that closer bounds do not exclude, the nearest first.
+    /// Compares the candidates that their closer bounds do not exclude, in ascending order of
+    /// bounds.
     fn compare(
         &self,
         parts: &[Part<'_>],
@@ -214,6 +217,7 @@ impl Scan<'_> {
             let place = candidate.place as usize;
             (parts[place / SEGMENT], place % SEGMENT)
         };
+        // Compact in place: `kept <= position`.
         let mut kept = 0;
         for position in 0..candidates.len() {
             if let Some(later) = candidates.get(position + PREFETCH_AHEAD) {
@@ -235,7 +239,8 @@ impl Scan<'_> {
             }
         }
         candidates.truncate(kept);
-        // Last, because slots are not in the cache of the processor.
+        // Slots are read last, after their prefetch: most candidates were excluded without touching
+        // them. The slot may have been freed or rewritten since the scan, so it is checked again.
         near.clear();
         for candidate in &*candidates {
             let (part, index) = place_of(candidate);
@@ -245,6 +250,7 @@ impl Scan<'_> {
                 near.push((candidate.bound, slot));
             }
         }
+        // In ascending order, so that the loop may stop at the first bound above the threshold.
         near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         for (position, (bound, slot)) in near.iter().enumerate() {
             if *exact_left == 0 || is_above(*bound, self.bound_of(best.threshold())) {
@@ -260,14 +266,15 @@ impl Scan<'_> {
     }
 }
 
-/// Bounds that exclude nothing that is allowed.
+/// Bounds of a partition that cannot be estimated: −∞ for allowed entries, which are then compared
+/// exactly.
 fn fill_far(allowed: u64, bounds: &mut Bounds) {
     for (index, bound) in bounds.iter_mut().enumerate() {
         *bound = if allowed >> index & 1 != 0 { f32::NEG_INFINITY } else { f32::INFINITY };
     }
 }
 
-/// `false` also where the two cannot be compared (NaN): such an entry is a candidate.
+/// `bound > limit`, so `false` for NaN, which cannot be compared: such an entry stays a candidate.
 #[inline]
 fn is_above(bound: f32, limit: f32) -> bool {
     bound > limit

@@ -1,8 +1,8 @@
-//! Preallocation: zeros are written behind the last vector, while commits are small.
+//! Preallocation: zeros are written behind the last vector while commits are small.
 //!
-//! A sync of blocks that were written before needs no change of the file's metadata, which on ext4
-//! takes 116 instead of 196 µs. So while small commits come, a thread keeps up to a megabyte of zeros
-//! behind the last vector, unless the file is in memory anyway.
+//! Syncing blocks that were written before changes no metadata of the file, which on ext4 takes 116
+//! instead of 196 µs. So while small commits come, a thread keeps up to a megabyte of zeros behind
+//! the last vector, unless the file is in memory.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use super::format::slot_offset;
 use super::shared::Shared;
 use crate::limits::{AHEAD_BYTES, AHEAD_PIECE_BYTES, SMALL_COMMIT_BYTES};
 
-/// Starts writing ahead if the last commit was small and little is left of the zeros.
+/// Starts writing ahead if the last commit was small and few zeros are left.
 pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
     {
         let mut writer = shared.writer.lock();
@@ -25,13 +25,14 @@ pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
         return;
     }
     if shared.file.descriptor().is_none() {
-        // The simulated disk repeats a run only if all happens on one thread.
+        // The simulated disk replays a run only if everything happens on one thread.
         fill(shared);
         return;
     }
     let mut filler = shared.filler.lock();
     if let Some(finished) = filler.take() {
-        // `is_filling` is clear, so the thread has ended or is about to: the join does not wait.
+        // `is_filling` was clear, so the previous thread has ended or is about to: the join does
+        // not block.
         let _ = finished.join();
     }
     let for_thread = Arc::clone(shared);
@@ -39,7 +40,7 @@ pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
     let thread = std::thread::Builder::new().name(name).spawn(move || fill(&for_thread));
     match thread {
         Ok(thread) => *filler = Some(thread),
-        // Without the thread, commits are slower.
+        // Without the thread commits are only slower.
         Err(_) => shared.is_filling.store(false, Ordering::Relaxed),
     }
 }
@@ -47,11 +48,12 @@ pub(super) fn fill_if_worthwhile(shared: &Arc<Shared>) {
 fn fill(shared: &Shared) {
     let zeros = vec![0; AHEAD_PIECE_BYTES as usize];
     while shared.is_filling.load(Ordering::Relaxed) {
-        // Under the lock of the writer, so that no zeros are written over vectors.
+        // Holding the writer's lock, so that zeros never overwrite a vector. It is released between
+        // pieces: a writer waits for at most one.
         let mut writer = shared.writer.lock();
         let target = slot_offset(shared.shape, writer.count) + AHEAD_BYTES;
         let is_done = writer.file_end >= target;
-        // A full or broken device, or a truncated file, is reported to the next append or commit.
+        // The error is dropped: the next append or commit meets it again.
         if is_done
             || writer.check_length(&*shared.file).is_err()
             || shared.file.write_at(&zeros, writer.file_end).is_err()

@@ -1,9 +1,14 @@
-//! Group commit of vectors: one sync for all that are staged.
+//! Group commit of vectors: one sync for everything staged.
 //!
-//! There are two superblocks (ping-pong). One of them always belongs to a commit that is certainly
-//! durable; the other one may be overwritten. A commit writes its vectors, then the superblock with a
-//! check of these vectors, then syncs once. The device may write them in any order: a superblock whose
-//! vectors are missing does not verify, and recovery takes the other one.
+//! ```text
+//! flush staged vectors ─► (large batch: sync) ─► write the older superblock ─► sync ─► publish
+//! ```
+//!
+//! There are two superblocks, written alternately (ping-pong). One of them always belongs to a
+//! commit that is certainly durable; only the other one is overwritten. A commit writes its
+//! vectors, then a superblock with a checksum of them, then syncs once. The device may write these
+//! in any order: a superblock whose vectors are missing does not verify, and recovery takes the
+//! other one.
 
 use liteio_disk::Durability;
 
@@ -14,32 +19,38 @@ use super::writer::Writer;
 use crate::error::VectorError;
 use crate::limits::CHECKED_BYTES_MAX;
 
-/// The appended vectors that one commit makes visible.
+/// The appended vectors that one commit makes visible: the slots `base..count` and the rewritten
+/// ones.
 struct Batch {
+    /// The writer's ticket: the commit covers every append with a ticket up to it.
     ticket: u64,
     count: u32,
     base: u32,
     check: u64,
-    /// The part of the writer's check that this commit covers; subtracted once it is durable.
+    /// The part of the writer's checksum that this commit covers; subtracted once the commit is
+    /// durable.
     taken_check: u64,
     has_rewritten: bool,
     /// Bytes of the vectors that become visible.
     bytes: u64,
-    /// Bytes of the vectors that are not durable yet.
+    /// Bytes of the vectors that are not durable yet; more than `bytes` after commits with
+    /// [`Durability::Os`].
     unsynced_bytes: u64,
 }
 
 impl Shared {
     pub(super) fn commit(&self, durability: Durability) -> Result<(), VectorError> {
+        // The ticket is taken before waiting: whichever commit covers it has done this caller's
+        // work.
         let ticket = self.writer.lock().ticket;
-        // Group commit: the first thread to get the lock commits for all that wait behind it.
+        // The first thread to get the lock commits for all that wait behind it.
         let mut committer = self.committer.lock();
         if committer.covers(ticket, durability) {
             return Ok(());
         }
         if !committer.is_synced {
-            // A killed process may have left bytes in the page cache that the device does not have. The
-            // next superblock builds on them, so they are made durable first.
+            // After a `kill -9` the page cache may have bytes that the device lacks. The superblock
+            // to be written builds on them, so they are made durable first.
             self.file.sync_data()?;
             committer.is_synced = true;
             if committer.covers(ticket, durability) {
@@ -52,6 +63,8 @@ impl Shared {
             .and_then(|()| self.write_superblock(&mut committer, &batch, durability));
         match result {
             Ok(()) => self.publish(&mut committer, &batch, durability),
+            // The superblock may be on disk all the same, which is safe: it verifies only with its
+            // vectors, and recovery may then show a commit that was not acknowledged.
             Err(_) => self.writer.lock().take_back(),
         }
         result
@@ -59,6 +72,7 @@ impl Shared {
 
     fn begin(&self) -> Result<Batch, VectorError> {
         let mut writer = self.writer.lock();
+        // A truncated file must not be extended again: the hole's zeros would pass for vectors.
         self.check_length(writer.file_end)?;
         writer.flush(self.shape, &*self.file)?;
         debug_assert!(writer.in_flight.is_empty(), "only one commit at a time");
@@ -79,8 +93,8 @@ impl Shared {
         })
     }
 
-    /// Syncs the vectors of a large batch before its superblock is written, which then has an empty batch
-    /// to verify. This bounds the bytes that recovery reads.
+    /// Syncs the vectors of a large batch before its superblock is written, whose batch is then
+    /// empty. This bounds the bytes that recovery reads.
     fn sync_large(&self, batch: &mut Batch, durability: Durability) -> Result<(), VectorError> {
         if durability == Durability::Fsync && batch.unsynced_bytes > CHECKED_BYTES_MAX {
             self.file.sync_data()?;
@@ -98,7 +112,7 @@ impl Shared {
     ) -> Result<(), VectorError> {
         let sequence = committer.next_sequence;
         if batch.has_rewritten {
-            // Kept even if this commit fails: its slots are rewritten all the same.
+            // Kept even if this commit fails: the slots are rewritten all the same.
             committer.codes_valid_from = sequence;
         }
         let superblock = Superblock {
@@ -111,7 +125,8 @@ impl Shared {
             check: batch.check,
             codes_valid_from: committer.codes_valid_from,
         };
-        // Never over the superblock of the last durable commit: a torn write here leaves that one.
+        // Never overwrites the superblock of the last durable commit: a torn write here leaves that
+        // one.
         let place = 1 - committer.durable_place;
         superblock.encode_over(&mut committer.block);
         self.file.write_at(&*committer.block, place * SUPERBLOCK_BYTES as u64)?;
@@ -132,13 +147,14 @@ impl Shared {
         let writer = &mut *guard;
         if durability == Durability::Fsync {
             committer.durable_ticket = batch.ticket;
-            // Two batches stay unwritten: that of this commit, and that of the commit before, which
-            // recovery falls back to should this superblock be torn or damaged. A slot rewritten in
-            // either would make its check fail.
+            // The watermark of rewritable slots is the `base` of the commit before. Recovery falls
+            // back to that commit if this superblock is torn, and verifies its batch `base..count`;
+            // a slot rewritten in either batch would make the check fail.
             writer.rewritable_end = std::mem::replace(&mut committer.durable_base, batch.base);
             writer.base = batch.count;
             writer.check = writer.check.wrapping_sub(batch.taken_check);
         }
+        // Readers see count, live set and checksums together: all change under this lock.
         let mut published = self.published.write();
         published.live.grow(batch.count);
         published.count = batch.count;
@@ -148,6 +164,7 @@ impl Shared {
                 published.live.set_run(run);
                 continue;
             }
+            // Freed between append and commit: never shown, and free again at once.
             for slot in run {
                 if writer.withdrawn.remove(&slot) {
                     writer.free.push(std::cmp::Reverse(slot));
@@ -156,6 +173,7 @@ impl Shared {
                 }
             }
         }
+        // Lock order: `published` before `changed`.
         drop(published);
         self.changed.lock().fresh.append(&writer.in_flight);
         writer.in_flight.clear();

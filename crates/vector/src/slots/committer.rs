@@ -1,13 +1,13 @@
-//! The state of commits: which superblock is durable, and what it covers.
+//! The state of commits: the durable superblock and what it covers.
 //!
 //! ```text
-//!  commit at `os`                              commit at `fsync`
+//!  commit with `Os`                            commit with `Fsync`
 //!  write superblock into place 1 - durable     write superblock into place 1 - durable, sync
 //!  visible_ticket = ticket                     visible_ticket = durable_ticket = ticket
 //!  durable place, sequence, count: unchanged   durable place, sequence, count: this commit's
 //! ```
-//! A commit at `os` may therefore overwrite the superblock of the commit before it, if that was one at
-//! `os`, too; never that of a durable one.
+//! A commit with `Os` may therefore overwrite the superblock of an earlier commit with `Os`, but
+//! never the one of a durable commit.
 
 use liteio_disk::Durability;
 
@@ -21,26 +21,26 @@ pub(crate) struct Stamp {
     pub(crate) sequence: u64,
 }
 
-/// The state that only one commit at a time may touch.
+/// The state of the committer, of which there is one at a time.
 #[derive(Debug)]
 pub(super) struct Committer {
     /// The format version of the file.
     pub(super) version: u32,
-    /// The bytes of the superblock that was written last, or zeros: the buffer for the next one.
+    /// The bytes of the last written superblock, or zeros: the buffer for the next one.
     pub(super) block: Box<Block>,
     pub(super) sequence: u64,
     pub(super) next_sequence: u64,
     pub(super) codes_valid_from: u64,
-    /// The sequence of the last durable commit, and the place of its superblock: 0 or 1.
+    /// Sequence of the last durable commit, and the place (0 or 1) of its superblock.
     pub(super) durable_sequence: u64,
     pub(super) durable_place: u64,
     pub(super) durable_count: u32,
-    /// The first slot of the batch of that commit.
+    /// First slot of that commit's batch.
     pub(super) durable_base: u32,
-    /// `false` after opening until the first sync: the file may hold bytes that a killed process wrote and
-    /// did not sync.
+    /// `false` from opening until the first sync: the page cache may have bytes that a killed
+    /// process wrote and did not sync.
     pub(super) is_synced: bool,
-    /// The writer's tickets that commits of either durability have covered.
+    /// Tickets covered by durable commits, and by commits of either durability.
     pub(super) durable_ticket: u64,
     pub(super) visible_ticket: u64,
 }
@@ -68,13 +68,14 @@ impl Committer {
         self.sequence
     }
 
-    /// The sequence and the number of slots of the last durable commit.
+    /// Sequence and number of slots of the last durable commit.
     pub(super) fn durable(&self) -> (u64, u32) {
         (self.durable_sequence, self.durable_count)
     }
 
     pub(super) fn covers(&self, ticket: u64, durability: Durability) -> bool {
         match durability {
+            // Bytes recovered from an unsynced page cache count as visible, not as durable.
             Durability::Fsync => self.is_synced && self.durable_ticket >= ticket,
             Durability::Os => self.visible_ticket >= ticket,
         }

@@ -1,4 +1,4 @@
-//! [`SlotFile`]: creating and opening, appending, freeing.
+//! [`SlotFile`]: creating, opening, appending, freeing.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -24,26 +24,26 @@ use crate::error::VectorError;
 use crate::map::{Backing, prefetch_behind};
 use crate::slot::{Slot, SlotSet};
 
-/// Vectors of one dimension in a file, one a slot.
+/// Vectors of one dimension in a file, one per slot.
 ///
-/// It may be shared between threads: writers take turns and share their syncs, readers do not wait
-/// for writers. See the [crate page](crate) for an example and the promises.
+/// Threads may share it: writers take turns and share their syncs, and readers do not wait for
+/// writers. See the [crate page](crate) for an example and the promises.
 #[derive(Debug)]
 pub struct SlotFile {
     pub(super) shared: Arc<Shared>,
 }
 
-/// The numbers that [`SlotFile::verify`] reports.
+/// The result of [`SlotFile::verify`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verified {
-    /// Slots of the file, free ones included.
+    /// Slots of the file, including free ones.
     pub slots: u32,
     /// Vectors that were read.
     pub vectors: u64,
 }
 
 impl SlotFile {
-    /// Makes a new, empty file at `path`. Its name is durable when this returns.
+    /// Creates an empty file at `path`. Its name is durable when this returns.
     ///
     /// # Errors
     /// [`VectorError::AlreadyThere`], [`VectorError::NoSpace`], [`VectorError::Poisoned`] or
@@ -53,7 +53,7 @@ impl SlotFile {
         let superblock = initialise(&*file, shape)?;
         file.sync_data()?;
         file.try_lock()?;
-        // Complete before it has a name: a crash leaves all of it or nothing.
+        // The file is complete before it has a name: a crash leaves all of it or nothing.
         disk.link(&*file, path).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
                 VectorError::AlreadyThere { path: path.to_owned() }
@@ -64,13 +64,13 @@ impl SlotFile {
         Ok(Self::with_new_file(file, Backing::Disk, superblock))
     }
 
-    /// Opens the file at `path` and locks it against other openings. All slots of the last commit count
-    /// as in use until [`SlotFile::retain`]. Nothing in the file is changed.
+    /// Opens the file at `path` and locks it against a second opening. All slots of the last commit
+    /// count as in use until [`SlotFile::retain`]. The file is not changed.
     ///
     /// # Errors
-    /// [`VectorError::NotThere`], [`VectorError::InUse`], [`VectorError::OtherDimension`] or
-    /// [`VectorError::OtherMetric`] when it was made with another shape, [`VectorError::Corrupt`]
-    /// when it cannot be trusted.
+    /// [`VectorError::NotThere`]; [`VectorError::InUse`]; [`VectorError::OtherDimension`] or
+    /// [`VectorError::OtherMetric`] if the file has another shape; [`VectorError::Corrupt`] if no
+    /// commit verifies.
     pub fn open(disk: &dyn Disk, path: &str, shape: Shape) -> Result<Self, VectorError> {
         let file = disk.open(path, OpenMode::Write).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => VectorError::NotThere { path: path.to_owned() },
@@ -79,16 +79,17 @@ impl SlotFile {
         file.try_lock()?;
         let recovered = recover::recover(&*file, shape)?;
         if recovered.superblock.sequence == 1 {
-            // The process that created it may have ended before the name was durable.
+            // The creating process may have ended before the name was durable.
             disk.sync_dir(directory_of(path))?;
         }
         Ok(Self::with(file, &recovered, Backing::Disk, false))
     }
 
-    /// An empty file in memory only. Its commits are as durable as the process.
+    /// An empty file in memory. Its commits last as long as the process.
     ///
     /// # Errors
-    /// [`VectorError::NoSpace`] or [`VectorError::Io`] if the kernel has no memory or descriptor left.
+    /// [`VectorError::NoSpace`] or [`VectorError::Io`] if the kernel has no memory or descriptor
+    /// left.
     pub fn in_memory(shape: Shape) -> Result<Self, VectorError> {
         let file = memory_file("vectors")?;
         let superblock = initialise(&*file, shape)?;
@@ -145,44 +146,46 @@ impl SlotFile {
         self.shared.shape
     }
 
-    /// The number of slots of the last commit, free ones included.
+    /// Number of slots of the last commit, including free ones.
     #[must_use]
     pub fn slot_count(&self) -> u32 {
         self.shared.published.read().count
     }
 
-    /// The number of vectors that readers can see.
+    /// Number of visible vectors.
     #[must_use]
     pub fn vector_count(&self) -> usize {
         self.published().live.count()
     }
 
-    /// Takes one vector. It is visible, and durable, after the next [`SlotFile::commit`].
+    /// Appends one vector. The next [`SlotFile::commit`] makes it visible and durable.
     ///
     /// # Errors
     /// [`VectorError::WrongLength`], [`VectorError::NotFinite`], [`VectorError::ZeroLength`],
-    /// [`VectorError::Full`], or the errors of writing. The vector is not taken then.
+    /// [`VectorError::Full`], or the errors of writing. The vector is not appended then.
     pub fn append(&self, vector: &[f32]) -> Result<Written, VectorError> {
         let shared = &*self.shared;
         if vector.len() != shared.shape.dimension() {
             let (expected, found) = (shared.shape.dimension(), vector.len());
             return Err(VectorError::WrongLength { expected, found });
         }
-        // Callers that append one by one mostly walk through an array: prefetch its next vector while
-        // this one is copied.
+        // Callers that append one by one usually walk through an array: prefetch its next vector
+        // while this one is copied.
         prefetch_behind(bytemuck::cast_slice(vector));
         check_vector(vector, 0, shared.shape)?;
+        // Checks and checksums are computed before the lock is taken, to keep the critical section
+        // short.
         let checks = Checks::of(vector);
         let mut writer = shared.writer.lock();
         let slot = shared.append(&mut writer, vector, checks)?;
         Ok(Written { slot, crc: checks.crc })
     }
 
-    /// Takes several vectors, one after the other in `vectors`, and returns their slots in the same
-    /// order: all of them or none.
+    /// Appends several vectors, stored one behind the other in `vectors`, and returns their slots
+    /// in the same order: all of them or none.
     ///
     /// # Errors
-    /// As [`SlotFile::append`]; `vector` in an error counts within `vectors`.
+    /// The errors of [`SlotFile::append`]; an index in an error counts within `vectors`.
     pub fn append_many(&self, vectors: &[f32]) -> Result<Vec<Written>, VectorError> {
         let shared = &*self.shared;
         let dimension = shared.shape.dimension();
@@ -206,8 +209,8 @@ impl SlotFile {
             match shared.append(&mut writer, vector, checks) {
                 Ok(slot) => written.push(Written { slot, crc: checks.crc }),
                 Err(error) => {
-                    // Their slots are allocated already. They are written with the stage, never
-                    // published, and freed by the next commit.
+                    // The slots of the vectors before are allocated and staged. They are written
+                    // with the stage, never published, and freed by the next commit.
                     writer.withdrawn.extend(written.iter().map(|written| written.slot.number()));
                     return Err(error);
                 }
@@ -216,32 +219,32 @@ impl SlotFile {
         Ok(written)
     }
 
-    /// Makes all vectors that were appended before visible, and as durable as asked for. Concurrent
-    /// commits share one sync.
+    /// Makes all vectors appended before visible, and as durable as requested. Concurrent commits
+    /// share one sync.
     ///
-    /// After `Ok` with [`Durability::Fsync`] they survive a power cut; after one with
-    /// [`Durability::Os`] a power cut takes the file back to the last commit that was synced, as a
-    /// whole. After an error none of them is visible, and after a later crash either all or none of a
-    /// commit is there.
+    /// After `Ok` with [`Durability::Fsync`] they survive a power cut. With [`Durability::Os`] a
+    /// power cut takes the whole file back to the last synced commit. After an error none of them
+    /// is visible, and after a later crash a commit is there as a whole or not at all.
     ///
     /// # Errors
-    /// [`VectorError::NoSpace`]: what waits can be committed when there is space again.
-    /// [`VectorError::Poisoned`]: no more writes until the file is opened again.
+    /// [`VectorError::NoSpace`]: staged vectors can be committed once there is space.
+    /// [`VectorError::Poisoned`]: nothing is written until the file is opened again.
     pub fn commit(&self, durability: Durability) -> Result<(), VectorError> {
         self.shared.commit(durability)?;
         ahead::fill_if_worthwhile(&self.shared);
         Ok(())
     }
 
-    /// Frees slots for later vectors. Readers no longer find these vectors; a slot is written again only
-    /// when all [`View`]s that may have seen it are dropped. Freeing a free slot has no effect.
+    /// Frees slots for later vectors. Readers no longer find the old vectors. A slot is written
+    /// again only after all [`View`]s that may have seen its vector are dropped. Freeing a free
+    /// slot has no effect.
     ///
-    /// **The file does not record which slots are in use**: after opening none is free until
-    /// [`SlotFile::retain`]. So an owner that keeps names for vectors frees a slot only after the
+    /// **The file does not record which slots are in use**: after opening no slot is free until
+    /// [`SlotFile::retain`]. An owner that keeps names for vectors must free a slot only after the
     /// removal of its name is durable.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`] if one was never allocated; none is freed then.
+    /// [`VectorError::NoSuchSlot`] if one of them was never allocated; none is freed then.
     pub fn free(&self, slots: &[Slot]) -> Result<(), VectorError> {
         let mut writer = self.shared.writer.lock();
         if let Some(slot) = slots.iter().find(|slot| slot.number() >= writer.count) {
@@ -251,11 +254,11 @@ impl SlotFile {
         Ok(())
     }
 
-    /// Frees all visible slots but those in `used`: the step after opening.
+    /// Frees all visible slots except those in `used`. Call it after opening.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`] if one of `used` is not in the file; none is freed then. A file without
-    /// a vector that was committed is damaged; [`SlotFile::ensure_slots`] lets the owner continue.
+    /// [`VectorError::NoSuchSlot`] if one of `used` is not in the file; none is freed then. Such a
+    /// file has lost a committed vector; [`SlotFile::ensure_slots`] lets the owner continue.
     pub fn retain(&self, used: &SlotSet) -> Result<(), VectorError> {
         let mut writer = self.shared.writer.lock();
         let count = self.shared.published.read().count;
@@ -267,10 +270,10 @@ impl SlotFile {
         Ok(())
     }
 
-    /// Makes the slots below `count` readable though no commit that verifies covers them, for an owner
-    /// whose records reference them. Their bytes are whatever is left in the file: compare them with their
-    /// [`vector_crc`](super::vector_crc). Then call [`SlotFile::ensure_slots`] if all are whole, else
-    /// [`SlotFile::refuse`]. The file is not changed.
+    /// Makes the slots below `count` readable although no verified commit covers them, for an owner
+    /// whose records reference them. Their bytes are whatever the file has: compare them with their
+    /// [`vector_crc`](super::vector_crc). Then call [`SlotFile::ensure_slots`] if all of them
+    /// match, else [`SlotFile::refuse`]. The file is not changed.
     pub fn expose(&self, count: u32) {
         let mut writer = self.shared.writer.lock();
         let mut published = self.shared.published.write();
@@ -283,13 +286,13 @@ impl SlotFile {
         }
     }
 
-    /// Refuses searches and writes from here on, because the file is damaged. Single vectors can be read, to
-    /// be compared with their [`vector_crc`](super::vector_crc).
+    /// Refuses searches and writes from now on, because the file is damaged. Single vectors stay
+    /// readable, for comparison with their [`vector_crc`](super::vector_crc).
     pub fn refuse(&self, damage: &'static str) {
         self.shared.damage.note(damage);
     }
 
-    /// Checks that the file has not been found damaged.
+    /// Checks that no damage of the file was found.
     ///
     /// # Errors
     /// [`VectorError::Corrupt`].
@@ -297,13 +300,13 @@ impl SlotFile {
         self.shared.damage.check()
     }
 
-    /// Extends the file to at least `count` slots, for an owner whose records reference slots behind the
-    /// last commit that verifies, and has found their vectors whole. This keeps new vectors from getting
-    /// these slots. They are visible after the next commit.
+    /// Extends the file to at least `count` slots, for an owner whose records reference slots
+    /// behind the last verified commit and which has verified their vectors. New vectors then do
+    /// not get these slots. They are visible after the next commit.
     ///
     /// # Errors
-    /// [`VectorError::Corrupt`] if the file was cut while it was open, or the errors of reading and
-    /// extending it.
+    /// [`VectorError::Corrupt`] if the file was truncated while it was open, or the errors of
+    /// reading and extending it.
     pub fn ensure_slots(&self, count: u32) -> Result<(), VectorError> {
         let shared = &*self.shared;
         let mut writer = shared.writer.lock();
@@ -316,6 +319,7 @@ impl SlotFile {
             shared.file.set_len(end)?;
             writer.file_end = end;
         }
+        // The next commit's batch covers these slots, so their checksums join its check.
         let sum = recover::batch_check(&*shared.file, shared.shape, writer.count, count)?;
         let sum = sum.ok_or(VectorError::Corrupt("the file was cut while it was open"))?;
         writer.check = writer.check.wrapping_add(sum);
@@ -326,24 +330,26 @@ impl SlotFile {
         Ok(())
     }
 
-    /// A snapshot of the visible vectors, which are borrowed from it without copying.
+    /// A snapshot of the visible vectors, from which they are borrowed without copying.
     #[must_use]
     pub fn view(&self) -> View {
         View::new(Arc::clone(&self.shared))
     }
 
-    /// Copies the vector in `slot` into `buffer` with one read, which suits a single vector that may not
-    /// be in memory.
+    /// Copies the vector in `slot` into `buffer` with one read. It suits a single vector that may
+    /// not be in memory.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`, [`VectorError::Corrupt`] or
-    /// [`VectorError::Io`].
+    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`,
+    /// [`VectorError::Corrupt`] or [`VectorError::Io`].
     pub fn read_into(&self, slot: Slot, buffer: &mut [f32]) -> Result<(), VectorError> {
         let shared = &*self.shared;
         if buffer.len() != shared.shape.dimension() {
             let (expected, found) = (shared.shape.dimension(), buffer.len());
             return Err(VectorError::WrongLength { expected, found });
         }
+        // Registered before the live set is read, so that the slot is not rewritten while it is
+        // copied.
         let _entered = super::view::Entered::new(shared);
         if !shared.published.read().live.contains(slot.number()) {
             return Err(VectorError::NoSuchSlot(slot));
@@ -351,14 +357,16 @@ impl SlotFile {
         shared.read(slot.number(), buffer)
     }
 
-    /// Reads everything back from the file: its superblocks, the batch of the last commit, and every
+    /// Reads everything back from the file: the superblocks, the batch of the last commit, every
     /// visible vector.
     ///
     /// # Errors
-    /// [`VectorError::Corrupt`] with the damage, or [`VectorError::Io`].
+    /// [`VectorError::Corrupt`] with the kind of damage, or [`VectorError::Io`].
     pub fn verify(&self) -> Result<Verified, VectorError> {
         let shared = &*self.shared;
         {
+            // The committer's lock keeps commits out: a superblock in the middle of being written
+            // would look torn.
             let committer = shared.committer.lock();
             let recovered = recover::recover(&*shared.file, shared.shape)?;
             if recovered.superblock.sequence != committer.sequence() {
@@ -386,33 +394,33 @@ impl SlotFile {
         self.shared.published.read().clone()
     }
 
-    /// The file as it was opened, to compare saved codes with.
+    /// The state at opening, to compare saved codes with.
     pub(crate) fn opened(&self) -> &Opened {
         &self.shared.opened
     }
 
-    /// The stamp of the last durable commit with its number of slots. All changes up to it are visible, and
-    /// were among the changed slots.
+    /// The stamp of the last durable commit, and its number of slots. All changes up to it are
+    /// visible and were added to the changed slots.
     pub(crate) fn stamp(&self) -> (Stamp, u32) {
         let (sequence, count) = self.shared.committer.lock().durable();
         (Stamp { file_id: self.shared.file_id, sequence }, count)
     }
 
-    /// The slots that have no codes yet.
+    /// The slots without a code.
     pub(crate) fn changed(&self) -> SlotSet {
         let changed = self.shared.changed.lock();
         let slots = changed.taken.slots().chain(changed.fresh.slots());
         slots.map(Slot::new).collect()
     }
 
-    /// `true` on the simulated disk, which repeats a run only if all happens on one thread.
+    /// `true` on the simulated disk, which replays a run only if everything happens on one thread.
     pub(crate) fn is_simulated(&self) -> bool {
         self.shared.backing == Backing::Disk && self.shared.file.descriptor().is_none()
     }
 
-    /// Takes up to `count` slots that have no codes yet, or those again that were taken and not finished. The
-    /// caller makes their codes and then calls [`SlotFile::finish_changed`]; only one thread at a time may do
-    /// this.
+    /// Takes up to `count` slots without a code, or again the slots that were taken and not
+    /// finished. The caller makes their codes and then calls [`SlotFile::finish_changed`]. Only one
+    /// thread at a time may do this.
     pub(crate) fn take_changed(&self, count: u32) -> Runs {
         let mut changed = self.shared.changed.lock();
         if changed.taken.is_empty() {
@@ -421,28 +429,29 @@ impl SlotFile {
         changed.taken.clone()
     }
 
-    /// Adds slots that have no codes.
+    /// Adds slots without a code.
     pub(crate) fn add_changed(&self, slots: &Runs) {
         self.shared.changed.lock().fresh.append(slots);
     }
 
-    /// `true` if there are slots that have no codes yet.
+    /// `true` if some slot has no code.
     pub(crate) fn has_changed(&self) -> bool {
         let changed = self.shared.changed.lock();
         !changed.taken.is_empty() || !changed.fresh.is_empty()
     }
 
-    /// Drops the taken slots, whose codes are made.
+    /// Removes the taken slots: they have codes now.
     pub(crate) fn finish_changed(&self) {
         let mut changed = self.shared.changed.lock();
         changed.finished += changed.taken.count();
         changed.taken = Runs::default();
     }
 
-    /// The changes that were finished so far, and those that there ever were. They are finished in their order.
+    /// Number of finished changes, and of all changes so far. Changes are finished in order.
     pub(crate) fn changes(&self) -> (u64, u64) {
         let changed = self.shared.changed.lock();
         let left = changed.taken.count() + changed.fresh.count();
+        // The sum stays exact: a change moves from fresh to taken to finished.
         (changed.finished, changed.finished + left)
     }
 }
@@ -467,7 +476,7 @@ fn initialise(file: &dyn DiskFile, shape: Shape) -> Result<Superblock, VectorErr
     let superblock = Superblock {
         version: VERSION,
         shape,
-        // Only identifies the file, so the random keys of the standard hasher suffice.
+        // It only identifies the file, so the random keys of the standard hasher are good enough.
         file_id: RandomState::new().build_hasher().finish(),
         sequence: 1,
         count: 0,

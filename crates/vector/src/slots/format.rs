@@ -1,15 +1,29 @@
-//! The bytes of a slot file.
+//! The byte layout of a slot file, little-endian.
 //!
-//! `0..4096` and `4096..8192` the superblocks, up to `65536` nothing, then the slots, each
-//! [`Shape::stride`] bytes: the elements as little-endian `f32`, then zeros.
+//! | Bytes of the file | Content |
+//! |---|---|
+//! | 0..4096, 4096..8192 | the two superblocks |
+//! | 8192..65536 | unused |
+//! | 65536.. | slots of [`Shape::stride`] bytes: the elements as `f32`, then zeros |
 //!
-//! A superblock, little-endian: `0..8` magic, `8..12` version, `12..16` dimension, `16..20` metric,
-//! `20..24` stride, `24..32` id of the file, `32..40` sequence, `40..44` count, `44..48` base,
-//! `48..56` check of the batch, `56..64` first sequence whose codes are usable, zeros,
-//! `128..136` CRC-64 of all before, zeros.
+//! | Bytes of a superblock | Content |
+//! |---|---|
+//! | 0..8 | magic |
+//! | 8..12 | version |
+//! | 12..16 | dimension |
+//! | 16..20 | metric |
+//! | 20..24 | stride |
+//! | 24..32 | id of the file |
+//! | 32..40 | sequence |
+//! | 40..44 | count |
+//! | 44..48 | base |
+//! | 48..56 | checksum of the batch |
+//! | 56..64 | first sequence whose codes are usable |
+//! | 128..136 | CRC-64 of everything before; zeros before and after |
 //!
-//! Version 1 has its CRC in `4088..4096` and nothing in `128..136`. A file keeps the version that it was
-//! made with, so that no older program takes the older superblock of two for the only one.
+//! Version 1 has its CRC in `4088..4096` and zeros in `128..136`. A file keeps the version that it
+//! was created with. Otherwise an older program would see only the older of two superblocks, and
+//! take it for the newest.
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 
@@ -27,38 +41,40 @@ pub(super) const SUPERBLOCK_BYTES: usize = 4096;
 /// The bytes of a superblock.
 pub(super) type Block = [u8; SUPERBLOCK_BYTES];
 
-/// The offset of the CRC. Later versions keep it where version 2 has it, so that they are recognised.
+/// Offset of the CRC. Later versions keep it where version 2 has it, so that their superblocks
+/// verify and are recognised as newer.
 fn crc_at(version: u32) -> usize {
-    // To sum up four thousand zeros takes longer than all else that a commit computes.
+    // Version 1 checksums the whole block; summing four thousand zeros takes longer than everything
+    // else that a commit computes.
     if version == 1 { SUPERBLOCK_BYTES - 8 } else { 128 }
 }
 
-/// The offset of slot 0.
+/// Offset of slot 0.
 pub(super) const DATA_OFFSET: u64 = 64 << 10;
 
 const _: () = assert!(cfg!(target_endian = "little"), "files are mapped as they are");
 
-/// One of the two commit records: how many slots count, and the checksum of those that are new.
+/// A commit record: the number of slots, and the checksum of the new ones. The file has two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Superblock {
     /// 1, or [`VERSION`].
     pub(super) version: u32,
     pub(super) shape: Shape,
-    /// Drawn when the file was made, so that its codes are told from those of another file.
+    /// Random, so that codes of another file are not mistaken for this file's.
     pub(super) file_id: u64,
-    /// One more with every commit.
+    /// Incremented by every commit.
     pub(super) sequence: u64,
-    /// Slots of the file.
+    /// Number of slots of the file.
     pub(super) count: u32,
-    /// Slots that were durable before this commit: those from here to `count` are its batch.
+    /// Number of slots that were durable before this commit. The slots `base..count` are its batch.
     pub(super) base: u32,
-    /// The [`check`] of the batch.
+    /// The checksum of the batch: the sum of [`check`] over its slots.
     pub(super) check: u64,
-    /// Codes that were saved at an earlier sequence no longer tell what is in the slots.
+    /// Codes saved at an earlier sequence are stale: slots were rewritten since.
     pub(super) codes_valid_from: u64,
 }
 
-/// The content of one of the two places of a superblock.
+/// The content of one of the two superblock places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Superblock(Superblock),
@@ -69,7 +85,8 @@ pub(super) enum Found {
 }
 
 impl Superblock {
-    /// Writes it over zeros, or over another superblock of the same file.
+    /// Encodes it over zeros, or over another superblock of the same file; the bytes between the
+    /// fields stay zero.
     pub(super) fn encode_over(&self, block: &mut Block) {
         let fields: [&[u8]; 11] = [
             &MAGIC,
@@ -94,10 +111,13 @@ impl Superblock {
         block[at..at + 8].copy_from_slice(&crc.to_le_bytes());
     }
 
+    /// Decodes a superblock.
+    ///
     /// # Errors
-    /// [`VectorError::FormatTooNew`] when a later version wrote it.
+    /// [`VectorError::FormatTooNew`] if a later version wrote it.
     pub(super) fn decode(bytes: &Block) -> Result<Found, VectorError> {
-        // Many at a time, and not up to the first other one: that would take a microsecond.
+        // A fold without an early exit is vectorized; a byte-by-byte search would take a
+        // microsecond.
         let is_zero = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all | byte) == 0;
         if bytes[..8] != MAGIC {
             return Ok(if is_zero(bytes) { Found::Nothing } else { Found::Damaged });
@@ -108,6 +128,7 @@ impl Superblock {
         if crc != u64_at(bytes, crc_at) {
             return Ok(Found::Damaged);
         }
+        // Only after the CRC: a damaged version field must not be reported as a newer format.
         if version > VERSION {
             return Err(VectorError::FormatTooNew { found: version, known: VERSION });
         }
@@ -146,21 +167,22 @@ pub(crate) fn metric_number(metric: Metric) -> u32 {
     }
 }
 
-/// The offset of `slot`. Slots are 32 bits and strides far less, so it fits.
+/// Offset of `slot`. The product fits: slots are 32 bits, and strides far fewer.
 pub(super) fn slot_offset(shape: Shape, slot: u32) -> u64 {
     DATA_OFFSET + u64::from(slot) * shape.stride() as u64
 }
 
-/// The CRC-64/NVME of a vector as it stands in a file: of its elements as little-endian `f32`.
+/// The CRC-64/NVME of a vector's bytes in the file: its elements as little-endian `f32`.
 #[must_use]
 pub fn vector_crc(vector: &[f32]) -> u64 {
     crc_fast::checksum(Crc64Nvme, bytemuck::cast_slice(vector))
 }
 
-/// The part of one slot in the check of a batch, which is the wrapping sum over its slots: so
-/// writers in any order, and on any thread, come to the same.
+/// The contribution of one slot to the checksum of a batch, which is a wrapping sum: it does not
+/// depend on the order of writers or threads.
 pub(super) fn check(slot: Slot, crc: u64) -> u64 {
-    // The finaliser of SplitMix64, so that exchanged or equal vectors do not cancel out.
+    // Mixes the slot in by the finalizer of SplitMix64, so that swapped or equal vectors do not
+    // cancel out.
     let mut mixed =
         crc ^ u64::from(slot.number()).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,16 +1,16 @@
-//! The set of live slots: those with a vector that readers may see.
+//! The set of live slots: slots with a vector that readers may see.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Slots of one chunk: 8 KiB of bits.
+/// Slots per chunk: 8 KiB of bits.
 const CHUNK_SLOTS: usize = 65_536;
 const CHUNK_WORDS: usize = CHUNK_SLOTS / 64;
 
 type Chunk = [AtomicU64; CHUNK_WORDS];
 
-/// One bit a slot. A clone shares the bits, not later growth.
+/// A bitmap of atomics. Clones share the bits, but not later growth.
 #[derive(Clone, Debug)]
 pub(crate) struct LiveSet {
     chunks: Arc<[Arc<Chunk>]>,
@@ -23,7 +23,8 @@ impl Default for LiveSet {
 }
 
 impl LiveSet {
-    /// Makes room for the slots below `count`. Clones made before share all bits that they have.
+    /// Makes room for the slots below `count`. Clones made before still share the bits that they
+    /// have.
     pub(super) fn grow(&mut self, count: u32) {
         let needed = (count as usize).div_ceil(CHUNK_SLOTS);
         if needed > self.chunks.len() {
@@ -45,7 +46,8 @@ impl LiveSet {
         set
     }
 
-    /// `true` if `slot` is live. A thread that sees the bit sees the bytes of the vector, too.
+    /// `true` if `slot` is live. A thread that sees the bit also sees the vector's bytes (release
+    /// on `set`, acquire here).
     #[inline]
     pub(crate) fn contains(&self, slot: u32) -> bool {
         self.word(slot as usize / 64) >> (slot % 64) & 1 != 0
@@ -65,13 +67,13 @@ impl LiveSet {
         self.chunks[chunk][word].fetch_or(bit, Ordering::Release);
     }
 
-    /// Sets slots that follow each other.
+    /// Sets a range of slots, word by word.
     pub(super) fn set_run(&self, run: Range<u32>) {
         let mut next = run.start;
         while next < run.end {
             let in_word = (64 - next % 64).min(run.end - next);
             let (chunk, word, first) = place(next);
-            // `in_word` bits, from that of the first slot on.
+            // `in_word` ones, shifted to the bit of the first slot.
             let bits = (u64::MAX >> (64 - in_word)) * first;
             self.chunks[chunk][word].fetch_or(bits, Ordering::Release);
             next += in_word;

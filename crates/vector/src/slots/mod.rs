@@ -1,4 +1,10 @@
-//! The slot file: vectors of one dimension, one after the other.
+//! The slot file: vectors of one dimension in slots of equal size.
+//!
+//! ```text
+//! append ─► writer (staging, slot allocation) ─► commit (superblock, sync) ─► published ─► View
+//!              ▲                                                                  │ free
+//!              └──── free slots ◄──── readers (epochs: no view sees them) ◄───────┘
+//! ```
 
 mod ahead;
 mod commit;

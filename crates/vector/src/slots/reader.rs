@@ -1,11 +1,11 @@
-//! Reading many vectors: from the map of the file if there is one, else through one buffer.
+//! Reading many vectors: from the map of the file if it has one, else through one buffer.
 
 use super::view::View;
 use crate::error::VectorError;
 use crate::limits::READ_BYTES_MAX;
 use crate::slot::Slot;
 
-/// Reads vectors of a [`View`] into a buffer that is used again for the next ones.
+/// Reads vectors of a [`View`] into a reused buffer.
 #[derive(Debug)]
 pub(crate) struct Reader<'view> {
     view: &'view View,
@@ -13,7 +13,7 @@ pub(crate) struct Reader<'view> {
     stride: usize,
     dimension: usize,
     buffer: Vec<f32>,
-    /// Live slots whose vectors are read next.
+    /// Live slots to be read by the next call.
     batch: Vec<u32>,
 }
 
@@ -24,8 +24,8 @@ impl<'view> Reader<'view> {
         Self { view, stride, dimension, buffer: Vec::new(), batch: Vec::new() }
     }
 
-    /// The vector in `slot`; `None` if it was freed since. [`View::check`] tells afterwards whether all that
-    /// was read was there.
+    /// The vector in `slot`; `None` if it was freed. Call [`View::check`] afterwards: it tells
+    /// whether everything that was read could be read.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if it cannot be read.
@@ -40,11 +40,12 @@ impl<'view> Reader<'view> {
         Ok(Some(self.fill(slot, self.dimension)?))
     }
 
-    /// Calls `each` with the vectors in `slots`, in that order, except for those that were freed since.
-    /// Neighbours are read with one call.
+    /// Calls `each` with the vectors in `slots`, in that order, without the ones freed since.
+    /// Neighbouring slots are read with one call.
     ///
     /// # Errors
-    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read: what `each` saw is void then.
+    /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read: discard what
+    /// `each` saw then.
     pub(crate) fn read_all(
         &mut self,
         slots: impl Iterator<Item = u32>,
@@ -60,6 +61,7 @@ impl<'view> Reader<'view> {
                 continue;
             }
             if let (Some(first), Some(last)) = (self.batch.first(), self.batch.last()) {
+                // A gap of one slot is read along, since that is cheaper than another call.
                 let is_near = slot > *last && slot - *last <= 2 && slot - *first < span_max;
                 if !is_near {
                     self.read_batch(&mut each)?;
@@ -85,7 +87,7 @@ impl<'view> Reader<'view> {
         Ok(())
     }
 
-    /// Reads `count` elements from the first one of `slot` on.
+    /// Reads `count` elements from the start of `slot`.
     fn fill(&mut self, slot: u32, count: usize) -> Result<&[f32], VectorError> {
         if self.buffer.len() < count {
             self.buffer.resize(count, 0.0);

@@ -1,8 +1,8 @@
 //! Epoch-based reclamation: a freed slot is not written again while a view may still read it.
 //!
-//! Each freeing ends an epoch. A view is counted in the epoch in which it was opened, and may have seen
-//! every slot that was freed in that epoch or later. So the oldest epoch with a view is the watermark:
-//! slots freed in an earlier epoch are released, the others wait.
+//! Each freeing ends an epoch. A view is counted in the epoch in which it was opened, and may have
+//! seen every slot freed in that epoch or later. The oldest epoch with a view is the watermark:
+//! slots freed in earlier epochs are released, the others wait.
 //!
 //! ```text
 //!  epoch      0         1         2
@@ -16,17 +16,17 @@ use std::collections::{BTreeMap, VecDeque};
 /// Views counted by epoch, and freed slots that wait for them.
 #[derive(Debug, Default)]
 pub(super) struct Readers {
-    /// The epoch of views that are opened now.
+    /// The current epoch, in which new views are counted.
     epoch: u64,
-    /// The number of open views by their epoch.
+    /// Number of open views by epoch.
     views: BTreeMap<u64, u64>,
-    /// Freed slots with the epoch in which they were freed, the oldest first.
+    /// Freed slots with the epoch in which they were freed, oldest first.
     waiting: VecDeque<(u64, Vec<u32>)>,
 }
 
 impl Readers {
-    /// Counts a view. Call it before the view reads the set of visible slots. The result is for
-    /// [`Readers::leave`].
+    /// Counts a view and returns its epoch, for [`Readers::leave`]. Call it before the view reads
+    /// the set of live slots.
     pub(super) fn enter(&mut self) -> u64 {
         *self.views.entry(self.epoch).or_insert(0) += 1;
         self.epoch
@@ -41,7 +41,8 @@ impl Readers {
         }
     }
 
-    /// Retires slots. Call it only when views opened from now on cannot see them any more.
+    /// Retires slots. Call it after they were removed from the live set: views opened from now on
+    /// must not see them.
     pub(super) fn retire(&mut self, slots: Vec<u32>) {
         if !slots.is_empty() {
             self.waiting.push_back((self.epoch, slots));
@@ -49,7 +50,7 @@ impl Readers {
         }
     }
 
-    /// `true` while slots wait.
+    /// `true` while retired slots wait for views.
     pub(super) fn has_retired(&self) -> bool {
         !self.waiting.is_empty()
     }

@@ -9,8 +9,8 @@
 //! | torn or damaged | unknown | the older commit |
 //! | none verifies | | [`VectorError::Corrupt`] |
 //!
-//! A commit that was acknowledged at `fsync` is never lost by this: the next one overwrites the other
-//! superblock only, and rewrites no slot of its batch.
+//! A commit that was acknowledged at `fsync` is never lost by this: the next one overwrites the
+//! other superblock only, and rewrites no slot of its batch.
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
 use liteio_disk::DiskFile;
@@ -26,7 +26,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// The recovered state of a file.
 #[derive(Debug)]
 pub(super) struct Recovered {
-    /// The newest commit that is whole.
+    /// The newest commit that verifies.
     pub(super) superblock: Superblock,
     /// The place of that superblock: 0 or 1.
     pub(super) place: u64,
@@ -41,7 +41,8 @@ pub(super) struct Recovered {
 ///
 /// # Errors
 /// [`VectorError::Corrupt`] if there is none; [`VectorError::FormatTooNew`],
-/// [`VectorError::OtherDimension`] or [`VectorError::OtherMetric`] for a file that this opening cannot use.
+/// [`VectorError::OtherDimension`] or [`VectorError::OtherMetric`] for a file that this version or
+/// shape cannot use.
 pub(super) fn recover(file: &dyn DiskFile, shape: Shape) -> Result<Recovered, VectorError> {
     let file_end = file.len()?;
     let found = read_superblocks(file)?;
@@ -68,11 +69,13 @@ pub(super) fn recover(file: &dyn DiskFile, shape: Shape) -> Result<Recovered, Ve
             continue;
         }
         let other = &found[1 - place as usize];
+        // The winner is the newest commit ever written only if the other place is readable (an
+        // older commit), or was never written.
         let is_newest = superblock.sequence == newest_sequence
             && (matches!(other, Found::Superblock(_))
                 || (*other == Found::Nothing && superblock.sequence == 1));
-        // If a later commit was torn or damaged, its number is skipped: codes that were saved with
-        // it must not be taken for those of the commit that gets the number next.
+        // If a later commit was torn or damaged, its number is skipped: codes saved with it must
+        // not be taken for codes of the next commit.
         let next_sequence = if is_newest { superblock.sequence + 1 } else { newest_sequence + 2 };
         let codes_valid_from = if is_newest { superblock.codes_valid_from } else { next_sequence };
         return Ok(Recovered { superblock, place, next_sequence, codes_valid_from, file_end });
@@ -92,7 +95,7 @@ fn check_shape(found: Shape, expected: Shape) -> Result<(), VectorError> {
     Ok(())
 }
 
-/// Reads both superblocks with one call, because system calls are most of the cost of opening.
+/// Reads both superblocks with one call: system calls dominate the cost of opening.
 fn read_superblocks(file: &dyn DiskFile) -> Result<[Found; 2], VectorError> {
     let mut bytes = [0; 2 * SUPERBLOCK_BYTES];
     let read = file.read_at(&mut bytes, 0)?;
@@ -101,7 +104,7 @@ fn read_superblocks(file: &dyn DiskFile) -> Result<[Found; 2], VectorError> {
     Ok([decode(0)?, decode(1)?])
 }
 
-/// `true` if the slots of a commit are within the file, and those of its batch match its check.
+/// `true` if the slots of a commit are within the file, and its batch matches its checksum.
 fn is_whole(
     file: &dyn DiskFile,
     file_end: u64,
@@ -115,7 +118,7 @@ fn is_whole(
     Ok(sum == Some(superblock.check))
 }
 
-/// The check of the slots from `first` to `end`; `None` when the file is too short.
+/// The checksum of the slots `first..end`; `None` if the file is too short.
 pub(super) fn batch_check(
     file: &dyn DiskFile,
     shape: Shape,

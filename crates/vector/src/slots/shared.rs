@@ -1,4 +1,4 @@
-//! The state behind an open slot file.
+//! The shared state of an open slot file.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -22,12 +22,12 @@ use crate::slot::Slot;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(crate) stamp: Stamp,
-    /// Saved codes of earlier commits are stale: slots were rewritten since.
+    /// Codes saved at earlier commits are stale: slots were rewritten since.
     pub(crate) codes_valid_from: u64,
     pub(crate) slots: u32,
 }
 
-/// The state that a file shares with its views and its filler.
+/// The state that a file shares with its views and the thread that writes ahead.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) file: Box<dyn DiskFile>,
@@ -36,7 +36,8 @@ pub(super) struct Shared {
     pub(super) shape: Shape,
     pub(super) file_id: u64,
     pub(super) opened: Opened,
-    // Lock order: committer, writer, readers, published, changed.
+    // Lock order: committer, writer, readers, published, changed. A commit holds `committer` during
+    // its syncs, so no other lock may be held while waiting for it.
     pub(super) committer: Mutex<Committer>,
     pub(super) writer: Mutex<Writer>,
     pub(super) readers: Mutex<Readers>,
@@ -48,7 +49,7 @@ pub(super) struct Shared {
 
 pub(super) const TRUNCATED: &str = "it was truncated while it was open";
 
-/// Damage of a file that is open: from the first on it is not searched and not written.
+/// Damage found while the file is open: from then on it is neither searched nor written.
 #[derive(Debug, Default)]
 pub(super) struct FileDamage(OnceLock<&'static str>);
 
@@ -63,18 +64,23 @@ impl FileDamage {
     }
 }
 
-/// The slots of visible vectors that have no codes yet.
+/// The slots of visible vectors without a code.
+///
+/// ```text
+/// commit ──► fresh ── take_changed ──► taken ── finish_changed ──► (has a code)
+/// ```
 #[derive(Debug, Default)]
 pub(super) struct Changed {
-    /// Slots whose codes no thread has begun to make.
+    /// Slots that no batch has taken.
     pub(super) fresh: Runs,
-    /// Slots whose codes are being made.
+    /// Slots of the batch whose codes are being made.
     pub(super) taken: Runs,
-    /// Slots whose codes were made so far.
+    /// Number of slots whose codes were made so far.
     pub(super) finished: u64,
 }
 
-/// The state that readers see.
+/// The state that readers see. It is replaced as a whole, except the shared bits of `live` and
+/// `sums`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Published {
     pub(crate) count: u32,
@@ -94,9 +100,11 @@ impl Shared {
         writer.append(vector, checks, self.shape, &*self.file, &self.readers)
     }
 
-    /// Clears slots in the live set, and retires them until no view that may have seen them is left.
+    /// Removes slots from the live set, and retires them until no view that may have seen them is
+    /// left.
     pub(super) fn free(&self, writer: &mut Writer, slots: impl Iterator<Item = u32>) {
-        // A view that is opened from here on sees none of them.
+        // The epoch's lock is held over both steps. A view opened before has registered in this
+        // epoch; one opened afterwards does not see the slots.
         let mut readers = self.readers.lock();
         let live = self.published.read().live.clone();
         let mut retired = Vec::new();
@@ -115,7 +123,7 @@ impl Shared {
         self.read_bytes(slot, bytemuck::cast_slice_mut(buffer))
     }
 
-    /// Checks that the file has not been found damaged, and still has at least `bytes`.
+    /// Checks that no damage was found, and that the file still has at least `bytes`.
     pub(super) fn check_length(&self, bytes: u64) -> Result<(), VectorError> {
         if self.file.len()? < bytes {
             self.damage.note(TRUNCATED);
@@ -123,7 +131,7 @@ impl Shared {
         self.damage.check()
     }
 
-    /// Fills `bytes` from the first byte of `slot` on.
+    /// Fills `bytes` from the start of `slot`.
     pub(super) fn read_bytes(&self, slot: u32, bytes: &mut [u8]) -> Result<(), VectorError> {
         if self.file.read_at(bytes, slot_offset(self.shape, slot))? < bytes.len() {
             return Err(VectorError::Corrupt("the file ends before a vector"));

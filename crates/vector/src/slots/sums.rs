@@ -1,17 +1,18 @@
-//! The sums of the vectors in slots, in memory: 8 bytes a slot.
+//! Checksums of the vectors in slots, in memory: 8 bytes per slot.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::distance::Sum;
 
-/// Slots of one chunk: 32 KiB.
+/// Slots per chunk: 32 KiB.
 const CHUNK_SLOTS: usize = 4_096;
 
 type Chunk = [AtomicU64; CHUNK_SLOTS];
 
-/// The sum of each slot's vector, as it was when it was appended or compared with its CRC; 0 if it was
-/// neither since the file was opened, or has only zeros. A clone shares the sums, not later growth.
+/// The checksum of each slot's vector at the time it was appended or compared with its CRC. 0 means
+/// unknown: neither happened since opening, or the vector is all zeros. Clones share the checksums,
+/// but not later growth.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums {
     chunks: Arc<[Arc<Chunk>]>,
@@ -41,7 +42,7 @@ impl Sums {
         (bits != 0).then(|| Sum::from_bits(bits))
     }
 
-    /// Prefetches the sum of a slot into the cache of the processor.
+    /// Prefetches the checksum of a slot.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         if let Some(chunk) = self.chunks.get(slot as usize / CHUNK_SLOTS) {
@@ -49,7 +50,8 @@ impl Sums {
         }
     }
 
-    /// Sets the sum of a slot that there is room for. No view may see another vector in it.
+    /// Sets the checksum of a slot within the grown range. No view may see another vector in the
+    /// slot.
     pub(super) fn set(&self, slot: u32, sum: Sum) {
         if let Some(chunk) = self.chunks.get(slot as usize / CHUNK_SLOTS) {
             chunk[slot as usize % CHUNK_SLOTS].store(sum.to_bits(), Ordering::Relaxed);

@@ -17,10 +17,10 @@ use crate::limits::{RESERVE_BYTES_MIN, RESERVE_GROWTH};
 use crate::map::{Backing, Map, prefetch};
 use crate::slot::{Slot, bits};
 
-/// A snapshot of the visible vectors. Vectors that are freed later disappear from it, but slices that it
-/// returned before stay unchanged until it is dropped. It only delays the reuse of freed slots; writers
-/// do not wait for it. A file on a disk is mapped after
-/// [`map_files`](crate::map_files) only, and else read.
+/// A snapshot of the visible vectors. Vectors freed later disappear from it, but slices that it
+/// returned before stay unchanged until it is dropped. A view only delays the reuse of freed slots;
+/// writers do not wait for it. A file on a disk is mapped only after
+/// [`map_files`](crate::map_files), else read.
 ///
 /// A slice cannot outlive its view:
 ///
@@ -43,7 +43,7 @@ pub struct View {
     map: Option<Arc<Map>>,
     count: u32,
     shape: Shape,
-    // Copies of the shape's values, for speed.
+    // Values of the shape, copied for speed.
     stride: u64,
     dimension: usize,
 }
@@ -51,8 +51,8 @@ pub struct View {
 const UNREADABLE: &str =
     "a part of it cannot be read, because it was truncated or the device failed";
 
-/// A reader's registration in the epochs of [`Readers`](super::readers::Readers): slots freed from here on
-/// are not written while it lives.
+/// A reader's registration in the epochs of [`Readers`](super::readers::Readers): slots freed from
+/// now on are not rewritten while it lives.
 #[derive(Debug)]
 pub(super) struct Entered<S: std::ops::Deref<Target = Shared>> {
     shared: S,
@@ -74,8 +74,8 @@ impl<S: std::ops::Deref<Target = Shared>> Drop for Entered<S> {
 
 impl View {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        // The epoch comes first: a slot that is freed after this line waits for this view. The other
-        // way round, one freed and written in between would change under a slice.
+        // The epoch comes first: a slot freed after this line waits for this view. In the other
+        // order a slot freed and rewritten in between would change under a slice.
         let entered = Entered::new(shared);
         let published = entered.shared.published_and_mapped();
         Self {
@@ -96,33 +96,33 @@ impl View {
         self.shape
     }
 
-    /// Slots of the file, free ones included, when this view was made.
+    /// Number of slots of the file when this view was made, including free ones.
     #[must_use]
     pub fn slot_count(&self) -> u32 {
         self.count
     }
 
-    /// The number of slots that hold a vector.
+    /// Number of visible vectors.
     #[must_use]
     pub fn vector_count(&self) -> usize {
         let words = (self.count as usize).div_ceil(64);
         (0..words).map(|index| self.live_word(index).count_ones() as usize).sum()
     }
 
-    /// `true` if there is a vector in `slot`.
+    /// `true` if `slot` has a visible vector.
     #[inline]
     #[must_use]
     pub fn contains(&self, slot: Slot) -> bool {
         slot.number() < self.count && self.live.contains(slot.number())
     }
 
-    /// The slots that hold a vector, in ascending order.
+    /// The slots with a visible vector, in ascending order.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         let words = (self.count as usize).div_ceil(64);
         (0..words).flat_map(|index| bits(index, self.live_word(index)))
     }
 
-    /// The vector in `slot`: borrowed from a file in memory, else a copy made with one read of the file.
+    /// The vector in `slot`: borrowed if the file is in memory, else a copy made with one read.
     ///
     /// # Errors
     /// [`VectorError::NoSuchSlot`], [`VectorError::Corrupt`] or [`VectorError::Io`].
@@ -131,6 +131,8 @@ impl View {
         if !self.contains(slot) {
             return Err(VectorError::NoSuchSlot(slot));
         }
+        // A mapped file on a disk is copied, too: the caller may keep the vector without calling
+        // `check`.
         if let Some(vector) = self.mapped(slot.number())
             && self.entered.shared.backing == Backing::Memory
         {
@@ -141,17 +143,17 @@ impl View {
         Ok(Cow::Owned(vector))
     }
 
-    /// The vector in `slot`, borrowed from the map of the file. `None` when there is no vector, or no map.
-    /// Use what was computed from it only after [`View::check`].
+    /// The vector in `slot`, borrowed from the map of the file. `None` without a vector or a map.
+    /// Use results computed from it only after [`View::check`].
     #[inline]
     #[must_use]
     pub fn borrowed(&self, slot: Slot) -> Option<&[f32]> {
         if self.contains(slot) { self.mapped(slot.number()) } else { None }
     }
 
-    /// The visible vectors in `slots`, borrowed, in ascending order: the fastest way to visit many, and
-    /// faster with `for_each` than in a loop. `None` if there is no map. Use what was computed from them only
-    /// after [`View::check`].
+    /// The visible vectors in `slots`, borrowed, in ascending order: the fastest way to visit many,
+    /// faster with `for_each` than in a loop. `None` without a map. Use results computed from them
+    /// only after [`View::check`].
     pub fn borrowed_all(
         &self,
         slots: Range<Slot>,
@@ -159,11 +161,11 @@ impl View {
         Some(Borrowed::new(self, self.map.as_deref()?, slots))
     }
 
-    /// Calls `each` with the vectors in `slots`, in that order, except for those that are not there.
-    /// Without a map neighbours are read with one call.
+    /// Calls `each` with the vectors in `slots`, in that order, without the missing ones. Without a
+    /// map, neighbouring slots are read with one call.
     ///
     /// # Errors
-    /// [`VectorError::Corrupt`] or [`VectorError::Io`]: what `each` saw is void then.
+    /// [`VectorError::Corrupt`] or [`VectorError::Io`]: discard what `each` saw then.
     pub fn read_all(
         &self,
         slots: impl Iterator<Item = Slot>,
@@ -176,8 +178,8 @@ impl View {
     /// Copies the vector in `slot` into `buffer` with one read of the file.
     ///
     /// # Errors
-    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`, [`VectorError::Corrupt`] or
-    /// [`VectorError::Io`].
+    /// [`VectorError::NoSuchSlot`], [`VectorError::WrongLength`] for `buffer`,
+    /// [`VectorError::Corrupt`] or [`VectorError::Io`].
     pub fn read_into(&self, slot: Slot, buffer: &mut [f32]) -> Result<(), VectorError> {
         if buffer.len() != self.shape.dimension() {
             let (expected, found) = (self.shape.dimension(), buffer.len());
@@ -189,9 +191,9 @@ impl View {
         self.entered.shared.read(slot.number(), buffer)
     }
 
-    /// Compares vectors with their [`vector_crc`], as the owner of the file has recorded it; returns the first
-    /// slot whose vector differs. Those before it are *known* from then on: a search that meets other
-    /// elements there is an error. Slots that are not visible are skipped.
+    /// Compares vectors with the [`vector_crc`] that the owner of the file has recorded, and
+    /// returns the first slot whose vector differs. The vectors before it are *known* from now on:
+    /// a search that meets other elements there fails. Invisible slots are skipped.
     ///
     /// # Errors
     /// [`VectorError::Corrupt`] or [`VectorError::Io`] if a vector cannot be read.
@@ -199,7 +201,8 @@ impl View {
         &self,
         recorded: impl Iterator<Item = (Slot, u64)>,
     ) -> Result<Option<Slot>, VectorError> {
-        // A copy, because what is mapped could be read from the device again in between.
+        // A copy: mapped bytes could be read from the device a second time between the two
+        // checksums.
         let mut vector = vec![0.0; self.dimension];
         for (slot, crc) in recorded.filter(|(slot, _)| self.contains(*slot)) {
             match self.mapped(slot.number()) {
@@ -216,18 +219,18 @@ impl View {
         Ok(None)
     }
 
-    /// The sum of the vector in `slot`, if it is known.
+    /// The recorded checksum of the vector in `slot`.
     #[inline]
     pub(crate) fn sum(&self, slot: u32) -> Option<Sum> {
         self.sums.get(slot)
     }
 
-    /// Checks that what was read through this view was there: no map has failed, and nobody has truncated
-    /// the file. To be called after reading from a
-    /// map, before results are used; everything that returns results itself does so.
+    /// Checks that everything read through this view could be read: no map has failed, and nobody
+    /// has truncated the file. Call it after reading from a map and before using results. Methods
+    /// that return results themselves do so.
     ///
     /// # Errors
-    /// [`VectorError::Corrupt`], from then on until the file is opened again.
+    /// [`VectorError::Corrupt`], which stays until the file is opened again.
     pub fn check(&self) -> Result<(), VectorError> {
         let shared = &self.entered.shared;
         if self.map.as_ref().is_some_and(|map| map.has_failed()) {
@@ -236,15 +239,16 @@ impl View {
         shared.check_length(slot_offset(self.shape, self.count))
     }
 
-    /// The bits of the slots `64 * index` to `64 * index + 63` that hold a vector.
+    /// The live slots `64 * index` to `64 * index + 63`, as bits.
     #[inline]
     pub(crate) fn live_word(&self, index: usize) -> u64 {
         let word = self.live.word(index);
         let below = (self.count as usize).saturating_sub(index * 64);
+        // Slots at or after `count` may be live by now, but are younger than this view.
         if below >= 64 { word } else { word & ((1 << below) - 1) }
     }
 
-    /// Prefetches the vector in `slot` into the cache of the processor, if it is mapped.
+    /// Prefetches the vector in `slot`, if it is mapped.
     #[inline]
     pub(crate) fn prefetch(&self, slot: u32) {
         if let Some(map) = &self.map
@@ -254,32 +258,33 @@ impl View {
         }
     }
 
-    /// Prefetches the sum of the vector in `slot`.
+    /// Prefetches the checksum of the vector in `slot`.
     #[inline]
     pub(crate) fn prefetch_sum(&self, slot: u32) {
         self.sums.prefetch(slot);
     }
 
-    /// The vector in `slot` if it is mapped. [`View::check`] tells whether it was there.
+    /// The vector in `slot` if it is mapped. [`View::check`] tells whether it could be read.
     #[inline]
     pub(super) fn mapped(&self, slot: u32) -> Option<&[f32]> {
         self.map.as_ref().map(|map| self.borrow(map, slot))
     }
 
-    /// Fills `bytes` from the first byte of `slot` on.
+    /// Fills `bytes` from the start of `slot`.
     pub(super) fn read_bytes(&self, slot: u32, bytes: &mut [u8]) -> Result<(), VectorError> {
         self.entered.shared.read_bytes(slot, bytes)
     }
 
-    /// For a slot below `count` that was seen live by this view.
+    /// The vector of a slot below `count` that this view has seen live.
     #[inline]
     fn borrow<'view>(&'view self, map: &'view Map, slot: u32) -> &'view [f32] {
         let offset = DATA_OFFSET + u64::from(slot) * self.stride;
-        // SAFETY: the map was chosen to cover all slots below `count`. A slot becomes live after its
-        // bytes were written, so the file extends beyond it, and we never truncate it. A file that others
-        // could truncate is mapped under a guard. A slot is written again only after it was freed and all
-        // views that may have seen it live are dropped; this view may have, and outlives the slice. The lock
-        // of the file keeps out other processes that respect it. Slots begin at multiples of 64.
+        // SAFETY: the map was chosen to cover all slots below `count`. A slot becomes live after
+        // its bytes were written, so the file extends beyond it, and we never truncate the file. A
+        // file that others could truncate is mapped under a guard. A slot is rewritten only after
+        // it was freed and all views that may have seen it live are dropped; this view may have,
+        // and it outlives the slice. The file lock keeps out other processes that respect it. Slots
+        // start at multiples of 64.
         unsafe { map.elements(offset, self.dimension) }
     }
 }
@@ -289,13 +294,13 @@ impl View {
 struct Borrowed<'view> {
     view: &'view View,
     map: &'view Map,
-    // Copies of the view's values, for speed.
+    // Values of the view, copied for speed.
     stride: u64,
     dimension: usize,
-    /// Live slots that follow each other without a gap, and come next.
+    /// The current run of live slots without a gap: `next..run_end` is left of it.
     next: u32,
     run_end: u32,
-    /// The slot at which the search for the next such run begins.
+    /// The slot from which the next run is searched.
     searched: u32,
     end: u32,
 }
@@ -308,7 +313,7 @@ impl<'view> Borrowed<'view> {
         Self { view, map, stride, dimension, next: start, run_end: start, searched: start, end }
     }
 
-    /// Finds the next run of live slots within one word of the live set; `false` if there is none.
+    /// Finds the next run of live slots within one word of the live set; `false` if none is left.
     fn find_run(&mut self) -> bool {
         while self.searched < self.end {
             let in_word = self.searched % 64;
@@ -340,13 +345,13 @@ impl<'view> Iterator for Borrowed<'view> {
         let slot = self.next;
         self.next += 1;
         let offset = DATA_OFFSET + u64::from(slot) * self.stride;
-        // SAFETY: a slot below the view's `count` that it saw live, as in `View::borrow`.
+        // SAFETY: a slot below the view's `count` that it has seen live, as in `View::borrow`.
         let vector = unsafe { self.map.elements(offset, self.dimension) };
         Some((Slot::new(slot), vector))
     }
 
-    /// The loop behind `for_each` and similar adaptors: a run of slots at a time, without updating the
-    /// iterator for every vector.
+    /// The loop behind `for_each` and similar adaptors. It visits a run of slots at a time, without
+    /// updating the iterator for every vector.
     #[inline]
     fn fold<B, F: FnMut(B, Self::Item) -> B>(mut self, initial: B, mut each: F) -> B {
         let mut folded = initial;
@@ -354,8 +359,8 @@ impl<'view> Iterator for Borrowed<'view> {
         loop {
             let slots = self.next..self.run_end;
             let offset = DATA_OFFSET + u64::from(slots.start) * self.stride;
-            // SAFETY: slots below the view's `count` that it saw live, as in `View::borrow`. Each is
-            // written, and counted, with the zeros up to its stride.
+            // SAFETY: slots below the view's `count` that it has seen live, as in `View::borrow`.
+            // Each of them is written with the zeros up to its stride.
             let run = unsafe { self.map.elements(offset, slots.len() * stride) };
             for (slot, vector) in slots.zip(run.chunks_exact(stride)) {
                 folded = each(folded, (Slot::new(slot), &vector[..dimension]));
@@ -374,6 +379,7 @@ impl Shared {
             let end = slot_offset(self.shape, published.count);
             published.map.as_ref().is_some_and(|map| map.bytes() >= end)
         };
+        // The fast path takes only the read lock; the map rarely needs to grow.
         let published = self.published.read().clone();
         if covers(&published) {
             return published;
@@ -384,7 +390,7 @@ impl Shared {
             let end = slot_offset(self.shape, guard.count);
             let bytes = end.saturating_mul(RESERVE_GROWTH).max(RESERVE_BYTES_MIN);
             let bytes = bytes.next_multiple_of(RESERVE_BYTES_MIN);
-            // Views that have the old map keep it.
+            // Views with the old map keep it alive.
             guard.map = Map::new(file, bytes, self.backing).map(Arc::new);
         }
         guard.clone()

@@ -10,10 +10,10 @@
 //!                                                                                 staged
 //! ```
 //!
-//! Two conditions must hold before a freed slot is written again:
-//! - No view that may have seen it live is open, because a slice of it would change (`Readers`).
-//! - It is below the watermark `rewritable_end`, because recovery may still have to verify the batches
-//!   above it: those of the two newest durable commits.
+//! A freed slot is written again only if both conditions hold:
+//! - No view that may have seen it live is open, since a slice of it would change ([`Readers`]).
+//! - It is below the watermark `rewritable_end`. Recovery may have to verify the batches above it,
+//!   which belong to the two newest durable commits.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -35,16 +35,16 @@ use crate::limits::{
 };
 use crate::slot::Slot;
 
-/// A vector that has its slot.
+/// A vector's slot and CRC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// The slot of the vector, once committed.
+    /// The slot of the vector, valid after the commit.
     pub slot: Slot,
-    /// The [`vector_crc`](super::vector_crc) of the vector, computed once for caller and commit.
+    /// The [`vector_crc`] of the vector, computed once for caller and commit.
     pub crc: u64,
 }
 
-/// What a vector is compared with later.
+/// Checksums that a vector is verified by later.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checks {
     pub(super) crc: u64,
@@ -57,41 +57,41 @@ impl Checks {
     }
 }
 
-/// The state that only one writer at a time may touch.
+/// The state of the writer, of which there is one at a time.
 #[derive(Debug)]
 pub(super) struct Writer {
-    /// One past the highest slot ever handed out: the number of the next new one.
+    /// One past the highest slot ever allocated: the number of the next new slot.
     pub(super) count: u32,
-    /// The length of the file, zeros written ahead included.
+    /// Length of the file, including zeros written ahead.
     pub(super) file_end: u64,
-    /// The first slot that is not durable, with which the batch of the next commit begins.
+    /// First slot that is not durable: the batch of the next commit starts here.
     pub(super) base: u32,
-    /// The check of the slots from `base` to `count`.
+    /// Checksum of the slots `base..count`.
     pub(super) check: u64,
-    /// The sums of all slots below `count`.
+    /// Checksums of all slots below `count`.
     pub(super) sums: Sums,
     /// `true` if a slot below `base` was written since the last commit.
     pub(super) has_rewritten: bool,
-    /// The watermark below which free slots may be written again. Those of the batches of the two
-    /// newest durable commits are above: rewritten, they would make these commits fail to verify.
+    /// The watermark below which free slots may be rewritten. Slots of the batches of the two
+    /// newest durable commits are above it: rewriting one would make its commit fail to verify.
     pub(super) rewritable_end: u32,
-    /// The number of appends and rewrites so far, so that a commit knows whether it covers them.
+    /// Number of appends and rewrites so far, by which a commit knows what it covers.
     pub(super) ticket: u64,
-    /// Slots written or staged, and not yet visible.
+    /// Slots written or staged, but not visible yet.
     pub(super) unpublished: Runs,
-    /// Slots that the commit under way makes visible.
+    /// Slots that the commit in progress makes visible.
     pub(super) in_flight: Runs,
-    /// Slots freed before they were visible.
+    /// Slots freed before they became visible.
     pub(super) withdrawn: HashSet<u32>,
-    /// Slots without a vector and without readers.
+    /// Slots without a vector and without readers, lowest first: low slots keep the file short.
     pub(super) free: BinaryHeap<Reverse<u32>>,
-    /// `true` while freed slots wait for readers.
+    /// `true` while retired slots wait for readers.
     pub(super) has_retired: bool,
     /// Bytes of the vectors of the last commit.
     pub(super) last_commit_bytes: u64,
-    /// The result of [`DiskFile::is_in_memory`], once it is known.
+    /// [`DiskFile::is_in_memory`], once it was asked.
     is_in_memory: Option<bool>,
-    /// The end of the space reserved ahead of small writes.
+    /// End of the space reserved for small writes.
     reserved_end: u64,
     staged_bytes: Vec<u8>,
     staged_slots: Vec<u32>,
@@ -125,8 +125,8 @@ impl Writer {
     /// Stages a vector. It stays in memory until the stage is full or a commit begins.
     ///
     /// # Errors
-    /// [`VectorError::Full`] if no slot is left; the errors of writing if the stage is full. The vector is
-    /// not staged then.
+    /// [`VectorError::Full`] if no slot is left; the errors of writing if the stage is full. The
+    /// vector is not staged then.
     pub(super) fn append(
         &mut self,
         vector: &[f32],
@@ -143,10 +143,12 @@ impl Writer {
         if self.staged_bytes.capacity() == 0 {
             self.staged_bytes.reserve_exact(STAGE_BYTES_MAX);
         }
+        // The vector, padded with zeros to the stride.
         self.staged_bytes.extend_from_slice(bytemuck::cast_slice(vector));
         let end = self.staged_bytes.len().next_multiple_of(stride);
         self.staged_bytes.resize(end, 0);
         self.staged_slots.push(slot);
+        // A slot below `base` is in no batch: the checksum of a commit cannot cover it.
         if slot < self.base {
             self.has_rewritten = true;
         } else {
@@ -158,11 +160,12 @@ impl Writer {
         Ok(Slot::new(slot))
     }
 
-    /// Writes many vectors to new slots without staging them. `None`, and nothing is written, if they are
-    /// too few for that, are padded to their stride, or free slots should be reused first.
+    /// Writes many vectors to new slots without staging them. `None` without writing anything if
+    /// they are too few, need padding, or free slots should be reused first.
     ///
     /// # Errors
-    /// [`VectorError::Full`] if too few slots are left, or the errors of writing. No vector is taken then.
+    /// [`VectorError::Full`] if too few slots are left, or the errors of writing. No vector is
+    /// appended then.
     pub(super) fn append_run(
         &mut self,
         vectors: &[f32],
@@ -182,10 +185,12 @@ impl Writer {
         let first = self.count;
         let end = u32::try_from(checks.len()).ok().and_then(|count| first.checked_add(count));
         let end = end.filter(|end| *end <= SLOTS_MAX).ok_or(VectorError::Full)?;
+        // Staged vectors have lower slots, so they are written first and the file has no hole.
         self.flush(shape, file)?;
         self.check_length(file)?;
         let offset = slot_offset(shape, first);
         file.write_at(bytes, offset)?;
+        // Nothing fails from here on, so the state changes as a whole.
         self.file_end = self.file_end.max(offset + bytes.len() as u64);
         self.count = end;
         self.sums.grow(end);
@@ -199,7 +204,7 @@ impl Writer {
         Ok(Some((first..end).zip(checks).map(take).collect()))
     }
 
-    /// Moves the retired slots that no view can see any more to the free ones.
+    /// Moves retired slots that no view can see any more to the free ones.
     fn take_released(&mut self, readers: &Mutex<Readers>) {
         if self.has_retired {
             let mut readers = readers.lock();
@@ -208,9 +213,10 @@ impl Writer {
         }
     }
 
-    /// The lowest slot that may be written: a free one below `rewritable_end`, otherwise a new one.
+    /// The lowest slot that may be written: a free one below `rewritable_end`, else a new one.
     fn take_slot(&mut self, readers: &Mutex<Readers>) -> Result<u32, VectorError> {
         self.take_released(readers);
+        // The heap yields the lowest free slot; if that is above the watermark, all are.
         if let Some(Reverse(slot)) = self.free.peek().copied()
             && slot < self.rewritable_end
         {
@@ -225,7 +231,7 @@ impl Writer {
         Ok(self.count - 1)
     }
 
-    /// Writes the staged vectors to the file. Those that could not be written stay staged.
+    /// Writes the staged vectors to the file. After an error the unwritten ones stay staged.
     pub(super) fn flush(&mut self, shape: Shape, file: &dyn DiskFile) -> Result<(), VectorError> {
         if self.staged_slots.is_empty() {
             return Ok(());
@@ -236,6 +242,7 @@ impl Writer {
         let mut written = 0;
         let mut result = Ok(());
         while written < self.staged_slots.len() {
+            // Consecutive slots are written with one call.
             let first = self.staged_slots[written];
             let following = self.staged_slots[written..].iter().zip(first..);
             let length = following.take_while(|(slot, expected)| **slot == *expected).count();
@@ -262,28 +269,28 @@ impl Writer {
         Ok(result?)
     }
 
-    /// Checks that nobody has truncated the file. Writing behind its new end would make a hole, whose zeros
-    /// look like vectors.
+    /// Checks that nobody has truncated the file. Writing behind its new end would make a hole,
+    /// whose zeros look like vectors.
     pub(super) fn check_length(&self, file: &dyn DiskFile) -> Result<(), VectorError> {
         if file.len()? < self.file_end { Err(VectorError::Corrupt(TRUNCATED)) } else { Ok(()) }
     }
 
-    /// `true` for a file in memory, where a sync costs nothing: space is reserved ahead of small writes
-    /// there, and no zeros are written. The first call makes a system call, so it is left to the first
+    /// `true` for a file in memory, where syncs cost nothing: space is reserved for small writes,
+    /// and no zeros are written ahead. The first call is a system call, so it is left to the first
     /// write.
     pub(super) fn is_in_memory(&mut self, file: &dyn DiskFile) -> bool {
         *self.is_in_memory.get_or_insert_with(|| file.is_in_memory())
     }
 
-    /// Returns the slots of a failed commit to the unpublished ones, in front of those appended since. The
-    /// next commit includes them.
+    /// Returns the slots of a failed commit to the unpublished ones, in front of those appended
+    /// since. The next commit includes them.
     pub(super) fn take_back(&mut self) {
         let later = std::mem::take(&mut self.unpublished);
         self.unpublished = std::mem::take(&mut self.in_flight);
         self.unpublished.append(&later);
     }
 
-    /// `true` if `slot` is written or staged, and not visible yet.
+    /// `true` if `slot` is written or staged, but not visible yet.
     pub(super) fn is_unpublished(&self, slot: u32) -> bool {
         self.unpublished.contains(slot) || self.in_flight.contains(slot)
     }
@@ -297,7 +304,7 @@ impl FromIterator<u32> for Runs {
     }
 }
 
-/// Slots in the order in which they were pushed, neighbours joined.
+/// Slots in the order in which they were pushed, as runs of consecutive ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Runs(Vec<Range<u32>>);
 
@@ -326,7 +333,7 @@ impl Runs {
         self.0.is_empty()
     }
 
-    /// Removes the first `count` slots, and returns them.
+    /// Removes and returns the first `count` slots.
     pub(crate) fn take(&mut self, count: u32) -> Self {
         let (mut taken, mut left, mut whole) = (Vec::new(), count, 0);
         for run in &mut self.0 {

@@ -1,4 +1,4 @@
-//! The least that the machine has to do for an operation: loops without an engine around them.
+//! The floor: the least work of the machine for an operation, in loops without an engine.
 
 mod tree;
 
@@ -17,13 +17,13 @@ use crate::kv::work::blocks;
 use crate::worker::measured::Measured;
 use crate::worker::{Failure, NoSuchThing, Phase, Task};
 
-/// Bytes that LiteIO's log has for an entry that is put alone.
+/// Length of the record of a single put in LiteIO's log.
 pub(super) const RECORD_BYTES: usize = 200;
 const PAGE_BYTES: usize = 4 << 10;
-/// Operations that are measured together.
+/// Number of operations that are measured together.
 const BLOCK: u64 = 1_000;
 
-/// Does the loop of a task.
+/// Runs the loop of a task.
 pub(super) fn run(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
     let Work::Floor(floor) = &task.work.work else {
         return Err(NoSuchThing("it is no engine").into());
@@ -67,7 +67,7 @@ pub(super) fn run(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure> {
     Ok(vec![measured.end()])
 }
 
-/// A file of zeros, as the log of LiteIO is.
+/// A file of zeros, like LiteIO's log.
 fn reserved(directory: &Path, bytes: u64) -> Result<Box<dyn DiskFile>, Failure> {
     let file = RealDisk::open(directory)?.open("floor", OpenMode::CreateOrWrite)?;
     let zeros = vec![0; 1 << 20];
@@ -98,7 +98,8 @@ fn record(directory: &Path, puts: u64) -> Result<Measured, Failure> {
     Ok(measured)
 }
 
-/// Records of threads, written and synced by whichever of them finds nobody syncing.
+/// Records of several threads. A thread that finds no sync in progress writes and syncs all of
+/// them.
 struct Log {
     file: Box<dyn DiskFile>,
     state: Mutex<LogState>,
@@ -107,10 +108,10 @@ struct Log {
 
 #[derive(Default)]
 struct LogState {
-    /// Records that nobody has written.
+    /// Records that are not written yet.
     waiting: Vec<u8>,
     end: u64,
-    /// Groups begun, and groups synced.
+    /// Number of groups begun, and of groups synced.
     begun: u64,
     done: u64,
     syncing: bool,
@@ -143,8 +144,8 @@ impl Log {
     }
 }
 
-/// Not through a map, as of records that are synced one by one: the sync of each would write the whole piece of the
-/// page cache that it is in.
+/// Group commit without an engine. It does not write through a map, as single synced records do:
+/// each sync would write the whole piece of the page cache around the records.
 fn group(directory: &Path, writers: u64, puts: u64, time: Duration) -> Result<Measured, Failure> {
     let file = reserved(directory, puts * RECORD_BYTES as u64)?;
     let log = Log { file, state: Mutex::default(), synced: Condvar::new() };
@@ -158,7 +159,7 @@ fn group(directory: &Path, writers: u64, puts: u64, time: Duration) -> Result<Me
     Ok(measured)
 }
 
-/// The first bytes of a key, which are random already.
+/// A hasher that takes the first bytes of a key, which are random already.
 #[derive(Default)]
 struct FirstBytes(u64);
 
@@ -169,7 +170,7 @@ impl Hasher for FirstBytes {
         }
     }
 
-    /// Of the length that stands before an array's bytes.
+    /// The length in front of an array's bytes.
     fn write_usize(&mut self, _: usize) {}
 
     fn finish(&self) -> u64 {

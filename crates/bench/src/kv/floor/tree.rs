@@ -1,9 +1,9 @@
-//! The least that a tree of pages has to do for puts in no order, however it is done: every page that a batch
-//! changes is read, written to another place and synced.
+//! The floor of a tree of pages for puts in random order, independent of the implementation: every
+//! page that a batch changes is read, written to another place, and synced.
 //!
-//! A batch is what an engine gathers in memory. Its pages are read in their order, and written to the first free
-//! places, neighbours together; what they replace is free after the sync. Inner pages, sums and the search for a
-//! place in the page are left out.
+//! A batch stands for the puts that an engine gathers in memory. Its pages are read in their order
+//! and written to the first free places, neighbours together. The old places are free after the
+//! sync. Inner pages, checksums and the search within a page are left out.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,17 +15,17 @@ use crate::kv::data::{Data, KEY_BYTES, VALUE_BYTES};
 use crate::worker::Failure;
 use crate::worker::measured::Measured;
 
-/// Entries of a page that is two thirds full, as pages are on average that were split at random.
+/// Entries of a page that is two thirds full, the average for pages that were split at random.
 const PAGE_ENTRIES: u64 = (PAGE_BYTES * 2 / 3 / (KEY_BYTES + VALUE_BYTES + 8)) as u64;
-/// Changes after which there is a sync, and the space of old pages can be used again.
+/// Number of changes after which a sync makes the space of old pages usable again.
 const SYNCED_CHANGES: usize = 65_536;
-/// Batches that are not measured: the free places are anywhere only after some.
+/// Batches before the measurement: only after some of them the free places are spread.
 const BATCHES_BEFORE: u64 = 6;
-/// Bytes that are written at once.
+/// Length of the longest write.
 const RUN_BYTES_MAX: usize = 1 << 20;
 
-/// Changes `batches` times `batch` entries of a tree of `entries`. The value `passed_factor` has the bytes that
-/// are written for a byte of an entry.
+/// Changes `batch` entries of a tree of `entries`, `batches` times. The value `passed_factor` is
+/// the number of bytes written for a byte of an entry.
 pub(super) fn run(
     directory: &Path,
     data: Data,
@@ -56,7 +56,7 @@ pub(super) fn run(
 
 struct Tree {
     file: Box<dyn DiskFile>,
-    /// The place of each page in the file, in pages.
+    /// Place of each page in the file, in pages.
     places: Vec<u64>,
     free: BTreeSet<u64>,
     written_bytes: u64,

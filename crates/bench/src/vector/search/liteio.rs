@@ -1,4 +1,4 @@
-//! Our own search, and a scan that compares everything.
+//! Our own search, and an exact scan.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl<const EXACT: bool> SearchEngine for LiteIoSearch<EXACT> {
     fn finish(&mut self) -> Result<(), Failure> {
         self.index.slots().commit(Durability::Fsync)?;
         self.view = self.index.slots().view();
-        // Comparing with all needs nothing but the vectors.
+        // The scan needs nothing but the vectors.
         if EXACT { Ok(()) } else { Ok(self.index.prepare()?) }
     }
 

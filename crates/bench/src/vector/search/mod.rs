@@ -1,4 +1,4 @@
-//! Nearest neighbours, compared with the exact ones.
+//! Searches for nearest neighbours, compared with the exact ones.
 
 pub mod questions;
 pub mod work;
@@ -12,21 +12,21 @@ use questions::Near;
 
 use crate::worker::Failure;
 
-/// The phase in which all vectors are added and made ready for searching.
+/// Phase in which all vectors are added and made searchable.
 pub(crate) const BUILD: &str = "build";
 
-/// Searches.
+/// A kind of search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Top {
-    /// Neighbours that are wanted.
+    /// Number of neighbours.
     pub(crate) neighbours: usize,
-    /// Threads, each with a search of its own.
+    /// Number of threads, each with its own searches.
     pub(crate) threads: u64,
-    /// One of so many vectors passes the filter; 1: there is none.
+    /// Part of the vectors that pass the filter: one in this many; 1 without a filter.
     pub(crate) every: u32,
 }
 
-/// All of them, in the order of reports.
+/// All kinds, in the order of reports.
 pub(crate) const TOPS: [Top; 6] =
     [top(10, 1, 1), top(10, 2, 1), top(100, 1, 1), top(10, 1, 2), top(10, 1, 10), top(10, 1, 100)];
 
@@ -35,12 +35,12 @@ const fn top(neighbours: usize, threads: u64, every: u32) -> Top {
 }
 
 impl Top {
-    /// Its phase in an outcome.
+    /// Phase in an outcome.
     pub(crate) fn id(self) -> String {
         format!("top_{}_threads_{}_every_{}", self.neighbours, self.threads, self.every)
     }
 
-    /// Its name for people.
+    /// Name for people.
     pub(crate) fn title(self) -> String {
         match self {
             Top { neighbours, threads: 1, every: 1 } => format!("Top {neighbours}, 1 thread"),
@@ -50,28 +50,28 @@ impl Top {
     }
 }
 
-/// Vectors that are searched by cosine distance, 1 − the cosine of the angle. They have the numbers
-/// 0, 1, 2, … in the order in which they were added. Methods fail when the engine does.
+/// Vectors that are searched by cosine distance, 1 − cosine of the angle. Their numbers are 0, 1,
+/// 2, … in the order of addition. Methods fail if the engine does.
 pub trait SearchEngine: Sized + Sync {
-    /// Lets through every n-th vector: those whose number is a multiple of n.
+    /// A filter that passes every n-th vector: the numbers divisible by n.
     type Filter: Sync;
 
-    /// A distance that is farther than this from the exact one is wrong.
+    /// Largest allowed difference of a distance from the exact one.
     const DISTANCE_TOLERANCE: f32;
 
-    /// Begins with nothing, for so many vectors of so many elements.
+    /// An empty engine, for this many vectors with this many elements.
     fn create(directory: &Path, vectors: u32, dimension: usize) -> Result<Self, Failure>;
 
-    /// Adds vectors that stand one behind the other, the first of which has the number `first`.
+    /// Adds vectors, stored one after another. The first one has the number `first`.
     fn add(&mut self, first: u32, vectors: &[f32]) -> Result<(), Failure>;
 
-    /// Does what is left to do before the first search.
+    /// Does the remaining work before the first search.
     fn finish(&mut self) -> Result<(), Failure>;
 
     /// Makes a filter.
     fn filter(&self, every: u32) -> Self::Filter;
 
-    /// The nearest `neighbours` vectors that the filter lets through, the nearest first, found by the
+    /// The nearest `neighbours` vectors that pass the filter, the nearest first, found by the
     /// calling thread alone.
     fn search(
         &self,

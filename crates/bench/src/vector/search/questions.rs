@@ -1,4 +1,4 @@
-//! A test of searching: stored vectors, queries and the right answers.
+//! Test data for searches: stored vectors, queries and the right answers.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 use crate::random::SEED;
 use crate::vector::data::{Distribution, Vectors, rough_dot};
 
-/// Vectors that are made together.
+/// Number of vectors that are made together.
 const BLOCK: u32 = 1_000;
-/// Filters whose right answers are known, with how many neighbours.
+/// Filters with known right answers, and the number of neighbours.
 const ANSWERED: [(u32, usize); 4] = [(1, 100), (2, 10), (10, 10), (100, 10)];
-/// Neighbours beyond the wanted ones that are looked at again with more digits.
+/// Number of neighbours beyond the wanted ones that are compared again with more digits.
 const SPARE: usize = 16;
 
-/// A vector near another.
+/// A neighbour.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Near {
-    /// Its number.
+    /// Number of the vector.
     pub number: u32,
     /// 1 − the cosine of the angle.
     pub distance: f32,
 }
 
-/// A test of searching. Its vectors and queries are computed from the seed, its answers are stored.
+/// Test data of searches. Vectors and queries are computed from the seed; the answers are stored.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(crate) struct Questions {
     pub(crate) vectors: u32,
@@ -33,12 +33,12 @@ pub(crate) struct Questions {
     pub(crate) dimension: usize,
     queries: u32,
     distribution: Distribution,
-    /// The right answers for each of [`ANSWERED`] and every query.
+    /// Right answers for each filter of [`ANSWERED`] and every query.
     answers: Vec<Vec<Vec<Near>>>,
 }
 
 impl Questions {
-    /// Makes a test, finding the answers.
+    /// Makes test data, and finds the answers.
     pub(crate) fn new(
         distribution: Distribution,
         (vectors, dimension): (u32, usize),
@@ -58,17 +58,17 @@ impl Questions {
         questions
     }
 
-    /// Writes a test for other processes.
+    /// Writes test data for other processes.
     pub(crate) fn save(&self, path: &Path) -> io::Result<()> {
         std::fs::write(path, serde_json::to_vec(self)?)
     }
 
-    /// Reads a test.
+    /// Reads test data.
     pub(crate) fn load(path: &Path) -> io::Result<Questions> {
         Ok(serde_json::from_reader(BufReader::new(File::open(path)?))?)
     }
 
-    /// Shows all vectors in blocks, with the number of each block's first.
+    /// Passes all vectors in blocks to a visitor, with the number of the first one in each.
     pub(crate) fn for_each_block<E>(
         &self,
         mut each: impl FnMut(u32, &[f32]) -> Result<(), E>,
@@ -80,7 +80,7 @@ impl Questions {
         Ok(())
     }
 
-    /// All queries, one behind the other.
+    /// All queries, one after another.
     pub(crate) fn queries(&self) -> Vec<f32> {
         Vectors::asked_of(self.dimension, self.distribution, SEED).take(self.queries as usize)
     }
@@ -93,8 +93,8 @@ impl Questions {
     }
 }
 
-/// The exact neighbours of some queries, by comparing them with every vector. It shares no code with
-/// what is measured.
+/// Exact neighbours of some queries, found by comparison with every vector. The search shares no
+/// code with the measured engines.
 #[derive(Debug)]
 pub(crate) struct ExactSearch<'a> {
     dimension: usize,
@@ -108,7 +108,7 @@ struct Query<'a> {
     found: [Found; ANSWERED.len()],
 }
 
-/// The nearest so far that a filter lets through.
+/// The nearest vectors so far that pass a filter.
 #[derive(Debug)]
 struct Found {
     every: u32,
@@ -117,7 +117,7 @@ struct Found {
 }
 
 impl<'a> ExactSearch<'a> {
-    /// Of these queries of so many elements, which stand one behind the other.
+    /// A search for these queries, stored one after another.
     pub(crate) fn new(queries: &'a [f32], dimension: usize) -> ExactSearch<'a> {
         let query = |vector: &'a [f32]| Query {
             vector,
@@ -128,7 +128,7 @@ impl<'a> ExactSearch<'a> {
         ExactSearch { dimension, queries }
     }
 
-    /// Compares vectors, the first of which has the number `first`.
+    /// Compares vectors. The first one has the number `first`.
     pub(crate) fn look_at(&mut self, first: u32, vectors: &[f32]) {
         for (number, vector) in (first..).zip(vectors.chunks_exact(self.dimension)) {
             let length = length(vector);
@@ -155,7 +155,7 @@ impl<'a> ExactSearch<'a> {
 }
 
 impl Found {
-    /// True if a vector at about this distance may be among the nearest.
+    /// `true` if a vector at about this distance may be among the nearest.
     fn takes(&self, rough: f64) -> bool {
         let kept = self.wanted + SPARE;
         self.nearest.len() < kept || self.nearest.last().is_none_or(|(worst, _)| rough < *worst)

@@ -1,4 +1,4 @@
-//! Searches at work. What they find is compared with the exact neighbours.
+//! The work of searches. Results are compared with the exact neighbours.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -12,10 +12,10 @@ use crate::vector::task::{Exercise, Work};
 use crate::worker::measured::Measured;
 use crate::worker::{Failure, Phase, Task};
 
-/// Searches at the least, however long they take.
+/// Minimum of searches, however long they take.
 const SEARCHES_MIN: u64 = 10;
 
-/// Does a task. A failure keeps the rest of it from being done.
+/// Runs a task. A failure ends it.
 ///
 /// # Errors
 /// The failure of the engine.
@@ -26,7 +26,7 @@ pub fn run<E: SearchEngine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure
     let questions = Questions::load(questions)?;
     let queries = questions.queries();
     let mut built = Measured::begin(BUILD);
-    // Making the vectors is not measured.
+    // The making of vectors is not measured.
     let mut engine = E::create(&task.directory, questions.vectors, questions.dimension)?;
     questions.for_each_block(|first, vectors| {
         let count = vectors.len() / questions.dimension;
@@ -44,7 +44,7 @@ pub fn run<E: SearchEngine>(task: &Task<Exercise>) -> Result<Vec<Phase>, Failure
     for top in TOPS.into_iter().filter(|top| phases.contains(&top.id())) {
         outcome.push(site.measure(top)?);
     }
-    // Searching may bring in more, so memory is that after all searches.
+    // Searches may load more, so the memory is taken after all of them.
     let memory = of_this_process();
     let mapped = memory.memory_bytes.saturating_sub(memory.memory_own_bytes);
     built.phase.value(MEMORY_OWN, memory.memory_own_bytes as f64);
@@ -76,7 +76,7 @@ impl<E: SearchEngine> Site<'_, E> {
         Ok(measured.end())
     }
 
-    /// Asks every query once and compares the answers. It also warms up.
+    /// Runs every query once and compares the answers, which also warms up.
     fn check(
         &self,
         top: Top,
@@ -99,14 +99,14 @@ impl<E: SearchEngine> Site<'_, E> {
     }
 }
 
-/// The number of the nearest that were found.
+/// Number of the exact nearest neighbours that were found.
 pub(crate) fn hits(answer: &[Near], nearest: &[Near]) -> u32 {
     let numbers: BTreeSet<u32> = answer.iter().map(|near| near.number).collect();
     nearest.iter().map(|near| u32::from(numbers.contains(&near.number))).sum()
 }
 
-/// Missing a neighbour is no error, but a matter of recall. These are errors: too few, one twice, one
-/// that the filter forbids, one out of order, a distance that is not that of the vector.
+/// Checks an answer. A missed neighbour is no error, but lowers the recall. Errors are: too few
+/// results, a duplicate, a result that the filter forbids, a wrong order, a wrong distance.
 pub(crate) fn judge(
     answer: &[Near],
     nearest: &[Near],
@@ -131,7 +131,7 @@ pub(crate) fn judge(
         let exact = nearest.iter().find(|exact| exact.number == near.number);
         let is_right = match exact {
             Some(exact) => (exact.distance - near.distance).abs() <= tolerance,
-            // It is farther than the last of the nearest, or it would be one of them.
+            // A vector that is not among the exact nearest must be farther than the last of them.
             None => near.distance >= farthest - tolerance,
         };
         if !is_right {

@@ -20,7 +20,7 @@ pub(super) async fn call(
     connection.send(request, &[200], expect).await.map(|answer| answer.text)
 }
 
-/// Calls an operation whose answer says nothing.
+/// Calls an operation and ignores its answer.
 pub(super) async fn tell(
     connection: &mut Connection,
     operation: &str,
@@ -29,7 +29,7 @@ pub(super) async fn tell(
     call(connection, operation, body, Expect::Anything).await.map(drop)
 }
 
-/// An answer to QueryVectors or GetVectors.
+/// Answer to QueryVectors or GetVectors.
 #[derive(Deserialize)]
 struct Answer {
     vectors: Vec<Vector>,

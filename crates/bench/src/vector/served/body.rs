@@ -1,5 +1,5 @@
-//! Bodies as boto3 makes them: Python's JSON, and numbers with the digits that Python prints for the
-//! `float` of a 32-bit element.
+//! Bodies as boto3 makes them: Python's JSON, and numbers with the digits that Python prints for
+//! the `float` of a 32-bit element.
 
 use std::fmt::Write as _;
 
@@ -47,7 +47,7 @@ pub(crate) fn delete_index() -> Payload {
     payload(format!("{}}}", index()))
 }
 
-/// PutVectors of vectors that stand one behind the other, the first with the number `first`.
+/// PutVectors of vectors stored one after another. The first one has the number `first`.
 pub(crate) fn put(first: u32, vectors: &[f32]) -> Payload {
     let mut text = format!("{}, \"vectors\": [", index());
     for (number, vector) in (first..).zip(vectors.chunks_exact(DIMENSION)) {
@@ -70,7 +70,7 @@ pub(crate) fn query(vector: &[f32]) -> Payload {
     payload(text)
 }
 
-/// GetVectors of so many vectors, evenly spread over all, beginning with `first`.
+/// GetVectors of several vectors, evenly spread over all, beginning with `first`.
 pub(crate) fn get(first: u32, indexed: u32) -> (Payload, Vec<u32>) {
     let count = GET_VECTORS.min(indexed);
     let step = indexed / count.max(1);
@@ -87,7 +87,7 @@ fn index() -> String {
 
 fn payload(text: String) -> Payload {
     let payload = Payload::new(Bytes::from(text));
-    // Requests are signed without hashing in the measured time.
+    // Hashed now, so that signing does not hash in the measured time.
     payload.sha256();
     payload
 }
@@ -103,8 +103,8 @@ fn push_vector(text: &mut String, vector: &[f32]) {
     text.push_str("]}");
 }
 
-/// A finite number as Python's `repr` shows it: the fewest digits that tell it from others, with an
-/// exponent of at least two digits below 0.0001 and from 10¹⁶ on.
+/// Appends a finite number in the form of Python's `repr`: the fewest digits that identify it, with
+/// an exponent of at least two digits below 0.0001 and from 10¹⁶ on.
 fn push_number(text: &mut String, number: f64) {
     let size = number.abs();
     if size == 0.0 || (1e-4..1e16).contains(&size) {

@@ -1,4 +1,4 @@
-//! Vectors that are put into indexes, and the questions to them.
+//! Vectors for indexes, and requests for them.
 
 use std::collections::BTreeMap;
 
@@ -9,31 +9,31 @@ use crate::random::SEED;
 use crate::vector::data::{DIMENSION, Distribution, Vectors};
 use crate::vector::search::questions::{ExactSearch, Near};
 
-/// Different GetVectors requests.
+/// Number of different GetVectors requests.
 const GETS: u32 = 8;
 
-/// A GetVectors request, and the vectors that must come back.
+/// A GetVectors request with its expected vectors.
 #[derive(Debug)]
 pub(super) struct Get {
     pub(super) body: Payload,
     pub(super) expected: BTreeMap<u32, Vec<f32>>,
 }
 
-/// A QueryVectors request, and its exact answer.
+/// A QueryVectors request with its exact answer.
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) body: Payload,
     pub(super) nearest: Vec<Near>,
 }
 
-/// The vectors of an index while its PutVectors requests are made, one after the other.
+/// The vectors of an index while its PutVectors requests are made, one after another.
 #[derive(Debug)]
 pub(super) struct Filling {
     vectors: Vectors,
     count: u32,
     made: u32,
     each: u32,
-    /// The GetVectors requests, complete when all vectors are put.
+    /// The GetVectors requests; complete once all vectors are put.
     pub(super) gets: Vec<Get>,
 }
 
@@ -53,7 +53,7 @@ impl Filling {
         }
     }
 
-    /// The next request; `None` when all vectors are put. `look` is shown its vectors with the number
+    /// The next request; `None` once all vectors are put. `look` gets its vectors with the number
     /// of the first.
     pub(super) fn next(&mut self, look: impl FnOnce(u32, &[f32])) -> Option<Payload> {
         let (first, count) = (self.made, self.each.min(self.count - self.made));
@@ -74,7 +74,7 @@ impl Filling {
     }
 }
 
-/// The QueryVectors requests for what `exact` has looked at.
+/// The QueryVectors requests for the vectors that `exact` has seen.
 pub(super) fn queries(asked: &[f32], exact: &ExactSearch<'_>) -> Vec<Query> {
     let query = |(place, vector): (usize, &[f32])| {
         let mut nearest = exact.nearest(place);

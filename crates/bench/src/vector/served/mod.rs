@@ -1,4 +1,4 @@
-//! S3 Vectors through a server, as boto3 speaks it.
+//! S3 Vectors through a server, in the way of boto3.
 
 pub(crate) mod rows;
 pub(crate) mod run;

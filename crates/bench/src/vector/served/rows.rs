@@ -1,4 +1,4 @@
-//! The rows that servers fill.
+//! Rows of servers.
 
 use crate::report::Unit;
 use crate::run::job::filtered;
@@ -7,12 +7,12 @@ use crate::run::{Job, RowFilter, RowPlan};
 use crate::s3::case::{ROW, counted};
 use crate::vector::rows::Sizes;
 
-/// Neighbours that a query asks for.
+/// Number of neighbours in a query.
 pub(crate) const TOP_K: usize = 10;
-/// Vectors that one GetVectors asks for: its limit.
+/// Number of vectors in one GetVectors: its limit.
 pub(crate) const GET_VECTORS: u32 = 100;
 
-/// An operation of so many clients, each with a connection.
+/// An operation of several clients, each with a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Case {
     pub(crate) clients: usize,
@@ -22,16 +22,16 @@ pub(crate) struct Case {
 /// The operation of a row.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Work {
-    /// So many PutVectors requests into a new index.
+    /// PutVectors requests into a new index.
     Put { requests: u32, vectors: u32 },
-    /// QueryVectors in an index of so many vectors.
+    /// QueryVectors in an index of this many vectors.
     Query { indexed: u32 },
-    /// GetVectors in an index of so many vectors.
+    /// GetVectors in an index of this many vectors.
     Get { indexed: u32 },
 }
 
 impl Work {
-    /// The vectors that must be there.
+    /// Number of vectors that must exist.
     pub(crate) fn indexed(self) -> Option<u32> {
         match self {
             Work::Put { .. } => None,
@@ -61,7 +61,7 @@ fn job(name: &str, work: Work, clients: usize) -> Job<Case> {
     Job::new(Case { clients, work }, vec![row])
 }
 
-/// All rows that the filter lets through.
+/// All rows that pass the filter.
 pub(crate) fn jobs(sizes: &Sizes, filter: &RowFilter) -> Vec<Job<Case>> {
     let put = Work::Put { requests: sizes.put_requests, vectors: sizes.put_vectors };
     let name = format!("PutVectors, {} each", sizes.put_vectors);

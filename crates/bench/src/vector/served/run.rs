@@ -23,8 +23,8 @@ use crate::vector::data::{DIMENSION, Distribution, Vectors};
 use crate::vector::rows::Sizes;
 use crate::vector::search::questions::ExactSearch;
 
-/// Measures all servers, adds their rows to the report, and returns them. A server that does not work is
-/// in the report, too.
+/// Measures all servers, adds their rows to the report, and returns them. A server that does not
+/// work is in the report, too.
 pub(crate) async fn run(
     bench: &mut Bench,
     servers: &[Planned],
@@ -32,7 +32,7 @@ pub(crate) async fn run(
     time: Duration,
     jobs: &[Job<Case>],
 ) -> Vec<Target> {
-    // Enough to see that a server is ready.
+    // No bodies: enough to see that a server is ready.
     let stock = Rc::new(Stock::new([], PayloadMode::Signed));
     let mut targets = Vec::new();
     for planned in servers {
@@ -64,7 +64,7 @@ pub(crate) async fn run(
     }
     let mut stopped = Vec::new();
     for mut target in targets {
-        // A server that runs on is left as it was, as far as it lets itself.
+        // A server that keeps running is left as it was, as far as possible.
         if let Some(session) = &mut target.server.session {
             let delete = body::delete_bucket();
             let _ = tell(&mut session.connections(1)[0], "DeleteVectorBucket", &delete).await;
@@ -102,7 +102,7 @@ async fn put_row(bench: &mut Bench, targets: &mut [VectorTarget], job: &Job<Case
     bench.job(targets, job).await;
 }
 
-/// Fills an index at every target, and makes the questions to it.
+/// Fills an index at every target, and makes its requests.
 async fn fill(bench: &Bench, sizes: &Sizes, targets: &mut [VectorTarget], indexed: u32) {
     let asked = Vectors::asked(Distribution::Clustered, SEED).take(sizes.queries as usize);
     let mut exact = ExactSearch::new(&asked, DIMENSION);
@@ -124,7 +124,7 @@ async fn fill(bench: &Bench, sizes: &Sizes, targets: &mut [VectorTarget], indexe
     targets.iter_mut().for_each(|target| target.bodies = Rc::clone(&bodies));
 }
 
-/// A server that is asked for the rows of S3 Vectors.
+/// A server as a subject for the rows of S3 Vectors.
 struct VectorTarget {
     server: Server,
     bodies: Rc<Bodies>,
@@ -132,7 +132,7 @@ struct VectorTarget {
 }
 
 impl VectorTarget {
-    /// Calls an operation without which nothing else makes sense: a failure ends the target.
+    /// Calls an operation on which all others depend: a failure ends the target.
     async fn tell(&mut self, operation: &str, body: &Payload) {
         if self.server.target.absent.is_some() {
             return;

@@ -17,12 +17,12 @@ use crate::s3::rival::endpoint;
 use crate::s3::session::Session;
 use crate::vector::search::work::{hits, judge};
 
-/// Distances may be so far from the exact ones.
+/// Largest allowed difference of a distance from the exact one.
 const DISTANCE_TOLERANCE: f32 = 1e-4;
-/// Even slow requests are measured so often.
+/// Minimum of measured requests, even if they are slow.
 const REQUESTS_MIN: u64 = 5;
 
-/// The requests of rows, with their answers.
+/// Requests of rows, with their answers.
 #[derive(Debug, Default)]
 pub(super) struct Bodies {
     pub(super) puts: Vec<Payload>,
@@ -30,7 +30,7 @@ pub(super) struct Bodies {
     pub(super) queries: Vec<Query>,
 }
 
-/// Puts all bodies to a server that does nothing: no server can be measured to be faster than this.
+/// Puts all bodies to a server that does nothing. No server can be measured faster than this.
 pub(super) async fn put_to_nobody(
     clients: usize,
     bodies: &[Payload],
@@ -69,15 +69,15 @@ pub(super) async fn put(
     Ok(driven)
 }
 
-/// Queries, whose answers are compared with the exact ones. Returns the share of the exact neighbours
-/// that were found as well.
+/// Queries. Their answers are compared with the exact ones. Returns the share of the exact
+/// neighbours that were found.
 pub(super) async fn query(
     session: &mut Session,
     clients: usize,
     bodies: &Bodies,
     time: Duration,
 ) -> Result<(Driven, f64), Failure> {
-    // Each once without being measured: the first search makes what it needs.
+    // Each query once before the measurement: the first search makes derived data.
     let queries = &bodies.queries;
     for query in queries.iter().take(10) {
         tell(&mut session.connections(1)[0], "QueryVectors", &query.body).await?;
@@ -97,8 +97,8 @@ pub(super) async fn query(
     Ok((driven, hit.get() as f64 / wanted.get().max(1) as f64))
 }
 
-/// Gets vectors. The first answer to each request is compared with what was put, the others, byte by
-/// byte, with the first.
+/// Gets vectors. The first answer to each request is compared with the vectors put, and the other
+/// answers byte by byte with the first.
 pub(super) async fn get(
     session: &mut Session,
     clients: usize,
@@ -119,7 +119,7 @@ pub(super) async fn get(
     Ok(driven.await)
 }
 
-/// Gets vectors and compares them with what was put. Returns the answer.
+/// Gets vectors, compares them with the vectors put, and returns the answer.
 async fn check(connection: &mut Connection, get: &Get) -> Result<String, Failure> {
     let answer = call(connection, "GetVectors", &get.body, Expect::Text).await?;
     let vectors = got(&answer)?;

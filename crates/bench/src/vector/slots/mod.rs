@@ -12,19 +12,19 @@ pub(crate) use plain::PlainFile;
 
 use crate::worker::Failure;
 
-/// An open file of vectors of [`DIMENSION`](crate::vector::data::DIMENSION) elements. Vectors have the
-/// numbers 0, 1, 2, … in the order in which they were appended.
+/// An open file of vectors of [`DIMENSION`](crate::vector::data::DIMENSION) elements. The numbers
+/// of vectors are 0, 1, 2, … in the order of their appending.
 ///
-/// Each method is the way that the engine itself recommends for it, and fails when the engine does.
+/// Each method uses the way that the engine itself recommends, and fails if the engine does.
 pub trait SlotEngine: Sized {
-    /// A directory in which files are made and opened.
+    /// Directory in which files are made and opened.
     type Home;
-    /// Reads vectors.
+    /// Reader of vectors.
     type Reader<'file>: SlotReader
     where
         Self: 'file;
 
-    /// Opens the directory. It is there.
+    /// Opens an existing directory.
     fn home(directory: &Path) -> Result<Self::Home, Failure>;
 
     /// Makes a new file with this name.
@@ -36,10 +36,10 @@ pub trait SlotEngine: Sized {
     /// Appends a vector.
     fn append(&mut self, vector: &[f32]) -> Result<(), Failure>;
 
-    /// Appends many vectors that stand one behind the other.
+    /// Appends many vectors, stored one after another.
     fn append_all(&mut self, vectors: &[f32]) -> Result<(), Failure>;
 
-    /// Makes everything that was appended durable before it returns.
+    /// Makes all appended vectors durable before it returns.
     fn commit(&mut self) -> Result<(), Failure>;
 
     /// Copies a single vector, soon after opening.
@@ -51,13 +51,13 @@ pub trait SlotEngine: Sized {
 
 /// Reads committed vectors.
 pub trait SlotReader {
-    /// Copies a vector; what the buffer held is gone.
+    /// Copies a vector into the buffer, in place of its content.
     fn copy(&self, number: u32, buffer: &mut Vec<f32>) -> Result<(), Failure>;
 
-    /// Borrows a vector; `None` if there is none.
+    /// Borrows a vector; `None` if it does not exist.
     fn borrow(&self, number: u32) -> Option<&[f32]>;
 
-    /// Copies the first `count` vectors, one after the other, and shows each.
+    /// Copies the first `count` vectors one after another, and shows each.
     fn copy_all(
         &self,
         count: u32,
@@ -71,6 +71,6 @@ pub trait SlotReader {
         Ok(())
     }
 
-    /// Borrows the first `count` vectors, one after the other, and shows each.
+    /// Borrows the first `count` vectors one after another, and shows each.
     fn borrow_all(&self, count: u32, each: impl FnMut(&[f32]));
 }

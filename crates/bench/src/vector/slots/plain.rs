@@ -1,4 +1,4 @@
-//! A file and nothing else: what the file system and the memory take from anybody.
+//! A bare file: the cost of file system and memory for every engine.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -8,16 +8,16 @@ use super::{SlotEngine, SlotReader};
 use crate::vector::data::DIMENSION;
 use crate::worker::Failure;
 
-/// Bytes that are gathered before they are written: as much as ours gathers.
+/// Bytes gathered before a write: as many as our engine gathers.
 const STAGE_BYTES: usize = 256 << 10;
 const VECTOR_BYTES: usize = DIMENSION * size_of::<f32>();
 
-/// Vectors one behind the other in a file. Nothing is checked, nothing is told apart after a crash, and
-/// there is no room for anything but vectors: no store, but the floor under every store.
+/// Vectors one after another in a file, without checksums, crash recovery or other data: no store,
+/// but the floor under every store.
 #[derive(Debug)]
 pub(crate) struct PlainFile {
     file: File,
-    /// The offset of the next write.
+    /// Offset of the next write.
     end: u64,
     staged: Vec<u8>,
 }
@@ -95,7 +95,7 @@ impl SlotEngine for PlainFile {
     }
 }
 
-/// The whole file in memory, read before the time counts.
+/// The whole file in memory, read before the measurement.
 #[derive(Debug)]
 pub(crate) struct Loaded(Vec<f32>);
 

@@ -1,5 +1,5 @@
-//! Files of vectors at work. What was read is compared with what was written, outside the measured
-//! time.
+//! The work with files of vectors. Reads are compared with the written vectors, outside of the
+//! measured time.
 
 use std::fs;
 use std::hint::black_box;
@@ -13,20 +13,20 @@ use crate::vector::task::{Exercise, Work};
 use crate::worker::measured::Measured;
 use crate::worker::{Failure, Phase, Task};
 
-/// Different vectors that are written, again and again: those of the largest batch.
+/// Number of different vectors that are written again and again: the size of the largest batch.
 const POOL: u32 = 1_000;
-/// Appends that are measured together.
+/// Number of appends that are measured together.
 const APPENDS: u32 = 100;
-/// Reads of nanoseconds that are measured together.
+/// Number of reads that are measured together, because one takes nanoseconds.
 const READS: u32 = 1_000;
-/// The vector that is read again and again.
+/// Number of the vector that is read again and again.
 const HOT: u32 = 50;
-/// Even a slow operation is measured so often.
+/// Minimum of measured operations, even if they are slow.
 const OPERATIONS_MIN: u64 = 3;
-/// Vectors of a file that are read back after it was written, evenly spread.
+/// Number of vectors of a file that are read back after it was written, evenly spread.
 const CHECKS: u32 = 500;
 
-/// Does a task. A failure keeps the rest of it from being done.
+/// Runs a task. A failure ends it.
 ///
 /// # Errors
 /// The failure of the engine.
@@ -57,7 +57,7 @@ struct Site<'a, E: SlotEngine> {
     files: u32,
 }
 
-/// A file while it is written.
+/// A file that is being written.
 struct Writing<E> {
     engine: E,
     name: String,
@@ -94,10 +94,10 @@ impl<E: SlotEngine> Site<'_, E> {
         Ok(Writing { engine: E::create(&self.home, &name)?, name, vectors: 0 })
     }
 
-    /// Closes a file and gives its space back.
+    /// Closes a file and frees its space.
     fn remove(&self, file: Writing<E>) {
         drop(file.engine);
-        // Whatever the engine has made of the name begins with it.
+        // An engine may have made several files whose names begin with this one.
         for entry in fs::read_dir(self.directory).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&file.name) {
                 let _ = fs::remove_file(entry.path());
@@ -105,7 +105,7 @@ impl<E: SlotEngine> Site<'_, E> {
         }
     }
 
-    /// A committed file with so many vectors.
+    /// A committed file with this many vectors.
     fn written(&mut self, vectors: u32) -> Result<Writing<E>, Failure> {
         let mut file = self.create()?;
         while file.vectors < vectors {
@@ -168,7 +168,7 @@ impl<E: SlotEngine> Site<'_, E> {
         self.create()
     }
 
-    /// Commits a file, opens it anew, compares what is in it, and removes it.
+    /// Commits a file, reopens it, compares its content, and removes it.
     fn end_file(&self, mut file: Writing<E>, measured: &mut Measured) -> Result<(), Failure> {
         file.engine.commit()?;
         drop(file.engine);
@@ -230,15 +230,15 @@ impl<E: SlotEngine> Site<'_, E> {
             });
             Ok(())
         };
-        // Some microseconds: reading the clock each time would show.
+        // These reads take some microseconds, so reading the clock for each would show.
         self.read(measured, 10, 0..POOL, borrow, |reader, found| {
             reader.borrow_all(POOL, |vector| found.extend_from_slice(vector));
             Ok(())
         })
     }
 
-    /// Reads a file of [`POOL`] vectors, so many `times` between two looks at the clock. What is `found`
-    /// at the end must be the vectors with these numbers.
+    /// Reads a file of [`POOL`] vectors, `times` times between two looks at the clock. The vectors
+    /// in `found` at the end must have these numbers.
     fn read(
         &mut self,
         measured: &mut Measured,

@@ -1,7 +1,7 @@
 //! `ObjectRecord`: one version of an object.
 //!
-//! Version 2 is sealed: see [`record`](super::record). Its fields are those of [`Listed`], which a
-//! listing decodes alone, then the rest, then the manifest. Inline bytes are the body.
+//! Version 2 is sealed: see [`record`](super::record). First come the fields of [`Listed`], which a
+//! listing decodes alone, then the other fields, then the manifest. Inline bytes are the body.
 
 mod version_1;
 
@@ -24,21 +24,21 @@ const WHAT: &str = "an object's record";
 /// One version of an object, or a delete marker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ObjectRecord {
-    // From here to the storage class in the metadata: as in `Listed`.
+    // From here to the storage class in the metadata: the fields of `Listed`.
     pub(crate) bytes: u64,
     pub(crate) etag: ETag,
     pub(crate) modified_ms: u64,
-    /// Unique for every write, and smaller than that of every older version of the key.
+    /// Unique for every write, and smaller than the stamp of every older version of the key.
     pub(crate) stamp: [u8; 16],
-    /// `true` if its version id is `null` for clients.
+    /// `true` if clients see the version id `null`.
     pub(crate) is_null: bool,
     pub(crate) is_delete_marker: bool,
-    /// None when it is that of the bucket.
+    /// `None` for the owner of the bucket.
     pub(crate) owner: Option<Owner>,
     pub(crate) checksum: Option<ObjectChecksum>,
     pub(crate) metadata: ObjectMetadata,
     pub(crate) extensions: Extensions,
-    /// Stands behind the fields and in the body.
+    /// Stored behind the fields and in the body.
     #[serde(skip)]
     pub(crate) content: Content,
 }
@@ -57,31 +57,31 @@ pub(crate) struct Listed {
     pub(crate) storage_class: Option<String>,
 }
 
-/// Fields that later versions of the store add without a new version of the record.
+/// Extensions: fields that later versions of the store add without a new version of the record.
 ///
-/// Each is a number and bytes. An unknown one below [`REQUIRED`] is ignored. The others change the meaning
-/// of the record, so a record with an unknown one is refused.
+/// Each is a number and bytes. An unknown number below [`REQUIRED`] is ignored. The others change
+/// the meaning of the record, so a record with an unknown one is refused.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Extensions(Vec<(u8, Vec<u8>)>);
 
 /// The [`Renamed`] of an object that was renamed with a token.
 const RENAMED: u8 = 2;
-/// The digest of the MD5s of the parts of an object that was appended to.
+/// The digest of the MD5s of the parts, if the object was appended to.
 const PART_MD5S: u8 = 3;
-/// The first number of extensions that must be known.
+/// Number from which extensions must be known.
 const REQUIRED: u8 = 128;
-/// The [`ObjectLock`], unless there is none.
+/// The [`ObjectLock`] of a locked version.
 const LOCK: u8 = 128;
-/// The encryption: of objects and uploads an [`EncryptionRecord`], of parts the salt of their key.
+/// The encryption: an [`EncryptionRecord`] of an object or upload, the salt of the key of a part.
 const ENCRYPTION: u8 = 129;
-/// The access control list, opaque bytes, unless it is the default. It decides who may read, so a program that
-/// does not know it must not answer.
+/// The access control list in opaque bytes, unless it is the default. It decides who may read, so a
+/// program that does not know it must not answer.
 const ACL: u8 = 130;
-/// The entity tag that follows from the content, where that of the object is another store's. A program that does
-/// not know it would take the object for damaged.
+/// The entity tag computed from the content, if the object keeps the tag of another store. A
+/// program that does not know it would take the object for damaged.
 const CONTENT_TAG: u8 = 131;
 
-/// The rename that an object got its key by, so that repeating it is no error.
+/// The rename by which an object got its key, so that a repetition is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Renamed {
     /// The token of the client.
@@ -96,7 +96,7 @@ impl Extensions {
         self.get(RENAMED)
     }
 
-    /// The same, made by another rename or by none.
+    /// The same extensions, made by another rename or by none.
     pub(crate) fn with_renamed(self, renamed: Option<&Renamed>) -> Self {
         self.with(RENAMED, renamed)
     }
@@ -131,12 +131,12 @@ impl Extensions {
         self.with(ACL, acl)
     }
 
-    /// The entity tag that follows from the content, unless the object has it.
+    /// The entity tag computed from the content, unless the object has it.
     pub(crate) fn content_tag(&self) -> Result<Option<ETag>, StoreError> {
         self.get(CONTENT_TAG)
     }
 
-    /// The same with another such tag.
+    /// The same with another content tag.
     pub(crate) fn with_content_tag(self, tag: Option<&ETag>) -> Self {
         self.with(CONTENT_TAG, tag)
     }
@@ -186,7 +186,7 @@ impl Extensions {
         self.with(ENCRYPTION, salt.as_ref())
     }
 
-    /// Bytes of the content of a body of `bytes`: more if it is encrypted.
+    /// Length of the stored content for a body of `bytes`: more if it is encrypted.
     pub(super) fn content_bytes(&self, bytes: u64) -> Option<u64> {
         match self.0.iter().any(|(number, _)| *number == ENCRYPTION) {
             false => Some(bytes),
@@ -242,7 +242,7 @@ impl ObjectRecord {
         }
     }
 
-    /// The content, of inline bytes without them: they may be damaged.
+    /// The content, without inline bytes: they may be damaged.
     pub(crate) fn decode_manifest(place: &[u8], bytes: &[u8]) -> Result<Content, StoreError> {
         let (record, stored, _) = Self::decode_fields(place, bytes)?;
         match stored {
@@ -269,7 +269,8 @@ impl ObjectRecord {
         }
     }
 
-    /// The entity tag that follows from the content. It is that of the object, unless that came from another store.
+    /// The entity tag computed from the content. It is the tag of the object, unless the object
+    /// came from another store.
     pub(crate) fn content_tag(&self) -> Result<ETag, StoreError> {
         Ok(self.extensions.content_tag()?.unwrap_or(self.etag))
     }
@@ -278,12 +279,12 @@ impl ObjectRecord {
         version_id(self.is_null, self.stamp)
     }
 
-    /// Of a delete marker, what reads say of it.
+    /// The delete marker, as reads report it.
     pub(crate) fn delete_marker(&self) -> DeleteMarker {
         DeleteMarker { version_id: self.version_id(), modified_ms: self.modified_ms }
     }
 
-    /// The way in which it is encrypted.
+    /// Encryption scheme of the object.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`].

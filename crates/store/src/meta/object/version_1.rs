@@ -17,7 +17,7 @@ type VersionFields = ([u8; 16], bool, bool);
 /// Headers, user metadata and tags.
 type Rest = (ContentHeaders, Vec<(String, String)>, Vec<(String, String)>);
 
-/// Decodes what a listing shows, and the fields behind it.
+/// Decodes the fields that a listing shows. Returns the bytes behind them.
 pub(super) fn listed(fields: &[u8]) -> Result<(Listed, &[u8]), StoreError> {
     let ((front, owner, version), rest): ((Front<'_>, OwnerFields<'_>, VersionFields), _) =
         record::take(fields, WHAT)?;

@@ -34,11 +34,11 @@ pub struct PartPage {
 pub struct ListUploadsQuery {
     /// Prefix of the keys.
     pub prefix: String,
-    /// As for [`ListQuery`](crate::ListQuery).
+    /// The delimiter, as in [`ListQuery`](crate::ListQuery).
     pub delimiter: Option<String>,
-    /// After this key; with `upload_marker`, also later uploads of this key.
+    /// Only after this key; with `upload_marker`, also later uploads of this key.
     pub key_marker: Option<String>,
-    /// After this upload of the key `key_marker`.
+    /// Only after this upload of the key `key_marker`.
     pub upload_marker: Option<String>,
     /// Most uploads and common prefixes on the page; never more than [`LIST_KEYS_MAX`].
     pub max: usize,
@@ -47,13 +47,13 @@ pub struct ListUploadsQuery {
 /// A page of uploads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UploadPage {
-    /// In one order: by key, then by id.
+    /// Uploads and common prefixes, ordered by key, then by id.
     pub entries: Vec<UploadEntry>,
-    /// The markers of the next page (of a common prefix, the second is empty).
+    /// The markers of the next page; after a common prefix the second one is empty.
     pub next: Option<(String, String)>,
 }
 
-/// A line of a listing of uploads.
+/// An entry of a listing of uploads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
@@ -67,7 +67,7 @@ pub enum UploadEntry {
 }
 
 impl Store {
-    /// A page of at most `max` parts of an upload, with numbers above `after`.
+    /// One page of at most `max` parts of an upload, with numbers above `after`.
     ///
     /// # Errors
     /// [`StoreError::NoSuchUpload`], [`StoreError::NoSuchBucket`].
@@ -84,7 +84,7 @@ impl Store {
         list_parts(&snapshot, bucket, key, id, after, max)
     }
 
-    /// A page of the uploads of a bucket.
+    /// One page of the uploads of a bucket.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
@@ -180,7 +180,7 @@ fn list_uploads(
     Ok(page)
 }
 
-/// The least key of an entry that the page may show; `None` for the first.
+/// The lower bound of the entries that the page may show; `None` for the first page.
 fn start_of_uploads(
     bucket: BucketId,
     grouping: &Grouping<'_>,

@@ -20,42 +20,42 @@ use crate::name::{BucketId, VersionId};
 use crate::process::Bucket;
 use crate::store::Store;
 
-/// A query for a page of objects.
+/// A query for one page of objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListQuery {
     /// Prefix of the keys.
     pub prefix: String,
-    /// Keys with this text after the prefix are rolled up into one common prefix, which ends with it. An
-    /// empty delimiter is none.
+    /// Keys with this text after the prefix are rolled up into one common prefix, which ends with
+    /// it. An empty delimiter means none.
     pub delimiter: Option<String>,
-    /// The beginning of the page.
+    /// The start of the page.
     pub after: ListStart,
     /// Most keys and common prefixes on the page; never more than [`LIST_KEYS_MAX`].
     pub max: usize,
 }
 
-/// The beginning of a page.
+/// The start of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ListStart {
     /// At the first key.
     #[default]
     Beginning,
-    /// After this key, exclusive (`start-after`, `marker`). A common prefix that contains the key counts
-    /// as shown before.
+    /// After this key (`start-after`, `marker`). A common prefix that contains the key counts as
+    /// shown.
     AfterKey(String),
-    /// After the last page.
+    /// After the previous page.
     Token(ListToken),
 }
 
-/// The end of a page: opaque text that is safe in a URL.
+/// The end of a page: opaque, URL-safe text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListToken(String);
 
 impl ListToken {
-    /// Takes the text of a token.
+    /// Parses the text of a token.
     ///
     /// # Errors
-    /// [`StoreError::InvalidRequest`] for text that no page gave.
+    /// [`StoreError::InvalidRequest`] for text that is no token of ours.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         let token = Self(text.to_owned());
         token.place().map(|_| token)
@@ -112,15 +112,15 @@ impl fmt::Display for ListToken {
 /// A page of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListPage {
-    /// Keys and common prefixes in one order.
+    /// Objects and common prefixes, in one order.
     pub entries: Vec<ListEntry>,
-    /// The beginning of the next page; none when nothing follows.
+    /// The start of the next page; `None` on the last page.
     pub next: Option<ListToken>,
     /// The last key or common prefix of the page.
     pub last: Option<String>,
 }
 
-/// A line of a listing.
+/// An entry of a listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListEntry {
     /// An object.
@@ -132,28 +132,28 @@ pub enum ListEntry {
 /// An object, or a version of one, as listings show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedObject {
-    /// Its key.
+    /// The key.
     pub key: String,
-    /// Its version.
+    /// The version id.
     pub version_id: VersionId,
-    /// `true` for the newest version of the key, also if that is a delete marker.
+    /// `true` for the newest version of the key, even if that is a delete marker.
     pub is_latest: bool,
-    /// Size.
+    /// The size.
     pub bytes: u64,
     /// Entity tag.
     pub etag: ETag,
     /// Time of the write, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Its storage class; none is `STANDARD`.
+    /// The storage class; `None` is `STANDARD`.
     pub storage_class: Option<String>,
     /// Its owner.
     pub owner: Owner,
-    /// Algorithm and type of its checksum.
+    /// Algorithm and type of the checksum.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
 }
 
 impl Store {
-    /// A page of the current objects of a bucket, in the order of the bytes of their keys.
+    /// One page of the current objects of a bucket, ordered by the bytes of their keys.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
@@ -167,7 +167,7 @@ impl Store {
     }
 }
 
-/// Reads one page. Its cost depends on the entries of the page, not on the keys below its common
+/// Reads one page. The cost depends on the entries of the page, not on the keys below its common
 /// prefixes: after the first key of a common prefix the cursor seeks past all of them.
 fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage, StoreError> {
     let max = query.max.min(LIST_KEYS_MAX);
@@ -189,7 +189,8 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
         cursor.seek(&behind(bucket, place))?;
     }
     while let Some((place_of_record, record)) = cursor.next()? {
-        // A full page ends here and not at its last entry: only this record proves that more follows.
+        // A full page ends here, and not at its last entry: only this record proves that more
+        // follows.
         if page.entries.len() == max {
             page.next = place.as_ref().map(ListToken::new);
             break;
@@ -206,7 +207,7 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
             let object = Listed::decode(place_of_record, record)?;
             let object = ListedObject::new(key, object, true, owner);
             page.entries.push(ListEntry::Object(object));
-            // The token needs the last key only, so the others are not copied.
+            // The token needs only the last key, so the others are not copied.
             if page.entries.len() == max {
                 place = Some(Place::Key(key.to_owned()));
             }

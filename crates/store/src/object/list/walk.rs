@@ -1,4 +1,4 @@
-//! Prefix, delimiter and pages, shared by all listings of keys.
+//! Prefix, delimiter and paging, shared by all listings of keys.
 
 use crate::error::StoreError;
 
@@ -6,11 +6,11 @@ use crate::error::StoreError;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grouping<'q> {
     prefix: &'q str,
-    /// Never empty.
+    /// Never empty; `None` for no delimiter.
     delimiter: Option<&'q str>,
 }
 
-/// The place after which a page begins.
+/// The place after which a page starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// After this key.
@@ -24,21 +24,21 @@ impl<'q> Grouping<'q> {
         Self { prefix, delimiter: delimiter.filter(|delimiter| !delimiter.is_empty()) }
     }
 
-    /// The common prefix that `key` is rolled up into: all up to and including the first delimiter after
-    /// the prefix; `None` if it has none.
+    /// The common prefix that `key` is rolled up into: everything up to and including the first
+    /// delimiter after the prefix. `None` if the key has no delimiter there.
     pub(crate) fn common_prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
         let delimiter = self.delimiter?;
         let rest = key.strip_prefix(self.prefix)?;
         let at = match delimiter.as_bytes() {
-            // By far the most common kind; a search for text would first be set up for every key.
+            // The usual delimiter is one byte. A text search would build its tables for every key.
             &[byte] => rest.bytes().position(|found| found == byte)?,
             _ => rest.find(delimiter)?,
         };
         Some(&key[..self.prefix.len() + at + delimiter.len()])
     }
 
-    /// The place for a page after the key `marker`. A common prefix that contains `marker` was on an
-    /// earlier page, so the page begins after all of its keys.
+    /// The place for a page after the key `marker`. A common prefix that contains `marker` was on
+    /// an earlier page, so the page starts after all of its keys.
     pub(crate) fn behind(&self, marker: &str) -> Place {
         match self.common_prefix(marker) {
             Some(common) => Place::Prefix(common.to_owned()),
@@ -47,7 +47,7 @@ impl<'q> Grouping<'q> {
     }
 }
 
-/// The text of a key in a record's key.
+/// The object key in a record key, as text.
 pub(crate) fn key_text(bytes: &[u8]) -> Result<&str, StoreError> {
     std::str::from_utf8(bytes).map_err(|_| StoreError::corrupt("an object's key is not UTF-8"))
 }

@@ -18,31 +18,32 @@ use crate::name::{BucketId, VersionId};
 use crate::process::Bucket;
 use crate::store::Store;
 
-/// A query for a page of versions.
+/// A query for one page of versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListVersionsQuery {
     /// Prefix of the keys.
     pub prefix: String,
-    /// As for [`ListQuery`](super::ListQuery).
+    /// The delimiter, as in [`ListQuery`](super::ListQuery).
     pub delimiter: Option<String>,
-    /// After this key, or within it after `version_marker`.
+    /// Only after this key; with `version_marker`, after that version of it.
     pub key_marker: Option<String>,
-    /// After this version of the key `key_marker`.
+    /// Only after this version of the key `key_marker`.
     pub version_marker: Option<VersionId>,
-    /// Most versions, delete markers and common prefixes on the page; never more than [`LIST_KEYS_MAX`].
+    /// Most versions, delete markers and common prefixes on the page; never more than
+    /// [`LIST_KEYS_MAX`].
     pub max: usize,
 }
 
 /// A page of versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VersionPage {
-    /// In one order: by key, newest first within a key.
+    /// Versions and common prefixes, ordered by key, newest first within a key.
     pub entries: Vec<VersionEntry>,
-    /// The markers of the next page; none when nothing follows.
+    /// The markers of the next page; `None` on the last page.
     pub next: Option<(String, Option<VersionId>)>,
 }
 
-/// A line of a listing of versions.
+/// An entry of a listing of versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VersionEntry {
     /// A version with bytes.
@@ -54,7 +55,7 @@ pub enum VersionEntry {
 }
 
 impl Store {
-    /// A page of the versions of a bucket.
+    /// One page of the versions of a bucket.
     ///
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
@@ -84,7 +85,7 @@ fn list(
     }
     let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
     let mut walk = Walk::new(from, bucket.id, &query.prefix)?;
-    // The key whose newest version was listed already: its further versions are not the latest.
+    // The key whose newest version was listed: its further versions are not the latest.
     let mut seen = None;
     match (&query.key_marker, &query.version_marker) {
         (None, _) => walk.fill()?,
@@ -95,8 +96,8 @@ fn list(
                     walk.go_behind_version(&key, &stamp)?;
                     seen = Some(key);
                 }
-                // The version `null` of the marker is gone, and with it the position of the page. Begin
-                // with the key again: versions may be listed twice, but none is left out.
+                // The version `null` of the marker is gone, and with it the position. Start the key
+                // again: versions may be listed twice, but none is skipped.
                 None => walk.go_to_key(&key)?,
             },
             prefix @ Place::Prefix(_) => walk.go_behind(&prefix)?,
@@ -128,7 +129,8 @@ fn list(
     Ok(page)
 }
 
-/// The stamp of a version, which is its place among those of its key. `None` for a missing version `null`.
+/// The stamp of a version, which is its position within its key. `None` for a missing version
+/// `null`.
 fn stamp_of(
     from: &impl Read,
     bucket: &Bucket,
@@ -148,13 +150,13 @@ fn stamp_of(
     null_stamp(from, bucket.id, bucket.is_version_1, key)
 }
 
-/// A version that was read and not listed yet.
+/// A version that was read but not listed yet.
 struct Version {
     key: String,
     listed: Listed,
 }
 
-/// A merge of the current objects and the history, by key and then by stamp, which is from new to old.
+/// A merge of current objects and history, ordered by key, then by stamp (newest first).
 struct Walk<'a> {
     bucket: BucketId,
     current: Cursor<'a>,
@@ -164,7 +166,8 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Positions both cursors before the prefix. Call `fill` or a `go_…` before the first `take`.
+    /// Positions both cursors before the prefix. Call `fill` or a `go_…` method before the first
+    /// `take`.
     fn new(from: &'a impl Read, bucket: BucketId, prefix: &str) -> Result<Self, StoreError> {
         let over = |lower: &[u8]| {
             from.cursor(Bound::Included(lower), Bound::Excluded(&next_prefix(lower)))

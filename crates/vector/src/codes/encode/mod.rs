@@ -1,11 +1,11 @@
 //! Encoding: codes of vectors, and the form of a query that is compared with codes.
 //!
-//! The *space of codes* is that of the vectors (of length 1 for cosines) without the centre of the index,
-//! in units of `unit`, rotated: partitions, their centroids and all estimates are in it. A code keeps the
-//! signs of r, the vector without the centroid of its partition. For a query q, also without that centroid,
-//! |r − q|² = |r|² + |q|² − 2⟨r, q⟩, and ⟨r, q⟩ is estimated by |r|²·Σ sign(rᵢ)·qᵢ ÷ Σ|rᵢ|, whose
-//! expectation over rotations it is (the estimator of RaBitQ). For cosines, |r − q|² is twice the cosine
-//! distance.
+//! The *space of codes* is the space of the vectors (of length 1 for cosine) after three steps:
+//! subtract the centre of the index, multiply by `unit`, rotate. Partitions, their centroids and
+//! all estimates are in it. A code keeps the signs of r, the vector minus the centroid of its
+//! partition. For a query q, also minus that centroid, |r − q|² = |r|² + |q|² − 2⟨r, q⟩. The
+//! estimator of RaBitQ replaces ⟨r, q⟩ by |r|²·Σ sign(rᵢ)·qᵢ ÷ Σ|rᵢ|, whose expectation over
+//! rotations is ⟨r, q⟩. For cosine, |r − q|² is twice the cosine distance.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -18,22 +18,24 @@ use super::segment::Code;
 use crate::config::Shape;
 use crate::metric::Metric;
 
-/// Levels of an element of the query: 4 bits.
+/// Highest level of an element of the query, which has 4 bits.
 const LEVELS: f32 = 15.0;
 pub(crate) const PLANES: usize = 4;
 
-/// Standard deviations that the levels reach to. The error of rounding normally distributed elements to sixteen
-/// levels is the smallest with 2.7: two thirds of what it is with levels up to the largest of 768 elements.
+/// Standard deviations covered by the levels. Rounding normally distributed elements to sixteen
+/// levels has its smallest error at 2.7: two thirds of the error of levels that reach the largest
+/// of 768 elements.
 const REACH: f32 = 2.7;
 
-/// Sums of squares that codes can represent: below, squares of elements underflow; above, a bound might
-/// become infinite, which is the mark of entries without a vector.
+/// Sums of squares that codes can represent. Below, squares of elements underflow; above, a bound
+/// might become infinite, which marks entries without a vector.
 const SQUARES: RangeInclusive<f32> = 1e-30..=1e35;
 
-/// Added to a small number above 0 it leaves the nearest whole number in the lowest bits, without a call.
+/// 2^23. Added to a number in 0..2^22, it leaves the nearest integer in the lowest bits of the
+/// `f32`, because one unit in the last place is then 1. Cheaper than a call of `round`.
 const ROUNDING: f32 = (1 << 23) as f32;
 
-/// Turns vectors into codes.
+/// Converts vectors to codes.
 #[derive(Debug)]
 pub(crate) struct Encoder {
     shape: Shape,
@@ -42,20 +44,22 @@ pub(crate) struct Encoder {
     unit: f32,
 }
 
-/// A query without the centroid of a partition, ready to be compared with its codes.
+/// A query minus the centroid of a partition, ready to be compared with the partition's codes.
 #[derive(Debug, Default)]
 pub(crate) struct QueryCode {
-    /// For each word of a code the four bits of its elements of the query, a plane each.
+    /// Bit planes of the levels, for each word of a code: bit `i` of plane `p` is bit `p` of the
+    /// level of element `i`.
     pub(crate) planes: Vec<[u64; PLANES]>,
     /// |q|².
     pub(crate) square: f32,
-    /// With S = Σ over positive signs of the levels: Σ sign(rᵢ)·qᵢ = per_level·S + per_one·ones + shift.
+    /// With S = the sum of the levels at positive signs: Σ sign(rᵢ)·qᵢ = per_level·S + per_one·ones
+    /// + shift.
     pub(crate) per_level: f32,
     pub(crate) per_one: f32,
     pub(crate) shift: f32,
-    /// One standard deviation of the error of that sum.
+    /// One standard deviation of the error of this sum.
     pub(crate) deviation: f32,
-    /// The same of the sum over levels of two bits.
+    /// One standard deviation of the error of the sum over levels of two bits.
     pub(crate) second_deviation: f32,
 }
 
@@ -79,22 +83,22 @@ impl Encoder {
         &self.centre
     }
 
-    /// The factor of elements in the space of codes: a power of two, and 1 for cosines.
+    /// The factor from elements to the space of codes: a power of two; 1 for cosine.
     pub(crate) fn unit(&self) -> f32 {
         self.unit
     }
 
-    /// Words of a code.
+    /// Words (of 64 bits) of a code.
     pub(crate) fn words(&self) -> usize {
         width(self.shape) / 64
     }
 
-    /// Elements of a vector in the space of codes.
+    /// Elements of a vector in the space of codes: the dimension, padded to whole words.
     pub(crate) fn width(&self) -> usize {
         width(self.shape)
     }
 
-    /// Brings a vector into the space of codes.
+    /// Converts a vector to the space of codes.
     pub(crate) fn rotate(&self, vector: &[f32], rotated: &mut Vec<f32>) {
         let scale = match self.shape.metric() {
             Metric::Euclidean => self.unit,
@@ -108,7 +112,7 @@ impl Encoder {
     }
 }
 
-/// The code of a vector, in the space of codes, of the partition with this centroid.
+/// The code of a vector of the space of codes in the partition with this centroid.
 pub(super) fn encode(rotated: &[f32], centroid: &[f32]) -> Code {
     let residual: Vec<f32> = rotated.iter().zip(centroid).map(|(a, b)| a - b).collect();
     let square = sum_of_squares(&residual);
@@ -125,19 +129,21 @@ pub(super) fn encode(rotated: &[f32], centroid: &[f32]) -> Code {
     }
     let ones = signs.iter().map(|word| word.count_ones()).sum::<u32>().min(u16::MAX.into()) as u16;
     if is_centroid || !SQUARES.contains(&square) {
-        // The distance of the centroid is |q|², without an estimate. The others are always compared.
+        // On the centroid itself the distance is |q|², exactly: all factors are 0. A vector out of
+        // range gets the bound −∞ (square), so it is always compared exactly.
         let square = if is_centroid { 0.0 } else { f32::NEG_INFINITY };
         let second = vec![0; signs.len()];
         return Code { signs, square, scale: 0.0, ones, second, second_scale: 0.0 };
     }
+    // The estimate 2⟨r, q⟩ ≈ scale·Σ sign(rᵢ)·qᵢ, so the kernels need one multiplication.
     let scale = 2.0 * square / sum;
     let (second, second_scale) = second::encode(&residual, square);
     Code { signs, square, scale, ones, second, second_scale }
 }
 
 impl QueryCode {
-    /// Makes this the code of a query, in the space of codes, for the partition with this centroid. `false`
-    /// when the two are so far apart, or so near, that only exact comparison helps.
+    /// Makes this the code of a query of the space of codes for the partition with this centroid.
+    /// `false` if the two are so far apart, or so near, that only exact comparison helps.
     pub(crate) fn fill(
         &mut self,
         rotated: &[f32],
@@ -170,7 +176,8 @@ impl QueryCode {
     ) -> bool {
         let width = rotated.len();
         let QueryScratch { residual, levels } = scratch;
-        // Loops over lanes, because what a `Vec` is extended by is not compiled for wide registers.
+        // Loops over arrays of lanes: the compiler does not vectorize an iterator that extends a
+        // `Vec`.
         residual.resize(width, 0.0);
         let mut squares = [0.0; 16];
         let (residuals, _) = residual.as_chunks_mut::<16>();
@@ -188,8 +195,9 @@ impl QueryCode {
         if !SQUARES.contains(&square) && !is_centroid() {
             return false;
         }
-        // Rotated elements are distributed normally, and both ends are reached. The few elements beyond are rounded to
-        // the outermost levels: finer steps for all others.
+        // Rotated elements are about normally distributed, so both ends of the range are used. The
+        // few elements beyond it are rounded to the outermost levels, which buys finer steps for
+        // all others.
         let highest = REACH * (square / width as f32).sqrt();
         let lowest = -highest;
         let step = ((highest - lowest) / LEVELS).max(f32::MIN_POSITIVE);
@@ -199,11 +207,12 @@ impl QueryCode {
         let (chunks, _) = residual.as_chunks::<16>();
         let (places, _) = levels.as_chunks_mut::<16>();
         for (levels, elements) in places.iter_mut().zip(chunks) {
-            // Whole arrays, which stay in registers; `map` is a call without wide ones.
+            // Whole arrays stay in registers; `map` would be a call per lane without wide
+            // registers.
             let (mut level, mut error) = ([0.0_f32; 16], [0.0_f32; 16]);
             for lane in 0..16 {
                 let place = (elements[lane] - lowest) * per_step;
-                // The lowest bits of the sum are the number of the nearest level.
+                // The lowest bits of the sum are the nearest level, see `ROUNDING`.
                 level[lane] = place.clamp(0.0, LEVELS) + ROUNDING;
                 error[lane] = place - (level[lane] - ROUNDING);
             }
@@ -217,17 +226,20 @@ impl QueryCode {
             (sums, errors) = (sum, square);
         }
         let level_sum: u32 = sums.iter().sum();
+        // The variance of rounding, from levels to the unit of the elements.
         let of_levels = errors.iter().sum::<f32>() * step * step;
         let (words, _) = levels.as_chunks::<64>();
         self.planes.resize(words.len(), [0; PLANES]);
         for (planes, levels) in self.planes.iter_mut().zip(words) {
             *planes = planes_of(levels);
         }
+        // With qᵢ ≈ lowest + step·levelᵢ and sign = 2·bit − 1:
+        //   Σ sign·q = 2·step·Σ bit·level + 2·lowest·ones − (lowest·width + step·Σ level)
         self.square = square;
         self.per_level = 2.0 * step;
         self.per_one = 2.0 * lowest;
         self.shift = -(lowest * width as f32 + step * level_sum as f32);
-        // The part of r that its signs do not show is √(1 − 2/π) of its length.
+        // Signs keep 2/π of the squared length of a normally distributed r; the rest is error.
         let of_signs = square * (1.0 - std::f32::consts::FRAC_2_PI);
         self.deviation = (of_signs + of_levels).sqrt();
         self.second_deviation = second::deviation(square, of_levels);
@@ -235,7 +247,7 @@ impl QueryCode {
     }
 }
 
-/// The four bits of 64 levels, a word for each.
+/// The bit planes of 64 levels, one word for each of the four bits.
 #[inline(always)]
 fn planes_of(levels: &[u8; 64]) -> [u64; PLANES] {
     let mut planes = [0; PLANES];
@@ -243,7 +255,8 @@ fn planes_of(levels: &[u8; 64]) -> [u64; PLANES] {
     for (index, group) in groups.iter().enumerate() {
         let group = u64::from_le_bytes(*group);
         for (bit, plane) in planes.iter_mut().enumerate() {
-            // Gathers the lowest bit of each byte in the highest byte.
+            // Multiplying by this constant gathers the lowest bit of each of the eight bytes in the
+            // highest byte, in order: byte k moves by 56 − 7k bits.
             let bits =
                 (group >> bit & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56;
             *plane |= bits << (8 * index);
@@ -252,13 +265,13 @@ fn planes_of(levels: &[u8; 64]) -> [u64; PLANES] {
     planes
 }
 
-/// The factor that gives a vector the length 1.
+/// The factor that scales a vector to length 1.
 pub(super) fn inverse_length(vector: &[f32]) -> f32 {
     let square = sum_of_squares(vector);
     if SQUARES.contains(&square) {
         return 1.0 / square.sqrt();
     }
-    // Elements so large or small that their squares are no `f32`.
+    // The elements are so large or small that their squares are no normal `f32`.
     let square: f64 = vector.iter().map(|element| f64::from(*element).powi(2)).sum();
     (1.0 / square.sqrt()) as f32
 }
@@ -266,6 +279,8 @@ pub(super) fn inverse_length(vector: &[f32]) -> f32 {
 #[inline(always)]
 pub(super) fn sum_of_squares(vector: &[f32]) -> f32 {
     let (chunks, rest) = vector.as_chunks::<16>();
+    // Sixteen independent sums, so that the compiler may use wide registers: floating-point
+    // addition is not associative.
     let mut sums = [0.0; 16];
     for chunk in chunks {
         for (sum, element) in sums.iter_mut().zip(chunk) {
@@ -275,7 +290,7 @@ pub(super) fn sum_of_squares(vector: &[f32]) -> f32 {
     sums.iter().sum::<f32>() + rest.iter().map(|element| element * element).sum::<f32>()
 }
 
-/// Elements after padding to whole words.
+/// Elements after padding to whole words of 64 signs.
 fn width(shape: Shape) -> usize {
     shape.dimension().next_multiple_of(64)
 }

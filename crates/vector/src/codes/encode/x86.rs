@@ -1,4 +1,4 @@
-//! The same loops, with wide registers.
+//! The portable loops, compiled for AVX2 and AVX-512; only the bit planes use intrinsics.
 #![expect(unsafe_code, reason = "the instructions of AVX2 and AVX-512")]
 
 use std::arch::x86_64::{
@@ -8,7 +8,7 @@ use std::arch::x86_64::{
 
 use super::{PLANES, QueryCode, QueryScratch};
 
-/// [`QueryCode::fill`]; `None` if this processor has neither.
+/// [`QueryCode::fill`]; `None` if the processor has neither AVX2 nor AVX-512.
 #[inline]
 pub(super) fn fill(
     code: &mut QueryCode,
@@ -26,6 +26,8 @@ pub(super) fn fill(
         code.fill_with(rotated, centroid, scratch, |levels| {
             // SAFETY: 64 bytes are read from an array of 64; any alignment is fine.
             let levels = unsafe { _mm512_loadu_si512(levels.as_ptr().cast()) };
+            // `test` sets one mask bit per byte whose AND with the bit is not zero: a plane in one
+            // instruction.
             [1, 2, 4, 8].map(|bit| _mm512_test_epi8_mask(levels, _mm512_set1_epi8(bit)))
         })
     }
@@ -44,7 +46,10 @@ pub(super) fn fill(
             let both = |low: i32, high: i32| {
                 u64::from(low.cast_unsigned()) | u64::from(high.cast_unsigned()) << 32
             };
-            // The highest bit of each byte: four levels are below 16.
+            // `movemask` gathers the highest bit of each byte. A level is below 16, so shifting by
+            // 7, 6, 5 and 4 brings its bits 0 to 3 there. The shift works on 16-bit lanes, but the
+            // bits that cross from the low byte of a lane into the high one land below its highest
+            // bit.
             macro_rules! plane {
                 ($left:literal) => {
                     both(

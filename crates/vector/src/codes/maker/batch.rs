@@ -1,9 +1,10 @@
-//! A batch of vectors that get codes: first the partition of each is found, then codes are made, partition by
-//! partition.
+//! A batch of vectors that get codes. First the partition of each vector is found, then codes are
+//! made, partition by partition.
 //!
-//! A step changes few partitions this way, and adds many entries to each. In the order of the slots it would add one
-//! entry to each of hundreds, and copy the last segment of each, because searches have it. The memory of a million
-//! codes was left in pieces so, 16 MB between 243.
+//! In this order a step changes few partitions and adds many entries to each. In the order of slots
+//! it would add one entry to each of hundreds of partitions, and copy the last segment of each,
+//! because searches share it. The freed copies fragmented memory: with a million codes 16 MB were
+//! left in pieces between 243 MB.
 
 use std::sync::Arc;
 
@@ -12,12 +13,19 @@ use super::{Maker, STEP_ENTRIES, mark_of};
 use crate::error::VectorError;
 use crate::slots::{Reader, Runs, View};
 
-/// Vectors that have no codes yet. No partition is added while there are any, so its number stays that of the same one.
+/// Vectors without codes. No partition is added while the batch is not empty, so a partition number
+/// keeps its meaning.
+///
+/// ```text
+/// unplaced slots ── find_places ──► placed, sorted by partition once all are ── encode_placed ──►
+/// codes
+/// ```
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// Slots whose partitions are to be found.
+    /// Slots whose partition is not known yet.
     unplaced: Runs,
-    /// In the order of partitions, the first last, as soon as nothing is unplaced.
+    /// Slots with a partition, in descending order once `unplaced` is empty, so that the next ones
+    /// are taken from the end.
     placed: Vec<Placed>,
 }
 
@@ -26,7 +34,8 @@ pub(super) struct Batch {
 struct Placed {
     partition: u32,
     slot: u32,
-    /// Of the vector that it was found for: another one may be in the slot now.
+    /// The mark of the vector that the partition was found for. The slot may have another vector by
+    /// now.
     mark: u32,
 }
 
@@ -35,17 +44,17 @@ impl Batch {
         Self { unplaced: slots, placed: Vec::new() }
     }
 
-    /// `true` if all of them have codes.
+    /// `true` if all vectors of the batch have codes.
     fn is_done(&self) -> bool {
         self.unplaced.is_empty() && self.placed.is_empty()
     }
 
-    /// Takes up to `count` slots whose partitions are to be found.
+    /// Takes up to `count` slots whose partition is not known yet.
     fn take_unplaced(&mut self, count: u32) -> Runs {
         self.unplaced.take(count)
     }
 
-    /// Adds what was found for slots that were taken.
+    /// Adds the partitions found for taken slots.
     fn place(&mut self, placed: &[Placed]) {
         self.placed.extend_from_slice(placed);
         if self.unplaced.is_empty() {
@@ -53,8 +62,8 @@ impl Batch {
         }
     }
 
-    /// Takes the next ones of one partition, up to `count` of them, in the order of their slots; none while there
-    /// are slots whose partitions are to be found.
+    /// Takes the next slots of one partition, up to `count`, in ascending order. Empty while
+    /// `unplaced` is not.
     fn take_placed(&mut self, count: usize) -> Vec<Placed> {
         if !self.unplaced.is_empty() {
             return Vec::new();
@@ -69,18 +78,18 @@ impl Batch {
 }
 
 impl Maker {
-    /// Begins to make the codes of the vectors in `slots`; all before must have been made.
+    /// Starts to make the codes of the vectors in `slots`. The previous batch must be done.
     pub(in super::super) fn begin(&mut self, slots: Runs) {
         self.batch = Batch::new(slots);
     }
 
-    /// `true` if the vectors with which it began have codes, as far as they are visible.
+    /// `true` if the visible vectors of the batch have codes.
     pub(in super::super) fn is_done(&self) -> bool {
         self.batch.is_done()
     }
 
-    /// Makes some of the codes of the vectors with which it began, or finds partitions for them; returns the number
-    /// of codes made.
+    /// Does one step of the batch: finds partitions, or makes codes. Returns the number of codes
+    /// made.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if a vector cannot be read.
@@ -102,7 +111,7 @@ impl Maker {
         result.map(|()| (self.made - before) as u64)
     }
 
-    /// Finds the partitions of some vectors of the batch that have no codes.
+    /// Finds the partitions of some vectors of the batch, without those that have a code already.
     fn find_places(
         &mut self,
         table: &Table,
@@ -126,7 +135,7 @@ impl Maker {
         result
     }
 
-    /// Makes the codes of vectors of one partition.
+    /// Makes the codes of some vectors of one partition.
     fn encode_placed(
         &mut self,
         table: &mut Table,
@@ -139,16 +148,20 @@ impl Maker {
         let mut left = placed.iter();
         let slots = placed.iter().map(|placed| placed.slot);
         let result = Reader::new(view).read_all(slots, |slot, vector| {
-            // Those that were freed since are not read.
+            // The reader leaves out slots that were freed since; so does this iterator, which only
+            // moves forward.
             let Some(place) = left.find(|placed| placed.slot == slot) else { return };
             let mark = mark_of(vector);
             if self.has_code(table, slot, mark) {
                 return;
             }
+            // The slot was written again: its entry is of the old vector.
             if let Some(partition) = table.change(self.partition_of(slot)) {
                 partition.forget(slot);
             }
             encoder.rotate(vector, &mut rotated);
+            // The partition may have started to drain since it was found, and the vector may be
+            // another one.
             let is_taker = table.get(place.partition).is_some_and(|it| !it.is_draining);
             let number = if is_taker && place.mark == mark {
                 Some(place.partition)

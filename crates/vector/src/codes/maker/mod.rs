@@ -1,16 +1,17 @@
-//! The maker of codes: the only one that changes the table of partitions, a small step at a time.
+//! The maker of codes: the only writer of the table of partitions, one small step at a time.
 //!
 //! ```text
-//!  slots without a code ──► batch: nearest centroid ──► partition ──► too large: two centroids, drain
+//! slots without a code ──► batch: nearest centroid ──► partition ──► too large: two centroids,
+//! drain
 //!                                        ▲                   │        too small: drain
 //!                                        └─── drain ◄────────┘
 //!  65,536 vectors ──► train: k-means over a sample ──► new centroids, drain the old partition
 //! ```
 //!
-//! *Draining* is the one way in which entries move: the partition takes no more of them, and those that it
-//! has go to the nearest other centroid. After each step the table is published as a snapshot, so a search
-//! finds every entry exactly once, whatever moves meanwhile. An entry of a slot that was written again loses
-//! its slot in the step that makes the new one.
+//! *Draining* is the only way in which entries move: the partition accepts no more entries, and its
+//! own go to the nearest other centroid. After each step the table is published as a snapshot, so a
+//! search finds every entry exactly once, whatever moves meanwhile. When a slot is written again,
+//! its old entry loses the slot in the step that makes the new one.
 
 mod batch;
 
@@ -30,71 +31,77 @@ use crate::error::VectorError;
 use crate::slot::Slot;
 use crate::slots::{Reader, Runs, Stamp, View};
 
-/// Entries of one step: a few milliseconds.
+/// Entries per step: a few milliseconds of work.
 const STEP_ENTRIES: usize = 512;
 
-/// Partitions that are looked at in one step of compaction.
+/// Partitions visited per step of compaction.
 const STEP_PARTITIONS: usize = 16;
 
-/// The smallest size that partitions are made for, and the part of the root of all vectors that they have if that is
-/// more: a million vectors have four thousand of 250. Neighbours of a query lie in few small partitions, but in a
-/// large part of a few large ones: of 200,000 vectors in 3,000 groups a search scans 500 entries in partitions of 112,
-/// and 50,000 in partitions of a thousand. Comparing a query with more centroids takes more time than that saves.
+/// Smallest target size of partitions, and divisor of the square root of the number of vectors,
+/// which is the target size if that is larger: a million vectors have two thousand partitions of
+/// 500. Neighbours of a query are in few small partitions, but in a large part of a few large ones:
+/// of 200,000 vectors in 3,000 groups a search scans 500 entries in partitions of 112, and 50,000
+/// in partitions of a thousand. With still more centroids, comparing a query with them takes more
+/// time than smaller partitions save.
 const PARTITION_MIN: usize = 64;
 const PARTITION_SHARE: usize = 2;
 
-/// The same where searches look at most partitions, as among unrelated vectors: each costs them some time.
+/// Smallest target size of coarse partitions, for data where searches probe most partitions, such
+/// as unrelated vectors: each probe has a fixed cost.
 const COARSE_MIN: usize = 1_024;
 
-/// The multiple of that size at which a partition is split. Vectors of its neighbours may be nearer to the new
-/// centroids than to their own, and stay where they are until the next training: so it is done rarely.
+/// Multiple of the target size at which a partition is split. After a split, vectors of
+/// neighbouring partitions may be nearer to the new centroids than to their own, and stay until the
+/// next training. So splits are kept rare.
 const SPLIT: usize = 4;
 
-/// The growth of an index without partitions after which its centroid is made again.
+/// Growth of an index without partitions after which its single centroid is made again.
 const GROWTH_MAX: usize = 16;
 
-/// The growth after which centroids are trained again, before the new vectors have codes if they come faster than
-/// these are made: then they need not move. So a vector moves about once, however much an index grows.
+/// Growth after which centroids are trained again. If vectors arrive faster than codes are made,
+/// training happens before the new ones have codes, so that they need not move. So a vector moves
+/// about once, however much an index grows.
 const RETRAINED_AT: usize = 2;
 
-/// Says that a slot has no entry.
+/// Marks a slot without an entry.
 const NONE: u32 = u32::MAX;
 
-/// The size of partitions.
+/// The target size of partitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grain {
-    /// Small ones, of which a search looks at few.
+    /// Small partitions, of which a search probes few.
     Fine,
-    /// Large ones, where it looks at most.
+    /// Large partitions, for data where a search probes most of them.
     Coarse,
 }
 
 #[derive(Debug)]
 pub(super) struct Maker {
-    /// The working copy of what is published.
+    /// The working copy of the published table.
     pub(super) table: Option<Table>,
-    /// The partition of each slot's entry.
+    /// By slot: the partition that has its entry, or [`NONE`].
     partition_of: Vec<u32>,
     finder: Finder,
-    /// Vectors from which there are partitions.
+    /// Number of vectors from which the index is partitioned.
     partitions_from: usize,
-    /// Vectors when centroids were trained.
+    /// Number of vectors when centroids were trained.
     pub(super) trained_at: usize,
     grain: Grain,
-    /// Codes of new vectors made since, of those too that replace others. When they are as many as it was trained with,
-    /// centroids are trained again: the new ones may lie elsewhere.
+    /// Codes of new and replaced vectors made since the last training. At `made_max`, about the
+    /// number of vectors of that training, centroids are trained again: the new vectors may lie
+    /// elsewhere.
     made: usize,
     made_max: usize,
     /// Vectors whose codes are being made.
     batch: Batch,
-    /// Partitions that may have to be split.
+    /// Partitions that may need a split.
     grown: Vec<u32>,
-    /// The next partition to be looked at for compaction.
+    /// Next partition to compact; `None` while no compaction runs.
     next_compacted: Option<usize>,
     pub(super) pages: Pages,
-    /// Codes made since the last were saved, or tried to be.
+    /// Codes made since the last attempt to save.
     pub(super) unsaved: usize,
-    /// `true` if something is not in the file.
+    /// `true` if the file lacks some change.
     pub(super) is_changed: bool,
 }
 
@@ -118,13 +125,13 @@ impl Maker {
         }
     }
 
-    /// Drops everything.
+    /// Drops all codes.
     pub(super) fn forget(&mut self) {
         *self = Self::new(self.partitions_from);
     }
 
-    /// Takes the codes that were in a file; returns the slots in `view` that need a code, or have one that is to
-    /// be compared with its vector.
+    /// Takes over the codes of a file. Returns the slots in `view` that need a code, or whose code
+    /// must be compared with its vector.
     pub(super) fn take(&mut self, loaded: Loaded, view: &View) -> Runs {
         let Loaded { table, pages, trained_at, grain, is_current, .. } = loaded;
         for (number, partition) in table.all() {
@@ -137,7 +144,8 @@ impl Maker {
                     if self.partition_of(slot) == NONE {
                         self.set_partition(slot, number);
                     } else {
-                        // Moved while the file was written: one is enough.
+                        // A crash between the pages of a move leaves the entry in two partitions;
+                        // one is enough.
                         segment.forget(index);
                     }
                 }
@@ -153,7 +161,7 @@ impl Maker {
         slots.filter(|slot| !is_current || self.partition_of(*slot) == NONE).collect()
     }
 
-    /// Writes what has changed to the file.
+    /// Writes the changes to the file.
     ///
     /// # Errors
     /// The error of the disk.
@@ -173,7 +181,8 @@ impl Maker {
         Ok(())
     }
 
-    /// Adds the entry of a vector in the space of codes, after which as many as `more` others are to come.
+    /// Adds the entry of a vector of the space of codes; `more` others follow, for which the
+    /// segment makes room.
     fn put(
         &mut self,
         table: &mut Table,
@@ -204,9 +213,9 @@ impl Maker {
         self.partition_of[index] = number;
     }
 
-    /// Makes the first table, or new centroids, when there are as many vectors as that takes, or when coarse ones
-    /// turn out to be better; `true` if it did. Fine ones are tried again with the next growth, so that it never goes
-    /// to and fro.
+    /// Trains centroids if the table has none, if the index has grown enough, or if coarse
+    /// partitions turned out to be better; `true` if it did. The next growth starts with fine
+    /// partitions again, so the two never alternate at one size.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
@@ -219,6 +228,10 @@ impl Maker {
         let vectors = view.vector_count();
         let is_enough = vectors >= self.partitions_from;
         let has_partitions = self.trained_at >= self.partitions_from;
+        // Growth is measured against the last training:
+        //   no table, or no centroid left         train enough vectors for partitions         train
+        //   at the first time, at twice the vectors, or after as many changes too few vectors for
+        //   partitions        one centroid, again at GROWTH_MAX times the vectors
         let is_grown = match (&self.table, is_enough) {
             (None, _) => true,
             (Some(table), _) if !table.centroids.has_takers() => true,
@@ -254,13 +267,14 @@ impl Maker {
         for centroid in trained {
             table.add(centroid, split_at);
         }
-        // Those that have no code yet are among the vectors that it was trained with.
+        // Vectors without a code yet are among those trained with; making their first code is no
+        // change.
         self.made_max = vectors + vectors - table.entries().min(vectors);
         (self.trained_at, self.made, self.grain) = (vectors.max(1), 0, grain);
         Ok(true)
     }
 
-    /// Moves some entries of a partition that is draining; `false` if there is none.
+    /// Moves some entries of a draining partition; `false` if no partition is draining.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
@@ -269,6 +283,7 @@ impl Maker {
         let draining = table.all().find(|(_, partition)| partition.is_draining);
         let Some(from) = draining.map(|(number, _)| number) else { return Ok(false) };
         let Some(partition) = table.change(from) else { return Ok(false) };
+        // Segments are taken from the end, so the partition shrinks until none is left.
         let left = partition.segments.len().saturating_sub(STEP_ENTRIES / SEGMENT);
         let taken = partition.segments.split_off(left);
         let mut slots: Vec<u32> = Vec::new();
@@ -277,10 +292,11 @@ impl Maker {
             slots.extend(entries.filter(|slot| *slot != NO_SLOT));
         }
         partition.entries = partition.entries.saturating_sub(slots.len());
+        // An entry whose slot was written again belongs to its new partition, and is dropped here.
         slots.retain(|slot| self.partition_of.get(*slot as usize) == Some(&from));
         slots.sort_unstable();
         for slot in &slots {
-            // Those that are not read below have no vector any more.
+            // A slot that the reader leaves out below has no vector any more, and keeps no entry.
             self.partition_of[*slot as usize] = NONE;
         }
         let Some(mut table) = self.table.take() else { return Ok(false) };
@@ -294,6 +310,7 @@ impl Maker {
                 self.put(&mut table, number, slot, mark_of(vector), &rotated, 0);
             }
         });
+        // The last segment was taken, so the partition is empty.
         if left == 0 {
             table.remove(from);
         }
@@ -302,7 +319,7 @@ impl Maker {
         result.map(|()| true)
     }
 
-    /// Splits a partition that has become too large; `false` if none has.
+    /// Splits a partition that has become too large; `false` if there is none.
     ///
     /// # Errors
     /// [`VectorError::Io`] or [`VectorError::Corrupt`] if vectors cannot be read.
@@ -311,6 +328,7 @@ impl Maker {
         let Some(number) = self.grown.pop() else { return Ok(false) };
         let size = self.grain.size(table.entries());
         let Some(partition) = table.get(number) else { return Ok(true) };
+        // Stale: since it was noted, the partition started to drain, or its limit was raised.
         if partition.is_draining || partition.entries < partition.split_at.max(SPLIT * size) {
             return Ok(true);
         }
@@ -319,6 +337,7 @@ impl Maker {
         let divided = train::split(view, &table.encoder, &slots)?;
         let Some(partition) = table.change(number) else { return Ok(true) };
         let Some(divided) = divided else {
+            // All its vectors are alike: try again at twice the size instead of at every new entry.
             partition.split_at = 2 * entries;
             return Ok(true);
         };
@@ -329,18 +348,20 @@ impl Maker {
         Ok(true)
     }
 
-    /// Begins to drop entries without a vector when there are many of them.
+    /// Starts compaction if many entries have lost their vector.
     pub(super) fn compact_if_worthwhile(&mut self, vectors: usize) {
         let Some(table) = &self.table else { return };
         let places: usize = table.all().map(|(_, it)| it.segments.len() * SEGMENT).sum();
+        // Half as many dead entries as vectors, and one partly filled segment per partition, are
+        // normal.
         let full = vectors + vectors / 2 + table.count() * SEGMENT;
         if self.next_compacted.is_none() && places > full {
             self.next_compacted = Some(0);
         }
     }
 
-    /// Drops the entries without a vector from some partitions, and drains those that have become too small;
-    /// `false` if there is nothing to do.
+    /// Compacts some partitions: drops entries without a vector, and drains partitions that have
+    /// become too small. `false` if no compaction runs.
     pub(super) fn compact(&mut self, view: &View) -> bool {
         let (Some(first), Some(table)) = (self.next_compacted, &mut self.table) else {
             return false;
@@ -349,6 +370,8 @@ impl Maker {
         let size = self.grain.size(table.entries());
         let mut takers = table.all().filter(|(_, partition)| !partition.is_draining).count();
         for number in first as u32..end as u32 {
+            // The old partition is cloned (its segments are shared), and the live entries are
+            // pushed again.
             let Some(old) = table.get(number).cloned() else { continue };
             let is_live = |slot: u32| {
                 view.contains(Slot::new(slot))
@@ -365,6 +388,7 @@ impl Maker {
                     *place = NONE;
                 }
             }
+            // The last partition that accepts vectors must stay.
             if partition.entries < size / 8 && takers > 1 && !partition.is_draining {
                 table.begin_draining(number);
                 takers -= 1;
@@ -376,7 +400,7 @@ impl Maker {
 }
 
 impl Grain {
-    /// The size of partitions for an index of so many vectors.
+    /// The target size of partitions for an index of `vectors` vectors.
     fn size(self, vectors: usize) -> usize {
         match self {
             Self::Fine => (vectors.isqrt() / PARTITION_SHARE).max(PARTITION_MIN),
@@ -385,7 +409,7 @@ impl Grain {
     }
 }
 
-/// A number that tells a vector from another one in the same slot.
+/// A checksum of a vector in 32 bits, which tells a vector from another one in the same slot.
 fn mark_of(vector: &[f32]) -> u32 {
     let bits = Kernels::best().sum(vector).to_bits();
     (bits >> 32) as u32 ^ (bits as u32).rotate_left(16)

@@ -1,9 +1,10 @@
-//! A random rotation that costs a few additions an element.
+//! A random rotation that costs a few additions per element.
 //!
-//! After it the elements of any vector are distributed like draws from a normal distribution, so that
-//! signs carry about the same information for every vector. A dense random matrix does that, too, at
-//! `dimension` multiplications an element. This one repeats four times: flip signs at random, apply the
-//! fast Hadamard transform to the first and the last power of two of the elements, and mix the two halves.
+//! After it, the elements of any vector are distributed about normally, so that signs carry about
+//! the same information for every vector. A dense random matrix achieves the same with `dimension`
+//! multiplications per element. This rotation repeats four rounds: flip signs at random, apply the
+//! fast Hadamard transform to the first and to the last 2^k elements (the largest power of two that
+//! fits), and mix the two halves.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -15,16 +16,17 @@ const SEED: u64 = 0x6C69_7465_696F_0001;
 
 #[derive(Debug)]
 pub(crate) struct Rotation {
-    /// For each round, the sign bits to flip.
+    /// For each round, the sign bit of each element to flip.
     flips: Vec<Vec<u32>>,
-    /// The largest power of two that is not larger than the width.
+    /// The largest power of two not above the width.
     block: usize,
 }
 
 impl Rotation {
-    /// For vectors of `width` elements.
+    /// The rotation of vectors of `width` elements.
     pub(super) fn new(width: usize) -> Self {
         let mut state = SEED;
+        // SplitMix64, of which only the highest bit is used.
         let mut next = || {
             state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
             let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -35,7 +37,8 @@ impl Rotation {
         Self { flips, block: 1 << width.ilog2() }
     }
 
-    /// Rotates in place. Lengths and angles stay as they are. The result is the same, bit by bit, on all processors.
+    /// Rotates in place; lengths and angles are preserved. The result is bit-identical on all
+    /// processors.
     pub(super) fn apply(&self, vector: &mut [f32]) {
         #[cfg(target_arch = "x86_64")]
         if x86::apply(self, vector) {
@@ -49,10 +52,13 @@ impl Rotation {
         let tail = vector.len() - self.block;
         for flips in &self.flips {
             for (element, flip) in vector.iter_mut().zip(flips) {
+                // Flipping the sign bit is a multiplication by −1.
                 *element = f32::from_bits(element.to_bits() ^ flip);
             }
             hadamard(&mut vector[..self.block]);
             if tail > 0 {
+                // The width is no power of two: the first and the last block overlap, so every
+                // element is transformed, and mixing the halves connects the ends.
                 hadamard(&mut vector[tail..]);
                 mix_halves(vector);
             }
@@ -60,11 +66,12 @@ impl Rotation {
     }
 }
 
-/// Multiplies by Hadamard's matrix, scaled to a rotation.
+/// Multiplies by the Hadamard matrix, scaled to an orthogonal one.
 #[inline(always)]
 fn hadamard(vector: &mut [f32]) {
     let mut half = 1;
-    // Small butterflies first, within sixteen elements at a time, where the compiler sees them all.
+    // The first four levels of butterflies stay within sixteen elements, which fit in registers:
+    // the compiler unrolls them.
     if let (chunks, []) = vector.as_chunks_mut::<16>() {
         for chunk in chunks {
             for half in [1, 2, 4, 8] {

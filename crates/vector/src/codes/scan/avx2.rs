@@ -1,4 +1,4 @@
-//! Four codes at a time. Bits are counted with a table of sixteen entries, two look-ups a byte.
+//! Kernel for AVX2: four codes per register. Bits are counted by table look-up, two per byte.
 #![expect(unsafe_code, reason = "the instructions of AVX2")]
 
 use std::arch::x86_64::{
@@ -14,10 +14,11 @@ use super::super::segment::{BLOCK, Segment, Words};
 use super::scalar::bounds_of;
 use super::{Bounds, Formula, Masks};
 
-/// A byte has up to eight bits, so so many counts fit into a byte.
+/// Words counted before the byte counters are widened: a byte gains at most 8 per word, and 31 · 8
+/// = 248 fits.
 const WORDS_PER_SUM: usize = 31;
 
-/// Only for a processor with AVX2.
+/// Requires AVX2 and FMA.
 pub(super) fn scan(
     segment: &Segment,
     _next: &Segment,
@@ -65,6 +66,7 @@ pub(super) fn not_above(bounds: &Bounds, limit: f32) -> u64 {
     fn with_avx2(bounds: &Bounds, limit: f32) -> u64 {
         let (limit, infinity) = (_mm256_set1_ps(limit), _mm256_set1_ps(f32::INFINITY));
         let (groups, _) = bounds.as_chunks::<8>();
+        // In reverse, so that the first group ends in the lowest bits. NGT is also true for NaN.
         groups.iter().rev().fold(0, |all, group| {
             // SAFETY: eight elements are read from an array of eight; any alignment is fine.
             let group = unsafe { _mm256_loadu_ps(group.as_ptr()) };
@@ -85,6 +87,7 @@ fn level_sums(words: &[Words], query: &QueryCode) -> [u32; BLOCK] {
     let mut sums = [_mm256_setzero_si256(); 2];
     let words = words.chunks(WORDS_PER_SUM);
     for (words, planes) in words.zip(query.planes.chunks(WORDS_PER_SUM)) {
+        // Eight codes in two registers, four planes: one byte counter each.
         let mut counts = [[_mm256_setzero_si256(); PLANES]; 2];
         for (words, planes) in words.iter().zip(planes) {
             let halves = load(words);
@@ -106,11 +109,12 @@ fn level_sums(words: &[Words], query: &QueryCode) -> [u32; BLOCK] {
         // SAFETY: four numbers are written to an array of four; any alignment is fine.
         unsafe { _mm256_storeu_si256(half.as_mut_ptr().cast(), sum) };
     }
-    // At most 15 for each of 65,536 elements.
+    // Fits: at most 15 for each of 65,536 elements.
     levels.map(|level| level as u32)
 }
 
-/// The number of bits in each byte.
+/// The number of set bits in each byte: the look-up table has the counts of all nibbles, once per
+/// 128-bit lane.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn count_bits(bytes: __m256i) -> __m256i {
@@ -120,11 +124,13 @@ fn count_bits(bytes: __m256i) -> __m256i {
     );
     let low_bits = _mm256_set1_epi8(0x0f);
     let low = _mm256_and_si256(bytes, low_bits);
+    // A shift of 16-bit lanes; the mask removes the bits that crossed into the lower byte.
     let high = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), low_bits);
     _mm256_add_epi8(_mm256_shuffle_epi8(table, low), _mm256_shuffle_epi8(table, high))
 }
 
-/// The sum over the bytes of each word and over the planes, each counted as often as its bit is worth.
+/// The sum over the bytes of each word and over the planes, where plane `p` counts 2^p times. `sad`
+/// against zero adds eight bytes into a 64-bit lane.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn weigh(planes: [__m256i; PLANES]) -> __m256i {
@@ -135,11 +141,12 @@ fn weigh(planes: [__m256i; PLANES]) -> __m256i {
     _mm256_add_epi64(low, high)
 }
 
-/// A word of four codes, and of the four after them.
+/// The same word of eight codes: four in each register.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(words: &Words) -> [__m256i; 2] {
     let (halves, _) = words.0.as_chunks::<4>();
-    // SAFETY: `Words` is 64 bytes at a multiple of 64, each half of it 32 bytes at a multiple of 32.
+    // SAFETY: `Words` is 64 bytes at a multiple of 64, each half of it 32 bytes at a multiple of
+    // 32.
     [0, 1].map(|half| unsafe { _mm256_load_si256(halves[half].as_ptr().cast()) })
 }

@@ -1,4 +1,4 @@
-//! Eight codes at a time, with the instruction that counts bits.
+//! Kernel for AVX-512: eight codes per register, with the population-count instruction.
 #![expect(unsafe_code, reason = "the instructions of AVX-512")]
 
 use std::arch::x86_64::{
@@ -14,7 +14,7 @@ use super::super::encode::{PLANES, QueryCode};
 use super::super::segment::{BLOCK, Factors, Segment, Words};
 use super::{Bounds, Formula, Masks};
 
-/// Only for a processor with AVX-512F, DQ, VL and VPOPCNTDQ.
+/// Requires AVX-512F, DQ, VL, VPOPCNTDQ and FMA.
 pub(super) fn scan(
     segment: &Segment,
     next: &Segment,
@@ -48,11 +48,12 @@ fn scan_avx512(
             bounds.fill(f32::INFINITY);
             continue;
         }
-        // Segments are anywhere in memory, so the processor does not fetch ahead by itself.
+        // Segments are scattered in memory, so the hardware prefetcher cannot predict the next one.
         prefetch(next);
-        // Two blocks at once share the broadcast words of the query.
+        // Two blocks at a time share the broadcast words of the query.
         let (left, right) = words.split_at(segment.words);
-        // The last block may have none beside it, and no mask.
+        // The last block may be alone: then it is computed twice. Its partner has no entries, so
+        // its mask is empty.
         let right = if right.is_empty() { left } else { right };
         let (left, right) = level_sums(left, right, query);
         let (bounds, _) = bounds.as_chunks_mut::<BLOCK>();
@@ -95,7 +96,7 @@ fn level_sums(left: &[Words], right: &[Words], query: &QueryCode) -> (__m512i, _
     (weigh(lefts), weigh(rights))
 }
 
-/// The sum over the planes, each counted as often as its bit is worth.
+/// The sum over the planes, where plane `p` counts 2^p times.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512vpopcntdq,fma")]
 fn weigh(planes: [__m512i; PLANES]) -> __m512i {
@@ -126,7 +127,8 @@ fn bounds_of(levels: __m512i, factors: &Factors, formula: Formula) -> __m256 {
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 fn store(found: __m256, mask: u8, bounds: &mut [f32; BLOCK]) {
-    // SAFETY: eight elements, of which some stay, in an array of eight; any alignment is fine.
+    // SAFETY: eight elements are written to an array of eight, the second time only where the mask
+    // has a bit; any alignment is fine.
     unsafe {
         _mm256_storeu_ps(bounds.as_mut_ptr(), _mm256_set1_ps(f32::INFINITY));
         _mm256_mask_storeu_ps(bounds.as_mut_ptr(), mask, found);
@@ -136,7 +138,7 @@ fn store(found: __m256, mask: u8, bounds: &mut [f32; BLOCK]) {
 #[inline]
 fn prefetch(words: &[Words]) {
     for words in words {
-        // SAFETY: a hint, which reads nothing.
+        // SAFETY: a prefetch is a hint and accesses nothing.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(words.0.as_ptr().cast()) };
     }
 }
@@ -144,7 +146,7 @@ fn prefetch(words: &[Words]) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load(words: &Words) -> __m512i {
-    // SAFETY: `Words` is 64 bytes at a multiple of 64.
+    // SAFETY: `Words` is 64 bytes long and aligned to 64.
     unsafe { _mm512_load_si512(words.0.as_ptr().cast()) }
 }
 

@@ -1,4 +1,4 @@
-//! Comparing a query with the codes of a segment, by the fastest kernel that the processor has.
+//! Compares a query with the codes of a segment, by the fastest kernel of the processor.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -13,17 +13,17 @@ use std::sync::OnceLock;
 use super::encode::QueryCode;
 use super::segment::{BLOCK, SEGMENT, SEGMENT_BLOCKS, Segment};
 
-/// The candidates of a segment: a bit an entry, a byte a block.
+/// The candidates of a segment: one bit per entry, one byte per block.
 pub(crate) type Masks = [u8; SEGMENT_BLOCKS];
 
-/// The lower bounds of |r − q|² of the entries of a segment; infinity for one that is no candidate.
+/// Lower bounds of |r − q|² of the entries of a segment; infinity where an entry is no candidate.
 pub(crate) type Bounds = [f32; SEGMENT];
 
-/// Scans one segment; the second one comes next, and may be fetched. The fourth argument is the number of standard
-/// deviations by which an estimate is lowered to a bound.
+/// Scans one segment. The second segment is the next one, for prefetching. The `f32` is the number
+/// of standard deviations by which an estimate is lowered to a bound.
 type Scan = fn(&Segment, &Segment, &QueryCode, f32, &Masks, &mut Bounds);
 
-/// A bit for each bound that is not above a limit, those included that cannot be compared (NaN), infinity excluded.
+/// One bit per bound that is at most the limit, or NaN; infinity never counts.
 type NotAbove = fn(&Bounds, f32) -> u64;
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Scanner {
 }
 
 impl Scanner {
-    /// All that this processor can run, the fastest first. The last is the scalar one.
+    /// The scanners that this processor can run, fastest first. The last one is scalar.
     pub(crate) fn available() -> Vec<Self> {
         let mut available = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -79,13 +79,13 @@ impl Scanner {
         bounds: &mut Bounds,
     ) {
         assert_eq!(query.planes.len(), segment.words, "codes of the same width");
-        // Blocks without entries have no codes, and kernels end before them.
+        // Blocks without entries have no codes in memory, and kernels stop before them.
         bounds[segment.count().next_multiple_of(BLOCK)..].fill(f32::INFINITY);
         (self.scan)(segment, next, query, deviations, masks, bounds);
     }
 
-    /// The bounds that are not above `limit`, a bit each: also those that cannot be compared with it (NaN), but not
-    /// infinity.
+    /// One bit per bound that is at most `limit`, or NaN (which cannot be compared, so it must be
+    /// looked at); infinity never counts.
     #[inline]
     pub(crate) fn not_above(self, bounds: &Bounds, limit: f32) -> u64 {
         (self.not_above)(bounds, limit)
@@ -93,7 +93,8 @@ impl Scanner {
 }
 
 /// The factors of the query in the formula of a bound:
-/// square + (|r|² − scale·(per_level·S + per_one·ones + shift + slack)).
+/// square + (|r|² − scale·(per_level·S + per_one·ones + shift)), where shift includes the slack of
+/// `deviations` standard deviations.
 #[derive(Clone, Copy, Debug)]
 struct Formula {
     square: f32,

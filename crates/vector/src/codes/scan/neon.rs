@@ -1,4 +1,4 @@
-//! Two codes at a time, with the instruction that counts the bits of bytes.
+//! Kernel for NEON: two codes per register, with the instruction that counts the bits of bytes.
 #![expect(unsafe_code, reason = "the instructions of NEON")]
 
 use std::arch::aarch64::{
@@ -11,11 +11,12 @@ use super::super::segment::{BLOCK, Segment, Words};
 use super::scalar::bounds_of;
 use super::{Bounds, Formula, Masks};
 
-/// A byte has up to eight bits, so so many counts fit into a byte.
+/// Words counted before the byte counters are widened: a byte gains at most 8 per word, and 31 · 8
+/// = 248 fits.
 const WORDS_PER_SUM: usize = 31;
 const PAIRS: usize = BLOCK / 2;
 
-/// Only for a processor with NEON.
+/// Requires NEON.
 pub(super) fn scan(
     segment: &Segment,
     _next: &Segment,
@@ -82,11 +83,12 @@ fn level_sums(words: &[Words], query: &QueryCode) -> [u32; BLOCK] {
         // SAFETY: two numbers are written to an array of two.
         unsafe { vst1q_u64(pair.as_mut_ptr(), sum) };
     }
-    // At most 15 for each of 65,536 elements.
+    // Fits: at most 15 for each of 65,536 elements.
     levels.map(|level| level as u32)
 }
 
-/// The sum over the bytes of each word and over the planes, each counted as often as its bit is worth.
+/// The sum over the bytes of each word and over the planes, where plane `p` counts 2^p times.
+/// Pairwise additions widen bytes to 64-bit lanes.
 #[inline]
 #[target_feature(enable = "neon")]
 fn weigh(planes: [uint8x16_t; PLANES]) -> uint64x2_t {
@@ -96,7 +98,7 @@ fn weigh(planes: [uint8x16_t; PLANES]) -> uint64x2_t {
     vaddq_u64(low, vaddq_u64(vshlq_n_u64::<2>(fours), vshlq_n_u64::<3>(eights)))
 }
 
-/// The same word of all codes, two in each.
+/// The same word of eight codes, two in each register.
 #[inline]
 #[target_feature(enable = "neon")]
 fn load(words: &Words) -> [uint8x16_t; PAIRS] {

@@ -1,4 +1,4 @@
-//! The kernel that runs everywhere, and what the others are compared with.
+//! The scalar kernel: it runs everywhere, and is the reference for the others.
 
 use super::super::encode::QueryCode;
 use super::super::segment::{BLOCK, Factors, Segment, Words};

@@ -1,10 +1,10 @@
-//! The second bit of an element, for the vectors that the signs cannot exclude.
+//! The second bit of an element, for the vectors that signs cannot exclude.
 //!
-//! With the sign it makes four levels, as if the elements of the rotated r were normally distributed (the
-//! quantiser of Lloyd and Max): sign·(`MIDDLE` + `HALF`·t), where t is 1 for an element whose size is above
-//! `MIDDLE` standard deviations, else −1. The bit is sign·t, so that Σ levelᵢ·qᵢ is
-//! `MIDDLE`·Σ signᵢ·qᵢ + `HALF`·Σ bitᵢ·qᵢ: the first sum is known from the scan, the second is one of the same
-//! kind. The estimate has half of the error of the signs' own, and reads 96 bytes of 768 elements.
+//! With the sign it selects one of four levels of the Lloyd-Max quantizer of a normal distribution:
+//! sign·(`MIDDLE` + `HALF`·t), where t is 1 if the size of the element is above `MIDDLE` standard
+//! deviations, else −1. The stored bit is sign·t, so that Σ levelᵢ·qᵢ = `MIDDLE`·Σ signᵢ·qᵢ +
+//! `HALF`·Σ bitᵢ·qᵢ. The first sum is known from the scan, the second has the same form. The
+//! estimate has half of the error of the signs alone, and reads 96 bytes per 768 elements.
 
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -14,16 +14,17 @@ use std::sync::OnceLock;
 use super::encode::{PLANES, QueryCode};
 use super::segment::Segment;
 
-/// Between the inner and the outer level, in standard deviations; also half their sum.
+/// The four levels are ±(MIDDLE ± HALF), in standard deviations: ±0.4528 and ±1.5104. MIDDLE is
+/// also the border between the inner and the outer level.
 const MIDDLE: f32 = 0.981_6;
 const HALF: f32 = 0.528_8;
 
-/// The parts of the variance that the levels have, and that is their error at a right angle to r.
+/// Parts of the variance: of the levels themselves, and of their error orthogonal to r.
 const LEVELS_VARIANCE: f32 = 0.882_5;
 const REST: f32 = 0.103_7;
 
-/// The second bits of a rotated r with the sum of squares `square`, a finite number above 0, and their factor
-/// 2·|r|² ÷ Σ levelᵢ·rᵢ.
+/// The second bits of a rotated r, and their factor 2·|r|² ÷ Σ levelᵢ·rᵢ. `square` is |r|², a
+/// finite number above 0.
 pub(super) fn encode(rotated: &[f32], square: f32) -> (Vec<u64>, f32) {
     let middle = MIDDLE * (square / rotated.len() as f32).sqrt();
     let mut bits = Vec::with_capacity(rotated.len() / 64);
@@ -42,14 +43,15 @@ pub(super) fn encode(rotated: &[f32], square: f32) -> (Vec<u64>, f32) {
     (bits, 2.0 * square / sum)
 }
 
-/// The standard deviation of the error of Σ levelᵢ·qᵢ, for a query with the sum of squares `square`;
-/// `of_rounding` is that of what rounding has taken from its elements or added to them.
+/// The standard deviation of the error of Σ levelᵢ·qᵢ for a query with |q|² = `square`.
+/// `of_rounding` is the variance added by rounding the query's elements.
 pub(super) fn deviation(square: f32, of_rounding: f32) -> f32 {
     (REST * square + LEVELS_VARIANCE * of_rounding).sqrt()
 }
 
-/// Lowers the bound that a scan with `deviations` has found for an entry to a closer one, if it has second
-/// bits.
+/// The closer bound of an entry by its second bits, from the bound `first` of the scan.
+/// `deviations` are the standard deviations of the scan and of this bound. Entries without second
+/// bits keep `first`.
 #[inline]
 pub(crate) fn bound(
     counter: BitCounter,
@@ -65,6 +67,7 @@ pub(crate) fn bound(
     }
     let (square, scale) = segment.factors(index);
     let distance = query.square + square;
+    // Solves the formula of the scan for Σ sign·q, so that the signs are not read again.
     let signs = (distance - first) / scale - deviations.0 * query.deviation;
     let (levels, ones) = (counter.count)(bits, &query.planes);
     let second = query.per_level * levels as f32 + query.per_one * ones as f32 + query.shift;
@@ -72,18 +75,18 @@ pub(crate) fn bound(
     distance - factor * (sum + deviations.1 * query.second_deviation)
 }
 
-/// Σ levels over the bits that are set, and their number, by the fastest kernel that the processor has.
+/// Counts Σ levels at the set bits, and the set bits, by the fastest kernel of the processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BitCounter {
     pub(crate) name: &'static str,
     count: Count,
 }
 
-/// Takes bits and the planes of a query.
+/// Takes bits and the bit planes of a query.
 type Count = fn(&[u64], &[[u64; PLANES]]) -> (u32, u32);
 
 impl BitCounter {
-    /// All that this processor can run, the fastest first. The last is the portable one.
+    /// The counters that this processor can run, fastest first. The last one is portable.
     fn available() -> Vec<Self> {
         let mut available = Vec::new();
         #[cfg(target_arch = "x86_64")]
@@ -115,7 +118,7 @@ fn count(bits: &[u64], planes: &[[u64; PLANES]]) -> (u32, u32) {
         }
     }
     let levels = levels.iter().enumerate().map(|(plane, count)| count << plane).sum::<u64>();
-    // At most 15 for each of 65,536 elements.
+    // Fits: at most 15 for each of 65,536 elements.
     (levels as u32, ones as u32)
 }
 

@@ -1,4 +1,4 @@
-//! The same loop, with the instructions that count bits.
+//! The portable loop with the instructions that count bits.
 #![expect(unsafe_code, reason = "the instructions that count bits")]
 
 use std::arch::x86_64::{
@@ -10,7 +10,7 @@ use std::arch::x86_64::{
 use super::PLANES;
 
 pub(super) fn count_avx512(bits: &[u64], planes: &[[u64; PLANES]]) -> (u32, u32) {
-    /// The planes of two words at once, in the lanes that they have in memory.
+    /// Processes two words at a time: a register has the four planes of both, in memory order.
     #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,popcnt")]
     fn with_features(bits: &[u64], planes: &[[u64; PLANES]]) -> (u32, u32) {
         let count = bits.len().min(planes.len());
@@ -27,6 +27,7 @@ pub(super) fn count_avx512(bits: &[u64], planes: &[[u64; PLANES]]) -> (u32, u32)
             let counts = _mm512_popcnt_epi64(_mm512_and_si512(words, planes));
             levels = _mm512_add_epi64(levels, counts);
         }
+        // Lane i has plane i % 4, which counts 2^(i % 4) times.
         let worth = _mm512_set_epi64(3, 2, 1, 0, 3, 2, 1, 0);
         let levels = _mm512_reduce_add_epi64(_mm512_sllv_epi64(levels, worth));
         let (last_levels, last_ones) = super::count(rest, last);
