@@ -25,11 +25,15 @@ pub fn amount(few: u64, all: u64) -> u64 {
 /// # Panics
 /// If `few` is 0 or above `all`, or `LITEIO_SEED_ROTATION` is not a number.
 pub fn seeds(few: u64, all: u64) -> impl Iterator<Item = u64> {
-    let rotation = match std::env::var("LITEIO_SEED_ROTATION") {
+    if is_full() { rotated(all, all, 0) } else { rotated(few, all, rotation()) }
+}
+
+/// The value of `LITEIO_SEED_ROTATION`, 0 without one.
+fn rotation() -> u64 {
+    match std::env::var("LITEIO_SEED_ROTATION") {
         Ok(value) => value.parse().expect("LITEIO_SEED_ROTATION is a number"),
         Err(_) => 0,
-    };
-    if is_full() { rotated(all, all, 0) } else { rotated(few, all, rotation) }
+    }
 }
 
 /// A window of `few` seeds out of `0..all`. Windows are adjacent, so `all / few` rotations cover
@@ -41,11 +45,46 @@ fn rotated(few: u64, all: u64, rotation: u64) -> impl Iterator<Item = u64> {
     (first..first + few).map(move |seed| seed % all)
 }
 
+/// Points of `0..all`, such as operations that fail or bytes that are damaged: all of them in a full run, else about
+/// `few` at equal distances, with a first one by the rotation.
+///
+/// # Panics
+/// If `few` is 0, or `LITEIO_SEED_ROTATION` is not a number.
+pub fn points(few: u64, all: u64) -> impl Iterator<Item = u64> {
+    spread(if is_full() { all.max(1) } else { few }, all, rotation())
+}
+
+/// Between `few / 2` and `few` of `0..all`, or all of them where there are no more.
+fn spread(few: u64, all: u64, rotation: u64) -> impl Iterator<Item = u64> {
+    assert!(few > 0, "no points");
+    let distance = all.div_ceil(few).max(1);
+    // Multiplied, because a test may take its seeds by the same rotation: with the remainders of one number, some
+    // seeds would never meet some points.
+    let mixed = rotation.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    (mixed % distance..all).step_by(usize::try_from(distance).expect("fewer points than memory"))
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::rotated;
+    use super::{rotated, spread};
+
+    #[test]
+    fn rotations_meet_every_point_with_every_seed() {
+        for (few, all) in [(1, 1), (1, 7), (3, 7), (7, 7), (9, 7), (24, 1_000_u64)] {
+            let mut met = BTreeSet::new();
+            for rotation in 0..2_000 {
+                let points: Vec<u64> = spread(few, all, rotation).collect();
+                assert!(points.len() as u64 >= few.min(all) / 2 && points.len() as u64 <= few);
+                for seed in rotated(1, 4, rotation) {
+                    met.extend(points.iter().map(|point| (seed, *point)));
+                }
+            }
+            assert_eq!(met.len() as u64, all * 4, "{few} of {all}");
+        }
+        assert_eq!(spread(3, 0, 5).count(), 0);
+    }
 
     #[test]
     fn rotations_meet_every_seed() {

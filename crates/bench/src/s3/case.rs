@@ -240,6 +240,19 @@ fn described(mut job: Job<Case>) -> Job<Case> {
 }
 
 impl Work {
+    /// The same work with at most `max` objects.
+    pub(crate) fn with_at_most(self, max: usize) -> Work {
+        match self {
+            Work::DeleteMany { objects } => Work::DeleteMany { objects: objects.min(max) },
+            Work::List(listing) => Work::List(Listing { keys: listing.keys.min(max), ..listing }),
+            Work::ListVersions { versions } => Work::ListVersions { versions: versions.min(max) },
+            Work::ScaleWrite { objects } => Work::ScaleWrite { objects: objects.min(max) },
+            Work::ScaleList { objects } => Work::ScaleList { objects: objects.min(max) },
+            Work::ScaleDelete { objects } => Work::ScaleDelete { objects: objects.min(max) },
+            other => other,
+        }
+    }
+
     /// Length of the largest body that it needs.
     pub(crate) fn bytes_max(&self) -> usize {
         match self {

@@ -34,6 +34,9 @@ pub struct Options {
     /// The way in which bodies are signed.
     #[arg(long, value_enum, default_value = "signed")]
     pub payload: PayloadMode,
+    /// The most objects that a row prepares, whatever its name promises. For tests, which read no figures.
+    #[arg(skip)]
+    pub objects_max: Option<usize>,
     /// Options of every benchmark.
     #[command(flatten)]
     pub run: RunOptions,

@@ -32,14 +32,17 @@ pub fn run(options: &Options) -> Result<Report, BenchError> {
 
 async fn run_all(options: &Options) -> Result<Report, BenchError> {
     let planned = options.targets()?;
-    let jobs = &filtered(jobs(options.run.quick, options.large), &options.run.row_filter());
+    let mut jobs = filtered(jobs(options.run.quick, options.large), &options.run.row_filter());
+    let objects_max = options.objects_max.unwrap_or(usize::MAX);
+    jobs.iter_mut().for_each(|job| job.work.work = job.work.work.with_at_most(objects_max));
+    let jobs = &jobs;
     let (time, mode) = (options.run.time(options.time), options.payload);
     let turns = turns(jobs, &options.run, |_| planned.len());
     let mut bench = Bench::begin("S3", &options.run, turns)?;
     let sizes = jobs.iter().map(|job| job.work.work.bytes_max());
     let stock = Rc::new(Stock::new(sizes, mode));
     notes(&mut bench.report, time, mode);
-    client_cost(&mut bench, mode).await?;
+    client_cost(&mut bench, mode, time).await?;
     let pace = Pace { time, deletions: if options.run.quick { 200 } else { 600 } };
     let mut targets = Vec::new();
     for planned in &planned {
@@ -157,8 +160,12 @@ fn notes(report: &mut Report, time: Duration, mode: PayloadMode) {
     report.notes.push(WRITTEN_NOTE.to_owned());
 }
 
-/// Measures the cost of the client alone, against a server that does nothing.
-async fn client_cost(bench: &mut Bench, mode: PayloadMode) -> Result<(), BenchError> {
+/// Measures the cost of the client alone, against a server that does nothing, for at most `time` a line.
+async fn client_cost(
+    bench: &mut Bench,
+    mode: PayloadMode,
+    time: Duration,
+) -> Result<(), BenchError> {
     bench.progress.now("measuring the client alone");
     let stock = Stock::new([1 << 10, 1 << 20], mode);
     for (bytes, shown) in [(1 << 10, "1 KB"), (1 << 20, "1 MB")] {
@@ -170,7 +177,7 @@ async fn client_cost(bench: &mut Bench, mode: PayloadMode) -> Result<(), BenchEr
             let connect = |_| Connection::new(Arc::clone(&endpoint), mode, Service::S3);
             let mut connections: Vec<Connection> = (0..clients).map(connect).collect();
             let limit = Limit {
-                time: Duration::from_millis(300),
+                time: time.min(Duration::from_millis(300)),
                 operations_min: 20,
                 operations_max: u64::MAX,
             };

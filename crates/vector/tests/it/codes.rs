@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+use liteio_disk::effort::{points, seeds};
 use liteio_disk::{Disk, Fault, HookedDisk, Moment, OpenMode, SimulatedDisk};
 use liteio_vector::{Durability, Metric, Search, Shape, Slot, SlotSet, VectorIndex};
 
@@ -53,8 +54,8 @@ fn damaged_cut_and_missing_codes_are_made_again() {
     let vectors = clustered(COUNT, DIMENSION, 20, 1);
     let disk = saved(&vectors);
     let bytes = read(&disk, "a.codes");
-    let mut generator = Generator::new(3);
-    for round in 0..40 {
+    for round in seeds(12, 40) {
+        let mut generator = Generator::new(round);
         let file = disk.open("a.codes", OpenMode::CreateOrWrite).expect("opens");
         let at = match round % 2 {
             0 => generator.below(70),
@@ -158,7 +159,7 @@ fn a_crash_or_fault_while_codes_are_saved_costs_nothing_but_time() {
         save_more(&disk);
         disk.operations() - before
     };
-    for operation in 0..operations {
+    for operation in points(10, operations) {
         for fault in [Fault::Crash, Fault::Io, Fault::NoSpace] {
             let disk = saved(&vectors);
             disk.set_fault(disk.operations() + operation, fault);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use liteio_disk::effort::points;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_vector::{Durability, Metric, Shape, Slot, SlotFile, VectorError};
 
@@ -10,6 +11,9 @@ use crate::harness::{Generator, numbered, shape};
 /// Slots with a gap behind each vector, and those without, where large batches take another way.
 const DIMENSIONS: [usize; 2] = [20, 1_024];
 const STEPS: usize = 14;
+
+/// Operations of a seed at which a quick run stops the machine.
+const POINTS: u64 = 24;
 
 /// A caller with a list of names: which number is in which slot.
 #[derive(Clone, Debug, Default)]
@@ -150,7 +154,7 @@ fn operations(seed: u64) -> u64 {
 #[test]
 fn a_power_cut_at_any_operation_loses_nothing_that_was_acknowledged() {
     for seed in 0..8 {
-        for operation in 0..operations(seed) {
+        for operation in points(POINTS, operations(seed)) {
             // The disk of another system than Linux leaves temporary files behind.
             let disk = match seed % 4 {
                 3 => SimulatedDisk::with_named_temporaries(seed * 1_000 + operation),
@@ -170,7 +174,7 @@ fn a_power_cut_at_any_operation_loses_nothing_that_was_acknowledged() {
 #[test]
 fn a_kill_at_any_operation_loses_nothing_that_was_visible() {
     for seed in 0..4 {
-        for operation in 0..operations(seed) {
+        for operation in points(POINTS, operations(seed)) {
             let disk = SimulatedDisk::new(seed);
             disk.set_fault(operation, Fault::Crash);
             let mut caller = Caller::new(seed);
@@ -184,7 +188,7 @@ fn a_kill_at_any_operation_loses_nothing_that_was_visible() {
 #[test]
 fn a_kill_and_then_a_power_cut_leave_no_torn_commit() {
     for seed in 0..2 {
-        for operation in 0..operations(seed) {
+        for operation in points(POINTS, operations(seed)) {
             for later in 0..5 {
                 let disk = SimulatedDisk::new(seed);
                 disk.set_fault(operation, Fault::Crash);
@@ -212,7 +216,7 @@ fn a_kill_and_then_a_power_cut_leave_no_torn_commit() {
 fn a_fault_at_any_operation_is_an_error_and_loses_nothing() {
     for fault in [Fault::Io, Fault::NoSpace, Fault::ShortWrite, Fault::FailedSync] {
         for seed in 0..4 {
-            for operation in 0..operations(seed) {
+            for operation in points(POINTS, operations(seed)) {
                 let disk = SimulatedDisk::new(seed);
                 disk.set_fault(operation, fault);
                 let mut caller = Caller::new(seed);

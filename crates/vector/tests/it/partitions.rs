@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use liteio_disk::effort::{points, seeds};
 use liteio_disk::{Disk, Fault, OpenMode, SimulatedDisk};
 use liteio_vector::{Durability, Metric, Search, Shape, Slot, SlotSet, Tuning, VectorIndex, View};
 
@@ -60,7 +61,8 @@ fn check_recall(index: &VectorIndex, context: &str) {
 
 #[test]
 fn clustered_vectors_are_found_in_few_partitions_and_filters_cost_no_results() {
-    for metric in [Metric::Cosine, Metric::Euclidean] {
+    let metrics = [Metric::Cosine, Metric::Euclidean];
+    for metric in seeds(1, 2).map(|index| metrics[index as usize]) {
         let index = in_memory(metric);
         put(&index, &clustered(24_000, DIMENSION, CLUSTERS, 1));
         index.prepare().expect("prepared");
@@ -230,13 +232,14 @@ fn hostile(name: &str, unrelated: &[f32]) -> Vec<f32> {
 
 #[test]
 fn hostile_vectors_keep_their_recall_and_are_not_all_compared() {
-    // Of the last, as many as an index with partitions has that nobody has tuned.
-    for (count, tuning) in [(6_000, tuning()), (70_000, Tuning::default())] {
+    let names =
+        ["one huge", "all equal", "nearly equal", "1e25", "1e-25", "sparse", "two far clusters"];
+    // The second count exceeds the default threshold for partitions, and takes more than ten seconds of processor
+    // time even with one name.
+    for (count, tuning, few) in [(6_000, tuning(), 4), (70_000, Tuning::default(), 1)] {
         let unrelated = unrelated(count, DIMENSION, 7);
         let mut recalls = [Vec::new(), Vec::new()];
-        for name in
-            ["one huge", "all equal", "nearly equal", "1e25", "1e-25", "sparse", "two far clusters"]
-        {
+        for name in seeds(few, 7).map(|index| names[index as usize]) {
             let shape = shape(DIMENSION, Metric::Euclidean);
             let index = VectorIndex::in_memory(shape).expect("created").tuned(tuning);
             put(&index, &hostile(name, &unrelated));
@@ -251,7 +254,7 @@ fn hostile_vectors_keep_their_recall_and_are_not_all_compared() {
         }
         for (recalls, least) in recalls.iter().zip([0.99, 0.98]) {
             let mean = recalls.iter().map(|(recall, _)| recall).sum::<f64>() / recalls.len() as f64;
-            assert!(mean >= least, "{count}: {recalls:?}");
+            assert!(mean >= least || recalls.len() < 7, "{count}: {recalls:?}");
             // Of 600 neighbours nine, where four are expected.
             assert!(recalls.iter().all(|(recall, _)| *recall >= least - 0.005), "{recalls:?}");
         }
@@ -312,8 +315,8 @@ fn a_stale_or_damaged_file_costs_no_recall() {
     index.save_codes().expect("saved");
     drop(index);
     let current = read(&disk);
-    let mut generator = Generator::new(4);
-    for round in 0..12 {
+    for round in seeds(3, 12) {
+        let mut generator = Generator::new(round);
         let mut bytes = if round % 2 == 0 { stale.clone() } else { current.clone() };
         for _ in 0..round {
             let at = generator.below(bytes.len() as u64) as usize;
@@ -359,7 +362,10 @@ fn a_crash_or_fault_at_any_operation_of_making_and_saving_loses_nothing() {
         disk.operations() - before
     };
     assert!(operations > 50, "{operations}");
-    for operation in (0..operations).step_by(operations as usize / 24) {
+    // Each point trains centroids nine times, so a quick run has one of them.
+    let step = operations / 24;
+    for point in points(1, operations.div_ceil(step)) {
+        let operation = point * step;
         for fault in [Fault::Crash, Fault::Io, Fault::NoSpaceFrom] {
             let disk = prepared();
             disk.set_fault(disk.operations() + operation, fault);

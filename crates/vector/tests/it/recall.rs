@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use liteio_disk::effort::{is_full, seeds};
 use liteio_vector::{Durability, Metric, Neighbour, Search, Slot, SlotSet, VectorIndex};
 
 use crate::harness::{Generator, clustered, shape, unrelated};
@@ -65,11 +66,11 @@ fn recall(
 }
 
 /// The recall over several sets of vectors, so that no lucky draw hides a loss: the mean must be good,
-/// and none may be bad.
+/// and none may be bad. A quick run has one set, without a mean.
 fn check_recall(metric: Metric, neighbours: &[usize], set: impl Fn(u64) -> Set) {
     let mut recalls = vec![Vec::new(); neighbours.len()];
-    for seed in 1..=SEEDS {
-        let Set { vectors, queries } = set(seed);
+    for seed in seeds(1, SEEDS) {
+        let Set { vectors, queries } = set(seed + 1);
         let index = index_of(&vectors, 768, metric);
         let half: SlotSet = (0..vectors.len() as u32 / 768).step_by(2).map(Slot::new).collect();
         for (neighbours, recalls) in neighbours.iter().zip(&mut recalls) {
@@ -79,7 +80,8 @@ fn check_recall(metric: Metric, neighbours: &[usize], set: impl Fn(u64) -> Set) 
     }
     for (neighbours, recalls) in neighbours.iter().zip(recalls) {
         let mean = recalls.iter().sum::<f64>() / recalls.len() as f64;
-        let is_good = mean >= 0.99 && recalls.iter().all(|recall| *recall >= 0.98);
+        let is_good = mean >= 0.99 || !is_full();
+        let is_good = is_good && recalls.iter().all(|recall| *recall >= 0.98);
         assert!(is_good, "{metric:?}, {neighbours} neighbours: {recalls:?}");
     }
 }
@@ -122,7 +124,8 @@ fn nearly_all_of_thousands_of_neighbours_are_found() {
     // By codes, but for the third row: among so few vectors all of them are compared.
     let rows =
         [(768, 20_000, 1_000), (768, 20_000, 1_600), (256, 30_000, 10_000), (256, 125_000, 10_000)];
-    for (dimension, count, neighbours) in rows {
+    for row in seeds(2, 4) {
+        let (dimension, count, neighbours) = rows[row as usize];
         let vectors = unrelated(count, dimension, 1);
         let queries = unrelated(3, dimension, 1_001);
         let queries: Vec<Vec<f32>> = queries.chunks(dimension).map(<[f32]>::to_vec).collect();

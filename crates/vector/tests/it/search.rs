@@ -1,5 +1,6 @@
 //! Filters, limits, freed vectors, threads.
 
+use liteio_disk::effort::points;
 use liteio_vector::{Durability, Metric, Search, Slot, SlotSet, VectorError, VectorIndex};
 
 use crate::harness::{clustered, shape};
@@ -154,16 +155,20 @@ fn the_tiny_and_the_huge_are_found_in_the_order_of_their_distances() {
     let huge = [3e19, 1e25, -1e25, 1e30, 1e38, 3e38, -3e38];
     // Of the others their number and the size of their elements.
     let others = [(0, 1.0), (1_500, 1.0), (1_500, 1e-22), (1_500, 2e-23), (1_500, 1e17)];
-    for dimension in [2, 128, 192, 256, 300] {
-        for places in [&tiny[..], &large[..], &huge[..], &[&tiny[..], &large, &huge].concat()[..]] {
-            for (count, size) in others {
-                let mut vectors = clustered(count, dimension, 10, 1);
-                vectors.iter_mut().for_each(|element| *element *= size);
-                vectors.extend(on_a_line(places, dimension));
-                let context = format!("{dimension} elements, {count} of {size}, {places:?}");
-                check_order(&vectors, dimension, places.len(), &context);
-            }
-        }
+    let dimensions = [2, 128, 192, 256, 300];
+    let places = [&tiny[..], &large[..], &huge[..], &[&tiny[..], &large, &huge].concat()[..]];
+    let cases = dimensions.len() * places.len() * others.len();
+    // In a quick run every sixth, so that each dimension, list of places and size has its turn.
+    for case in points(17, cases as u64) {
+        let case = case as usize;
+        let dimension = dimensions[case % dimensions.len()];
+        let places = places[case / dimensions.len() % places.len()];
+        let (count, size) = others[case / dimensions.len() / places.len()];
+        let mut vectors = clustered(count, dimension, 10, 1);
+        vectors.iter_mut().for_each(|element| *element *= size);
+        vectors.extend(on_a_line(places, dimension));
+        let context = format!("{dimension} elements, {count} of {size}, {places:?}");
+        check_order(&vectors, dimension, places.len(), &context);
     }
 }
 

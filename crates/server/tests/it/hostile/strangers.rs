@@ -88,6 +88,8 @@ fn a_body_that_drips_is_a_request_timeout() {
     let limits = Limits {
         body_window: Duration::from_millis(50),
         bytes_per_second_min: u32::MAX,
+        // The sender goes on after the answer, until the server closes the connection.
+        unread_body_timeout: Duration::from_millis(500),
         ..Limits::default()
     };
     let server = RawServer::with_limits(limits);
