@@ -4,7 +4,7 @@
 //! of directories. [`RealDisk`] is the file system. `SimulatedDisk` (feature `test-util`) is its twin
 //! in memory, which loses unsynced writes, fails, or crashes on demand, so that crash tests are
 //! ordinary fast tests. [`OverlayDisk`] keeps in memory what is changed on another disk, which it only
-//! reads. [`DirectoryLock`] excludes a second process.
+//! reads. [`DirectoryLock`] excludes a second process. [`RandomSource`] is chance, passed in as the disk is.
 //!
 //! Creating a file that after a power cut is complete or does not exist:
 //!
@@ -52,6 +52,7 @@ mod memory;
 mod overlay;
 mod path;
 mod platform;
+mod random;
 mod real;
 #[cfg(feature = "test-util")]
 mod simulated;
@@ -66,6 +67,9 @@ pub use health::{Health, is_poisoned};
 pub use lock::DirectoryLock;
 pub use memory::memory_file;
 pub use overlay::OverlayDisk;
+#[cfg(feature = "test-util")]
+pub use random::SeededRandom;
+pub use random::{RandomSource, SystemRandom};
 pub use real::RealDisk;
 #[cfg(feature = "test-util")]
 pub use simulated::{Fault, HookedDisk, Moment, SimulatedDisk};

@@ -3,8 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
+use liteio_kv::Attachments;
+
 use crate::blob::{BlobError, BlobId, FileBlobStore};
-use crate::kv::Attachments;
 
 /// A note: the id of a blob (16), bytes of its body (8).
 const NOTE_BYTES: usize = 24;

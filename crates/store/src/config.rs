@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_disk::Durability;
+use liteio_disk::{Durability, RandomSource, SystemRandom};
 
 use crate::clock::{Clock, SystemClock};
 use crate::encryption::KeyRing;
 use crate::limits::{EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
 use crate::meta::EventObserver;
-use crate::random::{RandomSource, SystemRandom};
 
 /// The place of the data.
 #[derive(Clone, Debug)]

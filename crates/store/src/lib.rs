@@ -1,6 +1,6 @@
 //! Buckets, objects, versions, multipart uploads and vectors, durable, without a network.
 //!
-//! A [`Store`] keeps metadata in one ordered, transactional key space ([`kv`]) and the bytes of larger
+//! A [`Store`] keeps metadata in one ordered, transactional key space ([`liteio_kv`]) and the bytes of larger
 //! objects in immutable blobs. Everything is synchronous. A write returns a [`Pending`], which can be
 //! awaited or waited for, and resolves once the write is as durable as the store's [`Durability`]
 //! promises.
@@ -225,7 +225,6 @@ pub mod config;
 pub mod error;
 pub mod limits;
 pub mod name;
-pub mod random;
 
 pub mod checksum;
 pub mod etag;
@@ -233,8 +232,6 @@ pub mod precondition;
 pub mod range;
 
 mod encryption;
-
-pub mod kv;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
@@ -287,7 +284,9 @@ pub use error::{DeleteMarker, StoreError};
 pub use identities::IdentityEntry;
 pub use image::StoreImage;
 pub use lifecycle::LifecycleState;
-pub use liteio_disk::Durability;
+#[cfg(any(test, feature = "test-util"))]
+pub use liteio_disk::SeededRandom;
+pub use liteio_disk::{Durability, RandomSource, SystemRandom};
 pub use meta::{
     Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver, Expiration,
     Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,
@@ -312,9 +311,6 @@ pub use object::{
 pub use outbox::QueuedEvent;
 pub use pending::Pending;
 pub use process::Bucket;
-#[cfg(any(test, feature = "test-util"))]
-pub use random::SeededRandom;
-pub use random::{RandomSource, SystemRandom};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;

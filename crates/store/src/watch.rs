@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use liteio_disk::{Disk, FileIdentity};
+use liteio_kv::TreeFile;
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::StoreError;
-use crate::kv::TreeFile;
 use crate::limits::WATCH_INTERVAL;
 
 /// The files that are the same from the start of a store to its end.

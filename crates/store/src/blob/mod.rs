@@ -150,7 +150,7 @@ pub(crate) trait BlobWriter: Debug + Send {
 pub(crate) struct Sealed {
     pub(crate) blob: SealedBlob,
     /// `None` when the blob is as durable as the store promises. Otherwise the first update that
-    /// references it must [note](crate::kv::Transaction::note) it with these bytes, from which recovery
+    /// references it must [note](liteio_kv::Transaction::note) it with these bytes, from which recovery
     /// writes its file again. They are empty at [`Durability::Os`](crate::Durability::Os), where a power
     /// cut may take the update together with its blob.
     pub(crate) contents_to_note: Option<Bytes>,

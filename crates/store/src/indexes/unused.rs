@@ -11,10 +11,9 @@
 
 use std::collections::VecDeque;
 
+use liteio_kv::Position;
 use liteio_vector::Slot;
 use parking_lot::Mutex;
-
-use crate::kv::Position;
 
 /// Slots, each with the position in the order of updates that must be durable first.
 #[derive(Debug, Default)]

@@ -3,10 +3,11 @@
 //! Every extent of a record is one reference to its blob, every object with parts one to their list.
 //! Nearly all content has one reference, so a missing count means one.
 
+use liteio_kv::{Read, Write};
+
 use super::content::{Content, ContentId};
 use super::{record, space};
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
 
 /// Raises the reference counts for one more record with `content`.
 pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), StoreError> {

@@ -18,12 +18,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use liteio_kv::Transaction;
 use parking_lot::Mutex;
 
 use super::Shared;
 use crate::attachment;
 use crate::blob::{BlobId, Sealed};
-use crate::kv::Transaction;
 
 /// At most this many concurrent writers leave the bytes of short blobs to the log: one sync instead of
 /// three in a row, bytes written twice. More writers share the syncs of files and directories anyway: 8
