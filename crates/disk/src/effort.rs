@@ -5,6 +5,8 @@
 //! | `LITEIO_TESTS` | `full`: every seed, as `.ci/full` sets it; anything else: a few |
 //! | `LITEIO_SEED_ROTATION` | any number: selects which few. `.ci/run` takes it from the hash of the commit, so that all seeds are met over time |
 
+use std::ops::Range;
+
 /// Whether tests are to run with every seed.
 #[must_use]
 pub fn is_full() -> bool {
@@ -24,11 +26,25 @@ pub fn amount(few: u64, all: u64) -> u64 {
 /// # Panics
 /// If `few` is 0 or above `all`, or `LITEIO_SEED_ROTATION` is not a number.
 pub fn seeds(few: u64, all: u64) -> impl Iterator<Item = u64> {
-    let rotation = match std::env::var("LITEIO_SEED_ROTATION") {
+    if is_full() { rotated(all, all, 0) } else { rotated(few, all, rotation()) }
+}
+
+/// Points of a test that strikes each in turn, such as operations of a disk or places of a byte: all of them in a full
+/// run, else one in `step`, by the rotation. A prime number is best: the points of a run then differ in their
+/// remainders of other numbers, by which a test may vary its checks.
+///
+/// # Panics
+/// If `step` is 0, or `LITEIO_SEED_ROTATION` is not a number.
+pub fn points(all: Range<u64>, step: u64) -> impl Iterator<Item = u64> {
+    let (step, rotation) = if is_full() { (1, 0) } else { (step, rotation()) };
+    all.filter(move |point| point % step == rotation % step)
+}
+
+fn rotation() -> u64 {
+    match std::env::var("LITEIO_SEED_ROTATION") {
         Ok(value) => value.parse().expect("LITEIO_SEED_ROTATION is a number"),
         Err(_) => 0,
-    };
-    if is_full() { rotated(all, all, 0) } else { rotated(few, all, rotation) }
+    }
 }
 
 /// `few` of `0..all` in windows that follow each other, so that `all / few` rotations meet every seed.

@@ -3,14 +3,11 @@
 use std::fmt;
 use std::ops::Bound;
 
-use crate::KvError;
 use crate::engine::{PairGuard, Place, Tree};
 use crate::layers::Layers;
 use crate::memtable::shared_bytes;
 use crate::merge::Merge;
-
-/// A key and its value, borrowed without a copy.
-pub type Pair<'a> = (&'a [u8], &'a [u8]);
+use crate::{KvError, Pair};
 
 /// A cursor over a range: a position between two keys. It starts before the first key.
 ///

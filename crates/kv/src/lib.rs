@@ -131,8 +131,10 @@ use std::ops::Bound;
 
 pub use attachments::Attachments;
 pub use config::{Compacting, KvConfig, Spilling};
-pub use cursor::{Cursor, Pair};
+pub use cursor::Cursor;
 pub use engine::EngineKind;
+#[cfg(any(test, feature = "test-util"))]
+pub use engine::silence_panics_of_damage;
 pub use error::KvError;
 pub use handle::{Kv, Position};
 pub use home::Recovery;
@@ -142,6 +144,9 @@ pub use stats::KvStats;
 pub use transaction::Transaction;
 pub use tree_file::TreeFile;
 pub use view::{Snapshot, Value};
+
+/// A key and its value, borrowed without a copy.
+pub type Pair<'a> = (&'a [u8], &'a [u8]);
 
 /// Reading, the same from a [`Snapshot`] and inside a [`Transaction`].
 pub trait Read {

@@ -24,7 +24,9 @@ use liteio_disk::{RandomSource as _, SystemRandom};
 use super::Drainer;
 use super::freeing::Freeing;
 use super::retry::Retry;
-use crate::engine::{Change, Changes, Checkpoint, Contents, Engine, PairGuard, Place, View};
+use crate::engine::{
+    Change, Changes, Checkpoint, Contents, Engine, PairGuard, Place, View, compacted_path,
+};
 use crate::home::Home;
 use crate::layers::OpenTree;
 use crate::shared::Shared;
@@ -54,14 +56,9 @@ struct Copied {
     checkpoint: Checkpoint,
 }
 
-/// The path of a tree that is to take the place of the tree `path`.
-pub(crate) fn new_path(path: &str) -> String {
-    format!("{path}.compact")
-}
-
 /// Removes what an interrupted compaction left.
 pub(crate) fn remove_remains(home: &Home) -> Result<(), KvError> {
-    let path = new_path(&home.path);
+    let path = compacted_path(&home.path);
     home.disk.remove_if_there(&format!("{path}.sums"))?;
     Ok(home.disk.remove_if_there(&path)?)
 }
@@ -170,7 +167,7 @@ impl Drainer {
             return self.copy_into(&Engine::memory(config.engine, config.cache_bytes)?, shared);
         };
         remove_remains(home)?;
-        let path = new_path(&home.path);
+        let path = compacted_path(&home.path);
         let new = Engine::open(config.engine, &home.disk, &path, config.cache_bytes)?;
         let copied = self.copy_into(&new, shared).and_then(|copied| {
             home.sync_names()?;
@@ -219,7 +216,7 @@ impl Drainer {
 /// Gives the copy and its sums the names of the tree and of those. Any failure but a full disk at the first rename ends
 /// writing: nobody knows which of the two trees a start would find. Both are whole.
 fn rename(home: &Home) -> Result<(), KvError> {
-    let (disk, path, new_path) = (&home.disk, &home.path, new_path(&home.path));
+    let (disk, path, new_path) = (&home.disk, &home.path, compacted_path(&home.path));
     match disk.rename(&new_path, path).map_err(KvError::from) {
         Err(KvError::NoSpace) => return Err(KvError::NoSpace),
         renamed => renamed.map_err(KvError::into_poisoned)?,

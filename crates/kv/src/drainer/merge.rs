@@ -18,12 +18,13 @@ use std::sync::atomic::Ordering;
 
 use super::carry::CARRIED_MAX;
 use super::freeing::Freeing;
+use super::merged::MergedRuns;
 use super::spill::remove;
 use super::{Drainer, stop};
 use crate::engine::{ApplyError, Changes as _, Checkpoint, Engine, NoChanges};
 use crate::layers::OpenTree;
 use crate::pace::RUNS_MAX;
-use crate::run::{MergedRuns, Run};
+use crate::run::Run;
 use crate::shared::Shared;
 use crate::{KvError, Spilling};
 

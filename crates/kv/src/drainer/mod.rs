@@ -19,6 +19,7 @@ mod carry;
 pub(super) mod compact;
 mod freeing;
 mod merge;
+mod merged;
 mod reopen;
 mod retry;
 mod spill;
@@ -30,6 +31,8 @@ use std::time::Instant;
 
 use self::compact::Compaction;
 use self::merge::Merging;
+#[cfg(test)]
+pub(super) use self::merged::MergedRuns;
 use self::spill::has_room_for_run;
 pub(super) use self::table::TableChanges;
 use super::KvError;

@@ -35,6 +35,8 @@ use std::sync::Arc;
 use liteio_disk::Disk;
 
 pub(super) use self::checkpoint::{Checkpoint, Contents};
+#[cfg(any(test, feature = "test-util"))]
+pub use self::on_redb::silence_panics_of_damage;
 use super::KvError;
 
 /// Engines to choose from, in [`KvConfig::engine`](super::KvConfig::engine).
@@ -46,6 +48,11 @@ pub enum EngineKind {
     /// A map in memory that is written whole at a checkpoint: the reference of the contract.
     #[cfg(test)]
     Map,
+}
+
+/// The path of a tree that is to take the place of the tree `path`.
+pub(super) fn compacted_path(path: &str) -> String {
+    format!("{path}.compact")
 }
 
 /// A pair to set, or a key to remove.

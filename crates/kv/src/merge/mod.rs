@@ -13,9 +13,9 @@ use std::ops::Bound;
 use self::heads::Heads;
 use self::upper::Upper;
 use super::KvError;
-use super::cursor::Pair;
 use super::engine::{PairGuard, Place, Tree};
 use super::layers::{Layers, UpperPair};
+use crate::Pair;
 
 /// The merged sources of a cursor.
 pub(super) struct Merge<'a> {

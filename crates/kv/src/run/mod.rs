@@ -22,7 +22,6 @@ mod cursor;
 mod filter;
 mod footer;
 mod index;
-mod merged;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -39,7 +38,6 @@ pub(super) use self::cursor::{RunCursor, RunPair};
 use self::filter::Filter;
 use self::footer::Footer;
 use self::index::{Index, Place};
-pub(super) use self::merged::MergedRuns;
 pub(super) use self::writer::write;
 use super::KvError;
 use super::log::is_unreadable;

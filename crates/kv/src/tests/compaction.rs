@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
-use liteio_disk::{Disk, Durability, Fault, HookedDisk, Moment, OpenMode, SimulatedDisk};
+use liteio_disk::{Disk, Durability, Fault, HookedDisk, Moment, OpenMode, SimulatedDisk, effort};
 use parking_lot::Mutex;
 
 use super::crash::{self, Setup, check_restart, state, state_after};
@@ -147,9 +147,9 @@ fn compactions(setup: Setup, seed: u64, durability: Durability) -> Vec<Operation
     progress.compactions
 }
 
-/// The numbers of all operations of these compactions.
-fn all(compactions: &[Operations]) -> impl Iterator<Item = u64> {
-    compactions.iter().flat_map(|compaction| compaction.all.clone())
+/// The operations of these compactions that are struck.
+fn points(compactions: &[Operations]) -> impl Iterator<Item = u64> {
+    compactions.iter().flat_map(|compaction| effort::points(compaction.all.clone(), 5))
 }
 
 /// Runs into the fault at the operation `at`.
@@ -170,7 +170,7 @@ fn struck(
 fn a_crash_at_any_operation_keeps_what_was_acknowledged() {
     for setup in SETUPS {
         let seed = 1;
-        for at in all(&compactions(setup, seed, Durability::Fsync)) {
+        for at in points(&compactions(setup, seed, Durability::Fsync)) {
             let case = (setup, seed, at);
             let (disk, kv, progress) = struck(case, Durability::Fsync, Fault::Crash);
             drop(kv);
@@ -190,7 +190,7 @@ fn a_crash_at_any_operation_keeps_what_was_acknowledged() {
 fn without_syncs_a_kill_loses_nothing_and_a_power_cut_nothing_that_was_copied() {
     for setup in SETUPS {
         let seed = 2;
-        for at in all(&compactions(setup, seed, Durability::Os)) {
+        for at in points(&compactions(setup, seed, Durability::Os)) {
             let case = (setup, seed, at);
             let (disk, kv, progress) = struck(case, Durability::Os, Fault::Crash);
             drop(kv);
@@ -213,7 +213,7 @@ fn a_failure_of_the_copy_stops_nothing_and_one_of_its_names_stops_writing_only()
         let compactions = compactions(setup, seed, Durability::Fsync);
         // An I/O error of a sync is one that fails.
         for fault in [Fault::Io, Fault::ShortWrite] {
-            for at in all(&compactions) {
+            for at in points(&compactions) {
                 let case = (setup, seed, at);
                 let (disk, kv, progress) = struck(case, Durability::Fsync, fault);
                 let kv = kv.expect("was open");
@@ -245,7 +245,7 @@ fn a_full_disk_gives_up_the_copy_and_writing_returns_by_itself() {
     for setup in SETUPS {
         let seed = 4;
         let compactions = compactions(setup, seed, Durability::Fsync);
-        for at in all(&compactions) {
+        for at in points(&compactions) {
             let case = (setup, seed, at);
             let (disk, kv, progress) = struck(case, Durability::Fsync, Fault::NoSpaceFrom);
             let kv = kv.expect("was open");

@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_disk::{Disk, Durability, Fault, OpenMode, SimulatedDisk};
+use liteio_disk::{Disk, Durability, Fault, OpenMode, SimulatedDisk, effort};
 
 use super::{Compacting, EngineKind, Kv, KvConfig, KvError, Spilling, Write, pairs};
 
 const UPDATES: u32 = 24;
+
+/// Seeds of a quick run, and one in how many operations of each is struck. Prime to the numbers of all seeds, so that
+/// rotations meet each operation of each seed.
+const SEEDS: u64 = 2;
+const POINTS: u64 = 7;
 
 /// The engine beneath, and how the tables get there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +146,11 @@ fn work_and_sync(kv: &Kv, seed: u64) -> (Vec<u32>, Vec<u32>, usize) {
     (acknowledged, failed, synced)
 }
 
+/// The operations of a run that are struck.
+fn points(setup: Setup, seed: u64, durability: Durability) -> impl Iterator<Item = u64> {
+    effort::points(0..operations_of_a_run(setup, seed, durability), POINTS)
+}
+
 fn operations_of_a_run(setup: Setup, seed: u64, durability: Durability) -> u64 {
     let disk = SimulatedDisk::new(seed);
     let kv = open(&disk, setup, durability).expect("opens");
@@ -183,8 +193,8 @@ pub(super) fn check_restart(
 #[test]
 fn a_power_cut_at_any_operation_keeps_what_was_acknowledged() {
     for setup in SETUPS {
-        for seed in 0..6 {
-            for at in 0..operations_of_a_run(setup, seed, Durability::Fsync) {
+        for seed in effort::seeds(SEEDS, 6) {
+            for at in points(setup, seed, Durability::Fsync) {
                 let disk = SimulatedDisk::new(seed ^ (at << 8));
                 disk.set_fault(at, Fault::Crash);
                 let (acknowledged, failed) = open(&disk, setup, Durability::Fsync)
@@ -204,8 +214,8 @@ fn a_power_cut_at_any_operation_keeps_what_was_acknowledged() {
 #[test]
 fn without_syncs_a_kill_loses_nothing_and_a_power_cut_only_what_no_sync_covers() {
     for setup in SETUPS {
-        for seed in 0..4 {
-            for at in (0..operations_of_a_run(setup, seed, Durability::Os)).step_by(3) {
+        for seed in effort::seeds(SEEDS, 4) {
+            for at in points(setup, seed, Durability::Os) {
                 let disk = SimulatedDisk::new(seed ^ (at << 8));
                 disk.set_fault(at, Fault::Crash);
                 let (acknowledged, failed, synced) = open(&disk, setup, Durability::Os)
@@ -231,8 +241,8 @@ fn without_syncs_a_kill_loses_nothing_and_a_power_cut_only_what_no_sync_covers()
 fn a_failure_at_any_operation_stops_writing_and_not_reading() {
     for setup in SETUPS {
         for fault in [Fault::Io, Fault::FailedSync, Fault::ShortWrite] {
-            for seed in 0..2 {
-                for at in 0..operations_of_a_run(setup, seed, Durability::Fsync) {
+            for seed in effort::seeds(1, 2) {
+                for at in points(setup, seed, Durability::Fsync) {
                     let disk = SimulatedDisk::new(seed);
                     disk.set_fault(at, fault);
                     let Ok(kv) = open(&disk, setup, Durability::Fsync) else { continue };
@@ -267,8 +277,8 @@ fn a_failure_at_any_operation_stops_writing_and_not_reading() {
 #[test]
 fn a_full_disk_refuses_and_writing_returns_by_itself() {
     for setup in SETUPS {
-        for seed in 0..3 {
-            for at in 0..operations_of_a_run(setup, seed, Durability::Fsync) {
+        for seed in effort::seeds(SEEDS, 3) {
+            for at in points(setup, seed, Durability::Fsync) {
                 let disk = SimulatedDisk::new(seed);
                 disk.set_fault(at, Fault::NoSpaceFrom);
                 let Ok(kv) = open(&disk, setup, Durability::Fsync) else { continue };

@@ -24,6 +24,21 @@ pub(super) fn guarded<T, E: Into<KvError>>(
     }
 }
 
+/// Leaves panics of redb out of the output from now on, for tests that damage trees. They are caught and become errors,
+/// and the backtraces of thousands take longer than the tests. All other panics are printed as before.
+#[cfg(any(test, feature = "test-util"))]
+pub fn silence_panics_of_damage() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !panic.location().is_some_and(|place| place.file().contains("/redb-")) {
+                print(panic);
+            }
+        }));
+    });
+}
+
 /// Something of redb whose end may panic, too, once a call has.
 pub(super) struct EndsQuietly<T>(Option<T>);
 

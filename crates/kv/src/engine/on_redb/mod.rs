@@ -20,9 +20,11 @@ use self::error::{EndsQuietly, guarded};
 use self::memory::MemoryBackend;
 use self::sums::Sums;
 use self::view::Bytes;
-use super::{ApplyError, Change, Changes, Checkpoint};
+use super::{ApplyError, Change, Changes, Checkpoint, compacted_path};
 use crate::KvError;
 
+#[cfg(any(test, feature = "test-util"))]
+pub use self::error::silence_panics_of_damage;
 pub(crate) use self::view::{PairGuard, Place, Tree, Value, View};
 
 /// The key space.
@@ -58,7 +60,7 @@ impl Engine {
         let mut newest = 0;
         let mut failure = None;
         // Those of a tree that took the place of another, whose sums had not followed when it was cut.
-        let compacted_sums = sums_path(&crate::drainer::compact::new_path(path));
+        let compacted_sums = sums_path(&compacted_path(path));
         for its_sums in [&own_sums, &compacted_sums] {
             let Some(sums) = Sums::load(disk, its_sums)? else { continue };
             let file = disk.open(path, OpenMode::Write)?;

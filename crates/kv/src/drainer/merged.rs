@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use super::{KvError, Run, RunCursor, RunPair};
+use crate::KvError;
 use crate::engine::{Change, Changes};
+use crate::run::{Run, RunCursor, RunPair};
 
 /// The newest entry of each key.
 pub(crate) struct MergedRuns<'r> {
