@@ -1,4 +1,4 @@
-//! The tests of `liteio` and `liteio-store` over the corpora of the fuzz targets.
+//! The tests of `liteio`, `liteio-kv` and `liteio-store` over the corpora of the fuzz targets.
 
 use std::path::Path;
 

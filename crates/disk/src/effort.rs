@@ -5,6 +5,8 @@
 //! | `LITEIO_TESTS` | `full`: every seed, as `.ci/full` sets it; anything else: a few |
 //! | `LITEIO_SEED_ROTATION` | a number that selects which few. `.ci/run` takes it from the hash of the commit, so that over time every seed is run |
 
+use std::ops::Range;
+
 /// `true` if tests run every seed.
 #[must_use]
 pub fn is_full() -> bool {
@@ -62,6 +64,17 @@ fn spread(few: u64, all: u64, rotation: u64) -> impl Iterator<Item = u64> {
     // seeds would never meet some points.
     let mixed = rotation.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     (mixed % distance..all).step_by(usize::try_from(distance).expect("fewer points than memory"))
+}
+
+/// Points of `all`, such as operations of a disk or places of a byte: all of them in a full run,
+/// else one in `step`, by the rotation. A prime `step` is best: the points of a run then differ in
+/// their remainders of other numbers, by which a test may vary its checks.
+///
+/// # Panics
+/// If `step` is 0, or `LITEIO_SEED_ROTATION` is not a number.
+pub fn one_in(step: u64, all: Range<u64>) -> impl Iterator<Item = u64> {
+    let (step, rotation) = if is_full() { (1, 0) } else { (step, rotation()) };
+    all.filter(move |point| point % step == rotation % step)
 }
 
 #[cfg(test)]

@@ -68,6 +68,7 @@ mod memory;
 mod overlay;
 mod path;
 mod platform;
+mod random;
 mod real;
 #[cfg(feature = "test-util")]
 mod simulated;
@@ -85,6 +86,9 @@ pub use health::{Health, is_poisoned};
 pub use lock::DirectoryLock;
 pub use memory::memory_file;
 pub use overlay::OverlayDisk;
+#[cfg(feature = "test-util")]
+pub use random::SeededRandom;
+pub use random::{RandomSource, SystemRandom};
 pub use real::RealDisk;
 #[cfg(feature = "test-util")]
 pub use simulated::{Fault, HookedDisk, Moment, SimulatedDisk};

@@ -4,8 +4,9 @@
 use std::io;
 use std::sync::Arc;
 
+use liteio_kv::Attachments;
+
 use crate::blob::{BlobError, BlobId, FileBlobStore};
-use crate::kv::Attachments;
 
 /// A note in the log: id of a blob (16 bytes), length of its body (8 bytes, little-endian).
 const NOTE_BYTES: usize = 24;

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_disk::Durability;
+use liteio_disk::{Durability, RandomSource, SystemRandom};
 
 use crate::encryption::KeyRing;
 use crate::limits::{EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
 use crate::meta::EventObserver;
-use crate::random::{RandomSource, SystemRandom};
 use liteio_disk::{Clock, SystemClock};
 
 /// The data directory when none is given.

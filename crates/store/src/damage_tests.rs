@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use liteio_kv::{Read, Write};
+
 use crate::etag::ETag;
-use crate::kv::{Read, Write};
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::pending::Committed;

@@ -3,10 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
+use liteio_kv::KvError;
 use liteio_vector::VectorError;
 
 use crate::checksum::ChecksumAlgorithm;
-use crate::kv::KvError;
 use crate::name::{BucketName, NameError, ObjectKey, VersionId};
 
 /// An error of the store. Exhaustive on purpose: a new variant does not compile until the server

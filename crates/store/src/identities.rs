@@ -1,7 +1,8 @@
 //! Entries about users, which the store keeps and does not interpret.
 
+use liteio_kv::Write as _;
+
 use crate::error::StoreError;
-use crate::kv::Write as _;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::{identity, space};
 use crate::pending::{Committed, Pending};

@@ -1,6 +1,6 @@
 //! Buckets, objects, versions, multipart uploads and vectors, durable, without a network.
 //!
-//! A [`Store`] keeps metadata in one ordered, transactional key space ([`kv`]) and the bytes of
+//! A [`Store`] keeps metadata in one ordered, transactional key space ([`liteio_kv`]) and the bytes of
 //! larger objects in immutable blobs. Everything is synchronous. A write returns a [`Pending`], to
 //! be awaited or waited for, which resolves once the write has the store's [`Durability`].
 //!
@@ -258,7 +258,6 @@ pub mod config;
 pub mod error;
 pub mod limits;
 pub mod name;
-pub mod random;
 
 pub mod checksum;
 pub mod etag;
@@ -266,8 +265,6 @@ pub mod precondition;
 pub mod range;
 
 mod encryption;
-
-pub mod kv;
 
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
@@ -317,10 +314,9 @@ pub use error::{DeleteMarker, StoreError};
 pub use identities::IdentityEntry;
 pub use image::StoreImage;
 pub use lifecycle::LifecycleState;
-pub use liteio_disk::Durability;
+pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock, SystemRandom};
 #[cfg(any(test, feature = "test-util"))]
-pub use liteio_disk::ManualClock;
-pub use liteio_disk::{Clock, ShiftedClock, SystemClock};
+pub use liteio_disk::{ManualClock, SeededRandom};
 pub use meta::{
     Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver, Expiration,
     Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,
@@ -345,9 +341,6 @@ pub use object::{
 pub use outbox::QueuedEvent;
 pub use pending::Pending;
 pub use process::Bucket;
-#[cfg(any(test, feature = "test-util"))]
-pub use random::SeededRandom;
-pub use random::{RandomSource, SystemRandom};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
+use liteio_kv::{DroppedTail, Kv, KvConfig, Spilling};
 
 use crate::attachment::BlobAttachments;
 use crate::blob::{FileBlobStore, MemoryBlobStore};
@@ -18,8 +19,6 @@ use crate::config::{Backend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 #[cfg(any(test, feature = "test-util"))]
-use crate::kv::Spilling;
-use crate::kv::{DroppedTail, Kv, KvConfig};
 use crate::meta::bucket::{FORMAT, StoreRecord};
 use crate::store::{Opened, Store};
 

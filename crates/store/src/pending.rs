@@ -5,7 +5,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::error::StoreError;
-use crate::kv;
 use crate::process::{Guard, StagedBlob};
 
 /// Resolves when the write has the promised durability, or has failed. Await it, or call
@@ -24,7 +23,7 @@ pub struct Pending<T> {
 enum State<T> {
     /// The result, until the first poll takes it.
     Ready(Option<Result<T, StoreError>>),
-    Submitted(kv::Pending<Committed<T>, StoreError>),
+    Submitted(liteio_kv::Pending<Committed<T>, StoreError>),
 }
 
 /// The result of a transaction, with an optional guard that must live until the commit.
@@ -53,7 +52,7 @@ impl<T> Committed<T> {
 }
 
 impl<T> Pending<T> {
-    pub(crate) fn submitted(pending: kv::Pending<Committed<T>, StoreError>) -> Self {
+    pub(crate) fn submitted(pending: liteio_kv::Pending<Committed<T>, StoreError>) -> Self {
         Self { state: State::Submitted(pending), blobs: Vec::new() }
     }
 

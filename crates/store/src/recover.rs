@@ -17,9 +17,10 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 
+use liteio_kv::{Read, Snapshot};
+
 use crate::blob::BlobId;
 use crate::error::StoreError;
-use crate::kv::{Read, Snapshot};
 use crate::limits::SWEEP_BATCH;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
@@ -197,10 +198,10 @@ mod tests {
     use liteio_disk::SimulatedDisk;
 
     use super::*;
-    use crate::kv::Write;
     use crate::name::{BucketName, ObjectKey};
     use crate::pending::Committed;
     use crate::{BodyOptions, Bucket, DeleteTarget, NewBucket, Owner, StoreConfig, StoreHealth};
+    use liteio_kv::Write;
 
     fn put(store: &Store, bucket: &Arc<Bucket>, key: &ObjectKey) {
         let mut body = store.begin_body(BodyOptions::default()).expect("body");

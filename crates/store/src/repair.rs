@@ -11,11 +11,11 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use liteio_disk::Disk;
+use liteio_kv::{Read as _, Transaction, Write as _};
 
 use crate::config::StoreConfig;
 use crate::directory;
 use crate::error::StoreError;
-use crate::kv::{Read as _, Transaction, Write as _};
 use crate::meta::bucket::StoreRecord;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Write as _;
+
 use crate::bucket::{Emptying, ListBuckets};
 use crate::error::StoreError;
-use crate::kv::Write as _;
 use crate::meta::space;
 use crate::pending::{Committed, Pending};
 use crate::store::Store;

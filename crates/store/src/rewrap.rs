@@ -6,9 +6,10 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_kv::{Transaction, Write as _};
+
 use crate::encryption::{EncryptionRecord, Identity};
 use crate::error::StoreError;
-use crate::kv::{Transaction, Write as _};
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::meta::upload::UploadRecord;

@@ -16,8 +16,9 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use liteio_kv::{Read as _, Write as _};
+
 use crate::error::StoreError;
-use crate::kv::{Read as _, Write as _};
 use crate::meta::bucket::StoreRecord;
 use crate::meta::{ScrubState, record, space};
 use crate::pending::Committed;

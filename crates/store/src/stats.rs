@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use liteio_kv::KvStats;
+
 use crate::error::StoreError;
-use crate::kv::KvStats;
 
 /// A snapshot of the store's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

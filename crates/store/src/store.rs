@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_disk::{DirectoryLock, Disk};
+use liteio_kv::{Kv, KvError, Position, Snapshot, Transaction};
 use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
@@ -14,7 +15,6 @@ use crate::config::StoreConfig;
 use crate::directory;
 use crate::error::StoreError;
 use crate::indexes::Vectors;
-use crate::kv::{Kv, KvError, Position, Snapshot, Transaction};
 use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
@@ -332,7 +332,7 @@ impl Store {
         submit: impl FnOnce(
             &Kv,
             Box<dyn Fn(&mut Transaction<'_>) -> Result<Committed<T>, StoreError> + Send>,
-        ) -> crate::kv::Pending<Committed<T>, StoreError>,
+        ) -> liteio_kv::Pending<Committed<T>, StoreError>,
     ) -> Pending<T>
     where
         F: Fn(&mut Transaction<'_>, &Arc<Shared>) -> Result<Committed<T>, StoreError>

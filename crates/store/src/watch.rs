@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use liteio_disk::{Disk, FileIdentity};
+use liteio_kv::TreeFile;
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::StoreError;
-use crate::kv::TreeFile;
 use crate::limits::WATCH_INTERVAL;
 
 /// Files that stay the same while a store is open.

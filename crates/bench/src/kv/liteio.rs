@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use liteio_disk::RealDisk;
+use liteio_kv::{Kv, KvConfig, KvError, Pending, Read as _, Write as _};
 use liteio_store::Durability;
-use liteio_store::kv::{Kv, KvConfig, KvError, Pending, Read as _, Write as _};
 
 use super::counted_disk::CountedDisk;
 use super::engine::{CACHE_BYTES, Engine, Failure, Key, Show, Synced, Value, Written};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use liteio_store::kv::KvConfig;
+use liteio_kv::KvConfig;
 
 use super::floor;
 use super::liteio::{Default, LargeCache, LiteIo, Memory};

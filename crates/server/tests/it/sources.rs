@@ -13,6 +13,7 @@ pub(crate) fn crates() -> PathBuf {
 }
 
 /// A module and the code in it.
+#[derive(Clone)]
 pub(crate) struct Module {
     pub(crate) file: PathBuf,
     /// Names of the modules from below the crate's root to this one.

@@ -151,7 +151,7 @@ pub(crate) trait BlobWriter: Debug + Send {
 pub(crate) struct Sealed {
     pub(crate) blob: SealedBlob,
     /// `None` if the blob has the promised durability. Otherwise the first update that references
-    /// the blob must [note](crate::kv::Transaction::note) it with these bytes, from which recovery
+    /// the blob must [note](liteio_kv::Transaction::note) it with these bytes, from which recovery
     /// writes its file again. They are empty with [`Durability::Os`](crate::Durability::Os), where
     /// a power cut may take the update together with its blob.
     pub(crate) contents_to_note: Option<Bytes>,

@@ -6,8 +6,9 @@ mod settings;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_kv::{Read, Transaction, Write};
+
 use crate::error::StoreError;
-use crate::kv::{Read, Transaction, Write};
 use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::ContentId;

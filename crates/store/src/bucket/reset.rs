@@ -13,8 +13,9 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_kv::{Read, Transaction, Write as _};
+
 use crate::error::StoreError;
-use crate::kv::{Read, Transaction, Write as _};
 use crate::meta::bucket::{BucketRecord, BucketState, StoreRecord};
 use crate::meta::key::successor;
 use crate::meta::usage::UsageRecord;

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use liteio_kv::Transaction;
+
 use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
-use crate::kv::Transaction;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::bucket::BucketRecord;
 use crate::meta::event::{Cause, Event, EventKind};

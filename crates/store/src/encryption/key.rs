@@ -3,10 +3,10 @@
 use std::fmt;
 
 use aws_lc_rs::hmac;
+use liteio_disk::RandomSource;
 use zeroize::Zeroize as _;
 
 use crate::error::StoreError;
-use crate::random::RandomSource;
 
 /// Bytes of a key.
 pub(super) const KEY_BYTES: usize = 32;

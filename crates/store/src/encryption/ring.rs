@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use liteio_disk::RandomSource;
+
 use super::{
     Encryption, EncryptionKey, EncryptionRecord, EncryptionScheme, Identity, ObjectSealing,
 };
 use crate::error::StoreError;
-use crate::random::RandomSource;
 
 /// A named key with its former versions.
 #[derive(Clone, Debug, PartialEq, Eq)]

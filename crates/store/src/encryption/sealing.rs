@@ -1,9 +1,10 @@
 //! The keys of bodies that are being received.
 
+use liteio_disk::RandomSource;
+
 use super::{BodyKey, EncryptionKey, EncryptionRecord, EncryptionScheme, Identity};
 use crate::error::StoreError;
 use crate::name::UploadId;
-use crate::random::RandomSource;
 
 /// The encryption of one body to be received, see [`Store::seal_object`](crate::Store::seal_object)
 /// and [`Store::seal_part`](crate::Store::seal_part).

@@ -11,12 +11,12 @@
 use std::fmt;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use liteio_disk::RandomSource;
 
 use super::cipher::TAG_BYTES;
 use super::key::Fingerprint;
 use super::{EncryptionKey, KeyRing};
 use crate::error::StoreError;
-use crate::random::RandomSource;
 
 const VERSION: u8 = 1;
 const SALT_BYTES: usize = 16;
@@ -111,7 +111,7 @@ impl fmt::Debug for SecretKeys {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SeededRandom;
+    use liteio_disk::SeededRandom;
 
     #[test]
     fn a_secret_is_opened_for_its_purpose_by_a_key_that_sealed_it() {

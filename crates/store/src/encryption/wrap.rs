@@ -1,6 +1,7 @@
 //! Wrapped data keys, as stored in records.
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use liteio_disk::RandomSource;
 use serde::{Deserialize, Serialize};
 
 use super::cipher::TAG_BYTES;
@@ -8,7 +9,6 @@ use super::key::{Fingerprint, KEY_BYTES};
 use super::{EncryptionKey, EncryptionScheme};
 use crate::error::StoreError;
 use crate::name::{BucketId, UploadId};
-use crate::random::RandomSource;
 
 /// The encryption of an object or an upload: extension 129 of its record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ fn nonce() -> Nonce {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::SeededRandom;
+    use liteio_disk::SeededRandom;
 
     #[test]
     fn a_key_is_unwrapped_only_with_its_key_as_what_it_belongs_to() {

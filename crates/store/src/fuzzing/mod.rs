@@ -11,12 +11,6 @@ mod tests;
 pub use keys::key;
 pub use records::record;
 
-/// The log of the key space: any file is replayed up to the first record that does not verify, or
-/// refused.
-pub fn kv_log(data: &[u8]) {
-    crate::kv::fuzzing::log(data);
-}
-
 /// The footer of a blob: decoded to the encoded values, or refused.
 pub fn blob_footer(data: &[u8]) {
     crate::blob::fuzzing::footer(data);

@@ -35,11 +35,6 @@ fn the_corpus_has_sound_records_of_vectors() {
 }
 
 #[test]
-fn the_log_holds_for_any_bytes() {
-    run("kv_log", super::kv_log);
-}
-
-#[test]
 fn blob_footers_hold_for_any_bytes() {
     run("blob_footer", super::blob_footer);
 }

@@ -1,10 +1,10 @@
 //! An index and its record.
 
+use liteio_kv::Read;
 use liteio_vector::VectorError;
 
 use super::name::VectorName;
 use crate::error::StoreError;
-use crate::kv::Read;
 use crate::meta::vector::{DistanceMetric, Encryption, IndexMode, IndexRecord, TextSearch};
 use crate::name::{BucketId, IndexId};
 

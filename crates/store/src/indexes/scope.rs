@@ -2,13 +2,13 @@
 
 use std::ops::Bound;
 
+use liteio_kv::{Read, Snapshot};
 use liteio_vector::{Slot, SlotSet};
 
 use super::filter::Filter;
 use super::index::Index;
 use super::referenced::Moment;
 use crate::error::StoreError;
-use crate::kv::{Read, Snapshot};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;

@@ -11,10 +11,9 @@
 
 use std::collections::VecDeque;
 
+use liteio_kv::Position;
 use liteio_vector::Slot;
 use parking_lot::Mutex;
-
-use crate::kv::Position;
 
 /// Unused slots, each group with the position in the order of updates that must be durable before.
 #[derive(Debug, Default)]

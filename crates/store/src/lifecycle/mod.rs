@@ -17,10 +17,10 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use liteio_kv::{Read as _, Transaction, Write as _};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
-use crate::kv::{Read as _, Transaction, Write as _};
 use crate::meta::lifecycle::LifecyclePhase;
 use crate::meta::{record, space};
 use crate::pending::Committed;

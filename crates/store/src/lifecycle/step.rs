@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Transaction;
+
 use super::{LifecycleState, Position, write_state};
 use crate::bucket::ListBuckets;
 use crate::error::StoreError;
-use crate::kv::Transaction;
 use crate::meta::event::Cause;
 use crate::meta::lifecycle::{Lifecycle, LifecyclePhase, Subject};
 use crate::meta::object::ObjectRecord;

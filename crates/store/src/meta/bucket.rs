@@ -2,12 +2,12 @@
 
 use std::ops::Bound;
 
+use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::record::Sealed;
 use super::{Owner, record, space};
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
 use crate::name::{BucketId, BucketName};
 
 /// Format that this version writes. Newer formats are refused, also by the file `format`.

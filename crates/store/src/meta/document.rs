@@ -1,11 +1,11 @@
 //! Documents of buckets: settings that the store keeps and does not interpret.
 
+use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::record::Sealed;
 use super::{record, space};
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
 use crate::name::BucketId;
 
 /// Makes an enum and its inverse.

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, Sealed};
 use super::space;
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::{Read, Write};
 
 /// Makes the enum of events, and their names.
 macro_rules! kinds {

@@ -4,10 +4,11 @@
 //! to their list. Nearly all content has one reference, so that count is not stored: a missing
 //! count means one.
 
+use liteio_kv::{Read, Write};
+
 use super::content::{Content, ContentId};
 use super::{record, space};
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
 
 /// Raises the reference counts for one more record with `content`.
 pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), StoreError> {

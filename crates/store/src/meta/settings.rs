@@ -6,6 +6,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_kv::Read;
 use parking_lot::Mutex;
 
 use super::document::{self, DocumentKind};
@@ -16,7 +17,6 @@ use super::notification::Notifications;
 use super::space;
 use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
-use crate::kv::Read;
 use crate::name::BucketId;
 
 /// Settings of a bucket: all its documents, from one snapshot. Settings that the store acts on are

@@ -1,5 +1,6 @@
 //! Records of multipart uploads and of their parts.
 
+use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::content::{Content, StoredContent};
@@ -8,7 +9,6 @@ use super::record::{Body, Sealed};
 use super::{ContentHeaders, ObjectMetadata, Owner, record, space};
 use crate::checksum::{ChecksumAlgorithm, ChecksumType, ChecksumValue};
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
 use crate::name::{BucketId, UploadId};
 
 /// An upload in progress.

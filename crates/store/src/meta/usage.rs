@@ -12,13 +12,13 @@
 //!                             counting will come to it
 //! ```
 
+use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::object::ObjectRecord;
 use super::record::Sealed;
 use super::{record, space};
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
 use crate::name::BucketId;
 
 /// Figures of a bucket.

@@ -1,11 +1,11 @@
 //! Records of vector buckets, indexes and vectors.
 
+use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::vector_metadata::{BorrowedMetadata, Metadata, MetadataValue};
 use super::{Owner, record, space};
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
 use crate::limits::RESOURCE_TAGS_MAX;
 use crate::name::{BucketId, IndexId};
 

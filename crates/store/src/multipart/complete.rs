@@ -3,10 +3,11 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_kv::{Read, Transaction, Write};
+
 use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::{Read, Transaction, Write};
 use crate::limits::OBJECT_BYTES_MAX;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};

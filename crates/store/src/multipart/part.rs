@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use liteio_kv::{Read, Transaction};
+
 use crate::checksum::{ChecksumValue, DigestSet, Digests};
 use crate::encryption::EncryptionKey;
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::{Read, Transaction};
 use crate::limits::{EXTENTS_MAX, PART_BYTES_MAX};
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;

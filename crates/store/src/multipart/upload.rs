@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Write;
+
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::encryption::{Encryption, EncryptionScheme, Identity, ObjectSealing};
 use crate::error::StoreError;
-use crate::kv::Write;
 use crate::meta::bucket::BucketState;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;

@@ -15,6 +15,8 @@
 
 use std::sync::Arc;
 
+use liteio_kv::{Read, Transaction};
+
 use super::body::NewBody;
 use super::parts::{read_facts, read_part};
 use super::publish::{NewVersion, Slot};
@@ -22,7 +24,6 @@ use super::{ObjectVersion, PutOptions, StagedBody};
 use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, Md5, ObjectChecksum};
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::{Read, Transaction};
 use crate::limits::{OBJECT_BYTES_MAX, PART_NUMBER_MAX};
 use crate::meta::content::{Content, ContentId};
 use crate::meta::event::EventKind;

@@ -1,8 +1,9 @@
 //! Finding versions of objects.
 
+use liteio_kv::Read;
+
 use super::{ObjectVersion, history};
 use crate::error::StoreError;
-use crate::kv::Read;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::{Owner, space};

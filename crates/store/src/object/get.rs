@@ -2,13 +2,14 @@
 
 use std::ops::{Bound, Range};
 
+use liteio_kv::{Read, Snapshot};
+
 use super::current::{self, Found};
 use super::parts::{find_part, read_facts};
 use super::reader::{Body, OpenError};
 use super::{ObjectReader, ObjectVersion, PartInfo, history, seal};
 use crate::encryption::{EncryptionKey, EncryptionScheme};
 use crate::error::{DeleteMarker, StoreError};
-use crate::kv::{Read, Snapshot};
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;

@@ -6,9 +6,10 @@
 
 use std::ops::Bound;
 
+use liteio_kv::{Read, Write};
+
 use super::current::Found;
 use crate::error::StoreError;
-use crate::kv::{Read, Write};
 use crate::meta::object::{Listed, ObjectRecord};
 use crate::meta::space;
 use crate::meta::usage::UsageChange;

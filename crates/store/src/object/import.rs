@@ -3,13 +3,14 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_kv::{Read as _, Transaction};
+
 use super::body::NewBody;
 use super::publish::{NewVersion, Slot};
 use super::{ObjectMetadata, StagedBody};
 use crate::checksum::ObjectChecksum;
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::{Read as _, Transaction};
 use crate::limits::{OBJECT_BYTES_MAX, PART_NUMBER_MAX};
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};

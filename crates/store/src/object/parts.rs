@@ -1,7 +1,8 @@
 //! Finding parts of completed uploads.
 
+use liteio_kv::Read;
+
 use crate::error::StoreError;
-use crate::kv::Read;
 use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord};
 use crate::name::UploadId;

@@ -29,6 +29,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_kv::{Read, Transaction, Write};
 
 use super::current::Found;
 use super::release::release;
@@ -39,7 +40,6 @@ use crate::checksum::{DigestSet, ObjectChecksum};
 use crate::encryption::{EncryptionKey, EncryptionRecord, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::{Read, Transaction, Write};
 use crate::meta::bucket::BucketState;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Write;
+
 use crate::error::StoreError;
-use crate::kv::Write;
 use crate::meta::content::Content;
 use crate::meta::reference;
 use crate::process::WakeReclaimer;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Transaction;
+
 use crate::error::StoreError;
-use crate::kv::Transaction;
 use crate::meta::bucket::BucketState;
 use crate::meta::event::{Cause, Event, EventKind};
 use crate::meta::object::ObjectRecord;

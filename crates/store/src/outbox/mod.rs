@@ -9,8 +9,9 @@ use std::future::Future;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use liteio_kv::{Cursor, Read, Transaction, Write as _};
+
 use crate::error::StoreError;
-use crate::kv::{Cursor, Read, Transaction, Write as _};
 use crate::meta::event::{Event, OutboxState};
 use crate::meta::key::successor;
 use crate::meta::space;

@@ -1,7 +1,8 @@
 //! A bucket, in the state of its record when that was read.
 
+use liteio_kv::Read;
+
 use crate::error::StoreError;
-use crate::kv::Read;
 use crate::meta::bucket::{BucketRecord, BucketState, require};
 use crate::meta::{Owner, Settings, Versioning};
 use crate::name::{BucketId, BucketName};

@@ -7,9 +7,10 @@
 use std::collections::HashSet;
 use std::ops::Bound;
 
+use liteio_kv::{Read, Snapshot, Transaction, Write};
+
 use super::ReclaimReport;
 use crate::error::StoreError;
-use crate::kv::{Read, Snapshot, Transaction, Write};
 use crate::limits::RECLAIM_BATCH;
 use crate::meta::space;
 use crate::meta::vector::IndexRecord;

@@ -23,9 +23,10 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
+use liteio_kv::{Read, Transaction, Write};
+
 use crate::blob::BlobId;
 use crate::error::StoreError;
-use crate::kv::{Read, Transaction, Write};
 use crate::limits::RECLAIM_BATCH;
 use crate::meta::content::ContentId;
 use crate::meta::upload::{PartRecord, UploadRecord};

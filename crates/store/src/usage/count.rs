@@ -15,9 +15,10 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Instant;
 
+use liteio_kv::{Read, Write as _};
+
 use super::buckets;
 use crate::error::StoreError;
-use crate::kv::{Read, Write as _};
 use crate::meta::bucket::BucketRecord;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;

@@ -4,8 +4,9 @@ mod count;
 
 use std::ops::Bound;
 
+use liteio_kv::{Read as _, Snapshot};
+
 use crate::error::StoreError;
-use crate::kv::{Read as _, Snapshot};
 use crate::meta::bucket::BucketRecord;
 use crate::meta::key::successor;
 use crate::meta::usage::UsageRecord;

@@ -2,9 +2,10 @@
 
 use std::ops::Bound;
 
+use liteio_kv::{Read, Write};
+
 use crate::error::StoreError;
 use crate::indexes::name::VectorName;
-use crate::kv::{Read, Write};
 use crate::limits::LIST_INDEXES_MAX;
 use crate::meta::bucket::StoreRecord;
 use crate::meta::key::successor;

@@ -3,13 +3,13 @@
 
 use std::ops::Bound;
 
+use liteio_kv::{Read, Snapshot};
 use liteio_vector::{Durability, Slot, SlotFile, SlotSet, VectorError, View, vector_crc};
 
 use super::get::damaged;
 use crate::error::StoreError;
 use crate::indexes::Index;
 use crate::indexes::scope::Scope;
-use crate::kv::{Read, Snapshot};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 

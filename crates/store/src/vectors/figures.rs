@@ -2,8 +2,9 @@
 
 use std::ops::Bound;
 
+use liteio_kv::{Read as _, Snapshot};
+
 use crate::error::StoreError;
-use crate::kv::{Read as _, Snapshot};
 use crate::meta::key::successor;
 use crate::meta::space;
 use crate::store::Store;

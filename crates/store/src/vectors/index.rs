@@ -3,11 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 
+use liteio_kv::{Read, Snapshot, Write};
+
 use super::bucket::VectorBucket;
 use super::check;
 use crate::error::StoreError;
 use crate::indexes::{Index, VectorName};
-use crate::kv::{Read, Snapshot, Write};
 use crate::limits::{CONFIGURED_KEYS_MAX, DIMENSION_MAX, LIST_INDEXES_MAX};
 use crate::meta::bucket::StoreRecord;
 use crate::meta::key::successor;

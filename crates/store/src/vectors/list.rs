@@ -3,11 +3,11 @@
 use std::ops::Bound;
 
 use crc_fast::CrcAlgorithm::Crc64Nvme;
+use liteio_kv::Read;
 
 use super::get::{StoredVector, read};
 use crate::error::StoreError;
 use crate::indexes::Index;
-use crate::kv::Read;
 use crate::limits::{LIST_SEGMENTS_MAX, LIST_VECTORS_MAX, VECTOR_PAGE_BYTES_MAX};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;

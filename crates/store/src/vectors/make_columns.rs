@@ -4,12 +4,12 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::thread;
 
+use liteio_kv::{Cursor, Read};
 use liteio_vector::Slot;
 
 use crate::error::StoreError;
 use crate::indexes::Index;
 use crate::indexes::columns::{ColumnEntry, Queue, Values};
-use crate::kv::{Cursor, Read};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::store::{Inner, Store};

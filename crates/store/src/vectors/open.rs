@@ -4,13 +4,13 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use liteio_kv::{Read, Snapshot};
 use liteio_vector::{Metric, Shape, Slot, SlotSet, VectorError, VectorIndex};
 
 use super::compare;
 use super::remembered::remembered_path;
 use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex, Unused};
-use crate::kv::{Read, Snapshot};
 use crate::meta::space;
 use crate::meta::vector::DistanceMetric;
 use crate::name::IndexId;

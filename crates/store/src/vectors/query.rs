@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use liteio_kv::{Read, Snapshot};
 use liteio_vector::{Recall, View};
 
 use super::check;
@@ -14,7 +15,6 @@ use crate::indexes::OpenIndex;
 use crate::indexes::filter::Filter;
 use crate::indexes::fuse::Ranked;
 use crate::indexes::scope::Scope;
-use crate::kv::{Read, Snapshot};
 use crate::limits::{QUERY_TEXT_CHARACTERS_MAX, QUERY_TEXTS_MAX, TOP_K_MAX, VECTOR_PAGE_BYTES_MAX};
 use crate::meta::space;
 use crate::meta::vector::{IndexMode, TextSearch, VectorRecord};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use liteio_kv::Read;
+
 use super::bucket::VectorBucket;
 use crate::error::StoreError;
 use crate::indexes::Index;
-use crate::kv::Read;
 use crate::meta::vector::TagsRecord;
 use crate::pending::{Committed, Pending};
 use crate::store::Store;

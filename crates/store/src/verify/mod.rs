@@ -11,10 +11,10 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use liteio_disk::Disk;
+use liteio_kv::Read;
 
 use crate::config::StoreConfig;
 use crate::error::StoreError;
-use crate::kv::Read;
 use crate::meta::key::successor;
 use crate::meta::space;
 use crate::open;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use liteio_kv::Read;
 use liteio_vector::{Slot, VectorError, vector_crc};
 
 use super::{Damage, Remedy, VerifyReport};
 use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex};
-use crate::kv::Read;
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::name::IndexId;

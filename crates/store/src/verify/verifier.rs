@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 
+use liteio_kv::{KvError, Read};
+
 use super::bodies::DataKey;
 use super::vectors::VectorVerifier;
 use super::{Damage, Remedy, VerifyReport};
 use crate::encryption::Identity;
 use crate::error::StoreError;
-use crate::kv::{KvError, Read};
 use crate::meta::bucket::BucketRecord;
 use crate::meta::event::{Event, OutboxState};
 use crate::meta::object::Extensions;

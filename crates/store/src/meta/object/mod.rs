@@ -5,6 +5,7 @@
 
 mod version_1;
 
+use liteio_kv::{Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,6 @@ use crate::checksum::{Md5, ObjectChecksum};
 use crate::encryption::{EncryptionRecord, EncryptionScheme, PartSalt, stored_bytes};
 use crate::error::{DeleteMarker, StoreError};
 use crate::etag::ETag;
-use crate::kv::{Read, Write};
 use crate::name::VersionId;
 
 const VERSION: u8 = 2;

@@ -5,10 +5,11 @@ mod tests;
 
 use std::ops::Bound;
 
+use liteio_kv::Read;
+
 use super::{Part, Upload};
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::Read;
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::space;

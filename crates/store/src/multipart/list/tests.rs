@@ -1,5 +1,6 @@
+use liteio_kv::{Kv, KvConfig, Write};
+
 use super::*;
-use crate::kv::{Kv, KvConfig, Write};
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;
 use crate::meta::upload::PartRecord;

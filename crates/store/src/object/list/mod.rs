@@ -7,11 +7,12 @@ pub(crate) mod walk;
 use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
+use liteio_kv::Read;
+
 use self::walk::{Grouping, Place, key_text};
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::kv::Read;
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;

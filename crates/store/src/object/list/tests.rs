@@ -2,10 +2,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use bytes::Bytes;
+use liteio_kv::{Kv, KvConfig};
 use proptest::prelude::*;
 
 use super::*;
-use crate::kv::{Kv, KvConfig};
 use crate::meta::ObjectMetadata;
 use crate::meta::content::Content;
 use crate::meta::object::{Extensions, ObjectRecord};

@@ -5,11 +5,12 @@ mod tests;
 
 use std::ops::Bound;
 
+use liteio_kv::{Cursor, Read};
+
 use super::ListedObject;
 use super::history::null_stamp;
 use super::list::walk::{Grouping, Place, key_text};
 use crate::error::StoreError;
-use crate::kv::{Cursor, Read};
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;

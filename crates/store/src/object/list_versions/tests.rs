@@ -1,8 +1,8 @@
+use liteio_kv::{Kv, KvConfig, Write};
 use proptest::prelude::*;
 
 use super::super::list::tests::record;
 use super::*;
-use crate::kv::{Kv, KvConfig, Write};
 
 const BUCKET: BucketId = BucketId(7);
 

@@ -4,7 +4,8 @@
 //! acknowledgements do not wait for syncs, a power cut may lose acknowledged writes: a suffix of those
 //! since the last sync.
 //!
-//! `LITEIO_CRASH_SEEDS` sets how many workloads are run, `LITEIO_CRASH_FIRST_SEED` the first:
+//! A full run has every workload, a quick one a few that rotate (`liteio_disk::effort`). `LITEIO_CRASH_SEEDS` sets how
+//! many are run instead, `LITEIO_CRASH_FIRST_SEED` the first:
 //!
 //! ```text
 //! LITEIO_CRASH_FIRST_SEED=1234 LITEIO_CRASH_SEEDS=1 cargo test -p liteio-store --test it crash
@@ -17,10 +18,10 @@ mod run;
 mod workload;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use liteio_disk::{Fault, SimulatedDisk};
+use liteio_disk::{Fault, SimulatedDisk, effort};
 use liteio_store::{Durability, ManualClock, NewBucket, StoreHealth};
 
 use self::compare::{check, check_restart, check_settled};
@@ -180,19 +181,26 @@ impl Drop for PanicNote {
     }
 }
 
-fn check_seeds(machine: Machine, default_seeds: u64) {
-    let first = number_from("LITEIO_CRASH_FIRST_SEED", 0);
-    let end = first + number_from("LITEIO_CRASH_SEEDS", default_seeds);
-    let next = AtomicU64::new(first);
+/// The workloads of a run: by the variables, or a few or all of the first `all`.
+fn seeds(few: u64, all: u64) -> Vec<u64> {
+    let (first, count) = ("LITEIO_CRASH_FIRST_SEED", "LITEIO_CRASH_SEEDS");
+    if [first, count].iter().all(|variable| std::env::var_os(variable).is_none()) {
+        return effort::seeds(few, all).collect();
+    }
+    let first = number_from(first, 0);
+    (first..first + number_from(count, all)).collect()
+}
+
+fn check_seeds(machine: Machine, seeds: &[u64]) {
+    let next = AtomicUsize::new(0);
     let work = || -> Result<(), String> {
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= end {
+            let Some(&seed) = seeds.get(next.fetch_add(1, Ordering::Relaxed)) else {
                 return Ok(());
-            }
+            };
             let _note = PanicNote(seed, machine);
             if let Err(what) = check_steps(seed, &workload(seed), machine) {
-                next.store(end, Ordering::Relaxed);
+                next.store(seeds.len(), Ordering::Relaxed);
                 return Err(what);
             }
         }
@@ -209,17 +217,17 @@ fn check_seeds(machine: Machine, default_seeds: u64) {
 
 #[test]
 fn a_power_cut_or_fault_at_any_operation_loses_nothing_and_tears_nothing() {
-    check_seeds(Machine { durability: Durability::Fsync, end: End::PowerCut }, 300);
+    check_seeds(Machine { durability: Durability::Fsync, end: End::PowerCut }, &seeds(20, 300));
 }
 
 #[test]
 fn without_syncs_a_kill_at_any_operation_loses_nothing() {
-    check_seeds(Machine { durability: Durability::Os, end: End::Kill }, 40);
+    check_seeds(Machine { durability: Durability::Os, end: End::Kill }, &seeds(4, 40));
 }
 
 #[test]
 fn without_syncs_a_power_cut_at_any_operation_takes_the_newest_writes_and_tears_nothing() {
-    check_seeds(Machine { durability: Durability::Os, end: End::PowerCut }, 60);
+    check_seeds(Machine { durability: Durability::Os, end: End::PowerCut }, &seeds(5, 60));
 }
 
 #[test]

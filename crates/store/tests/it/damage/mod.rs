@@ -7,7 +7,8 @@
 //! - `verify`, which only reads, finds the damage whenever any read shows it.
 //!
 //! What does not hold yet is in the one table of [`gaps`]. Every seed is one case, and the cells of the matrix
-//! take turns:
+//! take turns. A full run has every cell in each of 20 stores, a quick one in two of these that rotate
+//! (`liteio_disk::effort`); variables choose others:
 //!
 //! ```text
 //! LITEIO_DAMAGE_FIRST_SEED=1234 LITEIO_DAMAGE_SEEDS=1 cargo test -p liteio-store --test it damage
@@ -23,8 +24,10 @@ mod world;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+
+use liteio_disk::effort;
 
 use self::case::{Case, Outcome, check};
 use self::gaps::Gap;
@@ -91,22 +94,33 @@ fn check_seeds(seeds: Range<u64>, tally: &mut Tally) {
     }
 }
 
+/// The cases of a run, in pieces for each of which a store is made.
+fn pieces() -> Vec<Range<u64>> {
+    let (first, count) = ("LITEIO_DAMAGE_FIRST_SEED", "LITEIO_DAMAGE_SEEDS");
+    let cases = if [first, count].iter().all(|variable| std::env::var_os(variable).is_none()) {
+        effort::seeds(2, 20).map(|world| world * Case::COUNT..(world + 1) * Case::COUNT).collect()
+    } else {
+        let first = number_from(first, 0);
+        vec![first..first + number_from(count, 20 * Case::COUNT)]
+    };
+    let step = Case::COUNT / 3;
+    let pieces = cases.into_iter().flat_map(|Range { start, end }| {
+        (start..end).step_by(step as usize).map(move |seed| seed..end.min(seed + step))
+    });
+    pieces.collect()
+}
+
 #[test]
 fn damage_of_any_file_is_told_and_never_silent() {
-    let first = number_from("LITEIO_DAMAGE_FIRST_SEED", 0);
-    let end = first + number_from("LITEIO_DAMAGE_SEEDS", 20 * Case::COUNT);
-    let next = AtomicU64::new(first);
-    // A store is made for each of them.
-    let step = Case::COUNT / 3;
+    liteio_kv::silence_panics_of_damage();
+    let pieces = pieces();
+    let next = AtomicUsize::new(0);
     let work = || {
         let mut tally = Tally::default();
-        loop {
-            let seed = next.fetch_add(step, Ordering::Relaxed);
-            if seed >= end {
-                return tally;
-            }
-            check_seeds(seed..end.min(seed + step), &mut tally);
+        while let Some(seeds) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) {
+            check_seeds(seeds.clone(), &mut tally);
         }
+        tally
     };
     let threads = thread::available_parallelism().map_or(2, usize::from);
     let tallies: Vec<_> = thread::scope(|scope| {

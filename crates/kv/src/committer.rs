@@ -1,0 +1,258 @@
+//! The one that writes, whoever holds the lock: group commit, freezing, and the refusals of a full disk.
+//!
+//! # The states of an update
+//! ```text
+//!            update()        run jobs         append()         sync_data()       publish
+//!  closure ───────────► queued ──────────► staged ──────────► logged ──────────► durable ──────► visible
+//!                                            │                  │       (at os: later,              │
+//!                             Err or panic   │                  │        with a mark)          acknowledged
+//!                             of the closure ▼                  ▼ fails
+//!                                        taken back         the whole group fails
+//! ```
+//! *Staged* writes are in the active table, with sequences that no snapshot sees, and in the
+//! record of the group, with the attachments that they *note*. Nothing is answered and nothing is visible
+//! before the log has the record: a crash leaves the whole group or none of it. An update that meets a damaged page of
+//! the tree fails alone.
+//!
+//! # The states of writing
+//! ```text
+//!              free space < reserve                      the tree found no space
+//!   writing ◄──────────────────────► refusing: NoSpace ◄──────────────────────── writing
+//!      │            space again        (freeing updates    space again, snapshots ended:
+//!      │                                still run)         tree reopened, drained again
+//!      │ any other failure of log or tree
+//!      ▼
+//!   poisoned: reads go on, no update runs until the store is opened again
+//! ```
+//! `Shared::refusal` has the state: `None`, `NoSpace` or `Poisoned`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use liteio_disk::Durability;
+
+use crate::drain::Frozen;
+use crate::layers::Layers;
+use crate::log::{Log, ToSync};
+use crate::pace::Pace;
+use crate::queue::Job;
+use crate::shared::Shared;
+use crate::transaction::{Stage, Transaction};
+use crate::{Attachments, KvError};
+
+/// Updates in one group: they share one record and one sync.
+const GROUP_UPDATES_MAX: usize = 512;
+/// Bytes of log record after which a group takes no more updates.
+const GROUP_BYTES_MAX: usize = 1 << 20;
+/// Free space is polled at most this often.
+const SPACE_INTERVAL: Duration = Duration::from_millis(50);
+
+/// State of the one that writes.
+#[derive(Debug)]
+pub(super) struct Committer {
+    /// `None` in memory.
+    pub(super) log: Option<Log>,
+    stage: Stage,
+    pace: Pace,
+    free_bytes: u64,
+    space_asked: Option<Instant>,
+}
+
+/// Updates that ran, to be answered once the lock is free: dropping a closure may end the key space.
+pub(super) struct Answers {
+    first: Box<dyn Job>,
+    others: Vec<Box<dyn Job>>,
+    result: Result<(), KvError>,
+}
+
+impl Answers {
+    pub(super) fn send(self) {
+        let Self { first, others, result } = self;
+        if result.is_ok() {
+            // In the order of the writes of this group. Under the lock, which would keep the order of groups, too, it would
+            // wait for itself if it updates.
+            first.committed();
+            others.iter().for_each(|job| job.committed());
+        }
+        for job in others {
+            job.acknowledge(result.clone());
+        }
+        first.acknowledge(result);
+    }
+}
+
+impl Committer {
+    /// Everything up to `sequence` is published.
+    pub(super) fn new(log: Option<Log>, sequence: u64) -> Self {
+        let (stage, pace) = (Stage::new(sequence), Pace::default());
+        Self { log, stage, pace, free_bytes: u64::MAX, space_asked: None }
+    }
+
+    /// Group commit: runs `first` and the updates queued behind it, and makes them durable together.
+    pub(super) fn group(&mut self, shared: &Shared, first: Box<dyn Job>) -> Answers {
+        let mut answers = Answers { first, others: Vec::new(), result: Ok(()) };
+        answers.result = self.try_group(shared, &mut answers);
+        answers
+    }
+
+    fn try_group(&mut self, shared: &Shared, answers: &mut Answers) -> Result<(), KvError> {
+        let is_tight = self.prepare_to_write(shared)?;
+        let mut layers = shared.layers()?;
+        if shared.drains.is_due(&layers, self.log.as_ref().map_or(0, Log::bytes), shared) {
+            self.freeze(shared, u64::MAX);
+            layers = shared.layers()?;
+        }
+        let memory_bytes = shared.config.memory_bytes;
+        if layers.memory() > memory_bytes
+            && shared.change_layers(|layers| layers.trimmed(memory_bytes))
+        {
+            layers = shared.layers()?;
+            shared.drains.discarded();
+        }
+        self.pace.wait_for_room(shared, &layers)?;
+        let before = layers.active().bytes();
+        self.stage(shared, &layers, answers, is_tight);
+        if self.stage.record.operations() == 0 {
+            return Ok(());
+        }
+        // Logged, and at `fsync` durable. A failure up to here leaves nothing, except that of the sync.
+        if let Err(error) = self.append(shared) {
+            self.stage.take_back(&layers);
+            // An append that failed as a whole for want of space may be tried again.
+            if !matches!(error, KvError::NoSpace) {
+                shared.stop_writing(&error);
+            }
+            return Err(error);
+        }
+        // Visible. Before the log had the record, a reader could have seen a write that a crash undoes.
+        shared.published.store(self.stage.sequence, Ordering::Release);
+        shared.drains.written();
+        shared.counters.committed(answers.others.len() + 1);
+        self.pace.grown(layers.active().bytes() - before);
+        Ok(())
+    }
+
+    fn append(&mut self, shared: &Shared) -> Result<(), KvError> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        let is_synced = shared.config.durability == Durability::Fsync;
+        let sync = log.append(&mut self.stage.record, is_synced)?;
+        shared.counters.appended(log.bytes(), sync);
+        if !is_synced || self.stage.record.notes() > 0 {
+            shared.syncs.appended(log.number(), shared.config.attachments.as_deref());
+        }
+        Ok(())
+    }
+
+    /// Runs the first update, and those that are queued behind it.
+    fn stage(&mut self, shared: &Shared, layers: &Layers, answers: &mut Answers, is_tight: bool) {
+        self.stage.clear();
+        let mut transaction = Transaction::new(layers, &mut self.stage);
+        run_job(shared, &mut *answers.first, &mut transaction, is_tight);
+        while answers.others.len() + 1 < GROUP_UPDATES_MAX
+            && transaction.record_bytes() < GROUP_BYTES_MAX
+        {
+            let Some(mut job) = shared.queue.pop() else { break };
+            run_job(shared, &mut *job, &mut transaction, is_tight);
+            answers.others.push(job);
+        }
+    }
+
+    /// Puts a new table on top; the one beneath it is to be drained. None may be draining.
+    /// The files of the log may be cut to `log_bytes` afterwards.
+    pub(super) fn freeze(&mut self, shared: &Shared, log_bytes: u64) {
+        // Those of this moment: a merge may just have changed them.
+        if !shared.change_layers(|layers| Some(layers.frozen())) {
+            return;
+        }
+        let (number, log_bytes) = match &mut self.log {
+            Some(log) => {
+                let durable_bytes = log.durable_bytes().map(|bytes| bytes.min(log_bytes));
+                log.switch();
+                (log.number(), durable_bytes)
+            }
+            None => (0, Default::default()),
+        };
+        shared.drains.begin(Frozen { number, log_bytes, sequence: self.stage.sequence });
+    }
+
+    /// Appends the watermark `number`: the attachments of all records up to it are durable. Returns what has to be
+    /// synced for it.
+    pub(super) fn mark(&mut self, shared: &Shared, number: u64) -> Result<ToSync, KvError> {
+        if let Some(error) = shared.poisoned() {
+            return Err(error);
+        }
+        let Some(log) = &mut self.log else {
+            return Ok(ToSync { files: Vec::new(), number });
+        };
+        self.stage.record.clear();
+        self.stage.record.mark(number);
+        match log.append(&mut self.stage.record, false) {
+            Ok(_) => Ok(log.take_unsynced()),
+            Err(error) => {
+                if !matches!(error, KvError::NoSpace) {
+                    shared.stop_writing(&error);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// `true` when less than the reserve is free, so that only updates that free space may run.
+    ///
+    /// # Errors
+    /// The refusal of all updates.
+    pub(super) fn prepare_to_write(&mut self, shared: &Shared) -> Result<bool, KvError> {
+        if let Some(error) = shared.poisoned() {
+            return Err(error);
+        }
+        let is_blocked = shared.drains.is_blocked();
+        if is_blocked {
+            // Perhaps there is space again.
+            shared.drains.wake();
+        }
+        let is_tight = is_blocked || self.free_bytes(shared) < shared.config.reserve_bytes;
+        shared.set_refusal(is_tight.then_some(KvError::NoSpace));
+        Ok(is_tight)
+    }
+
+    /// Free bytes of the device, as they were lately.
+    pub(super) fn free_bytes(&mut self, shared: &Shared) -> u64 {
+        let Some(home) = &shared.home else { return u64::MAX };
+        if self.space_asked.is_none_or(|asked| asked.elapsed() >= SPACE_INTERVAL) {
+            self.space_asked = Some(Instant::now());
+            // If the free space is unknown, do not refuse: the write itself fails if there is none.
+            self.free_bytes = home.disk.free_bytes().unwrap_or(u64::MAX);
+        }
+        self.free_bytes
+    }
+}
+
+fn run_job(shared: &Shared, job: &mut dyn Job, transaction: &mut Transaction<'_>, is_tight: bool) {
+    if is_tight && !job.frees_space() {
+        job.refuse(KvError::NoSpace);
+        return;
+    }
+    // Runs it in vain first, and takes its writes back, whatever its result.
+    #[cfg(any(test, feature = "test-util"))]
+    if shared.config.runs_twice {
+        let savepoint = transaction.begin();
+        job.run(transaction);
+        transaction.roll_back(savepoint);
+    }
+    #[cfg(not(any(test, feature = "test-util")))]
+    let _ = shared;
+    let savepoint = transaction.begin();
+    let keeps = job.run(transaction);
+    if let Some(error) = transaction.failure().cloned() {
+        job.refuse(error);
+        transaction.roll_back(savepoint);
+    } else if !keeps {
+        transaction.roll_back(savepoint);
+    }
+}
+
+/// Makes the attachments of all records so far durable.
+pub(super) fn sync_attachments(attachments: Option<&Arc<dyn Attachments>>) -> Result<(), KvError> {
+    attachments.map_or(Ok(()), |attachments| attachments.sync()).map_err(KvError::from)
+}

@@ -1,0 +1,342 @@
+//! The contract of a key space, as a suite that runs on every engine and disk.
+
+use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use crate::{Cursor, Kv, KvError, Pending, Read, Transaction, Write};
+
+/// Runs the whole suite; `open` gives an empty key space each time.
+///
+/// # Panics
+/// If the contract is broken.
+pub fn kv_contract(open: impl Fn() -> Kv) {
+    snapshots_are_isolated(&open());
+    updates_read_their_own_writes(&open());
+    failed_updates_leave_nothing(&open());
+    a_panic_fails_its_update_alone(&open());
+    a_group_with_failing_members_keeps_the_others(&open());
+    a_swallowed_error_keeps_the_rest(&open());
+    cursors_stay_within_their_bounds(&open());
+    cursors_turn_around(&open());
+    cursors_seek(&open());
+    updates_are_serial(&open());
+    large_values_come_back(&open());
+    pages_return_what_was_deleted(&open());
+    handles_may_end_anywhere(open());
+}
+
+/// Everything between the bounds, as `(key, value)`.
+///
+/// # Panics
+/// If the key space cannot be read, or the cursor returns other pairs backward than forward.
+pub fn pairs(from: &impl Read) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut cursor = from.cursor(Bound::Unbounded, Bound::Unbounded).expect("readable");
+    let mut found = Vec::new();
+    while let Some((key, value)) = cursor.next().expect("readable") {
+        found.push((key.to_vec(), value.to_vec()));
+    }
+    for (key, value) in found.iter().rev() {
+        let (back_key, back_value) = cursor.previous().expect("readable").expect("as many back");
+        assert_eq!((back_key, back_value), (&key[..], &value[..]), "backward is forward");
+    }
+    assert!(cursor.previous().expect("readable").is_none());
+    found
+}
+
+fn put(kv: &Kv, key: &[u8], value: &[u8]) -> Pending<(), KvError> {
+    let (key, value) = (key.to_vec(), value.to_vec());
+    kv.update(move |transaction| transaction.put(&key, &value))
+}
+
+fn get(from: &impl Read, key: &[u8]) -> Option<Vec<u8>> {
+    from.get(key).expect("readable").map(|value| value.to_vec())
+}
+
+fn keys(cursor: &mut Cursor<'_>) -> String {
+    let mut keys = Vec::new();
+    while let Some((key, _)) = cursor.next().expect("readable") {
+        keys.push(String::from_utf8(key.to_vec()).expect("text"));
+    }
+    keys.join(" ")
+}
+
+fn snapshots_are_isolated(kv: &Kv) {
+    put(kv, b"a", b"1").wait().expect("put");
+    let before = kv.snapshot().expect("snapshot");
+    put(kv, b"a", b"2").wait().expect("put");
+    put(kv, b"b", b"2").wait().expect("put");
+    assert_eq!(get(&before, b"a").as_deref(), Some(&b"1"[..]));
+    assert_eq!(get(&before, b"b"), None);
+    assert_eq!(pairs(&before).len(), 1);
+    let after = kv.snapshot().expect("snapshot");
+    assert_eq!(get(&after, b"a").as_deref(), Some(&b"2"[..]), "acknowledged is readable");
+    assert_eq!(pairs(&after).len(), 2);
+}
+
+fn updates_read_their_own_writes(kv: &Kv) {
+    put(kv, b"old", b"1").wait().expect("put");
+    let seen = kv.update::<_, KvError, _>(|transaction| {
+        transaction.put(b"new", b"2")?;
+        transaction.put(b"new", b"3")?;
+        transaction.delete(b"old")?;
+        transaction.delete(b"never there")?;
+        assert_eq!(get(transaction, b"new").as_deref(), Some(&b"3"[..]));
+        assert_eq!(get(transaction, b"old"), None);
+        Ok(pairs(transaction))
+    });
+    assert_eq!(seen.wait().expect("update"), [(b"new".to_vec(), b"3".to_vec())]);
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")), [(b"new".to_vec(), b"3".to_vec())]);
+}
+
+fn spoil(transaction: &mut Transaction<'_>) -> Result<(), KvError> {
+    for i in 0..300_u32 {
+        transaction.put(format!("key {i:03}").as_bytes(), &[7; 100])?;
+    }
+    transaction.put(b"key 007", b"again")?;
+    transaction.put(b"key 008", b"")?;
+    transaction.delete(b"key 008")?;
+    for i in (0..300_u32).step_by(3) {
+        transaction.delete(format!("key {i:03}").as_bytes())?;
+    }
+    Ok(())
+}
+
+fn fill(kv: &Kv) -> Vec<(Vec<u8>, Vec<u8>)> {
+    for i in (0..300_u32).step_by(2) {
+        drop(put(kv, format!("key {i:03}").as_bytes(), &i.to_be_bytes()));
+    }
+    put(kv, b"last", b"").wait().expect("put");
+    pairs(&kv.snapshot().expect("snapshot"))
+}
+
+fn failed_updates_leave_nothing(kv: &Kv) {
+    let before = fill(kv);
+    let failed = kv.update::<(), _, _>(|transaction| {
+        spoil(transaction)?;
+        Err(KvError::Corrupt("on purpose".into()))
+    });
+    // In the same group, most likely: it must not see the writes that were taken back.
+    let seen = kv.update::<_, KvError, _>(|transaction| Ok(pairs(transaction)));
+    let error = failed.wait().expect_err("failed");
+    assert!(matches!(error, KvError::Corrupt(reason) if reason == "on purpose"));
+    assert_eq!(seen.wait().expect("update"), before);
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")), before);
+}
+
+fn a_panic_fails_its_update_alone(kv: &Kv) {
+    let before = fill(kv);
+    let panicked = kv.update::<(), KvError, _>(|transaction| {
+        spoil(transaction)?;
+        // Without the message that the panic hook would print.
+        std::panic::resume_unwind(Box::new("on purpose"))
+    });
+    let error = panicked.wait().expect_err("panicked");
+    assert!(matches!(error, KvError::Panicked(message) if message == "on purpose"));
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")), before);
+    put(kv, b"next", b"1").wait().expect("goes on");
+}
+
+fn a_group_with_failing_members_keeps_the_others(kv: &Kv) {
+    let pending: Vec<_> = (0..200_u32)
+        .map(|i| {
+            kv.update::<u32, KvError, _>(move |transaction| {
+                let key = (i % 10).to_be_bytes();
+                transaction.put(&key, &i.to_be_bytes())?;
+                transaction.put(&[b"only ", &i.to_be_bytes()[..]].concat(), b"")?;
+                if i % 3 == 0 { Err(KvError::Corrupt(i.to_string())) } else { Ok(i) }
+            })
+        })
+        .collect();
+    for (i, pending) in (0..200_u32).zip(pending) {
+        match pending.wait() {
+            Ok(number) => assert!(number == i && i % 3 != 0),
+            Err(KvError::Corrupt(reason)) => assert!(reason == i.to_string() && i % 3 == 0),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    let snapshot = kv.snapshot().expect("snapshot");
+    for digit in 0..10_u32 {
+        let last = (0..200).rev().find(|i| i % 10 == digit && i % 3 != 0).expect("some");
+        assert_eq!(get(&snapshot, &digit.to_be_bytes()), Some(last.to_be_bytes().to_vec()));
+    }
+    assert_eq!(pairs(&snapshot).len(), 10 + (0..200).filter(|i| i % 3 != 0).count());
+}
+
+fn a_swallowed_error_keeps_the_rest(kv: &Kv) {
+    let fails_inside = kv.update::<_, KvError, _>(|transaction| {
+        transaction.put(b"a", b"1")?;
+        Ok(catch_unwind(AssertUnwindSafe(|| transaction.get(b"a").map(|value| value.is_some())))
+            .is_ok())
+    });
+    assert!(fails_inside.wait().expect("update"));
+    assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 1);
+}
+
+fn with_letters(kv: &Kv, check: impl Fn(&dyn Reader)) {
+    for key in ["b", "d", "d/1", "d/2", "d\u{ff}", "f"] {
+        put(kv, key.as_bytes(), key.to_uppercase().as_bytes()).wait().expect("put");
+    }
+    check(&kv.snapshot().expect("snapshot"));
+    // The same inside a transaction; panics must not be swallowed there.
+    kv.update::<(), KvError, _>(|transaction| {
+        transaction.delete(b"f")?;
+        transaction.put(b"f", b"F")
+    })
+    .wait()
+    .expect("update");
+    check(&kv.snapshot().expect("snapshot"));
+}
+
+/// A `Read` that can be a trait object in a closure's argument.
+trait Reader {
+    fn range(&self, lower: Bound<&str>, upper: Bound<&str>) -> Cursor<'_>;
+}
+
+impl<R: Read> Reader for R {
+    fn range(&self, lower: Bound<&str>, upper: Bound<&str>) -> Cursor<'_> {
+        self.cursor(lower.map(str::as_bytes), upper.map(str::as_bytes)).expect("readable")
+    }
+}
+
+fn cursors_stay_within_their_bounds(kv: &Kv) {
+    use Bound::{Excluded, Included, Unbounded};
+    with_letters(kv, |reader| {
+        for (lower, upper, expected) in [
+            (Unbounded, Unbounded, "b d d/1 d/2 d\u{ff} f"),
+            (Included("d"), Excluded("d/2"), "d d/1"),
+            (Excluded("d"), Included("d/2"), "d/1 d/2"),
+            (Included("c"), Excluded("e"), "d d/1 d/2 d\u{ff}"),
+            (Excluded("f"), Unbounded, ""),
+            (Unbounded, Excluded("b"), ""),
+            (Included("f"), Included("b"), ""),
+            (Excluded("d"), Excluded("d"), ""),
+        ] {
+            let mut cursor = reader.range(lower, upper);
+            assert!(cursor.previous().expect("readable").is_none(), "{lower:?} {upper:?}");
+            assert_eq!(keys(&mut cursor), expected, "{lower:?} {upper:?}");
+            assert!(cursor.next().expect("readable").is_none(), "{lower:?} {upper:?}");
+            cursor.seek_end().expect("readable");
+            let mut backward = Vec::new();
+            while let Some((key, _)) = cursor.previous().expect("readable") {
+                backward.insert(0, String::from_utf8(key.to_vec()).expect("text"));
+            }
+            assert_eq!(backward.join(" "), expected, "backward, {lower:?} {upper:?}");
+        }
+    });
+}
+
+fn cursors_turn_around(kv: &Kv) {
+    with_letters(kv, |reader| {
+        let mut cursor = reader.range(Bound::Included("d"), Bound::Included("d/2"));
+        let mut seen = String::new();
+        for step in "nnpnpppnnnnnp".chars() {
+            let pair = if step == 'n' { cursor.next() } else { cursor.previous() };
+            match pair.expect("readable") {
+                Some((key, value)) => {
+                    assert_eq!(key.to_ascii_uppercase(), *value);
+                    seen += std::str::from_utf8(key).expect("text");
+                }
+                None => seen += "-",
+            }
+            seen += " ";
+        }
+        assert_eq!(seen, "d d/1 d/1 d/1 d/1 d - d d/1 d/2 - - d/2 ");
+    });
+}
+
+fn cursors_seek(kv: &Kv) {
+    with_letters(kv, |reader| {
+        let mut cursor = reader.range(Bound::Included("d"), Bound::Excluded("f"));
+        for (key, rest) in [
+            ("d/1", "d/1 d/2 d\u{ff}"),
+            ("d/1x", "d/2 d\u{ff}"),
+            ("a", "d d/1 d/2 d\u{ff}"),
+            ("d0", "d\u{ff}"),
+            ("z", ""),
+            ("f", ""),
+            ("d", "d d/1 d/2 d\u{ff}"),
+        ] {
+            cursor.seek(key.as_bytes()).expect("readable");
+            assert_eq!(keys(&mut cursor), rest, "from {key}");
+        }
+        cursor.seek(b"z").expect("readable");
+        let (key, _) = cursor.previous().expect("readable").expect("the last of the range");
+        assert_eq!(key, "d\u{ff}".as_bytes());
+        cursor.seek_start().expect("readable");
+        assert_eq!(keys(&mut cursor), "d d/1 d/2 d\u{ff}");
+    });
+}
+
+fn updates_are_serial(kv: &Kv) {
+    const THREADS: u64 = 8;
+    const INCREMENTS: u64 = 50;
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..INCREMENTS {
+                    let increment = kv.update::<u64, KvError, _>(|transaction| {
+                        let before = get(transaction, b"counter")
+                            .map_or(0, |it| u64::from_be_bytes(it.try_into().expect("8 bytes")));
+                        transaction.put(b"counter", &(before + 1).to_be_bytes())?;
+                        Ok(before + 1)
+                    });
+                    let number = increment.wait().expect("update");
+                    let seen = get(&kv.snapshot().expect("snapshot"), b"counter").expect("there");
+                    assert!(u64::from_be_bytes(seen.try_into().expect("8 bytes")) >= number);
+                }
+            });
+        }
+    });
+    let total = get(&kv.snapshot().expect("snapshot"), b"counter").expect("there");
+    assert_eq!(total, (THREADS * INCREMENTS).to_be_bytes());
+}
+
+fn large_values_come_back(kv: &Kv) {
+    // Below, at and above the sizes of pages, the largest larger than a round of the log.
+    let sizes = [0, 1, 4_095, 4_096, 100_000, 3_000_000];
+    let value = |bytes: usize| (0..bytes).map(|i| (i % 251) as u8).collect::<Vec<u8>>();
+    for bytes in sizes {
+        put(kv, format!("{bytes}").as_bytes(), &value(bytes)).wait().expect("put");
+    }
+    put(kv, &value(2_000), b"long key").wait().expect("put");
+    put(kv, b"", b"empty key").wait().expect("put");
+    let snapshot = kv.snapshot().expect("snapshot");
+    for bytes in sizes {
+        assert!(get(&snapshot, format!("{bytes}").as_bytes()) == Some(value(bytes)), "{bytes}");
+    }
+    assert_eq!(get(&snapshot, &value(2_000)).as_deref(), Some(&b"long key"[..]));
+    assert_eq!(get(&snapshot, b"").as_deref(), Some(&b"empty key"[..]));
+}
+
+fn pages_return_what_was_deleted(kv: &Kv) {
+    for round in 0..3_u32 {
+        let pending: Vec<_> = (0..500_u32)
+            .map(|i| put(kv, &i.to_be_bytes(), &[round.to_be_bytes(); 100].concat()))
+            .collect();
+        for pending in pending {
+            pending.wait().expect("put");
+        }
+        let clear = kv.update_freeing::<(), KvError, _>(move |transaction| {
+            for i in 0..500_u32 {
+                let value = get(transaction, &i.to_be_bytes()).expect("there");
+                assert_eq!(value, [round.to_be_bytes(); 100].concat());
+                transaction.delete(&i.to_be_bytes())?;
+            }
+            Ok(())
+        });
+        clear.wait().expect("update");
+        assert!(pairs(&kv.snapshot().expect("snapshot")).is_empty());
+    }
+}
+
+/// The last handle may go with the captures of a closure, on the committer's own thread.
+fn handles_may_end_anywhere(kv: Kv) {
+    let last = kv.clone();
+    let pending = kv.update::<(), KvError, _>(move |transaction| {
+        let _held = &last;
+        transaction.put(b"a", b"1")
+    });
+    drop(kv);
+    pending.wait().expect("what was submitted is done");
+}

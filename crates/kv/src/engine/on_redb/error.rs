@@ -1,0 +1,146 @@
+//! Errors of redb as those of the key space.
+
+use std::cell::Cell;
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use redb::{CommitError, DatabaseError, StorageError, TableError, TransactionError};
+
+use crate::KvError;
+
+/// Runs a call of redb. It checks the pages that it commits, but trusts those that it reads, and panics on
+/// some that are damaged: an error of the one who reads them.
+///
+/// Nothing of ours is seen half done: a transaction that panicked is dropped, and what it staged with it.
+#[inline]
+pub(super) fn guarded<T, E: Into<KvError>>(
+    call: impl FnOnce() -> Result<T, E>,
+) -> Result<T, KvError> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result.map_err(Into::into),
+        Err(panic) => Err(damaged(panic.as_ref())),
+    }
+}
+
+/// Leaves panics of redb out of the output from now on, for tests that damage trees. They are caught and become errors,
+/// and the backtraces of thousands take longer than the tests. All other panics are printed as before.
+#[cfg(any(test, feature = "test-util"))]
+pub fn silence_panics_of_damage() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !panic.location().is_some_and(|place| place.file().contains("/redb-")) {
+                print(panic);
+            }
+        }));
+    });
+}
+
+/// Something of redb whose end may panic, too, once a call has.
+pub(super) struct EndsQuietly<T>(Option<T>);
+
+impl<T> EndsQuietly<T> {
+    pub(super) fn new(inner: T) -> Self {
+        Self(Some(inner))
+    }
+
+    /// Takes it out, for a call that ends it.
+    pub(super) fn into_inner(mut self) -> T {
+        self.0.take().expect("only the end takes it")
+    }
+}
+
+impl<T> Deref for EndsQuietly<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("only the end takes it")
+    }
+}
+
+impl<T> DerefMut for EndsQuietly<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.0.as_mut().expect("only the end takes it")
+    }
+}
+
+impl<T> Drop for EndsQuietly<T> {
+    fn drop(&mut self) {
+        let inner = self.0.take();
+        // The call before it has reported the damage.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(inner)));
+    }
+}
+
+thread_local! {
+    /// The damage that this thread met last, for the message of the call that gives up because of it.
+    static DAMAGE: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Notes damage of the file.
+#[cold]
+pub(super) fn note_damage(what: String) {
+    DAMAGE.set(Some(what));
+}
+
+#[cold]
+fn damaged(panic: &(dyn std::any::Any + Send)) -> KvError {
+    if let Some(what) = DAMAGE.take() {
+        return KvError::Corrupt(format!("the tree meta.redb is damaged: {what}"));
+    }
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+    KvError::Corrupt(format!("a page of the tree meta.redb cannot be read: {text}"))
+}
+
+impl From<StorageError> for KvError {
+    fn from(error: StorageError) -> Self {
+        match error {
+            StorageError::Io(error) => error.into(),
+            StorageError::Corrupted(reason) => Self::Corrupt(DAMAGE.take().unwrap_or(reason)),
+            StorageError::DatabaseClosed => Self::Closed,
+            other => Self::Io(Arc::new(io::Error::other(other))),
+        }
+    }
+}
+
+impl From<TransactionError> for KvError {
+    fn from(error: TransactionError) -> Self {
+        match error {
+            TransactionError::Storage(error) => error.into(),
+            other => Self::Io(Arc::new(io::Error::other(other))),
+        }
+    }
+}
+
+impl From<CommitError> for KvError {
+    fn from(error: CommitError) -> Self {
+        match error {
+            CommitError::Storage(error) => error.into(),
+            other => Self::Io(Arc::new(io::Error::other(other))),
+        }
+    }
+}
+
+impl From<TableError> for KvError {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Storage(error) => error.into(),
+            other => Self::Corrupt(other.to_string()),
+        }
+    }
+}
+
+impl From<DatabaseError> for KvError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::Storage(error) => error.into(),
+            other => Self::Corrupt(other.to_string()),
+        }
+    }
+}

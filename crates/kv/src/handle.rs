@@ -1,0 +1,255 @@
+//! [`Kv`]: the handle of a key space.
+
+use std::fmt;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use liteio_disk::{Disk, Durability};
+use parking_lot::Mutex;
+
+use crate::committer::Committer;
+use crate::drainer::Drainer;
+use crate::engine::{Checkpoint, Engine};
+use crate::home::{Home, Recovery, open};
+use crate::layers::{Layers, OpenTree};
+use crate::memtable::Memtable;
+use crate::queue::Update;
+use crate::shared::Shared;
+use crate::tree_file::TreeFile;
+use crate::{KvConfig, KvError, KvStats, Pending, Snapshot, Transaction};
+use crate::{drain, syncer};
+
+/// The key space. Clones are handles of the same one; the last to go drains it and closes
+/// it, which may take some milliseconds.
+///
+/// Snapshots that outlive the last handle keep the file open.
+#[derive(Clone)]
+pub struct Kv {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    shared: Arc<Shared>,
+    recovery: Recovery,
+    committer: Mutex<Option<JoinHandle<()>>>,
+    /// The thread of [`syncer::run`], where syncs come later than acknowledgements: at
+    /// [`Durability::Os`], and with attachments.
+    syncer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// A position in the order of updates: the number of a log record. See [`Kv::unsynced`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position(u64);
+
+impl Kv {
+    /// Opens the key space in the file `path` of `disk` and those beside it whose names begin so, creating them if they
+    /// are missing, and replays what the last run left in the log. Their directory must exist.
+    ///
+    /// # Errors
+    /// [`KvError::Corrupt`] if a file is damaged or not of a key space, [`KvError::NoSpace`],
+    /// [`KvError::Io`].
+    pub fn open(disk: Arc<dyn Disk>, path: &str, config: KvConfig) -> Result<Self, KvError> {
+        let home = Home { disk, path: path.to_owned() };
+        let opened = open(&home, &config)?;
+        let needs_syncer = config.durability == Durability::Os || config.attachments.is_some();
+        let sequence = opened.sequence;
+        let committer = Committer::new(Some(opened.log), sequence);
+        let (drainer, layers) = (opened.drainer, opened.layers);
+        let shared = Shared::new(config, Some(home), committer, drainer, layers, sequence);
+        if let Some(frozen) = opened.frozen {
+            shared.drains.begin(frozen);
+        }
+        let kv = Self::start(shared, opened.recovery)?;
+        if needs_syncer {
+            let shared = Arc::clone(&kv.inner.shared);
+            let thread = thread::Builder::new().name("liteio-sync".into());
+            *kv.inner.syncer.lock() = Some(thread.spawn(move || syncer::run(&shared))?);
+        }
+        Ok(kv)
+    }
+
+    /// Creates a key space in memory; it ends with its last handle. Of `config` only the sizes of memory matter.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] if the engine or a thread cannot be started.
+    pub fn memory(config: KvConfig) -> Result<Self, KvError> {
+        let engine = Engine::memory(config.engine, config.cache_bytes)?;
+        let tables = vec![Arc::new(Memtable::new())];
+        let layers = Layers::new(OpenTree::new(&engine)?, Vec::new(), tables, 0);
+        let drainer = Drainer::new(engine, Checkpoint::without_log());
+        let committer = Committer::new(None, 0);
+        let shared = Shared::new(config, None, committer, drainer, layers, 0);
+        Self::start(shared, Recovery::default())
+    }
+
+    fn start(shared: Shared, recovery: Recovery) -> Result<Self, KvError> {
+        let shared = Arc::new(shared);
+        let thread = |name: &str| thread::Builder::new().name(name.into());
+        if !shared.config.drains_inline() {
+            let shared_there = Arc::clone(&shared);
+            let drain = thread("liteio-drain").spawn(move || drain::run(&shared_there))?;
+            *shared.drains.thread.lock() = Some(drain);
+        }
+        let shared_there = Arc::clone(&shared);
+        let committer = thread("liteio-commit").spawn(move || shared_there.commit_all())?;
+        let (committer, syncer) = (Mutex::new(Some(committer)), Mutex::new(None));
+        Ok(Self { inner: Arc::new(Inner { shared, recovery, committer, syncer }) })
+    }
+
+    /// The state behind the handle, for tests that look at its threads, or do their work.
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &Shared {
+        &self.inner.shared
+    }
+
+    /// A view of everything acknowledged so far.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    pub fn snapshot(&self) -> Result<Snapshot, KvError> {
+        self.inner.shared.snapshot()
+    }
+
+    /// Runs `closure` in a transaction, alone, after every update submitted before it by this
+    /// thread. All of its writes become visible and durable together, or none.
+    ///
+    /// The closure may run several times, and only its last run counts, so that an engine with optimistic
+    /// concurrency control can retry. So it borrows its captures, and its effects are its writes and its
+    /// result; the result of an earlier run is dropped. It runs on any thread that commits: it must not
+    /// block, and must not wait for another update. A panic in it is [`KvError::Panicked`], for this
+    /// update only. Its captures are dropped after the commit and before the answer. Submitting blocks
+    /// while thousands of updates are queued (back-pressure).
+    pub fn update<T, E, F>(&self, closure: F) -> Pending<T, E>
+    where
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        self.update_then(closure, |_| {})
+    }
+
+    /// As [`Kv::update`]. Once the writes of the closure are committed, and before the answer, `then` is called with
+    /// its result, also if nobody waits for the answer. For updates that are under way at the same time it may be called in
+    /// another order than that of their writes: the next group commits meanwhile.
+    pub fn update_then<T, E, F>(&self, closure: F, then: fn(&T)) -> Pending<T, E>
+    where
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        self.submit(closure, false, then)
+    }
+
+    /// Like [`Kv::update`], for updates that give space back, such as deletes: they may use the reserve of space.
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn update_freeing<T, E, F>(&self, closure: F) -> Pending<T, E>
+    where
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        self.update_freeing_then(closure, |_| {})
+    }
+
+    /// Like [`Kv::update_then`], for updates that give space back, such as deletes: they may use the
+    /// reserve of space.
+    pub fn update_freeing_then<T, E, F>(&self, closure: F, then: fn(&T)) -> Pending<T, E>
+    where
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        self.submit(closure, true, then)
+    }
+
+    fn submit<T, E, F>(&self, closure: F, frees_space: bool, then: fn(&T)) -> Pending<T, E>
+    where
+        F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: From<KvError> + Send + 'static,
+    {
+        let (sender, receiver) = oneshot::channel();
+        let update = Update { closure, result: None, sender, frees_space, then };
+        if let Err(job) = self.inner.shared.queue.push(Box::new(update)) {
+            job.acknowledge(Err(KvError::Closed));
+        }
+        Pending::new(receiver, Arc::clone(&self.inner.shared))
+    }
+
+    /// Makes all updates durable that were acknowledged before the call, with their attachments. The
+    /// syncer does the same every [`KvConfig::sync_interval`]. At [`Durability::Fsync`] updates and the
+    /// contents in their notes are durable already, and only attachments are left to sync. `false` if
+    /// there was nothing to sync.
+    ///
+    /// # Errors
+    /// [`KvError::NoSpace`] if the log cannot take the mark; [`KvError::Io`] or [`KvError::Poisoned`] if
+    /// the disk fails; [`KvError::Closed`].
+    pub fn sync(&self) -> Result<bool, KvError> {
+        if self.inner.syncer.lock().is_none() {
+            return Ok(false);
+        }
+        syncer::sync(&self.inner.shared, self.inner.shared.config.attachments.as_deref())
+    }
+
+    /// The position of the newest update that is not durable yet with its attachments; `None` when all
+    /// of them are.
+    #[must_use]
+    pub fn unsynced(&self) -> Option<Position> {
+        self.inner.syncer.lock().as_ref()?;
+        self.inner.shared.syncs.newest_unsynced().map(Position)
+    }
+
+    /// `true` when everything up to `position` is durable.
+    #[must_use]
+    pub fn is_synced(&self, position: Position) -> bool {
+        self.inner.shared.syncs.is_synced(position.0)
+    }
+
+    /// The file of the tree; `None` in memory.
+    #[must_use]
+    pub fn tree_file(&self) -> Option<Arc<TreeFile>> {
+        self.inner.shared.tree_file.clone()
+    }
+
+    /// Counters since it was opened, and sizes.
+    #[must_use]
+    pub fn stats(&self) -> KvStats {
+        let layers = self.inner.shared.layers().ok();
+        self.inner.shared.counters.snapshot(layers.as_deref())
+    }
+
+    /// The findings of opening the key space.
+    #[must_use]
+    pub fn recovery(&self) -> &Recovery {
+        &self.inner.recovery
+    }
+
+    /// The reason why updates are refused at the moment, for health. [`KvError::NoSpace`] goes away by
+    /// itself when there is space again, anything else with reopening only.
+    #[must_use]
+    pub fn refusal(&self) -> Option<KvError> {
+        self.inner.shared.refusal.read().clone()
+    }
+}
+
+impl fmt::Debug for Kv {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Kv").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.shared.syncs.stop();
+        let syncer = self.syncer.lock().take();
+        self.shared.queue.close();
+        let committer = self.committer.lock().take();
+        // A closure may hold the last handle: then this is the committer's own thread, which cannot join
+        // itself.
+        if let Some(committer) = committer.filter(|it| it.thread().id() != thread::current().id()) {
+            // A panic has been printed by the hook.
+            let _ = committer.join();
+            syncer.map(JoinHandle::join);
+        }
+    }
+}

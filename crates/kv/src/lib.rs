@@ -1,0 +1,180 @@
+//! One ordered, transactional key space, with a write-ahead log and tables in memory in front of a tree (redb).
+//!
+//! Keys and values of a [`Kv`] are bytes, and keys are ordered byte by byte. It stands on a [`Disk`](liteio_disk::Disk) or
+//! in memory. Between the tables and the tree there may be *runs*, which are sorted files.
+//!
+//! ```
+//! use std::ops::Bound;
+//! use std::sync::Arc;
+//!
+//! use liteio_disk::RealDisk;
+//! use liteio_kv::{Kv, KvConfig, KvError, Read, Write};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! let disk = Arc::new(RealDisk::open(directory.path())?);
+//! let kv = Kv::open(disk, "keys", KvConfig::default())?;
+//!
+//! // Durable when `wait` returns.
+//! let counted = kv.update(|transaction| {
+//!     transaction.put(b"fruit/apple", b"3")?;
+//!     transaction.put(b"fruit/pear", b"5")?;
+//!     transaction.put(b"nut/hazel", b"8")?;
+//!     Ok::<_, KvError>(transaction.get(b"fruit/pear")?.map(|value| value.len()))
+//! });
+//! assert_eq!(counted.wait()?, Some(1));
+//!
+//! // Later updates do not change a snapshot.
+//! let snapshot = kv.snapshot()?;
+//! kv.update(|transaction| transaction.delete(b"fruit/apple")).wait()?;
+//! assert_eq!(snapshot.get(b"fruit/apple")?.as_deref(), Some(&b"3"[..]));
+//!
+//! // The keys that begin with `fruit/`: `0` follows `/`.
+//! let snapshot = kv.snapshot()?;
+//! let mut fruits = snapshot.cursor(Bound::Included(b"fruit/"), Bound::Excluded(b"fruit0"))?;
+//! assert_eq!(fruits.next()?, Some((&b"fruit/pear"[..], &b"5"[..])));
+//! assert_eq!(fruits.next()?, None);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The contract
+//! - [`Kv::snapshot`] sees all that was acknowledged before it began, and nothing later. It is cheap,
+//!   and must be short-lived: an old snapshot keeps every page and every table alive that it sees.
+//! - [`Kv::update`] runs a closure in a transaction. The closure reads its own writes and those of
+//!   every earlier update. If it returns `Ok`, all of its writes commit; if it returns `Err` (or
+//!   panics), none do. Updates are serial: nothing runs between a closure's reads and its writes. A
+//!   closure may run again, and only its last run counts.
+//! - An update is acknowledged when [`Pending`] resolves to `Ok`: then it is as durable as the
+//!   configured [`Durability`](liteio_disk::Durability) says. Updates of several threads share one commit.
+//!   It begins at the latest when [`Pending`] is polled, waited for or dropped.
+//! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.
+//!
+//! The suite `contract` (feature `test-util`) checks it on every disk and engine.
+//!
+//! # From an update to the tree
+//! ```text
+//!  update ─┐            ┌────────── a thread with the lock, one at a time ──────────┐
+//!  update ─┼─► queue ──►│ stage in the active table ─► log: append, sync ─► publish │──► answers
+//!  update ─┘            └───────────────────────────────────────────────────────────┘
+//!                          each closure in            one record for       snapshots see
+//!                          turn, alone                the whole group      all of it
+//!
+//!  active table ──► frozen, after some megabytes or when the store is idle ──► drained into the tree by a thread
+//!                                                                          └──► or made a run, where the tree is
+//!                                                                               much larger: it takes many together
+//! ```
+//! One sync serves any number of updates (group commit), and the lock is held by the first caller that waits for its
+//! answer. The log has two files that take turns with the tables: when a table is in the tree or a run, the records of its
+//! file count no more. Opening replays the others into tables.
+//!
+//! A transaction of redb for each group would be half of the time of an update, and write thirty bytes to the tree for
+//! each byte of pairs. Some hundred thousand pairs at a time, in order of their keys, and together as many as the tree
+//! has, it writes fewer than five.
+//!
+//! # The parts
+//! From the top to the bottom:
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `handle`, `config`, `error`, `stats` | [`Kv`] and its settings, errors and counters |
+//! | `pending`, `transaction`, `view`, `cursor` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`] |
+//! | `queue`, `committer`, `pace` | group commit: the queue of updates, the states of a group, the delay of writers that outrun the drain |
+//! | `home` | the files of a key space: creating them, and opening them with recovery from the log |
+//! | `syncer`, `syncs`, `attachments` | syncs that come later than acknowledgements; data outside that updates depend on |
+//! | `drain`, `drainer/` | the thread that brings frozen tables into the tree (`table`) or into runs (`spill`), merges runs into the tree (`merge`) and compacts it (`compact`) |
+//! | `layers`, `merge/` | the tables, runs and tree that a snapshot reads; their pairs in one order of keys |
+//! | `log/` | the write-ahead log: its records, its two files, its end after a crash |
+//! | `memtable/` | a table in memory: one writer, any number of readers |
+//! | `run/` | a run: blocks, their index, a filter of keys |
+//! | `engine/` | the ordered map beneath: `on_redb`, with a checksum of every page (`sums`), and `on_map` for tests |
+//! | `tree_file`, `discarded`, `shared` | the identity of the open files; memory that is given back in the background; the state of all threads |
+//!
+//! # Limits of its knowledge
+//! This crate does not know buckets, objects, records or blobs: [`Attachments`] is its only view of files other than its
+//! own. It reaches files through `liteio-disk` only, and no module but `engine::on_redb` names redb.
+
+mod attachments;
+mod committer;
+mod config;
+#[cfg(any(test, feature = "test-util"))]
+pub mod contract;
+mod cursor;
+mod discarded;
+mod drain;
+mod drainer;
+mod engine;
+mod error;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
+mod handle;
+mod home;
+mod layers;
+mod log;
+mod memtable;
+mod merge;
+mod pace;
+mod pending;
+mod queue;
+mod run;
+mod shared;
+mod stats;
+mod syncer;
+mod syncs;
+#[cfg(test)]
+mod tests;
+mod transaction;
+mod tree_file;
+mod view;
+
+use std::ops::Bound;
+
+pub use attachments::Attachments;
+pub use config::{Compacting, KvConfig, Spilling};
+pub use cursor::Cursor;
+pub use engine::EngineKind;
+#[cfg(any(test, feature = "test-util"))]
+pub use engine::silence_panics_of_damage;
+pub use error::KvError;
+pub use handle::{Kv, Position};
+pub use home::Recovery;
+pub use log::DroppedTail;
+pub use pending::Pending;
+pub use stats::KvStats;
+pub use transaction::Transaction;
+pub use tree_file::TreeFile;
+pub use view::{Snapshot, Value};
+
+/// A key and its value, borrowed without a copy.
+pub type Pair<'a> = (&'a [u8], &'a [u8]);
+
+/// Reading, the same from a [`Snapshot`] and inside a [`Transaction`].
+pub trait Read {
+    /// The value of `key`.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError>;
+
+    /// A cursor over the keys within the bounds, in both directions, seekable.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError>;
+}
+
+/// Writing, inside [`Kv::update`] only.
+pub trait Write: Read {
+    /// Sets `key` to `value`.
+    ///
+    /// # Errors
+    /// [`KvError::TooLarge`], which leaves everything as it was. Any other error is the engine's: it fails
+    /// every update of the group, even if the closure ignores it.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError>;
+
+    /// Removes `key`, if it exists.
+    ///
+    /// # Errors
+    /// Those of the engine: they fail every update of the group, even if the closure ignores them.
+    fn delete(&mut self, key: &[u8]) -> Result<(), KvError>;
+}

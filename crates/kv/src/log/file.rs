@@ -1,0 +1,175 @@
+//! One file of the log.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use liteio_disk::{Disk, DiskFile, OpenMode};
+
+use super::record::FRAME_BYTES;
+use super::{Frame, Nonce, is_unreadable};
+use crate::KvError;
+
+const EXTEND_PIECE: usize = 1 << 18;
+/// Bytes that are read at once.
+const WINDOW_BYTES: usize = 1 << 20;
+/// The unit that a device, or the page cache in front of it, reads as a whole or not at all.
+const SECTOR_BYTES: u64 = 4096;
+
+/// A file.
+#[derive(Debug)]
+pub(super) struct LogFile {
+    pub(super) file: Arc<dyn DiskFile>,
+    pub(super) path: String,
+    /// Offset of the next record.
+    pub(super) position: u64,
+    /// Bytes of the file. A record within them changes no metadata of the file system, which makes its
+    /// sync twice as fast.
+    pub(super) file_bytes: u64,
+    /// Bytes of the file that are known to be durable.
+    pub(super) durable_bytes: u64,
+    /// There are records in it that no sync covers.
+    pub(super) is_unsynced: bool,
+    /// Many small writes come between two syncs. One that is synced alone must not go through a map: it would make the
+    /// whole piece of the page cache dirty that it is in, up to 256 KiB.
+    has_small_writes: bool,
+}
+
+/// A part of a file in memory, used again by the next read.
+#[derive(Debug, Default)]
+pub(super) struct Window {
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window {
+    pub(super) fn get(&self, range: Range<usize>) -> &[u8] {
+        &self.bytes[range]
+    }
+}
+
+impl LogFile {
+    pub(super) fn open(disk: &dyn Disk, path: String) -> Result<Self, KvError> {
+        let file: Arc<dyn DiskFile> = disk.open(&path, OpenMode::CreateOrWrite)?.into();
+        let file_bytes = file.len()?;
+        let (position, durable_bytes, is_unsynced) = (0, 0, false);
+        let has_small_writes = false;
+        Ok(Self { file, path, position, file_bytes, durable_bytes, is_unsynced, has_small_writes })
+    }
+
+    /// Many records come between two syncs.
+    pub(super) fn expect_small_writes(&mut self) {
+        self.has_small_writes = true;
+        self.file.expect_small_writes(self.file_bytes);
+    }
+
+    /// The number of the record at the first byte, whatever round it is of; 0 if there is none.
+    pub(super) fn first_number(&self) -> Result<u64, KvError> {
+        let mut bytes = [0; 16];
+        self.file.read_at(&mut bytes, 0)?;
+        Ok(u64::from_le_bytes(std::array::from_fn(|i| bytes[8 + i])))
+    }
+
+    /// `true` if the first record was written under this nonce.
+    pub(super) fn begins_with_a_frame_of(&self, nonce: &Nonce) -> bool {
+        let mut bytes = [0; FRAME_BYTES];
+        let read = self.file.read_at(&mut bytes, 8);
+        read.is_ok_and(|read| read == FRAME_BYTES) && Frame::parse(&bytes, nonce).is_some()
+    }
+
+    /// Cuts it, if that succeeds.
+    pub(super) fn set_len(&mut self, bytes: u64) {
+        if self.file.set_len(bytes).is_ok() {
+            self.file_bytes = bytes;
+            self.durable_bytes = self.durable_bytes.min(bytes);
+        }
+    }
+
+    /// Extends it with zeros.
+    pub(super) fn extend(&mut self, bytes: u64) -> Result<(), KvError> {
+        let zeros = vec![0; EXTEND_PIECE];
+        while self.file_bytes < bytes {
+            let rest = bytes - self.file_bytes;
+            let piece = zeros.len().min(usize::try_from(rest).unwrap_or(EXTEND_PIECE));
+            self.file.write_at(&zeros[..piece], self.file_bytes)?;
+            self.file_bytes += piece as u64;
+        }
+        if self.has_small_writes {
+            self.file.expect_small_writes(self.file_bytes);
+        }
+        Ok(())
+    }
+
+    /// Extends it and syncs it.
+    pub(super) fn preallocate(&mut self, bytes: u64) -> Result<(), KvError> {
+        if self.file_bytes < bytes {
+            self.extend(bytes)?;
+            self.file.sync_data()?;
+            self.durable_bytes = self.file_bytes;
+        }
+        Ok(())
+    }
+
+    /// Reads so many bytes, with those that follow. Returns where in the window they are.
+    pub(super) fn read(
+        &self,
+        window: &mut Window,
+        offset: u64,
+        bytes: usize,
+    ) -> Result<Range<usize>, KvError> {
+        let known = window.start..window.start + window.bytes.len() as u64;
+        if offset < known.start || offset + bytes as u64 > known.end {
+            let rest = usize::try_from(self.file_bytes - offset).unwrap_or(WINDOW_BYTES);
+            let all = rest.min(WINDOW_BYTES).max(bytes);
+            window.start = offset;
+            window.bytes.resize(all, 0);
+            match self.read_exactly(&mut window.bytes, offset) {
+                // What cannot be read may be behind what is asked for.
+                Err(KvError::Io(error)) if is_unreadable(&error) && all > bytes => {
+                    window.bytes.truncate(bytes);
+                    let read = self.read_exactly(&mut window.bytes, offset);
+                    if read.is_err() {
+                        window.bytes.clear();
+                    }
+                    read?;
+                }
+                Err(error) => {
+                    window.bytes.clear();
+                    return Err(error);
+                }
+                Ok(()) => {}
+            }
+        }
+        let start = (offset - window.start) as usize;
+        Ok(start..start + bytes)
+    }
+
+    fn read_exactly(&self, buffer: &mut [u8], offset: u64) -> Result<(), KvError> {
+        match self.file.read_at(buffer, offset) {
+            Ok(read) if read == buffer.len() => Ok(()),
+            Ok(_) => Err(KvError::from(io::Error::from(io::ErrorKind::UnexpectedEof))),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads, with zeros in place of sectors that the device cannot read: they do not verify.
+    pub(super) fn read_sectors(&self, buffer: &mut [u8], offset: u64) -> Result<(), KvError> {
+        match self.read_exactly(buffer, offset) {
+            Err(KvError::Io(error)) if is_unreadable(&error) => {}
+            read => return read,
+        }
+        let mut rest = buffer;
+        let mut offset = offset;
+        while !rest.is_empty() {
+            let bytes = (SECTOR_BYTES - offset % SECTOR_BYTES).min(rest.len() as u64);
+            let (sector, behind) = rest.split_at_mut(bytes as usize);
+            match self.read_exactly(sector, offset) {
+                Err(KvError::Io(error)) if is_unreadable(&error) => sector.fill(0),
+                read => read?,
+            }
+            offset += bytes;
+            rest = behind;
+        }
+        Ok(())
+    }
+}

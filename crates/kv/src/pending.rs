@@ -1,0 +1,146 @@
+//! The answer to an update that is on its way.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use crate::KvError;
+use crate::shared::Shared;
+
+/// Resolves when the update is durable, or has failed. Await it, or [`wait`](Pending::wait) for it.
+///
+/// Dropping it does not take the update back. The update may begin only when one of the three happens: who
+/// waits for the answer commits it, with all others that wait, if nobody else does.
+#[must_use = "an update is acknowledged only when this resolves to Ok"]
+pub struct Pending<T, E> {
+    state: State<Result<T, E>>,
+    /// Until somebody is sure to commit it.
+    shared: Option<Arc<Shared>>,
+}
+
+#[derive(Debug)]
+enum State<M> {
+    /// Never polled: [`Pending::wait`] can park on it directly.
+    Waiting(oneshot::Receiver<M>),
+    Polled(oneshot::AsyncReceiver<M>),
+    /// Also while `poll` moves from one state to the next.
+    Done,
+}
+
+impl<T, E> Pending<T, E> {
+    pub(super) fn new(receiver: oneshot::Receiver<Result<T, E>>, shared: Arc<Shared>) -> Self {
+        Self { state: State::Waiting(receiver), shared: Some(shared) }
+    }
+}
+
+impl<T, E: From<KvError>> Pending<T, E> {
+    /// Blocks the thread until the update is durable or has failed.
+    ///
+    /// # Errors
+    /// The error of the closure, or the [`KvError`] that kept the update from being durable.
+    pub fn wait(mut self) -> Result<T, E> {
+        if let Some(shared) = self.shared.take() {
+            shared.lead();
+        }
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Waiting(receiver) => {
+                receiver.recv().unwrap_or_else(|_| Err(KvError::Closed.into()))
+            }
+            polled => block_on(Self { state: polled, shared: None }),
+        }
+    }
+}
+
+impl<T, E> Drop for Pending<T, E> {
+    fn drop(&mut self) {
+        if let Some(shared) = self.shared.take() {
+            shared.queue.wake();
+        }
+    }
+}
+
+impl<T, E> fmt::Debug for Pending<T, E> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Pending").finish_non_exhaustive()
+    }
+}
+
+impl<T, E> Unpin for Pending<T, E> {}
+
+impl<T, E: From<KvError>> Future for Pending<T, E> {
+    type Output = Result<T, E>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Some(shared) = self.shared.take() {
+            shared.lead_or_wake();
+        }
+        let mut receiver = match std::mem::replace(&mut self.state, State::Done) {
+            State::Waiting(receiver) => receiver.into_future(),
+            State::Polled(receiver) => receiver,
+            State::Done => return Poll::Ready(Err(KvError::Closed.into())),
+        };
+        match Pin::new(&mut receiver).poll(context) {
+            Poll::Ready(answer) => {
+                Poll::Ready(answer.unwrap_or_else(|_| Err(KvError::Closed.into())))
+            }
+            Poll::Pending => {
+                self.state = State::Polled(receiver);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        thread::park();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pending<T>(receiver: oneshot::Receiver<Result<T, KvError>>) -> Pending<T, KvError> {
+        Pending { state: State::Waiting(receiver), shared: None }
+    }
+
+    #[test]
+    fn waits_before_and_after_a_poll() {
+        let (sender, receiver) = oneshot::channel();
+        sender.send(Ok::<_, KvError>(1)).expect("receiver lives");
+        assert_eq!(pending(receiver).wait().expect("answered"), 1);
+
+        let (sender, receiver) = oneshot::channel();
+        let mut pending = pending(receiver);
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut pending).poll(&mut context).is_pending());
+        let waiting = thread::spawn(move || pending.wait());
+        sender.send(Ok::<_, KvError>(2)).expect("receiver lives");
+        assert_eq!(waiting.join().expect("no panic").expect("answered"), 2);
+    }
+
+    #[test]
+    fn a_lost_committer_is_a_closed_store() {
+        let (sender, receiver) = oneshot::channel::<Result<(), KvError>>();
+        drop(sender);
+        assert!(matches!(pending(receiver).wait(), Err(KvError::Closed)));
+    }
+}

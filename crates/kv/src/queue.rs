@@ -1,0 +1,170 @@
+//! The queue of updates for the one that commits; it is bounded, so that submitters feel back-pressure.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::{KvError, Transaction};
+
+/// Updates that wait; more block in [`Queue::push`].
+const WAITING_MAX: usize = 4096;
+
+/// One update, its types erased.
+pub(super) trait Job: Send {
+    /// `true` for updates that may use the reserve of space.
+    fn frees_space(&self) -> bool;
+
+    /// Runs the closure; its result replaces that of an earlier run. `false` if its writes must be rolled
+    /// back.
+    fn run(&mut self, transaction: &mut Transaction<'_>) -> bool;
+
+    /// Fails it without running it.
+    fn refuse(&mut self, error: KvError);
+
+    /// Tells its result, unless that is an error, that its writes are as durable as the key space promises.
+    fn committed(&self);
+
+    /// Answers: with its own result, or with the error that failed the whole group.
+    fn acknowledge(self: Box<Self>, group: Result<(), KvError>);
+}
+
+/// An update of one closure.
+pub(super) struct Update<F, T, E> {
+    pub(super) closure: F,
+    pub(super) result: Option<Result<T, E>>,
+    pub(super) sender: oneshot::Sender<Result<T, E>>,
+    pub(super) frees_space: bool,
+    /// Called with the result once the writes are committed, before the answer.
+    pub(super) then: fn(&T),
+}
+
+impl<F, T, E> Job for Update<F, T, E>
+where
+    F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send,
+    T: Send,
+    E: From<KvError> + Send,
+{
+    fn frees_space(&self) -> bool {
+        self.frees_space
+    }
+
+    fn run(&mut self, transaction: &mut Transaction<'_>) -> bool {
+        // A panic is this update's failure alone: its writes are taken back like those of an error,
+        // and the transaction holds no other state of the closure.
+        let result = catch_unwind(AssertUnwindSafe(|| (self.closure)(transaction)))
+            .unwrap_or_else(|panic| Err(KvError::Panicked(panic_message(&*panic)).into()));
+        let is_ok = result.is_ok();
+        self.result = Some(result);
+        is_ok
+    }
+
+    fn refuse(&mut self, error: KvError) {
+        self.result = Some(Err(error.into()));
+    }
+
+    fn committed(&self) {
+        if let Some(Ok(result)) = &self.result {
+            (self.then)(result);
+        }
+    }
+
+    fn acknowledge(self: Box<Self>, group: Result<(), KvError>) {
+        let Self { closure, result, sender, .. } = *self;
+        let result = match group {
+            Ok(()) => result.unwrap_or_else(|| Err(KvError::Closed.into())),
+            Err(error) => {
+                drop(result);
+                Err(error.into())
+            }
+        };
+        // The closure's captures are dropped before the answer is sent.
+        drop(closure);
+        // Nobody waits for an update whose `Pending` was dropped.
+        let _ = sender.send(result);
+    }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("?").to_owned()
+}
+
+/// The queue between the updating threads and the one that commits.
+#[derive(Default)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    work: Condvar,
+    not_full: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Box<dyn Job>>,
+    is_closed: bool,
+    /// The thread has to commit the jobs: nobody who waits for an answer does.
+    is_wanted: bool,
+    blocked: usize,
+}
+
+impl Queue {
+    /// Adds a job; waits while the queue is full. Gives it back when the queue is closed. Somebody has to commit it,
+    /// or [`wake`](Self::wake) the thread.
+    pub(super) fn push(&self, job: Box<dyn Job>) -> Result<(), Box<dyn Job>> {
+        let mut state = self.state.lock();
+        while state.jobs.len() >= WAITING_MAX && !state.is_closed {
+            state.blocked += 1;
+            state.is_wanted = true;
+            self.work.notify_one();
+            self.not_full.wait(&mut state);
+            state.blocked -= 1;
+        }
+        if state.is_closed {
+            return Err(job);
+        }
+        state.jobs.push_back(job);
+        Ok(())
+    }
+
+    /// Takes the oldest job.
+    pub(super) fn pop(&self) -> Option<Box<dyn Job>> {
+        let mut state = self.state.lock();
+        let job = state.jobs.pop_front();
+        if job.is_some() && state.blocked > 0 {
+            self.not_full.notify_one();
+        }
+        job
+    }
+
+    /// Has the thread commit what is here.
+    pub(super) fn wake(&self) {
+        let mut state = self.state.lock();
+        if !state.is_wanted && !state.jobs.is_empty() {
+            state.is_wanted = true;
+            drop(state);
+            self.work.notify_one();
+        }
+    }
+
+    /// Waits until the thread has to commit what is here. `false` when the queue is closed and empty.
+    pub(super) fn wait(&self) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            if state.is_closed {
+                return !state.jobs.is_empty();
+            }
+            if std::mem::take(&mut state.is_wanted) && !state.jobs.is_empty() {
+                return true;
+            }
+            self.work.wait(&mut state);
+        }
+    }
+
+    /// Refuses further jobs. The thread finishes those that wait, and ends.
+    pub(super) fn close(&self) {
+        self.state.lock().is_closed = true;
+        self.work.notify_all();
+        self.not_full.notify_all();
+    }
+}

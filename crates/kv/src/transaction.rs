@@ -1,0 +1,170 @@
+//! Writing: the transaction that one update sees.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::ops::Bound;
+
+use crate::cursor::Cursor;
+use crate::layers::Layers;
+use crate::log::{Record, RecordFill};
+use crate::memtable::{MEMTABLE_BYTES_MAX, Place, hash};
+use crate::view::Value;
+use crate::{KvError, Read, Write};
+
+/// Bytes of a key with its value; the tree itself ends at 3 GiB.
+const PAIR_BYTES_MAX: usize = 1 << 30;
+/// Sees everything, staged writes included.
+const NEWEST: u64 = u64::MAX;
+
+/// The view of one update on the key space, to read and write.
+///
+/// It sees its own writes and those of all earlier updates of its group. They are in the active table already, with
+/// sequences that no snapshot sees yet. If the update fails, they are taken back.
+pub struct Transaction<'a> {
+    layers: &'a Layers,
+    stage: &'a mut Stage,
+    /// The first failure of a read or a write. It fails the update even if the closure ignores it: what it knows may
+    /// be wrong.
+    failure: OnceCell<KvError>,
+}
+
+/// The writes of a group that nobody sees yet.
+#[derive(Debug)]
+pub(super) struct Stage {
+    /// The record for the log.
+    pub(super) record: Record,
+    /// The places of the writes in the active table.
+    places: Vec<Place>,
+    /// The sequence of the newest write.
+    pub(super) sequence: u64,
+}
+
+/// The writes so far, to go back to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Savepoint {
+    record: RecordFill,
+    places: usize,
+}
+
+impl Stage {
+    /// Nothing is staged, and everything up to `sequence` is published.
+    pub(super) fn new(sequence: u64) -> Self {
+        Self { record: Record::new(), places: Vec::new(), sequence }
+    }
+
+    /// Starts the next group.
+    pub(super) fn clear(&mut self) {
+        self.record.clear();
+        self.places.clear();
+    }
+
+    fn savepoint(&self) -> Savepoint {
+        Savepoint { record: self.record.fill(), places: self.places.len() }
+    }
+
+    /// Takes back all of the group.
+    pub(super) fn take_back(&mut self, layers: &Layers) {
+        self.places.drain(..).for_each(|place| layers.active().take_back(place));
+        self.record.clear();
+    }
+}
+
+impl<'a> Transaction<'a> {
+    pub(super) fn new(layers: &'a Layers, stage: &'a mut Stage) -> Self {
+        Self { layers, stage, failure: OnceCell::new() }
+    }
+
+    /// Notes an attachment that is not durable yet, without which the writes of this update must not
+    /// survive a crash: see [`Attachments`](super::Attachments). With its `contents` (else empty) the
+    /// update is as durable as any other.
+    pub fn note(&mut self, attachment: &[u8], contents: &[u8]) {
+        self.stage.record.note(attachment, contents);
+    }
+
+    /// Starts an update. Returns the savepoint for [`Transaction::roll_back`].
+    pub(super) fn begin(&mut self) -> Savepoint {
+        self.failure.take();
+        self.stage.savepoint()
+    }
+
+    /// Takes back everything since `begin` returned `savepoint`.
+    pub(super) fn roll_back(&mut self, savepoint: Savepoint) {
+        for place in self.stage.places.drain(savepoint.places..) {
+            self.layers.active().take_back(place);
+        }
+        self.stage.record.truncate(savepoint.record);
+    }
+
+    /// Bytes of the group's log record so far.
+    pub(super) fn record_bytes(&self) -> usize {
+        self.stage.record.bytes()
+    }
+
+    /// The failure of a read or write of this update.
+    pub(super) fn failure(&self) -> Option<&KvError> {
+        self.failure.get()
+    }
+
+    /// Writes again what `key` has above the tree, because it cannot be drained.
+    pub(super) fn carry(&mut self, key: &[u8]) -> Result<(), KvError> {
+        if self.layers.active().get(key, hash(key), NEWEST).is_some() {
+            return Ok(());
+        }
+        let layers = self.layers;
+        let Some(above) = layers.above_tree(key, NEWEST)? else { return Ok(()) };
+        self.write(key, above.entry().value)
+    }
+
+    fn write(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), KvError> {
+        let sequence = self.stage.sequence + 1;
+        let Some(place) = self.layers.active().insert(key, hash(key), value, sequence) else {
+            let bytes = self.record_bytes() + key.len() + value.map_or(0, <[u8]>::len);
+            return Err(KvError::TooLarge { bytes, bytes_max: MEMTABLE_BYTES_MAX });
+        };
+        self.stage.sequence = sequence;
+        self.stage.places.push(place);
+        match value {
+            Some(value) => self.stage.record.put(key, value),
+            None => self.stage.record.delete(key),
+        }
+        Ok(())
+    }
+}
+
+impl Read for Transaction<'_> {
+    fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
+        Ok(Value::of(keep(&self.failure, self.layers.get(key, NEWEST))?))
+    }
+
+    fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
+        keep(&self.failure, Cursor::new(self.layers, NEWEST, lower, upper))
+    }
+}
+
+impl Write for Transaction<'_> {
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+        let bytes = key.len().saturating_add(value.len());
+        if bytes > PAIR_BYTES_MAX {
+            return Err(KvError::TooLarge { bytes, bytes_max: PAIR_BYTES_MAX });
+        }
+        self.write(key, Some(value))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
+        if self.get(key)?.is_none() {
+            return Ok(());
+        }
+        self.write(key, None)
+    }
+}
+
+impl fmt::Debug for Transaction<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Transaction").finish_non_exhaustive()
+    }
+}
+
+/// Remembers the first failure.
+fn keep<T>(failure: &OnceCell<KvError>, result: Result<T, KvError>) -> Result<T, KvError> {
+    result.inspect_err(|error| _ = failure.get_or_init(|| error.clone()))
+}

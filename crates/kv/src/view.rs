@@ -1,0 +1,93 @@
+//! Reading: values and snapshots.
+
+use std::fmt;
+use std::ops::{Bound, Deref};
+use std::sync::Arc;
+
+use crate::cursor::Cursor;
+use crate::engine;
+use crate::layers::{Found, Layers};
+use crate::run::RunPair;
+use crate::{KvError, Read};
+
+/// A value, borrowed without a copy.
+pub struct Value<'a>(Inner<'a>);
+
+enum Inner<'a> {
+    Memory(&'a [u8]),
+    Run(RunPair),
+    Tree(engine::Value<'a>),
+}
+
+impl<'a> Value<'a> {
+    #[inline]
+    pub(super) fn of(found: Found<'a>) -> Option<Self> {
+        match found {
+            Found::Memory(value) => Some(Self(Inner::Memory(value))),
+            Found::Run(pair) => Some(Self(Inner::Run(pair))),
+            Found::Tree(value) => Some(Self(Inner::Tree(value))),
+            Found::Nothing => None,
+        }
+    }
+}
+
+impl Deref for Value<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Inner::Memory(value) => value,
+            Inner::Run(pair) => pair.entry().value.unwrap_or_default(),
+            Inner::Tree(value) => value.bytes(),
+        }
+    }
+}
+
+impl AsRef<[u8]> for Value<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Value<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.escape_ascii().to_string())
+    }
+}
+
+/// A snapshot: all updates that were acknowledged when it was taken, and no later ones (snapshot
+/// isolation).
+///
+/// Keep it only for one request. While it lives, no page and no memory that it can see is given back, and a store
+/// that ran out of space cannot return to writing.
+pub struct Snapshot {
+    layers: Arc<Layers>,
+    sequence: u64,
+}
+
+impl Snapshot {
+    /// That of everything up to `published`, which was read before the layers were taken.
+    pub(super) fn new(layers: Arc<Layers>, published: u64) -> Self {
+        // Between the two something may have been published, drained, and be in the tree.
+        let sequence = published.max(layers.drained());
+        Self { layers, sequence }
+    }
+}
+
+impl Read for Snapshot {
+    #[inline]
+    fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
+        Ok(Value::of(self.layers.get(key, self.sequence)?))
+    }
+
+    fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
+        Cursor::new(&self.layers, self.sequence, lower, upper)
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Snapshot").finish_non_exhaustive()
+    }
+}
