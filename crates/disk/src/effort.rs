@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn rotations_meet_every_seed() {
-        for (few, all) in [(1, 1), (1, 7), (3, 7), (7, 7), (5, 20)] {
+        for (few, all) in [(1_u64, 1_u64), (1, 7), (3, 7), (7, 7), (5, 20)] {
             let met: BTreeSet<u64> =
                 (0..all.div_ceil(few)).flat_map(|rotation| rotated(few, all, rotation)).collect();
             assert_eq!(met, (0..all).collect(), "{few} of {all}");
