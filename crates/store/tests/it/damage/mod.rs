@@ -97,11 +97,14 @@ fn check_seeds(seeds: Range<u64>, tally: &mut Tally) {
 /// The cases of a run, in pieces for each of which a store is made.
 fn pieces() -> Vec<Range<u64>> {
     let (first, count) = ("LITEIO_DAMAGE_FIRST_SEED", "LITEIO_DAMAGE_SEEDS");
-    let cases = if [first, count].iter().all(|variable| std::env::var_os(variable).is_none()) {
+    let cases: Vec<_> = if [first, count]
+        .iter()
+        .all(|variable| std::env::var_os(variable).is_none())
+    {
         effort::seeds(2, 20).map(|world| world * Case::COUNT..(world + 1) * Case::COUNT).collect()
     } else {
         let first = number_from(first, 0);
-        vec![first..first + number_from(count, 20 * Case::COUNT)]
+        std::iter::once(first..first + number_from(count, 20 * Case::COUNT)).collect()
     };
     let step = Case::COUNT / 3;
     let pieces = cases.into_iter().flat_map(|Range { start, end }| {
