@@ -19,7 +19,7 @@ fn source_files_that_documents_name_exist() {
     let root = crates().parent().expect("the root").to_owned();
     let packages = fs::read_dir(root.join("crates")).expect("crates");
     let sources =
-        crates.map(|it| format!("crates/{}/src", it.expect("a crate").file_name().display()));
+        packages.map(|it| format!("crates/{}/src", it.expect("a crate").file_name().display()));
     let bases: Vec<String> = sources.chain(["crates".to_owned(), String::new()]).collect();
     let mut names = 0;
     let mut missing = Vec::new();
