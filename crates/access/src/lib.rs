@@ -1,14 +1,63 @@
 //! Access control: the decision about a request, and the value that proves it.
 //!
-//! A request is a [`Principal`] that asks for an [`Action`] on a resource, in a context. The decision about it
-//! ([`decision`]) is a pure function of the request and the documents of the resource, in AWS's order, and
-//! denies by default: no HTTP, no store, no clock.
+//! A request is a [`Principal`] that asks for an [`Action`] on a resource, in a context. The decision (module
+//! `decision`) is a pure function of the request and the documents of the resource, in AWS's order, and denies by
+//! default.
 //!
-//! [`bucket`] and [`VectorBuckets`] resolve a name, once for a request, and decide. Their
-//! result is a [`Granted`], which nothing else can make (a capability). The methods of the store take the
-//! bucket in it and not a name, so a handler without one cannot call them, and a bucket that gets the name
-//! meanwhile is never used by mistake (time of check to time of use). A decision that looked at an object
-//! says so: [`Granted::holds_for`] tells a reader whether it is still about the object that it got.
+//! ```text
+//! name, Principal, Question ──► bucket / VectorBuckets: resolve once ──► documents of the bucket
+//!                                                                           │ decision
+//!                               Granted (id, principal, seen object) ◄──────┴──────► Refusal
+//! ```
+//!
+//! [`bucket`] and [`VectorBuckets`] resolve a name once per request, and decide. Only they make a [`Granted`] (a
+//! capability). The methods of the store take the bucket in it, not a name. A handler without a `Granted` cannot
+//! call them, and a new bucket with the same name is never used by mistake (time of check to time of use). A
+//! decision that depends on an object says so: [`Granted::holds_for`] tells a reader whether the decision is about
+//! the object that it got.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `action`, `principal`, `resource` | Actions by their names in policies; the sender; facts about the resource for conditions |
+//! | [`circumstances`] | The peer, the time and headers for conditions, for every service |
+//! | `decision` | The order of evaluation, and the reason of a refusal |
+//! | `documents` | The documents of a bucket that matter for access, parsed once per change |
+//! | `granted`, `vectors` | Resolution and permission for buckets, vector buckets and indexes |
+//! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
+//! | [`offload`] | The only way to blocking threads, bounded |
+//!
+//! The crate must not know s3s, the operations of services or sockets. Decisions know neither HTTP nor the state of
+//! a server. No other crate resolves a name for a request.
+//!
+//! ```
+//! use liteio_access::{Action, Principal, Question, Refusal};
+//! use liteio_policy::{Context, ContextKey, Value};
+//! use liteio_store::{BucketName, NewBucket, Owner, Store, StoreConfig, StoreError};
+//!
+//! struct NoFacts;
+//! impl Context for NoFacts {
+//!     fn value(&self, _: &ContextKey) -> Value<'_> {
+//!         Value::None
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), StoreError> {
+//! let store = Store::open(StoreConfig::memory())?;
+//! let name = BucketName::new("photos")?;
+//! store.create_bucket(NewBucket::new(name, Owner::default(), "us-east-1".to_owned())).wait()?;
+//!
+//! let actions = [Action::GetObject];
+//! let question = Question { key: Some("cat.jpg"), ..Question::about_bucket(&actions, &NoFacts) };
+//! let ask = |bucket: &str| liteio_access::bucket(&store, &Principal::Anonymous, bucket, &question);
+//!
+//! // No document grants anything to anonymous senders.
+//! assert!(matches!(ask("photos"), Err(Refusal::Denied(_))));
+//! // An unknown name is an error of the store.
+//! assert!(matches!(ask("music"), Err(Refusal::Store(StoreError::NoSuchBucket { .. }))));
+//! store.close();
+//! # Ok(())
+//! # }
+//! ```
 
 mod action;
 pub mod circumstances;

@@ -1,6 +1,31 @@
-//! The other names that the binary answers to in the image, where health checks, compose files and start
-//! scripts call them: `minio`, `localstack`, `mc`, `curl`, `sh` and a few small commands. None of it can be
-//! reached by a binary that is called `liteio`.
+//! Other names of the binary in its image: `minio`, `localstack`, `mc`, `curl`, `sh` and a few small commands.
+//!
+//! Health checks, compose files and start scripts call these names. A binary that is called `liteio` never reaches
+//! them.
+//!
+//! ```text
+//! argv[0] ──► names ──► own (the command `liteio`): minio, localstack, start scripts, unknown names
+//!                  ├──► liteio_client: mc
+//!                  └──► shell, curl, wget, builtin
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `names` | The names, and the applet of each |
+//! | `shell` | A small interpreter of `sh`: `lex`, `parse`, `check`, `expand`, `run`, `process` |
+//! | `curl` | `curl` and `wget`, as far as health checks use them |
+//! | `builtin` | `[`, `echo`, `false`, `mkdir`, `sleep`, `tail`, `test`, `true` |
+//!
+//! The crate must not know the server: [`run`] gets the command `liteio` as a function.
+//!
+//! ```
+//! use std::ffi::OsString;
+//! use std::process::ExitCode;
+//!
+//! let own = |_: Vec<OsString>| ExitCode::from(7);
+//! assert_eq!(liteio_applets::run(vec!["/bin/true".into()], own), ExitCode::SUCCESS);
+//! assert_eq!(liteio_applets::run(vec!["/usr/bin/liteio".into()], own), ExitCode::from(7));
+//! ```
 
 mod builtin;
 mod curl;

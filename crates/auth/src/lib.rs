@@ -1,13 +1,73 @@
-//! The authentication layer: every request passes it before any service.
+//! Authentication: every request passes this crate before any service.
 //!
-//! It supports Signature Version 4 in the Authorization header, in the query (presigned URLs) and in
-//! browser forms, Version 2 in the latter two, and requests without any signature; a server can be told not to
-//! look at signatures ([`Rules`]). A request leaves it
-//! with its [`Identity`] in its extensions, without signature or payload framing, and with a plain body
-//! that verifies itself while it streams ([`AuthBody`]). Requests are refused before their body is read,
-//! so before `100 Continue` is sent, except for forms and bodies that must be hashed first.
+//! It verifies Signature Version 4 in the Authorization header, in the query (presigned URLs) and in browser forms,
+//! Version 2 in the latter two, and accepts requests without a signature as anonymous. A server can be configured
+//! to skip signatures ([`Rules`]).
 //!
-//! It does not decide what an identity may do.
+//! ```text
+//! request ──► head: signature, time, scope ──► key of the directory ──► Identity
+//! body    ──► payload: plain, hashed, chunked, form ──► AuthBody (verifies itself while it streams)
+//! ```
+//!
+//! A request leaves with its [`Identity`] in its extensions, without signature or payload framing, and with an
+//! [`AuthBody`]. It is refused before its body is read, so before `100 Continue` is sent. Exceptions are forms, and
+//! bodies that must be hashed first.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `head`, `query`, `carried` | The security headers, the query, and headers carried in a query, each scanned once |
+//! | `sigv4`, `canonical`, `signing_key`, `amz_date` | Version 4 in a header: scope, canonical request, derived keys and their cache, time stamps |
+//! | `presigned`, `sigv2` | Version 4 and Version 2 in a query |
+//! | `post_object`, `post_form`, `post_file`, `post_policy`, `post_tagging` | Form uploads, which become a PUT |
+//! | `payload`, `chunked`, `trailer` | The declared payload; aws-chunked framing; trailers |
+//! | `body`, `collect` | The verified body; bodies that are read whole |
+//! | `rules`, `unchecked` | Accepted regions; requests without a check of their signature |
+//! | `identity`, `signed_as` | The results: sender, and kind of signature for conditions of policies |
+//! | `error`, `limits` | Refusals in AWS's words; every bound |
+//! | `fuzzing` | Properties of any request, and a signer that shares no code with the verifier (feature `fuzzing`) |
+//!
+//! The crate must not know policies, permission, the store or services: it determines the sender, and `access`
+//! decides about its rights.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::{Duration, SystemTime};
+//!
+//! use bytes::Bytes;
+//! use http::Request;
+//! use http_body_util::Empty;
+//! use liteio_auth::{Authenticator, Identity, Rules};
+//! use liteio_identity::{CurrentDirectory, Sessions, only_user};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // The keys, the moment and the presigned URL of AWS's documentation.
+//! let directory = only_user("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", None)?;
+//! let directory = Arc::new(CurrentDirectory::new(directory, Sessions::default()));
+//! let rules = Rules { region: "us-east-1".to_owned(), takes_any_region: false, everyone_is: None };
+//! let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_369_353_600);
+//! let authenticator = Authenticator::new(directory, rules, Arc::new(move || now));
+//!
+//! let url = "/test.txt?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE\
+//!            %2F20130524%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires\
+//!            =86400&X-Amz-SignedHeaders=host&X-Amz-Signature=\
+//!            aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404";
+//! let request = |url: &str| {
+//!     let request = Request::get(url).header("host", "examplebucket.s3.amazonaws.com");
+//!     request.body(Empty::<Bytes>::new())
+//! };
+//!
+//! let authenticated = authenticator.authenticate(request(url)?, None).await?;
+//! let key = authenticated.extensions().get::<Identity>().and_then(Identity::key);
+//! assert_eq!(key.map(|key| &*key.id), Some("AKIAIOSFODNN7EXAMPLE"));
+//!
+//! // The signature covers the path.
+//! let other = request(&url.replace("/test.txt", "/other.txt"))?;
+//! let refused = authenticator.authenticate(other, None).await.expect_err("another path");
+//! assert_eq!(refused.code(), "SignatureDoesNotMatch");
+//! # Ok(())
+//! # }
+//! ```
 
 mod amz_date;
 mod body;

@@ -1,9 +1,42 @@
-//! IAM and STS: users, their keys and what they may do, made at run time.
+//! IAM and STS: users, groups, roles, policies and temporary keys that are made at run time.
 //!
-//! A request is a form ([`form`]), an answer is XML ([`xml`]). [`operations`] has the table of IAM, [`sts`]
-//! the operations of STS. What is made is kept in the key space ([`records`]), held in memory ([`state`]), and
-//! becomes, with the users of the configuration ([`users`]), the directory that requests are authenticated
-//! against. A change is durable before it is answered, and counts from the answer on.
+//! A request is a form, an answer XML. Records are in the key space and held in memory. With the users of the
+//! configuration they become the directory that requests are authenticated against. A change is durable before it
+//! is answered, and takes effect with the answer.
+//!
+//! ```text
+//! form ──► service ──► permission ──► operations ──► records (key space)
+//!                 └──► sts                              │
+//!                                                       ▼
+//! credentials file, settings ──► users ◄──── state ──► Directory (of `liteio_identity`)
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `service`, `call`, `form`, `xml`, `error` | The service: forms in, XML out |
+//! | `operations` | The table of IAM's operations, one file per family |
+//! | `permission` | The decision about a request, with the facts for conditions |
+//! | `sts`, `web_identity`, `jwt` | Temporary keys; tokens of OpenID Connect, verified with the keys of their issuer |
+//! | `records`, `state`, `limits` | Records of users, groups, roles, policies and providers; their state in memory; AWS's default quotas |
+//! | `users` | The directory of all users; the credentials file is read again when it changes |
+//! | [`minio`] | The same users for MinIO's admin API |
+//! | [`settings`] | Sources of credentials, issuers of web identities |
+//! | `fuzzing`, `exercise` | Forms against an account in memory (feature `fuzzing`) |
+//!
+//! The crate must not know S3, vectors or axum: `admin` calls [`minio`], and `space` passes requests that are
+//! signed for IAM or STS.
+//!
+//! ```
+//! use liteio_iam::settings::{CredentialsSource, IdentitySettings, OidcIssuer};
+//!
+//! let mut settings = IdentitySettings::new(CredentialsSource::well_known());
+//! assert!(settings.credentials.is_well_known());
+//!
+//! settings.oidc_issuers.push(OidcIssuer::parse("https://login.example.com,storage"));
+//! assert_eq!(settings.oidc_issuers[0].audiences, ["storage"]);
+//!
+//! assert!(liteio_iam::operation_names().any(|name| name == "CreateUser"));
+//! ```
 
 mod call;
 mod error;

@@ -1,17 +1,45 @@
-//! Accounts, users and their keys, as values.
+//! Accounts, users, access keys and sessions, as values.
 //!
-//! A [`Directory`] holds them all as they are at one moment, and never changes. [`CurrentDirectory`] is the
-//! one that requests are authenticated against: a change makes another directory and puts it in place of
-//! the former at once, so a removed key is refused from then on.
+//! A [`Directory`] holds all of them at one moment and is immutable. [`CurrentDirectory`] holds the current one: a
+//! change builds a new directory and replaces the old one in one step, so a removed key is refused from then on.
 //!
 //! ```text
 //!  Account ◄── User ◄── AccessKey
 //!     ▲         └── AttachedPolicy …
 //!     └── owner of buckets
 //! ```
-//! Every account has a root user, whom no policy of the account binds; its other users have the rights that
-//! their policies give them. Nothing here knows where the users come from, but for [`file`], which reads
-//! the text of a credentials file.
+//!
+//! Every account has a root user, whom no policy of the account restricts. Its other users have the rights that
+//! their policies grant.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `account`, `user`, `role`, `key` | The values: accounts and canonical ids, users with their policies, roles, access keys with their secrets |
+//! | `directory` | All of them at one moment, and the current ones |
+//! | `session` | Temporary keys, whose sealed token holds their session |
+//! | `managed` | Managed policies of AWS that exist without being created |
+//! | `issuer` | Issuers of web identities (OpenID Connect) |
+//! | `file` | The users of a credentials file (text in, directory out) |
+//! | [`tables`] | TOML tables that may hold secrets; no error quotes a line or a value |
+//!
+//! The crate must not know requests, signatures, files or the source of users: `auth` authenticates against a
+//! directory, and `iam` builds it from the configuration and from records.
+//!
+//! ```
+//! use liteio_identity::{CurrentDirectory, Sessions, canonical_id_of_key, only_user, random_id};
+//!
+//! let directory = only_user("alice-key", "alice's secret", None)?;
+//! let users = CurrentDirectory::new(directory, Sessions::default());
+//!
+//! let key = users.key("alice-key", None, 0).expect("a key of the directory");
+//! assert_eq!(key.user.canonical_id(), canonical_id_of_key("alice-key"));
+//! assert!(users.key("bob-key", None, 0).is_err());
+//!
+//! // No `Debug` output shows a secret.
+//! assert!(!format!("{key:?}").contains("alice's secret"));
+//! assert_eq!(random_id("AKIA")?.len(), 20);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod account;
 mod directory;

@@ -1,11 +1,35 @@
-//! `liteio import`: buckets, objects and versions from elsewhere, into a data directory that no server uses.
+//! `liteio import`: buckets, objects and versions of other stores, into a data directory that no server uses.
 //!
 //! ```text
-//! fs, minio, s3   ──►  target  ──►  store: import_version
-//! (sources: what     (which versions are missing;
-//!  is there)          so an import goes on where it ended)
+//! fs, minio, s3 (sources) ──► target: which versions are missing? ──► store: import_version
+//! prepare ──► store: buckets and objects that exist before the first request
 //! ```
-//! A source is only read. What cannot be read is left out, by name and with the reason, and the exit code is 1.
+//!
+//! A source is only read. The target compares versions, so an interrupted import continues where it ended.
+//! Unreadable objects are skipped and listed with the reason, and the exit code is 1.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | [`cli`] | The arguments |
+//! | `fs`, `walk`, `regular` | Files of a directory as buckets and keys; safe opening of files in a source that may hold anything |
+//! | `minio` | The drive of a MinIO: `xl_meta` (versions), `bitrot` (checksums), `drive`, `bucket`, `object` |
+//! | `s3` | Any service that speaks S3, over `liteio_client::Source` |
+//! | `documents`, `metadata` | Settings of buckets and metadata of objects as other stores keep them |
+//! | `target`, `stage`, `tally` | The data directory, on several threads; bodies of any length; progress and skipped objects |
+//! | [`prepare`] | Buckets, canned policies and seed data of a starting server, and their [settings](prepare::settings) |
+//!
+//! The crate must not know a running server. Names of buckets are resolved here without a decision, because there
+//! are no requests.
+//!
+//! ```
+//! use liteio_import::prepare::settings::{InitialBucket, PublicAccess};
+//!
+//! let bucket: InitialBucket = "photos:download:versioned".parse()?;
+//! assert_eq!(bucket.name().as_str(), "photos");
+//! assert_eq!(bucket.access(), PublicAccess::Download);
+//! assert!(bucket.is_versioned());
+//! # Ok::<(), liteio_wire::settings::ConfigError>(())
+//! ```
 
 pub mod cli;
 mod documents;

@@ -1,10 +1,67 @@
-//! The policy language of AWS: documents in, verdicts out. Pure: nothing of HTTP, the store or the clock.
+//! The policy language of AWS and its access control lists: documents in, verdicts out. Pure.
 //!
-//! [`Policy::parse`] checks a document once, with the rules of its [`Kind`]. [`Policy::evaluate`] then
-//! answers a [`Request`] without another look at the text. A policy only says what its own statements
-//! decide; combining policies is the business of `access`.
+//! [`Policy::parse`] checks a document once, by the rules of its [`Kind`]. [`Policy::evaluate`] then answers a
+//! [`Request`] without parsing again. A verdict is about the statements of one policy; the crate `access` combines
+//! policies and ACLs.
 //!
 //! Source: "IAM JSON policy reference" of AWS's IAM User Guide.
+//!
+//! ```text
+//! document ──► json ──► statement: principal, action, resource, condition ──► Policy
+//!                                                                               │ evaluate
+//! Request (caller, action, resource) ──► Context: values on demand ─────────────┴─► Verdict
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | [`acl`] | Access control lists, object ownership, the public access block: values and rules |
+//! | `json`, `error`, `limits` | JSON without repeated names; refusals of a document; lengths of documents |
+//! | `statement`, `principal`, `action`, `resource`, `condition` | A statement and its elements |
+//! | `key`, `operand`, `pattern`, `template` | Condition keys; numbers, times, addresses and ARNs; `*` and `?`; texts with variables |
+//! | `catalogue` | Actions of S3 and S3 Vectors by resource |
+//! | `request` | The request and its facts, as policies see them |
+//! | `public` | AWS's "meaning of public" |
+//! | `fuzzing` | Checks for fuzz targets (feature `fuzzing`) |
+//!
+//! The crate must not know any other crate of the workspace, HTTP, the store or the clock. `acl` does not read
+//! policies.
+//!
+//! ```
+//! use liteio_policy::{Context, ContextKey, Kind, Policy, Request, Value, Verdict};
+//!
+//! let document = br#"{"Version": "2012-10-17", "Statement": [
+//!     {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject",
+//!         "Resource": "arn:aws:s3:::photos/*"},
+//!     {"Effect": "Deny", "Principal": "*", "Action": "s3:*",
+//!         "Resource": ["arn:aws:s3:::photos", "arn:aws:s3:::photos/*"],
+//!         "Condition": {"Bool": {"aws:SecureTransport": "false"}}}
+//! ]}"#;
+//! let policy = Policy::parse(document, Kind::Bucket("photos"))?;
+//!
+//! // The facts of a request, by condition key.
+//! struct Facts {
+//!     is_secure: bool,
+//! }
+//! impl Context for Facts {
+//!     fn value(&self, key: &ContextKey) -> Value<'_> {
+//!         match key {
+//!             ContextKey::SecureTransport => Value::bool(self.is_secure),
+//!             _ => Value::None,
+//!         }
+//!     }
+//! }
+//!
+//! for (is_secure, is_allowed) in [(true, true), (false, false)] {
+//!     let request = Request {
+//!         caller: None,
+//!         action: "s3:GetObject",
+//!         resource: "arn:aws:s3:::photos/cat.jpg",
+//!         context: &Facts { is_secure },
+//!     };
+//!     assert_eq!(matches!(policy.evaluate(&request), Verdict::Allowed(..)), is_allowed);
+//! }
+//! # Ok::<(), liteio_policy::PolicyError>(())
+//! ```
 
 pub mod acl;
 mod action;

@@ -1,9 +1,47 @@
-//! The S3 API: one table of operations, one file per family of them.
+//! The S3 API: one table of operations, one file per family of operations.
 //!
-//! A request arrives authenticated, with its `Identity` in its extensions and a plain body.
-//! [`S3Service`] passes it to s3s, which parses it into a typed input, calls [`access`] for the decision,
-//! and then the operation in the table of [`dispatch`]. [`error`] alone maps errors of the store to those of
-//! S3.
+//! A request arrives authenticated, with its `Identity` in its extensions and a verified body. [`S3Service`] finds
+//! its line in the table (`dispatch`), asks for the decision (`access`), and has s3s parse it into a typed input.
+//! The handler calls the store. Reads of objects bypass s3s.
+//!
+//! ```text
+//! request ──► service ──► route ──► access ──► Granted ──► s3s: typed input ──► handler ──► Store
+//!                           │                     └──► object_get (GetObject, HeadObject)
+//!                           └── dispatch: operation, action, parameters, handler
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `service`, `route`, `dispatch` | The service; from method, path and query to an operation; the table |
+//! | `access`, `context` | The question to `liteio_access`; the facts of a request for conditions |
+//! | `error`, `refusal` | The only map from `StoreError` to S3; errors on their way out of s3s |
+//! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
+//! | `convert`, `lenient`, `condition`, `metadata`, `checksum`, `encryption`, `tagging`, `event_cause`, `unsupported` | Headers and values that operations share |
+//! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
+//! | `object_get`, `object_put`, `object_copy`, `object_delete`, `object_rename`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
+//! | `multipart`, `part`, `completed_parts` | Multipart uploads |
+//! | `bucket`, `bucket_…` | Operations on buckets and their settings, one file each; `bucket_defaults` answers for settings that no bucket can have yet |
+//! | `acl`, `acl_request` | ACLs of buckets and objects |
+//! | `website`, `website_rules` | Websites of buckets |
+//! | [`foreign`] | Documents of buckets of other stores, for imports |
+//! | `limits` | Limits of XML, metadata, tags and batches |
+//!
+//! The crate must not know sockets, TLS, IAM or names of buckets: a handler gets a `Granted`. Only `lane` reaches
+//! blocking threads itself; other reads go through `App`. Nothing imports `dispatch`.
+//!
+//! ```
+//! use http::Request;
+//! use liteio_wire::origin::{Domains, Entrance, Target};
+//!
+//! let uri = "/photos/cat.jpg?partNumber=1&uploadId=7";
+//! let (head, ()) = Request::put(uri).body(())?.into_parts();
+//! let target = Target::of(&head, &Domains::new(Vec::new(), "us-east-1"), Entrance::All);
+//! assert_eq!((target.bucket(), &*target.key()), ("photos", "cat.jpg"));
+//!
+//! assert_eq!(liteio_s3::operation_of(&head, &target), Some("UploadPart"));
+//! assert_eq!(liteio_s3::known_operation("UploadParts"), None);
+//! # Ok::<(), http::Error>(())
+//! ```
 
 mod access;
 mod acl;

@@ -1,7 +1,35 @@
-//! Amazon S3 Vectors: JSON over HTTP, one operation a path.
+//! Amazon S3 Vectors: JSON over HTTP, one operation per path.
 //!
-//! Receives the requests that are signed for the service `s3vectors`. Permission is decided as for
-//! buckets, by the policies of users and of the vector bucket.
+//! Requests that are signed for the service `s3vectors` arrive here, authenticated. The body is collected, then the
+//! operation runs on a blocking thread as a whole. Permission is decided by the policies of users and of the vector
+//! bucket, as for buckets.
+//!
+//! ```text
+//! request ──► OPERATIONS (path, action, function) ──► body ──► reader: elements straight into vectors
+//!                                                       └────► fields, filter, document
+//!             resource: names ──► access ──► Granted ──► Store ──► JSON
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `vector_bucket`, `index`, `vector`, `query`, `tags` | The operations |
+//! | `put_body`, `query_body`, `elements`, `float`, `reader` | Bodies of PutVectors and QueryVectors: a pull parser without a JSON tree, numbers as the nearest `f32` |
+//! | `fields`, `unique`, `document`, `filter` | Other fields, with the path of an error; JSON trees without repeated members; metadata; filters |
+//! | `arn`, `resource`, `context` | Names in requests, permission on them, facts for conditions |
+//! | `page_token` | Opaque tokens, checked when they come back |
+//! | `error` | The exceptions, and the only map from `StoreError` to them |
+//!
+//! The crate must not know s3s, sockets, TLS, the front or names of buckets (`BucketName`): resolution is in
+//! `liteio_access`.
+//!
+//! ```
+//! use http::Method;
+//!
+//! let operation = liteio_s3vectors::operation_of(&Method::POST, "/QueryVectors");
+//! assert_eq!(operation, Some("QueryVectors"));
+//! assert_eq!(liteio_s3vectors::operation_of(&Method::GET, "/QueryVectors"), None);
+//! assert_eq!(liteio_s3vectors::known_operation("PutVectors"), Some("PutVectors"));
+//! ```
 
 mod arn;
 mod context;

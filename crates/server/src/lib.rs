@@ -1,7 +1,7 @@
-//! An object store that speaks Amazon S3: durable by default, one static binary.
+//! An object store that speaks Amazon S3 and S3 Vectors: durable by default, one static binary.
 //!
-//! The command `liteio` is a thin shell around [`run`]. Tests and other programs start
-//! servers of their own, as many in one process as they like:
+//! The command `liteio` is a thin shell around [`run`]. Tests and other programs start servers of their own, any
+//! number in one process:
 //!
 //! ```
 //! use std::io::{Read, Write};
@@ -10,7 +10,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = liteio::Server::builder().memory().credentials("alice", "alice's secret").spawn().await?;
 //!
-//! // Any S3 client takes `server.endpoint()`; here we only ask whether it is there.
+//! // Any S3 client uses `server.endpoint()`. Here a plain request asks for the health.
 //! let address = server.address();
 //! let answer = tokio::task::spawn_blocking(move || -> std::io::Result<String> {
 //!     let mut stream = std::net::TcpStream::connect(address)?;
@@ -26,6 +26,27 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Modules
+//! This crate composes the others: it resolves settings, opens users and data, listens, and passes requests on.
+//!
+//! ```text
+//! main ──► run ──► liteio_applets ──► command ──► cli ──► config ──► server ──► open, dispatch
+//!                                       └──► exec, verify, repair, keys, health
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `server` | [`Server::builder`], [`ServerHandle`]: any number of servers in one process |
+//! | `dispatch` | The choice between routes for operators, the test API and the space |
+//! | `open` | Opening the users, the targets of events and the data of a configuration, and what is prepared in it |
+//! | `cli`, `config` | Every setting once; settings checked together, from flags, our variables and those of other servers (`config/environment`), and profiles |
+//! | `command`, `banner`, `health`, `exec`, `verify`, `repair`, `keys` | The command and its subcommands |
+//! | `made_credentials` | Credentials that are made at the first start of a container |
+//! | `platform` | Signals and limits of the process |
+//!
+//! The crate must not know redb, file names, page layouts or syncs: those are below `liteio_store`. Only `server`
+//! names `dispatch` and `open`, and only they know that there are several services.
 
 mod banner;
 mod cli;

@@ -1,4 +1,36 @@
-//! [`Space`]: the services over one store, with its users. A server has one, and with the test API any number.
+//! [`Space`]: one store with its users, authentication and services.
+//!
+//! A server has one space, and with the test API any number. A space authenticates a request and passes it to the
+//! service in its signature: S3, S3 Vectors, IAM or STS.
+//!
+//! ```text
+//! request ──► no_auth (guard) ──► Authenticator ──► Service ──► S3Service, VectorsService, Iam
+//!    │                                                 (requests without a signature: S3)
+//!    └── website, CORS preflight: S3Service, without authentication
+//! ```
+//!
+//! | Module | Content |
+//! |---|---|
+//! | root | [`Space`] and its [`SpaceParts`] |
+//! | [`no_auth`] | The guard of a server that does not check signatures: it refuses pages of other origins and foreign host names |
+//!
+//! The crate must not know sockets, settings, routes for operators or other spaces. It alone, and the dispatch of
+//! the server, know that there are several services.
+//!
+//! ```
+//! use http::Request;
+//! use liteio_space::no_auth::{NoAuth, is_own};
+//!
+//! let names = ["localhost".to_owned()];
+//! assert!(is_own("photos.localhost", &names));
+//! assert!(is_own("127.0.0.1", &names));
+//!
+//! // A foreign name that resolves to this machine (DNS rebinding).
+//! let guard = NoAuth::new("liteio".to_owned(), &[], Some(names.to_vec()));
+//! let request = Request::post("/photos").header("host", "rebound.example.com").body(())?;
+//! assert!(guard.check(&request).is_err());
+//! # Ok::<(), http::Error>(())
+//! ```
 
 pub mod no_auth;
 

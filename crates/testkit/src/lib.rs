@@ -1,15 +1,39 @@
-//! The test API: `/_liteio/test`, with which tests make spaces of their own, take snapshots and go back to them, let
-//! requests fail, move the time, and ask which requests and events there were.
+//! The test API, `/_liteio/test`: tests create spaces of their own, take and restore snapshots, inject faults, move
+//! the time, and read recorded requests and events.
 //!
 //! ```text
 //! guard ──► routes ──► slot (a space that can be replaced) ──► space
 //!              │         ├──► faults ──► bodies
 //!              │         └──► snapshots
-//!              └────► requests, events (what has happened, kept in a ring)
+//!              └────► requests, events (ring buffers)
 //! ```
 //!
-//! Requests for the services pass [`TestApi::call`]: it chooses the space by the access key, and applies the faults of
-//! that space. Without the option nothing of this exists.
+//! Requests for services pass [`TestApi::call`]: it chooses the space by the access key, and applies the faults of
+//! that space. Without the option `--test-api` no server creates any of this.
+//!
+//! | Module | Content |
+//! |---|---|
+//! | `guard` | The clients that may use the API: programs, by default on this machine; never web pages |
+//! | `routes`, `control` | The routes (JSON), and the operations behind them, which programs with an embedded server call too |
+//! | `slot`, `named` | The place of a space, which survives a reset; spaces by name |
+//! | `faults`, `bodies`, `glob`, `operation` | Rules by which requests fail, wait or are cut off; bodies that they slow down or cut; patterns; the operation and access key of a request |
+//! | `requests`, `events`, `history` | Recorded requests and events, numbered, with waiting for more |
+//!
+//! The crate must not know IAM, routes for operators or settings: the server passes a function that makes a space.
+//! Its `control` module alone calls `Store::reset`, which ignores object locks.
+//!
+//! ```
+//! use liteio_testkit::FaultRule;
+//!
+//! // A body of `POST /_liteio/test/faults`.
+//! let rule: FaultRule = serde_json::from_str(r#"{"operation": "Put*", "status": 503, "times": 2}"#)?;
+//! assert_eq!(rule.operation.as_deref(), Some("Put*"));
+//! assert_eq!((rule.status, rule.times), (Some(503), Some(2)));
+//!
+//! // Unknown fields are rejected.
+//! assert!(serde_json::from_str::<FaultRule>(r#"{"state": 503}"#).is_err());
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 mod bodies;
 mod control;

@@ -1,20 +1,49 @@
-//! HTTP as LiteIO speaks it, below every service.
+//! HTTP of LiteIO, below every service.
 //!
-//! Nothing here knows who sent a request or where objects are: no signature, no user, no store.
+//! A connection is accepted, encrypted if configured, and parsed as HTTP/1.1 or HTTP/2. The front gives each
+//! request its ids, checks its head, charges its body to budgets, and passes it to a handler. The handler returns a
+//! reply or an error as a value; the front writes the error document and the access log line.
 //!
-//! | module | subject |
+//! ```text
+//! socket ──► serve (transport: plain, TLS) ──► front ──► Handler (implemented above)
+//!               │                                │
+//!               └── budget, connection           └── origin, proxy, reply
+//! ```
+//!
+//! | Module | Content |
 //! |---|---|
-//! | [`serve`] | accepted connections, HTTP/1.1 and HTTP/2, time-outs, graceful stop |
-//! | [`front`] | each request before any service: ids, limits, head checks, access log, error documents |
-//! | [`origin`] | the peer, the addressed bucket and key, and the ids of a request, worked out once |
-//! | [`reply`] | the one error and the one response body |
-//! | [`budget`] | connections, requests and bytes that all clients share |
-//! | [`connection`] | the state of one connection |
-//! | [`proxy`] | the sender behind a trusted proxy, from `Forwarded` headers |
-//! | [`cors`] | cross-origin rules, a pure function of rules and request |
-//! | [`tls`] | certificates: read, watched, made; client and server settings of rustls |
-//! | [`http_client`] | the client for requests of the server itself |
-//! | [`settings`] | settings of connections, and the error of a setting |
+//! | [`serve`] | Accepting, transports, connections of HTTP/1.1 (by hyper) and HTTP/2 (by h2), time-outs, graceful stop |
+//! | [`front`] | Ids on every response, limits, memory of a request (`allowance`), minimum speed of a client (`pace`), checks of the head, access log, error documents (XML or JSON); the traits `Handler` and `Observer` |
+//! | [`origin`] | The peer, the addressed bucket and key, and the ids of a request, determined once |
+//! | [`request_id`] | The two ids of S3 on every response |
+//! | [`reply`] | The one error (`ApiError`) and the one response body (`ReplyBody`) |
+//! | [`budget`] | Connections, requests and bytes that all clients share, and the share of one address or user |
+//! | [`connection`] | The state of one connection |
+//! | [`proxy`] | The sender behind a trusted proxy, a pure function of headers |
+//! | [`cors`] | Cross-origin rules, a pure function of rules and request |
+//! | [`tls`] | Certificates with their keys: read, checked, watched, made; TLS settings of servers and clients |
+//! | [`http_client`] | The client for requests that the server itself sends |
+//! | [`settings`] | Settings of connections, and the error of any setting |
+//! | [`file_stamp`], [`private_file`] | The state by which a changed file is detected; files that hold a secret |
+//!
+//! The crate must not know signatures, users, the store or services. Of `liteio_disk` it uses the clock only.
+//! `front` does not know `serve`; `reply`, `budget`, `connection` and `origin` know neither of them.
+//!
+//! ```
+//! use liteio_wire::proxy::{Network, Proxies};
+//! use liteio_wire::reply::{ApiError, ErrorCode};
+//!
+//! // Proxies are trusted by network.
+//! let network = Network::new("10.0.0.0".parse()?, 8).expect("bits after the first 8 are zero");
+//! let proxies = Proxies::new(vec![network]);
+//! assert!(proxies.trust("10.1.2.3".parse()?));
+//! assert!(!proxies.trust("192.0.2.1".parse()?));
+//!
+//! // An error stays a value until the response leaves.
+//! let error = ApiError::new(ErrorCode::SlowDown, "Please reduce your request rate.");
+//! assert_eq!((error.code(), error.status().as_u16()), ("SlowDown", 503));
+//! # Ok::<(), std::net::AddrParseError>(())
+//! ```
 
 pub mod budget;
 pub mod connection;
