@@ -594,6 +594,30 @@ impl ServerHandle {
     }
 
     /// The test API, if the server has it.
+    ///
+    /// ```
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use liteio::{FaultRule, Server, TestAccess};
+    ///
+    /// let server = Server::builder().memory().test_api(TestAccess::Local).spawn().await?;
+    /// let tests = server.test_control().expect("it has the test API");
+    /// tests.snapshot("empty").await?;
+    /// // The next two uploads fail.
+    /// let rule = FaultRule {
+    ///     operation: Some("PutObject".to_owned()),
+    ///     status: Some(503),
+    ///     times: Some(2),
+    ///     ..FaultRule::default()
+    /// };
+    /// tests.add_fault(rule)?;
+    /// // … requests …
+    /// tests.restore("empty").await?;
+    /// tests.reset().await?;
+    /// server.stop().await;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn test_control(&self) -> Option<TestControl> {
         self.test_control.clone()
     }

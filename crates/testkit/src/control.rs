@@ -50,30 +50,6 @@ impl From<ApiError> for TestError {
 }
 
 /// The test API of a server in this process: the same as over HTTP, of the main space.
-///
-/// ```
-/// # #[tokio::main]
-/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use liteio::{FaultRule, Server, TestAccess};
-///
-/// let server = Server::builder().memory().test_api(TestAccess::Local).spawn().await?;
-/// let tests = server.test_control().expect("it has the test API");
-/// tests.snapshot("empty").await?;
-/// // The next two uploads fail.
-/// let rule = FaultRule {
-///     operation: Some("PutObject".to_owned()),
-///     status: Some(503),
-///     times: Some(2),
-///     ..FaultRule::default()
-/// };
-/// tests.add_fault(rule)?;
-/// // … requests …
-/// tests.restore("empty").await?;
-/// tests.reset().await?;
-/// server.stop().await;
-/// # Ok(())
-/// # }
-/// ```
 #[derive(Clone)]
 pub struct TestControl(pub(crate) Arc<TestApi>);
 

@@ -87,8 +87,8 @@ const RULES: &[Rule] = &[
     ),
     // Only `disk` knows files; time, chance and settings come from outside.
     in_all("kv", Paths(&["std::fs", "std::env", "std::time::SystemTime", "getrandom"])),
-    in_all("store", Paths(&["std::fs", "std::env", "getrandom"])),
-    except("store", &["clock"], Paths(&["std::time::SystemTime"])),
+    in_all("store", Paths(&["std::fs", "std::env", "std::time::SystemTime", "getrandom"])),
+    except("disk", &["clock"], Paths(&["std::time::SystemTime"])),
     except("disk", &["random"], Paths(&["getrandom"])),
     // Records and blobs never see each other, and nothing below sees what is above.
     within("store", &["meta"], Paths(&["crate::blob", "crate::vectors"])),
@@ -128,7 +128,7 @@ const RULES: &[Rule] = &[
     ),
     within("wire", &["front"], Paths(&["crate::serve"])),
     // Policies and access control lists do not read each other.
-    within("policy", &["acl"], Paths(&["crate::Policy", "crate::Kind", "crate::Verdict"])),
+    within("policy", &["acl"], Paths(&["crate::json", "crate::request", "crate::statement"])),
     except(
         "admin",
         &[
@@ -307,9 +307,28 @@ const WITHOUT_CIRCLES: [&str; 21] = [
     "wire",
 ];
 
-/// Modules that are in circles: the threads of the key space, which share their state.
-const IN_CIRCLES: (&str, &[&str]) =
-    ("kv", &["committer", "drain", "drainer", "home", "pace", "shared", "syncer"]);
+/// Modules that are in circles, by crate.
+const IN_CIRCLES: &[(&str, &[&str])] = &[
+    // Streams, their framing and their verification.
+    ("auth", &["body", "chunked", "post_file", "signing_key", "sigv4"]),
+    // A session is looked up in the directory that it is kept beside.
+    ("identity", &["directory", "session"]),
+    // The threads of the key space, which share their state.
+    ("kv", &["committer", "drain", "drainer", "home", "pace", "shared", "syncer"]),
+    (
+        "s3",
+        &[
+            "acl",
+            "bucket_encryption",
+            "bucket_ownership",
+            "convert",
+            "encryption",
+            "error",
+            "service",
+        ],
+    ),
+    ("s3vectors", &["fields", "reader"]),
+];
 
 /// The modules of every crate, read once for all tests.
 static MODULES: LazyLock<BTreeMap<&str, Vec<Module>>> =
@@ -325,7 +344,9 @@ fn code_keeps_to_the_rules() {
 /// A rule about what is not there binds nobody.
 #[test]
 fn rules_speak_of_what_is_there() {
-    assert!(!circles(&MODULES[IN_CIRCLES.0]).is_empty(), "there are no circles: mend the rule");
+    for (package, _) in IN_CIRCLES {
+        assert!(!circles(&MODULES[package]).is_empty(), "{package} has no circles: mend the rule");
+    }
     for rule in RULES {
         let (package, modules) = (rule.package, &MODULES[rule.package]);
         let is_module = |name: &str| modules.iter().any(|module| module.is_within(&[name]));
@@ -380,13 +401,14 @@ fn every_rule_can_be_broken() {
 
 #[test]
 fn modules_use_each_other_in_one_direction() {
+    let mut found = Vec::new();
     for package in WITHOUT_CIRCLES {
-        let (within, names) = IN_CIRCLES;
-        let is_free = |it: &&Module| package != within || !it.is_within(names);
+        let known = IN_CIRCLES.iter().find(|(within, _)| *within == package);
+        let is_free = |it: &&Module| known.is_none_or(|(_, names)| !it.is_within(names));
         let modules: Vec<Module> = MODULES[package].iter().filter(is_free).cloned().collect();
-        let circles = circles(&modules);
-        assert!(circles.is_empty(), "{package}:\n{}", circles.join("\n"));
+        found.extend(circles(&modules).into_iter().map(|circle| format!("{package}: {circle}")));
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 /// Packages, the packages of ours that each depends on directly, and others that only some name in their manifest.
