@@ -1,4 +1,4 @@
-//! [`Footer`]: where index and filter of a run are.
+//! [`Footer`]: the places of index and filter in a run.
 
 use liteio_disk::DiskFile;
 
@@ -54,7 +54,8 @@ impl Footer {
         (footer.encode(name) == bytes).then_some(footer)
     }
 
-    /// Index and filter of a file of so many `bytes`; `None` if they are damaged, or not of the run `name`.
+    /// Index and filter of a file of `bytes` bytes; `None` if they are damaged, or belong to
+    /// another run than `name`.
     pub(super) fn read_derived(
         file: &dyn DiskFile,
         bytes: u64,
