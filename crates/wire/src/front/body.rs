@@ -1,4 +1,5 @@
-//! The body of a request on its way in: counted, bounded, and given up when the client stalls.
+//! The body of a request while it is received: counted, bounded, and given up when the client
+//! stalls.
 
 use std::fmt;
 use std::future::Future as _;
@@ -17,7 +18,7 @@ use super::received::ReceivedBody;
 use super::{Plan, body_too_large, request_timeout, slow_down};
 use crate::reply::{ApiError, BoxError, ErrorCode};
 
-/// The connection ended, or its framing broke.
+/// The error when the connection ended, or its framing broke.
 fn broken_off(error: &BoxError) -> ApiError {
     tracing::debug!(%error, "the body broke off");
     ApiError::new(
@@ -31,17 +32,17 @@ pub struct RequestBody {
     incoming: ReceivedBody,
     exchange: Arc<Exchange>,
     pace: Pace,
-    /// When the sender must be authenticated, if that is to be found in the body.
+    /// Deadline for the authentication of the sender, if the body contains it.
     admitted_by: Option<Instant>,
-    /// Since when the client is waited for.
+    /// Start of the current wait for the client.
     waiting_since: Option<Instant>,
-    /// Armed at the first wait and from then on only when it fires, so that a body that flows never
+    /// Armed at the first wait, and again only when it fires, so that a body that flows never
     /// touches the timer.
     alarm: Option<Pin<Box<Sleep>>>,
     ended: bool,
-    /// All of it will be in memory at once, not just a window of it.
+    /// The whole body will be in memory at once, not just a window of it.
     held: bool,
-    /// The bytes that the budget has been charged for.
+    /// The bytes that have been charged to the budget.
     charged: u64,
 }
 
@@ -78,7 +79,7 @@ impl RequestBody {
         }
     }
 
-    /// Called when there is nothing to read: ready once the client has been too slow.
+    /// Called when there is nothing to read. Ready once the client has been too slow.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<ApiError> {
         if self.exchange.is_admitted() {
             self.admitted_by = None;
@@ -86,6 +87,8 @@ impl RequestBody {
         let mut since = *self.waiting_since.get_or_insert_with(Instant::now);
         let mut deadline = self.deadline(since);
         let mut alarm = self.alarm.take().unwrap_or_else(|| Box::pin(sleep_until(deadline)));
+        // The alarm may be older than the current wait; then it is only moved to the present
+        // deadline.
         while alarm.as_mut().poll(context).is_ready() {
             let now = Instant::now();
             if now >= deadline {
@@ -104,7 +107,7 @@ impl RequestBody {
         Poll::Pending
     }
 
-    /// The end of the patience with a client that has been waited for since then.
+    /// The end of the patience with a client that has been waited for since `since`.
     fn deadline(&self, since: Instant) -> Instant {
         let paced = since + self.pace.left();
         self.admitted_by.map_or(paced, |by| by.min(paced))
@@ -136,6 +139,7 @@ impl HttpBody for RequestBody {
             }
             Poll::Ready(Some(Ok(frame))) => frame,
         };
+        // Only time spent waiting for the client counts against it.
         if let Some(since) = self.waiting_since.take() {
             self.pace.wait(since.elapsed());
         }
@@ -145,6 +149,7 @@ impl HttpBody for RequestBody {
         if received > BODY_BYTES_MAX {
             return Poll::Ready(Some(Err(body_too_large())));
         }
+        // A streamed body counts for the bytes received so far, up to its window.
         let in_memory = match self.held {
             true => received.saturating_mul(HELD_BODY_COPIES),
             false => received.min(BODY_WINDOW_BYTES_MAX),
