@@ -38,7 +38,8 @@ pub(super) struct SecurityHeaders<'a> {
 impl<'a> SecurityHeaders<'a> {
     /// Collects the headers.
     ///
-    /// # Errors `InvalidArgument` if a security header is repeated or unreadable.
+    /// # Errors
+    /// `InvalidArgument` if a security header is repeated or unreadable.
     pub(super) fn scan(headers: &'a HeaderMap) -> Result<Self, ApiError> {
         let mut found = SecurityHeaders::default();
         for (name, value) in headers {

@@ -54,7 +54,8 @@ pub(super) struct ChunkedPayload {
 impl Payload {
     /// Parses the declaration.
     ///
-    /// # Errors The value is not one defined by AWS, or other headers contradict it.
+    /// # Errors
+    /// The value is not one defined by AWS, or other headers contradict it.
     pub(super) fn parse(
         content_sha256: &str,
         found: &SecurityHeaders<'_>,

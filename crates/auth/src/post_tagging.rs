@@ -18,8 +18,9 @@ fn malformed() -> ApiError {
 
 /// Converts `<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>` to `a=b`.
 ///
-/// # Errors `MalformedXML`. Entities other than the five of XML are malformed, too, so there is no
-/// entity expansion.
+/// # Errors
+/// `MalformedXML`. Entities other than the five of XML are malformed, too, so there is no entity
+/// expansion.
 pub(super) fn tagging_header(document: &str) -> Result<String, ApiError> {
     let mut reader = Reader::from_str(document);
     let mut path: Vec<Vec<u8>> = Vec::new();

@@ -120,7 +120,8 @@ pub(super) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// Parses a credential scope and checks it against the rules and the date.
     ///
-    /// # Errors The scope is malformed, or its region, service or day is not the expected one.
+    /// # Errors
+    /// The scope is malformed, or its region, service or day is not the expected one.
     pub(super) fn parse(
         credential: &'a str,
         place: Place,
@@ -182,8 +183,8 @@ pub(super) struct Claim<'a> {
 impl Claim<'_> {
     /// Verifies the signature.
     ///
-    /// # Errors `SignatureDoesNotMatch`, with the canonical request and the string to sign for
-    /// comparison.
+    /// # Errors
+    /// `SignatureDoesNotMatch`, with the canonical request and the string to sign for comparison.
     pub(super) fn verify(
         &self,
         parts: &Parts,

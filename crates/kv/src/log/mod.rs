@@ -191,8 +191,9 @@ impl Log {
     /// `salvage`, records that do not verify are skipped as long as whole ones follow. Returns the
     /// numbers of skipped records.
     ///
-    /// # Errors [`KvError::Corrupt`] for a record that the device cannot read, unless it is
-    /// skipped: it is unknown whether a record is there.
+    /// # Errors
+    /// [`KvError::Corrupt`] for a record that the device cannot read, unless it is skipped: it is
+    /// unknown whether a record is there.
     pub(super) fn replay(
         &mut self,
         round: &Round,

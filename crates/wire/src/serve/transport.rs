@@ -39,8 +39,8 @@ impl Transport {
 
     /// The same connection after a TLS handshake.
     ///
-    /// # Errors The reason of a failed handshake, with the connection. The client has been sent the
-    /// alert.
+    /// # Errors
+    /// The reason of a failed handshake, with the connection. The client has been sent the alert.
     pub(super) async fn encrypt(
         self,
         config: Arc<ServerConfig>,

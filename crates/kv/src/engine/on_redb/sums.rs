@@ -10,13 +10,13 @@
 //! of this file (8), zeros. The others are the checksums of the pages of the tree, 4 KiB each: CRC-32C
 //! of the page, with its index mixed in; 0 for a page that was never written.
 //!
-//! # Consistency with the tree after a crash redb never overwrites a page of the last checkpoint,
-//! and the sums are synced before the next checkpoint becomes valid. So the sectors may be any mix
-//! of old and new ones: the sums of the pages of either checkpoint are the same in both. A sector
-//! is written whole or not at all. *Begun* is the number of the checkpoint that the sums were last
-//! synced for, *done* the number of a checkpoint that is known to be complete. So the checkpoint in
-//! the tree is never below *done*, unless the tree was replaced by an older one, and never above
-//! *begun*, unless the sums were.
+//! # Consistency with the tree after a crash
+//! redb never overwrites a page of the last checkpoint, and the sums are synced before the next
+//! checkpoint becomes valid. So the sectors may be any mix of old and new ones: the sums of the
+//! pages of either checkpoint are the same in both. A sector is written whole or not at all.
+//! *Begun* is the number of the checkpoint that the sums were last synced for, *done* the number of
+//! a checkpoint that is known to be complete. So the checkpoint in the tree is never below *done*,
+//! unless the tree was replaced by an older one, and never above *begun*, unless the sums were.
 //!
 //! *Identity* distinguishes the tree from a successor: the pages of another tree are not compared
 //! with these sums.
