@@ -185,7 +185,7 @@ impl Authenticator {
                 Verified::signed(&claim, Payload::Unsigned)
             }
         };
-        // A presigned URL may be verified from its head alone; note where the signature was.
+        // `Verified::signed` assumes a header; a presigned URL was signed in its query.
         if let Some(signed_as) = &mut verified.signed_as
             && let Some(presigned) = &presigned
         {

@@ -244,7 +244,6 @@ impl fmt::Debug for Kv {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // The syncer first: it submits nothing, but its marks go through the committer.
         self.shared.syncs.stop();
         let syncer = self.syncer.lock().take();
         self.shared.queue.close();

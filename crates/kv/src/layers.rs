@@ -6,8 +6,8 @@
 //!                     ├──────────┤
 //!                     │ draining │ frozen; on its way into the tree or a run
 //!          ┌──────┐   ├──────────┤
-//!          │ run  │ ⊇ │ drained  │ kept while there is memory: point reads find here
-//!          ├──────┤   │          │ without file or tree what was written lately
+//!          │ run  │ ⊇ │ drained  │ kept while there is memory: a read cache for
+//!          ├──────┤   │          │ recent writes, without a read of file or tree
 //!          │ run  │ ⊇ │ drained  │
 //!          ├──────┤   │          │
 //!          │ tree │ ⊇ │ drained  │

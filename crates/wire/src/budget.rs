@@ -309,7 +309,7 @@ mod tests {
         Seat::take(budget, address(last)).expect("a place")
     }
 
-    /// Grows until there is no room.
+    /// Grows until the budget is exhausted.
     fn all_of(charge: &mut Charge) -> u64 {
         while charge.grow_to(charge.amount + 1) {}
         charge.amount
@@ -322,7 +322,7 @@ mod tests {
         let mut held: Vec<Charge> =
             seats.iter().map(|seat| seat.client().charge(BYTES, None)).collect();
         assert_eq!(all_of(&mut held[0]), 500);
-        // Both together have what all who are not authenticated may have.
+        // Both together have the share of all unauthenticated senders.
         assert!(!held[1].grow_to(1));
         let mut user: Vec<Charge> =
             seats.iter().map(|seat| seat.client().charge(BYTES, Some("user"))).collect();

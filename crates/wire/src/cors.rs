@@ -245,7 +245,7 @@ mod tests {
         assert_eq!(known[ACCESS_CONTROL_EXPOSE_HEADERS], "ETag, x-amz-id-2");
         assert_eq!(known[ACCESS_CONTROL_MAX_AGE], "3000");
         assert_eq!(known[VARY], VARIES);
-        // The header is only allowed by the rule for everybody.
+        // Only the rule for all origins allows the header.
         let other = cors.preflight(&origin("http://a"), "GET", &["x-b"]).expect("allowed");
         assert_eq!(other[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
         assert!(!other.contains_key(ACCESS_CONTROL_ALLOW_CREDENTIALS));

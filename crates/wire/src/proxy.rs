@@ -325,7 +325,8 @@ mod tests {
         }
     }
 
-    /// The sender, its scheme and the host that a proxy at 10.0.0.1 tells, or nothing for a contradiction.
+    /// The sender, its scheme and the host as told by a proxy at 10.0.0.1; `None` for a
+    /// contradiction.
     fn told(headers: &[(&'static str, &'static str)]) -> Option<(String, bool, String)> {
         let proxies = Proxies::new(vec![network("10.0.0.0/8"), network("fd00::/8")]);
         let mut map = HeaderMap::new();
@@ -338,7 +339,7 @@ mod tests {
         Some((peer.name().to_string(), peer.secure, host))
     }
 
-    /// A client passes a header of its own through a proxy that sets the other.
+    /// A client sends a header of its own through a proxy that sets the other one.
     #[test]
     fn what_is_secure_by_one_header_alone_is_not_secure() {
         let f = "forwarded";
@@ -366,14 +367,14 @@ mod tests {
             (&[(f, "2001:db8::1")], ("2001:db8::1", false, "")),
             (&[(f, "[2001:db8::1]:77")], ("[2001:db8::1]:77", false, "")),
             (&[(f, "[2001:db8::1]")], ("2001:db8::1", false, "")),
-            // A client that lies is to the left of itself.
+            // A forged entry of the client is to the left of its address.
             (&[(f, "203.0.113.9, 192.0.2.1")], ("192.0.2.1", false, "")),
             (&[(f, "203.0.113.9"), (f, "192.0.2.1")], ("192.0.2.1", false, "")),
             (&[(f, "10.0.0.9, 192.0.2.1")], ("192.0.2.1", false, "")),
-            // Several proxies that are trusted.
+            // Several trusted proxies.
             (&[(f, "203.0.113.9, 192.0.2.1, 10.2.2.2, fd00::1")], ("192.0.2.1", false, "")),
             (&[(f, "10.3.3.3,10.2.2.2")], ("10.3.3.3", false, "")),
-            // What is malformed, and what is behind it, is not believed.
+            // Entries behind a malformed one are ignored.
             (&[(f, "192.0.2.1, nonsense")], (PROXY, false, "")),
             (&[(f, "192.0.2.1, unknown, 10.2.2.2")], ("10.2.2.2", false, "")),
             (&[(f, "192.0.2.1,")], (PROXY, false, "")),

@@ -172,8 +172,8 @@ impl Log {
         }
         for (file, first) in self.files.iter().zip(first_numbers) {
             let path = &file.path;
-            // A first record beyond the next number, under another nonce: it belongs to a later
-            // round than the tree knows.
+            // A first record beyond the next number, under another nonce: it belongs to a round that the
+            // tree does not know, or is damaged.
             if first > round.number + 1 && !file.begins_with_a_frame_of(&round.nonce) {
                 return Err(format!(
                     "{path} begins at byte 0 with record {first}, but the tree ends with record {}: one of them \

@@ -14,19 +14,19 @@ pub(super) enum Upper<'a> {
     Run(RunCursor<'a>),
 }
 
-/// A table.
+/// A memtable as a source.
 pub(super) struct Table<'a> {
     table: &'a Memtable,
     sequence: u64,
-    /// Shows only what is behind this key: see [`Layers::reached`](crate::layers::Layers::reached).
+    /// Shows only entries behind this key: see [`Layers::reached`](crate::layers::Layers::reached).
     behind: Option<&'a [u8]>,
-    /// Behind `next`, where the direction is forward.
+    /// The entries after `next`, if the direction is forward.
     entries: Option<Entries<'a>>,
     next: Option<Entry<'a>>,
 }
 
 impl<'a> Upper<'a> {
-    /// A table as a reader at `sequence` sees it, behind a key if there is one.
+    /// A table as seen by a reader at `sequence`, limited to entries behind a key if one is given.
     pub(super) fn table(table: &'a Memtable, sequence: u64, behind: Option<&'a [u8]>) -> Self {
         Self::Table(Box::new(Table { table, sequence, behind, entries: None, next: None }))
     }

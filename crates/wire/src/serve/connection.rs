@@ -11,7 +11,7 @@
 //!      ▼                          ├─► closed by either side, body read    ──► close
 //!    close                        ├─► answered before the end of its body ──► take_rest_of_body
 //!                                 ├─► malformed, or head too slow         ──► reject, linger
-//!                                 └─► answer taken too slowly             ──► drop (reset)
+//!                                 └─► answer taken too slowly             ──► drop
 //! ```
 
 use std::future::{Future, poll_fn};
@@ -194,8 +194,7 @@ pub(super) async fn serve(
                 let error = request_timeout();
                 return Box::pin(reject(io.into_stream(), &front, &error)).await;
             }
-            // The client takes nothing, so an answer would not reach it: the drop resets the
-            // connection.
+            // The client takes nothing, so an answer would not reach it.
             Ended::TimedOut(_) => return,
         }
     }

@@ -35,7 +35,6 @@ pub(super) fn open(domains: &[String], directory: Option<&Path>) -> Result<Certi
     if !(files.certificate.exists() && files.key.exists()) {
         let (chain, key) = make(&names)?;
         let written = fs::create_dir_all(&directory)
-            // The key first: a certificate without its key would look complete.
             .and_then(|()| private_file::write(&files.key, &key))
             .and_then(|()| fs::write(&files.certificate, chain));
         written.map_err(|error| format!("cannot write {}: {error}", directory.display()))?;
