@@ -70,6 +70,7 @@ impl Source {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
+        // An empty body needs no stream, so its declarations are checked with the head.
         if body.is_end_stream() {
             return Source::Empty;
         }
@@ -262,6 +263,7 @@ impl AuthBody {
                 match ready!(self.source.poll_data(context)) {
                     Some(data) => self.input = data?,
                     None => {
+                        // Only a verified end releases the held data.
                         self.verifier.finish()?;
                         return Poll::Ready(Ok(self.held.take()));
                     }
@@ -271,6 +273,7 @@ impl AuthBody {
                 Step::NeedsInput => {}
                 Step::Ended => return Poll::Ready(Ok(None)),
                 Step::Data(data) => {
+                    // The declared length is complete, but its proof may still follow.
                     let last = self.verifier.remaining() == Some(0);
                     if last && self.verifier.proof_follows_data() {
                         self.held = Some(data);
@@ -306,6 +309,7 @@ impl Body for AuthBody {
                 this.ended = true;
                 // The held bytes are dropped with the source: without proof they never leave.
                 (this.source, this.held) = (Source::Empty, None);
+                // The first error counts; layers in between may replace the one in the stream.
                 let _ = this.fault.0.set(error.clone());
                 Some(Err(error))
             }

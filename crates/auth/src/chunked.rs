@@ -117,6 +117,7 @@ impl ChunkChain {
                  Check your key and signing method.",
             ));
         }
+        // The computed one, which equals the provided one, becomes the link of the chain.
         self.previous = expected;
         Ok(())
     }
@@ -242,6 +243,7 @@ impl ChunkedDecoder {
         if let Some(chain) = &mut self.chain {
             chain.verify_chunk()?;
         }
+        // The end came too early: fewer bytes than declared.
         if self.decoded_remaining > 0 {
             return Err(ApiError::new(
                 ErrorCode::IncompleteBody,
@@ -282,6 +284,7 @@ impl ChunkedDecoder {
     }
 
     fn read_trailer_line(&mut self, input: &mut Bytes) -> Result<(), ApiError> {
+        // Without a trailer only CRLF may follow, and the limit is exclusive.
         let bytes_max = self.trailer.as_ref().map_or(2 + 1, TrailerBlock::line_bytes_max);
         if !self.read_line(input, bytes_max)? {
             return Ok(());
@@ -296,6 +299,8 @@ impl ChunkedDecoder {
         };
         if trailer.push_line(&line)? {
             let chain = self.chain.as_ref();
+            // The trailer's signature continues the chain, so a trailer of another body does not
+            // verify.
             trailer.check(|canonical, signature| {
                 chain.is_some_and(|chain| chain.fits_trailer(canonical, signature))
             })?;
@@ -325,6 +330,7 @@ impl ChunkHeader {
         for digit in digits {
             let value = char::from(*digit).to_digit(16);
             let value = value.ok_or_else(|| malformed("A chunk header has no valid size."))?;
+            // At most 16 digits, so this cannot overflow.
             bytes = bytes << 4 | u64::from(value);
         }
         let mut signature = None;
@@ -333,6 +339,7 @@ impl ChunkHeader {
             let Some(value) = field.strip_prefix(b"chunk-signature=") else { continue };
             let value = Signature::try_from(value)
                 .map_err(|_| malformed("A chunk-signature has not 64 digits."))?;
+            // Two signatures would leave open which one was checked.
             if signature.replace(value).is_some() {
                 return Err(malformed("A chunk header has two signatures."));
             }

@@ -151,6 +151,7 @@ impl<'a> Scope<'a> {
                 format!("incorrect service \"{service}\". This endpoint belongs to \"s3\".");
             return Err(place.malformed(&detail));
         };
+        // SDKs sign IAM and STS for us-east-1, whatever region is configured.
         let is_global = service.is_global() && scope_region == GLOBAL_REGION;
         let region = &rules.region;
         if scope_region != region && !rules.takes_any_region && !is_global {
@@ -197,6 +198,8 @@ impl Claim<'_> {
         };
         let signed_headers = self.signed_headers;
         let mut canonical = Canonical { path_form, signed_headers, payload_hash };
+        // Rebuild the canonical request from the head as received; any change after signing alters
+        // its hash.
         let request = canonical.write(parts, query);
         let request_hash = hex_digest(&Sha256::digest(&request));
         if self.matches(&request_hash) {
@@ -241,6 +244,7 @@ impl Claim<'_> {
 
 /// Compares in constant time, so that response times reveal no prefix of the expected signature.
 pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
+    // Texts of different lengths are unequal, which reveals only the public length.
     expected.ct_eq(provided.as_bytes()).into()
 }
 
@@ -294,6 +298,7 @@ impl Authenticator {
         let date = signed_date(found).ok_or_else(|| {
             error::access_denied("AWS authentication requires a valid Date or x-amz-date header")
         })?;
+        // The scope first: it names the key.
         let scope = Scope::parse(fields.credential, Place::Header, &self.rules, &date);
         let scope = scope.or_else(|refusal| {
             // MinIO's client leaves the region of its admin requests empty.
@@ -307,6 +312,7 @@ impl Authenticator {
         // The skew is checked before the key is derived, to keep old requests cheap.
         self.check_skew(&date)?;
         let (access_key, signing_key) = self.signer(&scope, found.security_token)?;
+        // Before the signature is computed: unsigned headers make it meaningless.
         check_all_signed(parts, fields.signed_headers, Place::Header)?;
         let AuthorizationFields { signed_headers, signature, .. } = fields;
         Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
@@ -349,6 +355,7 @@ impl<'a> AuthorizationFields<'a> {
                     .with("ArgumentName", "Authorization"));
             }
         }
+        // Each field exactly once: of two signatures only one would be checked.
         let (mut credential, mut signed_headers, mut signature) = (None, None, None);
         let malformed = || {
             Place::Header.malformed(

@@ -116,6 +116,8 @@ impl Budget {
 
     fn account(self: &Arc<Budget>, owner: Owner) -> Arc<Account> {
         let mut accounts = self.accounts.lock();
+        // A weak reference: an account without holdings disappears, so the map cannot grow with
+        // addresses seen.
         if let Some(account) = accounts.get(&owner).and_then(Weak::upgrade) {
             return account;
         }
@@ -230,6 +232,7 @@ impl Client {
     pub(crate) fn charge(&self, resource: Resource, user: Option<&str>) -> Charge {
         let address = Arc::clone(&self.0);
         let owner = user.map_or(Owner::Unproven, |name| Owner::User(name.to_owned()));
+        // Bodies and answers count against two owners: the address and the user.
         let sender = address.budget.account(owner);
         Charge { resource, address, sender, amount: 0 }
     }

@@ -112,6 +112,7 @@ impl Drainer {
         if shared.poisoned().is_some() {
             return;
         }
+        // A frozen tree writes nothing more, so it has to be reopened first.
         let is_broken = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
         if is_broken {
             match self.reopen(shared) {
@@ -245,6 +246,7 @@ impl Drainer {
                 let counter = if is_spilled { &counters.spills } else { &counters.drains };
                 counter.fetch_add(1, Ordering::Relaxed);
                 self.count_tree(counters);
+                // The drain has synced the attachments of these records, so the syncer need not.
                 shared.syncs.synced(frozen.number, begun);
                 shared.drains.end(frozen, table.bytes());
             }

@@ -74,6 +74,7 @@ impl Log {
                 // For the trailing frame of a record this goes too far, which is harmless.
                 let behind = at.saturating_add(frame.bytes).saturating_add(2 * FRAME_BYTES as u64);
                 end = end.max(behind.min(file_bytes));
+                // The evidence: this record was durable when a later one was written.
                 durable = durable.max(frame.durable);
                 Ok(false)
             })?;
@@ -82,6 +83,7 @@ impl Log {
             }
         }
         let Some(tail) = self.tail(&parts, newest) else { return Ok((Ending::Orderly, parts)) };
+        // Durable beyond the last readable record: acknowledged updates were lost to damage.
         let ending = match durable > self.number {
             true => Ending::Damaged { tail, durable },
             false => Ending::Torn(tail),
@@ -277,6 +279,7 @@ impl Log {
                 copied += piece.len() as u64;
             }
         }
+        // The copy must survive before the log is overwritten.
         Ok(copy.sync_data()?)
     }
 }

@@ -92,6 +92,8 @@ impl LogFile {
         while self.file_bytes < bytes {
             let rest = bytes - self.file_bytes;
             let piece = zeros.len().min(usize::try_from(rest).unwrap_or(EXTEND_PIECE));
+            // Written, not only allocated: later records change no metadata, and their sync is
+            // cheaper.
             self.file.write_at(&zeros[..piece], self.file_bytes)?;
             self.file_bytes += piece as u64;
         }
@@ -121,6 +123,7 @@ impl LogFile {
         let known = window.start..window.start + window.bytes.len() as u64;
         if offset < known.start || offset + bytes as u64 > known.end {
             let rest = usize::try_from(self.file_bytes - offset).unwrap_or(WINDOW_BYTES);
+            // Read ahead, because records follow each other.
             let all = rest.min(WINDOW_BYTES).max(bytes);
             window.start = offset;
             window.bytes.resize(all, 0);

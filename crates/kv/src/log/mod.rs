@@ -204,6 +204,7 @@ impl Log {
         self.start(round);
         let mut passed_over = Vec::new();
         let mut unread: Vec<usize> = (0..LOG_FILES).collect();
+        // The files are read in the order of their first records, each at most once.
         while let Some(next) = self.next_file(&unread, salvage)? {
             unread.retain(|index| *index != next);
             self.current = next;
@@ -273,6 +274,7 @@ impl Log {
             let Some((content, bytes)) = found else {
                 match if salvage { self.next_whole(current, position)? } else { None } {
                     Some((number, position)) => {
+                        // Salvage: continue at the next whole record, and report the gap.
                         passed_over.push(self.number + 1..=number - 1);
                         self.number = number - 1;
                         self.files[current].position = position;
@@ -325,6 +327,7 @@ impl Log {
         let record = file.read(window, position, bytes)?;
         let content = record.start + header_bytes..record.end - frame_bytes;
         let record = window.get(record);
+        // The checksum covers the whole record, so a torn write of any of its sectors is detected.
         let is_whole = checksum(&self.round.nonce, record) == field(record, 0);
         Ok(is_whole.then_some((content, bytes as u64)))
     }
@@ -397,6 +400,7 @@ impl Log {
             let begun = Instant::now();
             self.sync()?;
             took = Some(begun.elapsed());
+            // Noted in the next record: it proves to a recovery that this one was durable.
             self.durable = self.number + 1;
         }
         self.number += 1;
@@ -410,6 +414,7 @@ impl Log {
             if file.is_unsynced {
                 sync(&*file.file)?;
                 file.is_unsynced = false;
+                // `sync_data` covers the length, so the checkpoint may rely on it.
                 file.durable_bytes = file.file_bytes;
             }
         }

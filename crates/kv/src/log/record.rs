@@ -146,6 +146,7 @@ impl Record {
 
     /// Completes the record for the log. Nothing may be added to it afterwards.
     pub(super) fn seal(&mut self, nonce: &Nonce, number: u64, durable: u64) -> &[u8] {
+        // The room for the header was reserved at the start, so the operations need not move.
         let bytes = (self.buffer.len() - HEADER_BYTES) as u64;
         let frame = Frame { number, bytes, durable }.encode(nonce);
         self.buffer[8..HEADER_BYTES].copy_from_slice(&frame);

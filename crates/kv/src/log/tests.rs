@@ -60,7 +60,7 @@ fn ending(disk: &SimulatedDisk, nonce: Nonce, number: u64) -> Ending {
     log.ending().expect("reads").0
 }
 
-/// A log of four records in front of an older and longer round.
+/// A log of four records, written over an older and longer round.
 fn four_records(sync: bool) -> (SimulatedDisk, Log) {
     let disk = SimulatedDisk::new(1);
     let mut log = Log::open(&disk, "log", 100).expect("opens");

@@ -82,6 +82,7 @@ impl Part {
     fn set(&self, hash: u64, place: Place, is_it: impl Fn(Place) -> bool) {
         let mut current = self.current.load(Ordering::Relaxed);
         let mut slots = self.tables[current].get_or_init(|| table(SLOTS_MIN));
+        // Above a load of two thirds linear probing gets slow.
         if self.used.load(Ordering::Relaxed) * 3 >= slots.len() * 2 && current + 1 < TABLES_MAX {
             let next = self.tables[current + 1].get_or_init(|| table(slots.len() * 2));
             for slot in slots {
@@ -120,6 +121,8 @@ fn insert(slots: &[AtomicU64], new: u64, is_it: impl Fn(Place) -> bool) -> bool 
     loop {
         let slot = slots[at].load(Ordering::Relaxed);
         if slot == 0 || (slot >> 32 == new >> 32 && is_it(slot as Place)) {
+            // One atomic store replaces hash and place together, so readers see the old or the new
+            // node.
             slots[at].store(new, Ordering::Release);
             return slot == 0;
         }

@@ -164,7 +164,9 @@ impl List {
     fn search<'l>(&'l self, key: &[u8], sequence: u64) -> (Option<Node<'l>>, Option<Node<'l>>) {
         let mut before: Option<Node<'l>> = None;
         let mut behind: Option<Node<'l>> = None;
+        // A reader that misses a new level starts lower, which costs steps only.
         let levels = self.levels.load(Ordering::Acquire) as usize;
+        // The node found behind the key on the level above, as most levels end at the same node.
         let mut known = 0;
         for level in (0..levels).rev() {
             loop {
@@ -215,6 +217,7 @@ impl List {
         let levels = self.random_levels();
         let value_bytes = value.map_or(0, <[u8]>::len);
         let bytes = LINKS + 4 * levels + key.len() + value_bytes;
+        // Unpublished until it is linked or indexed, so plain writes suffice below.
         let place = self.arena.allocate(bytes)?;
         let value_field = value.map_or(TOMBSTONE, |value| value.len() as u32);
         self.arena.write_long(place, 0, sequence);
@@ -288,6 +291,7 @@ impl List {
         // publishes its contents and its own link to readers that load with `Acquire`.
         for (level, before) in path.iter_mut().enumerate().take(node_levels) {
             let link = self.link(*before, level);
+            // The new node points onward before anything points to it.
             node.link(level).store(link.load(Ordering::Relaxed), Ordering::Relaxed);
             link.store(node.place, Ordering::Release);
             *before = Some(node);

@@ -115,6 +115,7 @@ impl Memtable {
         sequence: u64,
     ) -> Option<Place> {
         let mut unordered = self.unordered.lock();
+        // Write the node, then publish it in the index, then in the list of unordered nodes.
         let place = self.order.list.write(key, value, sequence)?;
         self.index.set(hash, place, |place| self.order.list.node(place).key() == key);
         unordered.push(place);
@@ -148,6 +149,7 @@ impl Memtable {
             // The writer continues while the nodes are sorted; `written` was read under its lock,
             // so it matches `places`.
             drop(unordered);
+            // Readers of the order wait for `ordering`; the writer and readers by hash do not.
             self.order.add(&places, *before);
             *before += places.len();
             self.ordered.store(written, Ordering::Release);

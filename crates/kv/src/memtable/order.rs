@@ -34,6 +34,7 @@ impl Order {
     /// Adds written nodes, in any order, to `before` earlier ones. One thread at a time.
     pub(super) fn add(&self, places: &[Place], before: usize) {
         let free = self.segments.iter().find(|segment| segment.get().is_none());
+        // A segment only if it is at least as large as all before: so at most a few are ever made.
         match free.filter(|_| places.len() >= before.max(SEGMENT_NODES_MIN)) {
             Some(free) => _ = free.set(Segment::new(&self.list, places)),
             None => self.list.link_all(places),
@@ -82,6 +83,7 @@ impl<'m> Iterator for Walk<'m> {
 
     #[inline]
     fn next(&mut self) -> Option<Node<'m>> {
+        // The fast path: a single segment, nothing to merge.
         if let (Some(first), None) = (&mut self.first, self.linked)
             && self.others.is_empty()
         {
@@ -113,6 +115,7 @@ impl<'m> Walk<'m> {
             }
         }
         match (nearest, self.linked) {
+            // The list and the segments are disjoint, so one of them is strictly nearer.
             (Some((node, _)), Some(linked)) if linked.is_before(node) => self.step_in_list(linked),
             (Some((node, position)), _) => {
                 position.advance();

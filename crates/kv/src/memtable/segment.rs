@@ -65,6 +65,8 @@ impl Segment {
         let lowest = prefixes.iter().copied().min().unwrap_or_default();
         let span = prefixes.iter().copied().max().unwrap_or_default() - lowest;
         let buckets_max = (places.len() / BUCKET_NODES).max(2);
+        // The span in `buckets_max` equal, power-of-two parts: the bucket is a shift, not a
+        // division.
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(buckets_max.ilog2());
         let bucket = |prefix: u64| ((prefix - lowest) >> shift) as usize;
         // Start offsets, which become end offsets as the buckets are filled.
@@ -129,6 +131,7 @@ impl Segment {
             Found::Behind => return (self.places.len(), self.ends.len()),
             Found::Bucket(bucket) => bucket,
         };
+        // A binary search within the bucket, which is sorted on first use.
         let before = self.bucket(list, bucket).partition_point(|place| {
             list.node(place.load(Ordering::Relaxed)).compare(key, sequence).is_lt()
         });
@@ -139,6 +142,7 @@ impl Segment {
     fn last_of<'m>(&self, list: &'m List, count: usize, bucket: usize) -> Option<Node<'m>> {
         let at = count.checked_sub(1)?;
         let mut bucket = bucket.min(self.ends.len() - 1);
+        // Skip empty buckets.
         while self.start_of(bucket) > at {
             bucket -= 1;
         }

@@ -108,6 +108,7 @@ impl Block {
     pub(super) fn decode(bytes: Vec<u8>, number: u32, name: &RunName) -> Option<Self> {
         let header = Header::decode(bytes.first_chunk()?, name)?;
         let entries = &bytes[HEADER_BYTES..];
+        // Number and stamp are checked, too: a misplaced block of the same run does not verify.
         let is_whole = header.number == number
             && header.bytes as usize == entries.len()
             && header.sum == sum(&[entries]);

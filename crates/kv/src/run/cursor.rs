@@ -62,6 +62,7 @@ impl<'r> RunCursor<'r> {
             (Ok(found), Bound::Excluded(_)) => found + 1,
             (Ok(place) | Err(place), _) => place,
         };
+        // An excluded key may be the last of its block.
         if entry == block.len() {
             return self.go_to_start_of(at + 1);
         }
@@ -84,6 +85,7 @@ impl<'r> RunCursor<'r> {
             (Ok(found), Bound::Included(_)) => found + 1,
             (Ok(place) | Err(place), _) => place,
         };
+        // No entry of this block is within the bound: the last one before it is.
         if behind == 0 {
             return self.go_to_end_of(at);
         }

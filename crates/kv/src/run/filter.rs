@@ -30,6 +30,8 @@ impl Filter {
     /// The line of a hash, and a number whose bits select the probes in the line.
     #[inline]
     fn place(&self, hash: u64) -> (usize, u64) {
+        // The upper half of the hash selects the line by multiplication instead of a modulo; the
+        // product below mixes all bits.
         let line = ((hash >> 32) * self.lines.len() as u64) >> 32;
         (line as usize, hash.wrapping_mul(SPREAD))
     }
@@ -37,6 +39,7 @@ impl Filter {
     #[inline]
     fn probes(bits: u64) -> impl Iterator<Item = (usize, u64)> {
         (0..PROBES).map(move |probe| {
+            // Six probes of nine bits use the upper 54 bits.
             let bit = (bits >> (64 - PROBE_BITS * (probe + 1))) & ((1 << PROBE_BITS) - 1);
             ((bit / 64) as usize, 1 << (bit % 64))
         })

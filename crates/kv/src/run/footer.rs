@@ -71,6 +71,7 @@ impl Footer {
                 Err(error) => Err(error.into()),
             }
         };
+        // From the end of the file backward: footer, filter, index.
         let Some(content) = read(bytes, FOOTER_BYTES as u64)? else { return Ok(None) };
         let footer = content.first_chunk().and_then(|content| Self::decode(content, name));
         let Some(footer) = footer else { return Ok(None) };
@@ -79,6 +80,7 @@ impl Footer {
         let Some(index) = read(end - footer.filter_bytes, footer.index_bytes)? else {
             return Ok(None);
         };
+        // Damage here is harmless: the caller rebuilds both from the blocks.
         if sum(&[&filter]) != footer.filter_sum || sum(&[&index]) != footer.index_sum {
             return Ok(None);
         }

@@ -47,6 +47,7 @@ impl Index {
     /// The first block whose last key is not below `key`: the only one that can have it.
     pub(super) fn find(&self, key: &[u8]) -> Option<usize> {
         let (mut start, mut end) = (0, self.len());
+        // A binary search over keys that lie side by side.
         while start < end {
             let middle = start + (end - start) / 2;
             match self.last_key(middle) < key {

@@ -131,6 +131,8 @@ impl Run {
             Some(derived) => derived,
             None => derive(&*file, bytes, &name)?,
         };
+        // The checkpoint knows the number of blocks, so lost ones are noticed even at the end of
+        // the file.
         let lost = name.blocks.saturating_sub(index.len() as u64);
         if lost > 0 && damaged == Damaged::Refuse {
             return Err(KvError::Corrupt(format!("{path} lacks {lost} blocks{REMEDY}")));
@@ -178,6 +180,7 @@ impl Run {
         if !self.filter.may_have(hash) {
             return Ok(None);
         }
+        // The key is above the last one of the run.
         let Some(at) = self.index.find(key) else { return Ok(None) };
         let block = self.block(at)?;
         Ok(block.find(key).ok().map(|entry| RunPair::new(block, at, entry)))
@@ -187,6 +190,7 @@ impl Run {
     fn block(&self, at: usize) -> Result<Arc<Block>, KvError> {
         let place = self.index.place(at);
         let mut bytes = vec![0; place.bytes as usize];
+        // Not cached here: the page cache of the kernel holds recently read blocks.
         let read = self.file.read_at(&mut bytes, place.offset)?;
         let block = (read == bytes.len()).then(|| Block::decode(bytes, place.number, &self.name));
         block.flatten().map(Arc::new).ok_or_else(|| {

@@ -72,6 +72,7 @@ impl Writer {
     ) -> Result<Run, KvError> {
         let mut count = 0;
         for entry in entries {
+            // Tombstones as well: the filter must find them to hide older entries.
             self.filter.add(hash(entry.key));
             self.block.push(&entry);
             count += 1;
@@ -86,12 +87,14 @@ impl Writer {
         if !self.block.is_empty() {
             self.finish_block();
         }
+        // The number of blocks is part of the identity, so a truncated run is detected.
         let name = RunName { blocks: self.index.len() as u64, ..self.run };
         let (index, filter) = (self.index.encode(), self.filter.encode());
         self.piece.extend_from_slice(&index);
         self.piece.extend_from_slice(&filter);
         self.piece.extend_from_slice(&Footer::of(&index, &filter).encode(&name));
         self.write_piece()?;
+        // Contents first; the caller syncs the name, then writes the checkpoint.
         self.file.sync_data()?;
         let Self { path, file, offset: bytes, index, filter, .. } = self;
         Ok(Run { name, path, file, bytes, index, filter })

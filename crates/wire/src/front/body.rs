@@ -58,6 +58,7 @@ impl RequestBody {
         if ended {
             exchange.connection.request_ended();
         }
+        // A form is authenticated by its first fields, so these are due like a head.
         let admitted_by = plan.form.then(|| exchange.started + limits.header_timeout);
         RequestBody {
             incoming,
@@ -93,6 +94,7 @@ impl RequestBody {
             let now = Instant::now();
             if now >= deadline {
                 self.pace.wait(now - since);
+                // Unauthenticated senders get no further window.
                 let is_late = self.admitted_by.is_some_and(|by| now >= by);
                 if is_late || !self.pace.begin_window() {
                     return Poll::Ready(request_timeout());
@@ -145,6 +147,8 @@ impl HttpBody for RequestBody {
         }
         let bytes = frame.data_ref().map_or(0, Bytes::len);
         self.pace.moved(bytes as u64);
+        // Counted here for bodies without a declared length; `check_head` refuses declared ones
+        // early.
         let received = self.exchange.add_bytes_in(bytes);
         if received > BODY_BYTES_MAX {
             return Poll::Ready(Some(Err(body_too_large())));
@@ -154,6 +158,7 @@ impl HttpBody for RequestBody {
             true => received.saturating_mul(HELD_BODY_COPIES),
             false => received.min(BODY_WINDOW_BYTES_MAX),
         };
+        // Charge only growth: most frames of a streamed body stay within the window.
         if in_memory > self.charged {
             if !self.exchange.charge(in_memory) {
                 return Poll::Ready(Some(Err(slow_down())));

@@ -107,6 +107,7 @@ impl Front {
             true => self.told(sender, &mut parts.headers),
             false => (sender, Ok(())),
         };
+        // Takes the place of the request in the budget; a refusal is answered below.
         let is_within_limits = connection.request_started(&client);
         let ids = self.ids.next();
         let origin = Arc::new(Origin {
@@ -139,10 +140,12 @@ impl Front {
                 self.handler.call(request, &origin, allowance.clone()).await
             }
             Err(error) => {
+                // Before the answer: an unread body decides whether the connection can be reused.
                 drop(body);
                 Err(error)
             }
         };
+        // A document is charged before its head is sent, because only then can it still be refused.
         let reply = reply.and_then(|mut response| {
             allowance.charge_document(response.body_mut()).map(|()| response)
         });
@@ -163,6 +166,7 @@ impl Front {
     /// The sender of a request that a trusted proxy forwards. The host that the client asked for
     /// replaces the proxy's own.
     fn told(&self, proxy: Sender, headers: &mut HeaderMap) -> (Sender, Result<(), ApiError>) {
+        // Refuse rather than guess: one of the headers may be forged.
         let Ok(told) = self.proxies.told(proxy.peer, headers) else {
             let error = ApiError::new(
                 ErrorCode::InvalidRequest,

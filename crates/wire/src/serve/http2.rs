@@ -82,8 +82,10 @@ pub(super) async fn serve(
 ) {
     let sender = Sender::new(stream.peer(), stream.entrance(), &seat, &front);
     let state = Arc::new(ConnectionState::default());
+    // The connection's own state times the socket. Each stream gets a state of its own in `answer`.
     let io = StreamsIo::new(stream, Arc::clone(&state));
     let connection = tokio::select! {
+        // The client's preface is due like a head: an idle socket must not hold a seat.
         begun = timeout(front.limits.header_timeout, builder().handshake(io)) => begun,
         _ = stopping.wait_for(|stopping| *stopping) => return,
     };
@@ -142,6 +144,7 @@ impl Streams {
                     Poll::Pending => break,
                 }
             }
+            // After every poll of the connection, which may have changed the phase.
             watchdog.poll(&self.state, context).map(|phase| match phase {
                 Phase::Blocked => Ended::Blocked,
                 _ => {
@@ -156,6 +159,7 @@ impl Streams {
     fn begin(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
         self.state.began();
         let stream = answer(request, respond, Arc::clone(&self.front), self.sender.clone());
+        // A task for each stream, so that a slow handler does not hold up the others.
         self.streams.spawn(stream);
     }
 
@@ -216,6 +220,7 @@ async fn answer(
     let has_no_body = is_head
         || matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
         || body.is_end_stream();
+    // HTTP/2 has no layer that adds `Date` and `Content-Length`, as hyper does for HTTP/1.1.
     let head = completed(head, &body);
     match respond.send_response(Response::from_parts(head, ()), has_no_body) {
         Err(_) => StreamEnded::Reset,
@@ -300,6 +305,8 @@ impl Answer {
             while !data.is_empty() {
                 match self.window(data.len()).await {
                     Ok(bytes) => {
+                        // Only as much as the window grants: `h2` would buffer the rest without
+                        // bound.
                         let piece = data.split_to(bytes.min(data.len()));
                         self.pace.moved(piece.len() as u64);
                         let held = Held { bytes: piece, _state: Arc::clone(&self.state) };
@@ -347,6 +354,7 @@ impl Answer {
             self.pace.wait(now - since);
             since = now;
             match granted {
+                // A spurious wake-up: the window is still closed.
                 Ok(Some(Ok(0))) => {}
                 Ok(Some(Ok(granted))) => return Ok(granted),
                 Ok(Some(Err(_)) | None) => return Err(StreamEnded::Reset),

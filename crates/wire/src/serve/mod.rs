@@ -52,6 +52,7 @@ pub async fn run(listeners: Vec<Listener>, front: Arc<Front>, stopping: watch::R
     drop(listeners);
     let drained = async { while connections.join_next().await.is_some() {} };
     if timeout(front.limits.shutdown_timeout, drained).await.is_err() {
+        // The tasks are aborted: their clients see a broken answer, never a false success.
         tracing::warn!(connections = connections.len(), "requests still in flight are cut off");
         connections.shutdown().await;
     }
@@ -93,6 +94,7 @@ async fn accept(
             false => Seat::take(&front.budget, address),
         };
         if let Some(seat) = seat {
+            // Above this number of connections the system's send buffers are limited.
             if seat.connections() > FREELY_SENT_CONNECTIONS_MAX {
                 stream.limit_unsent(UNSENT_BYTES_MAX);
             }
@@ -129,6 +131,7 @@ async fn next<'a>(
     turn: &mut usize,
 ) -> std_io::Result<(TcpStream, SocketAddr, &'a Listener)> {
     poll_fn(|context| {
+        // Begin with the socket after the last one served.
         let (before, from) = listeners.split_at(*turn % listeners.len());
         for listener in from.iter().chain(before) {
             *turn += 1;
