@@ -338,7 +338,7 @@ impl ChunkHeader {
             // S3 defines no other extensions; ignore them.
             let Some(value) = field.strip_prefix(b"chunk-signature=") else { continue };
             let value = Signature::try_from(value)
-                .map_err(|_| malformed("A chunk-signature has not 64 digits."))?;
+                .map_err(|_| malformed("A chunk-signature must have 64 digits."))?;
             // Two signatures would leave open which one was checked.
             if signature.replace(value).is_some() {
                 return Err(malformed("A chunk header has two signatures."));

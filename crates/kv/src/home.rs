@@ -217,7 +217,7 @@ fn replay(
     config: &KvConfig,
 ) -> Result<Replayed, KvError> {
     let Some(checkpoint) = engine.read_checkpoint()? else {
-        return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
+        return Err(KvError::Corrupt(format!("{} is not a LiteIO tree", home.path)));
     };
     let round = checkpoint.round;
     let refused = |what: String| {

@@ -198,7 +198,7 @@ fn principals(
             Err(PolicyError::new("Policy document should not specify a principal."))
         }
         Some((_, false)) if effect == Effect::Allow => Err(PolicyError::new(
-            "Allow with NotPrincipal is not allowed: name those who may in Principal",
+            "Allow with NotPrincipal is not allowed: list the allowed senders in Principal",
         )),
         Some((json, is_listed)) => {
             let principals = principal::parse(json)?;

@@ -55,7 +55,7 @@ fn authorities(file: Option<&Path>) -> Result<RootCertStore, String> {
         count += 1;
     }
     match count {
-        0 => Err(unreadable(&"there is none in PEM")),
+        0 => Err(unreadable(&"it contains no PEM certificate")),
         _ => Ok(roots),
     }
 }

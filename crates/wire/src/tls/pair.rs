@@ -45,7 +45,7 @@ impl Pair {
         })?;
         if fs::metadata(key).is_ok_and(|it| it.mode() & READABLE_FOR_ALL != 0) {
             let key = key.display();
-            tracing::warn!(%key, "everybody on this machine may read the key: chmod 600 it");
+            tracing::warn!(%key, "every user of this machine can read the key: chmod 600 it");
         }
         if let Some(warning) = pair.doubt(Timestamp::now()) {
             tracing::warn!(certificate = %certificate.display(), "{warning}");
@@ -131,7 +131,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
     let about = fs::metadata(path).map_err(|error| failed(&error))?;
     if !about.is_file() || about.len() > FILE_BYTES_MAX {
-        return Err(failed(&"it is no file, or larger than 1 MiB"));
+        return Err(failed(&"it is not a regular file, or is larger than 1 MiB"));
     }
     fs::read(path).map_err(|error| failed(&error))
 }
