@@ -1,6 +1,6 @@
-//! Actions: what policies allow and deny. Several operations may be one action.
+//! [`Action`]: the unit that policies allow and deny. Several operations may share one action.
 
-/// Turns the list into an enum of the actions and their names in policies.
+/// Generates the enum of actions with their names in policies.
 macro_rules! actions {
     ($($service:literal { $($action:ident)* })*) => {
         /// An action, by its name in policies.
@@ -144,7 +144,7 @@ actions! {
 }
 
 impl Action {
-    /// The action is on no bucket, or on one that does not exist yet.
+    /// `true` if the action concerns no bucket, or one that does not exist yet.
     pub fn is_of_account(self) -> bool {
         matches!(
             self,
@@ -157,7 +157,7 @@ impl Action {
         )
     }
 
-    /// The action of a request that names a version, where policies tell the two apart.
+    /// The action for a request that names a version, where policies have a separate one.
     pub fn on_version(self) -> Action {
         match self {
             Action::DeleteObject => Action::DeleteObjectVersion,
@@ -173,7 +173,7 @@ impl Action {
         }
     }
 
-    /// The action is on an object that is there, so that its owner, its ACL and its tags count.
+    /// `true` if the action concerns an existing object, so that its owner, ACL and tags matter.
     pub(super) fn is_of_existing_object(self) -> bool {
         matches!(
             self,
@@ -197,8 +197,8 @@ impl Action {
         )
     }
 
-    /// The action is on the policy of a bucket. No policy takes it from the root user of the bucket's account,
-    /// who could not correct the policy otherwise.
+    /// `true` for actions on the policy of a bucket. No policy can deny them to the root user of
+    /// the bucket's account, who could not correct the policy otherwise.
     pub(super) fn is_of_policy(self) -> bool {
         matches!(
             self,

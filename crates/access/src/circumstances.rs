@@ -1,4 +1,4 @@
-//! The circumstances of a request that the policies of every service ask for: the peer, the time, the
+//! The circumstances of a request that policies of every service can read: the peer, the time, the
 //! region, some headers.
 
 use std::borrow::Cow;
@@ -8,8 +8,8 @@ use http::HeaderMap;
 use liteio_policy::{ContextKey, Value};
 use liteio_wire::origin::Origin;
 
-/// The value of a global condition key (`aws:…`) for a request with this origin and these headers; none of
-/// keys that are not about those.
+/// The value of a global condition key (`aws:…`) for a request with this origin and these headers;
+/// none for other keys.
 pub fn value<'r>(
     key: &ContextKey,
     origin: Option<&'r Origin>,

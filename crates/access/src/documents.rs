@@ -1,5 +1,4 @@
-//! The documents of a bucket that decide about access to it, parsed once for each time that its settings
-//! change.
+//! The access documents of a bucket, parsed once after each change of its settings.
 
 use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
@@ -13,13 +12,13 @@ use liteio_policy::acl::{
 };
 use liteio_policy::{Kind, Policy};
 
-/// Anybody may write the ACL.
+/// The ACL of an object that anyone may write.
 static ANYBODYS: LazyLock<Acl> = LazyLock::new(|| {
     let grantee = Grantee::Group(Group::AllUsers);
     Acl::new(vec![Grant { grantee, permission: Permission::WriteAcp }]).unwrap_or_default()
 });
 
-/// The documents of one bucket.
+/// The access documents of one bucket.
 pub(super) struct BucketDocuments {
     policy: Option<Arc<Policy>>,
     ownership: Ownership,
@@ -28,11 +27,12 @@ pub(super) struct BucketDocuments {
 }
 
 impl BucketDocuments {
-    /// Those of `bucket`.
+    /// The documents of `bucket`.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] for one that cannot be read: without it the bucket would be open to whom it is
-    /// closed. A policy that cannot be read denies everything, so that the root user may replace it.
+    /// [`StoreError::Corrupt`] for an unreadable document: without it the bucket would be open to
+    /// senders that it excludes. An unreadable policy denies everything instead, so that the root
+    /// user can replace it.
     pub(super) fn of(bucket: &Bucket) -> Result<BucketDocuments, StoreError> {
         let settings = &bucket.settings;
         let policy = policy_of(bucket);
@@ -49,7 +49,7 @@ impl BucketDocuments {
         })
     }
 
-    /// True when a decision about an object has to look at it: at its owner and ACL, or its tags.
+    /// `true` if a decision about an object depends on its owner, its ACL or its tags.
     pub(super) fn needs_object(&self, user: Option<&User>) -> bool {
         let asks = |policy: &Policy| policy.asks_for_existing_tags();
         self.ownership.acls_count()
@@ -60,7 +60,7 @@ impl BucketDocuments {
                 .is_some_and(|policies| policies.iter().any(|it| asks(&it.policy)))
     }
 
-    /// The ACL of an object, where it counts and is not the default.
+    /// The ACL of an object, if ACLs apply and it is not the default.
     pub(super) fn object_acl(
         &self,
         object: &ObjectVersion,
@@ -74,7 +74,7 @@ impl BucketDocuments {
         }
     }
 
-    /// The documents for the decision about one action.
+    /// The documents for a decision about one action.
     pub(super) fn for_decision<'d>(
         &'d self,
         owner_id: &'d str,
@@ -90,9 +90,9 @@ impl BucketDocuments {
 }
 
 impl BucketDocuments {
-    /// The documents for a decision about the ACL that a new object is written with; none where ACLs do not
-    /// count. The object will be the writer's, or the bucket owner's if nobody signed for it: then the ACL may be
-    /// anybody's, as long as no policy denies it.
+    /// The documents for a decision about the ACL of a new object; `None` where ACLs do not apply.
+    /// The object will belong to the writer, or to the bucket owner if the request is anonymous.
+    /// Then any sender may set the ACL, unless a policy denies it.
     pub(super) fn of_new_object<'d>(
         &'d self,
         owner_id: &'d str,
@@ -108,7 +108,7 @@ impl BucketDocuments {
     }
 }
 
-/// The policy of a bucket, if it has one. One that cannot be read denies everything.
+/// The policy of a bucket, if any. An unreadable one denies everything.
 pub fn policy_of(bucket: &Bucket) -> Option<Arc<Policy>> {
     let Ok(policy) = bucket.settings.parsed(DocumentKind::Policy, |document| {
         let kind = Kind::Bucket(bucket.name.as_str());
@@ -120,7 +120,7 @@ pub fn policy_of(bucket: &Bucket) -> Option<Arc<Policy>> {
     policy
 }
 
-/// The public access block of a bucket, if it has one.
+/// The public access block of a bucket, if any.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`].
@@ -131,7 +131,7 @@ pub fn public_access_block(bucket: &Bucket) -> Result<Option<PublicAccessBlock>,
     Ok(block.map(|block| *block))
 }
 
-/// The object ownership of a bucket; enforced, if nothing else is said.
+/// The object ownership of a bucket; bucket owner enforced by default.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`].

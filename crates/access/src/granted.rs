@@ -1,4 +1,4 @@
-//! Permission as a value, and the only places that resolve a name.
+//! [`Granted`]: permission as a value (a capability). Names are resolved in this module only.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use liteio_identity::User;
 use liteio_policy::Context;
 use liteio_wire::origin::Found;
 
-/// Permission for a request to work on one bucket, vector bucket or index. Only this module makes
-/// one.
+/// The permission for a request to work on one bucket, vector bucket or index. Only this module
+/// creates one.
 #[derive(Clone, Debug)]
 pub struct Granted<T = Arc<Bucket>> {
     target: T,
@@ -25,48 +25,49 @@ pub struct Granted<T = Arc<Bucket>> {
     seen: Seen,
 }
 
-/// The object whose owner, ACL and tags a decision looked at.
+/// The object whose owner, ACL and tags a decision has read.
 #[derive(Clone, Debug)]
 pub(super) enum Seen {
-    /// It looked at none.
+    /// The decision read no object.
     NotAsked,
-    /// There was none.
+    /// The object did not exist.
     Missing,
-    /// This one.
+    /// The decision read this object.
     Object(Arc<ObjectVersion>),
 }
 
-/// Permission for an action on no resource: creating a bucket, listing one's own.
+/// The permission for an action without a resource: creating a bucket, listing the own ones.
 #[derive(Clone, Debug)]
 pub struct GrantedAccount {
     user: Arc<User>,
 }
 
-/// The question of one request about a bucket, or an object in it.
+/// The question of a request about a bucket, or an object in it.
 #[derive(Clone, Copy)]
 pub struct Question<'q> {
     /// The actions of the request. All must be allowed.
     pub actions: &'q [Action],
-    /// The key, of actions on an object.
+    /// The key, for actions on an object.
     pub key: Option<&'q str>,
-    /// The version of the object; none is the current one.
+    /// The version of the object; `None` is the current one.
     pub version: Option<&'q str>,
     /// The canonical id of the owner that the client expects, as in `x-amz-expected-bucket-owner`.
     pub expected_owner: Option<&'q str>,
-    /// The query overrides headers of the response (`response-content-type` and its like).
+    /// The query overrides response headers (`response-content-type` and the like).
     pub overrides_response: bool,
-    /// The request writes the object, with the ACL that it brings along.
+    /// The request writes the object, with the ACL that it sends.
     pub writes: bool,
-    /// A refusal that nobody has said explicitly tells who may list the object that it is missing.
+    /// If access is refused without an explicit deny, tell senders who may list the object that it
+    /// is missing.
     pub tells_missing: bool,
     /// Facts that the conditions of policies read.
     pub context: &'q dyn Context,
-    /// The findings about the request, if the bucket is the one that it is for: its owner is noted there.
+    /// The findings about the request, if this is its own bucket: the owner is noted there.
     pub found: Option<&'q Found>,
 }
 
 impl<'q> Question<'q> {
-    /// A question about a bucket, in a request that expects nothing.
+    /// A question about a bucket, for a request without expectations.
     pub fn about_bucket(actions: &'q [Action], context: &'q dyn Context) -> Question<'q> {
         Question {
             actions,
@@ -82,12 +83,12 @@ impl<'q> Question<'q> {
     }
 }
 
-/// A request that is not granted.
+/// A refused request.
 #[derive(Debug)]
 pub enum Refusal {
     /// Access is denied.
     Denied(Box<Denial>),
-    /// Anonymous requests must not override headers of the response.
+    /// Anonymous requests must not override response headers.
     AnonymousOverride,
     /// The resource does not exist, or cannot be read.
     Store(StoreError),
@@ -111,10 +112,10 @@ impl From<NameError> for Refusal {
     }
 }
 
-/// The resource of a list of buckets: policies name it so, or by `*` alone.
+/// The resource of a bucket list: policies name it like this, or as `*`.
 const ALL_BUCKETS: &str = "arn:aws:s3:::*";
 
-/// Decides about actions on the account, or on the bucket of this name that is to be created.
+/// Decides about actions on the account, or on the bucket with this name that is to be created.
 pub fn account(
     principal: &Principal,
     actions: &[Action],
@@ -125,7 +126,8 @@ pub fn account(
     account_resource(principal, actions, resource, context)
 }
 
-/// Decides about actions on the account, or on the vector bucket of this ARN that is to be created.
+/// Decides about actions on the account, or on the vector bucket with this ARN that is to be
+/// created.
 pub(super) fn vector_account(
     principal: &Principal,
     actions: &[Action],
@@ -141,7 +143,7 @@ fn account_resource(
     resource: Resource<'_>,
     context: &dyn Context,
 ) -> Result<GrantedAccount, Refusal> {
-    // Others are decided about with the documents of their resource.
+    // All other actions need the documents of their resource.
     if !actions.first().is_some_and(|action| action.is_of_account()) {
         return Err(Denial::new(Reason::NoResourcePolicy, resource).into());
     }
@@ -154,14 +156,14 @@ fn account_resource(
     }
 }
 
-/// Resolves the bucket `name`, and decides about the question on it.
+/// Resolves the bucket `name`, and decides about the question.
 pub fn bucket(
     store: &Store,
     principal: &Principal,
     name: &str,
     question: &Question<'_>,
 ) -> Result<Granted, Refusal> {
-    // First: who breaks this rule does not learn whether the bucket exists.
+    // Checked first, so that an offender does not learn whether the bucket exists.
     if principal.user().is_none() && question.overrides_response {
         return Err(Refusal::AnonymousOverride);
     }
@@ -178,18 +180,18 @@ pub fn bucket(
     Ok(granted)
 }
 
-/// The bucket `name`, for what its rules say to everybody: those of CORS.
+/// The bucket `name`, for rules that apply to everyone (CORS).
 pub fn bucket_for_rules(store: &Store, name: &str) -> Result<Arc<Bucket>, Refusal> {
     Ok(store.bucket(&BucketName::try_from(name)?)?)
 }
 
 impl<T> Granted<T> {
-    /// The permission that a decision about a vector bucket or an index ends with.
+    /// The permission that results from a decision about a vector bucket or index.
     pub(super) fn of_vectors(target: T, principal: &Principal) -> Granted<T> {
         Granted { target, principal: principal.clone(), seen: Seen::NotAsked }
     }
 
-    /// The resource that the permission is for.
+    /// The resource of the permission.
     pub fn target(&self) -> &T {
         &self.target
     }
@@ -201,22 +203,22 @@ impl Granted {
         &self.target
     }
 
-    /// The canonical id of the account of the sender; none of an anonymous one.
+    /// The canonical id of the sender's account; `None` if anonymous.
     pub fn principal_id(&self) -> Option<&str> {
         self.principal.id()
     }
 
-    /// The name of the sender; none of an anonymous one.
+    /// The name of the sender; `None` if anonymous.
     pub fn user_name(&self) -> Option<&str> {
         self.principal.user_name()
     }
 
-    /// The owner of what the request creates in the bucket.
+    /// The owner of objects that the request creates in the bucket.
     pub fn owner(&self) -> Owner {
         self.principal.owner().unwrap_or_else(|| self.target.owner.clone())
     }
 
-    /// Resolves another bucket, the source of a copy, and decides about the question on it for the same
+    /// Resolves another bucket, the source of a copy, and decides about the question for the same
     /// sender.
     pub fn other_bucket(
         &self,
@@ -227,13 +229,13 @@ impl Granted {
         bucket(store, &self.principal, name, question)
     }
 
-    /// Decides about another question on the same bucket, for requests that name several objects, or need more
-    /// than one action.
+    /// Decides about another question on the same bucket, for requests that name several objects or
+    /// need more than one action.
     pub fn allows(&self, store: &Store, question: &Question<'_>) -> Result<(), Refusal> {
         self.decide(store, question).map(drop)
     }
 
-    /// Decides whether the sender may know that there is nothing under a key: if it may list it.
+    /// `true` if the sender may learn that a key does not exist, because it may list it.
     pub fn allows_listing(
         &self,
         store: &Store,
@@ -244,7 +246,7 @@ impl Granted {
         self.allows(store, &Question::about_bucket(&[Action::ListBucket], &context))
     }
 
-    /// True when the object that was refused is missing, and the sender may know it.
+    /// `true` if the refused object does not exist, and the sender may learn that.
     fn is_missing(
         &self,
         store: &Store,
@@ -259,8 +261,8 @@ impl Granted {
             && self.allows_listing(store, key, question.context).is_ok())
     }
 
-    /// True when the decision holds for the object that was read after it: it looked at no object, or at one
-    /// with the same owner, ACL and tags.
+    /// `true` if the decision holds for an object read after it: it read no object, or one with the
+    /// same owner, ACL and tags. Otherwise the object was replaced between the check and the use.
     pub fn holds_for(&self, object: &ObjectVersion) -> bool {
         match &self.seen {
             Seen::NotAsked => true,
@@ -273,7 +275,7 @@ impl Granted {
         }
     }
 
-    /// The entity tag of the object that the decision looked at.
+    /// The entity tag of the object that the decision read.
     pub fn seen_etag(&self) -> Option<ETag> {
         match &self.seen {
             Seen::Object(seen) => Some(seen.etag),
@@ -281,12 +283,12 @@ impl Granted {
         }
     }
 
-    /// True when the decision looked for the object, and there was none: it holds for none.
+    /// `true` if the decision read the object and it did not exist: then it holds for no object.
     pub fn saw_nothing(&self) -> bool {
         matches!(self.seen, Seen::Missing)
     }
 
-    /// The change, of no other version than the decision looked at.
+    /// The change, limited to the version that the decision read.
     pub fn guarded(&self, change: VersionChange) -> VersionChange {
         match &self.seen {
             Seen::NotAsked | Seen::Missing => change,
@@ -301,7 +303,7 @@ impl Granted {
         }
     }
 
-    /// The result is the object that the decision looked at.
+    /// Decides, and returns the object that the decision read.
     fn decide(&self, store: &Store, question: &Question<'_>) -> Result<Seen, Refusal> {
         let bucket = &*self.target;
         let user = self.principal.user();
@@ -314,7 +316,7 @@ impl Granted {
             return Err(Denial::new(Reason::UnexpectedOwner, resource).into());
         }
         let documents = BucketDocuments::of(bucket)?;
-        // What is written is a new object, whatever there was.
+        // A write creates a new object, regardless of an existing one.
         let is_of_existing = |action: &Action| !question.writes && action.is_of_existing_object();
         let needs_object =
             documents.needs_object(user) && question.actions.iter().any(is_of_existing);
@@ -331,13 +333,13 @@ impl Granted {
         for &action in question.actions {
             let owner_id = &bucket.owner.id;
             let documents = if question.writes && action == Action::PutObjectAcl {
-                // Of an object that will be the writer's own. Where ACLs do not count, it has none.
+                // The object will belong to the writer. Where ACLs do not apply, it has no ACL.
                 match documents.of_new_object(owner_id, user.map(User::canonical_id)) {
                     Some(documents) => documents,
                     None => continue,
                 }
             } else {
-                // An action on no object is decided by the bucket alone.
+                // Without an object the bucket alone decides.
                 let of_object = object.filter(|_| is_of_existing(&action));
                 documents.for_decision(owner_id, of_object, acl.as_deref())
             };
@@ -356,7 +358,7 @@ impl Seen {
     }
 }
 
-/// The object that a decision looks at. That there is none is told later.
+/// The object that a decision reads. A missing one is reported later.
 fn find(store: &Store, bucket: &Bucket, key: &str, version: Option<&str>) -> Result<Seen, Refusal> {
     let Ok(key) = ObjectKey::new(key) else { return Ok(Seen::Missing) };
     let version = match version.map(VersionId::parse) {
@@ -375,7 +377,7 @@ fn find(store: &Store, bucket: &Bucket, key: &str, version: Option<&str>) -> Res
     }
 }
 
-/// The error of a key without an object.
+/// The error for a key without an object.
 fn missing(question: &Question<'_>) -> Refusal {
     match ObjectKey::new(question.key.unwrap_or_default()) {
         Ok(key) => Refusal::Store(StoreError::NoSuchKey { key, marker: None }),
@@ -384,12 +386,12 @@ fn missing(question: &Question<'_>) -> Refusal {
 }
 
 impl GrantedAccount {
-    /// The name of a bucket to create. Elsewhere a bucket's name is resolved and not carried.
+    /// The name of a bucket to be created. All other bucket names are resolved instead of carried.
     pub fn new_bucket_name(&self, name: String) -> Result<BucketName, StoreError> {
         Ok(BucketName::try_from(name)?)
     }
 
-    /// The account of the sender, as the owner of what it creates and lists.
+    /// The sender's account, as the owner of what it creates and lists.
     pub fn owner(&self) -> Owner {
         owner(&self.user)
     }

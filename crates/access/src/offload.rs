@@ -1,28 +1,28 @@
-//! The one way to blocking threads. The store is synchronous: what may wait for the disk goes
-//! through here, what memory can answer at once does not.
+//! The only way to blocking threads. The store is synchronous: work that may wait for the disk goes
+//! through here; work that memory can answer does not.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinHandle;
 
-/// Jobs on blocking threads at a time. Concurrent writers share one sync, so there must be room for
-/// many to wait for it together; each holds a thread of a few dozen KiB. Stays below tokio's own
-/// limit of 512, which queues without bound.
+/// Maximum number of concurrent jobs on blocking threads. Concurrent writers share one sync, so
+/// many must be able to wait together; each holds a thread of a few dozen KiB. The number stays
+/// below tokio's own limit of 512, above which it queues without bound.
 pub(crate) const OFFLOAD_JOBS_MAX: usize = 256;
 
-/// A job did not run to its end.
+/// The error of a job that did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OffloadError {
-    /// It panicked. Its work may be half done.
+    /// The job panicked. Its work may be half done.
     #[error("a job on a blocking thread panicked")]
     Panicked,
-    /// The runtime is shutting down; it never started.
+    /// The runtime is shutting down; the job never started.
     #[error("the server is stopping")]
     Stopping,
 }
 
-/// Hands work to blocking threads, a bounded number at a time. Clones share the bound.
+/// Runs work on blocking threads, a bounded number at a time. Clones share the bound.
 #[derive(Clone, Debug)]
 pub struct Offload {
     jobs: Arc<Semaphore>,
@@ -35,7 +35,7 @@ impl Default for Offload {
 }
 
 impl Offload {
-    /// At most `jobs_max` jobs at a time; the next ones wait their turn.
+    /// At most `jobs_max` jobs at a time; further ones wait.
     pub fn new(jobs_max: usize) -> Offload {
         Offload { jobs: Arc::new(Semaphore::new(jobs_max)) }
     }
@@ -56,8 +56,8 @@ impl Offload {
         })
     }
 
-    /// Starts `job` on a blocking thread, now or as soon as there is room, and waits for nothing. It
-    /// may be dropped without having run when the runtime shuts down.
+    /// Starts `job` on a blocking thread, now or once there is room, without waiting. It may be
+    /// dropped unstarted when the runtime shuts down.
     pub fn start(&self, job: impl FnOnce() + Send + 'static) {
         if let Ok(permit) = Arc::clone(&self.jobs).try_acquire_owned() {
             on_thread(permit, job);

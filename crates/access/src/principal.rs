@@ -7,7 +7,7 @@ use liteio_store::Owner;
 use liteio_auth::Identity;
 use liteio_identity::User;
 
-/// The sender of a request, as its signature proves.
+/// The sender of a request as proved by its signature.
 #[derive(Clone, Debug)]
 pub enum Principal {
     /// The request carried no signature.
@@ -17,7 +17,7 @@ pub enum Principal {
 }
 
 impl Principal {
-    /// The principal behind an identity; anonymous for a request that no layer has vouched for.
+    /// The principal of an identity; anonymous if no layer has authenticated the request.
     pub fn new(identity: Option<&Identity>) -> Principal {
         match identity.and_then(Identity::user) {
             Some(user) => Principal::User(Arc::clone(user)),
@@ -32,23 +32,23 @@ impl Principal {
         }
     }
 
-    /// The canonical id of the account; none of anonymous senders.
+    /// The canonical id of the account; `None` if anonymous.
     pub(super) fn id(&self) -> Option<&str> {
         self.user().map(User::canonical_id)
     }
 
-    /// The name; none of anonymous senders.
+    /// The name; `None` if anonymous.
     pub(super) fn user_name(&self) -> Option<&str> {
         self.user().map(|user| &*user.name)
     }
 
-    /// The owner of what the principal creates, its account; none of anonymous senders.
+    /// The owner of what the principal creates, its account; `None` if anonymous.
     pub(super) fn owner(&self) -> Option<Owner> {
         self.user().map(owner)
     }
 }
 
-/// The account of a user, as the owner of what it creates.
+/// The account of a user, as an owner.
 pub(super) fn owner(user: &User) -> Owner {
     let account = &user.account;
     Owner { id: account.canonical_id.clone(), display_name: account.display_name.clone() }

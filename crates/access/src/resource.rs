@@ -1,4 +1,4 @@
-//! The resource that a request is about, as condition keys: its account, and the tags of the object.
+//! The resource of a request as condition keys: its account, and the tags of the object.
 
 use std::borrow::Cow;
 
@@ -7,11 +7,11 @@ use liteio_store::{Bucket, ObjectVersion};
 use liteio_identity::User;
 use liteio_policy::{Context, ContextKey, Value};
 
-/// The context of a request, with what is known of its resource.
+/// The context of a request, extended by facts about its resource.
 pub(super) struct WithResource<'c> {
     pub(super) user: Option<&'c User>,
     pub(super) bucket: &'c Bucket,
-    /// The object that is there, if the decision looked at it.
+    /// The existing object, if the decision read it.
     pub(super) object: Option<&'c ObjectVersion>,
     pub(super) context: &'c dyn Context,
 }
@@ -24,7 +24,7 @@ impl Context for WithResource<'_> {
                 let found = tags.into_iter().find(|(tag, _)| **tag == **name);
                 found.map_or(Value::None, |(_, value)| Value::One(Cow::Borrowed(value)))
             }
-            // Only the sender's own account is known here by its number.
+            // Only the number of the sender's own account is known here.
             ContextKey::ResourceAccount | ContextKey::S3ResourceAccount => {
                 let owner = self.user.filter(|user| user.is_of(&self.bucket.owner.id));
                 Value::of(owner.map(|user| &*user.caller.account))
@@ -34,7 +34,7 @@ impl Context for WithResource<'_> {
     }
 }
 
-/// The context of the question whether the sender may list a key.
+/// The context for the question whether the sender may list a key.
 pub(super) struct ListingOf<'c> {
     pub(super) key: &'c str,
     pub(super) context: &'c dyn Context,

@@ -1,4 +1,4 @@
-//! The state that the handlers of one server share, and their ways to a read. It does not depend on any
+//! The state shared by the handlers of one server, and their paths to reads. It depends on no
 //! handler.
 
 use std::sync::Arc;
@@ -14,30 +14,30 @@ use liteio_wire::cors::Cors;
 /// The shared state of one server.
 #[derive(Debug)]
 pub struct App {
-    /// Buckets, objects and vectors. On the thread of a connection, handlers use it for writes only: a
-    /// write blocks nothing there, because its result is a future of the group commit. They read with the
-    /// methods below.
+    /// Buckets, objects and vectors. On a connection's thread, handlers use it for writes only: a
+    /// write does not block, because its result is a future of the group commit. Reads go through
+    /// the methods below.
     pub store: Store,
     /// The region of the server, and of its buckets unless others were asked for.
     pub region: String,
-    /// Buckets may be made in any region.
+    /// `true` if buckets may be created in any region.
     pub takes_any_region: bool,
     /// The targets of events.
     pub event_targets: Vec<EventTarget>,
-    /// Keys of clients (SSE-C) are taken over connections that are not encrypted.
+    /// `true` if client keys (SSE-C) are accepted over unencrypted connections.
     pub allows_keys_in_plain: bool,
     /// The object ownership of new buckets that name none.
     pub object_ownership: Ownership,
     /// The CORS rules of requests to buckets without their own, and to no bucket.
     pub cors: Option<Arc<Cors>>,
-    /// Everybody may read metrics.
+    /// `true` if metrics are public.
     pub metrics_are_public: bool,
-    /// The users and accounts, as they are at the moment.
+    /// The current users and accounts.
     pub directory: Arc<CurrentDirectory>,
     offload: Offload,
 }
 
-/// The settings among the shared state: the fields of [`App`] with their names.
+/// The settings in the shared state: the fields of [`App`] of the same names.
 #[derive(Debug)]
 pub struct Settings {
     /// See [`App::region`].
@@ -56,17 +56,17 @@ pub struct Settings {
     pub metrics_are_public: bool,
 }
 
-/// A target of events, as notifications of buckets name it.
+/// A target of events, as bucket notifications name it.
 #[derive(Clone, Debug)]
 pub struct EventTarget {
     /// The name that ARNs in notifications end with.
     pub name: String,
-    /// The names of the users who may name it; none for all.
+    /// The names of the users who may use it; empty for all.
     pub users: Vec<String>,
 }
 
 impl EventTarget {
-    /// `true` if the user of that name may name it.
+    /// `true` if the user with this name may use it.
     pub fn is_open_to(&self, user: &str) -> bool {
         self.users.is_empty() || self.users.iter().any(|name| name == user)
     }
@@ -120,20 +120,21 @@ impl App {
         i64::try_from(self.store.now_ms() / 1000).unwrap_or(i64::MAX)
     }
 
-    /// The account with that canonical id, as it is at the moment.
+    /// The current account with this canonical id.
     pub fn account(&self, canonical_id: &str) -> Option<Arc<Account>> {
         self.directory.now().account_of_canonical_id(canonical_id).map(Arc::clone)
     }
 
-    /// The 12 digits of the account with that canonical id. One that there is no more has those that are
-    /// made for accounts without.
+    /// The 12 digits of the account with this canonical id. A deleted account has the digits
+    /// derived from its canonical id.
     pub fn account_id(&self, canonical_id: &str) -> String {
         let account = self.account(canonical_id);
         account.map_or_else(|| id_of_canonical_id(canonical_id), |account| account.id.clone())
     }
 
-    /// Looks up one or a few records on this thread. The key space reads from its cache in microseconds,
-    /// and a miss costs the read of a page: both take less than a hop to another thread and back.
+    /// Looks up one or a few records on this thread. The key space reads from its cache in
+    /// microseconds, and a miss costs the read of one page: both are faster than a hop to another
+    /// thread and back.
     pub fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
         look(&self.store)
     }
@@ -142,8 +143,8 @@ impl App {
     /// copying or writing files.
     ///
     /// # Errors
-    /// Those of the work. [`StoreError::Internal`] if it panicked, [`StoreError::Closed`] if the server
-    /// stopped before it began.
+    /// Errors of the work. [`StoreError::Internal`] if it panicked, [`StoreError::Closed`] if the
+    /// server stopped before it began.
     pub async fn blocking<T, E>(
         &self,
         work: impl FnOnce(&Store) -> Result<T, E> + Send + 'static,
@@ -156,8 +157,8 @@ impl App {
         self.offload.run(move || work(&store)).await.map_err(StoreError::from)?
     }
 
-    /// Reads the next piece of an object: in place what memory has, else as [`App::blocking`] does,
-    /// with a future that runs on any task.
+    /// Reads the next piece of an object: in place if it is in memory, otherwise like
+    /// [`App::blocking`], with a future that any task can run.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
@@ -175,13 +176,13 @@ impl App {
         }))
     }
 
-    /// The way to blocking threads, for lanes, which outlive the call that starts them.
+    /// The blocking threads, for lanes, which outlive the call that starts them.
     pub fn offload(&self) -> Offload {
         self.offload.clone()
     }
 }
 
-/// Work on a blocking thread that did not end, as an error of the store that it was for.
+/// Reports a job that did not complete as an error of the store.
 impl From<OffloadError> for StoreError {
     fn from(error: OffloadError) -> StoreError {
         match error {

@@ -1,7 +1,7 @@
 //! Decisions about vector buckets and indexes.
 //!
-//! They are those about buckets, with an ARN of the region and account of the owner, and without ACLs. All
-//! of the public access block is always on, as at AWS.
+//! They are like decisions about buckets, but with an ARN that has the region and account of the
+//! owner, and without ACLs. The whole public access block is always on, as in AWS.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -21,10 +21,10 @@ use liteio_policy::acl::PublicAccessBlock;
 use liteio_policy::{Context, ContextKey, Kind, Policy, Value};
 use liteio_wire::origin::Found;
 
-/// Parsed policies that are kept. One more, and all are parsed again.
+/// Maximum number of cached parsed policies. Beyond it the cache is cleared.
 const POLICIES_MAX: usize = 1024;
 
-/// Nothing of a vector bucket is public.
+/// A vector bucket is never public.
 const BLOCK: PublicAccessBlock = PublicAccessBlock {
     block_public_acls: true,
     ignore_public_acls: true,
@@ -32,7 +32,7 @@ const BLOCK: PublicAccessBlock = PublicAccessBlock {
     restrict_public_buckets: true,
 };
 
-/// The vector buckets of a server, as decisions see them: their ARNs, and their policies, each parsed once.
+/// The vector buckets of a server for decisions: their ARNs, and their policies, each parsed once.
 pub struct VectorBuckets {
     region: String,
     /// The 12 digits of an account, by its canonical id.
@@ -40,14 +40,14 @@ pub struct VectorBuckets {
     policies: Mutex<HashMap<BucketId, Arc<Parsed>>>,
 }
 
-/// A policy, with what it was parsed from.
+/// A parsed policy with its source text.
 struct Parsed {
     text: String,
     arn: String,
     policy: Policy,
 }
 
-/// The question of one request about vector buckets and indexes.
+/// The question of a request about vector buckets and indexes.
 #[derive(Clone, Copy)]
 pub struct VectorQuestion<'q> {
     /// The sender.
@@ -60,7 +60,7 @@ pub struct VectorQuestion<'q> {
     pub found: Option<&'q Found>,
 }
 
-/// A vector bucket or index, with its Amazon resource name.
+/// A vector bucket or index with its ARN.
 #[derive(Clone, Debug)]
 pub struct Named<T> {
     /// ARN of the resource.
@@ -77,7 +77,7 @@ impl<T> Deref for Named<T> {
 }
 
 impl Named<VectorBucket> {
-    /// The ARN of an index of the vector bucket, which need not exist.
+    /// The ARN of an index of the vector bucket, which may not exist.
     pub fn index_arn(&self, name: &VectorName) -> String {
         format!("{}/index/{name}", self.arn)
     }
@@ -90,7 +90,8 @@ impl fmt::Debug for VectorBuckets {
 }
 
 impl VectorBuckets {
-    /// Vector buckets in a region. `account_id` gives the 12 digits of an account, by its canonical id.
+    /// Vector buckets in a region. `account_id` returns the 12 digits of an account for its
+    /// canonical id.
     pub fn new(
         region: String,
         account_id: impl Fn(&str) -> String + Send + Sync + 'static,
@@ -99,18 +100,18 @@ impl VectorBuckets {
         VectorBuckets { region, account_id, policies: Mutex::default() }
     }
 
-    /// The ARN of the vector bucket of this name, of the account with that canonical id.
+    /// The ARN of the vector bucket with this name, owned by the account with this canonical id.
     pub fn arn(&self, owner_id: &str, name: &VectorName) -> String {
         let account = (self.account_id)(owner_id);
         format!("arn:aws:s3vectors:{}:{account}:bucket/{name}", self.region)
     }
 
-    /// Decides about actions on no vector bucket: listing one's own.
+    /// Decides about actions on no vector bucket: listing the own ones.
     pub fn account(&self, question: &VectorQuestion<'_>) -> Result<GrantedAccount, Refusal> {
         vector_account(question.principal, question.actions, None, question.context)
     }
 
-    /// Decides about actions on the vector bucket of this name that is to be created.
+    /// Decides about actions on the vector bucket with this name that is to be created.
     pub fn new_bucket(
         &self,
         question: &VectorQuestion<'_>,
@@ -120,7 +121,7 @@ impl VectorBuckets {
         vector_account(question.principal, question.actions, Some(&arn), question.context)
     }
 
-    /// Resolves the vector bucket `name`, and decides about the question on it.
+    /// Resolves the vector bucket `name`, and decides about the question.
     pub fn bucket(
         &self,
         store: &Store,
@@ -138,8 +139,8 @@ impl VectorBuckets {
         Ok(Granted::of_vectors(bucket, question.principal))
     }
 
-    /// Resolves the vector bucket `name`, and decides about the question on an index that is to be created
-    /// in it.
+    /// Resolves the vector bucket `name`, and decides about the question on an index that is to be
+    /// created in it.
     pub fn new_index(
         &self,
         store: &Store,
@@ -153,7 +154,7 @@ impl VectorBuckets {
         Ok(Granted::of_vectors(bucket, question.principal))
     }
 
-    /// Resolves the index `index` of the vector bucket `name`, and decides about the question on it.
+    /// Resolves the index `index` of the vector bucket `name`, and decides about the question.
     pub fn index(
         &self,
         store: &Store,
@@ -163,7 +164,8 @@ impl VectorBuckets {
     ) -> Result<Granted<Named<Index>>, Refusal> {
         let (bucket, policy) = self.resolve(store, name)?;
         let arn = bucket.index_arn(index);
-        // Who may not use it does not learn whether it exists.
+        // The decision comes before the error, so that an unauthorized sender does not learn
+        // whether the index exists.
         let found = store.index(&bucket, index);
         let tagged = found.as_ref().ok().map(|index| Tagged::Index(index.clone()));
         let tags = OfResource::new(store, question.context, &bucket, tagged);
@@ -171,7 +173,7 @@ impl VectorBuckets {
         Ok(Granted::of_vectors(Named { arn, resource: found? }, question.principal))
     }
 
-    /// The vector bucket of that name, and its policy.
+    /// The vector bucket with this name, and its policy.
     fn resolve(
         &self,
         store: &Store,
@@ -183,7 +185,7 @@ impl VectorBuckets {
         Ok((bucket, policy))
     }
 
-    /// The policy with this text, parsed unless it has been.
+    /// The policy with this text, parsed unless it is cached.
     fn parsed(&self, bucket: &Named<VectorBucket>, text: String) -> Arc<Parsed> {
         let known = self.policies.lock().get(&bucket.id).cloned();
         if let Some(known) = known.filter(|it| it.text == text && it.arn == bucket.arn) {
@@ -204,7 +206,7 @@ impl VectorBuckets {
     }
 }
 
-/// Decides about all actions of a question, on the resource `arn` in `bucket`.
+/// Decides about all actions of a question on the resource `arn` in `bucket`.
 fn decide_all(
     question: &VectorQuestion<'_>,
     arn: &str,
@@ -222,7 +224,7 @@ fn decide_all(
         let user = question.principal.user();
         let decided =
             decide(Some(documents), &Request { user, action, resource, context: &context });
-        // Tags that cannot be read are not tags that are not there.
+        // Unreadable tags are not missing tags: fail instead of deciding without them.
         if let Some(error) = context.error.take() {
             return Err(error.into());
         }
@@ -231,15 +233,14 @@ fn decide_all(
     Ok(())
 }
 
-/// The context of a request, with the account and the tags of its resource. Tags are read when they are
-/// asked for.
+/// The context of a request, extended by account and tags of its resource. Tags are read lazily.
 struct OfResource<'c> {
     store: &'c Store,
     context: &'c dyn Context,
-    /// The 12 digits of the owner.
+    /// The 12 digits of the owner's account.
     account: String,
     bucket: Tagged,
-    /// None of an index that does not exist.
+    /// `None` for an index that does not exist.
     resource: Option<Tagged>,
     of_bucket: OnceCell<BTreeMap<String, String>>,
     of_resource: OnceCell<BTreeMap<String, String>>,

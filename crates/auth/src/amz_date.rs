@@ -1,10 +1,10 @@
-//! Time stamps of Signature Version 4: `20130524T000000Z`.
+//! Timestamps of Signature Version 4: `20130524T000000Z`.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const SECONDS_PER_DAY: i64 = 86_400;
 
-/// A point in time, to the second, with the text that is signed.
+/// A time in whole seconds, with the text that is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AmzDate {
     text: [u8; 16],
@@ -12,7 +12,7 @@ pub(super) struct AmzDate {
 }
 
 impl AmzDate {
-    /// Reads the ISO 8601 basic form, and nothing else.
+    /// Parses the ISO 8601 basic format only.
     pub(super) fn parse(text: &str) -> Option<AmzDate> {
         let text: [u8; 16] = text.as_bytes().try_into().ok()?;
         if text[8] != b'T' || text[15] != b'Z' {
@@ -37,7 +37,7 @@ impl AmzDate {
         valid.then_some(AmzDate { text, unix_seconds })
     }
 
-    /// Reads a `Date` header: the ISO 8601 basic form or an HTTP date.
+    /// Parses a `Date` header: the ISO 8601 basic format or an HTTP date.
     pub(super) fn parse_http(text: &str) -> Option<AmzDate> {
         AmzDate::parse(text).or_else(|| {
             let time = jiff::fmt::rfc2822::parse(text).ok()?;
@@ -45,7 +45,7 @@ impl AmzDate {
         })
     }
 
-    /// `None` outside of the years 0 to 9999.
+    /// The date of a Unix time; `None` outside of the years 0 to 9999.
     pub(super) fn from_unix_seconds(unix_seconds: i64) -> Option<AmzDate> {
         let (year, month, day) = civil_from_days(unix_seconds.div_euclid(SECONDS_PER_DAY));
         let second = unix_seconds.rem_euclid(SECONDS_PER_DAY);
@@ -58,11 +58,11 @@ impl AmzDate {
     }
 
     pub(super) fn as_str(&self) -> &str {
-        // Only ever built from ASCII; an empty text would match no signature.
+        // Always ASCII; the fallback, an empty text, matches no signature.
         std::str::from_utf8(&self.text).unwrap_or_default()
     }
 
-    /// The day alone, as in a credential scope: `20130524`.
+    /// The day as in a credential scope: `20130524`.
     pub(super) fn day(&self) -> &str {
         &self.as_str()[..8]
     }
@@ -72,7 +72,7 @@ impl AmzDate {
     }
 }
 
-/// Seconds since 1970; times before it count down.
+/// Seconds since 1970; earlier times are negative.
 pub(super) fn unix_seconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
@@ -80,7 +80,7 @@ pub(super) fn unix_seconds(time: SystemTime) -> i64 {
     }
 }
 
-/// The form in which error documents show times: `2013-05-24T00:00:00Z`.
+/// A time in the format of error documents: `2013-05-24T00:00:00Z`.
 pub(super) fn display_time(unix_seconds: i64) -> String {
     jiff::Timestamp::from_second(unix_seconds).map_or_else(|_| String::new(), |t| t.to_string())
 }
@@ -95,8 +95,8 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days since 1970-01-01 in the Gregorian calendar; the year begins in March, so that the leap day
-/// is the last of it.
+/// Days since 1970-01-01 in the proleptic Gregorian calendar. The year is taken to begin in March,
+/// so that the leap day is its last (Howard Hinnant's `days_from_civil`).
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,4 +1,4 @@
-//! The body that leaves the authentication layer: plain, and verified while it streams.
+//! The body that leaves the authentication layer: without framing, and verified while it streams.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -17,7 +17,7 @@ use super::post_file::FileDecoder;
 use super::signing_key::{Signature, hex_digest};
 use liteio_wire::reply::{ApiError, BoxError, ErrorCode};
 
-/// The error of the connection's own body. One that is ours stays as it is.
+/// The error of the connection's body. An [`ApiError`] is kept.
 fn of_connection(error: &(dyn StdError + 'static)) -> ApiError {
     ApiError::find(error).cloned().unwrap_or_else(incomplete)
 }
@@ -29,8 +29,8 @@ fn incomplete() -> ApiError {
     )
 }
 
-/// The error of a body, in the extensions of every request that has one. The dispatcher answers with it
-/// if a layer in between has turned the error into an internal one.
+/// The error of a body, in the extensions of every request with a body. The dispatcher answers with
+/// it if a layer in between has replaced the error by an internal one.
 #[derive(Debug, Clone, Default)]
 pub struct BodyFault(Arc<OnceLock<ApiError>>);
 
@@ -42,11 +42,11 @@ impl BodyFault {
     }
 }
 
-/// The result of one step of a decoder.
+/// The result of one decoder step.
 pub(super) enum Step {
-    /// Some of the body.
+    /// A part of the body.
     Data(Bytes),
-    /// All input is used up.
+    /// The input is exhausted.
     NeedsInput,
     /// The body has ended; further input is ignored.
     Ended,
@@ -54,12 +54,12 @@ pub(super) enum Step {
 
 type BoxedBody = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
 
-/// The source of the bytes of a body.
+/// The source of a body's bytes.
 #[derive(Default)]
 pub(super) enum Source {
     #[default]
     Empty,
-    /// Never locked: the mutex only makes a `Send` body `Sync`, as the typed layer wants it.
+    /// Never locked: the mutex only makes a `Send` body `Sync`, as the typed layer requires.
     Stream(Mutex<BoxedBody>),
     Buffered(Bytes),
 }
@@ -70,6 +70,7 @@ impl Source {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
+        // An empty body needs no stream, so its declarations are checked with the head.
         if body.is_end_stream() {
             return Source::Empty;
         }
@@ -124,15 +125,15 @@ impl Source {
     }
 }
 
-/// The check between the connection and the handler.
+/// The verification between the connection and the handler.
 pub(super) enum Verifier {
-    /// Passed on, their number checked when one is declared.
+    /// Passed through; the length is checked if one is declared.
     Plain { remaining: Option<u64> },
-    /// Passed on and hashed.
+    /// Passed through and hashed.
     Hashed { remaining: Option<u64>, hasher: Sha256, expected: Signature },
-    /// aws-chunked framing taken off.
+    /// The aws-chunked framing is removed.
     Chunked(Box<ChunkedDecoder>),
-    /// The file of a form cut out.
+    /// The file is extracted from a form.
     FormFile(Box<FileDecoder>),
 }
 
@@ -154,7 +155,7 @@ impl Verifier {
             Verifier::Hashed { remaining, hasher, expected } => {
                 count_down(remaining, input)?;
                 hasher.update(&*input);
-                // The last bytes are passed on only if the hash matches: a reader may count bytes and
+                // The last bytes leave only if the hash matches: a reader that counts bytes may
                 // never poll for the end.
                 if *remaining == Some(0) {
                     check_hash(hasher.clone(), expected)?;
@@ -166,7 +167,7 @@ impl Verifier {
         }
     }
 
-    /// The connection's body has ended.
+    /// Ends the input: the connection's body has ended.
     fn finish(&mut self) -> Result<(), ApiError> {
         match self {
             Verifier::Plain { remaining } | Verifier::Hashed { remaining, .. }
@@ -181,8 +182,8 @@ impl Verifier {
         }
     }
 
-    /// True if data that completes the declared length must be held back until the end of the input,
-    /// because its proof (final chunk, trailer) comes after it.
+    /// `true` if the data that completes the declared length must be held back until the end of the
+    /// input, because its proof (final chunk, trailer) follows it.
     fn proof_follows_data(&self) -> bool {
         matches!(self, Verifier::Chunked(_))
     }
@@ -198,6 +199,7 @@ fn count_down(remaining: &mut Option<u64>, data: &Bytes) -> Result<(), ApiError>
     Ok(())
 }
 
+// A plain comparison suffices: the client knows the expected hash, it is no secret.
 fn check_hash(hasher: Sha256, expected: &Signature) -> Result<(), ApiError> {
     if hex_digest(&hasher.finalize()) == *expected {
         return Ok(());
@@ -207,13 +209,13 @@ fn check_hash(hasher: Sha256, expected: &Signature) -> Result<(), ApiError> {
 
 /// The body of an authenticated request.
 ///
-/// It ends cleanly only when everything that was declared about it holds: its length, its hash, the
-/// signatures of its chunks, its trailer. Otherwise its last item is an [`ApiError`], and the
-/// bytes that would complete the declared length are never given out.
+/// It ends cleanly only if all declarations about it hold: its length, its hash, the signatures of
+/// its chunks, its trailer. Otherwise its last item is an [`ApiError`], and the bytes that would
+/// complete the declared length are never returned.
 pub struct AuthBody {
     source: Source,
     verifier: Verifier,
-    /// Data that was read but not decoded, and more of it.
+    /// Data that was read but not decoded, followed by more of it.
     input: Bytes,
     input_after: Bytes,
     /// Decoded data that waits for its proof.
@@ -225,7 +227,7 @@ pub struct AuthBody {
 impl AuthBody {
     pub(super) fn new(source: Source, verifier: Verifier) -> Self {
         let ended = match (&source, &verifier) {
-            // An empty body: everything declared about it was checked with the head.
+            // An empty body: its declarations were checked with the head.
             (Source::Empty, Verifier::Plain { remaining: None | Some(0) }) => true,
             (Source::Empty, Verifier::Hashed { remaining: None | Some(0), .. }) => true,
             _ => false,
@@ -241,13 +243,13 @@ impl AuthBody {
         }
     }
 
-    /// Bytes that were read ahead of the source.
+    /// Prepends bytes that were read ahead of the source.
     pub(super) fn with_input(mut self, first: Bytes, second: Bytes) -> Self {
         (self.input, self.input_after) = (first, second);
         self
     }
 
-    /// The place in which an error of this body is seen after others have read it.
+    /// The shared slot in which other layers find the error of this body.
     pub(super) fn fault(&self) -> BodyFault {
         self.fault.clone()
     }
@@ -261,6 +263,7 @@ impl AuthBody {
                 match ready!(self.source.poll_data(context)) {
                     Some(data) => self.input = data?,
                     None => {
+                        // Only a verified end releases the held data.
                         self.verifier.finish()?;
                         return Poll::Ready(Ok(self.held.take()));
                     }
@@ -270,6 +273,7 @@ impl AuthBody {
                 Step::NeedsInput => {}
                 Step::Ended => return Poll::Ready(Ok(None)),
                 Step::Data(data) => {
+                    // The declared length is complete, but its proof may still follow.
                     let last = self.verifier.remaining() == Some(0);
                     if last && self.verifier.proof_follows_data() {
                         self.held = Some(data);
@@ -303,7 +307,9 @@ impl Body for AuthBody {
             }
             Err(error) => {
                 this.ended = true;
+                // The held bytes are dropped with the source: without proof they never leave.
                 (this.source, this.held) = (Source::Empty, None);
+                // The first error counts; layers in between may replace the one in the stream.
                 let _ = this.fault.0.set(error.clone());
                 Some(Err(error))
             }

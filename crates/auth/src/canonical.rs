@@ -1,4 +1,5 @@
-//! The canonical request of Signature Version 4, written into one buffer.
+//! The canonical request of Signature Version 4, written into one buffer (AWS: "Create a signed AWS
+//! API request").
 
 use http::request::Parts;
 use http::{HeaderMap, Uri};
@@ -8,11 +9,11 @@ use super::query::Query;
 /// The canonical form of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathForm {
-    /// S3: decoded once and encoded again; nothing is normalised.
+    /// S3: decoded and encoded once, without normalization.
     Once,
-    /// S3, for signers that keep the path exactly as they send it.
+    /// S3, for signers that sign the path exactly as they send it.
     AsSent,
-    /// Every other service: what was sent is encoded once more.
+    /// All other services: the path as sent, encoded once more.
     Twice,
 }
 
@@ -26,7 +27,7 @@ pub(super) struct Canonical<'a> {
 }
 
 impl Canonical<'_> {
-    /// The canonical request of this head, whose query is `query`.
+    /// The canonical request of this head with the query `query`.
     pub(super) fn write(&self, head: &Parts, query: &Query<'_>) -> Vec<u8> {
         let (uri, headers) = (&head.uri, &head.headers);
         let query_bytes = uri.query().map_or(0, str::len);
@@ -58,8 +59,8 @@ impl Canonical<'_> {
     }
 }
 
-/// One line `name:value`, the values of a repeated header joined by commas. A header that is not
-/// there counts as empty, so that a signer who listed it must have signed it so.
+/// Writes one line `name:value`, with the values of a repeated header joined by commas. A missing
+/// header counts as empty, so a signer who lists it must have signed it as empty.
 fn push_header(out: &mut Vec<u8>, headers: &HeaderMap, uri: &Uri, name: &str) {
     out.extend_from_slice(name.as_bytes());
     out.push(b':');
@@ -79,7 +80,7 @@ fn push_header(out: &mut Vec<u8>, headers: &HeaderMap, uri: &Uri, name: &str) {
     out.push(b'\n');
 }
 
-/// The value without outer spaces, runs of inner spaces as one.
+/// Writes the value without outer spaces, and with runs of inner spaces collapsed.
 fn push_collapsed(out: &mut Vec<u8>, value: &[u8]) {
     let value = value.trim_ascii();
     if !value.windows(2).any(|pair| pair == b"  ") {
@@ -94,7 +95,7 @@ fn push_collapsed(out: &mut Vec<u8>, value: &[u8]) {
     }
 }
 
-/// The parameters encoded and sorted by name, then value, without the signature itself.
+/// Writes the parameters, encoded and sorted by name, then by value, without the signature itself.
 fn push_query(out: &mut Vec<u8>, query: &Query<'_>) {
     let parameters = query.parameters();
     if parameters.is_empty() {
@@ -117,6 +118,7 @@ fn push_query(out: &mut Vec<u8>, query: &Query<'_>) {
     let pair = |&(start, middle, end): &(usize, usize, usize)| {
         (&encoded[start..middle], &encoded[middle..end])
     };
+    // Sorted after encoding: the order of encoded bytes differs from the order of decoded ones.
     places.sort_by(|left, right| pair(left).cmp(&pair(right)));
     for (index, place) in places.iter().enumerate() {
         if index > 0 {
@@ -129,7 +131,7 @@ fn push_query(out: &mut Vec<u8>, query: &Query<'_>) {
     }
 }
 
-/// Bytes that are never encoded.
+/// The bytes that are never encoded (RFC 3986, section 2.3).
 const UNRESERVED: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -141,7 +143,8 @@ const UNRESERVED: [bool; 256] = {
     table
 };
 
-/// Decodes and encodes again. Nearly all signers send the canonical form, which is copied whole.
+/// Decodes and encodes again. Nearly all signers send the canonical form, which is copied as a
+/// whole.
 fn push_recoded<'a>(
     out: &mut Vec<u8>,
     sent: &'a str,
@@ -154,7 +157,7 @@ fn push_recoded<'a>(
     }
 }
 
-/// True for bytes that stay the same when they are decoded and encoded again.
+/// `true` if decoding and encoding would return the same bytes.
 fn is_canonical(sent: &[u8], slash_separates: bool) -> bool {
     let stays = |byte: u8| is_unreserved(byte) || (byte == b'/' && slash_separates);
     let mut rest = sent;
@@ -163,7 +166,7 @@ fn is_canonical(sent: &[u8], slash_separates: bool) -> bool {
         if stays(first) {
             continue;
         }
-        // Upper-case digits of a byte that has to be encoded.
+        // Only an upper-case escape of a byte that must be encoded is canonical.
         let (b'%', [high, low, after @ ..]) = (first, rest) else { return false };
         let Some(byte) = upper_digit(*high).zip(upper_digit(*low)) else { return false };
         if stays(byte.0 << 4 | byte.1) {
@@ -186,7 +189,7 @@ fn is_unreserved(byte: u8) -> bool {
     UNRESERVED[usize::from(byte)]
 }
 
-/// Percent-encodes all but unreserved bytes, and slashes where they separate.
+/// Percent-encodes all but unreserved bytes, and all slashes unless they separate.
 pub(super) fn push_encoded(
     out: &mut Vec<u8>,
     bytes: impl Iterator<Item = u8>,
@@ -203,7 +206,7 @@ pub(super) fn push_encoded(
     }
 }
 
-/// Percent-decoded bytes. A `%` that two digits do not follow stands for itself.
+/// Percent-decoded bytes. A `%` without two following digits stands for itself.
 struct Decoded<'a> {
     rest: &'a [u8],
     plus_is_space: bool,

@@ -7,9 +7,9 @@
 //! x-amz-trailer-signature:<64 digits>\r\n
 //! \r\n
 //! ```
-//! The decoder buffers only the line being read; data leaves as slices of the input. A chunk streams
-//! out before its signature can be checked, except its last slice, which leaves only if the signature
-//! fits. A body is visible only as a whole, so the slices before it do no harm.
+//! The decoder buffers only the current line; data leaves as slices of the input. A chunk streams
+//! out before its signature can be checked, except for its last slice, which leaves only if the
+//! signature matches. A body becomes visible only as a whole, so the earlier slices do no harm.
 //!
 //! # The states of the decoder
 //! ```text
@@ -21,9 +21,9 @@
 //!   └─────────────►│  Trailer  │ trailer fits ───────►│   Done   │
 //!      size 0      └───────────┘                      └──────────┘
 //! ```
-//! Any other input is an error, also bytes after `Done`, and an end of the input before it. The format
-//! and the signatures are those of the Amazon S3 API Reference, "Transferring payload in multiple chunks
-//! (chunked upload)".
+//! Any other input is an error, as are bytes after `Done` and an end of the input before it. The
+//! format and the signatures are defined in the Amazon S3 API Reference, "Transferring payload in
+//! multiple chunks (chunked upload)".
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -37,12 +37,12 @@ use super::sigv4::same_signature;
 use super::trailer::TrailerBlock;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// Removes the framing of an aws-chunked body and verifies it.
+/// Removes the aws-chunked framing of a body and verifies it.
 pub(super) struct ChunkedDecoder {
     state: State,
-    /// The beginning of a line that is not complete yet.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
-    /// Bytes missing to the declared length (`x-amz-decoded-content-length`).
+    /// Bytes left of the declared length (`x-amz-decoded-content-length`).
     decoded_remaining: u64,
     /// Size of the last chunk, for the rule that only the last data chunk may be small.
     previous_chunk_bytes: Option<u64>,
@@ -56,35 +56,37 @@ enum State {
     ChunkData {
         remaining: u64,
     },
-    /// CRLF after the data of a chunk; true once CR was seen.
+    /// CRLF after the data of a chunk; `after_cr` once CR was read.
     ChunkEnd {
         after_cr: bool,
     },
-    /// The lines after the final chunk, up to an empty one.
+    /// The lines after the final chunk, up to an empty line.
     Trailer,
     Done,
 }
 
-/// The chain of chunk signatures: each covers the one before it, so chunks cannot be reordered, dropped
-/// or repeated.
+/// The chain of chunk signatures: each covers the one before it, so chunks cannot be reordered,
+/// dropped or repeated.
 pub(super) struct ChunkChain {
     key: SigningKey,
     date: AmzDate,
     scope: String,
     previous: Signature,
     hasher: Sha256,
-    /// The signature in the header of the chunk being read.
+    /// The signature in the header of the current chunk.
     provided: Signature,
 }
 
 impl ChunkChain {
-    /// `seed` is the signature of the request's head, already verified.
+    /// A chain that begins with `seed`, the verified signature of the request's head.
     pub(super) fn new(key: SigningKey, date: AmzDate, scope: &str, seed: Signature) -> Self {
         let scope = scope.to_owned();
         let (hasher, provided) = (Sha256::new(), [0; 64]);
         ChunkChain { key, date, scope, previous: seed, hasher, provided }
     }
 
+    // String to sign (AWS: "Defining the Chunk Body"): algorithm, date, scope, previous signature,
+    // then the parts of the caller, one a line.
     fn sign(&self, algorithm: &str, rest: &[&[u8]]) -> Signature {
         let mut parts: [&[u8]; 10] = [b""; 10];
         let head: [&[u8]; 7] = [
@@ -102,9 +104,10 @@ impl ChunkChain {
         self.key.sign(&parts)
     }
 
-    /// Checks the signature of the chunk that has ended, and makes it the previous one.
+    /// Checks the signature of the ended chunk, and makes it the previous one.
     fn verify_chunk(&mut self) -> Result<(), ApiError> {
         let hash = hex_digest(&self.hasher.finalize_reset());
+        // The empty hash stands for headers that a chunk could have but never has.
         let expected = self.sign("AWS4-HMAC-SHA256-PAYLOAD\n", &[EMPTY_SHA256, b"\n", &hash]);
         let provided = std::str::from_utf8(&self.provided).unwrap_or_default();
         if !same_signature(&expected, provided) {
@@ -114,6 +117,7 @@ impl ChunkChain {
                  Check your key and signing method.",
             ));
         }
+        // The computed one, which equals the provided one, becomes the link of the chain.
         self.previous = expected;
         Ok(())
     }
@@ -133,7 +137,7 @@ fn incomplete() -> ApiError {
 }
 
 impl ChunkedDecoder {
-    /// `chain` is given for signed chunks, `trailer` for a body that ends with one.
+    /// A decoder of signed chunks if `chain` is given, and of a body with trailers if `trailer` is.
     pub(super) fn new(
         decoded_length: u64,
         chain: Option<Box<ChunkChain>>,
@@ -149,12 +153,12 @@ impl ChunkedDecoder {
         }
     }
 
-    /// Bytes missing to the declared length.
+    /// Bytes left of the declared length.
     pub(super) fn decoded_remaining(&self) -> u64 {
         self.decoded_remaining
     }
 
-    /// Decodes `input` until it is used up or yields data.
+    /// Decodes `input` until it is exhausted or yields data.
     pub(super) fn decode(&mut self, input: &mut Bytes) -> Result<Step, ApiError> {
         while !input.is_empty() {
             match self.state {
@@ -170,7 +174,7 @@ impl ChunkedDecoder {
         Ok(Step::NeedsInput)
     }
 
-    /// Ends the input. The trailers become readable only now, when the whole body is verified.
+    /// Ends the input. Only now, with the whole body verified, do the trailers become readable.
     pub(super) fn finish(&mut self) -> Result<(), ApiError> {
         if self.state != State::Done {
             return Err(incomplete());
@@ -181,10 +185,11 @@ impl ChunkedDecoder {
         Ok(())
     }
 
-    /// Appends the input up to `\n` to `self.line`. False if the line is not complete yet.
+    /// Appends the input up to `\n` to `self.line`. `false` if the line is not complete yet.
     fn read_line(&mut self, input: &mut Bytes, bytes_max: usize) -> Result<bool, ApiError> {
         let end = memchr::memchr(b'\n', input);
         let taken = end.unwrap_or(input.len());
+        // Checked before copying, so that an endless line cannot grow the buffer.
         if self.line.len() + taken >= bytes_max {
             return Err(malformed("A line of the chunked body is too long."));
         }
@@ -199,7 +204,7 @@ impl ChunkedDecoder {
         }
         let line = std::mem::take(&mut self.line);
         let parsed = ChunkHeader::parse(&line);
-        // Keeps the allocation for the next header.
+        // Keep the allocation for the next header.
         self.line = line;
         self.line.clear();
         self.begin_chunk(parsed?)
@@ -214,7 +219,8 @@ impl ChunkedDecoder {
         if header.bytes == 0 {
             return self.begin_final_chunk();
         }
-        // Known only now, because the last data chunk may be smaller: this one follows it.
+        // Checked one chunk late: only a following chunk shows that the previous one was not the
+        // last.
         let too_small = |bytes: u64| self.chain.is_some() && bytes < SIGNED_CHUNK_BYTES_MIN;
         if self.previous_chunk_bytes.is_some_and(too_small) {
             return Err(ApiError::new(
@@ -222,6 +228,8 @@ impl ChunkedDecoder {
                 "Only the last chunk is allowed to have a size less than 8192 bytes",
             ));
         }
+        // Checked at the header, before any data of the chunk: the declared length bounds what the
+        // store receives.
         if header.bytes > self.decoded_remaining {
             return Err(malformed("The chunks hold more than x-amz-decoded-content-length bytes."));
         }
@@ -231,10 +239,11 @@ impl ChunkedDecoder {
     }
 
     fn begin_final_chunk(&mut self) -> Result<(), ApiError> {
-        // The final chunk is empty, and signed like any other: it proves that none was cut off.
+        // The final chunk is empty and signed like any other: it proves that none was cut off.
         if let Some(chain) = &mut self.chain {
             chain.verify_chunk()?;
         }
+        // The end came too early: fewer bytes than declared.
         if self.decoded_remaining > 0 {
             return Err(ApiError::new(
                 ErrorCode::IncompleteBody,
@@ -254,6 +263,7 @@ impl ChunkedDecoder {
         let remaining = remaining - taken as u64;
         self.decoded_remaining -= taken as u64;
         self.state = State::ChunkData { remaining };
+        // Verified before the slice is returned: the last slice of a chunk never leaves unverified.
         if remaining == 0 {
             if let Some(chain) = &mut self.chain {
                 chain.verify_chunk()?;
@@ -274,6 +284,7 @@ impl ChunkedDecoder {
     }
 
     fn read_trailer_line(&mut self, input: &mut Bytes) -> Result<(), ApiError> {
+        // Without a trailer only CRLF may follow, and the limit is exclusive.
         let bytes_max = self.trailer.as_ref().map_or(2 + 1, TrailerBlock::line_bytes_max);
         if !self.read_line(input, bytes_max)? {
             return Ok(());
@@ -288,6 +299,8 @@ impl ChunkedDecoder {
         };
         if trailer.push_line(&line)? {
             let chain = self.chain.as_ref();
+            // The trailer's signature continues the chain, so a trailer of another body does not
+            // verify.
             trailer.check(|canonical, signature| {
                 chain.is_some_and(|chain| chain.fits_trailer(canonical, signature))
             })?;
@@ -317,14 +330,16 @@ impl ChunkHeader {
         for digit in digits {
             let value = char::from(*digit).to_digit(16);
             let value = value.ok_or_else(|| malformed("A chunk header has no valid size."))?;
+            // At most 16 digits, so this cannot overflow.
             bytes = bytes << 4 | u64::from(value);
         }
         let mut signature = None;
         for field in fields {
-            // Other extensions mean nothing to S3.
+            // S3 defines no other extensions; ignore them.
             let Some(value) = field.strip_prefix(b"chunk-signature=") else { continue };
             let value = Signature::try_from(value)
-                .map_err(|_| malformed("A chunk-signature has not 64 digits."))?;
+                .map_err(|_| malformed("A chunk-signature must have 64 digits."))?;
+            // Two signatures would leave open which one was checked.
             if signature.replace(value).is_some() {
                 return Err(malformed("A chunk header has two signatures."));
             }

@@ -1,13 +1,13 @@
-//! Bodies that are read whole.
+//! Collecting a body into memory.
 
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use http_body_util::BodyExt as _;
 
-/// The reason for which a body was not read whole.
+/// The reason why a body was not collected.
 #[derive(Debug, PartialEq)]
 pub enum CollectError<E> {
-    /// More bytes than the caller takes, or as many are announced.
+    /// The body has, or announces, more bytes than the caller accepts.
     TooLarge,
     /// The body's own error.
     Body(E),
@@ -26,14 +26,14 @@ where
     let mut collected = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(CollectError::Body)?.into_data() else { continue };
-        // All of it at once, as of a body that was buffered for its signature, is not copied.
+        // A single frame with the whole body, as after buffering for a signature, is not copied.
         if collected.is_empty() && Some(data.len()) == bytes_expected {
             return Ok(data);
         }
         if collected.len() + data.len() > bytes_max {
             return Err(CollectError::TooLarge);
         }
-        // Memory for the whole length, so that it need not grow; what stays unused of it costs none.
+        // Reserve the declared length at once; untouched pages of it cost nothing.
         collected.reserve(bytes_expected.unwrap_or_default().saturating_sub(collected.len()));
         collected.extend_from_slice(&data);
     }

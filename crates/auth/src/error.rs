@@ -1,19 +1,19 @@
-//! The refusals of authentication, in the words of AWS.
+//! The errors of authentication, with the messages of AWS.
 
 use std::borrow::Cow;
 
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The facts that AWS shows of a request whose signature did not match. All of them are made from
-/// what the client sent.
+/// The details that AWS reports for a signature that does not match. All are derived from data that
+/// the client sent, so none reveals a secret.
 pub(super) struct SignatureDiagnostics<'a> {
-    /// The access key that the request named.
+    /// The access key named by the request.
     pub(super) access_key_id: &'a str,
-    /// The string that should have been signed.
+    /// The expected string to sign.
     pub(super) string_to_sign: &'a str,
-    /// The signature that came with the request.
+    /// The signature in the request.
     pub(super) signature_provided: &'a str,
-    /// The canonical request as this server built it; absent for form uploads, which sign their
+    /// The canonical request as built by this server; absent for form uploads, which sign their
     /// policy.
     pub(super) canonical_request: Option<&'a str>,
 }
@@ -108,7 +108,8 @@ pub(super) fn signature_version_4a() -> ApiError {
     )
 }
 
-/// The body does not have the hash that its head declares; found at the head or at the end.
+/// The error for a body whose hash differs from the declared one, detected at the head or at the
+/// end.
 pub(super) fn content_sha256_mismatch() -> ApiError {
     ApiError::new(
         ErrorCode::XAmzContentSHA256Mismatch,

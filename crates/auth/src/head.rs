@@ -1,4 +1,4 @@
-//! The security headers of a request, looked up in one pass, each at most once.
+//! The security headers of a request, collected in one pass. Each may occur once.
 
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderName, HeaderValue};
@@ -11,7 +11,7 @@ pub(super) const X_AMZ_DECODED_CONTENT_LENGTH: &str = "x-amz-decoded-content-len
 pub(super) const X_AMZ_SECURITY_TOKEN: &str = "x-amz-security-token";
 pub(super) const X_AMZ_TRAILER: &str = "x-amz-trailer";
 
-/// Headers that nothing behind this layer may see.
+/// Headers that are removed before the request is passed on.
 const STRIPPED: [&str; 6] = [
     "authorization",
     X_AMZ_DATE,
@@ -36,8 +36,10 @@ pub(super) struct SecurityHeaders<'a> {
 }
 
 impl<'a> SecurityHeaders<'a> {
+    /// Collects the headers.
+    ///
     /// # Errors
-    /// `InvalidArgument` when a header that decides about security is repeated or unreadable.
+    /// `InvalidArgument` if a security header is repeated or unreadable.
     pub(super) fn scan(headers: &'a HeaderMap) -> Result<Self, ApiError> {
         let mut found = SecurityHeaders::default();
         for (name, value) in headers {
@@ -84,7 +86,7 @@ fn once<'a>(
 fn number(place: &mut Option<u64>, name: &HeaderName, value: &HeaderValue) -> Result<(), ApiError> {
     let mut text = None;
     once(&mut text, name, value)?;
-    // `parse` alone would take a plus sign.
+    // `parse` alone would accept a plus sign.
     let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let Some(parsed) = digits.and_then(|text| text.parse().ok()) else {
         let message = format!("The header {name} is not a valid length");
@@ -96,11 +98,12 @@ fn number(place: &mut Option<u64>, name: &HeaderName, value: &HeaderValue) -> Re
     }
 }
 
-/// Takes the signature and the payload framing off the headers.
+/// Removes the headers of the signature and of the payload framing.
 ///
-/// `decoded_length` is given for aws-chunked bodies and replaces the length of their framing.
+/// `decoded_length` is given for aws-chunked bodies, and replaces the length that includes the
+/// framing.
 pub(super) fn strip_headers(headers: &mut HeaderMap, decoded_length: Option<u64>) {
-    // One pass over the few names of the request is cheaper than a look-up of each of these.
+    // One pass over the few names of the request is cheaper than a look-up for each of these.
     let is_stripped = |name: &&HeaderName| STRIPPED.contains(&name.as_str());
     let present: Vec<HeaderName> = headers.keys().filter(is_stripped).cloned().collect();
     for name in present {
@@ -113,7 +116,8 @@ pub(super) fn strip_headers(headers: &mut HeaderMap, decoded_length: Option<u64>
     strip_aws_chunked(headers);
 }
 
-/// `aws-chunked` is framing, not an encoding of the object: it must never be stored.
+/// Removes `aws-chunked` from `Content-Encoding`: it is framing, not an encoding of the object, and
+/// must never be stored.
 fn strip_aws_chunked(headers: &mut HeaderMap) {
     if !headers.contains_key(CONTENT_ENCODING) {
         return;
@@ -138,7 +142,7 @@ fn strip_aws_chunked(headers: &mut HeaderMap) {
     }
 }
 
-/// The date that the signature covers: `x-amz-date`, else `Date`.
+/// The date that the signature covers: `x-amz-date`, otherwise `Date`.
 pub(super) fn signed_date(found: &SecurityHeaders<'_>) -> Option<super::amz_date::AmzDate> {
     use super::amz_date::AmzDate;
     match found.amz_date {

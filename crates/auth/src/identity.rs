@@ -1,21 +1,21 @@
-//! The identity of a sender.
+//! [`Identity`]: the authenticated sender of a request.
 
 use std::sync::Arc;
 
 use liteio_identity::{AccessKey, User};
 
-/// The sender of a request, as its signature proves. Every request leaves the authentication layer with
-/// one in its extensions.
+/// The sender of a request as proved by its signature. Every request leaves the authentication
+/// layer with one in its extensions.
 #[derive(Debug, Clone)]
 pub enum Identity {
     /// The request carried no signature.
     Anonymous,
-    /// The request was signed with this key of a user.
+    /// The request was signed with this access key.
     User(Arc<AccessKey>),
 }
 
 impl Identity {
-    /// The user, unless anonymous.
+    /// The user; `None` if anonymous.
     #[must_use]
     pub fn user(&self) -> Option<&Arc<User>> {
         match self {
@@ -24,7 +24,7 @@ impl Identity {
         }
     }
 
-    /// The key, unless anonymous.
+    /// The access key; `None` if anonymous.
     pub fn key(&self) -> Option<&Arc<AccessKey>> {
         match self {
             Identity::Anonymous => None,

@@ -136,24 +136,24 @@ use self::trailer::TrailerBlock;
 use liteio_identity::CurrentDirectory;
 use liteio_wire::reply::{ApiError, BoxError};
 
-/// The clock.
+/// The clock of an authenticator.
 pub(crate) type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
-/// Authenticates requests against the directory of the moment.
+/// Authenticates requests against the current directory.
 pub struct Authenticator {
     directory: Arc<CurrentDirectory>,
     rules: Rules,
     clock: ClockFn,
-    /// The clock of those who sign, where it is another one.
+    /// The clock of the signers, if it differs.
     signers: Option<ClockFn>,
     keys: SigningKeyCache,
 }
 
-/// The outcome of a head.
+/// The outcome of checking a head.
 enum Outcome<'a> {
-    /// Fully, with the way its body is to be read.
+    /// Verified completely; tells how to read the body.
     Done(Verified),
-    /// All but its signature, which covers the undeclared hash of its body.
+    /// Verified except for the signature, which covers the undeclared hash of the body.
     NeedsBodyHash(Claim<'a>),
 }
 
@@ -162,7 +162,7 @@ struct Verified {
     signed_as: Option<SignedAs>,
     service: Option<Service>,
     payload: Payload,
-    /// Of signed chunks.
+    /// The chain of signatures, for signed chunks.
     chain: Option<Box<ChunkChain>>,
 }
 
@@ -173,8 +173,8 @@ impl Authenticator {
         Authenticator { directory, rules, clock, signers: None, keys: SigningKeyCache::default() }
     }
 
-    /// The same for signers with another clock: the times of their signatures may be right by either. Signatures
-    /// end by that of the authenticator.
+    /// The same authenticator for signers with another clock: the time of a signature may be right
+    /// by either clock. Signatures expire by the clock of the authenticator.
     #[must_use]
     pub fn with_signers_by(self, clock: ClockFn) -> Self {
         Authenticator { signers: Some(clock), ..self }
@@ -184,7 +184,7 @@ impl Authenticator {
         amz_date::unix_seconds((self.clock)())
     }
 
-    /// The time by the clock of the signer whose signature has this date: of two clocks, by the closer one.
+    /// The time by the signer's clock: of both clocks, the one closer to the date of the signature.
     fn signers_unix_seconds(&self, date: i64) -> i64 {
         let now = self.now_unix_seconds();
         let Some(signers) = &self.signers else { return now };
@@ -192,13 +192,13 @@ impl Authenticator {
         if other.abs_diff(date) < now.abs_diff(date) { other } else { now }
     }
 
-    /// Finds out who sent a request, and takes signature and payload framing off it. `host_bucket` is
-    /// the bucket that its host names, if it names one.
+    /// Authenticates the sender of a request, and removes signature and payload framing.
+    /// `host_bucket` is the bucket that the host names, if any.
     ///
-    /// In the extensions of the result: [`Identity`] always; [`Service`] and [`SignedAs`] when signed;
-    /// [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
-    /// [`PostForm`] when the request came as a form and is now a PUT; [`post_object::HiddenContentType`] when
-    /// another POST says to be one.
+    /// In the extensions of the result: [`Identity`] always; [`Service`] and [`SignedAs`] when
+    /// signed; [`BodyFault`] when there is a body; [`TrailerHandle`] when trailers are announced;
+    /// [`PostForm`] when the request was a form and is now a PUT;
+    /// [`post_object::HiddenContentType`] when another POST claims to be a form.
     ///
     /// # Errors
     /// [`ApiError`], with the code, status and message of AWS.
@@ -214,7 +214,7 @@ impl Authenticator {
         let (mut parts, body) = request.into_parts();
         let mut source = Source::new(body);
         if let Some(target) = self.form_target(&parts, host_bucket)? {
-            // Boxed, so that the many other requests do not carry its state about.
+            // Boxed, so that other requests do not carry its state.
             return Box::pin(self.authenticate_form(parts, source, target)).await;
         }
         if let Some(key) = &self.rules.everyone_is {
@@ -229,6 +229,8 @@ impl Authenticator {
         let mut content_length = found.content_length;
         let mut verified = match self.check_head(&parts, &found, &query, presigned.as_deref())? {
             Outcome::Done(verified) => verified,
+            // The hash of the body is signed but not declared: collect the body (bounded) and hash
+            // it.
             Outcome::NeedsBodyHash(claim) => {
                 let body = AuthBody::new(source, Verifier::Plain { remaining: content_length });
                 let data =
@@ -243,6 +245,7 @@ impl Authenticator {
                 Verified::signed(&claim, Payload::Unsigned)
             }
         };
+        // `Verified::signed` assumes a header; a presigned URL was signed in its query.
         if let Some(signed_as) = &mut verified.signed_as
             && let Some(presigned) = &presigned
         {
@@ -258,7 +261,7 @@ impl Authenticator {
         finish(parts, verified, source, content_length)
     }
 
-    /// Finds out who sent a request that is signed with Version 2 in its query.
+    /// Authenticates a request signed with Version 2 in its query.
     fn authenticate_version_2(
         &self,
         mut parts: Parts,
@@ -279,7 +282,7 @@ impl Authenticator {
         finish(parts, verified, source, content_length)
     }
 
-    /// Everything that can be known before the body is read.
+    /// Checks everything that is known before the body is read.
     fn check_head<'a>(
         &'a self,
         parts: &'a Parts,
@@ -311,8 +314,8 @@ impl Authenticator {
             {
                 return Ok(Outcome::NeedsBodyHash(claim));
             }
-            // Only a POST to these has a body, and only that of a POST is charged to the budget whole. No
-            // other body is collected before its signature is verified.
+            // For these services only POST has a body, and only the body of a POST is charged to
+            // the budget as a whole. No other body is collected before its signature is verified.
             (None, Service::S3Vectors | Service::Sts | Service::Iam) => EMPTY_SHA256_TEXT,
             (None, Service::S3) if presigned.is_some() => UNSIGNED_PAYLOAD,
             (None, Service::S3) => {
@@ -328,7 +331,7 @@ impl Authenticator {
 }
 
 impl Verified {
-    /// Without a key that could have signed the chunks of a body.
+    /// A result without a signing key, so signed chunks are refused.
     fn without_key(
         identity: Identity,
         service: Option<Service>,
@@ -349,12 +352,14 @@ impl Verified {
         Ok(Verified { identity, signed_as: None, service, payload, chain: None })
     }
 
-    /// After the signature of the claim was verified.
+    /// The result after the signature of the claim was verified.
     fn signed(claim: &Claim<'_>, payload: Payload) -> Verified {
         let is_chain = matches!(
             payload,
             Payload::Chunked(ChunkedPayload { signatures: ChunkSignatures::Checked, .. })
         );
+        // The signature of the head is the seed of the chunk chain, so chunks of another request do
+        // not verify.
         let seed = Signature::try_from(claim.signature.as_bytes()).ok().filter(|_| is_chain);
         let chain = seed.map(|seed| {
             Box::new(ChunkChain::new(claim.signing_key.clone(), claim.date, claim.scope.text, seed))
@@ -370,7 +375,7 @@ impl Verified {
     }
 }
 
-/// The request as everything behind this layer sees it.
+/// The request as the inner layers see it.
 fn finish(
     mut parts: Parts,
     verified: Verified,
@@ -383,7 +388,7 @@ fn finish(
     let verifier = match payload {
         Payload::Unsigned => Verifier::Plain { remaining: content_length },
         Payload::Hashed(expected) => {
-            // A reader might never ask an empty body for its end.
+            // Checked here, because a reader may never poll an empty body for its end.
             let is_empty = content_length == Some(0) || (content_length.is_none() && !has_body);
             if is_empty && expected != *EMPTY_SHA256 {
                 return Err(error::content_sha256_mismatch());

@@ -1,4 +1,4 @@
-//! The payload as a request declares it, in `x-amz-content-sha256` and the headers beside it.
+//! The declared payload of a request: `x-amz-content-sha256` and related headers.
 
 use http::header::HeaderName;
 
@@ -7,11 +7,11 @@ use super::head::SecurityHeaders;
 use super::limits::TRAILERS_MAX;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The hash of nothing.
+/// The SHA-256 of the empty string.
 pub(super) const EMPTY_SHA256: &[u8; 64] =
     b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// The same, as a header has it.
+/// The same as text, as in a header.
 pub(super) const EMPTY_SHA256_TEXT: &str = match std::str::from_utf8(EMPTY_SHA256) {
     Ok(text) => text,
     Err(_) => panic!("digits are UTF-8"),
@@ -19,12 +19,12 @@ pub(super) const EMPTY_SHA256_TEXT: &str = match std::str::from_utf8(EMPTY_SHA25
 
 pub(super) const UNSIGNED_PAYLOAD: &str = "UNSIGNED-PAYLOAD";
 
-/// The protection of a body.
+/// The declared protection of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Payload {
-    /// The body is what it is.
+    /// No protection.
     Unsigned,
-    /// The body must have this hash, in lower-case digits.
+    /// The body must have this hash (lower-case digits).
     Hashed([u8; 64]),
     /// The body is aws-chunked.
     Chunked(ChunkedPayload),
@@ -33,11 +33,11 @@ pub(super) enum Payload {
 /// The signatures of chunks and trailers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ChunkSignatures {
-    /// There are none.
+    /// No signatures.
     Absent,
-    /// Each is verified.
+    /// Each signature is verified.
     Checked,
-    /// They are there, and nobody looks at them.
+    /// Signatures are present but not verified.
     Ignored,
 }
 
@@ -45,15 +45,17 @@ pub(super) enum ChunkSignatures {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChunkedPayload {
     pub(super) signatures: ChunkSignatures,
-    /// The body ends with trailers, by these names; `None` when it has no trailers.
+    /// The names of the announced trailers; `None` without trailers.
     pub(super) trailers: Option<Vec<HeaderName>>,
     /// Length of the body without its framing, in bytes.
     pub(super) decoded_length: u64,
 }
 
 impl Payload {
+    /// Parses the declaration.
+    ///
     /// # Errors
-    /// A value that is none of AWS's, or headers that do not go with it.
+    /// The value is not one defined by AWS, or other headers contradict it.
     pub(super) fn parse(
         content_sha256: &str,
         found: &SecurityHeaders<'_>,

@@ -1,4 +1,4 @@
-//! The file of a form upload, cut out of its form while it streams.
+//! [`FileDecoder`]: extracts the file of a form upload while it streams.
 
 use bytes::{Buf, Bytes};
 use memchr::memmem;
@@ -8,7 +8,7 @@ use super::error;
 use super::limits::{FORM_EPILOGUE_BYTES_MAX, FORM_EPILOGUE_FIELDS_BYTES_MAX, FORM_FILE_BYTES_MAX};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The bounds on a file in bytes, both included.
+/// The allowed size of a file in bytes, both bounds included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LengthRange {
     pub(super) min: u64,
@@ -21,26 +21,26 @@ impl Default for LengthRange {
     }
 }
 
-/// Ends the file at its delimiter, and counts it.
+/// Finds the delimiter that ends the file, and counts the file's bytes.
 pub(super) struct FileDecoder {
-    /// `\r\n--boundary`. A boundary holds no CR, so that CR stands only at its start: when a
-    /// partial match fails, none of it can begin another.
+    /// `\r\n--boundary`. A boundary contains no CR, so CR occurs only at the start of the
+    /// delimiter: when a partial match fails, no new match can begin inside of it.
     delimiter: Bytes,
     finder: memmem::Finder<'static>,
     state: State,
     length: LengthRange,
     file_bytes: u64,
-    /// The start of the epilogue, in which a second file is looked for.
+    /// The start of the epilogue, which is searched for a second file.
     epilogue: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In the file; so many bytes at the end of the input so far may begin the delimiter.
+    /// In the file; the last `matched` bytes of the input so far may begin the delimiter.
     File { matched: usize },
     /// After the delimiter: `--` or CRLF must follow.
     DelimiterEnd { first: Option<u8> },
-    /// The epilogue: fields after the file, which mean nothing, unless one is another file.
+    /// The epilogue: fields after the file, ignored unless one is another file.
     Epilogue { bytes: usize },
 }
 
@@ -51,14 +51,14 @@ pub(super) fn malformed_form() -> ApiError {
     )
 }
 
-/// A form must hold one file.
+/// The error for a form without exactly one file.
 pub(super) fn not_one_file() -> ApiError {
     error::invalid_argument("POST requires exactly one file upload per request.")
         .with("ArgumentName", "file")
 }
 
 impl FileDecoder {
-    /// `delimiter` is CRLF, two dashes and the boundary.
+    /// A decoder for `delimiter`, which is CRLF, two dashes and the boundary.
     pub(super) fn new(delimiter: Bytes, length: LengthRange) -> Self {
         let finder = memmem::Finder::new(&delimiter).into_owned();
         let length = LengthRange { min: length.min, max: length.max.min(FORM_FILE_BYTES_MAX) };
@@ -112,7 +112,7 @@ impl FileDecoder {
         }
     }
 
-    /// Takes what surely belongs to the file off the input.
+    /// Splits off the input that certainly belongs to the file.
     fn split_file(&mut self, input: &mut Bytes) -> Bytes {
         if let Some(end) = self.finder.find(input) {
             let data = input.split_to(end);
@@ -120,6 +120,8 @@ impl FileDecoder {
             self.state = State::DelimiterEnd { first: None };
             return data;
         }
+        // The delimiter may be split between two inputs: hold back the longest suffix that can
+        // begin it.
         let tail_start = input.len().saturating_sub(self.delimiter.len() - 1);
         let begins = |start: &usize| self.delimiter.starts_with(&input[tail_start + start..]);
         let start = memchr::memchr_iter(b'\r', &input[tail_start..]).find(begins);
@@ -130,7 +132,7 @@ impl FileDecoder {
         data
     }
 
-    /// The last input ended with `matched` bytes of the delimiter. Gives them out if this input
+    /// Continues a match of `matched` bytes from the last input. Returns these bytes if this input
     /// shows that they belong to the file.
     fn go_on_matching(&mut self, input: &mut Bytes, matched: usize) -> Option<Bytes> {
         let rest = &self.delimiter[matched..];
@@ -156,7 +158,7 @@ impl FileDecoder {
         Ok(Step::Data(data))
     }
 
-    /// Refuses a second file: which of them was meant is not for us to say.
+    /// Refuses a second file: it is ambiguous which one was meant.
     fn check_epilogue(&self) -> Result<(), ApiError> {
         let has = |name: &[u8]| memmem::find(&self.epilogue, name).is_some();
         if has(b"name=\"file\"") || has(b"name=file;") || has(b"name=file\r") {

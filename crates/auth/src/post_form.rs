@@ -1,6 +1,6 @@
-//! Browser forms, `multipart/form-data`: the fields before the file.
+//! Browser forms (`multipart/form-data`): the fields before the file.
 //!
-//! At most [`FORM_PREFACE_BYTES_MAX`] bytes are held; the file itself is left to the stream.
+//! At most [`FORM_PREFACE_BYTES_MAX`] bytes are buffered; the file itself stays in the stream.
 
 use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
@@ -12,7 +12,7 @@ use super::limits::{FORM_FIELDS_MAX, FORM_PREFACE_BYTES_MAX};
 use super::post_file::{malformed_form, not_one_file};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// A field of a form: its name in lower case, and its value.
+/// A form field: its name in lower case, and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Field {
     pub(super) name: String,
@@ -22,18 +22,18 @@ pub(super) struct Field {
 /// A form up to the contents of its file.
 #[derive(Debug)]
 pub(super) struct Form {
-    /// In their order; names may repeat.
+    /// The fields in order; names may repeat.
     pub(super) fields: Vec<Field>,
-    /// The name of the file on the client's side, without directories.
+    /// The client's name of the file, without directories.
     pub(super) file_name: String,
     /// CRLF, two dashes and the boundary.
     pub(super) delimiter: Bytes,
-    /// The start of the file, already read.
+    /// The start of the file that was read ahead.
     pub(super) file_start: [Bytes; 2],
 }
 
-/// True when these headers announce a form, to anyone: also with a suffix (`form-data+xml`), which
-/// readers of media types set apart.
+/// `true` if the headers announce a form to any reader: also with a suffix (`form-data+xml`), which
+/// parsers of media types split off.
 pub(super) fn is_form(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_TYPE).iter().any(|value| {
         let mut parts = value.as_bytes().split(|byte| matches!(byte, b';' | b'+'));
@@ -42,7 +42,7 @@ pub(super) fn is_form(headers: &HeaderMap) -> bool {
     })
 }
 
-/// CRLF, two dashes and the boundary that the content type names.
+/// The delimiter: CRLF, two dashes and the boundary of the content type.
 fn delimiter(headers: &HeaderMap) -> Option<Bytes> {
     let content_type = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let content_type: mime::Mime = content_type.parse().ok()?;
@@ -56,8 +56,8 @@ impl Form {
     /// Reads a form up to the contents of its file.
     ///
     /// # Errors
-    /// `MalformedPOSTRequest`, `MaxPostPreDataLengthExceededError`, no file at all, or what the
-    /// connection reported.
+    /// `MalformedPOSTRequest`, `MaxPostPreDataLengthExceededError`, a missing file, or an error of
+    /// the connection.
     pub(super) async fn read(headers: &HeaderMap, source: &mut Source) -> Result<Form, ApiError> {
         let delimiter = delimiter(headers).ok_or_else(malformed_form)?;
         let mut reader = PrefaceReader::new(delimiter);
@@ -90,13 +90,13 @@ impl Form {
     }
 }
 
-/// Reads fields from a growing buffer.
+/// Parses fields from a growing buffer.
 struct PrefaceReader {
     delimiter: Bytes,
     finder: memmem::Finder<'static>,
-    /// Begins with a CRLF of ours, so that the first delimiter looks like every other.
+    /// Starts with an added CRLF, so that the first delimiter looks like all others.
     buffer: BytesMut,
-    /// The start of the next part: before the first delimiter, later right behind one.
+    /// The start of the next part: before the first delimiter, later directly behind one.
     position: usize,
     before_first: bool,
     fields: Vec<Field>,
@@ -121,7 +121,7 @@ impl PrefaceReader {
         2
     }
 
-    /// Reads as many fields as have come. Gives the file's name once its contents begin, at
+    /// Parses all complete fields. Returns the name of the file once its contents begin, at
     /// `position`.
     fn advance(&mut self) -> Result<Option<String>, ApiError> {
         loop {
@@ -159,7 +159,7 @@ impl PrefaceReader {
     }
 }
 
-/// `Content-Disposition: form-data; name="…"; filename="…"`.
+/// The header `Content-Disposition: form-data; name="…"; filename="…"`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Disposition {
     name: String,
@@ -167,7 +167,7 @@ struct Disposition {
 }
 
 impl Disposition {
-    /// From the header lines of a part.
+    /// Parses the header lines of a part.
     fn of_head(head: &str) -> Option<Disposition> {
         let value = head.split("\r\n").find_map(|line| {
             let (name, value) = line.split_once(':')?;
@@ -191,13 +191,13 @@ impl Disposition {
         Some(Disposition { name: name?, file_name: file_name.unwrap_or_default() })
     }
 
-    /// Browsers may send the path of the file, in the style of their system.
+    /// The file name without directories: browsers may send a path in the style of their system.
     fn base_file_name(&self) -> String {
         self.file_name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
     }
 }
 
-/// A token or quoted string, and what follows it.
+/// Splits off a token or a quoted string.
 fn parameter_value(text: &str) -> Option<(String, &str)> {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find(';').unwrap_or(text.len());
@@ -208,7 +208,7 @@ fn parameter_value(text: &str) -> Option<(String, &str)> {
     while let Some((index, character)) = characters.next() {
         match character {
             '"' => return Some((value, &quoted[index + 1..])),
-            // Only quotes are escaped: a backslash may stand in the path of a file.
+            // Only quotes are escaped: a backslash may belong to a path.
             '\\' if quoted[index + 1..].starts_with('"') => {
                 characters.next();
                 value.push('"');

@@ -1,4 +1,4 @@
-//! Form uploads: the form's signature and policy are checked, and the request becomes a PUT.
+//! Form uploads: signature and policy of the form are checked, and the request becomes a PUT.
 
 use std::sync::Arc;
 
@@ -26,28 +26,28 @@ use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_
 use liteio_identity::AccessKey;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The form behind a PUT, in its extensions: the file has no declared length, and the form chooses the
-/// success response.
+/// The form behind a PUT, in the extensions of the request: the file has no declared length, and
+/// the form selects the success response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PostForm {
-    /// The bucket that the request named.
+    /// The bucket that the request names.
     pub bucket: String,
-    /// The key, with `${filename}` replaced.
+    /// The key, with `${filename}` expanded.
     pub key: String,
-    /// 200, 201 (with a document) or 204, as `success_action_status` asked.
+    /// The requested `success_action_status`: 200, 201 (with a document) or 204.
     pub success_status: u16,
-    /// The URL to send the browser to after success (303), with `bucket`, `key` and `etag` added to the
-    /// query; takes precedence over the status.
+    /// The URL to which the browser is redirected on success (303), with `bucket`, `key` and `etag`
+    /// added to its query. It takes precedence over the status.
     pub success_redirect: Option<String>,
 }
 
-/// The content type `multipart/form-data` of a POST that is not a form upload, in its extensions instead of
-/// its headers. It may describe an object (of CreateMultipartUpload), but no layer behind this one may
-/// parse the body as a form.
+/// The content type `multipart/form-data` of a POST that is not a form upload, moved from its
+/// headers to its extensions. It may describe an object (of CreateMultipartUpload), but no inner
+/// layer may parse the body as a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HiddenContentType(pub(crate) HeaderValue);
 
-/// Takes such a content type off a POST.
+/// Removes such a content type from a POST.
 pub(super) fn hide_form_content_type(parts: &mut Parts) {
     if parts.method == Method::POST
         && is_form(&parts.headers)
@@ -65,15 +65,15 @@ const VERSION_2_FIELDS: [&str; 2] = ["awsaccesskeyid", "signature"];
 /// The target of a form.
 pub(super) struct FormTarget {
     bucket: String,
-    /// The bucket is named by the host, not by the path.
+    /// The host names the bucket, not the path.
     by_host: bool,
 }
 
 impl Authenticator {
-    /// The bucket of a form upload; `None` for every other request.
+    /// The target of a form upload; `None` for any other request.
     ///
     /// # Errors
-    /// `MethodNotAllowed` for a form that is sent to no bucket.
+    /// `MethodNotAllowed` for a form that names no bucket.
     pub(super) fn form_target(
         &self,
         parts: &Parts,
@@ -82,7 +82,7 @@ impl Authenticator {
         if parts.method != Method::POST || !is_form(&parts.headers) {
             return Ok(None);
         }
-        // The one other POST to a bucket.
+        // `?delete` (DeleteObjects) is the only other POST to a bucket.
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         if query.parameters().iter().any(|parameter| parameter.name == "delete") {
             return Ok(None);
@@ -101,14 +101,14 @@ impl Authenticator {
                 "The specified method is not allowed against this resource.",
             ));
         }
-        // No bucket has an escape in its name; a slash in one would begin the key that the policy is about.
+        // A bucket name has no escapes, and a slash would begin the key that the policy covers.
         match bucket.contains(['/', '%']) {
             true => Ok(None),
             false => Ok(Some(FormTarget { bucket: bucket.to_owned(), by_host: false })),
         }
     }
 
-    /// True for a form upload.
+    /// `true` for a form upload.
     #[must_use]
     pub fn is_form_upload(&self, parts: &Parts, host_bucket: Option<&str>) -> bool {
         matches!(self.form_target(parts, host_bucket), Ok(Some(_)))
@@ -159,7 +159,7 @@ impl Authenticator {
         Ok(http::Request::from_parts(parts, body))
     }
 
-    /// The sender of the form, and the bounds on its file.
+    /// The sender of the form, and the allowed size of its file.
     fn check_form(&self, form: &Form, bucket: &str) -> Result<(Identity, LengthRange), ApiError> {
         if let Some(named) = form.field("bucket")
             && named != bucket
@@ -175,7 +175,7 @@ impl Authenticator {
         if !is_version_2 && !is_version_4 && form.field("policy").is_none() {
             return Ok((self.sender_without_signature()?, LengthRange::default()));
         }
-        // One of a repeated pair could be checked and the other be meant.
+        // Of a repeated field one copy could be checked and the other one used.
         for name in
             VERSION_4_FIELDS.into_iter().chain(VERSION_2_FIELDS).chain(["policy", TOKEN_FIELD])
         {
@@ -245,7 +245,7 @@ fn required_field<'a>(form: &'a Form, name: &str) -> Result<&'a str, ApiError> {
     })
 }
 
-/// Replaces `${filename}` in every field, before the policy sees them.
+/// Expands `${filename}` in every field, before the policy is checked.
 fn expand_file_name(form: &mut Form) {
     for field in &mut form.fields {
         if field.name != "policy" && field.value.contains("${filename}") {
@@ -278,7 +278,7 @@ fn success_status(form: &Form) -> u16 {
     }
 }
 
-/// AWS ignores a redirect that is no URL.
+/// The success redirect. Like AWS, ignores a value that is not a URL.
 fn success_redirect(form: &Form) -> Option<String> {
     let redirect = form.field("success_action_redirect").or_else(|| form.field("redirect"))?;
     let uri: Uri = redirect.parse().ok()?;
@@ -289,7 +289,7 @@ fn object_uri(target: &FormTarget, key: &str) -> Result<Uri, ApiError> {
     let mut path = Vec::with_capacity(target.bucket.len() + key.len() + 16);
     path.push(b'/');
     if !target.by_host {
-        // Sent as part of a path, and already in its encoding.
+        // Taken from the path, so it is encoded already.
         path.extend_from_slice(target.bucket.as_bytes());
         path.push(b'/');
     }
@@ -299,7 +299,7 @@ fn object_uri(target: &FormTarget, key: &str) -> Result<Uri, ApiError> {
     Ok(Uri::from(path))
 }
 
-/// Form fields that become headers of the PUT under their own names.
+/// `true` for a form field that becomes a header of the same name.
 fn is_header_field(name: &str) -> bool {
     const EXACT: [&str; 12] = [
         "cache-control",
@@ -320,7 +320,7 @@ fn is_header_field(name: &str) -> bool {
     EXACT.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Removes the headers that describe the form, and those that only a signature could have allowed, and adds
+/// Removes headers that describe the form or that only a signature could have allowed, and adds
 /// headers for the fields that describe the object.
 fn rewrite_headers(headers: &mut HeaderMap, form: &Form) -> Result<(), ApiError> {
     let describes_form = |name: &HeaderName| {
@@ -353,7 +353,7 @@ fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ApiErr
     };
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
     let text = value.trim();
-    // User metadata outside of ASCII is encoded by RFC 2047.
+    // Non-ASCII user metadata is encoded according to RFC 2047.
     let value = if !text.is_ascii() && name.as_str().starts_with("x-amz-meta-") {
         let base64 = base64_simd::STANDARD.encode_to_string(text.as_bytes());
         HeaderValue::from_str(&format!("=?UTF-8?B?{base64}?="))

@@ -1,4 +1,4 @@
-//! POST policies: what the signer of a form allows its user to send.
+//! [`PostPolicy`]: the uploads that the signer of a form permits.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::post_file::LengthRange;
 use super::post_form::Field;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// A policy document, checked in its form.
+/// A syntactically valid policy document.
 #[derive(Debug)]
 pub(super) struct PostPolicy {
     expires_unix_seconds: i64,
@@ -20,7 +20,7 @@ pub(super) struct PostPolicy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Condition {
     operator: Operator,
-    /// In lower case, without `$`.
+    /// The field in lower case, without `$`.
     field: String,
     operand: String,
 }
@@ -40,7 +40,7 @@ fn denied(detail: &str) -> ApiError {
 }
 
 impl PostPolicy {
-    /// Reads a policy as a form carries it: JSON in Base64.
+    /// Parses a policy from a form: JSON in Base64.
     ///
     /// # Errors
     /// `InvalidPolicyDocument`.
@@ -50,14 +50,14 @@ impl PostPolicy {
         let document: Value =
             serde_json::from_slice(&json).map_err(|_| invalid("Invalid JSON."))?;
         let Value::Object(document) = document else { return Err(invalid("Invalid JSON.")) };
-        // Names are case-sensitive here, as everywhere in JSON.
+        // Names are case-sensitive, as in all JSON.
         if let Some(other) = document.keys().find(|k| !matches!(&***k, "expiration" | "conditions"))
         {
             return Err(invalid(&format!("Unexpected: '{other}'.")));
         }
         let expiration = document.get("expiration").and_then(Value::as_str);
         let expiration = expiration.ok_or_else(|| invalid("Policy missing expiration."))?;
-        // `2030-01-01T00:00:00Z`, with or without milliseconds: S3 takes no other form.
+        // `2030-01-01T00:00:00Z`, with or without milliseconds: S3 accepts no other format.
         let is_utc = expiration.as_bytes().get(10) == Some(&b'T') && expiration.ends_with('Z');
         let expires = expiration.parse::<Timestamp>().ok().filter(|_| is_utc);
         let expires = expires
@@ -107,7 +107,7 @@ impl PostPolicy {
             "content-length-range" => {
                 let range = number(first).zip(number(second)).filter(|(min, max)| min <= max);
                 let (min, max) = range.ok_or_else(|| invalid("Invalid content-length-range."))?;
-                // Of several ranges all must hold.
+                // Several ranges are intersected.
                 self.length.min = self.length.min.max(min);
                 self.length.max = self.length.max.min(max);
                 return Ok(());
@@ -126,11 +126,11 @@ impl PostPolicy {
         self.conditions.push(Condition { operator, field, operand });
     }
 
-    /// Checks the form against the policy; `bucket` is the one that the request names.
-    /// The length of the file is left to its stream.
+    /// Checks the form against the policy, where the request names `bucket`. The length of the file
+    /// is checked while it streams.
     ///
     /// # Errors
-    /// `AccessDenied` with the condition that failed or the fields that no condition covers.
+    /// `AccessDenied` with the failed condition, or with the fields that no condition covers.
     pub(super) fn check(
         &self,
         fields: &[Field],
@@ -144,7 +144,8 @@ impl PostPolicy {
             let holds = if condition.field == "bucket" {
                 condition.holds(bucket)
             } else {
-                // A repeated field must satisfy the policy each time; one that is not there is empty.
+                // Every copy of a repeated field must satisfy the condition; a missing field counts
+                // as empty.
                 let mut values = fields.iter().filter(|field| field.name == condition.field);
                 match values.next() {
                     None => condition.holds(""),
@@ -160,8 +161,8 @@ impl PostPolicy {
         self.check_covered(fields)
     }
 
-    /// Every field must be named by some condition, the bucket too: otherwise the form could be
-    /// sent to any bucket of the signer.
+    /// Requires a condition for every field and for the bucket: otherwise the form could be sent to
+    /// any bucket of the signer.
     fn check_covered(&self, fields: &[Field]) -> Result<(), ApiError> {
         let covered = |name: &str| self.conditions.iter().any(|c| c.field == name);
         let exempt = |name: &str| {
@@ -181,7 +182,7 @@ impl Condition {
     fn holds(&self, value: &str) -> bool {
         match self.operator {
             Operator::Equals => value == self.operand,
-            // A list of content types must begin so in every item.
+            // Every item in a list of content types must match.
             Operator::StartsWith if self.field == "content-type" && value.contains(',') => {
                 value.split(',').all(|item| item.trim().starts_with(&self.operand))
             }
@@ -194,14 +195,14 @@ impl Condition {
             Operator::Equals => "eq",
             Operator::StartsWith => "starts-with",
         };
-        // As AWS spells it, with a space after each comma.
+        // AWS's spelling, with a space after each comma.
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let (field, operand) = (format!("${}", self.field), &self.operand);
         format!("[{}, {}, {}]", quoted(operator), quoted(&field), quoted(operand))
     }
 }
 
-/// A length, as number or as digits.
+/// A length, as a number or as digits.
 fn number(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64(),

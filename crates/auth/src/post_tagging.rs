@@ -1,4 +1,4 @@
-//! The `tagging` field of a form, an XML document, as the `x-amz-tagging` header.
+//! The `tagging` field of a form (an XML document), converted to the `x-amz-tagging` header.
 
 use quick_xml::Reader;
 use quick_xml::events::Event;
@@ -6,7 +6,7 @@ use quick_xml::events::Event;
 use super::canonical::push_encoded;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// Deepest nesting of a tagging document: `Tagging/TagSet/Tag/Key`.
+/// Maximum nesting of a tagging document: `Tagging/TagSet/Tag/Key`.
 const DEPTH_MAX: usize = 4;
 
 fn malformed() -> ApiError {
@@ -16,10 +16,11 @@ fn malformed() -> ApiError {
     )
 }
 
-/// `<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>` as `a=b`.
+/// Converts `<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>` to `a=b`.
 ///
 /// # Errors
-/// `MalformedXML`; entities other than the five of XML count as malformed.
+/// `MalformedXML`. Entities other than the five of XML are malformed, too, so there is no entity
+/// expansion.
 pub(super) fn tagging_header(document: &str) -> Result<String, ApiError> {
     let mut reader = Reader::from_str(document);
     let mut path: Vec<Vec<u8>> = Vec::new();
@@ -78,7 +79,7 @@ fn named_entity(name: &[u8]) -> Result<char, ApiError> {
     }
 }
 
-/// Adds text to the key or value that it stands in; elsewhere only white space may stand.
+/// Appends text to the key or value around it; elsewhere only white space is allowed.
 fn push_text(
     path: &[Vec<u8>],
     key: &mut String,

@@ -1,4 +1,4 @@
-//! Signature Version 4 in query parameters: presigned URLs.
+//! Presigned URLs: Signature Version 4 in query parameters.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::query::{Parameter, Query, decoded, has_escapes};
 use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Claim, Place, Scope, check_all_signed};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The parameters of a presigned URL, decoded.
+/// The decoded parameters of a presigned URL.
 #[derive(Debug, Default)]
 pub(super) struct PresignedQuery<'a> {
     algorithm: Option<Cow<'a, str>>,
@@ -33,7 +33,7 @@ fn parameters_error(message: impl Into<Cow<'static, str>>) -> ApiError {
 }
 
 impl<'a> PresignedQuery<'a> {
-    /// The signature of Version 4 in a query, if there is one.
+    /// The Version 4 signature in a query, if there is one.
     ///
     /// # Errors
     /// `AuthorizationQueryParametersError` when a parameter is repeated or unreadable.
@@ -58,7 +58,7 @@ impl<'a> PresignedQuery<'a> {
         Ok(is_version_4.then(|| Box::new(presigned)))
     }
 
-    /// The time since it was signed, in milliseconds.
+    /// The time since the URL was signed, in milliseconds.
     pub(super) fn age_ms(&self, now_s: i64) -> Option<u64> {
         let signed_at_s = AmzDate::parse(self.date.as_deref()?)?.unix_seconds();
         Some(u64::try_from(now_s - signed_at_s).unwrap_or(0).saturating_mul(1000))
@@ -79,8 +79,8 @@ impl<'a> PresignedQuery<'a> {
     }
 }
 
-/// Refuses a parameter whose name is percent-encoded without need: it would be unknown here, and known to a
-/// later layer that decodes it.
+/// Refuses a signature parameter whose name is percent-encoded without need: this layer would not
+/// recognize it, but a later layer that decodes it would.
 fn refuse_disguised(name: &str) -> Result<(), ApiError> {
     if !has_escapes(name) {
         return Ok(());
@@ -113,10 +113,10 @@ pub(super) struct Stripped {
 }
 
 impl Stripped {
-    /// Takes the signature off a query, and the headers that it carries. All of it was signed.
+    /// Removes the signature and the carried headers from a query. Both were signed.
     ///
     /// # Errors
-    /// `InvalidArgument` when a parameter cannot be a header or is repeated.
+    /// `InvalidArgument` if a parameter cannot be a header, or is repeated.
     pub(super) fn of(uri: &Uri, query: &Query<'_>) -> Result<Stripped, ApiError> {
         let mut kept = uri.path().to_owned();
         let mut separator = '?';
@@ -137,15 +137,15 @@ impl Stripped {
         Ok(Stripped { uri: with_path_and_query(uri, kept)?, carried })
     }
 
-    /// Puts the URI, and the headers that the query carried, into the request.
+    /// Sets the URI, and the headers that the query carried, in the request.
     pub(super) fn put_into(self, parts: &mut Parts) {
         parts.uri = self.uri;
         self.carried.insert_into(&mut parts.headers);
     }
 }
 
-/// S3 takes no checksum from a query: some signers put that of the body there that they have, which
-/// is none.
+/// `true` for a checksum parameter. S3 ignores checksums in a query: some signers put the checksum
+/// of an empty body there.
 fn is_checksum(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     name.starts_with(b"x-amz-checksum-") || name == b"x-amz-sdk-checksum-algorithm"
@@ -161,7 +161,7 @@ pub(super) fn with_path_and_query(uri: &Uri, path_and_query: String) -> Result<U
 }
 
 impl Authenticator {
-    /// Reads the query of a presigned URL.
+    /// Parses the query of a presigned URL.
     pub(super) fn claim_of_query<'a>(
         &'a self,
         parts: &'a Parts,
@@ -206,7 +206,7 @@ impl Authenticator {
                 .with("ServerTime", display_time(now)));
         }
         let end = date.unix_seconds().saturating_add(expires_seconds);
-        // A URL of no seconds never lives, however fast it is used.
+        // `>=`, so that a URL valid for 0 seconds has expired from the start.
         if now >= end {
             return Err(error::access_denied("Request has expired")
                 .with("X-Amz-Expires", expires_seconds.to_string())

@@ -1,17 +1,18 @@
-//! The query of a request, split once. The version of its signature, the parameters of that, the
-//! canonical query and the query without the signature are all read from the same parts.
+//! [`Query`]: the query of a request, split once. The signature version, the signature parameters,
+//! the canonical query and the query without the signature all use the same parts, so they cannot
+//! disagree.
 
 use std::borrow::Cow;
 
 use memchr::memchr;
 
-/// One parameter as it was sent.
+/// One parameter as sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter<'a> {
-    /// Name and value, with the equals sign between them if there is one.
+    /// Name and value, including the equals sign, if any.
     pub(super) pair: &'a str,
     pub(super) name: &'a str,
-    /// Empty without an equals sign.
+    /// The value; empty without an equals sign.
     pub(super) value: &'a str,
 }
 
@@ -38,22 +39,22 @@ pub(super) fn decoded(text: &str) -> Cow<'_, [u8]> {
     }
 }
 
-/// True for a text that decoding would change.
+/// `true` if decoding would change the text.
 pub(super) fn has_escapes(text: &str) -> bool {
     memchr(b'%', text.as_bytes()).is_some()
 }
 
-/// The parameters of a query in the order in which they were sent.
+/// The parameters of a query in the order sent.
 #[derive(Debug)]
 pub(super) struct Query<'a>(Vec<Parameter<'a>>);
 
 impl<'a> Query<'a> {
-    /// Splits a query; empty parameters count for nothing.
+    /// Splits a query; empty parameters are ignored.
     pub(super) fn parse(query: &'a str) -> Query<'a> {
         if query.is_empty() {
             return Query(Vec::new());
         }
-        // A presigned URL has six parameters at least.
+        // A presigned URL has at least six parameters.
         let mut parameters = Vec::with_capacity(8);
         let mut rest = query;
         loop {

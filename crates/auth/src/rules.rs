@@ -1,19 +1,19 @@
-//! The rules by which requests are taken.
+//! [`Rules`]: the acceptance rules of the authentication layer.
 
-/// The rules by which requests are taken.
+/// The acceptance rules for signatures.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The region of the server.
     pub region: String,
-    /// Signatures for any region are taken: each covers the one that it names.
+    /// Accept signatures for any region: each signature covers the region that it names.
     pub takes_any_region: bool,
-    /// The access key of the user who is taken for the sender of every request, whatever its signature. None
-    /// where signatures are checked.
+    /// Treat every request as this access key's; do not check signatures. `None` if signatures are
+    /// checked.
     pub everyone_is: Option<String>,
 }
 
 impl Rules {
-    /// Checked signatures for this region alone.
+    /// Rules that check signatures, for this region only.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn strict(region: &str) -> Rules {
         Rules { region: region.to_owned(), takes_any_region: false, everyone_is: None }

@@ -1,15 +1,15 @@
-//! The way in which a request was signed, for the conditions of policies.
+//! [`SignedAs`]: the kind of a request's signature, for policy conditions.
 
 use super::sigv4::Place;
 
-/// The way in which a request was signed.
+/// The kind of a request's signature.
 #[derive(Clone, Debug)]
 pub struct SignedAs {
     pub(super) place: Place,
     pub(super) version: Version,
     /// The time since a presigned request was signed, in milliseconds.
     pub age_ms: Option<u64>,
-    /// The hash of the body, or the words in its place, as the request tells it.
+    /// The declared hash of the body, or the keyword in its place.
     pub content_sha256: Option<Box<str>>,
 }
 
@@ -21,12 +21,12 @@ pub(super) enum Version {
 }
 
 impl SignedAs {
-    /// Signed with Version 2.
+    /// A Version 2 signature.
     pub(super) fn version_2(place: Place) -> SignedAs {
         SignedAs { place, version: Version::Two, age_ms: None, content_sha256: None }
     }
 
-    /// Signed with Version 4 in a form.
+    /// A Version 4 signature in a form.
     pub(super) fn form() -> SignedAs {
         let place = Place::Form;
         SignedAs { place, version: Version::Four, age_ms: None, content_sha256: None }

@@ -1,4 +1,4 @@
-//! Keys derived from a secret, and a bounded cache of them.
+//! Signing keys derived from secrets, and a bounded cache of them.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,19 @@ use sha2::Sha256;
 use super::limits::SIGNING_KEYS_MAX;
 use super::sigv4::Service;
 
-/// The key of one access key for one day, region and service, ready to sign.
+/// The signing key of one access key for one day, region and service.
 #[derive(Clone)]
 pub(super) struct SigningKey(Hmac<Sha256>);
 
-/// Anything may be a key of an HMAC, so that this cannot fail; the empty key stands for the
-/// impossible.
+/// A key for HMAC, which accepts any length, so this cannot fail; the empty key is an unreachable
+/// fallback.
 fn hmac(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).unwrap_or_else(|_| Hmac::new(&Default::default()))
 }
 
 impl SigningKey {
+    // AWS: HMAC chain over date, region, service and the terminator, so that a leaked key is
+    // limited to one day, region and service.
     pub(super) fn derive(secret: &str, day: &str, region: &str, service: Service) -> SigningKey {
         let mut prefixed = Vec::with_capacity(4 + secret.len());
         prefixed.extend_from_slice(b"AWS4");
@@ -31,7 +33,7 @@ impl SigningKey {
         SigningKey(hmac(&next(&service_key, "aws4_request")))
     }
 
-    /// The signature of the parts, joined, in lower-case hexadecimal digits.
+    /// The signature of the concatenated parts, in lower-case hexadecimal digits.
     pub(super) fn sign(&self, parts: &[&[u8]]) -> Signature {
         let mut mac = self.0.clone();
         for part in parts {
@@ -41,7 +43,7 @@ impl SigningKey {
     }
 }
 
-/// A signature or digest: 64 lower-case hexadecimal digits.
+/// A signature or digest as 64 lower-case hexadecimal digits.
 pub(super) type Signature = [u8; 64];
 
 /// A 32-byte digest in lower-case hexadecimal digits.
@@ -52,13 +54,13 @@ pub(super) fn hex_digest(digest: &[u8]) -> Signature {
     text
 }
 
-/// Serial of the access key, day, service.
+/// Serial number of the access key, day, service.
 type KeyId = (u64, [u8; 8], Service);
 
-/// Signing keys by access key, day and service: the one of the region that was used last, for clients of a server
-/// agree about its region, whichever it is.
+/// Signing keys by access key, day and service. Only the key of the most recent region is kept,
+/// because the clients of a server agree about its region.
 ///
-/// Deriving one costs five HMACs, more than all the rest of checking a signature.
+/// Deriving a key costs five HMACs, more than the rest of a signature check.
 #[derive(Default)]
 pub(super) struct SigningKeyCache {
     keys: RwLock<HashMap<KeyId, (Box<str>, SigningKey)>>,

@@ -1,9 +1,9 @@
-//! Signature Version 2, in presigned URLs and browser forms only: boto3 and the AWS CLI sign these
-//! with it on every endpoint that is not AWS's own, unless told otherwise.
+//! Signature Version 2, in presigned URLs and browser forms only: boto3 and the AWS CLI use it
+//! there on every endpoint outside of AWS by default.
 //!
-//! It covers less than Version 4: not the host, no query parameter that merely filters (`prefix`),
-//! and no header but Content-MD5, Content-Type and `x-amz-*`. Every parameter that selects an
-//! operation, a version or a part is covered here, also the newer ones that some signers leave out:
+//! It covers less than Version 4: not the host, no query parameter that only filters (`prefix`),
+//! and no headers but Content-MD5, Content-Type and `x-amz-*`. Here every parameter that selects an
+//! operation, a version or a part is covered, including newer ones that some signers omit:
 //! otherwise the holder of a link to an object could turn it into a link to another resource.
 
 use std::borrow::Cow;
@@ -28,7 +28,8 @@ use liteio_wire::reply::ApiError;
 
 const CONTENT_MD5: &str = "content-md5";
 
-/// The parameters that the signature covers; the holder of the URL may change all others. Sorted.
+/// The signed parameters, sorted for the binary search. The holder of the URL may change all
+/// others.
 const SIGNED_PARAMETERS: [&str; 52] = [
     "abac",
     "accelerate",
@@ -84,20 +85,20 @@ const SIGNED_PARAMETERS: [&str; 52] = [
     "writeOffsetBytes",
 ];
 
-/// Name and value, decoded; no value without an equals sign.
+/// Decoded name and value; no value without an equals sign.
 type Parameter<'a> = (Cow<'a, [u8]>, Option<Cow<'a, [u8]>>);
 
-/// The parameters of a presigned URL of Version 2, before its signature is checked.
+/// The parameters of a Version 2 presigned URL, before the signature is checked.
 #[derive(Debug)]
 pub(super) struct Version2Query {
     access_key: String,
     signature: String,
     expires: String,
-    /// The signed parameters in canonical form, with their question mark.
+    /// The signed parameters in canonical form, including the question mark.
     canonical_query: Vec<u8>,
 }
 
-/// True for a query that is signed with Version 2.
+/// `true` if the query has a Version 2 signature.
 pub(super) fn is_version_2(query: &Query<'_>) -> bool {
     let mut names = query.parameters().iter().map(|parameter| parameter.decoded_name());
     names.any(|name| matches!(&*name, b"Signature" | b"AWSAccessKeyId"))
@@ -114,12 +115,12 @@ fn missing_parameters() -> ApiError {
 }
 
 impl Version2Query {
-    /// Takes the signature off a request. The headers that travel in the query become headers of
-    /// the request, unless it has them already.
+    /// Removes the signature from a request. Headers carried in the query become headers of the
+    /// request, unless it has them already.
     ///
     /// # Errors
-    /// `AccessDenied` when a parameter of the signature is missing, `InvalidArgument` when one is
-    /// repeated or cannot be a header, or when the URL is signed in another way, too.
+    /// `AccessDenied` if a signature parameter is missing. `InvalidArgument` if one is repeated or
+    /// cannot be a header, or if the URL has another signature, too.
     pub(super) fn take(parts: &mut Parts) -> Result<Version2Query, ApiError> {
         let (mut access_key, mut signature, mut expires) = (None, None, None);
         let mut carried = CarriedHeaders::default();
@@ -133,7 +134,7 @@ impl Version2Query {
                 Some((name, value)) => (name, Some(decoded(value))),
                 None => (pair, None),
             };
-            // By the decoded name, as everything behind this layer reads it.
+            // By the decoded name, as the inner layers read it.
             let name = decoded(name);
             let place = match &*name {
                 b"AWSAccessKeyId" => &mut access_key,
@@ -169,7 +170,7 @@ impl Version2Query {
         Ok(Version2Query { access_key, signature, expires, canonical_query })
     }
 
-    /// The string to sign, for a path that names the bucket.
+    /// The string to sign, for a path that includes the bucket.
     fn string_to_sign(&self, parts: &Parts, path: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(256);
         out.extend_from_slice(parts.method.as_str().as_bytes());
@@ -199,7 +200,7 @@ fn is_signed_parameter(name: &[u8]) -> bool {
     SIGNED_PARAMETERS.binary_search_by(|signed| signed.as_bytes().cmp(name)).is_ok()
 }
 
-/// Headers that signers put into the query.
+/// `true` for a header that signers put into the query.
 fn is_header(name: &[u8]) -> bool {
     is_amz(name)
         || name.eq_ignore_ascii_case(CONTENT_MD5.as_bytes())
@@ -212,7 +213,7 @@ fn is_version_4(name: &[u8]) -> bool {
         .any(|other| name.eq_ignore_ascii_case(other))
 }
 
-/// Sorted by name; of equal names the order stays.
+/// Sorts by name; equal names keep their order.
 fn canonical_query(mut signed: Vec<Parameter<'_>>) -> Vec<u8> {
     signed.sort_by(|(left, _), (right, _)| left.cmp(right));
     let mut out = Vec::new();
@@ -227,7 +228,7 @@ fn canonical_query(mut signed: Vec<Parameter<'_>>) -> Vec<u8> {
     out
 }
 
-/// The values of a header, trimmed and joined by commas.
+/// Writes the values of a header, trimmed and joined by commas.
 fn push_values(out: &mut Vec<u8>, headers: &HeaderMap, name: &str) {
     for (index, value) in headers.get_all(name).iter().enumerate() {
         if index > 0 {
@@ -237,10 +238,10 @@ fn push_values(out: &mut Vec<u8>, headers: &HeaderMap, name: &str) {
     }
 }
 
-/// Compares in constant time.
+/// Verifies a signature in constant time.
 fn is_signature_of(secret_key: &SecretKey, text: &[u8], provided: &str) -> bool {
     let secret = secret_key.expose().as_bytes();
-    // Anything may be a key of an HMAC, so that this cannot fail.
+    // HMAC accepts keys of any length, so this cannot fail.
     let Ok(mac) = Hmac::<Sha1>::new_from_slice(secret) else { return false };
     let expected = mac.chain_update(text).finalize().into_bytes();
     let expected = base64_simd::STANDARD.encode_to_string(expected.as_slice());
@@ -257,10 +258,10 @@ fn mismatch(access_key: &str, string_to_sign: &[u8], provided: &str) -> ApiError
 }
 
 impl Authenticator {
-    /// The user who signed a URL with Version 2.
+    /// The user who signed a Version 2 URL.
     ///
     /// # Errors
-    /// `AccessDenied` when it has expired or lives too long, `InvalidAccessKeyId`,
+    /// `AccessDenied` if it has expired or is valid for too long, `InvalidAccessKeyId`,
     /// `SignatureDoesNotMatch`.
     pub(super) fn check_version_2_query(
         &self,
@@ -279,7 +280,7 @@ impl Authenticator {
         if is_signature_of(&key.secret, &string_to_sign, &query.signature) {
             return Ok(key);
         }
-        // Signers end the name of a bucket with a slash, also where they send none.
+        // Signers append a slash to the name of a bucket, even where they send none.
         if path.len() > 1 && !path[1..].contains('/') {
             let with_slash = query.string_to_sign(parts, &format!("{path}/"));
             if is_signature_of(&key.secret, &with_slash, &query.signature) {
@@ -289,7 +290,7 @@ impl Authenticator {
         Err(mismatch(&query.access_key, &string_to_sign, &query.signature))
     }
 
-    /// The key that signed the policy of a form with Version 2.
+    /// The access key that signed the policy of a form with Version 2.
     ///
     /// # Errors
     /// `InvalidAccessKeyId`, `SignatureDoesNotMatch`.
@@ -320,7 +321,7 @@ impl Authenticator {
                 .with("Expires", display_time(end))
                 .with("ServerTime", display_time(now)));
         }
-        // The clock of the signer may run ahead.
+        // The signer's clock may be ahead.
         let signed = self.signers_unix_seconds(end).max(now);
         if end - signed > PRESIGNED_EXPIRY_SECONDS_MAX + CLOCK_SKEW_SECONDS_MAX {
             return Err(error::access_denied(

@@ -1,5 +1,5 @@
-//! Signature Version 4 in the Authorization header, and the check that headers, query parameters
-//! and forms share.
+//! Signature Version 4 in the Authorization header, and the verification shared by headers, query
+//! parameters and forms.
 
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 pub(super) const ALGORITHM_ASYMMETRIC: &str = "AWS4-ECDSA-P256-SHA256";
 const SCOPE_END: &str = "aws4_request";
 
-/// The paths of requests whose region may be empty.
+/// Path prefix of requests whose region may be empty.
 const ADMIN_PATHS: &str = "/minio/admin/";
 
-/// The region of services that AWS has in one region.
+/// The region of services that AWS runs in one region only.
 const GLOBAL_REGION: &str = "us-east-1";
 
 /// The service that a request was signed for.
@@ -54,15 +54,15 @@ impl Service {
         }
     }
 
-    /// The service in the credential scope of an `Authorization` header, before anything of it is
-    /// verified: only to refuse a request in the way of its service.
+    /// The service in the credential scope of an unverified `Authorization` header. Use it only to
+    /// choose the error format of a refusal.
     #[must_use]
     pub fn claimed(authorization: &str) -> Option<Service> {
         let (_, credential) = authorization.split_once("Credential=")?;
         Service::of_credential(credential.split([',', ' ']).next()?)
     }
 
-    /// The service in a credential, before anything of it is verified.
+    /// The service in an unverified credential.
     pub(super) fn of_credential(credential: &str) -> Option<Service> {
         Service::parse(credential.strip_suffix("/aws4_request")?.rsplit('/').next()?)
     }
@@ -72,14 +72,13 @@ impl Service {
         all.into_iter().find(|service| service.name() == name)
     }
 
-    /// `true` for a service that AWS has in one region for all others: clients sign for that one, whichever
-    /// is configured.
+    /// `true` for a global service: clients sign for its one region, whatever region is configured.
     fn is_global(self) -> bool {
         matches!(self, Service::Sts | Service::Iam)
     }
 }
 
-/// The place of a signature, for the words of its errors.
+/// The place of a signature, for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Header,
@@ -88,7 +87,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// The error of a credential or signature that cannot be read.
+    /// The error for an unreadable credential or signature.
     pub(super) fn malformed(self, detail: &str) -> ApiError {
         let (code, prefix) = match self {
             Place::Header => {
@@ -107,20 +106,22 @@ impl Place {
     }
 }
 
-/// A credential scope of this region: `ACCESS_KEY/20130524/us-east-1/s3/aws4_request`.
+/// A parsed credential scope: `ACCESS_KEY/20130524/us-east-1/s3/aws4_request`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'a> {
     pub(super) access_key: &'a str,
     pub(super) day: &'a str,
     pub(super) service: Service,
     pub(super) region: &'a str,
-    /// All but the access key.
+    /// The whole scope without the access key.
     pub(super) text: &'a str,
 }
 
 impl<'a> Scope<'a> {
+    /// Parses a credential scope and checks it against the rules and the date.
+    ///
     /// # Errors
-    /// A scope of another region, service or day than the request's, or none at all.
+    /// The scope is malformed, or its region, service or day is not the expected one.
     pub(super) fn parse(
         credential: &'a str,
         place: Place,
@@ -150,12 +151,14 @@ impl<'a> Scope<'a> {
                 format!("incorrect service \"{service}\". This endpoint belongs to \"s3\".");
             return Err(place.malformed(&detail));
         };
+        // SDKs sign IAM and STS for us-east-1, whatever region is configured.
         let is_global = service.is_global() && scope_region == GLOBAL_REGION;
         let region = &rules.region;
         if scope_region != region && !rules.takes_any_region && !is_global {
             let detail = format!("the region '{scope_region}' is wrong; expecting '{region}'");
             return Err(place.malformed(&detail).with("Region", region.as_str()));
         }
+        // The signing key is derived from this day, so a key of one day cannot sign for another.
         if day != date.day() {
             let detail = format!(
                 "Invalid credential date \"{day}\". This date is not the same as X-Amz-Date: \
@@ -168,7 +171,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// A signed request with a known key: everything is checked but the signature itself.
+/// A signed request with a known key, of which everything but the signature is checked.
 pub(super) struct Claim<'a> {
     pub(super) access_key: Arc<AccessKey>,
     pub(super) scope: Scope<'a>,
@@ -179,8 +182,10 @@ pub(super) struct Claim<'a> {
 }
 
 impl Claim<'_> {
+    /// Verifies the signature.
+    ///
     /// # Errors
-    /// `SignatureDoesNotMatch`, with what the signer should compare.
+    /// `SignatureDoesNotMatch`, with the canonical request and the string to sign for comparison.
     pub(super) fn verify(
         &self,
         parts: &Parts,
@@ -193,12 +198,15 @@ impl Claim<'_> {
         };
         let signed_headers = self.signed_headers;
         let mut canonical = Canonical { path_form, signed_headers, payload_hash };
+        // Rebuild the canonical request from the head as received; any change after signing alters
+        // its hash.
         let request = canonical.write(parts, query);
         let request_hash = hex_digest(&Sha256::digest(&request));
         if self.matches(&request_hash) {
             return Ok(());
         }
-        // Some signers keep in the path what AWS would encode, or encode what it would not.
+        // Some signers keep characters in the path that AWS would encode, or encode others: try the
+        // path as sent, too. Both forms name the same object, so this accepts no other request.
         if path_form == PathForm::Once {
             canonical.path_form = PathForm::AsSent;
             let as_sent = canonical.write(parts, query);
@@ -234,13 +242,14 @@ impl Claim<'_> {
     }
 }
 
-/// Compares in constant time.
+/// Compares in constant time, so that response times reveal no prefix of the expected signature.
 pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
+    // Texts of different lengths are unequal, which reveals only the public length.
     expected.ct_eq(provided.as_bytes()).into()
 }
 
 impl Authenticator {
-    /// The key with this id; that of a session needs its token.
+    /// The access key with this id. A session's key requires its token.
     ///
     /// # Errors
     /// `InvalidAccessKeyId`, `InvalidToken`, `ExpiredToken`.
@@ -256,7 +265,7 @@ impl Authenticator {
         })
     }
 
-    /// The key of a scope, and the signing key that is derived from it.
+    /// The access key of a scope, and the signing key derived from it.
     pub(super) fn signer(
         &self,
         scope: &Scope<'_>,
@@ -267,7 +276,7 @@ impl Authenticator {
             let secret = access_key.secret.expose();
             SigningKey::derive(secret, scope.day, scope.region, scope.service)
         };
-        // A scope's day equals that of a parsed date, so that it has eight digits.
+        // The day of a scope equals a parsed date, so it has eight digits.
         let key = match <[u8; 8]>::try_from(scope.day.as_bytes()) {
             Ok(day) => {
                 let (serial, service) = (access_key.serial, scope.service);
@@ -278,7 +287,7 @@ impl Authenticator {
         Ok((access_key, key))
     }
 
-    /// Reads an Authorization header.
+    /// Parses an Authorization header.
     pub(super) fn claim_of_header<'a>(
         &'a self,
         parts: &'a Parts,
@@ -289,6 +298,7 @@ impl Authenticator {
         let date = signed_date(found).ok_or_else(|| {
             error::access_denied("AWS authentication requires a valid Date or x-amz-date header")
         })?;
+        // The scope first: it names the key.
         let scope = Scope::parse(fields.credential, Place::Header, &self.rules, &date);
         let scope = scope.or_else(|refusal| {
             // MinIO's client leaves the region of its admin requests empty.
@@ -299,8 +309,10 @@ impl Authenticator {
             let rules = Rules { takes_any_region: true, ..self.rules.clone() };
             Scope::parse(fields.credential, Place::Header, &rules, &date)
         })?;
+        // The skew is checked before the key is derived, to keep old requests cheap.
         self.check_skew(&date)?;
         let (access_key, signing_key) = self.signer(&scope, found.security_token)?;
+        // Before the signature is computed: unsigned headers make it meaningless.
         check_all_signed(parts, fields.signed_headers, Place::Header)?;
         let AuthorizationFields { signed_headers, signature, .. } = fields;
         Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
@@ -323,7 +335,7 @@ impl Authenticator {
     }
 }
 
-/// The three fields of `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`.
+/// The fields of `AWS4-HMAC-SHA256 Credential=…, SignedHeaders=…, Signature=…`.
 struct AuthorizationFields<'a> {
     credential: &'a str,
     signed_headers: &'a str,
@@ -343,6 +355,7 @@ impl<'a> AuthorizationFields<'a> {
                     .with("ArgumentName", "Authorization"));
             }
         }
+        // Each field exactly once: of two signatures only one would be checked.
         let (mut credential, mut signed_headers, mut signature) = (None, None, None);
         let malformed = || {
             Place::Header.malformed(
@@ -371,8 +384,8 @@ impl<'a> AuthorizationFields<'a> {
     }
 }
 
-/// Host and every `x-amz-*` header must be signed: what is not could be added by anyone who holds
-/// the signature, a copy source for example.
+/// Requires that host and every `x-amz-*` header are signed: anyone who holds the signature could
+/// add an unsigned one, a copy source for example.
 pub(super) fn check_all_signed(
     parts: &Parts,
     signed_headers: &str,

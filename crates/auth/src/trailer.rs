@@ -1,4 +1,4 @@
-//! Trailers of an aws-chunked body, on their way to the handler.
+//! Trailers of an aws-chunked body.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,7 +11,7 @@ use liteio_wire::reply::{ApiError, ErrorCode};
 
 /// The trailers of a body, in the extensions of a request that announces some.
 ///
-/// Their names are known from the start; their values once the body has ended without error.
+/// The names are known from the start, the values once the body has ended without error.
 #[derive(Debug, Clone)]
 pub struct TrailerHandle {
     declared: Arc<[HeaderName]>,
@@ -23,7 +23,7 @@ impl TrailerHandle {
         TrailerHandle { declared: declared.into(), received: Arc::default() }
     }
 
-    /// The names in `x-amz-trailer`: all of them come, or the body fails.
+    /// The names in `x-amz-trailer`. All of them arrive, or the body fails.
     #[must_use]
     pub fn declared(&self) -> &[HeaderName] {
         &self.declared
@@ -42,11 +42,11 @@ pub(super) struct TrailerBlock {
     signatures: ChunkSignatures,
     bytes: usize,
     received: HeaderMap,
-    /// The text that the trailer signature covers: one `name:value\n` a line, as they came.
+    /// The text that the trailer signature covers: one `name:value\n` for each line, as received.
     canonical: Vec<u8>,
     signature: Option<String>,
-    /// The last line ended without CR. Some clients write `name:value\n\r\n`, where CRLF is no
-    /// empty line of its own.
+    /// `true` if the last line ended without CR. Some clients write `name:value\n\r\n`, whose CRLF
+    /// is not an empty line of its own.
     ended_bare: bool,
 }
 
@@ -71,12 +71,12 @@ impl TrailerBlock {
         }
     }
 
-    /// The bound on the next line, its end included.
+    /// Maximum bytes of the next line, its end included.
     pub(super) fn line_bytes_max(&self) -> usize {
         TRAILER_BYTES_MAX - self.bytes
     }
 
-    /// Takes one line, its `\n` taken off. True when it was the empty one that ends the block.
+    /// Adds one line without its `\n`. `true` for the empty line that ends the block.
     pub(super) fn push_line(&mut self, line: &[u8]) -> Result<bool, ApiError> {
         self.bytes = (self.bytes + line.len() + 1).min(TRAILER_BYTES_MAX);
         let (line, bare) = match line.strip_suffix(b"\r") {
@@ -93,7 +93,7 @@ impl TrailerBlock {
         let text = std::str::from_utf8(line).map_err(|_| malformed())?;
         let (name, value) = text.split_once(':').ok_or_else(malformed)?;
         let value = value.trim();
-        // The signature of the trailer is its last line.
+        // The signature must be the last line: anything after it would be unsigned.
         if self.signature.is_some() || self.received.len() >= TRAILERS_MAX {
             return Err(malformed());
         }
@@ -103,6 +103,7 @@ impl TrailerBlock {
             return Ok(false);
         }
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| malformed())?;
+        // An unannounced or repeated trailer could replace a checksum.
         if !self.handle.declared.contains(&name) || self.received.contains_key(&name) {
             return Err(malformed());
         }
@@ -115,7 +116,7 @@ impl TrailerBlock {
         Ok(false)
     }
 
-    /// Checks what came against what was announced. `verify` says whether the signature fits the
+    /// Compares the received trailers with the announced ones. `verify` checks a signature over the
     /// canonical lines.
     pub(super) fn check(&self, verify: impl FnOnce(&[u8], &str) -> bool) -> Result<(), ApiError> {
         if self.signatures == ChunkSignatures::Checked {
@@ -133,7 +134,7 @@ impl TrailerBlock {
         Ok(())
     }
 
-    /// Hands over what was checked: the body has ended well.
+    /// Publishes the checked trailers after a clean end of the body.
     pub(super) fn publish(&mut self) {
         let _ = self.handle.received.set(std::mem::take(&mut self.received));
     }

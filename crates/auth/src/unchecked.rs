@@ -1,7 +1,7 @@
-//! Requests that are taken without a look at their signature, as emulators of AWS do.
+//! Requests whose signatures are not checked, as in emulators of AWS.
 //!
-//! Signature and framing are taken off as everywhere, and the hash of a body is still verified: it finds
-//! damage, and costs nobody who sends the right one anything.
+//! Signature and framing are removed as usual, and the hash of a body is still verified: it detects
+//! damage, and costs nothing to a client that sends the right one.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use liteio_identity::AccessKey;
 use liteio_wire::reply::ApiError;
 
 impl Authenticator {
-    /// Takes a request for one that the holder of `key` has sent, whatever it says.
+    /// Accepts a request as sent by the holder of `key`, whatever its signature.
     pub(super) fn take_unchecked(
         &self,
         mut parts: Parts,
@@ -59,7 +59,7 @@ impl Authenticator {
         finish(parts, verified, source, content_length)
     }
 
-    /// The sender of a form without a signature.
+    /// The sender of an unsigned form.
     pub(super) fn sender_without_signature(&self) -> Result<Identity, ApiError> {
         match &self.rules.everyone_is {
             Some(key) => self.access_key(key, None).map(Identity::User),
@@ -67,7 +67,7 @@ impl Authenticator {
         }
     }
 
-    /// The sender of a form whose signature is not to be looked at, if that is so.
+    /// The access key for all requests, if signatures are not checked.
     pub(super) fn everyone(&self) -> Result<Option<Arc<AccessKey>>, ApiError> {
         let key = self.rules.everyone_is.as_deref();
         key.map(|key| self.access_key(key, None)).transpose()

@@ -1,4 +1,4 @@
-//! A request of IAM, as its operation sees it.
+//! [`Call`]: an IAM request for its operation.
 
 use std::sync::Arc;
 
@@ -13,41 +13,41 @@ use super::xml::Xml;
 use liteio_identity::{Directory, MANAGED_ARN, User};
 use liteio_policy::CallerKind;
 
-/// Items of a list, if the request does not say how many.
+/// Default number of items in a list.
 const ITEMS_DEFAULT: u32 = 100;
-/// At most this many.
+/// Maximum number of items in a list.
 const ITEMS_MAX: u32 = 1000;
-/// Longest path.
+/// Maximum bytes of a path.
 const PATH_BYTES_MAX: usize = 512;
 
-/// A request by a user, and the account that it is about: that of the user.
+/// A request of a user. It concerns the account of the user.
 pub(super) struct Call<'c> {
     pub(super) form: &'c Form,
     pub(super) sender: &'c User,
-    /// For decisions about more than the resource that the request names.
+    /// The context for decisions beyond the named resource.
     pub(super) context: Circumstances<'c>,
     pub(super) draft: Draft,
     pub(super) directory: Arc<Directory>,
     pub(super) keys: &'c SecretKeys,
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     pub(super) now: i64,
 }
 
-/// The resource that an operation is about, for the decision.
+/// The resource of an operation, for the decision.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum On {
     User,
     Group,
     Role,
-    /// The policy that `PolicyArn` names.
+    /// The policy with the ARN in `PolicyArn`.
     Policy,
     /// The policy that `PolicyName` and `Path` will name.
     NewPolicy,
     Provider,
     NewProvider,
-    /// The user whose access key `AccessKeyId` is.
+    /// The owner of the access key in `AccessKeyId`.
     KeyOwner,
-    /// None in particular.
+    /// No particular resource.
     All,
 }
 
@@ -71,7 +71,8 @@ impl Call<'_> {
                 user.map_or_else(|| "*".to_owned(), |it| user_arn(account, &it.path, &it.name))
             }
             On::User => {
-                // Without a name the operation is about its sender, or will ask for one.
+                // Without a name the operation concerns its sender, or will report the missing
+                // name.
                 let Ok(name) = self.user_name() else { return Ok(self.sender.caller.arn.clone()) };
                 match self.draft.state.get::<UserRecord>(name) {
                     Some(user) => user_arn(account, &user.path, &user.name),
@@ -102,7 +103,7 @@ impl Call<'_> {
         })
     }
 
-    /// Adds what policies may ask about the operation and its resource.
+    /// Adds condition keys about the operation and its resource.
     pub(super) fn add_condition_keys(&mut self, action: &str, on: On) {
         let one = |text: &str| vec![text.to_owned()];
         let form = self.form;
@@ -136,7 +137,7 @@ impl Call<'_> {
         self.context.more.extend(more);
     }
 
-    /// The tags of the resource, if it is there.
+    /// The tags of the resource, if it exists.
     fn tags(&self, on: On) -> Option<Tags> {
         let state = &self.draft.state;
         Some(match on {
@@ -152,7 +153,7 @@ impl Call<'_> {
         })
     }
 
-    /// Asks for the right to do `action`, without the service, with one more resource.
+    /// Checks the right to perform `action` (without the service prefix) on one more resource.
     ///
     /// # Errors
     /// `AccessDenied`.
@@ -160,7 +161,7 @@ impl Call<'_> {
         check(self.sender, &format!("iam:{action}"), resource, &self.context)
     }
 
-    /// The name that the request gives, or that of its sender.
+    /// The name in the request, otherwise the sender's name.
     pub(super) fn user_name(&self) -> ApiResult<&str> {
         let caller = &self.sender.caller;
         match (self.form.text("UserName"), &caller.name) {
@@ -170,7 +171,7 @@ impl Call<'_> {
         }
     }
 
-    /// The record of this name.
+    /// The record with this name.
     ///
     /// # Errors
     /// `NoSuchEntity`.
@@ -182,7 +183,7 @@ impl Call<'_> {
         })
     }
 
-    /// The record that the request names.
+    /// The record named by the request.
     pub(super) fn named<R: Named>(&self) -> ApiResult<R> {
         let name = match R::WORD {
             "user" => self.user_name()?,
@@ -191,7 +192,7 @@ impl Call<'_> {
         self.get(name)
     }
 
-    /// The policy of the account that the request names, or of AWS if `None`.
+    /// The policy of the account that the request names; `None` for a policy of AWS.
     pub(super) fn own_policy(&self) -> ApiResult<Option<PolicyRecord>> {
         let arn = self.form.required("PolicyArn")?;
         if arn.starts_with(MANAGED_ARN) {
@@ -208,13 +209,13 @@ impl Call<'_> {
         found.map(|policy| PolicyRecord::clone(policy)).ok_or_else(|| no_such_policy(arn))
     }
 
-    /// The path that the request gives, `/` if none.
+    /// The path in the request, by default `/`.
     pub(super) fn path(&self) -> ApiResult<String> {
         checked_path(self.form.text("Path").unwrap_or("/"))
     }
 
-    /// A list of the answer: the items behind the marker of the request, as many as it asks for. Items come in
-    /// the order of their keys.
+    /// One page of a list: the items after the request's marker, as many as it asks for, in the
+    /// order of their keys.
     pub(super) fn page<T>(&self, items: impl Iterator<Item = (String, T)>) -> ApiResult<Page<T>> {
         let max = self.form.number("MaxItems", 1, ITEMS_MAX)?.unwrap_or(ITEMS_DEFAULT) as usize;
         let after = match self.form.text("Marker") {
@@ -227,7 +228,7 @@ impl Call<'_> {
         };
         let is_after = |key: &String| after.as_ref().is_none_or(|after| key > after);
         let mut items: Vec<(String, T)> = items.filter(|(key, _)| is_after(key)).collect();
-        // A marker tells where the next page begins in this order.
+        // The marker is a position in this order.
         items.sort_by(|(a, _), (b, _)| a.cmp(b));
         let more = items.len() > max;
         items.truncate(max);
@@ -249,28 +250,28 @@ pub(super) fn no_such_policy(arn: &str) -> super::error::ApiError {
     error::no_such_entity(format!("Policy {arn} was not found."))
 }
 
-/// A part of a list.
+/// One page of a list.
 pub(super) struct Page<T> {
     pub(super) items: Vec<T>,
     next: Option<String>,
 }
 
 impl<T> Page<T> {
-    /// The items as a list, and what tells that there are more.
+    /// Writes the items as a list, followed by the marker of the next page.
     pub(super) fn write(self, xml: &mut Xml, name: &str, write: impl FnMut(&mut Xml, T)) {
         let Page { items, next } = self;
         xml.list(name, items, write);
         write_next(xml, next.as_deref());
     }
 
-    /// The elements that tell of more items, behind those that are written already.
+    /// Writes the marker of the next page, after items that are written already.
     pub(super) fn write_end(self, xml: &mut Xml) {
         write_next(xml, self.next.as_deref());
     }
 }
 
 impl<T: AsRef<str>> Page<T> {
-    /// As [`Page::write`], of texts.
+    /// Like [`Page::write`], for texts.
     pub(super) fn write_texts(self, xml: &mut Xml, name: &str) {
         xml.texts(name, self.items.iter().map(AsRef::as_ref));
         self.write_end(xml);
@@ -282,13 +283,13 @@ fn write_next(xml: &mut Xml, next: Option<&str>) {
     xml.optional("Marker", next);
 }
 
-/// Records that requests name.
+/// Records that requests can name.
 pub(super) trait Named: Tabled {
-    /// The kind in messages.
+    /// The kind as in messages.
     const WORD: &'static str;
-    /// The field with the name.
+    /// The field that contains the name.
     const FIELD: &'static str;
-    /// Longest name.
+    /// Maximum characters of a name.
     const NAME_MAX: usize;
 }
 
@@ -322,14 +323,14 @@ impl Named for ProviderRecord {
     const NAME_MAX: usize = 255;
 }
 
-/// A name that something is to have.
+/// The name for a new record.
 pub(super) fn new_name<R: Named>(form: &Form, field: &str) -> ApiResult<String> {
     let name = form.required(field)?;
     check_name(name, R::FIELD, R::NAME_MAX)?;
     Ok(name.to_owned())
 }
 
-/// A path.
+/// Checks a path.
 pub(super) fn checked_path(path: &str) -> ApiResult<String> {
     let is_path = path.len() <= PATH_BYTES_MAX
         && path.starts_with('/')

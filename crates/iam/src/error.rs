@@ -8,7 +8,7 @@ use liteio_wire::reply::Dialect;
 
 pub(super) type ApiResult<T> = Result<T, ApiError>;
 
-/// An error in the words of IAM; [`for_sts`] turns it into one of STS.
+/// An error in IAM's format; [`for_sts`] converts it to STS.
 fn error(code: &'static str, status: StatusCode, message: impl Into<String>) -> ApiError {
     ApiError::with_status(Dialect::Iam, code, status, message.into())
 }
@@ -86,7 +86,7 @@ pub(super) fn idp_communication(message: impl Into<String>) -> ApiError {
     error("IDPCommunicationError", StatusCode::BAD_REQUEST, message)
 }
 
-/// The error of a request that may not be changed now.
+/// The error for a change that the store refuses.
 pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
     let unavailable = matches!(
         error_of_store,
@@ -117,7 +117,7 @@ pub(super) fn expired_token() -> ApiError {
     error("ExpiredToken", StatusCode::FORBIDDEN, message)
 }
 
-/// An error of the layers before the service, in its words.
+/// An error of the layers before the service, in IAM's format.
 pub fn refusal(of: &ApiError) -> ApiError {
     let (code, status) = match of.code() {
         "InvalidAccessKeyId" | "InvalidToken" => {
@@ -135,7 +135,7 @@ pub fn refusal(of: &ApiError) -> ApiError {
     error(code, status, of.message()).with_headers(of.headers().clone())
 }
 
-/// The same error of STS.
+/// The same error in STS's format.
 pub fn for_sts(of: &ApiError) -> ApiError {
     let (code, message) = (of.code().to_owned(), of.message().to_owned());
     let error = ApiError::with_status(Dialect::Sts, code, of.status(), message);

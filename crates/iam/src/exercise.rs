@@ -1,4 +1,4 @@
-//! Forms against an account in memory, for the tests of any request at all.
+//! Runs forms against an account in memory, for tests with arbitrary requests.
 
 use std::sync::{Arc, LazyLock};
 
@@ -23,7 +23,7 @@ static KEYS: LazyLock<SecretKeys> = LazyLock::new(|| {
 static CONFIGURED: LazyLock<Directory> =
     LazyLock::new(|| Directory::of_roots(&[(ROOT, ROOT, "liteio123")]).expect("valid users"));
 
-/// Users, a group, a role and policies to begin with.
+/// The initial users, group, role and policies.
 const BEFORE: [&str; 6] = [
     "Action=CreateUser&UserName=a&Path=/x/",
     "Action=CreateAccessKey&UserName=a",
@@ -35,8 +35,8 @@ const BEFORE: [&str; 6] = [
      {\"Effect\":\"Allow\",\"Action\":\"*\",\"Resource\":\"*\"}}",
 ];
 
-/// Answers a form of IAM by the root user. The records that it would write can be read back and make a
-/// directory.
+/// Answers an IAM form of the root user. Checks that the records it would write can be read back
+/// and build a directory.
 pub(crate) fn exercise(form: &[u8]) -> Result<(), ApiError> {
     let mut state = State::default();
     for form in BEFORE {

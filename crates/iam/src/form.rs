@@ -1,8 +1,8 @@
-//! Requests of IAM and STS: a form in the body of a POST or in the query of a GET.
+//! Requests of IAM and STS: a form in the body of a POST, or in the query of a GET.
 
 use super::error::{self, ApiError};
 
-/// Fields of a request. The longest lists have 50 tags of two fields each.
+/// Maximum fields of a request. The longest lists have 50 tags with two fields each.
 const FIELDS_MAX: usize = 1000;
 
 /// The fields of a request.
@@ -12,13 +12,14 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    /// Reads a form.
+    /// Parses a form.
     ///
     /// # Errors
-    /// `MalformedQueryString` for bytes that are no form, or one with too many fields or a field twice.
+    /// `MalformedQueryString` if the bytes are not a form, or if it has too many or duplicate
+    /// fields.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Form, ApiError> {
         let mut fields: Vec<(String, String)> = Vec::new();
-        // Bytes that are not UTF-8 would be replaced.
+        // Invalid UTF-8 is refused rather than replaced, which could change a name.
         let decoded = percent_encoding::percent_decode(bytes).decode_utf8();
         if decoded.is_err() {
             return Err(error::malformed_query("The request is not UTF-8."));
@@ -36,18 +37,18 @@ impl Form {
         }
     }
 
-    /// The text of a field; one that is empty counts as missing.
+    /// The text of a field; an empty one counts as missing.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         self.raw(name).filter(|value| !value.is_empty())
     }
 
-    /// The text of a field, which may be empty.
+    /// The text of a field, possibly empty.
     pub(super) fn raw(&self, name: &str) -> Option<&str> {
         let place = self.fields.binary_search_by(|(other, _)| other.as_str().cmp(name)).ok()?;
         Some(&self.fields[place].1)
     }
 
-    /// The text of a field that must be there.
+    /// The text of a required field.
     ///
     /// # Errors
     /// `ValidationError`.
@@ -61,10 +62,10 @@ impl Form {
         })
     }
 
-    /// The number of a field.
+    /// The number in a field.
     ///
     /// # Errors
-    /// `ValidationError` for anything but a number of that range.
+    /// `ValidationError` if it is not a number in the range.
     pub(super) fn number(&self, name: &str, min: u32, max: u32) -> Result<Option<u32>, ApiError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
@@ -78,7 +79,7 @@ impl Form {
         })
     }
 
-    /// `true` or `false`.
+    /// The flag in a field: `true` or `false`.
     ///
     /// # Errors
     /// `ValidationError` for anything else.
@@ -90,15 +91,15 @@ impl Form {
         }
     }
 
-    /// The items of a list, `NAME.member.1`, `NAME.member.2`, …, or, of structures, a field of each:
-    /// `NAME.member.1.FIELD`. The first one that is missing ends the list.
+    /// The items of a list, `NAME.member.1`, `NAME.member.2`, …, or one field of each structure in
+    /// it: `NAME.member.1.FIELD`. The first missing item ends the list.
     pub(super) fn list(&self, name: &str, field: &str) -> Vec<&str> {
         let dot = if field.is_empty() { "" } else { "." };
         let item = |number: usize| self.raw(&format!("{name}.member.{number}{dot}{field}"));
         (1..=FIELDS_MAX).map_while(item).collect()
     }
 
-    /// `true` when a field of this name, or one below it, is there.
+    /// `true` if a field with this name, or one below it, is present.
     pub(super) fn has(&self, name: &str) -> bool {
         let below = |other: &str| {
             other.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -107,7 +108,7 @@ impl Form {
     }
 }
 
-/// A name as AWS writes it in its messages.
+/// A field name as in AWS's messages.
 pub(super) fn lower_first(name: &str) -> String {
     let mut characters = name.chars();
     let first = characters.next().map(|first| first.to_ascii_lowercase());

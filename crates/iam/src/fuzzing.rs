@@ -2,7 +2,7 @@
 
 use crate::exercise;
 
-/// A form is answered or refused with an error of the client, and what it writes can be read again.
+/// A form is either answered, or refused with a client error, and its changes can be read again.
 pub fn iam_form(data: &[u8]) {
     if let Err(error) = exercise(data) {
         let status = error.status();

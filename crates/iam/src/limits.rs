@@ -1,4 +1,4 @@
-//! The numbers of records of an account: those that AWS has as defaults.
+//! Maximum numbers of records in an account, with AWS's default quotas.
 
 /// Users of an account.
 pub(super) const USERS_MAX: usize = 5000;
@@ -12,5 +12,5 @@ pub(super) const POLICIES_MAX: usize = 1500;
 pub(super) const POLICY_VERSIONS_MAX: usize = 5;
 /// Managed policies of a user, a group or a role.
 pub(super) const POLICIES_OF_ONE_MAX: usize = 20;
-/// Service accounts of a user. MinIO has no such limit, AWS no service accounts.
+/// Service accounts of a user. MinIO has no such limit, and AWS has no service accounts.
 pub(super) const SERVICE_KEYS_OF_USER_MAX: usize = 100;

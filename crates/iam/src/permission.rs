@@ -1,4 +1,4 @@
-//! The decision about requests of IAM and STS, and what policies may ask about them.
+//! Decisions about requests of IAM and STS, and the condition keys for them.
 
 use std::borrow::Cow;
 
@@ -16,9 +16,9 @@ pub struct Circumstances<'c> {
     pub peer: Peer,
     /// The `User-Agent` header.
     pub user_agent: Option<&'c str>,
-    /// Seconds since 1970.
+    /// The time in seconds since 1970.
     pub now: i64,
-    /// Keys of the operation: `sts:ExternalId`, `iam:PolicyARN`, …
+    /// Condition keys of the operation: `sts:ExternalId`, `iam:PolicyARN`, …
     pub more: Vec<(String, Vec<String>)>,
 }
 
@@ -52,7 +52,7 @@ impl Circumstances<'_> {
     }
 }
 
-/// The word of policies that belong together: a denial of any is one of all.
+/// The combined verdict of a set of policies: a deny of any is a deny of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Denied,
@@ -80,7 +80,7 @@ fn word_of(policies: &[AttachedPolicy], request: &Request<'_>) -> Word {
     word
 }
 
-/// The word of the user's own policies, and whether those of its session stand in the way.
+/// The verdicts of the user's own policies and of its session policies.
 fn words(user: &User, request: &Request<'_>) -> (Word, Word) {
     let own = match user.caller.kind {
         CallerKind::Root => Word::Allowed,
@@ -90,7 +90,7 @@ fn words(user: &User, request: &Request<'_>) -> (Word, Word) {
     (own, session.map_or(Word::Allowed, |policies| word_of(policies, request)))
 }
 
-/// True if the policies of the sender's session, if it has any, let it do `action`.
+/// `true` if the sender has no session policies, or they allow `action`.
 pub fn is_within_session(
     user: &User,
     action: &str,
@@ -101,7 +101,7 @@ pub fn is_within_session(
     words(user, &request).1 == Word::Allowed
 }
 
-/// Decides about an operation on users, or on the server.
+/// Decides about an operation on users or on the server.
 ///
 /// # Errors
 /// `AccessDenied`.
@@ -118,7 +118,7 @@ pub fn check(
     }
 }
 
-/// `true` when a policy denies `action`, or what narrows the user does not allow it.
+/// `true` if a policy denies `action`, or a policy that narrows the user does not allow it.
 pub(super) fn is_denied(
     user: &User,
     action: &str,
@@ -140,7 +140,7 @@ fn denied(user: &User, action: &str, resource: &str, by_statement: bool) -> erro
     ))
 }
 
-/// Decides whether a user may assume a role, or do `action` when it does.
+/// Decides whether a user may assume a role, or perform `action` while doing so.
 ///
 /// # Errors
 /// `AccessDenied`.
@@ -156,7 +156,8 @@ pub(super) fn check_role(
     let may = match role.trust.evaluate(&request) {
         Verdict::Denied(_) | Verdict::Neutral => false,
         _ if own == Word::Denied || session != Word::Allowed => false,
-        // The account trusts its own policies with the choice; another account always has to choose, too.
+        // A trust policy that names the account leaves the choice to the account's own policies; a
+        // user of another account always needs both.
         Verdict::Allowed(_, grantee) => {
             let is_same = user.account.id == role.account.id;
             own == Word::Allowed || (is_same && grantee != Grantee::Account)
@@ -168,7 +169,7 @@ pub(super) fn check_role(
     }
 }
 
-/// The refusal of a role, the same for one that is not there.
+/// The refusal for a role, the same for a missing one.
 pub(super) fn cannot_assume(who: &str, action: &str, role: &str) -> error::ApiError {
     let role: String = role.chars().take(256).collect();
     error::access_denied(format!(

@@ -1,5 +1,5 @@
-//! The records of users, groups, roles, policies and identity providers, as they stand in the key space:
-//! JSON under a key that names kind, account and name.
+//! The stored records of users, groups, roles, policies and identity providers: JSON, under a key
+//! made of kind, account and name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use liteio_policy::{Kind, Policy};
 /// Tags, sorted by key.
 pub(super) type Tags = BTreeMap<String, String>;
 
-/// A policy document as it was given, with its meaning.
+/// A policy document: its source text and its parsed form.
 #[derive(Clone, Debug)]
 pub(super) struct Document {
     pub(super) text: String,
@@ -20,12 +20,12 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// A policy of what an identity may do.
+    /// A policy for an identity.
     pub(super) fn of_identity(text: &str) -> Result<Document, String> {
         Document::parse(text, Kind::Identity)
     }
 
-    /// A policy of who may assume a role.
+    /// A trust policy of a role.
     pub(super) fn of_trust(text: &str) -> Result<Document, String> {
         Document::parse(text, Kind::Trust)
     }
@@ -55,10 +55,10 @@ fn trust<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Document, D::Erro
 /// The policies of a user, a group or a role.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Policies {
-    /// Inline, by name.
+    /// Inline policies, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) inline: BTreeMap<String, Document>,
-    /// Managed, by ARN.
+    /// Managed policies, by ARN.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) attached: BTreeSet<String>,
 }
@@ -70,10 +70,10 @@ fn is_false(flag: &bool) -> bool {
 
 /// A kind of record.
 pub(super) trait Record: Serialize + DeserializeOwned + Clone + Send + Sync {
-    /// The kind, first in the key of a record.
+    /// The kind, which begins the key of a record.
     const KIND: &'static str;
 
-    /// The name, unique in its account without regard to case.
+    /// The name, unique in its account ignoring case.
     fn name(&self) -> &str;
 }
 
@@ -104,11 +104,11 @@ pub(super) struct UserRecord {
     pub(super) name: String,
     pub(super) path: String,
     pub(super) id: String,
-    /// Seconds since 1970, as all times here.
+    /// The creation time in seconds since 1970, like all times here.
     pub(super) created: i64,
     #[serde(default)]
     pub(super) keys: Vec<KeyRecord>,
-    /// None of its keys and sessions is taken.
+    /// All of its keys and sessions are refused.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) disabled: bool,
     #[serde(default)]
@@ -121,31 +121,31 @@ pub(super) struct UserRecord {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct KeyRecord {
     pub(super) id: String,
-    /// The secret, sealed, in base64.
+    /// The sealed secret in base64.
     pub(super) secret: String,
     pub(super) active: bool,
     pub(super) created: i64,
 }
 
-/// An access key of any user, of the root user as well, that may have less rights than its user: a service
-/// account, as MinIO calls it. A record of its own, which a program that does not know it leaves out.
+/// An access key of any user, including the root user, that may have fewer rights than its user: a
+/// service account in MinIO's terms. It has its own record kind, which older programs skip.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ServiceKeyRecord {
     pub(super) id: String,
-    /// As in a [`KeyRecord`].
+    /// The sealed secret, as in [`KeyRecord`].
     pub(super) secret: String,
     pub(super) active: bool,
     pub(super) created: i64,
-    /// The unique id of its user; of a root user, the account.
+    /// The unique id of its user; for a root user, the account.
     pub(super) owner: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<String>,
-    /// The second since 1970 from which it is refused.
+    /// The time from which it is refused, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expires: Option<i64>,
-    /// Narrows what its user may.
+    /// Narrows the rights of its user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) policy: Option<Document>,
 }
@@ -157,10 +157,10 @@ pub(super) struct GroupRecord {
     pub(super) path: String,
     pub(super) id: String,
     pub(super) created: i64,
-    /// The unique ids of its users.
+    /// The unique ids of its members.
     #[serde(default)]
     pub(super) members: BTreeSet<String>,
-    /// Its policies do not count.
+    /// Its policies do not apply.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) disabled: bool,
     #[serde(default)]
@@ -196,7 +196,7 @@ pub(super) struct PolicyRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) description: Option<String>,
     pub(super) versions: Vec<VersionRecord>,
-    /// The number of the version that counts, and of the next one.
+    /// The numbers of the default version, and of the next one.
     pub(super) default: u32,
     pub(super) next: u32,
     #[serde(default)]
@@ -212,7 +212,7 @@ pub(super) struct VersionRecord {
 }
 
 impl PolicyRecord {
-    /// The version that counts.
+    /// The default version.
     pub(super) fn current(&self) -> Option<&VersionRecord> {
         self.versions.iter().find(|version| version.number == self.default)
     }
@@ -221,7 +221,7 @@ impl PolicyRecord {
 /// A provider of web identities (OpenID Connect).
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ProviderRecord {
-    /// Without the scheme, as ARNs have it.
+    /// The URL without its scheme, as in ARNs.
     pub(super) url: String,
     pub(super) created: i64,
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! The requests of IAM and STS.
+//! The services IAM and STS: from an HTTP request to its answer.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use liteio_policy::CallerKind;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::Reply;
 
-/// The body of a request: documents of policies take some 20 KiB when they are encoded.
+/// Maximum bytes of a request body: policy documents take about 20 KiB when they are encoded.
 const BODY_BYTES_MAX: usize = 256 << 10;
 
 const IAM_VERSION: &str = "2010-05-08";
@@ -31,7 +31,7 @@ const STS_VERSION: &str = "2011-06-15";
 const IAM_NAMESPACE: &str = "https://iam.amazonaws.com/doc/2010-05-08/";
 const STS_NAMESPACE: &str = "https://sts.amazonaws.com/doc/2011-06-15/";
 
-/// The service that a request is for.
+/// The service of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Api {
     /// Identity and Access Management.
@@ -47,7 +47,7 @@ pub struct Iam {
     web_identities: WebIdentities,
 }
 
-/// `true` for a request of STS that nobody signed, because a web identity is its proof.
+/// `true` for an unsigned STS request, which a web identity authenticates.
 pub fn is_web_identity(head: &Parts) -> bool {
     if head.uri.path() != "/" || head.headers.contains_key(http::header::AUTHORIZATION) {
         return false;
@@ -63,7 +63,7 @@ pub fn is_web_identity(head: &Parts) -> bool {
 }
 
 impl Iam {
-    /// The services over these users.
+    /// The services for these users.
     pub fn new(app: Arc<App>, users: Arc<Users>) -> Iam {
         let web_identities = WebIdentities::new(users.ca_file().map(Into::into));
         Iam { app, users, web_identities }
@@ -142,8 +142,8 @@ impl Iam {
         Ok((action.to_owned(), xml))
     }
 
-    /// The key that a head was signed with, as it is now. A body may take minutes to come, and the key may be
-    /// gone by then, or rights of its user.
+    /// The current state of the key that signed a head. A body may take minutes to arrive, and
+    /// meanwhile the key may be removed, or the rights of its user reduced.
     fn again(&self, key: &AccessKey, context: &Circumstances<'_>) -> ApiResult<Arc<AccessKey>> {
         self.users.current().again(key, context.now).map_err(|refused| match refused {
             KeyError::Token(TokenError::Expired) => error::expired_token(),
@@ -168,7 +168,7 @@ impl Iam {
         let key = self.again(key, &context)?;
         let sender = &*key.user;
         let context = Circumstances { sender: Some(sender), ..context };
-        // As AWS, whose keys of GetSessionToken reach IAM with a second factor only.
+        // As in AWS, where keys of GetSessionToken reach IAM only with a second factor.
         let is_plain = sender.session.as_ref().is_some_and(|session| !session.is_of_console);
         if is_plain && sender.caller.kind != CallerKind::AssumedRole {
             let message = "Keys of GetSessionToken cannot call IAM: use those of the user.";
@@ -210,7 +210,7 @@ fn missing_token() -> ApiError {
     )
 }
 
-/// The refusal of an operation that must be signed.
+/// The refusal of an unsigned operation.
 fn not_signed(form: &Form, action: &str) -> ApiError {
     match action {
         "GetCallerIdentity" | "GetSessionToken" | "AssumeRole" => missing_token(),

@@ -1,4 +1,4 @@
-//! Settings of users and of the issuers that prove web identities.
+//! Settings of users and of web identity issuers.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,28 +7,29 @@ use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 
 /// The default credentials of MinIO.
 pub const MINIO_CREDENTIALS: (&str, &str) = ("minioadmin", "minioadmin");
-/// The credentials that LocalStack's users sign with.
+/// The credentials of LocalStack's users.
 pub const LOCALSTACK_CREDENTIALS: (&str, &str) = ("test", "test");
 
-/// The sources of the users of a server.
+/// The user settings of a server.
 #[derive(Clone, Debug)]
 pub struct IdentitySettings {
     /// The configured users.
     pub credentials: CredentialsSource,
-    /// The issuers of web identities, beside those of the credentials file.
+    /// The issuers of web identities, in addition to the credentials file.
     pub oidc_issuers: Vec<OidcIssuer>,
-    /// A PEM file of authorities that certificates of issuers are trusted by, beside those of browsers.
+    /// A PEM file of certificate authorities that are trusted for issuers, in addition to the
+    /// public ones.
     pub ca_file: Option<PathBuf>,
 }
 
 impl IdentitySettings {
-    /// These users, without issuers of web identities.
+    /// These users, without web identity issuers.
     pub fn new(credentials: CredentialsSource) -> IdentitySettings {
         IdentitySettings { credentials, oidc_issuers: Vec::new(), ca_file: None }
     }
 }
 
-/// The users who may sign requests.
+/// The source of the configured users.
 #[derive(Clone, PartialEq, Eq)]
 pub enum CredentialsSource {
     /// One user.
@@ -40,7 +41,7 @@ pub enum CredentialsSource {
     },
     /// The users of a TOML file.
     File(PathBuf),
-    /// One user, whose keys are made at the first start and kept in the data directory.
+    /// One user, whose keys are generated at the first start and kept in the data directory.
     Made,
 }
 
@@ -53,7 +54,7 @@ impl CredentialsSource {
         }
     }
 
-    /// True for documented default credentials: ours, MinIO's or LocalStack's.
+    /// `true` for documented default credentials: LiteIO's, MinIO's or LocalStack's.
     pub fn is_well_known(&self) -> bool {
         let ours = (DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY);
         let known = [ours, MINIO_CREDENTIALS, LOCALSTACK_CREDENTIALS];
@@ -79,17 +80,17 @@ impl fmt::Debug for CredentialsSource {
     }
 }
 
-/// An issuer of OpenID Connect, whose tokens prove web identities.
+/// An OpenID Connect issuer, whose tokens prove web identities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OidcIssuer {
-    /// Its URL, as its tokens name it.
+    /// The URL as in its tokens.
     pub url: String,
-    /// The audiences that count, one at least; `*` for all.
+    /// The accepted audiences, at least one; `*` for all.
     pub audiences: Vec<String>,
 }
 
 impl OidcIssuer {
-    /// Reads `URL,AUDIENCE[,AUDIENCE…]`.
+    /// Parses `URL,AUDIENCE[,AUDIENCE…]`.
     pub fn parse(text: &str) -> OidcIssuer {
         let mut words = text.split(',').map(str::to_owned);
         let url = words.next().unwrap_or_default();

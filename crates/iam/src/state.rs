@@ -1,7 +1,7 @@
-//! Users, groups, roles and policies that were made at run time, as they are at one moment.
+//! The users, groups, roles and policies created at run time, at one moment.
 //!
-//! A change works on a [`Draft`] of one account, which collects the records to write. After they are durable
-//! the draft takes the place of the account, and the directory is built anew.
+//! A change works on a [`Draft`] of one account, which collects the records to write. After they
+//! are durable, the draft replaces the account, and the directory is rebuilt.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use liteio_identity::{
 /// Records of one kind, by name in lower case.
 pub(super) type Table<R> = BTreeMap<String, Arc<R>>;
 
-/// The purpose that secrets of access keys are sealed for.
+/// The purpose for which secrets of access keys are sealed.
 const SECRET_PURPOSE: &str = "secret key";
 
-/// All that was made in one account.
+/// All records of one account.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AccountState {
     pub(super) users: Table<UserRecord>,
@@ -35,7 +35,7 @@ pub(super) struct AccountState {
     pub(super) keys: Table<ServiceKeyRecord>,
 }
 
-/// Access to the table of a kind.
+/// Access to the table of a record kind.
 pub(super) trait Tabled: Record {
     fn table(state: &AccountState) -> &Table<Self>;
     fn table_mut(state: &mut AccountState) -> &mut Table<Self>;
@@ -54,7 +54,7 @@ macro_rules! tabled {
         })*
 
         impl AccountState {
-            /// Reads a record; `false` for one of an unknown kind.
+            /// Reads a record; `false` if its kind is unknown.
             fn read(&mut self, kind: &str, name: &str, json: &[u8]) -> Result<bool, serde_json::Error> {
                 $(if kind == $record::KIND {
                     let record: $record = serde_json::from_slice(json)?;
@@ -85,7 +85,7 @@ impl AccountState {
         of_users + roles.len() + policies.len() + providers.len()
     }
 
-    /// The user whose access key this is, or whose service account.
+    /// The owner of this access key or service account.
     pub(super) fn owner_of_key(&self, id: &str) -> Option<&Arc<UserRecord>> {
         let owner = self.service_key(id).map(|key| &key.owner);
         let is_own = |user: &&Arc<UserRecord>| user.keys.iter().any(|key| key.id == id);
@@ -97,13 +97,13 @@ impl AccountState {
         self.get::<ServiceKeyRecord>(id).filter(|key| key.id == id)
     }
 
-    /// The record of this name, whatever its case.
+    /// The record with this name, ignoring case.
     pub(super) fn get<R: Tabled>(&self, name: &str) -> Option<&Arc<R>> {
         R::table(self).get(&name.to_lowercase())
     }
 }
 
-/// All accounts in which something was made.
+/// All accounts with records.
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     accounts: BTreeMap<String, Arc<AccountState>>,
@@ -115,9 +115,8 @@ fn key_of(kind: &str, account: &str, name: &str) -> Vec<u8> {
 }
 
 impl State {
-    /// Reads entries of the key space. What cannot be read is named in the log, and is not there. A policy that
-    /// is not there denies everything to those whom it is attached to; of a group, the rights are missing, and
-    /// what it denied, too.
+    /// Reads entries of the key space. Unreadable ones are logged and skipped. A skipped policy
+    /// denies everything to its holders. A skipped group loses its rights, but also its denials.
     pub(super) fn read(entries: &[IdentityEntry]) -> State {
         let mut accounts: BTreeMap<String, AccountState> = BTreeMap::new();
         for IdentityEntry { key, value } in entries {
@@ -145,7 +144,7 @@ impl State {
         self.accounts.get(id).cloned().unwrap_or_default()
     }
 
-    /// `true` when an access key that was made at run time has this id, or one that differs in case alone.
+    /// `true` if an access key created at run time has this id, ignoring case.
     pub(super) fn has_key(&self, id: &str) -> bool {
         self.accounts.values().any(|account| {
             let mut of_users = account.users.values().flat_map(|user| &user.keys);
@@ -161,7 +160,7 @@ impl State {
         State { accounts }
     }
 
-    /// The users of the configuration and all that was made since.
+    /// The directory of the configured users and of all records.
     pub(super) fn directory(&self, configured: &Directory, keys: &SecretKeys) -> Directory {
         let mut directory = DirectoryBuilder::over(configured);
         for (id, state) in &self.accounts {
@@ -206,7 +205,8 @@ impl AccountState {
             }
         }
         for record in self.users.values().filter(|user| !user.disabled) {
-            // Policies name users by ARN, so one of the name would have the rights of the other.
+            // Policies name users by ARN, so one of two users with the same name would get the
+            // rights of the other.
             if directory.so_far().is_configured(&account.id, NameOf::User, &record.name) {
                 tracing::warn!(user = record.name, "the user of the credentials file counts");
                 continue;
@@ -281,7 +281,7 @@ impl AccountState {
     }
 }
 
-/// Adds a service account: its user, with what its policy leaves of the rights.
+/// Adds a service account: its user, with the rights narrowed by its policy.
 fn add_service_key(
     record: &ServiceKeyRecord,
     account: &Account,
@@ -312,8 +312,8 @@ fn add_service_key(
     directory.service_key(key.of_service(record.expires)).map_err(|error| error.to_string())
 }
 
-/// Users with keys whose secret is not sealed by the first of `keys`, with their secrets sealed anew, as entries
-/// to write, and the number of secrets that none of `keys` opens.
+/// Entries to write for users with keys whose secrets are not sealed with the first of `keys`,
+/// sealed anew; and the number of secrets that none of `keys` opens.
 pub(super) fn resealed(
     state: &State,
     keys: &SecretKeys,
@@ -342,7 +342,8 @@ pub(super) fn resealed(
     Ok((entries, missing))
 }
 
-/// Seals a secret by the first of `keys`, unless it is already. Counts one that no key opens as `missing`.
+/// Seals a secret with the first of `keys`, unless it is already. Counts a secret that no key opens
+/// as `missing`.
 fn reseal(secret: &mut String, keys: &SecretKeys, missing: &mut u64) -> Result<bool, StoreError> {
     let sealed = base64_simd::STANDARD.decode_to_vec(secret.as_bytes()).unwrap_or_default();
     if keys.is_newest(&sealed) {
@@ -356,16 +357,16 @@ fn reseal(secret: &mut String, keys: &SecretKeys, missing: &mut u64) -> Result<b
     Ok(true)
 }
 
-/// A secret, as it stands in a record.
+/// Seals a secret for a record.
 ///
 /// # Errors
-/// [`StoreError`] when there are no random bytes.
+/// [`StoreError`] without random bytes.
 pub(super) fn seal_secret(secret: &[u8], keys: &SecretKeys) -> Result<String, StoreError> {
     let sealed = keys.seal(SECRET_PURPOSE, secret, &SystemRandom)?;
     Ok(base64_simd::STANDARD.encode_to_string(sealed))
 }
 
-/// The secret of a record.
+/// Opens the secret of a record.
 fn open_secret(sealed: &str, keys: &SecretKeys) -> Option<SecretKey> {
     let sealed = base64_simd::STANDARD.decode_to_vec(sealed).ok()?;
     let secret = String::from_utf8(keys.open(SECRET_PURPOSE, &sealed)?).ok()?;
@@ -386,7 +387,7 @@ fn add_policies(
         let name = format!("{prefix}{arn}");
         to.push(match so_far.policy(arn) {
             Some(policy) => AttachedPolicy { name, policy },
-            // One that is attached cannot be deleted, so it could not be read.
+            // An attached policy cannot be deleted, so it is unreadable rather than absent.
             None => AttachedPolicy::missing(name),
         });
     }
@@ -412,7 +413,7 @@ pub(super) fn provider_arn(account: &str, url: &str) -> String {
     format!("arn:aws:iam::{account}:oidc-provider/{url}")
 }
 
-/// An account that is being changed.
+/// An account under change.
 #[derive(Debug)]
 pub(super) struct Draft {
     account: String,
@@ -425,7 +426,7 @@ impl Draft {
         Draft { account: account.to_owned(), state: state.clone(), changes: BTreeMap::new() }
     }
 
-    /// Puts a record in place of the one of its name.
+    /// Stores a record, replacing the one with the same name.
     pub(super) fn put<R: Tabled>(&mut self, record: R) {
         let name = record.name().to_lowercase();
         let json = serde_json::to_vec(&record).unwrap_or_default();
@@ -433,7 +434,7 @@ impl Draft {
         R::table_mut(&mut self.state).insert(name, Arc::new(record));
     }
 
-    /// Deletes the record of this name.
+    /// Deletes the record with this name.
     pub(super) fn delete<R: Tabled>(&mut self, name: &str) {
         let name = name.to_lowercase();
         self.changes.insert(key_of(R::KIND, &self.account, &name), None);

@@ -1,4 +1,4 @@
-//! STS: keys for a time.
+//! STS: temporary keys.
 
 use std::sync::Arc;
 
@@ -15,21 +15,22 @@ use liteio_policy::{
     Caller, CallerKind, Kind, Policy, Request, SESSION_POLICY_CHARACTERS_MAX, Verdict,
 };
 
-/// Shortest session, in seconds.
+/// Minimum duration of a session, in seconds (as AWS).
 const SECONDS_MIN: u32 = 900;
-/// Longest session of GetSessionToken, and its length if the request says nothing.
+/// Maximum duration of a GetSessionToken session, and its default.
 const TOKEN_SECONDS_MAX: u32 = 36 * 3600;
 const TOKEN_SECONDS_DEFAULT: u32 = 12 * 3600;
-/// Longest session that a root user begins, or a session of a role.
+/// Maximum duration of a session started by a root user, or from a session of a role (role
+/// chaining).
 const CHAINED_SECONDS_MAX: u32 = 3600;
-/// Managed policies of a session.
+/// Maximum number of managed policies of a session.
 const POLICY_ARNS_MAX: usize = 10;
 
-/// Longest name of a session, and longest source identity.
+/// Maximum characters of a session name or source identity.
 const NAME_CHARACTERS_MAX: usize = 64;
 const EXTERNAL_ID_CHARACTERS_MAX: usize = 1224;
 
-/// Operations of AWS that are not built. Others are unknown.
+/// Known AWS operations that are not implemented.
 const NOT_BUILT: [&str; 7] = [
     "AssumeRoleWithSAML",
     "AssumeRoot",
@@ -47,7 +48,7 @@ pub(super) struct Asked<'a> {
     pub(super) context: Circumstances<'a>,
 }
 
-/// The operation of a signed request.
+/// Runs the operation of a signed request.
 pub(super) fn signed(asked: &mut Asked<'_>, action: &str, key: &AccessKey) -> ApiResult<Xml> {
     match action {
         "GetCallerIdentity" => Ok(caller_identity(&key.user)),
@@ -57,7 +58,7 @@ pub(super) fn signed(asked: &mut Asked<'_>, action: &str, key: &AccessKey) -> Ap
     }
 }
 
-/// The error of an operation that there is not.
+/// The error for an unsupported operation.
 pub(super) fn unknown(form: &Form, action: &str) -> error::ApiError {
     match NOT_BUILT.contains(&action) {
         true => error::not_implemented(format!("LiteIO does not implement {action}.")),
@@ -117,7 +118,7 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     let former = user.session.as_ref().and_then(|facts| facts.source_identity.as_deref());
     if let Some(identity) = source_identity {
         check_role(user, "sts:SetSourceIdentity", role, &asked.context)?;
-        // As AWS: it stays what it was, whatever roles are assumed one after another.
+        // As in AWS: the source identity persists through role chaining.
         if former.is_some_and(|former| former != identity) {
             return Err(error::access_denied(
                 "The source identity of a session cannot be changed.",
@@ -132,7 +133,7 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     Ok(xml)
 }
 
-/// The proof is a token of an issuer, so nobody has signed the request.
+/// The token of an issuer authenticates the request, which is unsigned.
 pub(super) async fn assume_role_with_web_identity(
     asked: &mut Asked<'_>,
     web_identities: &WebIdentities,
@@ -180,7 +181,7 @@ pub(super) async fn assume_role_with_web_identity(
     Ok(xml)
 }
 
-/// The session of a role that a request asks for.
+/// The session that a role request asks for.
 fn begin(
     asked: &Asked<'_>,
     role: &Role,
@@ -213,8 +214,8 @@ fn begin(
         session.policies.push(text.to_owned());
     }
     let arns = form.list("PolicyArns", "arn");
-    // What is asked for and not understood would leave the session with more rights than it was to have. SDKs
-    // write an empty list as an empty field.
+    // Fail closed: an ignored session policy would leave the session with more rights than
+    // requested. SDKs write an empty list as an empty field.
     let is_none = form.raw("PolicyArns") == Some("");
     if form.raw("Policy") == Some("") || (arns.is_empty() && form.has("PolicyArns") && !is_none) {
         return Err(error::validation(
@@ -236,7 +237,7 @@ fn begin(
     Ok(session)
 }
 
-/// The share of the room for policies that those of a session take, in percent.
+/// The share of the policy size limit that the session policies take, in percent.
 fn packed_size(session: &Session) -> usize {
     let texts = session.policies.iter().chain(&session.policy_arns);
     let characters: usize = texts.map(|text| text.len()).sum();
@@ -248,7 +249,7 @@ fn session_name(form: &Form) -> ApiResult<&str> {
     form.required("RoleSessionName")
 }
 
-/// The text of a field: 2 to `max` letters, digits, characters of `_+=,.@-` and of `more`.
+/// The text of a field: 2 to `max` letters, digits, or characters of `_+=,.@-` and `more`.
 fn word<'f>(form: &'f Form, field: &str, max: usize, more: &str) -> ApiResult<Option<&'f str>> {
     let Some(text) = form.text(field) else { return Ok(None) };
     let is_of_word =
@@ -263,7 +264,7 @@ fn word<'f>(form: &'f Form, field: &str, max: usize, more: &str) -> ApiResult<Op
     }
 }
 
-/// Fields that would give more or less rights than this server knows how to.
+/// Refuses fields that this server cannot honor and that would change the rights.
 fn refuse(form: &Form, names: &[&str]) -> ApiResult<()> {
     match names.iter().find(|name| form.has(name)) {
         Some(name) => Err(error::not_implemented(format!("LiteIO does not implement {name}."))),

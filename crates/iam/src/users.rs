@@ -1,4 +1,5 @@
-//! The users of the configuration. A credentials file is read again when it changes.
+//! The configured users and the users created at run time. A credentials file is reloaded when it
+//! changes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,43 +25,43 @@ use liteio_identity::{
 };
 use liteio_wire::file_stamp::FileStamp;
 
-/// The time between two looks at the credentials file.
+/// Interval between two checks of the credentials file.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The users of a configuration, read once.
+/// The configured users, read once.
 #[derive(Debug)]
 pub struct ConfiguredUsers {
     source: CredentialsSource,
     directory: Directory,
-    /// The files that were read, as they were before.
+    /// The stamps of the files, taken before they were read.
     stamps: Vec<Stamp>,
     ca_file: Option<PathBuf>,
     issuers: Vec<OidcIssuer>,
-    /// The owner of all data, if it is not the one that the access key of the only user would have.
+    /// The owner of all data, if it differs from the default of the only user's access key.
     owner_id: Option<String>,
 }
 
-/// The users of a server: those of the configuration, and those that were made at run time.
+/// The users of a server: the configured ones, and those created at run time.
 #[derive(Debug)]
 pub struct Users {
     source: CredentialsSource,
     current: Arc<CurrentDirectory>,
     keys: SecretKeys,
-    /// Authorities that certificates of issuers are trusted by, too.
+    /// Additional certificate authorities for issuers.
     ca_file: Option<PathBuf>,
     issuers: Vec<OidcIssuer>,
     owner_id: Option<String>,
     parts: Mutex<Parts>,
-    /// One change at a time: each begins with what the last one left.
+    /// Serializes changes: each starts from the result of the previous one.
     changing: Arc<tokio::sync::Mutex<()>>,
-    /// Others have taken their place: what is changed here would not be in effect.
+    /// Another instance has replaced these users: changes here would have no effect.
     is_retired: AtomicBool,
 }
 
-/// The right to make the next change, for who holds it alone.
+/// The exclusive right to make the next change.
 pub struct Changing(OwnedMutexGuard<()>);
 
-/// The parts of the current directory. Locked while another one is made.
+/// The parts of the current directory. Locked while a new directory is built.
 #[derive(Debug)]
 struct Parts {
     configured: Arc<Directory>,
@@ -68,11 +69,11 @@ struct Parts {
     state: Arc<State>,
 }
 
-/// A file as it was at one moment.
+/// A file at one moment.
 #[derive(Debug)]
 struct Stamp {
     path: PathBuf,
-    /// None of a file that is not there.
+    /// `None` for a missing file.
     state: Option<FileStamp>,
 }
 
@@ -88,10 +89,10 @@ impl Stamp {
 }
 
 impl ConfiguredUsers {
-    /// Reads the users of a configuration.
+    /// Reads the configured users.
     ///
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line that tells what to change, without secrets.
     pub fn read(settings: &IdentitySettings) -> Result<ConfiguredUsers, String> {
         let mut stamps = Vec::new();
         let (source, issuers) = (settings.credentials.clone(), settings.oidc_issuers.clone());
@@ -100,8 +101,8 @@ impl ConfiguredUsers {
         Ok(ConfiguredUsers { source, directory, stamps, ca_file, issuers, owner_id: None })
     }
 
-    /// Makes the only user of a configuration the owner of what is in the store, also after its access key was
-    /// changed.
+    /// Makes the only configured user the owner of all data in the store, even after its access key
+    /// was changed.
     ///
     /// # Errors
     /// One line.
@@ -117,11 +118,11 @@ impl ConfiguredUsers {
     }
 }
 
-/// The canonical id of the owner of all buckets and vector buckets, unless they have several, or the one that goes
-/// with this access key.
+/// The canonical id of the owner of all buckets and vector buckets. `None` if there are several
+/// owners, or if it is the default of this access key.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub fn other_owner_of_all(store: &Store, access_key: &str) -> Result<Option<String>, StoreError> {
     let own = canonical_id_of_key(access_key);
     let mut found: Option<String> = None;
@@ -155,17 +156,18 @@ pub fn other_owner_of_all(store: &Store, access_key: &str) -> Result<Option<Stri
     }
 }
 
-/// The key of a data directory that was made without a master key.
+/// The generated key of a data directory without a master key.
 fn own_key(entries: &[IdentityEntry]) -> Option<EncryptionKey> {
     let own = entries.iter().find(|entry| entry.key == OWN_KEY);
     let own = own.and_then(|entry| <[u8; 32]>::try_from(entry.value.as_deref()?).ok());
     own.map(EncryptionKey::new)
 }
 
-/// Seals the secrets of access keys by the newest master key, and returns how many no key opens.
+/// Seals the secrets of access keys with the newest master key. Returns the number of secrets that
+/// no key opens.
 ///
 /// # Errors
-/// Those of the store.
+/// Errors of the store.
 pub fn reseal_secrets(store: &Store, ring: &KeyRing) -> Result<u64, StoreError> {
     let (entries, _) = store.identities()?;
     let keys = SecretKeys::new(ring, own_key(&entries).as_ref());
@@ -176,16 +178,16 @@ pub fn reseal_secrets(store: &Store, ring: &KeyRing) -> Result<u64, StoreError> 
     Ok(missing)
 }
 
-/// The entry with the key of a data directory that has no master key. Those of users begin with their kind
-/// and a slash.
+/// The entry with the generated key of a data directory without a master key. Entries of users
+/// begin with their kind and a slash.
 const OWN_KEY: &[u8] = b"own-key";
 
 impl Users {
-    /// Adds the users that were made at run time. Without a master key, secrets are sealed by a key that is
-    /// kept in the key space.
+    /// Adds the users created at run time. Without a master key, secrets are sealed with a key that
+    /// is kept in the key space.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the store.
     pub fn open(
         configured: ConfiguredUsers,
         store: &Store,
@@ -197,8 +199,8 @@ impl Users {
         }
         let mut own = own_key(&entries);
         if own.is_none() && SecretKeys::new(ring, None).is_empty() {
-            // Another key would take all secrets and sessions with it for good, and one that is damaged may be
-            // there again after a backup was restored.
+            // A new key would make all secrets and sessions unreadable for good, while a damaged
+            // entry may return with a restored backup.
             if !damaged.is_empty() || entries.iter().any(|entry| entry.key == OWN_KEY) {
                 let what = "the key that secrets of users are sealed by, or another entry about users, is \
                             damaged: restore the data directory from a backup, or start with a master key \
@@ -232,42 +234,42 @@ impl Users {
         })
     }
 
-    /// All that was made at run time.
+    /// All records created at run time.
     pub(super) fn state(&self) -> Arc<State> {
         Arc::clone(&self.parts.lock().state)
     }
 
-    /// The users of the configuration.
+    /// The configured users.
     pub(super) fn configured(&self) -> Arc<Directory> {
         Arc::clone(&self.parts.lock().configured)
     }
 
-    /// The file of authorities that certificates of issuers are trusted by, too.
+    /// The file of additional certificate authorities for issuers.
     pub(super) fn ca_file(&self) -> Option<&Path> {
         self.ca_file.as_deref()
     }
 
-    /// The keys that secrets are sealed by.
+    /// The keys that seal secrets.
     pub(super) fn keys(&self) -> &SecretKeys {
         &self.keys
     }
 
-    /// Waits until no other change is made.
+    /// Waits for the exclusive right to make a change.
     pub async fn changing(&self) -> Changing {
         Changing(Arc::clone(&self.changing).lock_owned().await)
     }
 
-    /// Refuses all changes from now on, also those that wait.
+    /// Refuses all changes from now on, including waiting ones.
     pub fn retire(&self, changing: Changing) {
         self.is_retired.store(true, Ordering::Release);
         drop(changing);
     }
 
-    /// Makes changes durable, and then puts the state with them into effect. Both happen, or neither, also when
-    /// the result is not waited for: the sender of a request may break it off.
+    /// Makes changes durable, then puts the changed state into effect. Both happen or neither, even
+    /// if the result is not awaited because the client has disconnected.
     ///
     /// # Errors
-    /// Those of the store; [`StoreError::Closed`] of users that were retired.
+    /// Errors of the store; [`StoreError::Closed`] if these users are retired.
     pub(super) async fn change(
         self: &Arc<Users>,
         store: &Store,
@@ -288,29 +290,29 @@ impl Users {
         task.await.unwrap_or_else(|error| Err(StoreError::Internal { what: error.to_string() }))
     }
 
-    /// Puts another state into effect, which is durable.
+    /// Puts another durable state into effect.
     fn replace(&self, state: State) {
         let mut parts = self.parts.lock();
         parts.state = Arc::new(state);
         self.current.replace(parts.state.directory(&parts.configured, &self.keys));
     }
 
-    /// The users as they are at each moment.
+    /// The current directory, kept up to date.
     pub fn current(&self) -> &Arc<CurrentDirectory> {
         &self.current
     }
 
-    /// True for an access key of these users, be it valid, expired or inactive.
+    /// `true` for an access key of these users, whether valid, expired or inactive.
     pub fn know(&self, access_key: &str, token: Option<&str>) -> bool {
         self.current.knows(access_key, token) || self.state().has_key(access_key)
     }
 
-    /// Reads the file again. One that is not valid leaves the users as they are.
+    /// Reloads the file. An invalid file leaves the users as they are.
     pub fn read_again(&self) {
         self.read_into(&mut self.parts.lock());
     }
 
-    /// Reads the file again, if it has changed since it was read last.
+    /// Reloads the file if it has changed since it was last read.
     fn read_again_if_changed(&self) {
         let mut parts = self.parts.lock();
         if !parts.stamps.iter().all(Stamp::is_of_now) {
@@ -330,7 +332,7 @@ impl Users {
         }
     }
 
-    /// Looks at the file every second, as long as the result lives.
+    /// Checks the file every second while the result lives.
     pub fn watch(self: &Arc<Users>, app: &Arc<App>) -> Watch {
         if matches!(self.source, CredentialsSource::Pair { .. }) {
             return Watch(None);
@@ -354,7 +356,7 @@ impl Users {
     }
 }
 
-/// The task that reads users again. It ends when this is dropped.
+/// The task that reloads users. It ends when this is dropped.
 pub struct Watch(Option<JoinHandle<()>>);
 
 impl Drop for Watch {
@@ -365,7 +367,7 @@ impl Drop for Watch {
     }
 }
 
-/// Reads the users. The stamps are of before the reading, so that a change during it is seen after it.
+/// Reads the users. The stamps are taken before, so that a change during the read is noticed.
 fn read(
     source: &CredentialsSource,
     owner_id: Option<&str>,

@@ -1,8 +1,8 @@
-//! Web identities: tokens of OpenID Connect, verified with the keys that their issuer publishes.
+//! Web identities: OpenID Connect tokens, verified with the published keys of their issuer.
 //!
-//! The keys are those of the key set that the issuer's discovery document names. They are asked for again when
-//! they are an hour old, or verify a token not, once a minute at most. They count for a day while the issuer
-//! cannot be asked.
+//! The keys come from the key set named in the issuer's discovery document. They are refreshed when
+//! they are an hour old or do not verify a token, but at most once a minute. They stay valid for a
+//! day while the issuer is unreachable.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,53 +21,53 @@ use super::jwt::{Key, Token, keys_of};
 use liteio_identity::{Directory, Issuer};
 use liteio_wire::http_client::{HttpClient, http_client, in_one_line};
 
-/// Age at which keys are asked for again.
+/// Age at which keys are refreshed.
 const KEYS_SECONDS_FRESH: i64 = 3600;
-/// Age from which keys do not count, whether or not there are newer ones.
+/// Age from which keys are not used any more, even without newer ones.
 const KEYS_SECONDS_MAX: i64 = 24 * 3600;
-/// At least so long between two requests to an issuer.
+/// Minimum time between two requests to an issuer.
 const ASK_SECONDS_MIN: i64 = 60;
-/// For a request to an issuer.
+/// Time limit of a request to an issuer.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// A document of an issuer.
+/// Maximum bytes of an issuer's document.
 const DOCUMENT_BYTES_MAX: usize = 256 << 10;
-/// The clock of an issuer may run ahead by so much.
+/// Tolerance for an issuer's clock that runs ahead.
 const AHEAD_SECONDS_MAX: i64 = 60;
-/// Claims that only the issuer makes.
+/// Registered claims, which only the issuer sets.
 const REGISTERED: [&str; 12] =
     ["iss", "sub", "aud", "exp", "nbf", "iat", "jti", "azp", "amr", "acr", "auth_time", "nonce"];
 
-/// A web identity that its issuer has vouched for.
+/// A web identity verified by its issuer.
 #[derive(Debug)]
 pub(super) struct WebIdentity {
     pub(super) issuer: Issuer,
     pub(super) subject: String,
     pub(super) audience: String,
-    /// All claims that are texts, as condition keys: `HOST/PATH:NAME`.
+    /// All text claims as condition keys: `HOST/PATH:NAME`.
     pub(super) keys: Vec<(String, Vec<String>)>,
 }
 
 /// Verifies web identities.
 pub(super) struct WebIdentities {
     asker: Arc<Asker>,
-    /// By URL.
+    /// Known keys by the issuer's URL.
     known: Mutex<HashMap<String, Arc<Known>>>,
 }
 
 /// The keys of an issuer, with their ids.
 type Keys = Vec<(Option<String>, Key)>;
 
-/// The keys of an issuer, as far as they are known.
+/// The known keys of an issuer.
 #[derive(Default)]
 struct Known {
-    /// Its keys, and when it gave them.
+    /// The keys, and the time at which they were fetched.
     keys: Mutex<Option<(Arc<Keys>, i64)>>,
-    /// When it was asked last. Locked while it is asked.
+    /// The time of the last request. Locked during a request.
     asked: Arc<tokio::sync::Mutex<Option<i64>>>,
 }
 
 impl Known {
-    /// Its keys, unless they are older than `seconds`.
+    /// The keys, unless they are older than `seconds`.
     fn keys(&self, now: i64, seconds: i64) -> Option<Arc<Keys>> {
         let keys = self.keys.lock().clone();
         keys.filter(|(_, given)| now - given < seconds).map(|(keys, _)| keys)
@@ -81,7 +81,7 @@ fn verifies(keys: &Keys, token: &Token<'_>) -> bool {
 }
 
 impl WebIdentities {
-    /// `ca_file` names authorities that certificates of issuers are trusted by, too.
+    /// A verifier; `ca_file` names additional certificate authorities for issuers.
     pub(super) fn new(ca_file: Option<PathBuf>) -> WebIdentities {
         let asker = Arc::new(Asker { ca_file, client: OnceLock::new() });
         WebIdentities { asker, known: Mutex::default() }
@@ -120,8 +120,9 @@ impl WebIdentities {
         check_claims(&token, issuer, now)
     }
 
-    /// Asks an issuer for its keys, unless it was asked a short time ago. It is asked in a task: nobody has
-    /// proved anything yet, and a request that is broken off would leave others without keys.
+    /// Fetches the keys of an issuer, unless that was tried a short time ago. The request runs in
+    /// its own task: the caller is unauthenticated, and its disconnect must not leave others
+    /// without keys.
     async fn renew(&self, known: &Arc<Known>, issuer: &Issuer, now: i64) {
         let mut asked = Arc::clone(&known.asked).lock_owned().await;
         if asked.is_some_and(|then| now - then < ASK_SECONDS_MIN) {
@@ -144,14 +145,14 @@ impl WebIdentities {
     }
 }
 
-/// Asks issuers.
+/// The client for issuers.
 struct Asker {
     ca_file: Option<PathBuf>,
     client: OnceLock<HttpClient>,
 }
 
 impl Asker {
-    /// The keys of an issuer.
+    /// Fetches the keys of an issuer.
     async fn ask(&self, issuer: &Issuer) -> Result<Keys, String> {
         let discovery =
             self.get(&format!("{}/.well-known/openid-configuration", issuer.url)).await?;
@@ -197,7 +198,7 @@ impl Asker {
     }
 }
 
-/// Checks what a token says whose signature is that of its issuer.
+/// Checks the claims of a token whose signature is verified.
 fn check_claims(token: &Token<'_>, issuer: &Issuer, now: i64) -> Result<WebIdentity, ApiError> {
     let missing = |name: &str| {
         error::invalid_identity_token(format!("The web identity token has no claim {name}."))
@@ -211,7 +212,7 @@ fn check_claims(token: &Token<'_>, issuer: &Issuer, now: i64) -> Result<WebIdent
     }
     let subject = token.text("sub").filter(|it| !it.is_empty()).ok_or_else(|| missing("sub"))?;
     let audiences = token.texts("aud");
-    // With several audiences, `azp` is the one that the token was issued to.
+    // With several audiences, `azp` names the party to which the token was issued.
     let mut meant = token.text("azp").into_iter().chain(audiences.iter().map(String::as_str));
     let audience = meant.find(|audience| issuer.takes(audience)).ok_or_else(|| match audiences
         .is_empty()
@@ -220,7 +221,7 @@ fn check_claims(token: &Token<'_>, issuer: &Issuer, now: i64) -> Result<WebIdent
         false => error::invalid_identity_token("Incorrect token audience"),
     })?;
     let name = issuer.name();
-    // Conditions do not look at the case of keys, and issuers may let users have claims of their own.
+    // Condition keys ignore case, and some issuers let users set claims of their own.
     let is_own = |claim: &&String| {
         let lower = claim.to_lowercase();
         **claim == lower || !(REGISTERED.contains(&&*lower) || token.claims.contains_key(&lower))
@@ -229,7 +230,7 @@ fn check_claims(token: &Token<'_>, issuer: &Issuer, now: i64) -> Result<WebIdent
         let values = token.texts(claim);
         (!values.is_empty()).then(|| (format!("{name}:{claim}"), values))
     });
-    // As AWS: the audience that policies see is the one that counted.
+    // As in AWS: policies see the audience that was accepted.
     let mut keys: Vec<_> = keys.filter(|(key, _)| *key != format!("{name}:aud")).collect();
     keys.push((format!("{name}:aud"), vec![audience.to_owned()]));
     Ok(WebIdentity {

@@ -1,4 +1,4 @@
-//! The answers of IAM and STS.
+//! The XML answers of IAM and STS.
 
 use bytes::Bytes;
 use http::Response;
@@ -7,12 +7,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 
 use liteio_wire::reply::ReplyBody;
 
-/// Elements that are being written.
+/// An XML document under construction.
 #[derive(Debug, Default)]
 pub(super) struct Xml(String);
 
 impl Xml {
-    /// An element with a text.
+    /// Writes an element with a text.
     pub(super) fn text(&mut self, name: &str, text: &str) {
         self.open(name);
         for character in text.chars() {
@@ -29,21 +29,21 @@ impl Xml {
         self.close(name);
     }
 
-    /// An element with a text, if there is one.
+    /// Writes an element with a text, if there is one.
     pub(super) fn optional(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text {
             self.text(name, text);
         }
     }
 
-    /// An element with others in it.
+    /// Writes an element with child elements.
     pub(super) fn element(&mut self, name: &str, write: impl FnOnce(&mut Xml)) {
         self.open(name);
         write(self);
         self.close(name);
     }
 
-    /// A list: an element with a `member` for each item.
+    /// Writes a list: an element with a `member` for each item.
     pub(super) fn list<T>(
         &mut self,
         name: &str,
@@ -57,17 +57,17 @@ impl Xml {
         });
     }
 
-    /// A list of texts.
+    /// Writes a list of texts.
     pub(super) fn texts<'t>(&mut self, name: &str, items: impl IntoIterator<Item = &'t str>) {
         self.element(name, |xml| items.into_iter().for_each(|item| xml.text("member", item)));
     }
 
-    /// A time, from seconds since 1970.
+    /// Writes a time given in seconds since 1970.
     pub(super) fn time(&mut self, name: &str, seconds: i64) {
         self.text(name, &time(seconds));
     }
 
-    /// A policy document, encoded as IAM does.
+    /// Writes a policy document in IAM's encoding.
     pub(super) fn document(&mut self, name: &str, text: &str) {
         let encoded = percent_encoding::utf8_percent_encode(text, ENCODED);
         self.text(name, &encoded.to_string());
@@ -86,15 +86,15 @@ impl Xml {
     }
 }
 
-/// All that is encoded in a document: everything but the unreserved characters of RFC 3986.
+/// The characters that a document encodes: all but the unreserved ones of RFC 3986.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
-/// A time as the services write it: `2026-01-31T08:30:00Z`.
+/// A time in the format of the services: `2026-01-31T08:30:00Z`.
 pub(super) fn time(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
-/// The whole answer. `result` is none of operations that answer nothing but that they are done.
+/// The whole answer. `result` is `None` for operations that return nothing.
 pub(super) fn response(
     namespace: &str,
     action: &str,

@@ -4,9 +4,9 @@ use sha2::{Digest, Sha256};
 
 use super::{IdentityError, fail};
 
-/// Digits of the id of an account.
+/// Digits of an account id.
 const ID_DIGITS: usize = 12;
-/// Longest canonical id, in bytes. Those that are made here have 64.
+/// Maximum bytes of a canonical id. Generated ones have 64.
 const CANONICAL_ID_BYTES_MAX: usize = 128;
 
 /// An account: the owner of buckets, with a root user and any number of other users.
@@ -14,17 +14,17 @@ const CANONICAL_ID_BYTES_MAX: usize = 128;
 pub struct Account {
     /// 12 digits, as in ARNs.
     pub id: String,
-    /// The canonical id, the owner in listings and access control lists.
+    /// The canonical id: the owner in listings and access control lists.
     pub canonical_id: String,
-    /// The display name beside it.
+    /// The display name shown with it.
     pub display_name: String,
 }
 
 impl Account {
-    /// An account, checked.
+    /// A checked account.
     ///
     /// # Errors
-    /// [`IdentityError`] when an id or the display name cannot be used.
+    /// [`IdentityError`] if an id or the display name is invalid.
     pub fn new(
         id: String,
         canonical_id: String,
@@ -47,13 +47,13 @@ impl Account {
     }
 }
 
-/// The canonical id of a user who was given none: stable, and telling nothing but the access key.
+/// The default canonical id of a user: stable, and derived from the access key alone.
 pub fn canonical_id_of_key(access_key: &str) -> String {
     let digest = Sha256::new_with_prefix("liteio:").chain_update(access_key).finalize();
     hex_simd::encode_to_string(digest.as_slice(), hex_simd::AsciiCase::Lower)
 }
 
-/// The id of an account that was given none, from its canonical id.
+/// The default id of an account, derived from its canonical id.
 pub fn id_of_canonical_id(canonical_id: &str) -> String {
     let digest = Sha256::new_with_prefix("liteio account:").chain_update(canonical_id).finalize();
     let mut first = [0; 8];

@@ -1,4 +1,4 @@
-//! All accounts, users and keys, as they are at one moment.
+//! All accounts, users and keys at one moment.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,40 +17,40 @@ use super::user::User;
 use super::{IdentityError, fail};
 use liteio_policy::Policy;
 
-/// All accounts, users and keys, as they are at one moment.
+/// All accounts, users and keys at one moment. Immutable once built.
 #[derive(Debug, Clone, Default)]
 pub struct Directory {
     accounts: HashMap<String, Arc<Account>>,
-    /// By canonical id.
+    /// Accounts by canonical id.
     by_canonical_id: HashMap<String, Arc<Account>>,
-    /// By id.
+    /// Access keys by id.
     keys: HashMap<String, Arc<AccessKey>>,
-    /// By unique id; root users by that of their account.
+    /// Users by unique id; root users by the id of their account.
     users: HashMap<String, Arc<User>>,
-    /// By unique id.
+    /// Roles by unique id.
     roles: HashMap<String, Arc<Role>>,
     roles_by_arn: HashMap<String, Arc<Role>>,
-    /// Policies of accounts, by ARN.
+    /// Managed policies of accounts, by ARN.
     policies: HashMap<String, Arc<Policy>>,
     issuers: Vec<Issuer>,
-    /// The names that users and roles of the configuration have, in lower case, by account.
+    /// Lower-case names of configured users and roles, by account.
     configured: HashSet<(String, NameOf, String)>,
     /// The account that was added first.
     first_account: Option<Arc<Account>>,
     serial: u64,
 }
 
-/// The kinds whose names are theirs alone in an account, without regard to case.
+/// The kinds of names that are unique in an account, ignoring case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NameOf {
-    /// Of a user.
+    /// The name of a user.
     User,
-    /// Of a role.
+    /// The name of a role.
     Role,
 }
 
 impl Directory {
-    /// The id of the key of the user with this unique id: of the first in order, if it has several.
+    /// The id of a key of the user with this unique id: the first in order, if there are several.
     pub fn key_of_user(&self, user_id: &str) -> Option<&str> {
         let own = self.keys.values().filter(|key| key.user.caller.user_id == user_id);
         own.map(|key| &*key.id).min()
@@ -66,7 +66,8 @@ impl Directory {
         self.users.get(id)
     }
 
-    /// `true` when the configuration has a user, be it the root user, or a role of this name in the account.
+    /// `true` if the configuration has a user (including the root user) or a role with this name in
+    /// the account.
     pub fn is_configured(&self, account: &str, kind: NameOf, name: &str) -> bool {
         self.configured.contains(&(account.to_owned(), kind, name.to_lowercase()))
     }
@@ -81,7 +82,7 @@ impl Directory {
         self.roles_by_arn.get(arn)
     }
 
-    /// The issuer with this URL that may vouch for roles of an account.
+    /// The issuer with this URL, if it may vouch for roles of the account.
     pub fn issuer(&self, url: &str, account: &str) -> Option<&Issuer> {
         let url = url.trim_end_matches('/');
         let is_open = |issuer: &Issuer| issuer.account.as_deref().is_none_or(|it| it == account);
@@ -94,22 +95,22 @@ impl Directory {
         own.or_else(|| managed(arn).map(|(_, policy)| policy)).cloned()
     }
 
-    /// Unlike that of every other directory of this process.
+    /// The serial number, unique among the directories of this process.
     pub(super) fn serial(&self) -> u64 {
         self.serial
     }
 
-    /// True where no user is of another account.
+    /// `true` if all users belong to one account.
     pub fn has_one_account(&self) -> bool {
         self.accounts.len() == 1
     }
 
-    /// The first account of the configuration.
+    /// The first configured account.
     pub fn first_account(&self) -> Option<&Arc<Account>> {
         self.first_account.as_ref()
     }
 
-    /// The account with this id of 12 digits.
+    /// The account with this 12-digit id.
     pub fn account(&self, id: &str) -> Option<&Arc<Account>> {
         self.accounts.get(id)
     }
@@ -120,14 +121,14 @@ impl Directory {
     }
 }
 
-/// A directory that is being made.
+/// A directory under construction.
 #[derive(Debug, Default)]
 pub struct DirectoryBuilder {
     directory: Directory,
 }
 
 impl DirectoryBuilder {
-    /// Begins with what is configured, whose names are taken.
+    /// Starts with the configured directory, whose names are taken.
     pub fn over(configured: &Directory) -> DirectoryBuilder {
         let mut directory = configured.clone();
         let users = configured.users.values();
@@ -141,7 +142,7 @@ impl DirectoryBuilder {
     /// Adds an account.
     ///
     /// # Errors
-    /// [`IdentityError`] when there is one with this id or canonical id.
+    /// [`IdentityError`] if its id or canonical id is taken.
     pub fn account(&mut self, account: Account) -> Result<Arc<Account>, IdentityError> {
         let Directory { accounts, by_canonical_id, first_account, .. } = &mut self.directory;
         if by_canonical_id.contains_key(&account.canonical_id) {
@@ -160,19 +161,19 @@ impl DirectoryBuilder {
         Ok(account)
     }
 
-    /// Adds a key, and with it its user.
+    /// Adds a key and its user.
     ///
     /// # Errors
-    /// [`IdentityError`] when there is one with this id.
+    /// [`IdentityError`] if its id is taken.
     pub fn key(&mut self, key: AccessKey) -> Result<(), IdentityError> {
         self.user(Arc::clone(&key.user));
         self.service_key(key)
     }
 
-    /// Adds a key alone: its user may have less rights than the one of the same unique id.
+    /// Adds a key only: its user may have fewer rights than the user with the same unique id.
     ///
     /// # Errors
-    /// [`IdentityError`] when there is one with this id.
+    /// [`IdentityError`] if its id is taken.
     pub fn service_key(&mut self, key: AccessKey) -> Result<(), IdentityError> {
         let id = key.id.clone();
         match self.directory.keys.insert(id, Arc::new(key)) {
@@ -181,7 +182,7 @@ impl DirectoryBuilder {
         }
     }
 
-    /// Adds a user, who may have no key.
+    /// Adds a user, with or without keys.
     pub fn user(&mut self, user: Arc<User>) {
         self.directory.users.insert(user.caller.user_id.clone(), user);
     }
@@ -189,7 +190,7 @@ impl DirectoryBuilder {
     /// Adds a role.
     ///
     /// # Errors
-    /// [`IdentityError`] when there is one with its ARN.
+    /// [`IdentityError`] if its ARN is taken.
     pub fn role(&mut self, role: Role) -> Result<(), IdentityError> {
         if self.directory.roles_by_arn.contains_key(&role.arn) {
             return fail(format!("there are two roles {}", role.arn));
@@ -210,7 +211,7 @@ impl DirectoryBuilder {
         self.directory.issuers.push(issuer);
     }
 
-    /// The directory so far.
+    /// The directory built so far.
     pub fn so_far(&self) -> &Directory {
         &self.directory
     }
@@ -230,7 +231,7 @@ impl From<Directory> for DirectoryBuilder {
 }
 
 impl Directory {
-    /// A directory of root users, each with an account of its own: `(name, access key, secret key)`.
+    /// A directory of root users, each with its own account: `(name, access key, secret key)`.
     #[cfg(any(test, feature = "fuzzing"))]
     pub fn of_roots(users: &[(&str, &str, &str)]) -> Result<Directory, IdentityError> {
         use super::account::{canonical_id_of_key, id_of_canonical_id};
@@ -247,7 +248,7 @@ impl Directory {
     }
 }
 
-/// The directory that requests are authenticated against, and the sessions of its users.
+/// The current directory for authentication, and the sessions of its users.
 #[derive(Debug, Default)]
 pub struct CurrentDirectory {
     now: RwLock<Arc<Directory>>,
@@ -257,9 +258,9 @@ pub struct CurrentDirectory {
 /// The reason why a key is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyError {
-    /// There is no key with this id.
+    /// No key has this id.
     Unknown,
-    /// Its token is refused.
+    /// Its session token is refused.
     Token(TokenError),
 }
 
@@ -269,13 +270,13 @@ impl CurrentDirectory {
         CurrentDirectory { now: RwLock::new(Arc::new(directory)), sessions }
     }
 
-    /// The directory as it is now.
+    /// The current directory.
     pub fn now(&self) -> Arc<Directory> {
         Arc::clone(&self.now.read())
     }
 
-    /// The key with this id, as it is now; that of a session needs its token. `now` is the time, in seconds
-    /// since 1970.
+    /// The current key with this id; a session's key requires its token. `now` is the time in
+    /// seconds since 1970.
     ///
     /// # Errors
     /// [`KeyError`].
@@ -293,7 +294,7 @@ impl CurrentDirectory {
         }
     }
 
-    /// True for a key of these users, expired or not; that of a session needs its token.
+    /// `true` for a key of these users, expired or not; a session's key requires its token.
     pub fn knows(&self, id: &str, token: Option<&str>) -> bool {
         let directory = self.now();
         match token {
@@ -302,28 +303,28 @@ impl CurrentDirectory {
         }
     }
 
-    /// A key that was found before, as it is now, with the rights that its user has now.
+    /// The current state of a key found earlier, with the current rights of its user.
     ///
     /// # Errors
-    /// [`KeyError`] when it would be refused now.
+    /// [`KeyError`] if it would be refused now.
     pub fn again(&self, key: &AccessKey, now: i64) -> Result<Arc<AccessKey>, KeyError> {
         let found = self.key(&key.id, key.token.as_deref(), now)?;
-        // One that got its id since has signed nothing yet.
+        // A new key that reuses the id has not signed the request.
         if found.secret == key.secret { Ok(found) } else { Err(KeyError::Unknown) }
     }
 
-    /// Makes the keys of a session.
+    /// Issues the keys of a session.
     ///
     /// # Errors
-    /// [`StoreError`] when there are no random bytes.
+    /// [`StoreError`] without random bytes.
     pub fn begin(&self, session: Session) -> Result<Issued, StoreError> {
         self.sessions.issue(session)
     }
 
-    /// Puts another directory in its place.
+    /// Replaces the directory. Requests authenticated from now on see the new one.
     pub fn replace(&self, directory: Directory) {
         let former = std::mem::replace(&mut *self.now.write(), Arc::new(directory));
-        // Thousands of users are not freed under the lock.
+        // Dropped after the unlock: freeing thousands of users takes time.
         drop(former);
     }
 }

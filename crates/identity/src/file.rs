@@ -1,4 +1,4 @@
-//! The users of a credentials file, and the one of the command line.
+//! The users of a credentials file, and the user of the command line.
 //!
 //! ```toml
 //! [[user]]                                # a root user: an account of its own
@@ -42,7 +42,7 @@ use super::{IdentityError, fail};
 use crate::tables::{self, Fields};
 use liteio_policy::{Kind, Policy};
 
-/// The account of the user of the command line.
+/// The account id of the command-line user.
 const ONLY_ACCOUNT: &str = "000000000000";
 
 const USER_KEYS: [&str; 9] = [
@@ -60,14 +60,14 @@ const USER_KEYS: [&str; 9] = [
 const ROLE_KEYS: [&str; 7] =
     ["name", "parent", "trust", "trust_file", "policies", "policy_files", "max_session_seconds"];
 
-/// The fields that only a user without `parent` has.
+/// The fields that only a user without `parent` may have.
 const ROOT_KEYS: [&str; 3] = ["id", "display_name", "account"];
 
-/// The directory of one user, who is the root of the only account. The canonical id of that is that of the key, if
-/// none is given.
+/// A directory with one user, who is the root user of the only account. Without a canonical id, the
+/// default of the key is used.
 ///
 /// # Errors
-/// [`IdentityError`] when a key cannot be used.
+/// [`IdentityError`] if a key is invalid.
 pub fn only_user(
     access_key: &str,
     secret_key: &str,
@@ -85,10 +85,10 @@ pub fn only_user(
     Ok(directory.build())
 }
 
-/// Reads the text of a credentials file. `read` gives the text of a policy file that it names.
+/// Parses a credentials file. `read` returns the text of a policy file that it names.
 ///
 /// # Errors
-/// [`IdentityError`] with one line that names the user or the line of the file, without any secret.
+/// [`IdentityError`] with one line that names the user or the line of the file, without secrets.
 pub fn read_credentials(
     text: &str,
     read: &mut dyn FnMut(&str) -> Result<String, String>,
@@ -147,7 +147,7 @@ impl<'t> Entry<'t> {
         IdentityError(format!("user {:?}: {error}", self.name))
     }
 
-    /// Adds a root user, with its account.
+    /// Adds a root user and its account.
     fn add_root(&self, directory: &mut DirectoryBuilder) -> Result<Arc<Account>, IdentityError> {
         for key in ["policies", "policy_files"] {
             if self.fields.has(key) {
@@ -190,7 +190,7 @@ impl<'t> Entry<'t> {
     }
 }
 
-/// The policies that a table names.
+/// The policies named in a table.
 fn policies_of(
     fields: &Fields<'_>,
     read: &mut dyn FnMut(&str) -> Result<String, String>,

@@ -4,22 +4,22 @@ use http::Uri;
 
 use super::{IdentityError, fail};
 
-/// An issuer whose tokens are proofs of web identities.
+/// An issuer whose tokens prove web identities.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issuer {
-    /// As tokens name it, with the scheme and without a slash at the end.
+    /// The URL as in tokens, with the scheme and without a trailing slash.
     pub url: String,
-    /// One of them must be in a token.
+    /// The accepted audiences; a token must have one of them.
     pub audiences: Vec<String>,
-    /// The account whose roles it may vouch for; none for all.
+    /// The account whose roles it may vouch for; `None` for all accounts.
     pub account: Option<String>,
 }
 
 impl Issuer {
-    /// An issuer of the configuration, for the roles of all accounts.
+    /// A configured issuer, for the roles of all accounts.
     ///
     /// # Errors
-    /// [`IdentityError`] for anything but a URL of HTTP without a query, and without audiences.
+    /// [`IdentityError`] if the URL is not HTTP or has a query, or if there are no audiences.
     pub fn new(url: &str, audiences: Vec<String>) -> Result<Issuer, IdentityError> {
         let parsed = url.parse::<Uri>().ok();
         let is_url = parsed.is_some_and(|uri| {
@@ -42,14 +42,13 @@ impl Issuer {
         Ok(Issuer { url, audiences, account: None })
     }
 
-    /// `true` for tokens that are meant for this audience. An issuer of the configuration may have `*`, which
-    /// stands for all.
+    /// `true` if the audience is accepted. A configured issuer may have `*`, which accepts all.
     pub fn takes(&self, audience: &str) -> bool {
         let is_any = |known: &str| known == "*" && self.account.is_none();
         self.audiences.iter().any(|known| known == audience || is_any(known))
     }
 
-    /// The URL without its scheme, as ARNs and condition keys have it.
+    /// The URL without its scheme, as in ARNs and condition keys.
     pub fn name(&self) -> &str {
         self.url.split_once("://").map_or(&self.url, |(_, name)| name)
     }

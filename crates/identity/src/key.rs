@@ -17,7 +17,7 @@ const ACCESS_KEY_BYTES_MAX: usize = 128;
 const SECRET_KEY_BYTES_MIN: usize = 8;
 pub(super) const LOCALSTACK_SECRET_KEY: &str = "test";
 
-/// A secret key. It is never printed: `Debug` hides it, and there is no `Display`.
+/// A secret key. `Debug` hides it, and it has no `Display`, so it is never printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey(String);
 
@@ -25,7 +25,7 @@ impl SecretKey {
     /// A secret of at least 8 characters.
     ///
     /// # Errors
-    /// [`IdentityError`] when it is too short or holds a control character.
+    /// [`IdentityError`] if it is too short or has a control character.
     pub fn new(secret: impl Into<String>) -> Result<SecretKey, IdentityError> {
         let secret = secret.into();
         if secret.len() < SECRET_KEY_BYTES_MIN {
@@ -37,12 +37,12 @@ impl SecretKey {
         Ok(SecretKey(secret))
     }
 
-    /// The secret that everybody uses with LocalStack, which is shorter than others may be.
+    /// LocalStack's well-known secret, which is shorter than the minimum.
     pub(super) fn of_localstack() -> SecretKey {
         SecretKey(LOCALSTACK_SECRET_KEY.to_owned())
     }
 
-    /// The secret, to sign with.
+    /// The secret, for signing.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -54,33 +54,33 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// A pair of keys, and the user whom it stands for.
+/// An access key: a key pair with its user.
 #[derive(Debug, Clone)]
 pub struct AccessKey {
-    /// The public half, which names the key in a signature; unique in a directory.
+    /// The public id, which names the key in a signature; unique in a directory.
     pub id: String,
-    /// The secret half, known to the user and to this server alone.
+    /// The secret, known only to the user and this server.
     pub secret: SecretKey,
     /// The user who signs with it.
     pub user: Arc<User>,
-    /// The token of a session, whose keys are worth nothing without.
+    /// The session token, without which the keys of a session are refused.
     pub(super) token: Option<String>,
-    /// The second since 1970 from which it is refused; none if it stays good.
+    /// The time from which it is refused, in seconds since 1970; `None` if it does not expire.
     pub(super) expires: Option<i64>,
-    /// It is a service account, and begins no sessions: those are bound to the user, and would have rights that a
-    /// policy takes from the key, and outlive it.
+    /// `true` for a service account. It cannot start sessions: they are bound to the user, so they
+    /// would have rights that a policy takes from the key, and could outlive it.
     pub is_of_service: bool,
-    /// Unlike that of every other key of this process, also of one with the same id: what is cached for a
-    /// key that is gone is never used for one that got its id.
+    /// A serial number, unique among all keys of this process, even with equal ids: caches of a
+    /// removed key are never used for another one that reuses the id.
     pub serial: u64,
 }
 
 impl AccessKey {
-    /// A pair of keys of `user`.
+    /// A key pair of `user`.
     ///
     /// # Errors
-    /// [`IdentityError`] when the id is too short, too long, or holds characters that no signature can
-    /// carry.
+    /// [`IdentityError`] if the id is too short or too long, or has characters that no signature
+    /// can carry.
     pub fn new(
         id: impl Into<String>,
         secret: SecretKey,
@@ -93,7 +93,7 @@ impl AccessKey {
         Ok(AccessKey { id, secret, user, token: None, expires: None, is_of_service: false, serial })
     }
 
-    /// The same pair as that of a service account, refused from that second since 1970 on.
+    /// The same key pair as a service account, refused from `expires` (in seconds since 1970) on.
     pub fn of_service(self, expires: Option<i64>) -> AccessKey {
         AccessKey { expires, is_of_service: true, ..self }
     }
@@ -102,7 +102,7 @@ impl AccessKey {
 /// Checks the id of a key.
 ///
 /// # Errors
-/// [`IdentityError`] when it is too short, too long, or holds characters that no signature can carry.
+/// [`IdentityError`] if it is too short or too long, or has characters that no signature can carry.
 pub fn check_key_id(id: &str) -> Result<(), IdentityError> {
     let bytes = id.len();
     if !(ACCESS_KEY_BYTES_MIN..=ACCESS_KEY_BYTES_MAX).contains(&bytes) {
@@ -118,10 +118,10 @@ pub fn check_key_id(id: &str) -> Result<(), IdentityError> {
     }
 }
 
-/// A new id as AWS makes them: a prefix of its kind, and 16 or more characters.
+/// A new id in AWS's format: a prefix for its kind, and 16 or more characters.
 ///
 /// # Errors
-/// [`StoreError::Io`] when there are no random bytes.
+/// [`StoreError::Io`] without random bytes.
 pub fn random_id(prefix: &str) -> Result<String, StoreError> {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut bytes = [0; 17];
@@ -135,7 +135,7 @@ pub fn random_id(prefix: &str) -> Result<String, StoreError> {
 /// A new secret of 40 characters.
 ///
 /// # Errors
-/// [`StoreError::Io`] when there are no random bytes.
+/// [`StoreError::Io`] without random bytes.
 pub fn random_secret() -> Result<String, StoreError> {
     let mut bytes = [0; 30];
     SystemRandom.fill(&mut bytes)?;

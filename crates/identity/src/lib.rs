@@ -66,12 +66,12 @@ pub use self::session::{Session, Sessions, TokenError};
 pub use self::user::SessionFacts;
 pub use self::user::{AttachedPolicy, User};
 
-/// The access key when none is given.
+/// The default access key.
 pub const DEFAULT_ACCESS_KEY: &str = "liteio";
-/// The secret key when none is given.
+/// The default secret key.
 pub const DEFAULT_SECRET_KEY: &str = "liteio123";
 
-/// Identities that cannot be used: one line that says what to change, without any secret.
+/// An invalid identity: one line that tells what to change, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct IdentityError(String);

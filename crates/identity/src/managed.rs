@@ -1,15 +1,14 @@
-//! The policies that are there without being made: those that AWS manages, as far as they are about what is served
-//! here, and those of MinIO.
+//! Predefined policies: AWS's managed policies for the services of this server, and MinIO's.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use liteio_policy::{Kind, Policy};
 
-/// A policy that is there without being made.
+/// A predefined policy.
 #[derive(Debug)]
 pub struct ManagedPolicy {
-    /// Its name, the end of its ARN.
+    /// The name, which ends its ARN.
     pub name: &'static str,
     /// Its description.
     pub description: &'static str,
@@ -17,10 +16,10 @@ pub struct ManagedPolicy {
     pub document: &'static str,
 }
 
-/// The ARN of every managed policy begins with this; its name follows.
+/// The ARN prefix of every managed policy; the name follows.
 pub const MANAGED_ARN: &str = "arn:aws:iam::aws:policy/";
 
-/// The policies, in the order of their names.
+/// The policies, sorted by name.
 pub const MANAGED_POLICIES: [ManagedPolicy; 11] = [
     ManagedPolicy {
         name: "AdministratorAccess",
@@ -52,7 +51,7 @@ pub const MANAGED_POLICIES: [ManagedPolicy; 11] = [
         description: "Provides read-only access to AWS services and resources.",
         document: r#"{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["iam:Get*","iam:List*","s3:Get*","s3:List*","s3:Describe*","s3vectors:Get*","s3vectors:List*","s3vectors:QueryVectors","sts:GetAccessKeyInfo","sts:GetCallerIdentity"],"Resource":"*"}]}"#,
     },
-    // Those of MinIO, under its names.
+    // MinIO's policies, under its names.
     ManagedPolicy {
         name: "consoleAdmin",
         description: "Provides full access to all buckets and to the administration of the server.",
@@ -80,7 +79,7 @@ pub const MANAGED_POLICIES: [ManagedPolicy; 11] = [
     },
 ];
 
-/// All of them, ready to be evaluated, by name.
+/// All of them, parsed, by name.
 static PARSED: LazyLock<HashMap<&str, Arc<Policy>>> = LazyLock::new(|| {
     let parsed = MANAGED_POLICIES.iter().filter_map(|managed| {
         let policy = Policy::parse(managed.document.as_bytes(), Kind::Identity).ok()?;

@@ -1,4 +1,4 @@
-//! Roles: rights that are assumed for a time.
+//! Roles: rights that are assumed for a limited time.
 
 use std::sync::Arc;
 
@@ -7,35 +7,35 @@ use super::user::{AttachedPolicy, check_name, unique_id};
 use super::{IdentityError, fail};
 use liteio_policy::Policy;
 
-/// Longest session of a role, in seconds, and the bounds that AWS sets to it.
+/// Default of the longest session of a role, in seconds (as AWS).
 pub const SESSION_SECONDS_DEFAULT: u32 = 3600;
-/// Longest session of a role: 12 hours.
+/// Maximum of the longest session of a role: 12 hours (as AWS).
 pub const SESSION_SECONDS_MAX: u32 = 12 * 3600;
 
-/// A role: what a session of it may do, and who may begin one.
+/// A role: the rights of its sessions, and the principals that may start one.
 #[derive(Debug, Clone)]
 pub struct Role {
-    /// Its name, unique in its account.
+    /// The name, unique in its account.
     pub name: String,
     /// `arn:aws:iam::ACCOUNT:role/PATH/NAME`.
     pub arn: String,
-    /// The unique id, `AROA…`: a role that is made again under the same name has another.
+    /// The unique id, `AROA…`: a recreated role with the same name gets another one.
     pub unique_id: String,
-    /// The account that it belongs to.
+    /// The account of the role.
     pub account: Arc<Account>,
     /// The trust policy: it allows principals to assume the role.
     pub trust: Arc<Policy>,
-    /// Its policies.
+    /// The policies that grant its rights.
     pub policies: Arc<[AttachedPolicy]>,
     /// Longest session, 3,600 to 43,200 s.
     pub session_seconds_max: u32,
 }
 
 impl Role {
-    /// A role of an account, at the path `/`, whose unique id follows from its name.
+    /// A role of an account at the path `/`. Its unique id is derived from its name.
     ///
     /// # Errors
-    /// [`IdentityError`] when the name or the length of sessions is not one that AWS takes.
+    /// [`IdentityError`] if AWS does not permit the name or the length of sessions.
     pub(super) fn of_file(
         name: &str,
         account: Arc<Account>,

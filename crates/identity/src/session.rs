@@ -1,8 +1,8 @@
-//! Sessions: keys for a time, whose token holds all that is known of them.
+//! Sessions: temporary keys, whose token contains the whole session.
 //!
-//! A token is sealed (AES-256-GCM) under a key that this server alone has, so nothing is stored for a
-//! session, and a token that was cut, changed or made elsewhere does not open. The user or role that it names
-//! is looked up in the directory at every use: when it is gone, so is the session.
+//! A token is sealed (AES-256-GCM) with a key that only this server has. So nothing is stored for a
+//! session, and a truncated, changed or foreign token does not open. Its user or role is looked up
+//! in the directory at every use: when it is removed, so is the session.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use super::key::{AccessKey, SecretKey};
 use super::user::{AttachedPolicy, SessionFacts, User};
 use liteio_policy::{Caller, CallerKind, Kind, Policy, PolicyError};
 
-/// The purpose that tokens are sealed for.
+/// The purpose for which tokens are sealed.
 const PURPOSE: &str = "session token";
-/// Longest token, in bytes. The longest that is issued has some 6 KiB.
+/// Maximum bytes of a token. The longest issued ones have about 6 KiB.
 const TOKEN_BYTES_MAX: usize = 12 << 10;
-/// Opened tokens that are kept.
+/// Maximum number of cached opened tokens.
 const KEPT_MAX: usize = 1024;
 
 /// The contents of a token.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Session {
-    /// The access key that belongs to the token, and its secret.
+    /// The access key of the session, and its secret.
     key: String,
     secret: String,
-    /// The unique id of the user or role; of a root user, the account.
+    /// The unique id of the user or role; for a root user, the account.
     pub of: String,
-    /// The name of the session of a role.
+    /// The name of a role's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Begin and end, in seconds since 1970.
+    /// The start, in seconds since 1970.
     pub issued: i64,
-    /// Time at which the session ends, in seconds since 1970.
+    /// The end, in seconds since 1970.
     pub expires: i64,
-    /// Policies that narrow the session.
+    /// Inline policies that narrow the session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<String>,
     /// ARNs of managed policies that narrow it.
@@ -50,12 +50,12 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     /// The source identity, if one was set.
     pub source_identity: Option<String>,
-    /// It is one of the console, and may call IAM.
+    /// `true` for a session of the console, which may call IAM.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_console: bool,
 }
 
-/// The keys of a session, for its user.
+/// The issued keys of a session.
 pub struct Issued {
     /// The temporary access key.
     pub access_key: String,
@@ -70,12 +70,12 @@ pub struct Issued {
 pub enum TokenError {
     /// It was not issued here, or for another key, or its user is gone.
     Invalid,
-    /// It was valid until some time ago.
+    /// It has expired.
     Expired,
 }
 
 impl Session {
-    /// A session that begins now, without name and policies.
+    /// A session that starts now, without name and policies.
     pub fn new(of: &str, issued: i64, seconds: u32) -> Session {
         Session {
             key: String::new(),
@@ -93,32 +93,32 @@ impl Session {
     }
 }
 
-/// Issues and opens tokens.
+/// Issues and opens session tokens.
 #[derive(Debug, Default)]
 pub struct Sessions {
     keys: Option<SecretKeys>,
     opened: Mutex<HashMap<String, Kept>>,
 }
 
-/// A token that was opened before.
+/// A cached opened token.
 #[derive(Debug)]
 struct Kept {
-    /// The serial of the directory in which its user was found.
+    /// The serial number of the directory in which its user was found.
     directory: u64,
     expires: i64,
     key: Arc<AccessKey>,
 }
 
 impl Sessions {
-    /// Sessions whose tokens these keys seal.
+    /// Sessions whose tokens are sealed with these keys.
     pub fn new(keys: SecretKeys) -> Sessions {
         Sessions { keys: Some(keys), opened: Mutex::default() }
     }
 
-    /// Makes the keys of a session.
+    /// Issues the keys of a session.
     ///
     /// # Errors
-    /// [`StoreError`] when there are no random bytes.
+    /// [`StoreError`] without random bytes.
     pub fn issue(&self, mut session: Session) -> Result<Issued, StoreError> {
         let keys = self.keys.as_ref().ok_or(StoreError::NoMasterKey)?;
         session.key = super::key::random_id("ASIA")?;
@@ -129,7 +129,7 @@ impl Sessions {
         Ok(Issued { access_key: session.key, secret_key: session.secret, token })
     }
 
-    /// The key that belongs to `token`, if that is `access_key`.
+    /// The key of the session in `token`, if its id is `access_key`.
     pub(super) fn key(
         &self,
         directory: &Directory,
@@ -166,8 +166,8 @@ impl Sessions {
         Ok(key)
     }
 
-    /// True for a token of this access key, expired or not, whose user is in the directory. Several directories may share
-    /// a master key, so a token that opens is not proof enough.
+    /// `true` for a token of this access key, expired or not, whose user is in the directory.
+    /// Directories may share a master key, so opening the token is not sufficient proof.
     pub(super) fn issued(&self, directory: &Directory, access_key: &str, token: &str) -> bool {
         let session = self.open(token).filter(|session| session.key == access_key);
         session.is_some_and(|session| user_of(directory, &session).is_some())
@@ -183,7 +183,7 @@ impl Sessions {
     }
 }
 
-/// The user of a session, with the rights that its user or role has now.
+/// The user of a session, with the current rights of its user or role.
 fn user_of(directory: &Directory, session: &Session) -> Option<User> {
     let narrowed = narrowing(directory, session).ok()?;
     let facts = SessionFacts {
@@ -221,7 +221,8 @@ fn user_of(directory: &Directory, session: &Session) -> Option<User> {
     })
 }
 
-/// The policies of the session itself. A managed one that is gone denies everything, as it may have.
+/// The policies that narrow the session. A missing managed policy denies everything, because it may
+/// have denied anything.
 fn narrowing(
     directory: &Directory,
     session: &Session,

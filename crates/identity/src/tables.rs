@@ -1,13 +1,15 @@
-//! Files of TOML tables that may hold secrets: users, targets of events. No error quotes a line or a value.
+//! TOML tables that may contain secrets: users, event targets. Errors quote neither lines nor
+//! values.
 
 use toml::{Table, Value};
 
-/// Reads a document whose keys are all among `known`.
+/// Parses a document with no other keys than `known`.
 ///
 /// # Errors
-/// One line that says what to change.
+/// One line that tells what to change.
 pub fn document(text: &str, known: &[&str]) -> Result<Table, String> {
-    // The parser's own report quotes the line, which may hold a secret: only its place is told.
+    // The parser's report quotes the line, which may contain a secret, so only its position is
+    // passed on.
     let document: Table = text.parse().map_err(|error: toml::de::Error| match error.span() {
         Some(span) => {
             let before = text.as_bytes().iter().take(span.start);
@@ -23,10 +25,10 @@ pub fn document(text: &str, known: &[&str]) -> Result<Table, String> {
     Err(format!("unknown key {other:?}; only {} tables are expected", known.join(" and ")))
 }
 
-/// The tables `[[name]]` of a document, in their order, with nothing in them but `keys`.
+/// The tables `[[name]]` of a document in order, with no other fields than `keys`.
 ///
 /// # Errors
-/// One line that says what to change.
+/// One line that tells what to change.
 pub fn tables<'t>(
     document: &'t Table,
     name: &str,
@@ -53,21 +55,21 @@ pub fn tables<'t>(
 /// The fields of one table.
 #[derive(Clone, Debug)]
 pub struct Fields<'t> {
-    /// Its name for errors: `user 2`.
+    /// The label for errors: `user 2`.
     pub label: String,
     table: &'t Table,
 }
 
 impl Fields<'_> {
-    /// `true` if the field is there.
+    /// `true` if the field is present.
     pub fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// The text of a field, if it is there.
+    /// The text of a field, if present.
     ///
     /// # Errors
-    /// Anything but a string that is not empty.
+    /// The value is not a non-empty string.
     pub fn text(&self, key: &str) -> Result<Option<String>, String> {
         match self.table.get(key) {
             None => Ok(None),
@@ -79,18 +81,18 @@ impl Fields<'_> {
         }
     }
 
-    /// The text of a field that must be there.
+    /// The text of a required field.
     ///
     /// # Errors
-    /// As [`Fields::text`].
+    /// The errors of [`Fields::text`], or the field is missing.
     pub fn required(&self, key: &str) -> Result<String, String> {
         self.text(key)?.ok_or_else(|| format!("{}: {key} is missing", self.label))
     }
 
-    /// The texts of a list; none if it is not there.
+    /// The texts of a list, if present.
     ///
     /// # Errors
-    /// Anything but a list of strings, at least one.
+    /// The value is not a non-empty list of strings.
     pub fn texts(&self, key: &str) -> Result<Option<Vec<String>>, String> {
         let texts = match self.table.get(key) {
             None => return Ok(None),
@@ -103,10 +105,10 @@ impl Fields<'_> {
         texts.ok_or_else(wrong).map(Some)
     }
 
-    /// The number of a field, if it is there.
+    /// The number in a field, if present.
     ///
     /// # Errors
-    /// Anything but a whole number of 0 or more.
+    /// The value is not an integer of 0 or more.
     pub fn number(&self, key: &str) -> Result<Option<u64>, String> {
         match self.table.get(key) {
             None => Ok(None),

@@ -1,4 +1,4 @@
-//! Users: who may sign requests, and what their policies say.
+//! Users: the senders of signed requests, and their policies.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -10,20 +10,21 @@ use super::account::Account;
 use super::{IdentityError, fail};
 use liteio_policy::{Caller, CallerKind, ContextKey, Kind, Policy, Value};
 
-/// Longest name of a user, in characters, and of everything else that has one here: AWS takes 64.
+/// Maximum characters of the name of a user or any other named entity (as AWS).
 const NAME_CHARACTERS_MAX: usize = 64;
 
-/// A policy, as it is attached to a user.
+/// A policy attached to a user.
 #[derive(Debug, Clone)]
 pub struct AttachedPolicy {
-    /// Its name, for the log.
+    /// The name, for the log.
     pub name: String,
     /// The document.
     pub policy: Arc<Policy>,
 }
 
 impl AttachedPolicy {
-    /// In place of a policy that cannot be found or read, and that may have denied anything.
+    /// The replacement for a policy that cannot be found or read. It denies everything, because the
+    /// original may have denied anything.
     pub fn missing(name: String) -> AttachedPolicy {
         static DENY_ALL: LazyLock<Arc<Policy>> = LazyLock::new(|| {
             let text = br#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"*","Resource":"*"}}"#;
@@ -36,42 +37,43 @@ impl AttachedPolicy {
 /// The sender of signed requests: the root user of an account, another user of it, or a session.
 #[derive(Debug, Clone)]
 pub struct User {
-    /// The sender, as policies name it.
+    /// The sender in the terms of policies.
     pub caller: Caller,
-    /// The owner of what the user creates.
+    /// The owner of everything that the user creates.
     pub account: Arc<Account>,
-    /// The name for people and logs, unique in a directory: in the configuration, users have names; all others
-    /// are named by their ARN, so that none takes the name of another account's user.
+    /// The name for people and logs, unique in a directory. Configured users have names; all others
+    /// are named by their ARN, so that none has the name of a user in another account.
     pub name: String,
-    /// Its tags, which policies see as `aws:PrincipalTag/…`.
+    /// The tags, which policies read as `aws:PrincipalTag/…`.
     pub tags: Vec<(String, String)>,
-    /// Policies of the user itself and of its groups; of a session, those of its role. Empty for a root
-    /// user, whom none binds.
+    /// The policies of the user and its groups; for a session, the policies of its role. Empty for
+    /// a root user, whom no policy binds.
     pub policies: Arc<[AttachedPolicy]>,
-    /// Policies of a session: what none of them allows, the session may not do. `None` narrows nothing.
+    /// The session policies: the session may do only what one of them allows. `None` narrows
+    /// nothing.
     pub session_policies: Option<Arc<[AttachedPolicy]>>,
-    /// The session, if the keys of the request were those of one.
+    /// The session, if the request was signed with the keys of one.
     pub session: Option<SessionFacts>,
 }
 
-/// The condition keys of a session, and its kind.
+/// The condition keys and the kind of a session.
 #[derive(Debug, Clone)]
 pub struct SessionFacts {
-    /// Its begin, in seconds since 1970: `aws:TokenIssueTime`.
+    /// The start in seconds since 1970: `aws:TokenIssueTime`.
     pub issued: i64,
     /// `aws:FederatedProvider`.
     pub provider: Option<String>,
     /// `aws:SourceIdentity`.
     pub source_identity: Option<String>,
-    /// It is one of the console.
+    /// `true` for a session of the console.
     pub is_of_console: bool,
 }
 
 impl User {
-    /// The root user of an account, under a name of its own.
+    /// The root user of an account, with its own name.
     ///
     /// # Errors
-    /// [`IdentityError`] when the name is empty or unprintable.
+    /// [`IdentityError`] if the name is empty or unprintable.
     pub fn root(name: &str, account: Arc<Account>) -> Result<User, IdentityError> {
         if name.is_empty() || name.chars().any(char::is_control) {
             return fail("the name is empty or unprintable");
@@ -98,10 +100,10 @@ impl User {
         })
     }
 
-    /// A user of an account who has the rights that `policies` give.
+    /// A user of an account, with the rights that `policies` grant.
     ///
     /// # Errors
-    /// [`IdentityError`] when the name is not one that AWS takes.
+    /// [`IdentityError`] if AWS does not permit the name.
     pub fn member(
         name: &str,
         account: Arc<Account>,
@@ -113,7 +115,7 @@ impl User {
         Ok(User { name: name.to_owned(), ..user })
     }
 
-    /// A user of an account that was made at run time, with a path that begins and ends with `/`.
+    /// A user of an account, created at run time, with a path that begins and ends with `/`.
     pub fn made(
         name: &str,
         path: &str,
@@ -138,13 +140,13 @@ impl User {
 }
 
 impl User {
-    /// The root user of its account, or a session of it.
+    /// `true` for the root user of its account, or a session of it.
     pub fn is_root(&self) -> bool {
         self.caller.kind == CallerKind::Root
     }
 
-    /// True for keys of the user of that unique id whose rights a policy narrows. Whoever made or changed other keys of the
-    /// user with them would have all of its rights.
+    /// `true` for keys of the user with this unique id whose rights a policy narrows. By creating
+    /// or changing other keys of the user, they would gain all of its rights.
     pub fn is_narrowed_to_less_than(&self, user_id: &str) -> bool {
         let is_of_console = self.session.as_ref().is_some_and(|session| session.is_of_console);
         self.session_policies.is_some() && !is_of_console && self.caller.user_id == user_id
@@ -155,13 +157,13 @@ impl User {
         &self.account.canonical_id
     }
 
-    /// True when it belongs to the account of that canonical id.
+    /// `true` if it belongs to the account with this canonical id.
     pub fn is_of(&self, canonical_id: &str) -> bool {
         self.account.canonical_id == canonical_id
     }
 
-    /// The value of a condition key that is about the user or its session, beyond what its [`Caller`] tells;
-    /// none for keys that are not.
+    /// The value of a condition key about the user or its session that its [`Caller`] does not
+    /// determine; `None` for other keys.
     pub fn value(&self, key: &ContextKey) -> Option<Value<'_>> {
         let session = self.session.as_ref();
         Some(match key {
@@ -184,7 +186,7 @@ impl User {
     }
 }
 
-/// Checks a name: AWS takes letters, digits and `+=,.@-_`.
+/// Checks a name: AWS permits letters, digits and `+=,.@-_`.
 pub(super) fn check_name(name: &str) -> Result<(), IdentityError> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_".contains(&byte);
     match (1..=NAME_CHARACTERS_MAX).contains(&name.len()) && name.bytes().all(is_of_name) {
@@ -195,8 +197,8 @@ pub(super) fn check_name(name: &str) -> Result<(), IdentityError> {
     }
 }
 
-/// The unique id of something that was given none: AWS's prefix of its kind, and 17 characters that follow
-/// from `parts`.
+/// The default unique id of an entity: AWS's prefix for its kind, and 17 characters derived from
+/// `parts`.
 pub(super) fn unique_id(prefix: &str, parts: &[&str]) -> String {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut hasher = Sha256::new_with_prefix("liteio unique id:");

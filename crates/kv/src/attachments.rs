@@ -29,8 +29,8 @@ pub trait Attachments: Debug + Send + Sync + 'static {
     /// Bytes that wait for their sync, plus an allowance for the cost of each sync.
     fn unsynced_bytes(&self) -> u64;
 
-    /// After a crash: writes the attachment again from `contents`, or, if these are empty, checks that it
-    /// is whole. After `true` the next [`Attachments::sync`] makes it durable.
+    /// After a crash: rewrites the attachment from `contents`, or, if these are empty, checks that
+    /// it is whole. After `true` the next [`Attachments::sync`] makes it durable.
     ///
     /// # Errors
     /// Any error of the disk while it is read or written. A missing or damaged attachment is `false`.

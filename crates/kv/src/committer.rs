@@ -1,4 +1,5 @@
-//! The one that writes, whoever holds the lock: group commit, freezing, and the refusals of a full disk.
+//! The [`Committer`]: group commit, freezing of tables, and refusals on a full disk. The thread
+//! that holds its lock is the only writer.
 //!
 //! # The states of an update
 //! ```text
@@ -9,10 +10,10 @@
 //!                             of the closure ▼                  ▼ fails
 //!                                        taken back         the whole group fails
 //! ```
-//! *Staged* writes are in the active table, with sequences that no snapshot sees, and in the
-//! record of the group, with the attachments that they *note*. Nothing is answered and nothing is visible
-//! before the log has the record: a crash leaves the whole group or none of it. An update that meets a damaged page of
-//! the tree fails alone.
+//! *Staged* writes are in the active table, with sequences that no snapshot sees, and in the record
+//! of the group, together with the attachments that they *note*. Nothing is acknowledged or visible
+//! before the log has the record: a crash leaves the whole group or none of it. An update that
+//! meets a damaged page of the tree fails alone.
 //!
 //! # The states of writing
 //! ```text
@@ -24,7 +25,7 @@
 //!      ▼
 //!   poisoned: reads go on, no update runs until the store is opened again
 //! ```
-//! `Shared::refusal` has the state: `None`, `NoSpace` or `Poisoned`.
+//! `Shared::refusal` holds the state: `None`, `NoSpace` or `Poisoned`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -41,17 +42,17 @@ use crate::shared::Shared;
 use crate::transaction::{Stage, Transaction};
 use crate::{Attachments, KvError};
 
-/// Updates in one group: they share one record and one sync.
+/// Updates in one group. They share one record and one sync.
 const GROUP_UPDATES_MAX: usize = 512;
 /// Bytes of log record after which a group takes no more updates.
 const GROUP_BYTES_MAX: usize = 1 << 20;
-/// Free space is polled at most this often.
+/// Minimum interval between two polls of the free space, each of which is a system call.
 const SPACE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// State of the one that writes.
+/// The state of the writer.
 #[derive(Debug)]
 pub(super) struct Committer {
-    /// `None` in memory.
+    /// The write-ahead log; `None` in memory.
     pub(super) log: Option<Log>,
     stage: Stage,
     pace: Pace,
@@ -59,7 +60,8 @@ pub(super) struct Committer {
     space_asked: Option<Instant>,
 }
 
-/// Updates that ran, to be answered once the lock is free: dropping a closure may end the key space.
+/// Updates that have run, to be answered once the lock is free: dropping a closure may drop the
+/// last handle and so close the key space.
 pub(super) struct Answers {
     first: Box<dyn Job>,
     others: Vec<Box<dyn Job>>,
@@ -70,8 +72,8 @@ impl Answers {
     pub(super) fn send(self) {
         let Self { first, others, result } = self;
         if result.is_ok() {
-            // In the order of the writes of this group. Under the lock, which would keep the order of groups, too, it would
-            // wait for itself if it updates.
+            // Called in the order of the writes of this group. Calling them under the lock would
+            // keep the order of groups, too, but a callback that updates would deadlock.
             first.committed();
             others.iter().for_each(|job| job.committed());
         }
@@ -83,7 +85,7 @@ impl Answers {
 }
 
 impl Committer {
-    /// Everything up to `sequence` is published.
+    /// A committer whose next write follows `sequence`; everything up to `sequence` is published.
     pub(super) fn new(log: Option<Log>, sequence: u64) -> Self {
         let (stage, pace) = (Stage::new(sequence), Pace::default());
         Self { log, stage, pace, free_bytes: u64::MAX, space_asked: None }
@@ -99,10 +101,13 @@ impl Committer {
     fn try_group(&mut self, shared: &Shared, answers: &mut Answers) -> Result<(), KvError> {
         let is_tight = self.prepare_to_write(shared)?;
         let mut layers = shared.layers()?;
+        // Freeze before staging: the writes of one group must lie in one table and one log file.
         if shared.drains.is_due(&layers, self.log.as_ref().map_or(0, Log::bytes), shared) {
             self.freeze(shared, u64::MAX);
             layers = shared.layers()?;
         }
+        // The active table has grown since the last drain, so tables kept as a cache may have to
+        // go.
         let memory_bytes = shared.config.memory_bytes;
         if layers.memory() > memory_bytes
             && shared.change_layers(|layers| layers.trimmed(memory_bytes))
@@ -110,22 +115,28 @@ impl Committer {
             layers = shared.layers()?;
             shared.drains.discarded();
         }
+        // Waiting with the lock held is the back-pressure: updates queue up behind it, then
+        // `Queue::push` blocks.
         self.pace.wait_for_room(shared, &layers)?;
         let before = layers.active().bytes();
         self.stage(shared, &layers, answers, is_tight);
         if self.stage.record.operations() == 0 {
             return Ok(());
         }
-        // Logged, and at `fsync` durable. A failure up to here leaves nothing, except that of the sync.
+        // Log: at `fsync` the record is durable afterwards. A failed append leaves no whole record.
+        // After a failed sync a restart may still find the record.
         if let Err(error) = self.append(shared) {
             self.stage.take_back(&layers);
-            // An append that failed as a whole for want of space may be tried again.
+            // `NoSpace` means that the append failed as a whole and may be retried. After any other
+            // error the state of the file is unknown, so writing stops.
             if !matches!(error, KvError::NoSpace) {
                 shared.stop_writing(&error);
             }
             return Err(error);
         }
-        // Visible. Before the log had the record, a reader could have seen a write that a crash undoes.
+        // Publish: `Release` pairs with the `Acquire` in `Shared::snapshot`, so a reader that sees
+        // the sequence sees the entries. Publishing before the append would show writes that a
+        // crash undoes.
         shared.published.store(self.stage.sequence, Ordering::Release);
         shared.drains.written();
         shared.counters.committed(answers.others.len() + 1);
@@ -138,13 +149,15 @@ impl Committer {
         let is_synced = shared.config.durability == Durability::Fsync;
         let sync = log.append(&mut self.stage.record, is_synced)?;
         shared.counters.appended(log.bytes(), sync);
+        // The syncer owes a sync for a record that is not durable itself, or whose attachments are
+        // not.
         if !is_synced || self.stage.record.notes() > 0 {
             shared.syncs.appended(log.number(), shared.config.attachments.as_deref());
         }
         Ok(())
     }
 
-    /// Runs the first update, and those that are queued behind it.
+    /// Runs the first update, then the updates queued behind it, up to the limits of a group.
     fn stage(&mut self, shared: &Shared, layers: &Layers, answers: &mut Answers, is_tight: bool) {
         self.stage.clear();
         let mut transaction = Transaction::new(layers, &mut self.stage);
@@ -158,15 +171,18 @@ impl Committer {
         }
     }
 
-    /// Puts a new table on top; the one beneath it is to be drained. None may be draining.
-    /// The files of the log may be cut to `log_bytes` afterwards.
+    /// Freezes the active table: a new one is placed on top, and the frozen one is handed to the
+    /// drain. No table may be draining. The log files may be truncated to `log_bytes` afterwards.
     pub(super) fn freeze(&mut self, shared: &Shared, log_bytes: u64) {
-        // Those of this moment: a merge may just have changed them.
+        // Changes the current layers rather than a copy taken earlier: a merge may just have
+        // replaced them.
         if !shared.change_layers(|layers| Some(layers.frozen())) {
             return;
         }
         let (number, log_bytes) = match &mut self.log {
             Some(log) => {
+                // The durable size of the old file is read before the switch; the drain stores it
+                // in the checkpoint, so recovery can tell a truncated file.
                 let durable_bytes = log.durable_bytes().map(|bytes| bytes.min(log_bytes));
                 log.switch();
                 (log.number(), durable_bytes)
@@ -176,8 +192,8 @@ impl Committer {
         shared.drains.begin(Frozen { number, log_bytes, sequence: self.stage.sequence });
     }
 
-    /// Appends the watermark `number`: the attachments of all records up to it are durable. Returns what has to be
-    /// synced for it.
+    /// Appends the watermark `number`: the attachments of all records up to it are durable. Returns
+    /// the files to sync, so that the caller can sync them without the lock.
     pub(super) fn mark(&mut self, shared: &Shared, number: u64) -> Result<ToSync, KvError> {
         if let Some(error) = shared.poisoned() {
             return Err(error);
@@ -201,14 +217,14 @@ impl Committer {
     /// `true` when less than the reserve is free, so that only updates that free space may run.
     ///
     /// # Errors
-    /// The refusal of all updates.
+    /// The error with which all updates are refused.
     pub(super) fn prepare_to_write(&mut self, shared: &Shared) -> Result<bool, KvError> {
         if let Some(error) = shared.poisoned() {
             return Err(error);
         }
         let is_blocked = shared.drains.is_blocked();
         if is_blocked {
-            // Perhaps there is space again.
+            // The tree ran out of space: let the drain thread check whether there is space again.
             shared.drains.wake();
         }
         let is_tight = is_blocked || self.free_bytes(shared) < shared.config.reserve_bytes;
@@ -216,7 +232,7 @@ impl Committer {
         Ok(is_tight)
     }
 
-    /// Free bytes of the device, as they were lately.
+    /// Free bytes of the device, at most `SPACE_INTERVAL` old.
     pub(super) fn free_bytes(&mut self, shared: &Shared) -> u64 {
         let Some(home) = &shared.home else { return u64::MAX };
         if self.space_asked.is_none_or(|asked| asked.elapsed() >= SPACE_INTERVAL) {
@@ -233,7 +249,7 @@ fn run_job(shared: &Shared, job: &mut dyn Job, transaction: &mut Transaction<'_>
         job.refuse(KvError::NoSpace);
         return;
     }
-    // Runs it in vain first, and takes its writes back, whatever its result.
+    // Runs the closure once and rolls its writes back, to reveal closures that must not run twice.
     #[cfg(any(test, feature = "test-util"))]
     if shared.config.runs_twice {
         let savepoint = transaction.begin();
@@ -244,6 +260,8 @@ fn run_job(shared: &Shared, job: &mut dyn Job, transaction: &mut Transaction<'_>
     let _ = shared;
     let savepoint = transaction.begin();
     let keeps = job.run(transaction);
+    // A failed read or write fails the update even if its closure returned `Ok`: it may have acted
+    // on wrong data.
     if let Some(error) = transaction.failure().cloned() {
         job.refuse(error);
         transaction.roll_back(savepoint);
@@ -252,7 +270,7 @@ fn run_job(shared: &Shared, job: &mut dyn Job, transaction: &mut Transaction<'_>
     }
 }
 
-/// Makes the attachments of all records so far durable.
+/// Makes durable the attachments of all records so far.
 pub(super) fn sync_attachments(attachments: Option<&Arc<dyn Attachments>>) -> Result<(), KvError> {
     attachments.map_or(Ok(()), |attachments| attachments.sync()).map_err(KvError::from)
 }

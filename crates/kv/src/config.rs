@@ -7,28 +7,28 @@ use liteio_disk::Durability;
 
 use crate::{Attachments, EngineKind};
 
-/// The tables that become runs, files of their own, before they reach the tree.
+/// The tables that become runs before they reach the tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spilling {
-    /// Those for which the tree would write many times their bytes.
+    /// Tables for which the tree would write many times their bytes.
     #[default]
     WhereItPays,
     /// None.
     Never,
-    /// All that are drained because memory or log are full.
+    /// All tables that are drained because memory or log is full.
     Always {
         /// The number of runs that begins a merge.
         merged: usize,
     },
 }
 
-/// The trees that are copied without their free space.
+/// The trees that are copied to give their free space back (compaction).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compacting {
-    /// Large ones of which more than half is free.
+    /// Large trees of which more than half is free.
     #[default]
     WhereItPays,
-    /// All, whenever there is nothing else to do.
+    /// Every tree, whenever there is no other work.
     Always,
 }
 
@@ -41,46 +41,51 @@ pub struct KvConfig {
     ///
     /// - [`Durability::Fsync`]: after its log record was synced. It survives a power cut.
     /// - [`Durability::Os`]: after its log record was written. It survives the end of the process,
+    /// - [`Durability::Os`]: after its log record was written. It survives the end of the process,
     ///   `kill -9` included. Attachments and log are synced every [`KvConfig::sync_interval`], so a
-    ///   power cut takes at most the updates since; it takes whole updates, newest first, and never
-    ///   damages what is older, because the tree behind the log is synced in order at either level.
+    ///   power cut loses at most the updates since the last sync. It loses whole updates, newest
+    ///   first, and never damages older ones, because the tree behind the log is synced in order at
+    ///   either level.
     pub durability: Durability,
     /// Memory for pages of the tree, in bytes.
     ///
-    /// The allocator makes a quarter more of it. A page that is not there is read from the page cache
-    /// of the kernel in 3 µs.
+    /// The allocator adds a quarter. A page outside of this cache is read from the page cache of
+    /// the kernel in 3 µs.
     pub cache_bytes: usize,
-    /// Memory for pairs, in bytes: those that are on their way into the tree, and as many that were drained lately as
-    /// there is room for, which are read from here. Writers are slowed down from two thirds on. Snapshots that are held longer than a drain
-    /// takes keep what they see in addition.
+    /// Memory for pairs, in bytes: the undrained ones, plus recently drained ones as a read cache
+    /// while there is room. Writers are slowed down from two thirds on. A snapshot held longer than
+    /// a drain keeps its tables in addition.
     pub memory_bytes: usize,
-    /// Free bytes of the device that ordinary updates leave untouched: below it they are refused
-    /// with [`KvError::NoSpace`](super::KvError::NoSpace), while updates that give space back
+    /// Free bytes of the device that ordinary updates leave untouched. Below it they are refused
+    /// with [`KvError::NoSpace`](super::KvError::NoSpace), while updates that free space
     /// ([`Kv::update_freeing_then`](super::Kv::update_freeing_then)) still run.
     pub reserve_bytes: u64,
-    /// Bytes of log after which the updates in it are drained into the tree, unless those before them still are.
-    /// More makes the tree cheaper to write; less makes the replay after a crash shorter.
+    /// Bytes of log after which its updates are drained into the tree, unless the previous table is
+    /// still draining. More makes writes to the tree cheaper; less makes the replay after a crash
+    /// shorter.
     pub log_bytes: u64,
-    /// Everything is drained after this long without an update.
+    /// Time without an update after which everything is drained.
     pub idle: Duration,
-    /// At [`Durability::Os`]: the longest wait of an update for its sync to begin.
+    /// At [`Durability::Os`]: the longest time from an update to its sync.
     pub sync_interval: Duration,
     /// Data outside of the key space that updates depend on.
     pub attachments: Option<Arc<dyn Attachments>>,
-    /// Opens damaged runs and a damaged log, too: passes over their damaged blocks and records
-    /// ([`Recovery`](super::Recovery) tells of them) and keeps the whole ones. What they build on may be missing: only when somebody has said so.
+    /// Opens damaged runs and a damaged log, too: skips damaged blocks and records (reported in
+    /// [`Recovery`](super::Recovery)) and keeps the whole ones. Updates that later ones build on
+    /// may be missing, so set it only on explicit request.
     pub salvage: bool,
-    /// Runs every closure twice and rolls the first run back, so that a closure that must not run again
-    /// fails a test.
+    /// Runs every closure twice and rolls the first run back, to reveal closures that must not run
+    /// again.
     #[cfg(any(test, feature = "test-util"))]
     pub runs_twice: bool,
-    /// Drains so many groups after a table was frozen, by the thread that commits, and never by time: the same
-    /// calls make the same operations of the disk.
+    /// Drains this many groups after a table was frozen, on the commit thread and never by time:
+    /// the same calls then produce the same disk operations.
     #[cfg(any(test, feature = "test-util"))]
     pub drain_after_groups: Option<u64>,
-    /// The tables that become runs before they reach the tree. Others than the default are for tests.
+    /// The tables that become runs before they reach the tree. Values other than the default are
+    /// for tests.
     pub spilling: Spilling,
-    /// The trees that are copied without their free space. Others than the default are for tests.
+    /// The trees that are compacted. Values other than the default are for tests.
     pub compacting: Compacting,
 }
 
@@ -108,7 +113,7 @@ impl Default for KvConfig {
 }
 
 impl KvConfig {
-    /// Groups after which a test wants a frozen table to be drained by the thread that commits.
+    /// Number of groups after which a test wants the commit thread to drain a frozen table.
     pub(super) fn drain_after_groups(&self) -> Option<u64> {
         #[cfg(any(test, feature = "test-util"))]
         return self.drain_after_groups;
@@ -116,10 +121,11 @@ impl KvConfig {
         None
     }
 
-    /// Changes that a transaction of the tree has at most while a table drains or runs are merged. It copies every page that it changes, and
-    /// the space of the old ones can be used again after it only: a large one would double the file.
+    /// Maximum number of changes in one transaction of the tree while a table drains or runs are
+    /// merged. A transaction copies every page that it changes, and the old pages can be reused
+    /// only after it: one large transaction would double the file.
     pub(super) fn drain_changes(&self) -> usize {
-        // Tests of crashes have small tables.
+        // Crash tests use small tables.
         if self.drains_inline() { 8 } else { 1 << 16 }
     }
 

@@ -26,18 +26,19 @@ pub struct Cursor<'a> {
     reason = "the large one is the usual one: a box would cost it"
 )]
 enum Source<'a> {
-    /// Everything is in the tree.
+    /// Everything is in the tree, so no merge is needed.
     Tree(TreeCursor<'a>),
     Merge(Box<Merge<'a>>),
 }
 
 /// A cursor of the tree alone.
 ///
-/// A pair is shown until the next step. Its guard has some 200 bytes, so it stays here: handed out, it
-/// would be copied by every call in between, which takes as long as the step.
+/// The shown pair stays valid until the next step. Its guard has about 200 bytes, so it stays here:
+/// passed out, every call in between would copy it, which takes as long as the step.
 struct TreeCursor<'a> {
     tree: Tree<'a>,
-    /// Never outside of the bounds, so that a step forward checks `upper` only, and one back `lower`.
+    /// Always within the bounds, so that a step forward checks `upper` only, and a step back
+    /// `lower`.
     place: Place<'a>,
     shown: Option<PairGuard<'a>>,
 }
@@ -76,6 +77,7 @@ impl<'a> Cursor<'a> {
                 cursor.place.next_into(&mut cursor.shown)?;
                 let Some(pair) = &cursor.shown else { return Ok(None) };
                 if is_above(pair.key(), &self.upper) {
+                    // Step back, so that the cursor stays at the end of the range.
                     cursor.place.previous_into(&mut None)?;
                     return Ok(None);
                 }
@@ -97,6 +99,7 @@ impl<'a> Cursor<'a> {
                 cursor.place.previous_into(&mut cursor.shown)?;
                 let Some(pair) = &cursor.shown else { return Ok(None) };
                 if is_below(pair.key(), &self.lower) {
+                    // Step forward again, so that the cursor stays at the start of the range.
                     cursor.place.next_into(&mut None)?;
                     return Ok(None);
                 }
@@ -160,7 +163,7 @@ impl fmt::Debug for Cursor<'_> {
     }
 }
 
-/// The same range; one that ends before it begins as an empty one at its beginning.
+/// The same range; an inverted one becomes the empty range at its beginning.
 fn in_order<'k>(
     lower: Bound<&'k [u8]>,
     upper: Bound<&'k [u8]>,
@@ -174,7 +177,7 @@ fn in_order<'k>(
     (Included(begin), Excluded(begin))
 }
 
-/// The bytes with which all keys of the range begin.
+/// The common prefix of all keys of the range.
 fn begin_of_all<'k>(lower: Bound<&'k [u8]>, upper: Bound<&'k [u8]>) -> &'k [u8] {
     use Bound::{Excluded, Included};
     match (lower, upper) {

@@ -1,8 +1,8 @@
-//! [`Discarded`]: tables that no layers have any more, until their memory is given back.
+//! [`Discarded`]: tables without layers, until their memory is freed.
 //!
-//! That of a large table takes the system 5 to 20 ms. Whoever drops the last reference would wait for it: mostly the
-//! writer for whose next update there was no room, or a reader whose snapshot ends. So the last reference is here, and the
-//! thread that drains drops it.
+//! Freeing a large table takes the system 5 to 20 ms. The thread that drops the last reference
+//! would wait for it: mostly a writer that made room, or a reader whose snapshot ends. So the last
+//! reference is kept here, and the drain thread drops it.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub(super) struct Discarded {
 }
 
 impl Discarded {
-    /// Takes a table that no new snapshot sees.
+    /// Adds a table that no new snapshot sees.
     pub(super) fn add(&self, table: Arc<Memtable>) {
         self.tables.lock().push(table);
     }
@@ -26,20 +26,21 @@ impl Discarded {
         self.tables.lock().is_empty()
     }
 
-    /// `true` if there is a table that nobody reads.
+    /// `true` if there is a table without readers.
     pub(super) fn has_unread(&self) -> bool {
         self.tables.lock().iter().any(is_unread)
     }
 
-    /// Gives back the memory of tables that nobody reads.
+    /// Frees the tables without readers.
     pub(super) fn free_unread(&self) {
         let unread: Vec<_> = self.tables.lock().extract_if(.., |table| is_unread(table)).collect();
-        // Not under the lock.
+        // Dropped after the unlock: freeing takes milliseconds.
         drop(unread);
     }
 }
 
-/// `true` if this is the last reference, of which nobody makes others.
+/// `true` if this is the last reference. No thread can clone it then, because the layers do not
+/// have the table.
 fn is_unread(table: &Arc<Memtable>) -> bool {
     Arc::strong_count(table) == 1
 }

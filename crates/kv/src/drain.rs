@@ -1,4 +1,4 @@
-//! [`Drains`]: the progress of the drain, shared by the committer and the thread that drains.
+//! [`Drains`]: the progress of the drain, shared by the committer and the drain thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,21 +12,21 @@ use crate::log::LOG_FILES;
 use crate::shared::Shared;
 use crate::{KvConfig, KvError};
 
-/// The tree is tried again this often while it has no space, also without an update: clients stop
-/// writing once they see `full`.
+/// Interval of the attempts on a tree without space, even without updates: clients stop writing
+/// once they see `full`.
 const REFUSED_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Everything is drained after so many times the wait of an idle key space, also while some updates come.
+/// Multiple of the idle wait after which everything is drained although a few updates still come.
 const TRICKLE_FACTOR: u32 = 25;
 
-/// A table that was frozen.
+/// A frozen table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frozen {
-    /// Number of the last record in it.
+    /// Number of its last log record.
     pub(super) number: u64,
-    /// Bytes that the files of the log have for certain.
+    /// Durable sizes of the log files.
     pub(super) log_bytes: [u64; LOG_FILES],
-    /// The sequence of the last write in it.
+    /// Sequence of its last write.
     pub(super) sequence: u64,
 }
 
@@ -35,20 +35,20 @@ pub(super) struct Frozen {
 pub(super) struct Drains {
     pub(super) thread: Mutex<Option<JoinHandle<()>>>,
     state: Mutex<State>,
-    /// Something is to be done.
+    /// Signalled when there is work.
     work: Condvar,
-    /// Something was drained, or nothing will be.
+    /// Signalled when a table was drained, or will not be.
     done: Condvar,
-    /// Counts groups.
+    /// Number of committed groups.
     written: AtomicU64,
     /// The tree has no space.
     is_blocked: AtomicBool,
     /// The drain waits for an update of its own, or for a mark in the log.
     is_carrying: AtomicBool,
-    /// The thread waits for nothing but the next write.
+    /// The drain thread sleeps until the next write.
     is_asleep: AtomicBool,
     progress: Mutex<Progress>,
-    /// That of a merge of runs.
+    /// The progress of the merge of runs.
     merge: Mutex<Progress>,
 }
 
@@ -61,20 +61,21 @@ pub(super) enum Backlog {
     Runs,
 }
 
-/// The progress of one drain, or merge.
+/// The progress of one drain or merge.
 #[derive(Debug, Default)]
 struct Progress {
-    /// The beginning of the one under way.
+    /// Start of the current one.
     begun: Option<Instant>,
-    /// The part of its table that has been drained.
+    /// The fraction done, up to 1.
     done: f64,
-    /// Duration of the last one of a table that is worth measuring.
+    /// Duration of the last one that was large enough to measure.
     last: Duration,
 }
 
 impl Progress {
-    /// The time that the drain still takes: as long for the rest as for what is done, and before anything is,
-    /// as long as the last one. One that takes longer than that takes as long again.
+    /// An estimate of the remaining time: extrapolated from the fraction done, or, before the first
+    /// progress, from the duration of the last one. If that is exceeded, the elapsed time is
+    /// expected once more.
     fn time_left(&self, now: Instant) -> Duration {
         let Some(begun) = self.begun else { return self.last };
         let elapsed = now.saturating_duration_since(begun);
@@ -87,11 +88,11 @@ impl Progress {
 
 #[derive(Debug, Default)]
 struct State {
-    /// The table that drains, or waits for it.
+    /// The table that is being drained, or waits for it.
     frozen: Option<Frozen>,
-    /// Groups when it was frozen.
+    /// Number of groups when it was frozen.
     frozen_at: u64,
-    /// Groups when the thread last found that nothing was written.
+    /// Number of groups when the thread last found the key space idle.
     idle_at: Option<u64>,
     is_wanted: bool,
     is_stopped: bool,
@@ -104,11 +105,11 @@ struct State {
 pub(super) enum Wake {
     /// A table waits, or the tree may have space again.
     Work,
-    /// There are tables that nobody reads any more.
+    /// There are tables without readers.
     Discarded,
-    /// Nothing was written for a while.
+    /// No write for a while.
     Idle,
-    /// Not much was written for a while.
+    /// Few writes for a while.
     Trickle,
     Stop,
 }
@@ -117,18 +118,21 @@ impl Drains {
     /// Notes that a group was committed.
     pub(super) fn written(&self) {
         self.written.fetch_add(1, Ordering::SeqCst);
+        // Checked after the count is increased. The thread sets `is_asleep` and then reads the
+        // count; both are `SeqCst`, so one of the two sees the other and no wake-up is lost.
         if self.is_asleep.load(Ordering::SeqCst) {
+            // Taking the lock ensures that the thread is already waiting, not about to wait.
             let _state = self.state.lock();
             self.work.notify_one();
         }
     }
 
-    /// Groups so far.
+    /// Number of groups committed so far.
     pub(super) fn groups(&self) -> u64 {
         self.written.load(Ordering::SeqCst)
     }
 
-    /// `true` if the active table, which has `log_bytes` of log, is to be frozen.
+    /// `true` if the active table, which has `log_bytes` of log, should be frozen.
     pub(super) fn is_due(&self, layers: &Layers, log_bytes: u64, shared: &Shared) -> bool {
         let config = &shared.config;
         let bytes = layers.active().bytes();
@@ -137,7 +141,7 @@ impl Drains {
             && !layers.active().is_empty()
     }
 
-    /// A table was frozen.
+    /// Notes that a table was frozen.
     pub(super) fn begin(&self, frozen: Frozen) {
         let mut state = self.state.lock();
         state.frozen = Some(frozen);
@@ -146,23 +150,24 @@ impl Drains {
         self.work.notify_one();
     }
 
-    /// The table that waits.
+    /// The frozen table, if any.
     pub(super) fn frozen(&self) -> Option<Frozen> {
         self.state.lock().frozen
     }
 
-    /// The drain of a table begins now.
+    /// Notes that the drain of a table begins.
     pub(super) fn begin_draining(&self) {
         let mut progress = self.progress.lock();
         (progress.begun, progress.done) = (Some(Instant::now()), 0.0);
     }
 
-    /// This part of the table, up to 1, has been drained.
+    /// Notes that the fraction `part` of the table has been drained.
     pub(super) fn drained(&self, part: f64) {
         self.progress.lock().done = part;
     }
 
-    /// This part of a merge, up to 1, has been done. The drains of tables between its parts are part of its time.
+    /// Notes that the fraction `part` of a merge is done. Drains of tables between its parts count
+    /// as its time.
     pub(super) fn merged(&self, part: f64) {
         let mut merge = self.merge.lock();
         merge.done = part;
@@ -181,15 +186,17 @@ impl Drains {
         }
     }
 
-    /// The table `drained` has been drained. It had so many bytes.
+    /// Notes that the table `drained` of `bytes` bytes has been drained.
     pub(super) fn end(&self, drained: Frozen, bytes: usize) {
         self.is_blocked.store(false, Ordering::Release);
         let mut progress = self.progress.lock();
         let took = progress.begun.take().map(|begun| begun.elapsed());
+        // Drains of small tables say nothing about the speed of large ones.
         progress.last = took.filter(|_| bytes > 1 << 20).unwrap_or(progress.last);
         drop(progress);
         let mut state = self.state.lock();
-        // Since the layers know that it has been drained, the next one may have been frozen.
+        // The layers were changed before this call, so the next table may have been frozen
+        // meanwhile.
         if state.frozen.is_some_and(|frozen| frozen.sequence == drained.sequence) {
             state.frozen = None;
         }
@@ -197,11 +204,11 @@ impl Drains {
         self.done.notify_all();
     }
 
-    /// The tree has no space, or has some again.
+    /// Notes that the tree has no space, or has space again.
     pub(super) fn set_blocked(&self, is_blocked: bool) {
         self.is_blocked.store(is_blocked, Ordering::Release);
         if is_blocked {
-            // However long that lasts: nobody who frees space waits for it.
+            // A blocked drain has no end to estimate: updates that free space do not wait for it.
             self.progress.lock().begun = None;
         }
         self.done.notify_all();
@@ -211,13 +218,13 @@ impl Drains {
         self.is_blocked.load(Ordering::Acquire)
     }
 
-    /// `true` if a table waits, or the thread is to end: what takes long gives up.
+    /// `true` if a table waits or the thread should stop: long work gives up.
     pub(super) fn is_pressing(&self) -> bool {
         let state = self.state.lock();
         state.frozen.is_some() || state.is_stopped
     }
 
-    /// Runs are to be merged, or no more.
+    /// Notes whether runs should be merged.
     pub(super) fn set_merging(&self, is_merging: bool) {
         self.state.lock().is_merging = is_merging;
         if !is_merging {
@@ -225,8 +232,10 @@ impl Drains {
         }
     }
 
-    /// The drain waits for an update of its own, or for a mark in the log, which nothing may hold up.
+    /// Notes that the drain waits for an update of its own, or for a mark in the log. Writers must
+    /// not be held up meanwhile.
     pub(super) fn set_carrying(&self, is_carrying: bool) {
+        // Changed under the lock of the waiters, so that none misses the notification.
         let state = self.state.lock();
         self.is_carrying.store(is_carrying, Ordering::Release);
         drop(state);
@@ -238,7 +247,7 @@ impl Drains {
         self.is_carrying.load(Ordering::Acquire)
     }
 
-    /// Waits until the work is done, or for so long.
+    /// Waits until the work is done, at most for `wait`.
     pub(super) fn wait_for_end(&self, of: Backlog, wait: Duration) {
         let mut state = self.state.lock();
         let is_over = |state: &State| {
@@ -253,12 +262,14 @@ impl Drains {
         }
     }
 
-    /// Waits until the tables that wait take no more than `bytes`.
+    /// Waits until the undrained tables take at most `bytes`.
     pub(super) fn wait_for_room(&self, shared: &Shared, bytes: usize) -> Result<(), KvError> {
         loop {
             if self.is_blocked() {
                 return Err(KvError::NoSpace);
             }
+            // The drain waits for this very committer: proceed above the limit rather than
+            // deadlock.
             if self.is_carrying() {
                 return Ok(());
             }
@@ -272,6 +283,7 @@ impl Drains {
             drop(layers);
             let mut state = self.state.lock();
             if state.frozen.is_some() && !state.is_stopped && !shared.config.drains_inline() {
+                // A timeout as well, because a poisoned store does not signal `done`.
                 self.done.wait_for(&mut state, Duration::from_millis(10));
             } else {
                 return Ok(());
@@ -279,13 +291,13 @@ impl Drains {
         }
     }
 
-    /// Lets the thread free tables that nobody reads any more.
+    /// Wakes the thread to free tables that have no readers.
     pub(super) fn discarded(&self) {
         let _state = self.state.lock();
         self.work.notify_one();
     }
 
-    /// Lets the thread look whether there is something to do.
+    /// Wakes the thread to look for work.
     pub(super) fn wake(&self) {
         let mut state = self.state.lock();
         if !state.is_wanted {
@@ -295,17 +307,17 @@ impl Drains {
         }
     }
 
-    /// Ends the thread.
+    /// Stops the thread and waits for it.
     pub(super) fn stop(&self) {
         self.state.lock().is_stopped = true;
         self.work.notify_all();
         self.done.notify_all();
         let thread = self.thread.lock().take();
-        // A panic has been printed by the hook.
+        // The panic hook has printed a panic.
         let _ = thread.map(JoinHandle::join);
     }
 
-    /// Waits for something to do.
+    /// Waits for work.
     fn wait(&self, shared: &Shared) -> Wake {
         let mut state = self.state.lock();
         let mut groups = self.groups();
@@ -317,7 +329,7 @@ impl Drains {
             if shared.discarded.has_unread() {
                 return Wake::Discarded;
             }
-            // After writing has stopped nothing is drained either.
+            // Nothing is drained after writing has stopped.
             let is_waiting = (state.frozen.is_some() || state.is_merging)
                 && !self.is_blocked()
                 && shared.poisoned().is_none();
@@ -328,12 +340,13 @@ impl Drains {
             let is_refusing = shared.refusal.read().is_some();
             if !is_refusing && state.idle_at == Some(self.groups()) {
                 self.is_asleep.store(true, Ordering::SeqCst);
-                // Once more: a write that came meanwhile may not have seen it.
+                // Read the count once more: a write before the store above may not have seen
+                // `is_asleep`.
                 let is_idle = state.idle_at == Some(self.groups());
                 if is_idle && shared.discarded.is_empty() {
                     self.work.wait(&mut state);
                 } else if is_idle {
-                    // Somebody still reads them, and does not tell when that ends.
+                    // Readers of discarded tables do not signal when they end, so look again later.
                     self.work.wait_for(&mut state, shared.config.idle);
                 }
                 self.is_asleep.store(false, Ordering::SeqCst);
@@ -357,12 +370,12 @@ impl Drains {
         }
     }
 
-    /// There is still something to do, although nothing is written.
+    /// Has the thread look for work again, although nothing is written.
     fn look_again(&self) {
         self.state.lock().idle_at = None;
     }
 
-    /// `true` if a test wants the table to be drained now by the thread that commits.
+    /// `true` if a test wants the commit thread to drain the table now.
     pub(super) fn is_due_inline(&self, config: &KvConfig) -> bool {
         let Some(after) = config.drain_after_groups() else { return false };
         let mut state = self.state.lock();
@@ -372,7 +385,7 @@ impl Drains {
     }
 }
 
-/// Drains until the key space is closed.
+/// Body of the drain thread: runs until the key space is closed.
 pub(super) fn run(shared: &Arc<Shared>) {
     loop {
         match shared.drains.wait(shared) {

@@ -24,7 +24,7 @@ pub enum KvError {
     /// A key with its value is too large. Nothing of the update was kept.
     #[error("a key with its value has {bytes} bytes; at most {bytes_max} are allowed")]
     TooLarge {
-        /// Bytes of both.
+        /// Bytes of key and value.
         bytes: usize,
         /// The limit.
         bytes_max: usize,
@@ -38,7 +38,7 @@ pub enum KvError {
 }
 
 impl KvError {
-    /// The error of what nothing is written after.
+    /// The error for all later writes after this failure.
     pub(super) fn into_poisoned(self) -> Self {
         match self {
             Self::Poisoned { .. } => self,

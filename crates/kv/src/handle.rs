@@ -19,7 +19,7 @@ use crate::tree_file::TreeFile;
 use crate::{KvConfig, KvError, KvStats, Pending, Snapshot, Transaction};
 use crate::{drain, syncer};
 
-/// The key space. Clones are handles of the same one; the last to go drains it and closes
+/// The key space. Clones are handles of the same key space; dropping the last one drains and closes
 /// it, which may take some milliseconds.
 ///
 /// Snapshots that outlive the last handle keep the file open.
@@ -42,8 +42,9 @@ struct Inner {
 pub struct Position(u64);
 
 impl Kv {
-    /// Opens the key space in the file `path` of `disk` and those beside it whose names begin so, creating them if they
-    /// are missing, and replays what the last run left in the log. Their directory must exist.
+    /// Opens the key space in the file `path` of `disk` and the files beside it whose names begin
+    /// with `path`. Creates missing files, and replays the log of the last run. The directory must
+    /// exist.
     ///
     /// # Errors
     /// [`KvError::Corrupt`] if a file is damaged or not of a key space, [`KvError::NoSpace`],
@@ -68,7 +69,8 @@ impl Kv {
         Ok(kv)
     }
 
-    /// Creates a key space in memory; it ends with its last handle. Of `config` only the sizes of memory matter.
+    /// Creates a key space in memory; it ends with its last handle. Only the memory sizes of
+    /// `config` apply.
     ///
     /// # Errors
     /// [`KvError::Io`] if the engine or a thread cannot be started.
@@ -96,7 +98,7 @@ impl Kv {
         Ok(Self { inner: Arc::new(Inner { shared, recovery, committer, syncer }) })
     }
 
-    /// The state behind the handle, for tests that look at its threads, or do their work.
+    /// The shared state, for tests that inspect the threads or do their work.
     #[cfg(test)]
     pub(super) fn shared(&self) -> &Shared {
         &self.inner.shared
@@ -113,12 +115,13 @@ impl Kv {
     /// Runs `closure` in a transaction, alone, after every update submitted before it by this
     /// thread. All of its writes become visible and durable together, or none.
     ///
-    /// The closure may run several times, and only its last run counts, so that an engine with optimistic
-    /// concurrency control can retry. So it borrows its captures, and its effects are its writes and its
-    /// result; the result of an earlier run is dropped. It runs on any thread that commits: it must not
-    /// block, and must not wait for another update. A panic in it is [`KvError::Panicked`], for this
-    /// update only. Its captures are dropped after the commit and before the answer. Submitting blocks
-    /// while thousands of updates are queued (back-pressure).
+    /// The closure may run several times, and only its last run counts, so that an engine with
+    /// optimistic concurrency control can retry. Therefore it borrows its captures, and its only
+    /// effects are its writes and its result; the result of an earlier run is dropped. It runs on
+    /// any thread that commits: it must not block, and must not wait for another update. A panic in
+    /// it is [`KvError::Panicked`], for this update only. Its captures are dropped after the commit
+    /// and before the answer. Submitting blocks while thousands of updates are queued
+    /// (back-pressure).
     pub fn update<T, E, F>(&self, closure: F) -> Pending<T, E>
     where
         F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -128,9 +131,10 @@ impl Kv {
         self.update_then(closure, |_| {})
     }
 
-    /// As [`Kv::update`]. Once the writes of the closure are committed, and before the answer, `then` is called with
-    /// its result, also if nobody waits for the answer. For updates that are under way at the same time it may be called in
-    /// another order than that of their writes: the next group commits meanwhile.
+    /// Like [`Kv::update`]. Once the writes of the closure are committed, and before the answer,
+    /// `then` is called with its result, even if nobody waits for the answer. Concurrent updates
+    /// may be called back in another order than the order of their writes: the next group commits
+    /// meanwhile.
     pub fn update_then<T, E, F>(&self, closure: F, then: fn(&T)) -> Pending<T, E>
     where
         F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -140,7 +144,7 @@ impl Kv {
         self.submit(closure, false, then)
     }
 
-    /// Like [`Kv::update`], for updates that give space back, such as deletes: they may use the reserve of space.
+    /// Like [`Kv::update`], for updates that free space, such as deletes: they may use the reserve.
     #[cfg(any(test, feature = "test-util"))]
     pub fn update_freeing<T, E, F>(&self, closure: F) -> Pending<T, E>
     where
@@ -151,8 +155,8 @@ impl Kv {
         self.update_freeing_then(closure, |_| {})
     }
 
-    /// Like [`Kv::update_then`], for updates that give space back, such as deletes: they may use the
-    /// reserve of space.
+    /// Like [`Kv::update_then`], for updates that free space, such as deletes: they may use the
+    /// reserve.
     pub fn update_freeing_then<T, E, F>(&self, closure: F, then: fn(&T)) -> Pending<T, E>
     where
         F: Fn(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -176,10 +180,10 @@ impl Kv {
         Pending::new(receiver, Arc::clone(&self.inner.shared))
     }
 
-    /// Makes all updates durable that were acknowledged before the call, with their attachments. The
-    /// syncer does the same every [`KvConfig::sync_interval`]. At [`Durability::Fsync`] updates and the
-    /// contents in their notes are durable already, and only attachments are left to sync. `false` if
-    /// there was nothing to sync.
+    /// Makes durable all updates acknowledged before the call, with their attachments. The syncer
+    /// does the same every [`KvConfig::sync_interval`]. At [`Durability::Fsync`] updates and the
+    /// contents in their notes are durable already, and only attachments are left to sync. `false`
+    /// if there was nothing to sync.
     ///
     /// # Errors
     /// [`KvError::NoSpace`] if the log cannot take the mark; [`KvError::Io`] or [`KvError::Poisoned`] if
@@ -211,7 +215,7 @@ impl Kv {
         self.inner.shared.tree_file.clone()
     }
 
-    /// Counters since it was opened, and sizes.
+    /// Counters since the key space was opened, and current sizes.
     #[must_use]
     pub fn stats(&self) -> KvStats {
         let layers = self.inner.shared.layers().ok();
@@ -224,8 +228,8 @@ impl Kv {
         &self.inner.recovery
     }
 
-    /// The reason why updates are refused at the moment, for health. [`KvError::NoSpace`] goes away by
-    /// itself when there is space again, anything else with reopening only.
+    /// The reason why updates are refused at the moment, for health checks. [`KvError::NoSpace`]
+    /// ends by itself once there is space; any other reason lasts until the key space is reopened.
     #[must_use]
     pub fn refusal(&self) -> Option<KvError> {
         self.inner.shared.refusal.read().clone()
@@ -244,10 +248,10 @@ impl Drop for Inner {
         let syncer = self.syncer.lock().take();
         self.shared.queue.close();
         let committer = self.committer.lock().take();
-        // A closure may hold the last handle: then this is the committer's own thread, which cannot join
-        // itself.
+        // If a closure holds the last handle, this runs on the commit thread itself, which cannot
+        // join itself.
         if let Some(committer) = committer.filter(|it| it.thread().id() != thread::current().id()) {
-            // A panic has been printed by the hook.
+            // The panic hook has printed a panic.
             let _ = committer.join();
             syncer.map(JoinHandle::join);
         }

@@ -19,13 +19,13 @@ use crate::memtable::{Entry, MEMTABLE_BYTES_MAX, Memtable, hash};
 use crate::run::{self, Damaged, Run};
 use crate::{KvConfig, KvError};
 
-/// Bytes of the log that are written in advance; the rest grows as it is used. More would make the
-/// first start slower.
+/// Bytes of the first log file that are preallocated; the rest grows on use. More would slow down
+/// the first start.
 const PREALLOCATED_BYTES: u64 = 1 << 20;
-/// The same of the file that is not used at first.
+/// The same for the second file, which is not used at first.
 const PREALLOCATED_OTHER_BYTES: u64 = 1 << 16;
 
-/// The place of a key space on its disk.
+/// The location of a key space on its disk.
 pub(super) struct Home {
     pub(super) disk: Arc<dyn Disk>,
     /// The tree.
@@ -33,8 +33,8 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// `true` if the tree has its final name. The log exists then, too: it is created first. A key space of an earlier
-    /// version has only the first of its files.
+    /// `true` if the tree has its final name. Then the log exists, too, because it is created
+    /// first. A key space of an earlier version has only the first log file.
     pub(super) fn exists(&self) -> Result<bool, KvError> {
         let tree = self.has(&self.path)?;
         let [log_path, _] = log::paths(&self.path);
@@ -52,7 +52,7 @@ impl Home {
         }
     }
 
-    /// Where its files are: the disk, and the path of the tree.
+    /// The disk, and the path of the tree.
     pub(super) fn place(&self) -> (&dyn Disk, &str) {
         (&*self.disk, &self.path)
     }
@@ -67,15 +67,15 @@ impl Home {
         self.path.rsplit_once('/').map_or("", |(parent, _)| parent)
     }
 
-    /// Creates both files. The tree gets its final name last, so that an interrupted creation starts
-    /// again.
+    /// Creates the log and the tree. The tree gets its final name last, so that an interrupted
+    /// creation starts again.
     pub(super) fn create(&self, config: &KvConfig) -> Result<(), KvError> {
         let mut log = Log::open(&*self.disk, &self.path, config.log_bytes)?;
         if log.has_records()? {
             return Err(KvError::Corrupt(format!("{} is missing, its log is not", self.path)));
         }
         log.preallocate(config.log_bytes.min(PREALLOCATED_BYTES))?;
-        // Not empty: from the first checkpoint on it is known if it was removed.
+        // Not empty, so that its removal is detected: the first checkpoint records its size.
         log.preallocate_other(config.log_bytes.min(PREALLOCATED_OTHER_BYTES))?;
         let new_path = format!("{}.new", self.path);
         self.disk.remove_if_there(&new_path)?;
@@ -84,10 +84,11 @@ impl Home {
         let checkpoint = Checkpoint::new(round, log.durable_bytes());
         engine.apply(&mut NoChanges, &checkpoint).map_err(|failure| failure.error)?;
         drop(engine);
+        // The names are synced before the rename: the log must exist if the tree does.
         self.sync_names()?;
         let sums = |path: &str| format!("{path}.sums");
         match self.disk.rename(&sums(&new_path), &sums(&self.path)) {
-            // An engine without them.
+            // This engine has no checksum file.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             result => result?,
         }
@@ -99,12 +100,12 @@ impl Home {
 /// The findings of opening a key space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// The end of the log that was not replayed: a record that was torn by a crash, or was damaged, which
-    /// cannot be told from it.
+    /// The end of the log that was not replayed: a record torn by a crash, or damaged, which cannot
+    /// be distinguished.
     pub dropped: Option<DroppedTail>,
     /// Numbers of damaged records that [`KvConfig::salvage`] passed over.
     pub passed_over: Vec<RangeInclusive<u64>>,
-    /// Damaged blocks of runs, of some 4 KiB, that [`KvConfig::salvage`] passed over.
+    /// Damaged blocks of runs, of about 4 KiB each, that [`KvConfig::salvage`] passed over.
     pub lost_blocks: u64,
 }
 
@@ -113,15 +114,15 @@ pub(super) struct Opened {
     pub(super) log: Log,
     pub(super) layers: Layers,
     pub(super) drainer: Drainer,
-    /// The older of two tables that the log held.
+    /// The older of two tables that the log held, if both were in use.
     pub(super) frozen: Option<Frozen>,
-    /// That of the newest write.
+    /// The sequence of the newest write.
     pub(super) sequence: u64,
     pub(super) recovery: Recovery,
 }
 
-/// Opens the files, and creates them if there are none. The updates that the tree does not have are in tables
-/// afterwards; after an end that was not orderly they are in the tree, or in runs.
+/// Opens the files, creating them if they do not exist. Updates that the tree lacks are in tables
+/// afterwards; after an unclean shutdown they are in the tree or in runs.
 pub(super) fn open(home: &Home, config: &KvConfig) -> Result<Opened, KvError> {
     if !home.exists()? {
         home.create(config)?;
@@ -144,8 +145,8 @@ pub(super) fn open(home: &Home, config: &KvConfig) -> Result<Opened, KvError> {
     opened.inspect_err(|_| engine.close_without_checkpoint())
 }
 
-/// Opens the runs, newest first, and removes what no checkpoint names. To salvage them, those that are damaged are
-/// written again without what cannot be read.
+/// Opens the runs, newest first, and removes the files of runs that the checkpoint does not name.
+/// With salvage, a damaged run is rewritten without its unreadable blocks.
 fn open_runs(
     engine: &Engine,
     home: &Home,
@@ -155,6 +156,7 @@ fn open_runs(
     let damaged = if config.salvage { Damaged::PassOver } else { Damaged::Refuse };
     let mut checkpoint = replayed.checkpoint.clone();
     let mut runs = Vec::new();
+    // The checkpoint lists the oldest run first.
     for place in 0..checkpoint.runs.len() {
         let name = checkpoint.runs[place];
         let (mut run, lost) = Run::open(&*home.disk, &home.path, name, damaged)?;
@@ -169,6 +171,8 @@ fn open_runs(
         runs.insert(0, Arc::new(run));
     }
     if checkpoint != replayed.checkpoint {
+        // The new names must be durable before the checkpoint refers to them; the old files are
+        // removed only after it.
         home.sync_names()?;
         replayed.checkpoint = engine.apply_whole(&mut NoChanges, &checkpoint)?;
     }
@@ -184,7 +188,7 @@ fn remove_unnamed_runs(home: &Home, checkpoint: &Checkpoint) -> Result<(), KvErr
             "" => entry.name,
             parent => format!("{parent}/{}", entry.name),
         };
-        // What is called otherwise is somebody else's.
+        // A file with any other suffix is not ours.
         let number: Option<u64> = path.strip_prefix(&prefix).and_then(|rest| rest.parse().ok());
         let is_named = |number| checkpoint.runs.iter().any(|run| run.number == number);
         if number.is_some_and(|number| !is_named(number)) && !entry.is_dir {
@@ -194,10 +198,10 @@ fn remove_unnamed_runs(home: &Home, checkpoint: &Checkpoint) -> Result<(), KvErr
     Ok(())
 }
 
-/// The updates that the log held.
+/// The updates found in the log.
 struct Replayed {
     checkpoint: Checkpoint,
-    /// By file of the log.
+    /// The tables, by index of the log file.
     tables: [Memtable; LOG_FILES],
     /// The last record of each file, and the last sequence in it.
     ends: [(u64, u64); LOG_FILES],
@@ -205,7 +209,7 @@ struct Replayed {
     is_orderly: bool,
 }
 
-/// Reads the records that the tree does not have, and syncs them with their attachments.
+/// Reads the records that the tree lacks, and syncs them with their attachments.
 fn replay(
     engine: &Engine,
     home: &Home,
@@ -213,7 +217,7 @@ fn replay(
     config: &KvConfig,
 ) -> Result<Replayed, KvError> {
     let Some(checkpoint) = engine.read_checkpoint()? else {
-        return Err(KvError::Corrupt(format!("{} is not a tree of ours", home.path)));
+        return Err(KvError::Corrupt(format!("{} is not a LiteIO tree", home.path)));
     };
     let round = checkpoint.round;
     let refused = |what: String| {
@@ -228,6 +232,7 @@ fn replay(
     }
     log.set_durable_bytes(checkpoint.log_bytes);
     let mut marked = round.number;
+    // First pass: find the end of the log and the last mark. The second pass needs both.
     let salvage = config.salvage;
     let read_mark = |_, operation: Operation<'_>| {
         if let Operation::Mark { number } = operation {
@@ -253,9 +258,9 @@ fn replay(
             Some(tail)
         }
     };
-    // Attachments noted behind the last mark may never have been synced, although their records reached
-    // the device. The first that is not whole, and whose contents the log does not hold, ends the
-    // replay: later records may build on it.
+    // Attachments noted after the last mark may never have been synced, although their records
+    // reached the device. The first one that is not whole, and whose contents the log does not
+    // hold, ends the replay: later records may build on it.
     let attachments = config.attachments.as_deref();
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
         (Operation::Note { attachment, contents }, Some(attachments)) if record > marked => {
@@ -276,11 +281,13 @@ fn replay(
         Ok(())
     })?;
     if let Some((mut tail, parts)) = log.rest(&whole, &torn) {
-        // With what was torn behind it, whose copy is at the same path.
+        // Includes the torn part behind it, whose copy at the same path is replaced.
         tail.newest = tail.newest.max(recovery.dropped.map_or(0, |torn| torn.newest));
         log.keep(&*home.disk, &dropped_path, &parts, &mut tail)?;
         recovery.dropped = Some(tail);
     }
+    // Recovered attachments and replayed records become durable before any new update builds on
+    // them.
     sync_attachments(config.attachments.as_ref())?;
     let is_orderly = recovery.dropped.is_none() && !salvage && round.version == Version::Current;
     if log.number() > round.number {
@@ -289,7 +296,7 @@ fn replay(
     Ok(Replayed { checkpoint, tables, ends, recovery, is_orderly })
 }
 
-/// Applies one operation of the log. `true` if it is a write.
+/// Applies one log operation. `true` if it is a write.
 fn apply(table: &Memtable, operation: Operation<'_>, sequence: u64) -> Result<bool, KvError> {
     let (key, value) = match operation {
         Operation::Put { key, value } => (key, Some(value)),
@@ -301,7 +308,7 @@ fn apply(table: &Memtable, operation: Operation<'_>, sequence: u64) -> Result<bo
     place.map(|_| true).ok_or(KvError::TooLarge { bytes, bytes_max: MEMTABLE_BYTES_MAX })
 }
 
-/// Makes layers of what was replayed.
+/// Builds the layers from the replayed tables.
 fn settle(
     engine: &Arc<Engine>,
     home: &Home,
@@ -317,6 +324,8 @@ fn settle(
     let log_bytes = log.durable_bytes();
     let frozen =
         has_older.then_some(Frozen { number: ends[older].0, log_bytes, sequence: ends[older].1 });
+    // Clean log: keep the tables and continue the round; nothing has to be written before the first
+    // update.
     if is_orderly {
         let mut undrained: Vec<_> = tables.into_iter().map(Arc::new).collect();
         undrained.swap(0, newest);
@@ -325,16 +334,18 @@ fn settle(
         let drainer = Drainer::new(Arc::clone(engine), checkpoint);
         return Ok(Opened { log, layers, drainer, frozen, sequence, recovery });
     }
-    // Whole records may lie behind a torn one. Under a new nonce they never verify. With a number of its own: an
-    // older copy of the tree, of before this start, would have the same, and none of the records that follow would
-    // verify under its nonce.
+    // Whole records may lie behind a torn one; a new nonce keeps them from ever verifying. The new
+    // round also gets a record number of its own: with the same number, an older copy of the tree,
+    // from before this start, would match the round, but the records that follow would not verify
+    // under its nonce.
     let round = Round::new(log.number() + 1)?;
     checkpoint.log_bytes = log_bytes;
     let mut drain = |table: &Memtable, round: Round| {
         checkpoint.round = round;
         let none = BTreeSet::new();
         let mut changes = TableChanges { entries: table.entries(u64::MAX), without: &none };
-        // What is above a run must not get beneath it.
+        // Where runs exist the table must become a run, too: pairs newer than a run must not be
+        // placed beneath it.
         let changes: &mut dyn Changes = if runs.is_empty() {
             &mut changes
         } else {
@@ -351,6 +362,8 @@ fn settle(
         checkpoint = engine.apply_whole(changes, &checkpoint)?;
         Ok::<_, KvError>(())
     };
+    // The older table keeps the old round: if this is interrupted, the newer file is replayed
+    // again.
     if let Some(frozen) = frozen {
         drain(&tables[older], Round { number: frozen.number, ..log.round() })?;
     }

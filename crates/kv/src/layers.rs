@@ -1,4 +1,4 @@
-//! [`Layers`]: the memtables, the runs and the tree beneath them, which together are the key space.
+//! [`Layers`]: the memtables, the runs and the tree beneath them. Together they are the key space.
 //!
 //! ```text
 //!              newest ┌──────────┐ written by the committer
@@ -6,15 +6,15 @@
 //!                     ├──────────┤
 //!                     │ draining │ frozen; on its way into the tree or a run
 //!          ┌──────┐   ├──────────┤
-//!          │ run  │ ⊇ │ drained  │ kept while there is memory: point reads find here
-//!          ├──────┤   │          │ without file or tree what was written lately
+//!          │ run  │ ⊇ │ drained  │ kept while there is memory: a read cache for
+//!          ├──────┤   │          │ recent writes, without a read of file or tree
 //!          │ run  │ ⊇ │ drained  │
 //!          ├──────┤   │          │
 //!          │ tree │ ⊇ │ drained  │
 //!          └──────┘   └──────────┘ oldest
 //! ```
-//! A set of layers never changes: freezing, draining and dropping put another set in its place. So a snapshot keeps
-//! what it sees, and nobody waits for it.
+//! A set of layers is immutable: freezing, draining and dropping install a new set. A snapshot
+//! keeps its set alive and blocks nobody.
 
 use std::sync::Arc;
 
@@ -23,26 +23,27 @@ use crate::engine::{self, Engine, Tree, View};
 use crate::memtable::{Entry, Memtable, hash};
 use crate::run::{self, Run, RunPair};
 
-/// A set of layers.
+/// An immutable set of layers.
 #[derive(Clone)]
 pub(super) struct Layers {
-    /// The newest first.
+    /// All tables, newest first; the ones kept as a cache last.
     tables: Vec<Arc<Memtable>>,
-    /// Number of tables that are in no file but the log: the one that is written, and one that drains.
+    /// Number of tables that are in no file but the log: the active one, and the draining one if it
+    /// exists.
     undrained: usize,
-    /// Nothing in the runs and the tree is behind this sequence.
+    /// The sequence of the newest write in the runs and the tree.
     drained: u64,
-    /// The tree has all of the table that drains up to this key, and it.
+    /// The tree has all entries of the draining table up to and including this key.
     reached: Option<Arc<[u8]>>,
-    /// The newest first.
+    /// The runs, newest first.
     runs: Vec<Arc<Run>>,
-    /// Bytes that these keep in memory.
+    /// Bytes that the runs keep in memory.
     runs_memory: usize,
-    /// `None` only while it is opened again, when nobody reads.
+    /// The tree; `None` only while it is reopened, when nobody reads.
     tree: Option<Arc<OpenTree>>,
 }
 
-/// The tree as some checkpoint left it.
+/// The tree as one checkpoint left it.
 pub(super) struct OpenTree {
     view: View,
     /// Declared after the view, so that the view is dropped before the engine closes its files.
@@ -55,16 +56,16 @@ impl OpenTree {
     }
 }
 
-/// A value, or the knowledge that there is none.
+/// The result of a lookup: a value and its source, or its absence.
 pub(super) enum Found<'a> {
     Memory(&'a [u8]),
-    /// With a value.
+    /// An entry with a value.
     Run(RunPair),
     Tree(engine::Value<'a>),
     Nothing,
 }
 
-/// An entry of a layer above the tree, where the layer has it.
+/// An entry of a layer above the tree, in the memory of that layer.
 pub(super) enum UpperPair<'a> {
     Table(Entry<'a>),
     Run(RunPair),
@@ -85,7 +86,8 @@ fn memory_of(runs: &[Arc<Run>]) -> usize {
 }
 
 impl Layers {
-    /// The layers over a tree, with the tables that are not in it, one or two, and the runs beneath them, newest first.
+    /// The layers over a tree: one or two undrained tables, and the runs beneath them, newest
+    /// first.
     pub(super) fn new(
         tree: OpenTree,
         runs: Vec<Arc<Run>>,
@@ -98,12 +100,12 @@ impl Layers {
         Self { tables: undrained, undrained: count, drained, reached, runs, runs_memory, tree }
     }
 
-    /// The table that is written.
+    /// The active table, to which updates are written.
     pub(super) fn active(&self) -> &Arc<Memtable> {
         &self.tables[0]
     }
 
-    /// The table that drains, if one does.
+    /// The draining table, if any.
     pub(super) fn draining(&self) -> Option<&Arc<Memtable>> {
         (self.undrained > 1).then(|| &self.tables[1])
     }
@@ -113,8 +115,8 @@ impl Layers {
         &self.tables[..self.undrained]
     }
 
-    /// The last key up to which the tree has all of the table that drains: a cursor passes over these in the table, where
-    /// each would be one more to be looked at and to be compared.
+    /// The last key up to which the tree has the draining table. A cursor skips these entries of
+    /// the table: each would be one more to compare.
     pub(super) fn reached(&self) -> Option<&[u8]> {
         self.reached.as_deref()
     }
@@ -134,7 +136,7 @@ impl Layers {
         self.tree.as_ref().map(|tree| &tree.view).ok_or(KvError::Closed)
     }
 
-    /// `true` if nobody else has the tree.
+    /// `true` if no one else references the tree.
     pub(super) fn is_alone(&mut self) -> bool {
         self.tree.as_mut().is_none_or(|tree| Arc::get_mut(tree).is_some())
     }
@@ -144,7 +146,7 @@ impl Layers {
         self.tree = None;
     }
 
-    /// Runs and tree may have everything up to this sequence: no snapshot sees less.
+    /// The sequence up to which runs and tree may have writes: every snapshot sees at least these.
     pub(super) fn drained(&self) -> u64 {
         self.drained
     }
@@ -164,30 +166,30 @@ impl Layers {
         self.runs.iter().map(|run| run.bytes()).sum()
     }
 
-    /// Bytes of what the runs keep in memory.
+    /// Bytes that the runs keep in memory.
     pub(super) fn runs_memory(&self) -> usize {
         self.runs_memory
     }
 
-    /// Bytes of all tables, and of what the runs keep in memory.
+    /// Bytes of all tables, plus the memory of the runs.
     pub(super) fn memory(&self) -> usize {
         self.bytes() + self.runs_memory
     }
 
-    /// Bytes of the tables that are not in the tree.
+    /// Bytes of the tables that are neither in the tree nor in a run.
     pub(super) fn undrained_bytes(&self) -> usize {
         self.undrained().iter().map(|table| table.bytes()).sum()
     }
 
-    /// The layers after the active table was frozen: a new one is on top.
+    /// The layers after the active table is frozen: a new one is on top.
     pub(super) fn frozen(&self) -> Self {
         let mut tables = vec![Arc::new(Memtable::new())];
         tables.extend(self.tables.iter().cloned());
         Self { tables, undrained: self.undrained + 1, ..self.clone() }
     }
 
-    /// The layers after a part of the draining table, which ends with the sequence `drained`, has reached `tree`: where
-    /// it is known, all up to the key `reached`.
+    /// The layers after a part of the draining table has reached `tree`. The table ends with the
+    /// sequence `drained`; `reached` is the last key of the part, if known.
     pub(super) fn draining_into(
         &self,
         tree: OpenTree,
@@ -197,15 +199,16 @@ impl Layers {
         Self { drained, reached: reached.map(Arc::from), ..self.over(tree) }
     }
 
-    /// The layers after the draining table, and with it all up to the sequence `drained`, has reached `tree`. Tables
-    /// in the tree that do not fit into `memory_bytes` are dropped, the oldest first.
+    /// The layers after the whole draining table, and with it everything up to the sequence
+    /// `drained`, has reached `tree`. Cached tables that do not fit into `memory_bytes` are
+    /// dropped, oldest first.
     pub(super) fn with_drained(&self, tree: OpenTree, drained: u64, memory_bytes: usize) -> Self {
         let layers = Self { undrained: 1, ..self.draining_into(tree, drained, None) };
         layers.trimmed(memory_bytes).unwrap_or(layers)
     }
 
-    /// The layers after the draining table, which ends with the sequence `drained`, has become `run`. Tables that are
-    /// kept are dropped as by [`Layers::with_drained`].
+    /// The layers after the draining table, which ends with the sequence `drained`, has become
+    /// `run`. Cached tables are dropped as by [`Layers::with_drained`].
     pub(super) fn with_run(&self, run: Arc<Run>, drained: u64, memory_bytes: usize) -> Self {
         let mut runs = vec![run];
         runs.extend(self.runs.iter().cloned());
@@ -223,12 +226,13 @@ impl Layers {
         layers
     }
 
-    /// The layers with the same content over another tree, which may have less of the table that drains.
+    /// The layers with the same content over another tree, which may have less of the draining
+    /// table.
     pub(super) fn over(&self, tree: OpenTree) -> Self {
         Self { tree: Some(Arc::new(tree)), reached: None, ..self.clone() }
     }
 
-    /// The layers without drained tables for which `memory_bytes` leave no room beside all else; `None` if all fit.
+    /// The layers without the cached tables that exceed `memory_bytes`; `None` if all fit.
     pub(super) fn trimmed(&self, memory_bytes: usize) -> Option<Self> {
         let mut tables = self.tables.clone();
         let mut bytes = self.memory();
@@ -239,7 +243,7 @@ impl Layers {
         is_smaller.then(|| Self { tables, ..self.clone() })
     }
 
-    /// The tables that `others` do not have.
+    /// The tables that are not in `others`.
     pub(super) fn tables_without<'l>(
         &'l self,
         others: &'l Self,
@@ -248,12 +252,13 @@ impl Layers {
         self.tables.iter().filter(move |table| !is_in(table))
     }
 
-    /// The newest entry of `key` above the tree, also of a deleted key.
+    /// The newest entry of `key` above the tree; it may be a tombstone.
     pub(super) fn above_tree(
         &self,
         key: &[u8],
         sequence: u64,
     ) -> Result<Option<UpperPair<'_>>, KvError> {
+        // Cached tables are skipped: the tree or a run has their entries.
         let hash = hash(key);
         for table in self.undrained() {
             if let Some(entry) = table.get(key, hash, sequence) {
@@ -263,7 +268,7 @@ impl Layers {
         Ok(self.in_runs(key)?.map(UpperPair::Run))
     }
 
-    /// The newest entry of `key` in the runs.
+    /// The newest entry of `key` in the runs; it may be a tombstone.
     #[inline]
     fn in_runs(&self, key: &[u8]) -> Result<Option<RunPair>, KvError> {
         if self.runs.is_empty() {
@@ -282,6 +287,8 @@ impl Layers {
     #[inline]
     pub(super) fn get(&self, key: &[u8], sequence: u64) -> Result<Found<'_>, KvError> {
         let hash = hash(key);
+        // All tables, the cached ones included: a hit there saves a read of a run or the tree. The
+        // order newest to oldest makes the first hit the newest version.
         for table in &self.tables {
             if let Some(entry) = table.get(key, hash, sequence) {
                 return Ok(entry.value.map_or(Found::Nothing, Found::Memory));

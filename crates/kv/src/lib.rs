@@ -1,7 +1,9 @@
-//! One ordered, transactional key space, with a write-ahead log and tables in memory in front of a tree (redb).
+//! An ordered, transactional key space: a write-ahead log and memtables in front of a B-tree
+//! (redb).
 //!
-//! Keys and values of a [`Kv`] are bytes, and keys are ordered byte by byte. It stands on a [`Disk`](liteio_disk::Disk) or
-//! in memory. Between the tables and the tree there may be *runs*, which are sorted files.
+//! Keys and values of a [`Kv`] are bytes; keys are ordered byte by byte. A key space lives on a
+//! [`Disk`](liteio_disk::Disk) or in memory. Sorted files, the *runs*, may stand between the
+//! memtables and the tree.
 //!
 //! ```
 //! use std::ops::Bound;
@@ -39,18 +41,19 @@
 //! ```
 //!
 //! # The contract
-//! - [`Kv::snapshot`] sees all that was acknowledged before it began, and nothing later. It is cheap,
-//!   and must be short-lived: an old snapshot keeps every page and every table alive that it sees.
-//! - [`Kv::update`] runs a closure in a transaction. The closure reads its own writes and those of
-//!   every earlier update. If it returns `Ok`, all of its writes commit; if it returns `Err` (or
-//!   panics), none do. Updates are serial: nothing runs between a closure's reads and its writes. A
-//!   closure may run again, and only its last run counts.
+//! - [`Kv::snapshot`] sees every update acknowledged before it began, and no later one. It is cheap
+//!   and must be short-lived: an old snapshot keeps alive every page and every table that it sees.
+//! - [`Kv::update`] runs a closure in a transaction. The closure reads its own writes and the
+//!   writes of every earlier update. If it returns `Ok`, all of its writes commit; if it returns
+//!   `Err` (or panics), none do. Updates are serial: nothing runs between a closure's reads and its
+//!   writes. A closure may run again, and only its last run counts.
 //! - An update is acknowledged when [`Pending`] resolves to `Ok`: then it is as durable as the
-//!   configured [`Durability`](liteio_disk::Durability) says. Updates of several threads share one commit.
-//!   It begins at the latest when [`Pending`] is polled, waited for or dropped.
-//! - After a failed sync or write nothing is written any more ([`KvError::Poisoned`]); reads go on.
+//!   configured [`Durability`](liteio_disk::Durability) says. Updates of several threads share one
+//!   commit. The commit begins at the latest when [`Pending`] is polled, waited for or dropped.
+//! - After a failed sync or write, all later writes are refused ([`KvError::Poisoned`]); reads
+//!   continue.
 //!
-//! The suite `contract` (feature `test-util`) checks it on every disk and engine.
+//! The suite `contract` (feature `test-util`) checks this contract on every disk and engine.
 //!
 //! # From an update to the tree
 //! ```text
@@ -64,13 +67,15 @@
 //!                                                                          └──► or made a run, where the tree is
 //!                                                                               much larger: it takes many together
 //! ```
-//! One sync serves any number of updates (group commit), and the lock is held by the first caller that waits for its
-//! answer. The log has two files that take turns with the tables: when a table is in the tree or a run, the records of its
-//! file count no more. Opening replays the others into tables.
+//! Group commit: one sync serves any number of updates. The first caller that waits for its answer
+//! takes the lock and commits for all. The log has two files that alternate with the tables: once a
+//! table has reached the tree or a run, the records in its log file are obsolete. Opening replays
+//! the remaining records into tables.
 //!
-//! A transaction of redb for each group would be half of the time of an update, and write thirty bytes to the tree for
-//! each byte of pairs. Some hundred thousand pairs at a time, in order of their keys, and together as many as the tree
-//! has, it writes fewer than five.
+//! A redb transaction for each group would take half of the time of an update and write thirty
+//! bytes to the tree for each byte of pairs. A drain applies some hundred thousand pairs at a time
+//! in key order. A merge of runs applies about as many pairs as the tree has, and writes fewer than
+//! five bytes for each byte.
 //!
 //! # The parts
 //! From the top to the bottom:
@@ -82,17 +87,18 @@
 //! | `queue`, `committer`, `pace` | group commit: the queue of updates, the states of a group, the delay of writers that outrun the drain |
 //! | `home` | the files of a key space: creating them, and opening them with recovery from the log |
 //! | `syncer`, `syncs`, `attachments` | syncs that come later than acknowledgements; data outside that updates depend on |
-//! | `drain`, `drainer/` | the thread that brings frozen tables into the tree (`table`) or into runs (`spill`), merges runs into the tree (`merge`) and compacts it (`compact`) |
+//! | `drain`, `drainer/` | the thread that drains frozen tables into the tree (`table`) or into runs (`spill`), merges runs into the tree (`merge`) and compacts the tree (`compact`) |
 //! | `layers`, `merge/` | the tables, runs and tree that a snapshot reads; their pairs in one order of keys |
 //! | `log/` | the write-ahead log: its records, its two files, its end after a crash |
 //! | `memtable/` | a table in memory: one writer, any number of readers |
 //! | `run/` | a run: blocks, their index, a filter of keys |
 //! | `engine/` | the ordered map beneath: `on_redb`, with a checksum of every page (`sums`), and `on_map` for tests |
-//! | `tree_file`, `discarded`, `shared` | the identity of the open files; memory that is given back in the background; the state of all threads |
+//! | `tree_file`, `discarded`, `shared` | the identity of the open files; memory freed in the background; the state shared by all threads |
 //!
 //! # Limits of its knowledge
-//! This crate does not know buckets, objects, records or blobs: [`Attachments`] is its only view of files other than its
-//! own. It reaches files through `liteio-disk` only, and no module but `engine::on_redb` names redb.
+//! This crate does not know buckets, objects, records or blobs: [`Attachments`] is its only view of
+//! files of other crates. It accesses files through `liteio-disk` only, and no module but
+//! `engine::on_redb` names redb.
 
 mod attachments;
 mod committer;
@@ -175,6 +181,6 @@ pub trait Write: Read {
     /// Removes `key`, if it exists.
     ///
     /// # Errors
-    /// Those of the engine: they fail every update of the group, even if the closure ignores them.
+    /// Errors of the engine. They fail every update of the group, even if the closure ignores them.
     fn delete(&mut self, key: &[u8]) -> Result<(), KvError>;
 }

@@ -1,4 +1,4 @@
-//! [`Pace`]: writers are slowed down as much as the drain needs, so that they never have to stop for it.
+//! [`Pace`]: slows writers down to the speed of the drain, so that they never have to stop for it.
 //!
 //! ```text
 //!  bytes of undrained tables
@@ -7,11 +7,13 @@
 //!                                      a rate at which the rest
 //!                                      lasts until the drain ends
 //! ```
-//! Runs that pile up behind a merge are the same on a larger scale: a table waits when there are [`RUNS_MAX`] of them, so
-//! from [`RUNS_FREE`] on the writers get a rate at which the rest lasts until the merge ends.
+//! Runs that pile up behind a merge are treated alike on a larger scale: a table waits when
+//! [`RUNS_MAX`] runs exist, so from [`RUNS_FREE`] on writers get a rate at which the remaining room
+//! lasts until the merge ends.
 //!
-//! The rate is computed anew for each group: an estimate of the end that was too early makes the next waits longer, and
-//! a burst that is over before the memory is full costs little. The end of the drain ends every wait.
+//! The rate is computed anew for each group: if the estimated end was too early, the next waits are
+//! longer, and a burst that ends before the memory is full costs little. The end of the drain ends
+//! every wait.
 
 use std::time::{Duration, Instant};
 
@@ -20,26 +22,28 @@ use crate::layers::Layers;
 use crate::shared::Shared;
 use crate::{KvConfig, KvError};
 
-/// A shorter wait is saved up: sleeping costs about as much.
+/// Shorter waits accumulate instead: a sleep itself costs about as much.
 const WAIT_MIN: Duration = Duration::from_micros(200);
-/// Waits longer than the group before them accounts for are spread over several groups.
+/// Longest wait of one group, unless its own cost is longer; the rest is spread over later groups.
 const WAIT_MAX: Duration = Duration::from_millis(5);
-/// The wait, as a part of what makes the rest last until the drain ends: for each part of the way from
-/// [`free_bytes`] to all of the memory, and at the most.
+/// Factor on the wait that makes the remaining room last until the drain ends. It grows with the
+/// fill level between [`free_bytes`] and the whole memory, up to `SLOWDOWN_MAX`.
 const SLOWDOWN: f64 = 1.5;
 const SLOWDOWN_MAX: f64 = 1.25;
-/// Runs above which a table waits for the merge.
+/// Number of runs from which a table waits for the merge.
 pub(super) const RUNS_MAX: usize = 48;
-/// Runs that slow nobody down: those that a merge takes, and as many again while it does.
+/// Number of runs that slow nobody down: the inputs of one merge, and as many new ones while it
+/// runs.
 const RUNS_FREE: usize = 32;
 
-/// Bytes of tables on their way into the tree that slow nobody down: two thirds of the memory.
+/// Bytes of undrained tables that slow nobody down: two thirds of the memory.
 pub(super) fn free_bytes(config: &KvConfig) -> usize {
     config.memory_bytes / 3 * 2
 }
 
-/// Bytes that tables may take beside runs which keep so many in memory: what is between [`free_bytes`] and all of it is
-/// halved at most, so that writers are still slowed down before they stop.
+/// Bytes available to tables when runs keep `runs_memory` bytes in memory. The range between
+/// [`free_bytes`] and the whole memory is at most halved, so that writers are still slowed down
+/// before they stop.
 fn table_bytes_max(config: &KvConfig, runs_memory: usize) -> usize {
     config.memory_bytes.max(1).saturating_sub(runs_memory.min(config.memory_bytes / 6))
 }
@@ -59,9 +63,10 @@ impl Pace {
         self.grown = bytes;
     }
 
-    /// Waits until there is room for another group: not at all while the tables that wait for the tree take less than
-    /// [`free_bytes`], then so long that they reach all of the memory when the drain ends at the earliest, and when
-    /// there is no room for a group like the last one, until it has ended. The same for runs that wait for a merge.
+    /// Waits until there is room for another group. With fewer than [`free_bytes`] of undrained
+    /// tables there is no wait. Above, the wait is so long that the tables fill the memory no
+    /// earlier than the drain ends. Without room for a group like the last one, it waits for the
+    /// end of the drain. The same holds for runs that wait for a merge.
     pub(super) fn wait_for_room(
         &mut self,
         shared: &Shared,
@@ -80,6 +85,8 @@ impl Pace {
             self.due = None;
             return shared.drains.wait_for_room(shared, memory.saturating_sub(grown));
         };
+        // An idle time earns no credit beyond `WAIT_MAX`: otherwise a burst after a pause would run
+        // unpaced.
         let earliest = now.checked_sub(WAIT_MAX).unwrap_or(now);
         let due = self.due.map_or(now, |due| due.max(earliest)) + cost.time;
         self.due = Some(due);
@@ -101,7 +108,7 @@ struct Load {
     memory: usize,
 }
 
-/// The time that a group has to take, and the work whose end makes it needless.
+/// The time that a group should take, and the work whose end makes the wait pointless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Cost {
     time: Duration,
@@ -109,8 +116,8 @@ struct Cost {
 }
 
 impl Load {
-    /// The time for a group by which the tables grew by `grown`, where each work has so much time `left`; `None` if there
-    /// is no room for another.
+    /// The time for a group by which the tables grew by `grown`, where `left` is the time until
+    /// each work is done; `None` if there is no room for another group.
     fn cost(
         self,
         grown: usize,
@@ -129,7 +136,8 @@ impl Load {
             cost.time = time.mul_f64(part);
         }
         if self.runs > RUNS_FREE {
-            // Behind the last run there is room for tables.
+            // Tables may follow behind the last run, so the tables' memory counts as room, too. A
+            // run has the size of a table when it is frozen: half of the memory, or a full log.
             let table = (config.memory_bytes / 2)
                 .min(usize::try_from(config.log_bytes).unwrap_or(usize::MAX));
             let bytes = self.runs * table + self.tables;
@@ -143,8 +151,8 @@ impl Load {
     }
 }
 
-/// The part of the time until the drain ends that a group takes by which the tables grew by `grown`, to `bytes`; `None`
-/// if there is no room for another.
+/// The fraction of the time until the drain ends that a group should take, where the tables grew by
+/// `grown` to `bytes`; `None` if there is no room for another group.
 fn part_of_the_rest(grown: usize, bytes: usize, free: usize, memory: usize) -> Option<f64> {
     let rest = memory.checked_sub(bytes).filter(|rest| *rest > 0 && *rest >= grown)?;
     let fullness = (bytes - free) as f64 / (memory - free) as f64;
@@ -180,7 +188,7 @@ mod tests {
             let Some(part) = part_of_the_rest(10, bytes, free, memory) else {
                 panic!("full at {time}");
             };
-            // What is left of the drain, and the write itself.
+            // The remaining time of the drain, and the write itself.
             time += (1.0 - time) * part + 1e-6;
             bytes += 10;
         }

@@ -1,4 +1,4 @@
-//! The answer to an update that is on its way.
+//! [`Pending`]: the answer to a submitted update.
 
 use std::fmt;
 use std::future::Future;
@@ -12,12 +12,12 @@ use crate::shared::Shared;
 
 /// Resolves when the update is durable, or has failed. Await it, or [`wait`](Pending::wait) for it.
 ///
-/// Dropping it does not take the update back. The update may begin only when one of the three happens: who
-/// waits for the answer commits it, with all others that wait, if nobody else does.
+/// Dropping it does not cancel the update. The update may begin only when this is polled, waited
+/// for or dropped: a waiting caller commits it with all queued updates, if no other thread does.
 #[must_use = "an update is acknowledged only when this resolves to Ok"]
 pub struct Pending<T, E> {
     state: State<Result<T, E>>,
-    /// Until somebody is sure to commit it.
+    /// `Some` until another thread is sure to commit the update.
     shared: Option<Arc<Shared>>,
 }
 
@@ -26,7 +26,7 @@ enum State<M> {
     /// Never polled: [`Pending::wait`] can park on it directly.
     Waiting(oneshot::Receiver<M>),
     Polled(oneshot::AsyncReceiver<M>),
-    /// Also while `poll` moves from one state to the next.
+    /// Also the state while `poll` moves from one state to the next.
     Done,
 }
 

@@ -1,4 +1,4 @@
-//! The queue of updates for the one that commits; it is bounded, so that submitters feel back-pressure.
+//! The queue of updates for the committer. It is bounded, so that submitters feel back-pressure.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::{KvError, Transaction};
 
-/// Updates that wait; more block in [`Queue::push`].
+/// Maximum number of queued updates; beyond it [`Queue::push`] blocks.
 const WAITING_MAX: usize = 4096;
 
 /// One update, its types erased.
@@ -16,17 +16,18 @@ pub(super) trait Job: Send {
     /// `true` for updates that may use the reserve of space.
     fn frees_space(&self) -> bool;
 
-    /// Runs the closure; its result replaces that of an earlier run. `false` if its writes must be rolled
-    /// back.
+    /// Runs the closure; its result replaces the result of an earlier run. `false` if its writes
+    /// must be rolled back.
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool;
 
-    /// Fails it without running it.
+    /// Fails the update without running it.
     fn refuse(&mut self, error: KvError);
 
-    /// Tells its result, unless that is an error, that its writes are as durable as the key space promises.
+    /// Passes the result, unless it is an error, to the callback: the writes are now as durable as
+    /// the key space promises.
     fn committed(&self);
 
-    /// Answers: with its own result, or with the error that failed the whole group.
+    /// Answers with the update's own result, or with the error that failed the whole group.
     fn acknowledge(self: Box<Self>, group: Result<(), KvError>);
 }
 
@@ -51,8 +52,8 @@ where
     }
 
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool {
-        // A panic is this update's failure alone: its writes are taken back like those of an error,
-        // and the transaction holds no other state of the closure.
+        // A panic fails this update alone: its writes are rolled back as on an error, and the
+        // transaction holds no other state of the closure.
         let result = catch_unwind(AssertUnwindSafe(|| (self.closure)(transaction)))
             .unwrap_or_else(|panic| Err(KvError::Panicked(panic_message(&*panic)).into()));
         let is_ok = result.is_ok();
@@ -79,9 +80,9 @@ where
                 Err(error.into())
             }
         };
-        // The closure's captures are dropped before the answer is sent.
+        // Part of the contract of `Kv::update`: the captures are dropped before the answer is sent.
         drop(closure);
-        // Nobody waits for an update whose `Pending` was dropped.
+        // The receiver is gone if the `Pending` was dropped; then nobody needs the answer.
         let _ = sender.send(result);
     }
 }
@@ -91,7 +92,7 @@ fn panic_message(panic: &(dyn Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("?").to_owned()
 }
 
-/// The queue between the updating threads and the one that commits.
+/// The queue between the updating threads and the committer.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -103,18 +104,21 @@ pub(super) struct Queue {
 struct State {
     jobs: VecDeque<Box<dyn Job>>,
     is_closed: bool,
-    /// The thread has to commit the jobs: nobody who waits for an answer does.
+    /// The commit thread has to take the jobs, because no waiting caller leads.
     is_wanted: bool,
+    // Threads blocked in `push`.
     blocked: usize,
 }
 
 impl Queue {
-    /// Adds a job; waits while the queue is full. Gives it back when the queue is closed. Somebody has to commit it,
-    /// or [`wake`](Self::wake) the thread.
+    /// Adds a job; waits while the queue is full. Returns the job when the queue is closed. The
+    /// caller must commit it or [`wake`](Self::wake) the commit thread.
     pub(super) fn push(&self, job: Box<dyn Job>) -> Result<(), Box<dyn Job>> {
         let mut state = self.state.lock();
         while state.jobs.len() >= WAITING_MAX && !state.is_closed {
             state.blocked += 1;
+            // A full queue must be drained by the commit thread: every submitter may be blocked
+            // here, so none may lead.
             state.is_wanted = true;
             self.work.notify_one();
             self.not_full.wait(&mut state);
@@ -137,7 +141,7 @@ impl Queue {
         job
     }
 
-    /// Has the thread commit what is here.
+    /// Wakes the commit thread if there are jobs.
     pub(super) fn wake(&self) {
         let mut state = self.state.lock();
         if !state.is_wanted && !state.jobs.is_empty() {
@@ -147,7 +151,7 @@ impl Queue {
         }
     }
 
-    /// Waits until the thread has to commit what is here. `false` when the queue is closed and empty.
+    /// Waits until the commit thread is wanted. `false` when the queue is closed and empty.
     pub(super) fn wait(&self) -> bool {
         let mut state = self.state.lock();
         loop {
@@ -161,7 +165,7 @@ impl Queue {
         }
     }
 
-    /// Refuses further jobs. The thread finishes those that wait, and ends.
+    /// Refuses further jobs. The commit thread finishes the queued ones, and ends.
     pub(super) fn close(&self) {
         self.state.lock().is_closed = true;
         self.work.notify_all();

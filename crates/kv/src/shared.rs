@@ -29,27 +29,28 @@ pub(super) struct Shared {
     /// `None` in memory.
     pub(super) tree_file: Option<Arc<TreeFile>>,
     pub(super) queue: Queue,
-    /// The thread of [`Shared::commit_all`].
+    /// The thread that runs [`Shared::commit_all`].
     committing: OnceLock<ThreadId>,
-    /// The holder writes: see [`Shared::committer`].
+    /// The holder is the only writer: see [`Shared::committer`].
     committer: Mutex<Committer>,
-    /// The holder drains.
+    /// The holder drains. Taken before `committer` where both are held.
     pub(super) drainer: Mutex<Drainer>,
-    /// The layers that new snapshots read. An error while a tree that ran out of space could not be opened again, and at the end.
+    /// The layers that new snapshots read. An error while a tree that ran out of space could not be
+    /// reopened, and after closing.
     layers: RwLock<Result<Arc<Layers>, KvError>>,
-    /// Tables that the layers no longer have.
+    /// Tables that no layers reference any more.
     pub(super) discarded: Discarded,
-    /// The sequence up to which snapshots see.
+    /// The sequence up to which snapshots see writes.
     pub(super) published: AtomicU64,
-    /// The reason why updates are refused, while they are.
+    /// The reason why updates are refused, if they are.
     pub(super) refusal: RwLock<Option<KvError>>,
     pub(super) syncs: Syncs,
     pub(super) drains: Drains,
     pub(super) counters: Counters,
 }
 
-/// The lock of the one that writes. Updates may have come while it was held, and whose threads found it taken wait for
-/// an answer: when it is given back, the thread is woken for them.
+/// Guard of the committer lock. Threads that found the lock taken wait for an answer to updates
+/// queued meanwhile, so dropping the guard wakes the commit thread for them.
 pub(super) struct CommitterGuard<'s> {
     guard: Option<MutexGuard<'s, Committer>>,
     queue: &'s Queue,
@@ -72,7 +73,9 @@ impl DerefMut for CommitterGuard<'_> {
 impl Drop for CommitterGuard<'_> {
     fn drop(&mut self) {
         self.guard = None;
-        // The look into the queue comes after the lock is free: see `try_committer`.
+        // Unlock, then look into the queue. A submitter does the reverse: it queues, then tries the
+        // lock. With a `SeqCst` fence on both sides at least one of them sees the other, so no
+        // update is left behind.
         fence(Ordering::SeqCst);
         self.queue.wake();
     }
@@ -111,7 +114,7 @@ impl Shared {
     }
 
     pub(super) fn snapshot(&self) -> Result<Snapshot, KvError> {
-        // Before the layers: see `Snapshot::new`.
+        // `published` is read before the layers: see `Snapshot::new`.
         let published = self.published.load(Ordering::Acquire);
         Ok(Snapshot::new(self.layers()?, published))
     }
@@ -120,14 +123,15 @@ impl Shared {
         self.layers.read().clone()
     }
 
-    /// The lock of the layers, for what must not meet a new snapshot.
+    /// The write lock of the layers, for changes during which no snapshot may begin.
     pub(super) fn layers_mut(
         &self,
     ) -> parking_lot::RwLockWriteGuard<'_, Result<Arc<Layers>, KvError>> {
         self.layers.write()
     }
 
-    /// Changes the layers. `false` if there are none, or `change` leaves them.
+    /// Replaces the layers by the result of `change`. `false` if there are no layers, or `change`
+    /// returns `None`.
     pub(super) fn change_layers(&self, change: impl FnOnce(&Layers) -> Option<Layers>) -> bool {
         let mut current = self.layers.write();
         let Ok(layers) = &*current else { return false };
@@ -135,7 +139,8 @@ impl Shared {
         layers.tables_without(&changed).for_each(|table| self.discarded.add(Arc::clone(table)));
         let old = std::mem::replace(&mut *current, Ok(Arc::new(changed)));
         drop(current);
-        // Not under the lock: it may be the last reference to pages of the tree.
+        // Dropped after the unlock: it may be the last reference to pages of the tree, whose
+        // release takes long.
         drop(old);
         if self.config.drains_inline() {
             self.discarded.free_unread();
@@ -143,11 +148,14 @@ impl Shared {
         true
     }
 
-    /// Commits what waits, if nobody else does: the caller has put an update into the queue and wants its answer.
+    /// Commits the queued updates if no other thread does: called by a thread that has queued an
+    /// update and wants its answer.
     pub(super) fn lead(&self) {
         self.unblock_inline();
         let Some(mut committer) = self.try_committer() else { return };
         let answers = self.queue.pop().map(|job| committer.group(self, job));
+        // Answer without the lock: callbacks and dropped closures may submit updates or close the
+        // key space.
         drop(committer);
         if let Some(answers) = answers {
             answers.send();
@@ -155,20 +163,23 @@ impl Shared {
         self.drain_inline();
     }
 
-    /// Takes the lock of the one that writes.
+    /// Takes the committer lock.
     pub(super) fn committer(&self) -> CommitterGuard<'_> {
         CommitterGuard { guard: Some(self.committer.lock()), queue: &self.queue }
     }
 
-    /// The same if nobody has it. Whoever has it sees to what is in the queue.
+    /// Takes the committer lock if it is free. Otherwise its holder wakes the commit thread when it
+    /// unlocks.
     pub(super) fn try_committer(&self) -> Option<CommitterGuard<'_>> {
-        // What this thread has put into the queue comes before its look at the lock.
+        // The push into the queue is ordered before the look at the lock; see the fence in
+        // `CommitterGuard::drop`.
         fence(Ordering::SeqCst);
         let guard = self.committer.try_lock()?;
         Some(CommitterGuard { guard: Some(guard), queue: &self.queue })
     }
 
-    /// The same for a caller that must not wait long: where commits are synced, the thread does it.
+    /// As [`Shared::lead`], for an async caller that must not block: where commits are synced or
+    /// writers are slowed down, the commit thread does the work.
     pub(super) fn lead_or_wake(&self) {
         let is_synced = self.config.durability == Durability::Fsync && self.home.is_some();
         let has_room = || {
@@ -182,9 +193,9 @@ impl Shared {
         }
     }
 
-    /// The thread that commits what nobody else does, until the queue is closed. Then it closes the key space.
+    /// Body of the commit thread: commits until the queue is closed, then closes the key space.
     pub(super) fn commit_all(&self) {
-        // Nobody else sets it.
+        // This thread alone sets it, so it cannot be set yet.
         let _ = self.committing.set(thread::current().id());
         while self.queue.wait() {
             loop {
@@ -194,6 +205,7 @@ impl Shared {
                 self.drain_inline();
             }
         }
+        // The drain thread ends before the drainer is locked for the last drain.
         self.drains.stop();
         self.drainer.lock().close(self);
     }
@@ -204,9 +216,9 @@ impl Shared {
         Some(committer.group(self, job))
     }
 
-    /// Has what is in the queue committed for a drain that waits for it, on another thread than that of the drain: the
-    /// answers may end the key space, which waits for the drain. The thread that commits does it itself, where it drains,
-    /// and is never waited for by itself.
+    /// Gets the queue committed for a drain that waits for an update. The drain's own thread must
+    /// not do it: the answers may close the key space, which waits for the drain. The commit thread
+    /// does it itself where it drains inline, because nobody else would.
     pub(super) fn commit_for_drain(&self) {
         if self.committing.get() != Some(&thread::current().id()) {
             return self.queue.wake();
@@ -216,12 +228,13 @@ impl Shared {
         }
     }
 
-    /// Tries a tree again that had no space, where no thread does.
+    /// Retries a tree that ran out of space, where no drain thread exists.
     fn unblock_inline(&self) {
         if !self.config.drains_inline() || !self.drains.is_blocked() {
             return;
         }
-        // Whoever has it may come to wait for an update that this thread is to commit.
+        // The holder of the drainer may wait for an update that this thread has to commit, so this
+        // must not block.
         while !self.drains.is_carrying() {
             if let Some(mut drainer) = self.drainer.try_lock_for(Duration::from_millis(1)) {
                 return drainer.step(self);
@@ -229,9 +242,10 @@ impl Shared {
         }
     }
 
-    /// Drains on this thread, where a test has asked for it.
+    /// Drains on this thread, as tests request.
     pub(super) fn drain_inline(&self) {
-        // Whoever has it may wait for an update that this thread is to commit.
+        // The holder of the drainer may wait for an update that this thread has to commit, so this
+        // must not block.
         if self.drains.is_due_inline(&self.config)
             && let Some(mut drainer) = self.drainer.try_lock()
         {
@@ -252,9 +266,9 @@ impl Shared {
         }
     }
 
-    /// Refuses updates for want of space, or takes them again, unless writing has stopped.
+    /// Refuses updates for lack of space, or accepts them again, unless writing has stopped.
     pub(super) fn set_refusal(&self, refusal: Option<KvError>) {
-        // The shared lock is enough for a group that changes nothing.
+        // Fast path under the shared lock: most groups change nothing.
         if self.refusal.read().is_some() == refusal.is_some() {
             return;
         }
@@ -266,7 +280,7 @@ impl Shared {
             }
         }
         if is_refusing {
-            // The thread looks from time to time whether there is space again.
+            // The drain thread polls for free space while updates are refused.
             self.drains.wake();
         }
     }

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use crate::layers::Layers;
 
-/// The work of a key space since it was opened, and its sizes now.
+/// Activity of a key space since it was opened, and its current sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KvStats {
     /// Groups of updates that were committed: one record of the log each.
     pub groups: u64,
-    /// Updates in these.
+    /// Updates in these groups.
     pub updates: u64,
     /// Groups that were synced before they were acknowledged.
     pub syncs: u64,
     /// Time that these syncs took together.
     pub sync_time: Duration,
-    /// Syncs in the background, of what is synced later than acknowledged.
+    /// Background syncs, of updates that were acknowledged before they were synced.
     pub background_syncs: u64,
-    /// Tables that were brought into the tree.
+    /// Tables drained into the tree.
     pub drains: u64,
     /// Tables that became runs.
     pub spills: u64,
@@ -26,17 +26,17 @@ pub struct KvStats {
     pub merges: u64,
     /// Copies of the tree that gave its free space back.
     pub compactions: u64,
-    /// Bytes of records in the file of the log that is appended to.
+    /// Bytes of records in the current log file.
     pub log_bytes: u64,
-    /// Tables in memory, those included that are in the tree and kept as a cache.
+    /// Tables in memory, including drained ones kept as a cache.
     pub tables: u64,
-    /// Their bytes.
+    /// Bytes of these tables.
     pub table_bytes: u64,
     /// Runs: sorted files between the tables and the tree.
     pub runs: u64,
-    /// Their bytes.
+    /// Bytes of these runs.
     pub run_bytes: u64,
-    /// Bytes of the file of the tree.
+    /// Bytes of the tree's file.
     pub tree_bytes: u64,
 }
 
@@ -53,18 +53,18 @@ pub(super) struct Counters {
     pub(super) spills: AtomicU64,
     pub(super) merges: AtomicU64,
     pub(super) compactions: AtomicU64,
-    /// As it was after the last change of it.
+    /// Size of the tree after its last change.
     pub(super) tree_bytes: AtomicU64,
 }
 
 impl Counters {
-    /// Notes a group of so many updates. Only the one that writes does.
+    /// Counts a group of `updates` updates. Only the committer calls it.
     pub(super) fn committed(&self, updates: usize) {
         add(&self.groups, 1);
         add(&self.updates, updates as u64);
     }
 
-    /// Notes that the log has so many bytes now, and was synced if that took any time.
+    /// Notes the current size of the log, and the duration of the sync if there was one.
     pub(super) fn appended(&self, log_bytes: u64, sync: Option<Duration>) {
         self.log_bytes.store(log_bytes, Ordering::Relaxed);
         if let Some(time) = sync {
@@ -99,7 +99,8 @@ impl Counters {
     }
 }
 
-/// Adds to a counter that one thread at a time changes: without the cost of an atomic addition.
+/// Adds to a counter that only one thread at a time changes: a load and a store instead of an
+/// atomic read-modify-write.
 fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed) + more, Ordering::Relaxed);
 }

@@ -1,13 +1,13 @@
-//! Background syncs: at [`Durability::Os`](liteio_disk::Durability::Os) of every update with its attachments,
-//! at [`Durability::Fsync`](liteio_disk::Durability::Fsync) of attachments whose contents the log holds
-//! meanwhile.
+//! Background syncs. At [`Durability::Os`](liteio_disk::Durability::Os) they cover every update
+//! with its attachments; at [`Durability::Fsync`](liteio_disk::Durability::Fsync) only attachments,
+//! whose contents the log holds meanwhile.
 //!
 //! ```text
 //!  appended ≥ n          attachments up to n              mark n, sync the log          synced = n
 //!  ──────────► take n ─────────────────────► ask ────────────────────────────────────► ─────────►
 //! ```
-//! Commits continue meanwhile. The mark is a watermark: it is
-//! appended only after the attachments are synced, so it is valid whenever it reaches the disk.
+//! Commits continue during a sync. The mark is a watermark: it is appended only after the
+//! attachments are synced, so it is valid whenever it reaches the disk.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 use crate::shared::Shared;
 use crate::{Attachments, KvError};
 
-/// Makes everything durable that was acknowledged before the call. `false` when nothing was left to
-/// sync.
+/// Makes durable everything acknowledged before the call. `false` when nothing was left to sync.
 pub(super) fn sync(
     shared: &Shared,
     attachments: Option<&dyn Attachments>,
 ) -> Result<bool, KvError> {
     let syncs = &shared.syncs;
+    // No lock but `running` is held while the device syncs, so commits continue.
     let _alone = syncs.running.lock();
     let begun = Instant::now();
     let number = {
@@ -32,8 +32,12 @@ pub(super) fn sync(
         }
         progress.appended
     };
+    // Attachments first, then the mark, then its sync: the mark must never claim more than is
+    // durable.
     attachments.map_or(Ok(()), Attachments::sync)?;
     let to_sync = shared.committer().mark(shared, number)?;
+    // A failed sync poisons: the kernel may have dropped the dirty pages, so a second sync could
+    // succeed without them.
     to_sync.sync().inspect_err(|error| shared.stop_writing(error))?;
     if let Some(log) = &mut shared.committer().log {
         log.synced(to_sync.number);
@@ -43,13 +47,14 @@ pub(super) fn sync(
     Ok(true)
 }
 
-/// The wait for a sync to begin, so that it ends an `interval` after the oldest update that it covers, if it
-/// takes as long as the one before. It is a tenth at least: a device that cannot keep up gets larger syncs.
+/// Delay before the next sync, so that it ends one `interval` after the oldest update that it
+/// covers if it takes as long as the `last` one. At least a tenth of the interval: on a slow device
+/// each sync then covers more.
 fn wait_for_sync(interval: Duration, last: Duration) -> Duration {
     interval.saturating_sub(last).max(interval / 10)
 }
 
-/// Syncs while there is something to sync, about an `interval` after it came, until [`Syncs::stop`].
+/// Syncs about one `interval` after each unsynced update, until [`Syncs::stop`].
 pub(super) fn run(shared: &Arc<Shared>) {
     let (attachments, interval) = (&shared.config.attachments, shared.config.sync_interval);
     let syncs = &shared.syncs;
@@ -65,6 +70,8 @@ pub(super) fn run(shared: &Arc<Shared>) {
                 }
                 let now = Instant::now();
                 let due = match (retry_at, progress.unsynced_since) {
+                    // A retry keeps its time even when pressed, or a failing device would be tried
+                    // in a busy loop.
                     (Some(retry), _) => Some(retry),
                     (None, Some(_)) if progress.is_pressing => break,
                     (None, since) => since.and_then(|since| since.checked_add(wait)),
@@ -81,7 +88,7 @@ pub(super) fn run(shared: &Arc<Shared>) {
         last = begun.elapsed();
         retry_at = match result {
             Ok(_) => None,
-            // No update is written any more; `Kv::refusal` has the reason.
+            // Writing has stopped for good; `Kv::refusal` has the reason.
             Err(KvError::Poisoned { .. } | KvError::Closed) => return,
             Err(_) => Instant::now().checked_add(interval),
         };

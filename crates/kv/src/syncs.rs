@@ -6,13 +6,13 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::Attachments;
 
-/// Unsynced bytes of attachments that start a sync before the interval is over: a longer backlog would
-/// make the sync, and what waits for it, long.
+/// Unsynced bytes of attachments that start a sync before the interval is over. A longer backlog
+/// would lengthen the sync and every wait for it.
 const PRESSING_BYTES: u64 = 256 << 20;
 /// The progress of background syncs.
 #[derive(Debug, Default)]
 pub(super) struct Syncs {
-    /// Held by the sync that runs.
+    /// Held by the running sync: at most one runs at a time.
     pub(super) running: Mutex<()>,
     pub(super) progress: Mutex<Progress>,
     pub(super) changed: Condvar,
@@ -32,7 +32,7 @@ pub(super) struct Progress {
 }
 
 impl Syncs {
-    /// Notes that a record that needs a sync is in the log.
+    /// Notes that a record which needs a sync is in the log.
     pub(super) fn appended(&self, number: u64, attachments: Option<&dyn Attachments>) {
         let is_pressing = attachments.is_some_and(|it| it.unsynced_bytes() >= PRESSING_BYTES);
         let mut progress = self.progress.lock();
@@ -41,6 +41,8 @@ impl Syncs {
         if is_first {
             progress.unsynced_since = Some(Instant::now());
         }
+        // Wakes the syncer only when its deadline changes; a wake-up for each group would cost a
+        // system call.
         let is_news = is_first || (is_pressing && !progress.is_pressing);
         progress.is_pressing |= is_pressing;
         drop(progress);
@@ -49,11 +51,13 @@ impl Syncs {
         }
     }
 
-    /// Notes that everything up to record `number`, the newest one at `begun`, is durable.
+    /// Notes that everything up to record `number`, the newest at `begun`, is durable.
     pub(super) fn synced(&self, number: u64, begun: Instant) {
         let mut progress = self.progress.lock();
         progress.synced = progress.synced.max(number);
         progress.is_pressing = false;
+        // The oldest record that is still unsynced was appended after `begun`; `begun` is a safe
+        // lower bound.
         progress.unsynced_since = (progress.synced < progress.appended).then_some(begun);
     }
 

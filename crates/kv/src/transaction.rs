@@ -11,24 +11,25 @@ use crate::memtable::{MEMTABLE_BYTES_MAX, Place, hash};
 use crate::view::Value;
 use crate::{KvError, Read, Write};
 
-/// Bytes of a key with its value; the tree itself ends at 3 GiB.
+/// Maximum bytes of a key with its value; redb's own limit is 3 GiB.
 const PAIR_BYTES_MAX: usize = 1 << 30;
-/// Sees everything, staged writes included.
+/// The sequence of a reader that sees everything, staged writes included.
 const NEWEST: u64 = u64::MAX;
 
 /// The view of one update on the key space, to read and write.
 ///
-/// It sees its own writes and those of all earlier updates of its group. They are in the active table already, with
-/// sequences that no snapshot sees yet. If the update fails, they are taken back.
+/// It sees its own writes and the writes of all earlier updates of its group. They are in the
+/// active table already, with sequences that no snapshot sees yet. If the update fails, they are
+/// rolled back.
 pub struct Transaction<'a> {
     layers: &'a Layers,
     stage: &'a mut Stage,
-    /// The first failure of a read or a write. It fails the update even if the closure ignores it: what it knows may
-    /// be wrong.
+    /// The first failed read or write. It fails the update even if the closure ignores it: the
+    /// closure may have acted on wrong data.
     failure: OnceCell<KvError>,
 }
 
-/// The writes of a group that nobody sees yet.
+/// The unpublished writes of a group.
 #[derive(Debug)]
 pub(super) struct Stage {
     /// The record for the log.
@@ -39,7 +40,7 @@ pub(super) struct Stage {
     pub(super) sequence: u64,
 }
 
-/// The writes so far, to go back to.
+/// A position in the staged writes, to roll back to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Savepoint {
     record: RecordFill,
@@ -47,7 +48,7 @@ pub(super) struct Savepoint {
 }
 
 impl Stage {
-    /// Nothing is staged, and everything up to `sequence` is published.
+    /// An empty stage; everything up to `sequence` is published.
     pub(super) fn new(sequence: u64) -> Self {
         Self { record: Record::new(), places: Vec::new(), sequence }
     }
@@ -62,7 +63,7 @@ impl Stage {
         Savepoint { record: self.record.fill(), places: self.places.len() }
     }
 
-    /// Takes back all of the group.
+    /// Takes back all writes of the group.
     pub(super) fn take_back(&mut self, layers: &Layers) {
         self.places.drain(..).for_each(|place| layers.active().take_back(place));
         self.record.clear();
@@ -100,13 +101,14 @@ impl<'a> Transaction<'a> {
         self.stage.record.bytes()
     }
 
-    /// The failure of a read or write of this update.
+    /// The failed read or write of this update, if any.
     pub(super) fn failure(&self) -> Option<&KvError> {
         self.failure.get()
     }
 
-    /// Writes again what `key` has above the tree, because it cannot be drained.
+    /// Writes the newest entry of `key` above the tree once more, because it cannot be drained.
     pub(super) fn carry(&mut self, key: &[u8]) -> Result<(), KvError> {
+        // A newer write in the active table makes the copy unnecessary.
         if self.layers.active().get(key, hash(key), NEWEST).is_some() {
             return Ok(());
         }
@@ -152,6 +154,8 @@ impl Write for Transaction<'_> {
 
     fn delete(&mut self, key: &[u8]) -> Result<(), KvError> {
         if self.get(key)?.is_none() {
+            // No tombstone for a key that does not exist: it would travel through the log and every
+            // layer for nothing.
             return Ok(());
         }
         self.write(key, None)

@@ -8,16 +8,16 @@ use parking_lot::Mutex;
 
 use crate::run::RunName;
 
-/// The files that the pairs are in, for whoever looks whether somebody else has replaced or removed one.
+/// The identities of the open files, for checks that no other process has replaced or removed one.
 #[derive(Debug)]
 pub struct TreeFile {
     disk: Arc<dyn Disk>,
     path: String,
-    /// Held while one of them is replaced.
+    /// Held while a file is replaced.
     files: Mutex<Files>,
 }
 
-/// Identities; `None` where they could not be told.
+/// Identities; `None` where the disk could not tell them.
 #[derive(Debug)]
 struct Files {
     tree: Option<FileIdentity>,
@@ -31,7 +31,7 @@ impl TreeFile {
         Self { disk, path, files }
     }
 
-    /// Replaces the file of the tree by `replace`.
+    /// Runs `replace`, which replaces the file of the tree, and notes the new identity.
     pub(super) fn replace<E>(&self, replace: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
         let mut files = self.files.lock();
         let result = replace();
@@ -39,7 +39,7 @@ impl TreeFile {
         result
     }
 
-    /// From now on these are the runs. Those that are none any more may be removed afterwards.
+    /// Sets the current runs. Files of earlier runs may be removed afterwards.
     pub(super) fn set_runs(&self, names: &[RunName]) {
         let mut files = self.files.lock();
         let known = std::mem::take(&mut files.runs);
@@ -52,10 +52,10 @@ impl TreeFile {
         files.runs = runs.collect();
     }
 
-    /// `true` if the names are those of the files that are open.
+    /// `true` if the paths still name the open files.
     ///
     /// # Errors
-    /// Those of looking at a name.
+    /// Errors of the disk while it looks up a path.
     pub fn is_in_place(&self) -> io::Result<bool> {
         let files = self.files.lock();
         let tree = (&self.path, files.tree);

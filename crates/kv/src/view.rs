@@ -56,20 +56,20 @@ impl fmt::Debug for Value<'_> {
     }
 }
 
-/// A snapshot: all updates that were acknowledged when it was taken, and no later ones (snapshot
-/// isolation).
+/// A snapshot: all updates acknowledged when it was taken, and no later ones (snapshot isolation).
 ///
-/// Keep it only for one request. While it lives, no page and no memory that it can see is given back, and a store
-/// that ran out of space cannot return to writing.
+/// Keep it for one request only. While it lives, the pages and memory that it can see are not
+/// freed, and a store that ran out of space cannot return to writing.
 pub struct Snapshot {
     layers: Arc<Layers>,
     sequence: u64,
 }
 
 impl Snapshot {
-    /// That of everything up to `published`, which was read before the layers were taken.
+    /// A snapshot of everything up to `published`, which was read before the layers were taken.
     pub(super) fn new(layers: Arc<Layers>, published: u64) -> Self {
-        // Between the two something may have been published, drained, and be in the tree.
+        // A write may be published and drained between the two reads. Then it is in the tree, which
+        // has no sequences, so the snapshot must count it as visible.
         let sequence = published.max(layers.drained());
         Self { layers, sequence }
     }

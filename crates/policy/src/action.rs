@@ -1,11 +1,11 @@
-//! Actions of a statement.
+//! The actions of a statement.
 
 use super::Kind;
 use super::catalogue::{self, Level};
 use super::error::PolicyError;
 use super::pattern::{Case, Pattern, pieces};
 
-/// `Action` or `NotAction`.
+/// The element `Action` or `NotAction`.
 #[derive(Debug)]
 pub(super) struct Actions {
     are_listed: bool,
@@ -13,10 +13,10 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    /// Reads a list of actions.
+    /// Parses a list of actions.
     ///
     /// # Errors
-    /// One of them is no action, or none that the place of the policy has.
+    /// A text is not an action, or not one of this kind of policy.
     pub(super) fn parse(
         texts: &[&str],
         are_listed: bool,
@@ -27,7 +27,7 @@ impl Actions {
             let is_known = match kind {
                 Kind::Bucket(_) => catalogue::of_s3(&pattern).next().is_some(),
                 Kind::VectorBucket(_) => catalogue::of_vectors(&pattern).next().is_some(),
-                // Policies of users may be about services that are not here.
+                // Identity policies may name services that this server does not have.
                 Kind::Identity | Kind::Session | Kind::Trust => {
                     check_vendor(text)?;
                     true
@@ -41,12 +41,13 @@ impl Actions {
         Ok(Actions { are_listed, patterns: patterns.collect::<Result<_, _>>()? })
     }
 
-    /// The statement is about an action.
+    /// `true` if the statement applies to the action.
     pub(super) fn include(&self, action: &str) -> bool {
         self.patterns.iter().any(|pattern| pattern.matches(action)) == self.are_listed
     }
 
-    /// Every listed action can be on the bucket, or on what is below it, as the resources allow.
+    /// `true` if every listed action applies to the bucket or to the level below it, as the
+    /// resources permit.
     pub(super) fn fit(&self, kind: Kind<'_>, has_bucket: bool, has_below: bool) -> bool {
         let is_possible = |level: Level| match level {
             Level::Bucket => has_bucket,
@@ -63,7 +64,7 @@ impl Actions {
     }
 }
 
-/// Refuses actions that do not begin with the name of a service.
+/// Refuses actions without the prefix of a service.
 fn check_vendor(text: &str) -> Result<(), PolicyError> {
     if text == "*" {
         return Ok(());

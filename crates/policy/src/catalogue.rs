@@ -1,24 +1,24 @@
-//! The actions of S3 and S3 Vectors, by the resources that they are on.
+//! The actions of S3 and S3 Vectors, by resource level.
 //!
-//! Source: "Actions, resources, and condition keys for Amazon S3" and "… for Amazon S3 Vectors" in AWS's
-//! Service Authorization Reference, with the few actions that only operations of LiteIO's have.
+//! Source: "Actions, resources, and condition keys for Amazon S3" and "… for Amazon S3 Vectors" in
+//! AWS's Service Authorization Reference, plus the few actions that exist in LiteIO only.
 
 use super::pattern::Pattern;
 
-/// The part of a bucket that an action is on.
+/// The resource level of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// The bucket or vector bucket itself.
     Bucket,
-    /// The objects in it, or the indexes.
+    /// The objects or indexes in it.
     Below,
-    /// Both: tags of S3 Vectors are on either.
+    /// Both: tags of S3 Vectors exist on either level.
     Either,
     /// Neither.
     Elsewhere,
 }
 
-/// The levels of the actions of S3 that a pattern fits.
+/// The levels of the S3 actions that match a pattern.
 pub(super) fn of_s3(pattern: &Pattern) -> impl Iterator<Item = Level> {
     levels(
         pattern,
@@ -31,7 +31,7 @@ pub(super) fn of_s3(pattern: &Pattern) -> impl Iterator<Item = Level> {
     )
 }
 
-/// The levels of the actions of S3 Vectors that a pattern fits.
+/// The levels of the S3 Vectors actions that match a pattern.
 pub(super) fn of_vectors(pattern: &Pattern) -> impl Iterator<Item = Level> {
     levels(
         pattern,

@@ -1,9 +1,9 @@
-//! Conditions of a statement.
+//! The conditions of a statement.
 //!
-//! A condition compares the values that the request has for a key with operands. Of several operands
-//! one must fit, and with a negated operator none. A request without the key fits negated operators
-//! and those with `…IfExists`, and no others (AWS, "Evaluation logic for multiple context keys or
-//! values" and "…IfExists condition operators").
+//! A condition compares the request's values for a key with operands. One of the operands must
+//! match, or none with a negated operator. A request without the key satisfies negated operators
+//! and `…IfExists`, and no others (AWS, "Evaluation logic for multiple context keys or values" and
+//! "…IfExists condition operators").
 
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ use super::pattern::Case;
 use super::request::{Request, Value};
 use super::template::{Syntax, Template};
 
-/// One operator on one key.
+/// One operator applied to one key.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) key: ContextKey,
@@ -26,14 +26,14 @@ pub(super) struct Condition {
     operands: Operands,
 }
 
-/// The values of a request that must fit.
+/// The number of request values that must match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Quantifier {
-    /// The one value.
+    /// The single value.
     One,
-    /// `ForAnyValue:` one of them.
+    /// `ForAnyValue:` at least one value.
     Any,
-    /// `ForAllValues:` all, of which there may be none.
+    /// `ForAllValues:` every value; holds if there are none.
     All,
 }
 
@@ -44,11 +44,11 @@ enum Operands {
     Number(Comparison, Box<[f64]>),
     Time(Comparison, Box<[Timestamp]>),
     Address(Box<[AddressRange]>),
-    /// The key is missing: `true`; is there: `false`.
+    /// `true`: the key must be missing; `false`: it must be present.
     Null(Box<[bool]>),
 }
 
-/// The orders of a value and an operand that fit.
+/// The order that a value must have relative to an operand.
 #[derive(Clone, Copy, Debug)]
 enum Comparison {
     Equals,
@@ -58,7 +58,7 @@ enum Comparison {
     GreaterThanEquals,
 }
 
-/// An operator without `ForAnyValue:`, `ForAllValues:` and `IfExists`.
+/// An operator without its `ForAnyValue:`, `ForAllValues:` or `IfExists`.
 #[derive(Clone, Copy, Debug)]
 enum Operator {
     Text { wildcards: bool, case: Case },
@@ -71,7 +71,7 @@ enum Operator {
     Null,
 }
 
-/// The operator of this name, and whether it is negated.
+/// The operator of this name, and `true` if it is negated.
 fn operator(name: &str) -> Option<(Operator, bool)> {
     use Comparison::{Equals, GreaterThan, GreaterThanEquals, LessThan, LessThanEquals};
     let text = |wildcards, case| Operator::Text { wildcards, case };
@@ -106,10 +106,10 @@ fn operator(name: &str) -> Option<(Operator, bool)> {
 }
 
 impl Condition {
-    /// Reads the operands of one key.
+    /// Parses the operands of one key.
     ///
     /// # Errors
-    /// There is no such operator, or an operand does not go with it.
+    /// The operator is unknown, or an operand is not valid for it.
     pub(super) fn parse(
         name: &str,
         key: ContextKey,
@@ -138,7 +138,7 @@ impl Condition {
         Ok(Condition { key, quantifier, if_exists, negated, operands })
     }
 
-    /// The request fits.
+    /// `true` if the request satisfies the condition.
     pub(super) fn holds(&self, request: &Request<'_>) -> bool {
         let value = request.value(&self.key);
         if let Operands::Null(wanted) = &self.operands {
@@ -152,7 +152,7 @@ impl Condition {
             Quantifier::One => match &value {
                 Value::None => self.negated || self.if_exists,
                 Value::One(value) => fits(value),
-                // AWS leaves this open: the operands are searched for among the values.
+                // AWS does not specify this case: the operands are compared with all values.
                 Value::Many(values) => {
                     let found = values.iter().any(|value| self.operands.contain(value, request));
                     found != self.negated
@@ -161,13 +161,14 @@ impl Condition {
         }
     }
 
-    /// The condition does not hold for requests without the key, nor for all values of it.
+    /// `true` if the condition fails for requests without the key, and does not hold for all of its
+    /// values.
     pub(super) fn is_positive(&self) -> bool {
         let names_values = !matches!(self.operands, Operands::Null(_));
         names_values && !self.negated && !self.if_exists && self.quantifier != Quantifier::All
     }
 
-    /// The address ranges, of a condition on addresses.
+    /// The address ranges of a condition on addresses.
     pub(super) fn address_ranges(&self) -> Option<&[AddressRange]> {
         match &self.operands {
             Operands::Address(ranges) => Some(ranges),
@@ -175,8 +176,8 @@ impl Condition {
         }
     }
 
-    /// The operands that are texts or ARNs, up to their first wildcard or variable, and whether that is
-    /// the whole.
+    /// The text and ARN operands, each up to its first wildcard or variable, and `true` if that is
+    /// the whole operand.
     pub(super) fn fixed_parts(&self) -> impl Iterator<Item = (String, bool)> {
         let (texts, arns): (&[Template], &[ArnPattern]) = match &self.operands {
             Operands::Text(texts) => (texts, &[]),
@@ -186,7 +187,7 @@ impl Condition {
         texts.iter().map(Template::fixed_part).chain(arns.iter().map(ArnPattern::fixed_part))
     }
 
-    /// The keys that it asks for: its own, and those of variables.
+    /// The keys that it reads: its own, and the keys of variables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
         let (texts, arns): (&[Template], &[ArnPattern]) = match &self.operands {
             Operands::Text(texts) => (texts, &[]),
@@ -221,7 +222,8 @@ impl Operands {
                 templates(Syntax { wildcards: false, variables, case: Case::Ignored })
             }
             Operator::Binary => {
-                // Both are Base64, which has one form for each value.
+                // Both sides are Base64, which has one encoding for each value, so texts can be
+                // compared.
                 check(&|text| base64_simd::STANDARD.check(text.as_bytes()).is_ok())?;
                 templates(Syntax { wildcards: false, variables: false, case: Case::Differs })
             }
@@ -238,7 +240,7 @@ impl Operands {
         }
     }
 
-    /// One of the operands fits the value.
+    /// `true` if one of the operands matches the value.
     fn contain(&self, value: &str, request: &Request<'_>) -> bool {
         match self {
             Operands::Text(texts) => texts.iter().any(|text| text.matches(value, request)),
@@ -257,7 +259,7 @@ impl Operands {
 }
 
 impl Comparison {
-    /// A value in this order to an operand fits.
+    /// `true` if a value with this order relative to an operand matches.
     fn holds(self, order: Ordering) -> bool {
         match self {
             Comparison::Equals => order.is_eq(),
@@ -269,7 +271,7 @@ impl Comparison {
     }
 }
 
-/// The values that `one` makes of the texts, or the error `wrong` of the first of which it makes none.
+/// Converts all texts; the error is `wrong` of the first text that fails.
 fn all<T>(
     texts: &[&str],
     one: impl Fn(&str) -> Option<T>,

@@ -8,10 +8,10 @@ use crate::{
 
 const VECTOR_BUCKET_ARN: &str = "arn:aws:s3vectors:us-east-1:111122223333:bucket/bucket";
 
-/// A policy as JSON, then, behind an empty line, `action resource` and lines `key: value`.
+/// Input: a policy as JSON, an empty line, `action resource`, and lines `key: value`.
 ///
-/// A policy is refused in one line, or can be evaluated; the order of its statements and the white
-/// space between its elements do not count.
+/// A policy is either refused with one line, or can be evaluated. The order of its statements and
+/// the white space between elements do not matter.
 pub fn policy(data: &[u8]) {
     let end = memchr::memmem::find(data, b"\n\n").unwrap_or(data.len());
     let (document, asked) = data.split_at(end);
@@ -51,8 +51,8 @@ pub fn policy(data: &[u8]) {
     }
 }
 
-/// Evaluates a policy of the bucket `bucket` for a user and requests for `(action, resource)`, with a few
-/// values: for measurements. The result is the number of the requests that are allowed.
+/// An evaluator for benchmarks: takes a policy of the bucket `bucket`, and requests `(action,
+/// resource)` of a user with a few values. Returns the number of allowed requests.
 ///
 /// # Panics
 /// The policy is malformed.
@@ -76,7 +76,7 @@ pub fn policy_evaluator(document: &str) -> impl Fn(&[(&str, &str)]) -> usize {
     }
 }
 
-/// The document with its statements in the opposite order, and without white space.
+/// The document with its statements in reverse order, and without white space.
 fn turned(document: &[u8]) -> Vec<u8> {
     let mut document: Json = serde_json::from_slice(document).expect("a policy is JSON");
     if let Some(statements) = document["Statement"].as_array_mut() {

@@ -1,4 +1,4 @@
-//! JSON in which no name stands twice.
+//! JSON without duplicate names.
 
 use std::fmt;
 
@@ -6,31 +6,32 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 
 use super::error::PolicyError;
 
-/// A JSON value, its objects in the order of the document.
+/// A JSON value; objects keep the order of the document.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Json {
     Null,
     Bool(bool),
-    /// A number, as it is written shortest.
+    /// A number in its shortest notation.
     Number(String),
     Text(String),
     List(Vec<Json>),
     Object(Vec<(String, Json)>),
 }
 
-/// Marks an error of this module among those of the parser.
+/// Prefix that marks this module's errors among the parser's.
 const TWICE: &str = "The policy has the element twice: ";
 
-/// Reads a document.
+/// Parses a document.
 ///
 /// # Errors
-/// It is no JSON, is nested deeper than the parser goes (128), or an object has a name twice, which
-/// readers would resolve differently.
+/// The document is not JSON, is nested deeper than the parser permits (128), or an object has a
+/// duplicate name. Readers resolve duplicates differently, so an allowed and a checked policy could
+/// differ.
 pub(super) fn parse(text: &[u8]) -> Result<Json, PolicyError> {
     serde_json::from_slice(text).map_err(|error| {
         let error = error.to_string();
         match error.strip_prefix(TWICE) {
-            // The parser adds the place.
+            // The parser has appended the position.
             Some(name) => PolicyError::new(format!("{TWICE}{name}")),
             None => PolicyError::about("This policy contains invalid Json", &error),
         }

@@ -1,10 +1,10 @@
-//! Condition keys: the global ones, those of S3 and those of S3 Vectors.
+//! Condition keys: the global keys, and the keys of S3 and S3 Vectors.
 //!
-//! Source: "AWS global condition context keys" of AWS's IAM User Guide, and the Service Authorization
-//! Reference of both services. A key that is listed here is one that policies may have; most of AWS's
-//! organizations, networks and jobs never have a value.
+//! Source: "AWS global condition context keys" of AWS's IAM User Guide, and the Service
+//! Authorization Reference of both services. The listed keys are accepted in policies. Many of
+//! them, about AWS's organizations, networks and jobs, never have a value here.
 
-/// Turns the list into [`ContextKey`]: keys without and with a name of their own behind a slash.
+/// Generates [`ContextKey`] from the lists of keys without and with a name after a slash.
 macro_rules! context_keys {
     (plain { $($plain:ident $name:literal)* } tagged { $($tagged:ident $prefix:literal)* }) => {
         /// A condition key, such as `aws:SourceIp`. Names of keys are compared without regard to case.
@@ -12,12 +12,12 @@ macro_rules! context_keys {
         pub enum ContextKey {
             $(#[doc = concat!("`", $name, "`.")] $plain,)*
             $(#[doc = concat!("`", $prefix, "NAME`, with the name as it was written.")] $tagged(Box<str>),)*
-            /// A key that nobody here knows, as it was written.
+            /// An unknown key as written.
             Other(Box<str>),
         }
 
         impl ContextKey {
-            /// The key of this name.
+            /// The key with this name.
             pub fn parse(name: &str) -> ContextKey {
                 $(if name.eq_ignore_ascii_case($name) {
                     return ContextKey::$plain;

@@ -99,26 +99,26 @@ pub use self::statement::Statement;
 use self::json::Json;
 use self::statement::Effect;
 
-/// The policy in place of one that cannot be read.
+/// The policy that replaces an unreadable one.
 const UNREADABLE: &[u8] = br#"{"Version": "2012-10-17", "Statement": {"Sid": "UnreadablePolicy",
     "Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}}"#;
 
-/// The place of a policy, which decides what it may contain.
+/// The kind of a policy, which determines the permitted elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind<'k> {
-    /// Of the bucket with this name.
+    /// The policy of the bucket with this name.
     Bucket(&'k str),
-    /// Of the vector bucket with this ARN.
+    /// The policy of the vector bucket with this ARN.
     VectorBucket(&'k str),
-    /// Of users and groups; what roles may do.
+    /// A policy of users, groups or roles: the rights of an identity.
     Identity,
-    /// Of roles: who may assume them.
+    /// The trust policy of a role: the principals that may assume it.
     Trust,
-    /// Of sessions: narrows what their user or role may do.
+    /// A session policy: narrows the rights of its user or role.
     Session,
 }
 
-/// A policy, checked and ready to be evaluated.
+/// A checked policy, ready for evaluation.
 #[derive(Debug)]
 pub struct Policy {
     statements: Box<[Statement]>,
@@ -126,10 +126,10 @@ pub struct Policy {
     asks_for_existing_tags: bool,
 }
 
-/// The answer of one policy.
+/// The verdict of one policy.
 #[derive(Clone, Copy, Debug)]
 pub enum Verdict<'p> {
-    /// The statement denies; nothing can allow what it denies.
+    /// The statement denies; no other policy can override it.
     Denied(&'p Statement),
     /// The statement allows, and none denies.
     Allowed(
@@ -137,28 +137,28 @@ pub enum Verdict<'p> {
         &'p Statement,
         Grantee,
     ),
-    /// No statement is about the request.
+    /// No statement applies to the request.
     Neutral,
 }
 
-/// The way in which the allowing statement names the sender. Of several statements that allow, the one
-/// counts that grants most: to the caller, then to everyone, then to the account.
+/// The way in which the allowing statement names the sender. If several statements allow, the
+/// strongest counts: the caller, then everyone, then the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grantee {
-    /// The account: its root ARN, its 12 digits or its canonical id. The account's own policies decide
-    /// which of its users may.
+    /// The account: its root ARN, its 12 digits or its canonical id. The account's own policies
+    /// determine which of its users have the right.
     Account,
     /// `*`
     Everyone,
-    /// The user, role or session itself; in policies without principals: whoever they are attached to.
+    /// The user, role or session itself. In a policy without principals: its holder.
     Caller,
 }
 
 impl Policy {
-    /// Checks a document. The limits of length of all but buckets are the caller's to check.
+    /// Parses and checks a document. Length limits, except for buckets, are the caller's task.
     ///
     /// # Errors
-    /// One line that says what to change.
+    /// One line that tells what to change.
     pub fn parse(text: &[u8], kind: Kind<'_>) -> Result<Policy, PolicyError> {
         if let Kind::Bucket(_) | Kind::VectorBucket(_) = kind {
             if text.len() > BUCKET_POLICY_BYTES_MAX {
@@ -213,14 +213,14 @@ impl Policy {
         Ok(Policy { statements, is_public, asks_for_existing_tags })
     }
 
-    /// The policy of a bucket or vector bucket with a document that cannot be read: stored by a version that
-    /// checked less or knew more. It denies everything, because nobody knows what that one denies; nothing
-    /// keeps the root user of the account from replacing it.
+    /// The replacement for an unreadable policy of a bucket or vector bucket, written by a version
+    /// that checked less or knew more. It denies everything, because the denials of the original
+    /// are unknown. The root user of the account can still replace it.
     pub fn unreadable(kind: Kind<'_>) -> Policy {
         Policy::parse(UNREADABLE, kind).expect("it is one of any bucket")
     }
 
-    /// The verdict about a request: an explicit deny wins.
+    /// The verdict about a request. An explicit deny wins over every allow.
     pub fn evaluate<'p>(&'p self, request: &Request<'_>) -> Verdict<'p> {
         let mut verdict = Verdict::Neutral;
         let mut most = None;
@@ -238,18 +238,18 @@ impl Policy {
         verdict
     }
 
-    /// A statement allows to the public, by AWS's "The meaning of public".
+    /// `true` if a statement allows the public, as defined in AWS's "The meaning of public".
     pub fn is_public(&self) -> bool {
         self.is_public
     }
 
-    /// A condition or variable needs the tags of the object that the request is about.
+    /// `true` if a condition or variable reads the tags of the requested object.
     pub fn asks_for_existing_tags(&self) -> bool {
         self.asks_for_existing_tags
     }
 }
 
-/// The version has variables: the newer of the two. Without one it is the older.
+/// `true` if the version has variables (2012-10-17). A missing version is the older one.
 fn has_variables(version: Option<&Json>) -> Result<bool, PolicyError> {
     match version {
         None => Ok(false),
@@ -259,7 +259,7 @@ fn has_variables(version: Option<&Json>) -> Result<bool, PolicyError> {
     }
 }
 
-/// IAM refuses a `Sid` that is there twice; S3's guide asks for unique ones, and clients send others.
+/// Refuses duplicate `Sid`s where IAM does. S3 accepts them, and clients send them.
 fn check_sids(statements: &[Statement]) -> Result<(), PolicyError> {
     let mut sids: Vec<&str> = statements.iter().filter_map(|it| it.sid.as_deref()).collect();
     sids.retain(|sid| !sid.is_empty());

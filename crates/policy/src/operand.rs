@@ -1,4 +1,4 @@
-//! Values that conditions compare: numbers, times, addresses, ARNs.
+//! Operands of conditions: numbers, times, addresses, ARNs.
 
 use std::net::IpAddr;
 
@@ -10,15 +10,15 @@ use super::pattern::Case;
 use super::request::Request;
 use super::template::{Piece, Syntax, Template, pieces};
 
-/// A range of addresses, such as `10.0.0.0/8` or `2001:db8::/32`.
+/// An address range such as `10.0.0.0/8` or `2001:db8::/32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct AddressRange {
     first: IpAddr,
     prefix_bits: u32,
 }
 
-/// An ARN whose six parts may be patterns, each for itself: a `*` does not reach over a colon, but in
-/// the last.
+/// An ARN whose six parts are separate patterns: a `*` does not cross a colon, except in the last
+/// part.
 #[derive(Debug)]
 pub(super) enum ArnPattern {
     /// `*`
@@ -26,7 +26,7 @@ pub(super) enum ArnPattern {
     Parts(Box<[Template; 6]>),
 }
 
-/// A decimal number. `inf`, `nan` and exponents are none.
+/// A decimal number. `inf`, `nan` and exponents are not accepted.
 pub(super) fn number(text: &str) -> Option<f64> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_decimal = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -34,10 +34,10 @@ pub(super) fn number(text: &str) -> Option<f64> {
     if is_decimal { text.parse().ok() } else { None }
 }
 
-/// A time: seconds since 1970, or ISO 8601 from the day on.
+/// A time: seconds since 1970, or an ISO 8601 date or time.
 pub(super) fn time(text: &str) -> Option<Timestamp> {
     if let Some(seconds) = number(text) {
-        // Milliseconds are what the clocks of clients go by.
+        // Milliseconds, which is the precision of clients' clocks.
         let milliseconds = seconds * 1000.0;
         let is_in_range = milliseconds.abs() < 1e15;
         #[expect(clippy::cast_possible_truncation, reason = "it has just been compared")]
@@ -55,13 +55,13 @@ pub(super) fn time(text: &str) -> Option<Timestamp> {
     midnight.parse().ok()
 }
 
-/// An address. IPv4 within IPv6 is IPv4.
+/// An address. An IPv4-mapped IPv6 address becomes IPv4.
 pub(super) fn address(text: &str) -> Option<IpAddr> {
     text.parse().ok().map(|address: IpAddr| address.to_canonical())
 }
 
 impl AddressRange {
-    /// Reads a range, or an address as a range of one.
+    /// Parses a range, or a single address as a range of one.
     pub(super) fn parse(text: &str) -> Option<AddressRange> {
         let (first, bits) = match text.split_once('/') {
             Some((first, bits)) => (first, Some(bits)),
@@ -78,14 +78,14 @@ impl AddressRange {
             return None;
         }
         let first = given.to_canonical();
-        // Of IPv4 within IPv6, the first 96 bits are fixed.
+        // The first 96 bits of an IPv4-mapped range are fixed.
         match bits.checked_sub(width(given) - width(first)) {
             Some(prefix_bits) => Some(AddressRange { first, prefix_bits }),
             None => Some(AddressRange { first: given, prefix_bits: bits }),
         }
     }
 
-    /// The address is in the range.
+    /// `true` if the address is in the range.
     pub(super) fn contains(self, address: IpAddr) -> bool {
         match (self.first, address) {
             (IpAddr::V4(first), IpAddr::V4(address)) => {
@@ -96,7 +96,7 @@ impl AddressRange {
                 let differ = first.to_bits() ^ address.to_bits();
                 differ.checked_shr(128 - self.prefix_bits).unwrap_or(0) == 0
             }
-            // A range of IPv6 that is wider than all of IPv4 within it.
+            // An IPv6 range that covers all IPv4-mapped addresses.
             (IpAddr::V6(_), IpAddr::V4(address)) => {
                 self.contains(IpAddr::V6(address.to_ipv6_mapped()))
             }
@@ -104,18 +104,18 @@ impl AddressRange {
         }
     }
 
-    /// The range is so wide that it is the public: wider than /8, or /32 of IPv6 (AWS, "The meaning of
-    /// public").
+    /// `true` if the range is so wide that it counts as public: wider than /8, or /32 for IPv6
+    /// (AWS, "The meaning of public").
     pub(super) fn is_wide(self) -> bool {
         self.prefix_bits < if self.first.is_ipv4() { 8 } else { 32 }
     }
 }
 
 impl ArnPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// It has not the six parts of an ARN, or a malformed variable.
+    /// The pattern does not have the six parts of an ARN, or has a malformed variable.
     pub(super) fn parse(text: &str, variables: bool) -> Result<ArnPattern, PolicyError> {
         if text == "*" {
             return Ok(ArnPattern::Any);
@@ -159,7 +159,7 @@ impl ArnPattern {
         }
     }
 
-    /// The text up to the first wildcard or variable, and whether that is the whole.
+    /// The text up to the first wildcard or variable, and `true` if that is the whole pattern.
     pub(super) fn fixed_part(&self) -> (String, bool) {
         let mut fixed = String::new();
         let ArnPattern::Parts(templates) = self else { return (fixed, false) };
@@ -174,7 +174,7 @@ impl ArnPattern {
         (fixed, true)
     }
 
-    /// The keys of the variables.
+    /// The keys of its variables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
         let templates: &[Template] = match self {
             ArnPattern::Any => &[],

@@ -1,26 +1,27 @@
-//! Patterns: text with `*` for any run of characters and `?` for any one.
+//! Patterns: text in which `*` stands for any sequence of characters and `?` for any single one.
 //!
-//! A pattern is split at its stars when it is made: `head*middle*…*tail`. The head is anchored at the
-//! start, the tail at the end, and each middle segment is looked for once, behind the one before it.
-//! The first place is always the best one, so that nothing is tried twice: the time is linear in the
-//! text, times the length of a segment where that has a `?` (at most [`WILD_SEGMENT_CHARACTERS_MAX`]).
+//! A pattern is split at its stars when it is parsed: `head*middle*…*tail`. The head is anchored at
+//! the start, the tail at the end, and each middle segment is searched for once, behind the one
+//! before it. The first match of a segment is always the best one, so there is no backtracking. The
+//! time is linear in the text, times the length of a segment with a `?` (at most
+//! [`WILD_SEGMENT_CHARACTERS_MAX`]).
 
 use super::error::PolicyError;
 use super::limits::WILD_SEGMENT_CHARACTERS_MAX;
 
-/// Comparison of letters.
+/// The treatment of letter case in comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Case {
-    /// Upper and lower case differ.
+    /// Case-sensitive.
     Differs,
-    /// They do not.
+    /// Case-insensitive.
     Ignored,
 }
 
-/// A piece of a pattern, in the order of the text.
+/// A piece of a pattern, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Piece<'t> {
-    /// These characters.
+    /// Literal characters.
     Text(&'t str),
     /// `?`
     AnyCharacter,
@@ -28,7 +29,7 @@ pub(super) enum Piece<'t> {
     AnyRun,
 }
 
-/// A pattern, ready to be compared.
+/// A parsed pattern.
 #[derive(Debug)]
 pub(super) struct Pattern {
     case: Case,
@@ -47,13 +48,13 @@ struct Rest {
 #[derive(Debug)]
 enum Segment {
     Literal(Box<str>),
-    /// Characters; none is any.
+    /// Single characters; `None` matches any.
     Characters(Box<[Option<char>]>),
 }
 
-/// The pieces of a text in which `*` and `?` are wildcards.
+/// Splits a text with the wildcards `*` and `?` into pieces.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
-    // Each piece ends before or behind a wildcard, both of which are one byte.
+    // Wildcards are one byte long, so every slice ends at a character boundary.
     text.split_inclusive(['*', '?']).flat_map(|part| {
         let (text, wildcard) = match part.as_bytes().last() {
             Some(b'*') => (&part[..part.len() - 1], Some(Piece::AnyRun)),
@@ -85,7 +86,7 @@ impl Pattern {
         Pattern { case, head, rest }
     }
 
-    /// Refuses patterns that take long to compare.
+    /// Refuses patterns that take long to match.
     pub(super) fn checked(self) -> Result<Pattern, PolicyError> {
         let is_long = |segment: &Segment| match segment {
             Segment::Literal(_) => false,
@@ -100,7 +101,7 @@ impl Pattern {
         }
     }
 
-    /// The text up to the first wildcard, and whether that is the whole.
+    /// The text up to the first wildcard, and `true` if that is the whole pattern.
     pub(super) fn fixed_part(&self) -> (String, bool) {
         match &self.head {
             Segment::Literal(text) => (text.to_string(), self.rest.is_none()),
@@ -112,7 +113,7 @@ impl Pattern {
         }
     }
 
-    /// The whole text is as the pattern says.
+    /// `true` if the whole text matches.
     pub(super) fn matches(&self, text: &str) -> bool {
         let Some(text) = self.head.strip_from_start(text, self.case) else { return false };
         let Some(rest) = &self.rest else { return text.is_empty() };
@@ -138,7 +139,7 @@ impl Segment {
         }
         let literal: Option<String> = characters.iter().copied().collect();
         match literal {
-            // Letters beyond ASCII are compared one by one.
+            // Non-ASCII letters are compared one by one, because their case changes lengths.
             Some(text) if case == Case::Differs || text.is_ascii() => Segment::Literal(text.into()),
             _ => Segment::Characters(characters.into()),
         }
@@ -151,7 +152,7 @@ impl Segment {
         }
     }
 
-    /// The text behind this segment, which it begins with.
+    /// Strips this segment from the start of the text, if it matches there.
     fn strip_from_start<'t>(&self, text: &'t str, case: Case) -> Option<&'t str> {
         match self {
             Segment::Literal(wanted) => match case {
@@ -170,7 +171,7 @@ impl Segment {
         }
     }
 
-    /// The text before this segment, which it ends with.
+    /// Strips this segment from the end of the text, if it matches there.
     fn strip_from_end<'t>(&self, text: &'t str, case: Case) -> Option<&'t str> {
         match self {
             Segment::Literal(wanted) => match case {
@@ -190,7 +191,7 @@ impl Segment {
         }
     }
 
-    /// The text behind the first place of this segment.
+    /// The text behind the first match of this segment.
     fn skip_past<'t>(&self, text: &'t str, case: Case) -> Option<&'t str> {
         if let (Segment::Literal(wanted), Case::Differs) = (self, case) {
             let at = memchr::memmem::find(text.as_bytes(), wanted.as_bytes())?;

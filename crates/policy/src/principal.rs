@@ -1,14 +1,14 @@
-//! Principals: the senders that a statement is about.
+//! Principals: the senders to whom a statement applies.
 //!
-//! The users and roles that are named need not exist: S3 would refuse an unknown one, which would make
-//! the order count in which users and policies are made.
+//! Named users and roles need not exist. S3 would refuse an unknown one, so the order in which
+//! users and policies are created would matter.
 
 use super::Grantee;
 use super::error::PolicyError;
 use super::json::Json;
 use super::request::{Caller, CallerKind};
 
-/// `Principal` or `NotPrincipal` of a statement.
+/// The element `Principal` or `NotPrincipal` of a statement.
 #[derive(Debug)]
 pub(super) enum Principals {
     Any(Box<[Principal]>),
@@ -28,7 +28,7 @@ pub(super) enum Principal {
     Arn(Box<str>),
     /// An identity provider.
     Federated(Box<str>),
-    /// A service of AWS: nobody here.
+    /// A service of AWS, which never sends requests here.
     Service(Box<str>),
 }
 
@@ -36,13 +36,13 @@ fn invalid(part: &str) -> PolicyError {
     PolicyError::about("Invalid principal in policy", part)
 }
 
-/// The principals of an element.
+/// Parses the principals of an element.
 pub(super) fn parse(element: &Json) -> Result<Box<[Principal]>, PolicyError> {
     let mut found = Vec::new();
     match element {
         Json::Text(text) if text == "*" => found.push(Principal::Everyone),
         Json::Text(text) => return Err(invalid(text)),
-        // Not in the grammar, but servers of others take a list for one of `AWS`.
+        // Not in AWS's grammar, but other servers accept a list as the value of `AWS`.
         Json::List(_) => push(&mut found, "AWS", element)?,
         Json::Object(kinds) => {
             for (kind, entries) in kinds {
@@ -117,7 +117,7 @@ pub(super) fn is_partition(text: &str) -> bool {
 }
 
 fn canonical_user(text: &str) -> Option<Principal> {
-    // AWS's are 64 hexadecimal digits; here an id may be another text.
+    // AWS's ids are 64 hexadecimal digits; here an id may be another text.
     let is_id =
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'*');
     is_id.then(|| Principal::CanonicalUser(text.into()))
@@ -132,7 +132,7 @@ fn federated(text: &str) -> Option<Principal> {
                 .or_else(|| resource.strip_prefix("saml-provider/"));
             name.is_some_and(|name| !name.is_empty())
         }
-        // The name of a host, such as `accounts.google.com`.
+        // A host name such as `accounts.google.com`.
         None => text.contains('.') || text == "localhost",
     };
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'*');
@@ -146,7 +146,7 @@ fn service(text: &str) -> Option<Principal> {
 }
 
 impl Principals {
-    /// The way in which the principals name a sender, anonymous without one.
+    /// The way in which the principals name a sender; `None` is an anonymous one.
     pub(super) fn grantee(&self, caller: Option<&Caller>) -> Option<Grantee> {
         match self {
             Principals::Any(principals) => {
@@ -162,7 +162,7 @@ impl Principals {
         }
     }
 
-    /// Everyone is among them.
+    /// `true` if everyone is included.
     pub(super) fn are_everyone(&self) -> bool {
         match self {
             Principals::Any(principals) => principals.contains(&Principal::Everyone),
@@ -191,8 +191,8 @@ impl Principal {
         }
     }
 
-    /// As an entry of `NotPrincipal`, this one names the sender. An account is its root user there,
-    /// and none of its other users: AWS, "Specifying `NotPrincipal` with `Deny`".
+    /// `true` if this entry of `NotPrincipal` names the sender. An account stands for its root user
+    /// there, and for none of its other users (AWS, "Specifying `NotPrincipal` with `Deny`").
     fn exempts(&self, caller: &Caller) -> bool {
         match self.grantee(Some(caller)) {
             Some(Grantee::Account) => caller.kind == CallerKind::Root,

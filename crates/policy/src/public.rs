@@ -1,22 +1,22 @@
-//! The meaning of public, as AWS defines it for "Blocking public access to your Amazon S3 storage".
+//! The definition of public, as in AWS's "Blocking public access to your Amazon S3 storage".
 //!
-//! A statement that allows is public unless it allows only to fixed principals, or a condition demands
-//! a fixed value (without wildcards and variables) of a key that tells principals or networks apart.
-//! The actions and resources do not count.
+//! A statement that allows is public unless it allows fixed principals only, or a condition
+//! requires a fixed value (without wildcards and variables) of a key that identifies principals or
+//! networks. Actions and resources do not matter.
 
 use super::condition::Condition;
 use super::key::ContextKey;
 use super::principal::Principals;
 use super::statement::{Effect, Statement};
 
-/// The statement allows to the public.
+/// `true` if the statement allows the public.
 pub(super) fn is_public(statement: &Statement) -> bool {
     statement.effect == Effect::Allow
         && statement.principals.as_ref().is_some_and(Principals::are_everyone)
         && !statement.conditions.iter().any(restricts)
 }
 
-/// Only requests of fixed principals or networks fit the condition.
+/// `true` if only requests of fixed principals or networks satisfy the condition.
 fn restricts(condition: &Condition) -> bool {
     let is_whole = |(_, is_whole): (String, bool)| is_whole;
     let mut values = condition.fixed_parts();
@@ -40,9 +40,9 @@ fn restricts(condition: &Condition) -> bool {
             | ContextKey::VpceOrgId
             | ContextKey::S3DataAccessPointAccount
             | ContextKey::S3KmsKeyId => values.all(is_whole),
-            // All sessions of one role: `AROLEID:*`.
+            // A whole id, or all sessions of one role: `AROLEID:*`.
             ContextKey::UserId => values.all(|(part, is_whole)| is_whole || part.contains(':')),
-            // All of one account.
+            // A whole ARN, or all principals of one account.
             ContextKey::PrincipalArn | ContextKey::S3DataAccessPointArn => {
                 values.all(|(part, is_whole)| {
                     is_whole
@@ -50,7 +50,7 @@ fn restricts(condition: &Condition) -> bool {
                             && part.split(':').count() > 5
                 })
             }
-            // All of one organization.
+            // A whole path, or everything in one organization.
             ContextKey::PrincipalOrgPaths
             | ContextKey::SourceOrgPaths
             | ContextKey::VpceOrgPaths => {

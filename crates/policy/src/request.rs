@@ -1,10 +1,10 @@
-//! Requests, as policies see them.
+//! Requests in the form that policies evaluate.
 
 use std::borrow::Cow;
 
 use super::key::ContextKey;
 
-/// The sender, as policies name it.
+/// The sender in the terms of policies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The account, 12 digits.
@@ -15,12 +15,12 @@ pub struct Caller {
     /// `arn:aws:sts::ACCOUNT:assumed-role/ROLE/SESSION` or
     /// `arn:aws:sts::ACCOUNT:federated-user/NAME`.
     pub arn: String,
-    /// Other names of it in a `Principal`: the ARN of the role of a session, first; the ARN as a user
-    /// of a root user that has a name; the identity provider of a federated user.
+    /// Its other names in a `Principal`: for a session, first the ARN of its role; for a named root
+    /// user, its ARN as a user; for a federated user, its identity provider.
     pub aliases: Vec<String>,
     /// `aws:userid`.
     pub user_id: String,
-    /// `aws:username`: of users and of root users that have a name.
+    /// `aws:username`, for users and for root users with a name.
     pub name: Option<String>,
     /// User, root user, role or anonymous sender.
     pub kind: CallerKind,
@@ -39,22 +39,22 @@ pub enum CallerKind {
     FederatedUser,
 }
 
-/// A question to policies.
+/// A request to be evaluated.
 #[derive(Clone, Copy)]
 pub struct Request<'r> {
-    /// The sender; none of an anonymous request.
+    /// The sender; `None` if anonymous.
     pub caller: Option<&'r Caller>,
     /// The action, such as `s3:GetObject`.
     pub action: &'r str,
-    /// The ARN of the resource, such as `arn:aws:s3:::bucket/key`; `*` of actions on none.
+    /// The ARN of the resource, such as `arn:aws:s3:::bucket/key`; `*` for actions without one.
     pub resource: &'r str,
-    /// Asked only when a condition or a variable needs it.
+    /// Evaluated lazily, when a condition or a variable reads it.
     pub context: &'r dyn Context,
 }
 
 /// The values of condition keys for one request.
 pub trait Context {
-    /// The value of `key`. Keys that follow from the [`Caller`] are never asked for.
+    /// The value of `key`. It is never called for keys that follow from the [`Caller`].
     fn value(&self, key: &ContextKey) -> Value<'_>;
 }
 
@@ -65,22 +65,22 @@ pub enum Value<'v> {
     None,
     /// One value. Booleans are `true` and `false`; times ISO 8601 or seconds since 1970.
     One(Cow<'v, str>),
-    /// Several values, or a list that may be empty.
+    /// Several values, or a possibly empty list.
     Many(Vec<Cow<'v, str>>),
 }
 
 impl<'v> Value<'v> {
-    /// A value without a copy.
+    /// A single borrowed value.
     pub fn text(text: &'v str) -> Value<'v> {
         Value::One(Cow::Borrowed(text))
     }
 
-    /// The value, if there is one.
+    /// A single value, or none.
     pub fn of(text: Option<&'v str>) -> Value<'v> {
         text.map_or(Value::None, Value::text)
     }
 
-    /// The value, if it is exactly one.
+    /// The value, if there is exactly one.
     pub(super) fn single(self) -> Option<Cow<'v, str>> {
         match self {
             Value::None => None,
@@ -90,7 +90,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// The request has the key. An empty list is none.
+    /// `true` if the request has the key. An empty list counts as missing.
     pub(super) fn is_there(&self) -> bool {
         match self {
             Value::None => false,
@@ -108,14 +108,15 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// `true` or `false`.
+    /// The value `true` or `false`.
     pub fn bool(flag: bool) -> Value<'v> {
         Value::text(if flag { "true" } else { "false" })
     }
 }
 
 impl<'r> Request<'r> {
-    /// The value of a condition key: from the sender if it is about that, else from the context.
+    /// The value of a condition key: from the sender where it determines it, otherwise from the
+    /// context.
     pub(super) fn value(&self, key: &ContextKey) -> Value<'r> {
         let caller = self.caller;
         match key {
@@ -134,10 +135,10 @@ impl<'r> Request<'r> {
     }
 }
 
-/// The account and the id of anonymous senders.
+/// The account and the user id of anonymous senders.
 const ANONYMOUS: &str = "anonymous";
 
-/// No values at all.
+/// A context without values.
 #[cfg(any(test, feature = "fuzzing"))]
 pub struct NoContext;
 
@@ -161,7 +162,7 @@ impl CallerKind {
 }
 
 impl Caller {
-    /// The value of `aws:PrincipalArn`: of a session, its role.
+    /// The value of `aws:PrincipalArn`; for a session, the ARN of its role.
     pub(crate) fn principal_arn(&self) -> &str {
         match self.kind {
             CallerKind::AssumedRole => self.aliases.first().unwrap_or(&self.arn),

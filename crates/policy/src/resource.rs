@@ -1,4 +1,4 @@
-//! Resources of a statement.
+//! The resources of a statement.
 
 use super::Kind;
 use super::error::PolicyError;
@@ -8,22 +8,22 @@ use super::principal::is_partition;
 use super::request::Request;
 use super::template::{Piece, Syntax, Template, pieces};
 
-/// `Resource` or `NotResource`.
+/// The element `Resource` or `NotResource`.
 #[derive(Debug)]
 pub(super) struct Resources {
     are_listed: bool,
     templates: Box<[Template]>,
-    /// One of them can be the bucket itself.
+    /// `true` if one of them can match the bucket itself.
     pub(super) has_bucket: bool,
-    /// One of them can be below the bucket: an object or an index.
+    /// `true` if one of them can match an object or index in the bucket.
     pub(super) has_below: bool,
 }
 
 impl Resources {
-    /// Reads a list of resources.
+    /// Parses a list of resources.
     ///
     /// # Errors
-    /// One of them is no ARN, or lies outside of the bucket.
+    /// A text is not an ARN, or lies outside of the bucket.
     pub(super) fn parse(
         texts: &[&str],
         are_listed: bool,
@@ -45,7 +45,7 @@ impl Resources {
                 None => check_arn(text)?,
                 Some(base) => {
                     let (bucket, below) = reach(&pieces, &base);
-                    // Its service is fixed, or it would be said of other services as well.
+                    // The service must be fixed, or the statement would cover other services, too.
                     let is_named = *text == "*" || text.starts_with("arn:aws:s3");
                     if !is_named || !bucket && !below {
                         return Err(invalid(text));
@@ -59,21 +59,21 @@ impl Resources {
         Ok(Resources { are_listed, templates: templates.into(), has_bucket, has_below })
     }
 
-    /// The statement is about the resource of a request.
+    /// `true` if the statement applies to the requested resource.
     pub(super) fn include(&self, request: &Request<'_>) -> bool {
         let mut templates = self.templates.iter();
         templates.any(|template| template.matches(request.resource, request)) == self.are_listed
     }
 
-    /// The keys of the variables.
+    /// The keys of its variables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
         self.templates.iter().flat_map(Template::keys)
     }
 }
 
-/// Refuses resources of policies of users that are not ARNs.
+/// Refuses resources of identity policies that are not ARNs.
 fn check_arn(text: &str) -> Result<(), PolicyError> {
-    // A pattern may stand for the parts that it leaves out.
+    // A star may replace the parts that follow it.
     let (head, has_star) = match text.split_once('*') {
         Some((head, _)) => (head, true),
         None => (text, false),
@@ -91,10 +91,11 @@ fn check_arn(text: &str) -> Result<(), PolicyError> {
     }
 }
 
-/// The resource can be `base`, and can be below it. A variable may have any value.
+/// Two flags: the pattern can match `base` itself, and can match a name below it. A variable may
+/// have any value.
 ///
-/// This runs all readings of the pattern at once over `base/`: of each place in the pattern it is known
-/// whether what was read so far can lead there.
+/// Runs the pattern as a nondeterministic automaton over `base/`: `places` holds, for each position
+/// in the pattern, whether the text read so far can lead there.
 fn reach(pieces: &[Piece], base: &str) -> (bool, bool) {
     enum Sign {
         One(char),
@@ -109,7 +110,7 @@ fn reach(pieces: &[Piece], base: &str) -> (bool, bool) {
             Piece::AnyRun | Piece::Variable(_) => vec![Sign::Run],
         })
         .collect();
-    // A run may be empty: its place leads to the one behind it.
+    // A run may be empty, so its position also reaches the next one.
     let pass_runs = |places: &mut [bool]| {
         for (place, sign) in signs.iter().enumerate() {
             if places[place] && matches!(sign, Sign::Run) {

@@ -1,4 +1,4 @@
-//! Statements of a policy.
+//! [`Statement`]: a statement of a policy.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ use super::{Grantee, Kind};
 #[derive(Debug)]
 pub struct Statement {
     pub(super) sid: Option<String>,
-    /// The place in the policy, from 1.
+    /// The position in the policy, from 1.
     number: usize,
     pub(super) effect: Effect,
-    /// None in policies of users and roles, which are about those they are attached to.
+    /// `None` in identity policies, which apply to their holder.
     pub(super) principals: Option<Principals>,
     actions: Actions,
-    /// None in trust policies, which are about the role they are attached to, and of actions on the server.
+    /// `None` in trust policies, which apply to their role, and for actions on the server.
     resources: Option<Resources>,
     pub(super) conditions: Box<[Condition]>,
 }
@@ -33,7 +33,7 @@ pub(super) enum Effect {
     Deny,
 }
 
-/// The members of an object, each taken once.
+/// The members of an object; each is taken out once, so the rest is unknown.
 struct Elements<'j>(Vec<(&'j str, &'j Json)>);
 
 impl<'j> Elements<'j> {
@@ -42,7 +42,7 @@ impl<'j> Elements<'j> {
         Some(self.0.swap_remove(at).1)
     }
 
-    /// One of two elements that exclude each other, and whether it is the first.
+    /// One of two mutually exclusive elements, and `true` if it is the first.
     fn take_either(
         &mut self,
         name: &str,
@@ -60,10 +60,10 @@ impl<'j> Elements<'j> {
 }
 
 impl Statement {
-    /// Reads the statement with this number, from 1.
+    /// Parses the statement with this number, from 1.
     ///
     /// # Errors
-    /// One line that says what to change.
+    /// One line that tells what to change.
     pub(super) fn parse(
         json: &Json,
         number: usize,
@@ -105,7 +105,7 @@ impl Statement {
         Ok(Statement { sid, number, effect, principals, actions, resources, conditions })
     }
 
-    /// The `Sid`, or the number in the policy from 1: for the log.
+    /// The `Sid`, or the number in the policy from 1; for the log.
     pub fn label(&self) -> String {
         match &self.sid {
             Some(sid) => sid.clone(),
@@ -113,7 +113,7 @@ impl Statement {
         }
     }
 
-    /// The statement is about a request: the way in which it names the sender.
+    /// The way in which the statement names the sender, if it applies to the request.
     pub(super) fn applies(&self, request: &Request<'_>) -> Option<Grantee> {
         let includes = |resources: &Resources| resources.include(request);
         if !self.actions.include(request.action) || !self.resources.as_ref().is_none_or(includes) {
@@ -127,20 +127,20 @@ impl Statement {
         hold.then_some(grantee)
     }
 
-    /// The condition keys that it asks for, in conditions and variables.
+    /// The condition keys that its conditions and variables read.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
         let of_resources = self.resources.iter().flat_map(Resources::keys);
         self.conditions.iter().flat_map(Condition::keys).chain(of_resources)
     }
 }
 
-/// True for an action of MinIO's on the server itself: its statements have no resource.
+/// `true` for an action of MinIO on the server itself: statements about these have no resource.
 fn is_of_server(action: &str) -> bool {
     let vendor = action.split(':').next().unwrap_or_default();
     action.contains(':') && ["admin", "kms"].iter().any(|it| it.eq_ignore_ascii_case(vendor))
 }
 
-/// The answer to a statement without an element.
+/// The error for a statement without a required element.
 fn missing(name: &str, kind: Kind<'_>) -> PolicyError {
     match (kind, name) {
         (Kind::Identity | Kind::Session, "Action") => {
@@ -198,7 +198,7 @@ fn principals(
             Err(PolicyError::new("Policy document should not specify a principal."))
         }
         Some((_, false)) if effect == Effect::Allow => Err(PolicyError::new(
-            "Allow with NotPrincipal is not allowed: name those who may in Principal",
+            "Allow with NotPrincipal is not allowed: list the allowed senders in Principal",
         )),
         Some((json, is_listed)) => {
             let principals = principal::parse(json)?;
@@ -260,7 +260,7 @@ fn conditions(
     Ok(found.into())
 }
 
-/// The condition key of this name, if policies of this kind may have it.
+/// The condition key with this name, if this kind of policy may have it.
 fn condition_key(name: &str, kind: Kind<'_>) -> Result<ContextKey, PolicyError> {
     let key = ContextKey::parse(name);
     let is_other = matches!(key, ContextKey::Other(_));
@@ -289,7 +289,7 @@ fn condition_key(name: &str, kind: Kind<'_>) -> Result<ContextKey, PolicyError> 
     }
 }
 
-/// The texts of an element that is one, or a list of them that is not empty.
+/// The texts of an element: a single one, or a non-empty list.
 fn texts(json: &Json) -> Option<Vec<&str>> {
     match json {
         Json::Text(text) => Some(vec![text]),
@@ -304,7 +304,7 @@ fn texts(json: &Json) -> Option<Vec<&str>> {
     }
 }
 
-/// The values of a condition, as texts: one, or a list that is not empty.
+/// The values of a condition as texts: a single one, or a non-empty list.
 fn operands(json: &Json) -> Option<Vec<Cow<'_, str>>> {
     fn one(json: &Json) -> Option<Cow<'_, str>> {
         match json {

@@ -1,8 +1,8 @@
-//! Texts of policies: patterns that may have variables in them.
+//! [`Template`]: a policy text, which may be a pattern with variables.
 //!
-//! `${aws:username}` stands for the value that the request has for a key, `${aws:username, 'nobody'}`
-//! for `nobody` if it has none; `${*}`, `${?}` and `${$}` are the characters themselves. What stands
-//! for a variable is compared as it is: a `*` in it is no wildcard.
+//! `${aws:username}` is replaced by the request's value for a key, `${aws:username, 'nobody'}` by
+//! `nobody` if it has none; `${*}`, `${?}` and `${$}` are the literal characters. The value of a
+//! variable is compared literally: a `*` in it is not a wildcard.
 
 use std::borrow::Cow;
 
@@ -11,17 +11,17 @@ use super::key::ContextKey;
 use super::pattern::{self, Case, Pattern};
 use super::request::Request;
 
-/// The meaning of signs in a text.
+/// The special characters of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Syntax {
     /// `*` and `?` are wildcards.
     pub(super) wildcards: bool,
-    /// `${…}` is a variable, which it is since version 2012-10-17.
+    /// `${…}` is a variable (since version 2012-10-17).
     pub(super) variables: bool,
     pub(super) case: Case,
 }
 
-/// A piece of a text, in its order.
+/// A piece of a text, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(String),
@@ -30,29 +30,29 @@ pub(super) enum Piece {
     Variable(Variable),
 }
 
-/// A variable, and its value for requests without it.
+/// A variable with its default value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variable {
     key: ContextKey,
     default: Option<Box<str>>,
 }
 
-/// A text, ready to be compared.
+/// A parsed text.
 #[derive(Debug)]
 pub(super) enum Template {
-    /// Without variables.
+    /// A text without variables.
     Fixed(Pattern),
-    /// The pattern is made for each request.
+    /// The pieces from which each request builds its pattern.
     Variable(Box<[Piece]>, Case),
 }
 
-/// Takes a text apart.
+/// Splits a text into pieces.
 pub(super) fn pieces(text: &str, syntax: Syntax) -> Result<Vec<Piece>, PolicyError> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some((before, behind)) = syntax.variables.then(|| rest.split_once("${")).flatten() {
         push_text(&mut found, before, syntax);
-        // A default may contain what ends a variable.
+        // A default may contain the character that ends a variable.
         let end = match behind.split_once('\'') {
             Some((key, default)) if !key.contains('}') => {
                 default.find("'}").map(|at| key.len() + at + 2)
@@ -81,7 +81,7 @@ fn push_text(found: &mut Vec<Piece>, text: &str, syntax: Syntax) {
     }
 }
 
-/// The piece for what stands between `${` and `}`.
+/// The piece for the text between `${` and `}`.
 fn variable(inside: &str) -> Result<Piece, PolicyError> {
     if let "*" | "?" | "$" = inside {
         return Ok(Piece::Text(inside.to_owned()));
@@ -120,14 +120,14 @@ impl Variable {
         &self.key
     }
 
-    /// The one value for a request; none without a default, and of several.
+    /// The single value for a request; `None` without value and default, or with several values.
     fn value<'r>(&'r self, request: &Request<'r>) -> Option<Cow<'r, str>> {
         request.value(&self.key).single().or_else(|| self.default.as_deref().map(Cow::Borrowed))
     }
 }
 
 impl Template {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
     /// A variable is malformed.
@@ -144,12 +144,12 @@ impl Template {
         Ok(Template::Fixed(pattern_of(&pieces, &[], case).checked()?))
     }
 
-    /// The text is as the template says for this request. A variable without a value equals nothing.
+    /// `true` if the text matches for this request. A variable without a value matches nothing.
     pub(super) fn matches(&self, text: &str, request: &Request<'_>) -> bool {
         match self {
             Template::Fixed(pattern) => pattern.matches(text),
             Template::Variable(pieces, case) => {
-                // Most texts differ before the first variable.
+                // Fast path: most texts differ before the first variable.
                 if let (Some(Piece::Text(start)), Case::Differs) = (pieces.first(), case)
                     && !text.starts_with(start.as_str())
                 {
@@ -165,7 +165,7 @@ impl Template {
         }
     }
 
-    /// The text up to the first wildcard or variable, and whether that is the whole.
+    /// The text up to the first wildcard or variable, and `true` if that is the whole template.
     pub(super) fn fixed_part(&self) -> (String, bool) {
         match self {
             Template::Fixed(pattern) => pattern.fixed_part(),
@@ -176,7 +176,7 @@ impl Template {
         }
     }
 
-    /// The keys of the variables.
+    /// The keys of its variables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
         let pieces: &[Piece] = match self {
             Template::Fixed(_) => &[],
@@ -189,8 +189,8 @@ impl Template {
     }
 }
 
-/// Refuses `?` beside a variable between two `*`: such a part is searched for at every place of a text, and the
-/// value of a variable may be as long as a header.
+/// Refuses a `?` together with a variable between two `*`: such a segment is compared at every
+/// position of a text, and the value of a variable may be as long as a header.
 fn check_searched(pieces: &[Piece]) -> Result<(), PolicyError> {
     let parts: Vec<&[Piece]> = pieces.split(|piece| matches!(piece, Piece::AnyRun)).collect();
     let searched = parts.get(1..parts.len() - 1).unwrap_or_default();
@@ -207,7 +207,7 @@ fn check_searched(pieces: &[Piece]) -> Result<(), PolicyError> {
     }
 }
 
-/// The pattern of pieces, with the values of their variables.
+/// The pattern of the pieces, with the values of their variables.
 fn pattern_of(pieces: &[Piece], values: &[Cow<'_, str>], case: Case) -> Pattern {
     let mut values = values.iter();
     let pieces = pieces.iter().map(|piece| match piece {

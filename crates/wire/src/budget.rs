@@ -1,9 +1,10 @@
-//! The resources that all clients of a server share, and the part of each that one client may hold.
+//! The resources that all clients of a server share, and the share of each that one client may
+//! hold.
 //!
-//! A client is its address, and its user as soon as a signature has proved it. The part is a dynamic
-//! threshold: what an owner holds may be a multiple of what is free, and never more. So one owner alone
-//! gets a fixed part of all (half, with a multiple of one), several get less each, and some is always left
-//! for the next.
+//! A client is its address, and also its user once a signature has proved it. The share is a
+//! dynamic threshold (Choudhury and Hahne, 1998): an owner may hold up to a multiple of the free
+//! amount. One owner alone can use at most a fixed part of the whole (half, with a multiple of
+//! one), a second one half of what remains, and so on. Some is always left for the next.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -28,7 +29,7 @@ pub enum Resource {
 const RESOURCES: usize = 4;
 
 impl Resource {
-    /// All of them, with their names in metrics.
+    /// All resources, with their names in metrics.
     pub const ALL: [(Resource, &str); RESOURCES] = [
         (Resource::Connections, "connections"),
         (Resource::Requests, "requests"),
@@ -37,20 +38,21 @@ impl Resource {
     ];
 }
 
-/// A client that is accounted for.
+/// A client with an account.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Owner {
     Address(IpAddr),
-    /// A proxy that is trusted, for its connections: they are those of all its clients.
+    /// A trusted proxy, for its connections: they belong to all its clients.
     Proxy(IpAddr),
-    /// A user, by the name.
+    /// A user, by name.
     User(String),
-    /// All senders together that are not authenticated, or not yet.
+    /// All senders together that are not, or not yet, authenticated.
     Unproven,
 }
 
 impl Owner {
-    /// The owner at an address: a network of IPv6 is one, since its host chooses among 2⁶⁴ addresses.
+    /// The owner at an address. An IPv6 network (/64) is one owner, because a host can choose among
+    /// its 2⁶⁴ addresses.
     fn at(address: IpAddr) -> Owner {
         const NETWORK: u128 = !0 << 64;
         Owner::Address(match address.to_canonical() {
@@ -59,8 +61,8 @@ impl Owner {
         })
     }
 
-    /// The multiple of what is free that it may hold. A user may hold more than an address, so that the
-    /// holder of a link that a user has signed cannot take all that the user may have.
+    /// The multiple of the free amount that it may hold. A user may hold more than an address, so
+    /// that one holder of a presigned link cannot use up the share of the user who signed it.
     fn multiple(&self) -> u64 {
         match self {
             Owner::Address(_) | Owner::Unproven => 1,
@@ -81,7 +83,7 @@ pub struct Budget {
     accounts: Mutex<HashMap<Owner, Weak<Account>>>,
 }
 
-/// The holdings of one owner. Kept as long as there are any.
+/// The amounts that one owner holds. It exists as long as they are not zero.
 #[derive(Debug)]
 struct Account {
     owner: Owner,
@@ -102,18 +104,20 @@ impl Budget {
         Arc::new(Budget { limits, used, accounts })
     }
 
-    /// The amount of a resource that is in use.
+    /// The amount of a resource in use.
     pub fn used(&self, resource: Resource) -> u64 {
         self.used[resource as usize].load(Ordering::Relaxed)
     }
 
-    /// The amount of a resource that there is.
+    /// The total amount of a resource.
     pub fn limit(&self, resource: Resource) -> u64 {
         self.limits[resource as usize]
     }
 
     fn account(self: &Arc<Budget>, owner: Owner) -> Arc<Account> {
         let mut accounts = self.accounts.lock();
+        // A weak reference: an account without holdings disappears, so the map cannot grow with
+        // addresses seen.
         if let Some(account) = accounts.get(&owner).and_then(Weak::upgrade) {
             return account;
         }
@@ -123,20 +127,21 @@ impl Budget {
         account
     }
 
-    /// Takes so much of a resource for all of `owners`, or nothing.
+    /// Takes `amount` of a resource for all of `owners`, or nothing.
     fn take(&self, resource: Resource, owners: &[&Account], amount: u64) -> bool {
         let at = resource as usize;
         let limit = self.limits[at];
         if amount > limit {
             return false;
         }
-        // Added before it is compared: of two that take at once, none sees room that the other takes.
+        // Add, then compare: of two concurrent takers each sees the other's amount, so both cannot
+        // get the last room. Both may be refused, which is safe.
         let used = self.used[at].fetch_add(amount, Ordering::Relaxed) + amount;
         let free = limit.saturating_sub(used);
         let mut fits = used <= limit;
         for owner in owners {
             let held = owner.held[at].fetch_add(amount, Ordering::Relaxed) + amount;
-            // One more, so that the last place can be taken by whoever has none.
+            // Plus one, so that an owner without any can take the last place.
             fits &= held <= free.saturating_mul(owner.owner.multiple()).saturating_add(1);
         }
         if !fits {
@@ -157,7 +162,7 @@ impl Budget {
 impl Drop for Account {
     fn drop(&mut self) {
         let mut accounts = self.budget.accounts.lock();
-        // Another may have been made for this owner since the last reference to this one went.
+        // A new account may have been created since the last reference to this one was dropped.
         if accounts.get(&self.owner).is_some_and(|account| account.strong_count() == 0) {
             accounts.remove(&self.owner);
         }
@@ -172,13 +177,13 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// A place for a connection from an address, or `None` when there are too many.
+    /// A place for a connection from an address; `None` if there are too many.
     pub fn take(budget: &Arc<Budget>, address: IpAddr) -> Option<Seat> {
         let client = Client::at(budget, address);
         Seat::of(Arc::clone(&client.0), client)
     }
 
-    /// A place for a connection from a trusted proxy, which may have all of them.
+    /// A place for a connection from a trusted proxy, which may use all of them.
     pub(crate) fn take_for_proxy(budget: &Arc<Budget>, address: IpAddr) -> Option<Seat> {
         let owner = budget.account(Owner::Proxy(address.to_canonical()));
         Seat::of(owner, Client::at(budget, address))
@@ -189,7 +194,7 @@ impl Seat {
         is_taken.then(|| Seat { owner, client })
     }
 
-    /// Connections that are open now, this one included.
+    /// The number of open connections, this one included.
     pub fn connections(&self) -> u64 {
         self.owner.budget.used(Resource::Connections)
     }
@@ -206,8 +211,8 @@ impl Drop for Seat {
     }
 }
 
-/// The client that a request is charged to: the other end of its connection, or a client of the proxy
-/// there.
+/// The client that a request is charged to: the other end of the connection, or a client of the
+/// proxy there.
 #[derive(Clone, Debug)]
 pub struct Client(Arc<Account>);
 
@@ -217,16 +222,17 @@ impl Client {
         Client(budget.account(Owner::at(address)))
     }
 
-    /// A place for a request, or `None` when there are too many.
+    /// A place for a request; `None` if there are too many.
     pub fn place(&self) -> Option<Place> {
         let is_taken = self.0.budget.take(Resource::Requests, &[&self.0], 1);
         is_taken.then(|| Place(self.clone()))
     }
 
-    /// An empty charge to this client and to the user, or to all who are none.
+    /// An empty charge to this client, and to the user; unauthenticated senders share one account.
     pub(crate) fn charge(&self, resource: Resource, user: Option<&str>) -> Charge {
         let address = Arc::clone(&self.0);
         let owner = user.map_or(Owner::Unproven, |name| Owner::User(name.to_owned()));
+        // Bodies and answers count against two owners: the address and the user.
         let sender = address.budget.account(owner);
         Charge { resource, address, sender, amount: 0 }
     }
@@ -237,7 +243,7 @@ impl Client {
 pub struct Place(Client);
 
 impl Place {
-    /// True if it is a place of this client.
+    /// `true` if it is a place of this client.
     pub fn is_of(&self, client: &Client) -> bool {
         Arc::ptr_eq(&self.0.0, &client.0)
     }
@@ -249,7 +255,7 @@ impl Drop for Place {
     }
 }
 
-/// An amount of a resource that one request holds, released when dropped.
+/// An amount of a resource held by one request, released when dropped.
 #[derive(Debug)]
 pub(crate) struct Charge {
     resource: Resource,
@@ -259,8 +265,7 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// Takes room for `amount`, all that it has included. False when there is none; then it has what
-    /// it had.
+    /// Grows to `amount` in total. `false` if there is no room; then nothing changes.
     pub(crate) fn grow_to(&mut self, amount: u64) -> bool {
         let more = amount.saturating_sub(self.amount);
         let grown = more == 0
@@ -271,12 +276,12 @@ impl Charge {
         grown
     }
 
-    /// The amount that it has.
+    /// The charged amount.
     pub(crate) fn amount(&self) -> u64 {
         self.amount
     }
 
-    /// A charge of `amount` to the same owners, or `None` when there is no room.
+    /// A charge of `amount` to the same owners; `None` if there is no room.
     pub(crate) fn another(&self, amount: u64) -> Option<Charge> {
         let (address, sender) = (Arc::clone(&self.address), Arc::clone(&self.sender));
         let mut other = Charge { resource: self.resource, address, sender, amount: 0 };
@@ -307,7 +312,7 @@ mod tests {
         Seat::take(budget, address(last)).expect("a place")
     }
 
-    /// Grows until there is no room.
+    /// Grows until the budget is exhausted.
     fn all_of(charge: &mut Charge) -> u64 {
         while charge.grow_to(charge.amount + 1) {}
         charge.amount
@@ -320,7 +325,7 @@ mod tests {
         let mut held: Vec<Charge> =
             seats.iter().map(|seat| seat.client().charge(BYTES, None)).collect();
         assert_eq!(all_of(&mut held[0]), 500);
-        // Both together have what all who are not authenticated may have.
+        // Both together have the share of all unauthenticated senders.
         assert!(!held[1].grow_to(1));
         let mut user: Vec<Charge> =
             seats.iter().map(|seat| seat.client().charge(BYTES, Some("user"))).collect();

@@ -1,4 +1,5 @@
-//! The state of one connection, shared by its bytes, its bodies and the driver that times them.
+//! [`ConnectionState`]: the state of one connection, shared by its byte stream, its bodies and the
+//! driver that times them.
 //!
 //! ```text
 //!          bytes read            head complete
@@ -14,25 +15,25 @@ use parking_lot::Mutex;
 
 use crate::budget::{Client, Place};
 
-/// A request is at work.
+/// Flag: a request is at work.
 const REQUEST: u8 = 1;
-/// Its body has not been read to its end.
+/// Flag: its body has not been read to its end.
 const BODY_UNREAD: u8 = 1 << 1;
-/// Its answer has not been handed over to its end.
+/// Flag: its answer has not been handed over completely.
 const RESPONSE_OPEN: u8 = 1 << 2;
-/// Bytes of the next request have arrived.
+/// Flag: bytes of the next request have arrived.
 const HEAD: u8 = 1 << 3;
-/// Bytes of an answer wait for the client to take them.
+/// Flag: bytes of an answer wait for the client to take them.
 const WRITE_BLOCKED: u8 = 1 << 4;
-/// A body was given up before its end: more of it may be on its way.
+/// Flag: a body was abandoned before its end, so more of it may be in flight.
 const ABANDONED: u8 = 1 << 5;
-/// The handler waits for the first bytes of a body.
+/// Flag: the handler waits for the first bytes of a body.
 const BODY_WANTED: u8 = 1 << 6;
 
 /// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nothing: between requests, or before the first.
+    /// Between requests, or before the first one.
     Idle,
     /// Receiving the head of a request.
     Head,
@@ -42,16 +43,16 @@ pub(crate) enum Phase {
     Blocked,
 }
 
-/// The flags of one connection, or of one stream of HTTP/2. They order nothing else, so relaxed operations
-/// do.
+/// The flags of one connection, or of one HTTP/2 stream. They do not order other memory accesses,
+/// so relaxed operations suffice.
 #[derive(Debug, Default)]
 pub struct ConnectionState {
     flags: AtomicU8,
-    /// Counts progress: a phase that has not changed but made progress restarts its time-out.
+    /// Counts progress: a phase that continues but made progress restarts its time-out.
     progress: AtomicU32,
-    /// Bytes that the client's system has taken.
+    /// Bytes that the system has accepted for the client.
     written: AtomicU64,
-    /// Of the request at work, if it has one.
+    /// The place of the request at work, if any.
     place: Mutex<Option<Place>>,
 }
 
@@ -72,12 +73,14 @@ impl ConnectionState {
         self.progress.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The head of a request of `client` is complete. False when too many requests are at work. A place
-    /// is kept until the answer is written, however long after its end was handed over.
+    /// Notes that the head of a request of `client` is complete. `false` when too many requests are
+    /// at work. The place is kept until the answer is written, however long that takes after its
+    /// end was handed over.
     pub(crate) fn request_started(&self, client: &Client) -> bool {
         let mut place = self.place.lock();
-        // A pipelined request takes over the place of the one before.
+        // A pipelined request takes over the place of its predecessor.
         if !place.as_ref().is_some_and(|place| place.is_of(client)) {
+            // Release the old place first: the new client may be charged for the last one.
             *place = None;
             *place = client.place();
         }
@@ -86,7 +89,7 @@ impl ConnectionState {
         place.is_some()
     }
 
-    /// A stream of HTTP/2 has begun on the connection.
+    /// Notes that an HTTP/2 stream has begun on the connection.
     pub(crate) fn began(&self) {
         if self.load() & REQUEST == 0 {
             self.count();
@@ -94,17 +97,17 @@ impl ConnectionState {
         self.set(REQUEST | RESPONSE_OPEN);
     }
 
-    /// The last stream has ended.
+    /// Notes that the last stream has ended.
     pub fn ended(&self) {
         self.clear(RESPONSE_OPEN);
     }
 
-    /// The handler waits for the body, of which nothing has arrived.
+    /// Notes that the handler waits for the body, of which nothing has arrived.
     pub(crate) fn body_wanted(&self) {
         self.set(BODY_WANTED);
     }
 
-    /// True once after the handler has begun to wait for the body.
+    /// `true` once after the handler has begun to wait for the body.
     pub(crate) fn take_body_wanted(&self) -> bool {
         let is_wanted = self.load() & BODY_WANTED != 0;
         if is_wanted {
@@ -113,23 +116,23 @@ impl ConnectionState {
         is_wanted
     }
 
-    /// The body of the request has been read to its end.
+    /// Notes that the body of the request has been read to its end.
     pub(crate) fn request_ended(&self) {
         self.clear(BODY_UNREAD);
     }
 
-    /// The rest of the body will not be read.
+    /// Notes that the rest of the body will not be read.
     pub(crate) fn request_abandoned(&self) {
         self.set(ABANDONED);
         self.clear(BODY_UNREAD);
     }
 
-    /// True while some of the body is, or may be, still to come.
+    /// `true` while a part of the body is, or may be, still to come.
     pub(crate) fn is_request_unread(&self) -> bool {
         self.load() & (BODY_UNREAD | ABANDONED) != 0
     }
 
-    /// The answer has been handed over to its end, or given up.
+    /// Notes that the answer has been handed over to its end, or given up.
     pub(crate) fn response_ended(&self) {
         self.clear(RESPONSE_OPEN);
     }
@@ -150,7 +153,7 @@ impl ConnectionState {
         self.set(WRITE_BLOCKED);
     }
 
-    /// Everything that was to be written has been.
+    /// Notes that everything to be written has been accepted.
     pub(crate) fn write_unblocked(&self) {
         if self.load() & WRITE_BLOCKED != 0 {
             self.clear(WRITE_BLOCKED);
@@ -158,7 +161,8 @@ impl ConnectionState {
         }
     }
 
-    /// Nothing is on its way to the client any more: a request that is over is over now.
+    /// Notes that no bytes are on their way to the client. A request whose bodies have ended is
+    /// complete now.
     pub(crate) fn flushed(&self) {
         if self.load() & (REQUEST | BODY_UNREAD | RESPONSE_OPEN | WRITE_BLOCKED) == REQUEST {
             self.clear(REQUEST | HEAD);
@@ -167,17 +171,17 @@ impl ConnectionState {
         }
     }
 
-    /// Bytes written since the connection began.
+    /// Bytes written since the connection was accepted.
     pub fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// True while a request is at work.
+    /// `true` while a request is at work.
     pub(crate) fn is_in_request(&self) -> bool {
         self.load() & REQUEST != 0
     }
 
-    /// The phase, and a number that changes when it has moved on.
+    /// The phase, and a number that changes with every progress.
     pub(crate) fn phase(&self) -> (Phase, u32) {
         let flags = self.load();
         let phase = match flags {

@@ -1,9 +1,10 @@
-//! Cross-origin resource sharing: what a browser may do for pages of other origins. Pure.
+//! Cross-origin resource sharing: the permissions of a browser for pages of other origins. Pure
+//! functions.
 //!
-//! The rules are
-//! [those of S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/ManageCorsUsing.html): the first rule that
-//! an origin, a method and all headers match answers for all. They permit nothing by themselves: a request
-//! needs its permission as any other.
+//! The rules are the [rules of
+//! S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/ManageCorsUsing.html): the first rule
+//! whose origin, method and headers all match decides. A rule grants no access by itself: the
+//! request needs its permission like any other.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -16,12 +17,12 @@ const VARIES: HeaderValue = HeaderValue::from_static(
     "Origin, Access-Control-Request-Headers, Access-Control-Request-Method",
 );
 
-/// The methods that rules may be about.
+/// The methods that rules may name.
 pub const METHODS: [Method; 5] =
     [Method::GET, Method::PUT, Method::POST, Method::DELETE, Method::HEAD];
 
-/// The headers of answers that pages of the server's origins may read: those of S3, and with `*` all others, which
-/// browsers ignore for pages that send credentials.
+/// The headers of answers that pages of the server's origins may read: the headers of S3, and with
+/// `*` all others, which browsers ignore for pages that send credentials.
 const EXPOSED: [&str; 31] = [
     "Accept-Ranges",
     "Cache-Control",
@@ -63,27 +64,27 @@ pub struct Cors {
     pub rules: Vec<CorsRule>,
 }
 
-/// One rule. A pattern has at most one `*`, for any text.
+/// One rule. A pattern has at most one `*`, which stands for any text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CorsRule {
     /// Patterns of origins.
     pub origins: Vec<String>,
     /// Methods.
     pub methods: Vec<String>,
-    /// Patterns of names of headers that requests may have.
+    /// Patterns of the header names that requests may have.
     pub headers: Vec<String>,
-    /// Names of headers of answers that pages may read.
+    /// Names of the response headers that pages may read.
     pub exposed: Vec<String>,
-    /// A browser may keep the answer to a preflight so long, in seconds.
+    /// Time in seconds for which a browser may cache the answer to a preflight.
     pub max_age_s: Option<u32>,
-    /// The origin `*` is answered with the origin that asks, and pages may send credentials. Rules of buckets do
-    /// not do that.
+    /// If set, the origin `*` is answered with the origin that asks, and pages may send
+    /// credentials. Rules of buckets never do that.
     pub echoes: bool,
 }
 
 impl Cors {
-    /// The rules of a server for pages of these origins, which may do everything; none for no origin. As MinIO has
-    /// them (`corsHandler` in `cmd/api-router.go`).
+    /// The rules of a server for pages of these origins, which may do everything; `None` without
+    /// origins. As in MinIO (`corsHandler` in `cmd/api-router.go`).
     pub fn of_server(origins: &[String]) -> Option<Cors> {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
         let rule = CorsRule {
@@ -97,7 +98,7 @@ impl Cors {
         (!origins.is_empty()).then(|| Cors { rules: vec![rule] })
     }
 
-    /// The headers of the answer to a preflight request; none if it is not allowed.
+    /// The headers of the answer to a preflight request; `None` if it is not allowed.
     pub fn preflight(
         &self,
         origin: &HeaderValue,
@@ -121,12 +122,12 @@ impl Cors {
         }
     }
 
-    /// True if pages of this origin may send requests of this method.
+    /// `true` if pages of this origin may send requests with this method.
     pub fn allows(&self, origin: &HeaderValue, method: &str) -> bool {
         self.find(origin, method, &[]).is_some()
     }
 
-    /// The first rule that matches, and the pattern of its origin.
+    /// The first matching rule, and the matching pattern of its origins.
     fn find(
         &self,
         origin: &HeaderValue,
@@ -148,7 +149,7 @@ impl CorsRule {
     fn answer(&self, pattern: &str, origin: &HeaderValue) -> HeaderMap {
         let mut headers = HeaderMap::from_iter([(VARY, VARIES)]);
         if pattern == "*" && !self.echoes {
-            // Whoever is allowed with everybody is not allowed to send credentials.
+            // With `*` a browser must not send credentials (Fetch standard, CORS protocol).
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         } else {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
@@ -181,7 +182,7 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Names of headers do not depend on case.
+/// Header names are case-insensitive.
 fn matches_header(pattern: &str, name: &str) -> bool {
     matches(&pattern.to_ascii_lowercase(), &name.to_ascii_lowercase())
 }
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(known[ACCESS_CONTROL_EXPOSE_HEADERS], "ETag, x-amz-id-2");
         assert_eq!(known[ACCESS_CONTROL_MAX_AGE], "3000");
         assert_eq!(known[VARY], VARIES);
-        // The header is only allowed by the rule for everybody.
+        // Only the rule for all origins allows the header.
         let other = cors.preflight(&origin("http://a"), "GET", &["x-b"]).expect("allowed");
         assert_eq!(other[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
         assert!(!other.contains_key(ACCESS_CONTROL_ALLOW_CREDENTIALS));

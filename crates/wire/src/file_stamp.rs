@@ -1,11 +1,11 @@
-//! The state of a file by which a change of it is seen.
+//! [`FileStamp`]: detects changes of a file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-/// The state of a file at one moment: inode, size and time of the last change. A file with another state has been
-/// changed.
+/// The state of a file at one moment: inode, size and time of the last change. If the state
+/// differs, the file has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     inode: u64,
@@ -14,7 +14,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// The state of the file now; none of one that is not there.
+    /// The present state of the file; `None` if it does not exist.
     pub fn of(path: &Path) -> Option<FileStamp> {
         let about = fs::metadata(path).ok()?;
         let modified = (about.mtime(), about.mtime_nsec());

@@ -1,4 +1,4 @@
-//! The client of HTTP for requests that this server makes itself.
+//! The HTTP client for requests that this server makes itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,15 +12,15 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use crate::tls::{Trust, client_config};
 
-/// For a connection.
+/// Time limit of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The head of an answer.
+/// Maximum bytes of the head of an answer.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
 /// A client of HTTP and HTTPS that sends whole bodies.
 pub type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// A client that follows no redirect. Certificates are trusted by the authorities of `ca_file`, too.
+/// A client that follows no redirects. It also trusts the certificate authorities in `ca_file`.
 ///
 /// # Errors
 /// One line that says what to change.
@@ -39,7 +39,7 @@ pub fn http_client(ca_file: Option<&Path>) -> Result<HttpClient, String> {
     Ok(client.http1_max_buf_size(HEAD_BYTES_MAX).pool_timer(TokioTimer::new()).build(connector))
 }
 
-/// The error and its causes.
+/// The error and its causes, in one line.
 pub fn in_one_line(error: &dyn std::error::Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();

@@ -1,5 +1,5 @@
-//! The origin of a request: who sent it over which connection, and what it addresses. Worked out once,
-//! where the request enters, and carried in its extensions.
+//! [`Origin`]: the sender of a request, its connection, and its target. Determined once, where the
+//! request enters, and carried in its extensions.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -22,7 +22,7 @@ use crate::request_id::RequestIds;
 pub struct Peer {
     /// Its address.
     pub address: SocketAddr,
-    /// The connection is encrypted.
+    /// `true` if the connection is encrypted.
     pub secure: bool,
 }
 
@@ -32,7 +32,7 @@ impl Peer {
         if self.secure { "https" } else { "http" }
     }
 
-    /// The address for the log: without a port where it is not known.
+    /// The address for the log, without a port if the port is unknown.
     pub fn name(&self) -> impl fmt::Display + use<> {
         let address = self.address;
         fmt::from_fn(move |formatter| match address.port() {
@@ -46,34 +46,34 @@ impl Peer {
 #[derive(Clone, Debug)]
 pub struct Domains {
     names: Arc<[String]>,
-    /// Those whose subdomains are websites of buckets.
+    /// The domains whose subdomains are websites of buckets.
     sites: Arc<[String]>,
 }
 
-/// The socket that a request has come to.
+/// The kind of socket that accepted a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entrance {
-    /// For everything, by path and host.
+    /// Any request, addressed by path or host.
     All,
-    /// For websites alone.
+    /// Websites only.
     Sites,
 }
 
 impl Domains {
-    /// These domains, of a server in that region.
+    /// These domains, for a server in the region `region`.
     pub fn new(names: Vec<String>, region: &str) -> Domains {
         let sites = names.iter().flat_map(|name| site_domains(name, region)).collect();
         Domains { names: names.into(), sites }
     }
 
-    /// The length of the bucket at the start of `bucket.s3-website.domain[:port]`.
+    /// The length of the bucket name at the start of `bucket.s3-website.domain[:port]`.
     fn site_bytes(&self, host: &str) -> Option<usize> {
         let name = without_port(host);
         self.sites.iter().filter_map(|site| subdomain_bytes(name, site)).min()
     }
 
-    /// The length of the bucket at the start of `bucket.domain[:port]`, by the longest domain that
-    /// fits.
+    /// The length of the bucket name at the start of `bucket.domain[:port]`, using the longest
+    /// matching domain.
     fn bucket_bytes(&self, host: &str) -> Option<usize> {
         let name = without_port(host);
         if self.names.iter().any(|domain| name.eq_ignore_ascii_case(domain)) {
@@ -83,14 +83,14 @@ impl Domains {
     }
 }
 
-/// The suffixes of hosts that are websites of buckets, for a domain: `BUCKET.s3-website.DOMAIN` and
+/// The host suffixes of bucket websites for a domain: `BUCKET.s3-website.DOMAIN` and
 /// `BUCKET.s3-website-REGION.DOMAIN`.
 fn site_domains(domain: &str, region: &str) -> [String; 2] {
     [format!("s3-website.{domain}"), format!("s3-website-{region}.{domain}")]
 }
 
-/// The buckets that a host may name at an address for websites alone, the most specific first: the whole
-/// host, or what stands before one of its dots.
+/// The buckets that a host may name on a socket for websites only, the most specific first: the
+/// whole host, then each prefix before a dot.
 fn site_buckets(host: &str) -> Vec<&str> {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -115,7 +115,7 @@ fn subdomain_bytes(name: &str, domain: &str) -> Option<usize> {
     (is_below && dot > 0).then_some(dot)
 }
 
-/// The place of a request's bucket.
+/// The place of the bucket name in a request.
 #[derive(Clone, Debug)]
 enum Place {
     /// The first segment of the path.
@@ -130,7 +130,7 @@ pub struct Target {
     uri: Uri,
     host: Option<HeaderValue>,
     place: Place,
-    /// It is a page of a website.
+    /// The kind of website access; `None` for an API request.
     site: Option<Entrance>,
 }
 
@@ -162,17 +162,17 @@ impl Target {
         Target { uri, host, place, site }
     }
 
-    /// The path as it was sent.
+    /// The path as sent.
     pub fn path(&self) -> &str {
         self.uri.path()
     }
 
-    /// The query as it was sent.
+    /// The query as sent.
     pub fn query(&self) -> Option<&str> {
         self.uri.query()
     }
 
-    /// The host as it was sent, with its port; empty if there was none.
+    /// The host as sent, with its port; empty if there was none.
     pub fn host(&self) -> &str {
         self.host.as_ref().and_then(|host| host.to_str().ok()).unwrap_or_default()
     }
@@ -185,12 +185,12 @@ impl Target {
         }
     }
 
-    /// True for a page of a website.
+    /// `true` for a request to a website.
     pub fn is_site(&self) -> bool {
         self.site.is_some()
     }
 
-    /// The buckets that the host of a website may name, the first that exists counts.
+    /// The buckets that the host of a website may name; the first existing one is used.
     pub fn site_buckets(&self) -> Vec<&str> {
         match self.site {
             Some(Entrance::Sites) => site_buckets(self.host()),
@@ -199,7 +199,7 @@ impl Target {
         }
     }
 
-    /// The bucket, if it is named by the host and not by the path.
+    /// The bucket, if the host names it rather than the path.
     pub fn host_bucket(&self) -> Option<&str> {
         match self.place {
             Place::Path(_) => None,
@@ -207,14 +207,15 @@ impl Target {
         }
     }
 
-    /// The names in the query, without their values, which may be secret: `versionId,X-Amz-Signature`.
+    /// The names of the query parameters, such as `versionId,X-Amz-Signature`. Values may be secret
+    /// and are left out.
     pub(crate) fn query_names(&self) -> String {
         let pairs = self.uri.query().unwrap_or_default().split('&');
         let names = pairs.map(|pair| pair.split('=').next().unwrap_or_default());
         names.filter(|name| !name.is_empty()).collect::<Vec<_>>().join(",")
     }
 
-    /// True when there is a key.
+    /// `true` if the request names a key.
     pub fn names_key(&self) -> bool {
         !self.raw_key().is_empty()
     }
@@ -242,7 +243,7 @@ pub struct Origin {
     pub peer: Peer,
     /// The bucket and the key.
     pub target: Target,
-    /// The findings of the layers behind, for the log.
+    /// Findings of the inner layers, for the log.
     pub found: Found,
 }
 
@@ -255,30 +256,32 @@ pub struct Locale {
     pub region: String,
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// The space was reset or deleted: requests that are still in flight are not recorded.
+    /// `true` once the space was reset or deleted: requests still in flight are not recorded.
     pub is_closed: AtomicBool,
 }
 
-/// The time of a request with an identity, by the clock that its signature was judged by: in seconds since 1970.
+/// The time of an authenticated request, in seconds since 1970, by the same clock that judged its
+/// signature.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment(pub i64);
 
-/// A time in milliseconds since 1970, the last one that there is a date for if it is later.
+/// A time in milliseconds since 1970, limited to the last representable date.
 pub fn timestamp(ms: u64) -> Timestamp {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
 }
 
-/// The user and the operation of a request, noted by those who find them out.
+/// The user, the operation and other findings of a request, noted by the layers that determine
+/// them.
 #[derive(Debug, Default)]
 pub struct Found {
     user: OnceLock<String>,
-    /// The canonical id of the account of the user.
+    /// The canonical id of the user's account.
     account: OnceLock<String>,
     /// The canonical id of the owner of the bucket.
     owner: OnceLock<String>,
     is_health: OnceLock<()>,
-    /// The access key, and whether it is one of a session.
+    /// The access key, and `true` if it belongs to a session.
     key: OnceLock<(String, bool)>,
     operation: OnceLock<&'static str>,
     denial: OnceLock<String>,
@@ -297,8 +300,8 @@ impl Found {
         self.account.get().map(String::as_str)
     }
 
-    /// Notes the canonical id of the owner of the bucket that the request is for, once its name is resolved. The first
-    /// counts.
+    /// Notes the canonical id of the owner of the requested bucket, once its name is resolved. The
+    /// first call counts.
     pub fn note_owner(&self, canonical_id: &str) {
         self.owner.get_or_init(|| canonical_id.to_owned());
     }
@@ -308,22 +311,23 @@ impl Found {
         self.owner.get().map(String::as_str)
     }
 
-    /// Notes that the request is answered as a question for the health.
+    /// Notes that the request is answered as a health check.
     pub fn note_health(&self) {
         self.is_health.get_or_init(|| ());
     }
 
-    /// True for a request that was answered as a question for the health.
+    /// `true` if the request was answered as a health check.
     pub fn is_health(&self) -> bool {
         self.is_health.get().is_some()
     }
 
-    /// Notes the access key whose signature was verified, and if it is one of a session. The first counts.
+    /// Notes the access key whose signature was verified, and whether it belongs to a session. The
+    /// first call counts.
     pub fn note_key(&self, id: &str, is_of_session: bool) {
         self.key.get_or_init(|| (id.to_owned(), is_of_session));
     }
 
-    /// The access key, if there is one, and `true` if it is one of a session.
+    /// The access key, if any, and `true` if it belongs to a session.
     pub fn key(&self) -> Option<(&str, bool)> {
         self.key.get().map(|(id, is_of_session)| (&**id, *is_of_session))
     }
@@ -343,7 +347,7 @@ impl Found {
         self.denial.get().map(String::as_str)
     }
 
-    /// Notes region and time of the services that answer.
+    /// Notes region and clock of the services that answer.
     pub fn note_locale(&self, locale: &Arc<Locale>) {
         self.locale.get_or_init(|| Arc::clone(locale));
     }
@@ -358,7 +362,8 @@ impl Found {
         self.locale.get().map(|locale| &*locale.region)
     }
 
-    /// The time by the clock of the services that answer; of the machine, before the request has reached them.
+    /// The time by the clock of the services that answer; by the system clock before the request
+    /// has reached them.
     pub fn now(&self) -> Timestamp {
         let now_ms = self.locale.get().map_or_else(|| SystemClock.now_ms(), |it| it.clock.now_ms());
         timestamp(now_ms)

@@ -5,7 +5,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Replaces a file at once, readable for its owner alone: what was in it is needed as well.
+/// Replaces a file atomically, readable by its owner only. The old content stays valid until the
+/// rename.
 pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".new");
@@ -13,6 +14,8 @@ pub fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = create(&temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
+    // Synced before the rename, and the directory after it: a crash leaves the old or the new file,
+    // never a torn one.
     fs::rename(&temporary, path)?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()

@@ -1,9 +1,10 @@
-//! Proxies that are trusted to tell whose requests they pass on.
+//! Trusted proxies, which name the senders of the requests that they forward.
 //!
-//! A proxy adds to `X-Forwarded-For` or to `Forwarded` ([RFC 7239](https://www.rfc-editor.org/rfc/rfc7239))
-//! the address that it was connected from. What stands left of that came from there, and is worth as much as
-//! whoever is there. So the list is read from its right end: the sender is the first that is no trusted
-//! proxy. From everybody else the headers mean nothing.
+//! A proxy appends the address of its peer to `X-Forwarded-For` or to `Forwarded` ([RFC
+//! 7239](https://www.rfc-editor.org/rfc/rfc7239)). The entries to the left of it came from that
+//! peer, and are only as trustworthy as the peer. So the list is read from its right end: the
+//! sender is the first address that is not a trusted proxy. From other peers the headers are
+//! ignored.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr as _;
@@ -25,8 +26,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of `address` with so many leading bits. None if there are more than the address has, or
-    /// if any of the rest is set.
+    /// The network of `address` with `bits` leading bits. `None` if the address has fewer bits, or
+    /// if any of the remaining bits is set.
     pub fn new(address: IpAddr, bits: u32) -> Option<Network> {
         let bits = match address {
             IpAddr::V4(_) if bits <= 32 => bits + 96,
@@ -46,7 +47,7 @@ impl Network {
     }
 }
 
-/// Addresses of both kinds on one scale: those of IPv4 as IPv6 writes them.
+/// The address as a number. IPv4 addresses are mapped to IPv6, so that both have one scale.
 fn number(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
@@ -54,28 +55,28 @@ fn number(address: IpAddr) -> u128 {
     }
 }
 
-/// The proxies that are trusted.
+/// The trusted proxies.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies(Vec<Network>);
 
-/// A request as its proxy tells it.
+/// A request as described by its proxy.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Told {
     /// The sender.
     pub peer: Peer,
-    /// The host that it has asked for, if the proxy tells.
+    /// The requested host, if the proxy names it.
     pub host: Option<HeaderValue>,
 }
 
-/// `Forwarded` and `X-Forwarded-For` name different senders: one of them was made by the client, and not
-/// removed by the proxy.
+/// `Forwarded` and `X-Forwarded-For` name different senders: the client made one of them, and the
+/// proxy did not remove it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Contradiction;
 
-/// The sender of a request, as one proxy tells it.
+/// One hop as described by a proxy.
 #[derive(Clone, Copy, Default)]
 struct Hop<'h> {
-    /// The address that it came from.
+    /// The address of the hop's peer.
     from: &'h str,
     secure: Option<bool>,
     host: Option<&'h str>,
@@ -87,13 +88,13 @@ impl Proxies {
         Proxies(networks)
     }
 
-    /// True if the proxy at this address is trusted.
+    /// `true` if the proxy at this address is trusted.
     pub fn trust(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(address))
     }
 
-    /// The request that the trusted proxy `proxy` passes on. Where a header is malformed, the proxy that told
-    /// the last that is not is the sender.
+    /// The request that the trusted proxy `proxy` forwards. If a header is malformed, the last
+    /// well-formed hop is the sender.
     ///
     /// # Errors
     /// [`Contradiction`].
@@ -109,7 +110,8 @@ impl Proxies {
                 Err(Contradiction)
             }
             (Some(mut told), usual) => {
-                // One of the two may be the client's own: what is secure by both is secure.
+                // The client may have forged one of the two: the connection counts as secure only
+                // if both say so.
                 let usual = usual.unwrap_or_else(|| self.sender(proxy, x_forwarded(&[], headers)));
                 if headers.contains_key(&X_FORWARDED_PROTO) {
                     told.peer.secure &= usual.peer.secure;
@@ -117,12 +119,12 @@ impl Proxies {
                 Ok(told)
             }
             (None, Some(told)) => Ok(told),
-            // A proxy that tells nothing of addresses.
+            // The proxy does not send addresses.
             (None, None) => Ok(self.sender(proxy, x_forwarded(&[], headers))),
         }
     }
 
-    /// The sender, by the hops from the nearest on.
+    /// The sender, found by walking the hops from the nearest on.
     fn sender<'h>(&self, proxy: Peer, hops: Option<Vec<Hop<'h>>>) -> Told {
         let mut told = Told { peer: proxy, host: None };
         for hop in hops.unwrap_or_default() {
@@ -133,6 +135,7 @@ impl Proxies {
                 break;
             };
             told.peer.address = address;
+            // The first untrusted address is the sender; further hops are its own claims.
             if !self.trust(address.ip()) {
                 break;
             }
@@ -141,15 +144,16 @@ impl Proxies {
     }
 }
 
-/// The values of a header, one after the other. None if there is none, or if one is no text.
+/// The values of a header in order, an empty text for a value that is not ASCII. `None` without the
+/// header.
 fn texts<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Vec<&'h str>> {
     let values = headers.get_all(name).iter();
     let texts: Vec<&str> = values.map(|value| value.to_str().unwrap_or_default()).collect();
     (!texts.is_empty()).then_some(texts)
 }
 
-/// The hops of `X-Forwarded-…`, the nearest first. Protocols and hosts belong to them one by one if there
-/// are as many; else the last of them is of the nearest.
+/// The hops of `X-Forwarded-…`, the nearest first. Protocols and hosts are assigned to hops one by
+/// one if their counts match; otherwise the last of them belongs to the nearest hop.
 fn x_forwarded<'h>(values: &[&'h str], headers: &'h HeaderMap) -> Option<Vec<Hop<'h>>> {
     let list = |lines: &[&'h str]| -> Vec<&'h str> {
         lines.iter().rev().flat_map(|line| line.split(',').rev()).map(str::trim).collect()
@@ -158,7 +162,7 @@ fn x_forwarded<'h>(values: &[&'h str], headers: &'h HeaderMap) -> Option<Vec<Hop
     let hosts = list(&texts(headers, &X_FORWARDED_HOST).unwrap_or_default());
     let mut addresses = list(values);
     if addresses.is_empty() {
-        // Nothing is known of the address, but perhaps of the rest.
+        // No address, but perhaps a protocol and a host.
         addresses.push("");
     }
     let count = addresses.len();
@@ -173,7 +177,7 @@ fn x_forwarded<'h>(values: &[&'h str], headers: &'h HeaderMap) -> Option<Vec<Hop
     Some(addresses.into_iter().enumerate().map(hop).collect())
 }
 
-/// The hops of `Forwarded`, the nearest first. None if it is malformed.
+/// The hops of `Forwarded`, the nearest first. `None` if it is malformed.
 fn forwarded<'h>(values: &[&'h str]) -> Option<Vec<Hop<'h>>> {
     let mut hops = Vec::new();
     for value in values {
@@ -187,7 +191,7 @@ fn forwarded<'h>(values: &[&'h str]) -> Option<Vec<Hop<'h>>> {
                     }
                 };
                 let value = match value.strip_prefix('"') {
-                    // Neither addresses nor hosts have anything that is escaped.
+                    // Neither addresses nor hosts contain escapes.
                     Some(rest) => rest.strip_suffix('"').filter(|it| !it.contains(['"', '\\']))?,
                     None => value,
                 };
@@ -205,7 +209,7 @@ fn forwarded<'h>(values: &[&'h str]) -> Option<Vec<Hop<'h>>> {
     Some(hops)
 }
 
-/// The parts of a text between separators that are not quoted. None if a quote does not end.
+/// The parts of a text between unquoted separators. `None` if a quote does not end.
 fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut parts, mut start, mut is_quoted, mut is_escaped) = (Vec::new(), 0, false, false);
     for (at, character) in text.char_indices() {
@@ -232,7 +236,7 @@ fn is_secure(protocol: &str) -> Option<bool> {
     }
 }
 
-/// An address with or without a port, which is 0 then.
+/// An address with a port, or without one, which becomes 0.
 fn address(text: &str) -> Option<SocketAddr> {
     let with_port = || text.parse::<SocketAddr>().ok();
     let bare = || text.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, 0));
@@ -244,7 +248,7 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(address.ip().to_canonical(), address.port()))
 }
 
-/// `HOST` or `HOST:PORT`, as it stands in URLs.
+/// `true` for `HOST` or `HOST:PORT`, as in URLs.
 fn is_host(text: &str) -> bool {
     !text.is_empty() && text.parse::<http::uri::Authority>().is_ok() && !text.contains('@')
 }
@@ -253,7 +257,7 @@ impl Network {
     /// Parses an address, or `ADDRESS/BITS`.
     ///
     /// # Errors
-    /// [`ConfigError`] if it is none, or names a host and not a network.
+    /// [`ConfigError`] if it is not an address or a network, or has host bits set.
     pub fn parse(text: &str) -> Result<Network, ConfigError> {
         let advice = || {
             ConfigError(format!(
@@ -321,7 +325,8 @@ mod tests {
         }
     }
 
-    /// The sender, its scheme and the host that a proxy at 10.0.0.1 tells, or nothing for a contradiction.
+    /// The sender, its scheme and the host as told by a proxy at 10.0.0.1; `None` for a
+    /// contradiction.
     fn told(headers: &[(&'static str, &'static str)]) -> Option<(String, bool, String)> {
         let proxies = Proxies::new(vec![network("10.0.0.0/8"), network("fd00::/8")]);
         let mut map = HeaderMap::new();
@@ -334,7 +339,7 @@ mod tests {
         Some((peer.name().to_string(), peer.secure, host))
     }
 
-    /// A client passes a header of its own through a proxy that sets the other.
+    /// A client sends a header of its own through a proxy that sets the other one.
     #[test]
     fn what_is_secure_by_one_header_alone_is_not_secure() {
         let f = "forwarded";
@@ -362,14 +367,14 @@ mod tests {
             (&[(f, "2001:db8::1")], ("2001:db8::1", false, "")),
             (&[(f, "[2001:db8::1]:77")], ("[2001:db8::1]:77", false, "")),
             (&[(f, "[2001:db8::1]")], ("2001:db8::1", false, "")),
-            // A client that lies is to the left of itself.
+            // A forged entry of the client is to the left of its address.
             (&[(f, "203.0.113.9, 192.0.2.1")], ("192.0.2.1", false, "")),
             (&[(f, "203.0.113.9"), (f, "192.0.2.1")], ("192.0.2.1", false, "")),
             (&[(f, "10.0.0.9, 192.0.2.1")], ("192.0.2.1", false, "")),
-            // Several proxies that are trusted.
+            // Several trusted proxies.
             (&[(f, "203.0.113.9, 192.0.2.1, 10.2.2.2, fd00::1")], ("192.0.2.1", false, "")),
             (&[(f, "10.3.3.3,10.2.2.2")], ("10.3.3.3", false, "")),
-            // What is malformed, and what is behind it, is not believed.
+            // Entries behind a malformed one are ignored.
             (&[(f, "192.0.2.1, nonsense")], (PROXY, false, "")),
             (&[(f, "192.0.2.1, unknown, 10.2.2.2")], ("10.2.2.2", false, "")),
             (&[(f, "192.0.2.1,")], (PROXY, false, "")),

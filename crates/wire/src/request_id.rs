@@ -1,4 +1,4 @@
-//! The two ids that S3 puts on every response, rejections included.
+//! The two ids that S3 sets on every response, rejections included.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ pub(crate) const X_AMZ_ID_2: HeaderName = HeaderName::from_static("x-amz-id-2");
 const REQUEST_ID_BYTES: usize = 16;
 const HOST_ID_BYTES: usize = 32;
 
-/// The ids of one request. Also in its extensions, for error documents.
+/// The ids of one request. They are also in its extensions, for error documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestIds {
     /// ASCII: the request id and, right after it, the host id. One allocation serves both headers.
@@ -33,12 +33,12 @@ impl RequestIds {
         RequestIds { text: Bytes::copy_from_slice(&text) }
     }
 
-    /// `x-amz-request-id`: 16 upper-case hexadecimal digits, unique in this server's life.
+    /// `x-amz-request-id`: 16 upper-case hexadecimal digits, unique during the life of this server.
     pub fn request_id(&self) -> &str {
         std::str::from_utf8(&self.text[..REQUEST_ID_BYTES]).unwrap_or_default()
     }
 
-    /// `x-amz-id-2`: base64, names the server process and the request.
+    /// `x-amz-id-2`: base64; it identifies the server process and the request.
     pub fn host_id(&self) -> &str {
         std::str::from_utf8(&self.text[REQUEST_ID_BYTES..]).unwrap_or_default()
     }
@@ -57,7 +57,7 @@ impl RequestIds {
     }
 }
 
-/// A source of ids: a counter from a random start, mixed so that consecutive ids are not similar.
+/// A source of ids: a counter with a random start, mixed so that consecutive ids do not look alike.
 #[derive(Debug)]
 pub struct RequestIdSource {
     next: AtomicU64,
@@ -65,7 +65,7 @@ pub struct RequestIdSource {
 }
 
 impl RequestIdSource {
-    /// A source whose ids follow from `seed` alone.
+    /// A source whose ids depend on `seed` only.
     pub fn new(seed: [u8; 24]) -> RequestIdSource {
         let (mut start, mut server) = ([0; 8], [0; 16]);
         start.copy_from_slice(&seed[..8]);

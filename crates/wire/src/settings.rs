@@ -1,8 +1,8 @@
-//! Settings of connections, and the error of a setting of any kind.
+//! Settings of connections, and the error type for any setting.
 
 use std::path::PathBuf;
 
-/// A setting that is not valid, alone or with the others: one line that says what to change.
+/// An invalid setting, alone or combined with others: one line that tells what to change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(pub String);
@@ -18,16 +18,16 @@ pub fn error<T>(message: impl Into<String>) -> Result<T, ConfigError> {
 /// The certificates of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsSettings {
-    /// Pairs of files in PEM, chosen by the name that the client asks for; the first is for all other
-    /// names. None for a certificate that the server signs for itself.
+    /// Pairs of PEM files, selected by the requested server name; the first is for all other names.
+    /// Empty for a self-signed certificate.
     pub certificates: Vec<CertificateFiles>,
 }
 
 /// The files of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
-    /// The certificate, and behind it those that signed it.
+    /// The certificate, followed by its intermediate certificates.
     pub certificate: PathBuf,
-    /// Its private key, not encrypted.
+    /// The unencrypted private key.
     pub key: PathBuf,
 }

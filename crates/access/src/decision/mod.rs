@@ -1,16 +1,18 @@
-//! The decision: a pure function of documents and request, in the order that AWS documents ("Policy evaluation
-//! logic" in the IAM user guide, "How Amazon S3 authorizes a request" in that of S3).
+//! The decision: a pure function of documents and request, in the order documented by AWS ("Policy
+//! evaluation logic" in the IAM user guide, "How Amazon S3 authorizes a request" in the S3 user
+//! guide).
 //!
-//! 1. An explicit deny of any policy ends it; but nothing keeps the root user of an account from the policies of
-//!    its own buckets.
-//! 2. Who belongs to the account of the resource needs one allow: of its own policies (the root user has none,
-//!    and may everything), or of the resource's policy.
-//! 3. Who belongs to another account needs two: of its own policies, and of the resource's policy or ACL.
-//! 4. Who is nobody needs one of the resource's policy or ACL.
-//! 5. The policy of a session is needed beside, and narrows what its user may.
+//! 1. An explicit deny in any policy is final. Exception: the root user of an account always has
+//!    access to the policies of its own buckets.
+//! 2. A sender of the resource's account needs one allow: of its own policies or of the resource's
+//!    policy. The root user has no policies and is allowed everything.
+//! 3. A sender of another account needs two allows: one of its own policies, and one of the
+//!    resource's policy or ACL.
+//! 4. An anonymous sender needs an allow of the resource's policy or ACL.
+//! 5. A session also needs an allow of its session policy, which narrows the rights of its user.
 //!
-//! An object of another account than its bucket's (only where ACLs count) is a resource of that account:
-//! the bucket's policy denies, but does not allow, access to it.
+//! An object of another account than its bucket's (only where ACLs apply) is a resource of that
+//! account: the bucket's policy can deny access to it, but not allow it.
 
 mod reason;
 #[cfg(test)]
@@ -24,62 +26,62 @@ use liteio_identity::{AttachedPolicy, User};
 use liteio_policy::acl::{Acl, Granting, PublicAccessBlock, permission_for};
 use liteio_policy::{self as policy, Context, ContextKey, Grantee, Policy, Value, Verdict};
 
-/// The documents of a resource that decide about access to it.
+/// The documents of a resource that determine access to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Documents<'d> {
-    /// Canonical id of the owner of the bucket or vector bucket.
+    /// The canonical id of the owner of the bucket or vector bucket.
     pub(super) owner_id: &'d str,
-    /// Its policy.
+    /// The policy of the resource.
     pub(super) policy: Option<&'d Policy>,
-    /// The access control lists, where they count.
+    /// The access control lists, if they apply.
     pub(super) acls: Option<Acls<'d>>,
-    /// The public access block: limits that no grant to the public overrides.
+    /// The public access block, which limits all grants to the public.
     pub(super) block: PublicAccessBlock,
 }
 
 /// The access control lists of a bucket and of one object in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acls<'d> {
-    /// That of the bucket; none when only its owner is in it.
+    /// The ACL of the bucket; `None` if it names its owner only.
     pub(super) bucket: Option<&'d Acl>,
-    /// The object, if the action is on one that is there.
+    /// The object, if the action concerns an existing one.
     pub(super) object: Option<ObjectAcl<'d>>,
 }
 
 /// The access control list of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ObjectAcl<'d> {
-    /// Canonical id of its owner.
+    /// The canonical id of the object's owner.
     pub(super) owner_id: &'d str,
-    /// None when only its owner is in it.
+    /// The ACL of the object; `None` if it names its owner only.
     pub(super) acl: Option<&'d Acl>,
 }
 
 /// The parts of a request that a decision depends on.
 #[derive(Clone, Copy)]
 pub(super) struct Request<'r> {
-    /// The sender; none of anonymous requests.
+    /// The sender; `None` if anonymous.
     pub(super) user: Option<&'r User>,
     pub(super) action: Action,
     pub(super) resource: Resource<'r>,
     pub(super) context: &'r dyn Context,
 }
 
-/// The resource that a request is for.
+/// The resource of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resource<'r> {
-    /// All of them.
+    /// All resources.
     Any,
     /// A bucket, which may not exist yet.
     Bucket(&'r str),
     /// An object, which may not exist.
     Object { bucket: &'r str, key: &'r str },
-    /// By its Amazon resource name.
+    /// A resource by its ARN.
     Arn(&'r str),
 }
 
 impl Resource<'_> {
-    /// The name in policies.
+    /// The ARN in policies.
     pub(super) fn arn(&self) -> String {
         match self {
             Resource::Any => "*".to_owned(),
@@ -90,7 +92,7 @@ impl Resource<'_> {
     }
 }
 
-/// Decides about `request`. `documents` are those of the resource; an action on the account has none.
+/// Decides about `request`. `documents` belong to the resource; an action on the account has none.
 pub(super) fn decide(
     documents: Option<Documents<'_>>,
     request: &Request<'_>,
@@ -99,7 +101,7 @@ pub(super) fn decide(
     asked.decide(documents.as_ref()).map_err(|reason| Box::new(asked.denial(reason, documents)))
 }
 
-/// A request, with what is worked out for it once.
+/// A request with derived values that are computed once.
 struct Asked<'a, 'r> {
     request: &'a Request<'r>,
     arn: OnceCell<String>,
@@ -111,7 +113,7 @@ impl Asked<'_, '_> {
         let is_root = user.is_some_and(User::is_root);
         let own =
             documents.is_some_and(|documents| user.is_some_and(|it| it.is_of(documents.owner_id)));
-        // First, because it costs nothing, and is most requests of most servers.
+        // The fast path: it covers most requests of most servers.
         let is_plain = documents.is_some_and(|it| it.policy.is_none() && it.acls.is_none());
         let is_narrowed = user.is_some_and(|user| user.session_policies.is_some());
         if is_root && own && is_plain && !is_narrowed {
@@ -161,7 +163,7 @@ impl Asked<'_, '_> {
         if !by_user {
             return Err(Reason::NoIdentityPolicy);
         }
-        // The account of the bucket is not the public.
+        // The account of the bucket does not count as public.
         let is_kept = documents.keeps_from_others() && !own;
         match by_policy {
             Some(_) if !is_kept => return Ok(()),
@@ -174,7 +176,7 @@ impl Asked<'_, '_> {
         }
     }
 
-    /// Decides about a request that nobody signed.
+    /// Decides about an anonymous request.
     fn of_nobody(
         &self,
         documents: Option<&Documents<'_>>,
@@ -190,14 +192,14 @@ impl Asked<'_, '_> {
         Err(if by_policy { Reason::PublicAccessBlock } else { Reason::Anonymous })
     }
 
-    /// Canonical id of the owner of the resource.
+    /// The canonical id of the owner of the resource.
     fn owner_of<'d>(&self, documents: &Documents<'d>) -> &'d str {
         let object = documents.acls.and_then(|acls| acls.object);
         object.map_or(documents.owner_id, |object| object.owner_id)
     }
 
-    /// True when an access control list grants it to the account of that canonical id, or to a group that it
-    /// is in.
+    /// `true` if an ACL allows the request to the account with this canonical id, or to a group
+    /// that includes it.
     fn by_acl(&self, documents: &Documents<'_>, canonical_id: Option<&str>) -> bool {
         let Some(acls) = documents.acls else { return false };
         let public = documents.block.public_grants();
@@ -211,7 +213,7 @@ impl Asked<'_, '_> {
         acl.is_some_and(|acl| acl.allows(canonical_id, permission, public).is_some())
     }
 
-    /// True when one of the policies allows it.
+    /// `true` if one of the policies allows the request.
     fn by_policies(
         &self,
         policies: &[AttachedPolicy],
@@ -253,7 +255,7 @@ impl Asked<'_, '_> {
     }
 }
 
-/// The context of a request, with what is known of its sender.
+/// The context of a request, extended by facts about its sender.
 struct WithSender<'c> {
     user: Option<&'c User>,
     context: &'c dyn Context,
@@ -267,8 +269,8 @@ impl Context for WithSender<'_> {
 }
 
 impl Documents<'_> {
-    /// True when the public access block keeps what the policy grants from everybody outside of the account,
-    /// because it grants it to the public.
+    /// `true` if the public access block withholds the grants of the policy from other accounts,
+    /// because the policy is public.
     fn keeps_from_others(&self) -> bool {
         self.block.restrict_public_buckets && self.policy.is_some_and(Policy::is_public)
     }

@@ -1,65 +1,65 @@
-//! The reason of a refusal, as the log has it, and as much of it as the sender is told.
+//! The reason of a refusal for the log, and the part of it that the sender is told.
 
 use std::fmt;
 
 use super::{Action, Resource};
 use liteio_policy::Statement;
 
-/// A request that is refused.
+/// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denial {
     pub reason: Reason,
-    /// None when it does not matter.
+    /// The action; `None` if it does not matter.
     pub(super) action: Option<Action>,
     /// The ARN of the resource.
     pub(super) resource: String,
-    /// The ARN of the sender; none of anonymous requests.
+    /// The ARN of the sender; `None` if anonymous.
     pub(super) user: Option<String>,
-    /// The sender belongs to the account of the resource, and may learn the reason.
+    /// `true` if the sender belongs to the account of the resource, and so may learn the reason.
     pub(super) is_told: bool,
 }
 
 /// The reason of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A statement denies it.
+    /// A statement denies the request.
     Explicit {
         source: Source,
-        /// Its `Sid` or its number.
+        /// The `Sid` of the statement, or its number.
         statement: String,
     },
-    /// The request is anonymous, and nothing grants it to everybody.
+    /// The request is anonymous, and nothing grants it to the public.
     Anonymous,
-    /// No policy of the sender allows it, and nothing else that would suffice.
+    /// No policy of the sender allows it, nor does another document that would suffice.
     NoIdentityPolicy,
-    /// The policy of the session does not allow it.
+    /// The session policy does not allow it.
     NoSessionPolicy,
     /// The resource belongs to another account, and neither its policy nor its ACL allows it.
     NoResourcePolicy,
-    /// A policy allows it to the public, and the public access block keeps it from them.
+    /// A policy allows it to the public, but the public access block withholds that.
     PublicAccessBlock,
-    /// The bucket is not that of the account that the request expects.
+    /// The bucket belongs to another account than the request expects.
     UnexpectedOwner,
 }
 
-/// The policy that a statement is in.
+/// The policy of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// That of the bucket or vector bucket.
+    /// The policy of the bucket or vector bucket.
     Resource,
-    /// One of the sender's, by its name.
+    /// A policy of the sender, by name.
     Identity(String),
-    /// That of the session.
+    /// The session policy.
     Session,
 }
 
 impl Reason {
-    /// The reason that `statement` gives.
+    /// The reason for a denial by `statement`.
     pub(super) fn explicit(source: Source, statement: &Statement) -> Reason {
         Reason::Explicit { source, statement: statement.label() }
     }
 
-    /// As AWS words it ("Troubleshoot access denied errors" in the IAM user guide).
+    /// The reason in AWS's words ("Troubleshoot access denied errors" in the IAM user guide).
     fn words(&self, action: &str) -> String {
         let kind = match self {
             Reason::Explicit { source: Source::Resource, .. } => {
@@ -90,13 +90,13 @@ impl Reason {
 }
 
 impl Denial {
-    /// A refusal that has nothing to do with policies.
+    /// A refusal independent of policies.
     pub(crate) fn new(reason: Reason, resource: Resource<'_>) -> Box<Denial> {
         let (action, resource) = (None, resource.arn());
         Box::new(Denial { reason, action, resource, user: None, is_told: false })
     }
 
-    /// A statement denies it, or something that only the client can change.
+    /// `true` if a statement denies it, or only the client can resolve it.
     pub(crate) fn is_explicit(&self) -> bool {
         matches!(self.reason, Reason::Explicit { .. } | Reason::UnexpectedOwner)
     }
@@ -114,7 +114,7 @@ impl Denial {
     }
 }
 
-/// The line for the log.
+/// Formats the line for the log.
 impl fmt::Display for Denial {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(action) = self.action {

@@ -1,4 +1,4 @@
-//! The order of evaluation, as a table. What policies and ACLs say by themselves is tested beside them.
+//! The order of evaluation, as a table. Policies and ACLs themselves are tested in their own crate.
 
 use std::sync::Arc;
 

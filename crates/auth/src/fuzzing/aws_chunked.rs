@@ -10,10 +10,10 @@ use crate::TrailerHandle;
 const TRAILER: &str = "x-amz-checksum-crc32c";
 const SMALLEST_CHUNK_BYTES: usize = 8 << 10;
 
-/// Four bytes of plan, then a body as it comes from the connection, or, by plan, data to be framed
-/// and signed here.
+/// Input: four bytes of plan, then a body as received from the connection, or, depending on the
+/// plan, data to be framed and signed here.
 ///
-/// Plan: kind (bit 0 signed, 1 with trailer, 2 to be framed), length of the pieces that come at
+/// Plan: kind (bit 0 signed, 1 with trailer, 2 to be framed), length of the pieces that arrive at
 /// once, declared length (2, little-endian).
 pub fn aws_chunked(data: &[u8]) {
     let Some((&[kind, piece_bytes, low, high], rest)) = data.split_first_chunk() else { return };
@@ -90,7 +90,7 @@ fn outcome(head: &Parts, body: &[u8], piece_bytes: usize, length: usize) -> Outc
     }
 }
 
-/// The data of a whole body, read in the simplest way.
+/// The data of a whole body, decoded in the simplest way.
 fn reference(mut body: &[u8]) -> Option<Vec<u8>> {
     let mut data = Vec::new();
     loop {
@@ -106,7 +106,7 @@ fn reference(mut body: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Frames data as a client does: it must come out again, and not after any damage to signed chunks.
+/// Frames data like a client: it must be decoded, but not after damage to signed chunks.
 fn framed_here(signed: bool, with_trailer: bool, piece_bytes: u8, place: usize, plan: &[u8]) {
     let Some((&[chunks, flip], content)) = plan.split_first_chunk() else { return };
     let mut data = Vec::new();
@@ -127,7 +127,7 @@ fn framed_here(signed: bool, with_trailer: bool, piece_bytes: u8, place: usize, 
         let place = place % body.len();
         body[place] ^= flip;
         if let Ok((read, trailer)) = outcome(&head, &body, 0, data.len()) {
-            // Some bytes of the framing mean nothing: a digit may be upper case.
+            // Some bytes of the framing are insignificant: a digit may be upper case.
             assert_eq!((read, trailer), (data, with_trailer.then(|| VALUE.to_owned())));
         }
     }
@@ -135,7 +135,7 @@ fn framed_here(signed: bool, with_trailer: bool, piece_bytes: u8, place: usize, 
 
 const VALUE: &str = "sOO8/Q==";
 
-/// A body as clients send it, signed if there is a signature to begin with.
+/// A body as sent by clients, signed if `seed` is given.
 fn frame(data: &[u8], sizes: &[usize], seed: Option<String>, with_trailer: bool) -> Vec<u8> {
     let (mut body, mut rest, mut previous) = (Vec::new(), data, seed);
     for size in sizes.iter().chain([&0]) {

@@ -1,4 +1,4 @@
-//! Requests into the authentication layer, and what comes out of it.
+//! Requests to the authentication layer, and its results.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -26,11 +26,11 @@ const ACCESS_KEY: &str = "AKIAIOSFODNN7EXAMPLE";
 const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 pub(super) const DATE: &str = "20130524T000000Z";
 pub(super) const DATE_UNIX_SECONDS: i64 = 1_369_353_600;
-/// A signature of the right length that fits nothing.
+/// A signature of the right length that matches nothing.
 pub(super) const NO_SIGNATURE: &str =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Its clock stands at [`DATE`].
+/// An authenticator whose clock stands at [`DATE`].
 static AUTHENTICATOR: LazyLock<Authenticator> = LazyLock::new(|| {
     let users = [("example", ACCESS_KEY, SECRET_KEY)];
     let directory = CurrentDirectory::new(
@@ -41,7 +41,7 @@ static AUTHENTICATOR: LazyLock<Authenticator> = LazyLock::new(|| {
     Authenticator::new(Arc::new(directory), Rules::strict("us-east-1"), Arc::new(move || now))
 });
 
-/// The one user, at the time at which the clock stands.
+/// The only user, at the time of the clock.
 pub(super) const SIGNER: Signer<'static> = Signer {
     access_key: ACCESS_KEY,
     secret_key: SECRET_KEY,
@@ -50,18 +50,18 @@ pub(super) const SIGNER: Signer<'static> = Signer {
     service: "s3",
 };
 
-/// The user's signature in Version 2.
+/// The user's Version 2 signature.
 pub(super) fn sign_version_2(text: &str) -> String {
     let mac = Hmac::<Sha1>::new_from_slice(SECRET_KEY.as_bytes()).expect("any length");
     let code = mac.chain_update(text).finalize().into_bytes();
     base64_simd::STANDARD.encode_to_string(code.as_slice())
 }
 
-/// A body that has come already, in pieces.
+/// A body that has arrived, in pieces.
 pub(super) struct Pieces(VecDeque<Bytes>);
 
 impl Pieces {
-    /// `piece_bytes` at a time; all at once for 0.
+    /// Pieces of `piece_bytes`; a single one for 0.
     pub(super) fn new(body: &[u8], piece_bytes: usize) -> Self {
         let piece_bytes = if piece_bytes == 0 { body.len().max(1) } else { piece_bytes };
         Pieces(body.chunks(piece_bytes).map(Bytes::copy_from_slice).collect())
@@ -84,7 +84,7 @@ impl Body for Pieces {
     }
 }
 
-/// The outcome of authentication. A refusal is in order and shows no secret.
+/// The outcome of authentication. A refusal is well-formed and reveals no secret.
 pub(super) fn authenticate(
     head: &Parts,
     body: &[u8],
@@ -103,8 +103,8 @@ pub(super) fn authenticate(
     outcome
 }
 
-/// True when a request without a body is accepted. Secret and clock are those of the examples that AWS
-/// publishes.
+/// `true` if a request without a body is accepted. Secret and clock are taken from the examples
+/// published by AWS.
 pub fn is_accepted(request: Request<Empty<Bytes>>) -> bool {
     let outcome = AUTHENTICATOR.authenticate(request, None).now_or_never();
     outcome.expect("nothing to wait for").is_ok()
@@ -115,7 +115,7 @@ pub(super) fn element<'a>(error: &'a ApiError, name: &str) -> Option<&'a str> {
     error.elements().iter().find(|(other, _)| *other == name).map(|(_, text)| &**text)
 }
 
-/// A body as a handler gets it: the data, and its end.
+/// A body as received by a handler: the data, and its end.
 pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), ApiError>) {
     let mut data = Vec::new();
     loop {

@@ -1,8 +1,8 @@
-//! The properties that hold for any request at all, one function for each fuzz target of `fuzz/`.
+//! Properties that hold for any request, one function for each fuzz target of `fuzz/`.
 //!
-//! The functions panic when it does not. They know the secret of a user, so that they get past the
-//! signature and see what it protects. The tests of this module run them over the corpus of every
-//! target, and over variations of it. The [`signer`] serves all tests of signatures.
+//! The functions panic if a property is violated. They know a user's secret, so they get past the
+//! signature and test the code behind it. The tests of this module run them over the corpus of
+//! every target and variations of it. All tests of signatures use the [`signer`].
 
 mod aws_chunked;
 mod exchange;

@@ -10,11 +10,11 @@ use crate::{Identity, PostForm};
 use liteio_wire::reply::ApiError;
 
 const BOUNDARY: &str = "b";
-/// A boundary of the usual length, which no small input holds by chance.
+/// A boundary of the usual length, which small inputs do not contain by chance.
 const LONG_BOUNDARY: &str = "----WebKitFormBoundary7MA4YWxkTrZu0gW";
 
-/// One byte for the length of the pieces that come at once, then the body of a form with the
-/// boundary `b`, or, as data, what a form is made of here.
+/// Input: one byte for the length of the pieces that arrive at once, then the body of a form with
+/// the boundary `b`, or data for a generated form.
 pub fn post_form(data: &[u8]) {
     let Some((&piece_bytes, body)) = data.split_first() else { return };
     let head = form_head(BOUNDARY);
@@ -35,14 +35,16 @@ pub(super) fn form_head(boundary: &str) -> Parts {
     head
 }
 
-/// The upload that a form stands for: its head as a handler sees it, the file, the end of the file.
+/// The upload described by a form: its head as a handler sees it, the file, and the result at its
+/// end.
 #[derive(Debug, PartialEq, Eq)]
 struct Put {
     form: PostForm,
     path: String,
     is_user: bool,
     headers: Vec<(String, Vec<u8>)>,
-    /// Only when the file came whole: how much of a broken one is passed on is left to chance.
+    /// Compared only if the file arrived as a whole: the forwarded part of a broken one is not
+    /// specified.
     file: Result<Vec<u8>, String>,
 }
 
@@ -74,8 +76,8 @@ fn outcome(head: &Parts, body: &[u8], piece_bytes: usize) -> Result<Put, String>
     })
 }
 
-/// True when a field of a form may be this header: none that a signature must cover or that means
-/// another operation.
+/// `true` if a form field may become this header: one that needs no signature and selects no other
+/// operation.
 fn is_allowed(name: &HeaderName) -> bool {
     let name = name.as_str();
     let of_object = ["meta-", "checksum-", "server-side-encryption", "object-lock-"];
@@ -87,8 +89,8 @@ fn is_allowed(name: &HeaderName) -> bool {
     }
 }
 
-/// Signs a form of which only the signature of the policy is wrong, to see the policy
-/// checked. A policy that allows it makes the form its signer's.
+/// Signs a form whose policy signature is its only fault, so that the policy is checked. If the
+/// policy permits it, the form becomes the signer's.
 fn signed_here(head: &Parts, body: &[u8], error: &ApiError) {
     let Some(provided) = element(error, "SignatureProvided").map(str::as_bytes) else { return };
     let string_to_sign = element(error, "StringToSign").expect("beside the signature");
@@ -97,7 +99,7 @@ fn signed_here(head: &Parts, body: &[u8], error: &ApiError) {
         _ => memmem::find_iter(body, provided).take(2).collect(),
     };
     let [place] = places[..] else { return };
-    // The date of the scope must be that of the clock, for this to be worth while.
+    // The scope must have the date of the clock, or signing is useless.
     let version_4 = SIGNER.sign(string_to_sign);
     let rest = &body[place + provided.len()..];
     for signature in [version_4, sign_version_2(string_to_sign)] {
@@ -108,7 +110,7 @@ fn signed_here(head: &Parts, body: &[u8], error: &ApiError) {
     }
 }
 
-/// A form as browsers send it, with key and file from the input: it is understood.
+/// A form as sent by browsers, with key and file from the input: it is accepted.
 fn made_here(data: &[u8], piece_bytes: u8) {
     let (key, file) = data.split_at(data.len().min(usize::from(piece_bytes) % 16));
     let key = String::from_utf8_lossy(key).into_owned();

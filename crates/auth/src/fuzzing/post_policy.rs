@@ -6,9 +6,9 @@ use super::exchange::{DATE, DATE_UNIX_SECONDS, SIGNER, authenticate, read};
 use super::post_form::{long_form_head, push_field, push_file};
 use crate::{Identity, PostForm};
 
-/// A policy as JSON, then, behind an empty line, fields of a form as lines `name: value`.
+/// Input: a policy as JSON, an empty line, and form fields as lines `name: value`.
 ///
-/// The form is refused, or the policy allows all of it, read a second time in a simpler way.
+/// The form is refused, or the policy permits all of it according to a second, simpler check.
 pub fn post_policy(data: &[u8]) {
     let end = memchr::memmem::find(data, b"\n\n").unwrap_or(data.len());
     let (policy, lines) = data.split_at(end);

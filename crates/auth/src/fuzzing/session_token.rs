@@ -19,15 +19,16 @@ static DIRECTORY: LazyLock<CurrentDirectory> = LazyLock::new(|| {
     CurrentDirectory::new(directory, Sessions::new(KEYS.clone()))
 });
 
-/// A token that was issued.
+/// An issued token.
 static ISSUED: LazyLock<Issued> = LazyLock::new(|| {
     let now = DIRECTORY.now();
     let user = &now.find("AKIAIOSFODNN7EXAMPLE").expect("the user").user;
     DIRECTORY.begin(Session::new(&user.caller.user_id, NOW, 900)).expect("random bytes")
 });
 
-/// The start and the end of an issued token stay what they are, the bytes between them are `data`: it is
-/// refused, unless it is the token. What a token holds is refused, or is a session of a user that is there.
+/// A token with the start and the end of an issued one, and `data` in between: it is refused,
+/// unless it equals the issued token. Its contents are either refused, or a session of an existing
+/// user.
 pub fn session_token(data: &[u8]) {
     let issued = &*ISSUED;
     let text = String::from_utf8_lossy(data);
@@ -35,7 +36,7 @@ pub fn session_token(data: &[u8]) {
     for token in [text.to_string(), format!("{}{text}", &issued.token[..40])] {
         assert!(token == issued.token || key(&token).is_err(), "{token}");
     }
-    // Contents that nobody but this server can seal.
+    // Contents that only this server can seal.
     let sealed = KEYS.seal("session token", data, &SystemRandom).expect("a key");
     let token = base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed);
     let named = serde_json::from_slice::<serde_json::Value>(data).ok();

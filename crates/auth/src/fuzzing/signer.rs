@@ -1,5 +1,5 @@
-//! The signer of the tests and fuzz targets: Signature Version 4 as AWS describes it, written apart
-//! from the code that verifies it, so that this code is not checked against itself.
+//! The signer of the tests and fuzz targets: Signature Version 4 as described by AWS, written
+//! independently of the verifier, so that the verifier is not tested against itself.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use sha2::{Digest as _, Sha256};
 
-/// The bytes that are percent-encoded in what a signature covers.
+/// The bytes that are percent-encoded in signed texts.
 const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const ENCODED_IN_PATHS: AsciiSet = ENCODED.remove(b'/');
 
@@ -16,13 +16,13 @@ const ENCODED_IN_PATHS: AsciiSet = ENCODED.remove(b'/');
 pub struct Covered<'a> {
     /// The method.
     pub method: &'a str,
-    /// The path as it is signed: for S3 as it is sent, for others [encoded](encoded_path) once more.
+    /// The path as signed: for S3 as sent, for others [encoded](encoded_path) once more.
     pub path: &'a str,
-    /// The query as it is sent.
+    /// The query as sent.
     pub query: &'a str,
     /// Names in lower case, and values. Values of the same name are joined.
     pub headers: Vec<(&'a str, &'a [u8])>,
-    /// The value of `x-amz-content-sha256`, sent or not.
+    /// The value of `x-amz-content-sha256`, whether it is sent or not.
     pub payload_hash: &'a str,
 }
 
@@ -54,7 +54,7 @@ impl Covered<'_> {
     }
 }
 
-/// A pair of the query as it is signed: decoded and encoded again.
+/// A query parameter as signed: decoded and encoded again.
 fn canonical_pair(pair: &str) -> String {
     let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
     let encode = |text: &str| {
@@ -64,12 +64,12 @@ fn canonical_pair(pair: &str) -> String {
     format!("{}={}", encode(name), encode(value))
 }
 
-/// A path as services other than S3 want it signed.
+/// A path as signed for services other than S3.
 pub fn encoded_path(path: &str) -> String {
     percent_encode(path.as_bytes(), &ENCODED_IN_PATHS).to_string()
 }
 
-/// A user at one time, who signs for one service of one region.
+/// A user at one time, who signs for one service in one region.
 #[derive(Clone, Copy, Debug)]
 pub struct Signer<'a> {
     /// The access key.
@@ -85,7 +85,7 @@ pub struct Signer<'a> {
 }
 
 impl Signer<'_> {
-    /// The day, region and service that the key is derived for.
+    /// The day, region and service from which the key is derived.
     pub fn scope(&self) -> String {
         format!("{}/{}/{}/aws4_request", self.day(), self.region, self.service)
     }
@@ -121,8 +121,8 @@ impl Signer<'_> {
         )
     }
 
-    /// The query of a URL that holds for so many seconds: that of the request, and the signature. The
-    /// seconds are put in as they are.
+    /// The query of a URL valid for a number of seconds: the query of the request plus the
+    /// signature. The seconds are inserted as given.
     pub fn presigned_query(&self, covered: &Covered<'_>, expires: &str) -> String {
         let query = format!(
             "{}{}X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={}&X-Amz-Date={}&\
@@ -137,7 +137,8 @@ impl Signer<'_> {
         format!("{query}&X-Amz-Signature={signature}")
     }
 
-    /// The signature of a chunk, which covers that of the chunk or the head before it.
+    /// The signature of a chunk, which covers the signature before it: of the previous chunk, or of
+    /// the head.
     pub fn chunk_signature(&self, previous: &str, data: &[u8]) -> String {
         let hashes = [previous, &sha256_hex(b""), &sha256_hex(data)];
         self.sign_as("AWS4-HMAC-SHA256-PAYLOAD", &hashes)
@@ -153,7 +154,7 @@ impl Signer<'_> {
     }
 }
 
-/// A chunk in its framing. The last one, empty, lacks the line end behind the trailer.
+/// A framed chunk. The empty last chunk lacks the line end behind the trailer.
 pub fn framed_chunk(signature: &str, data: &[u8]) -> Vec<u8> {
     let mut framed = format!("{:x};chunk-signature={signature}\r\n", data.len()).into_bytes();
     framed.extend_from_slice(data);

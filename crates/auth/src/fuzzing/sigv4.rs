@@ -9,10 +9,11 @@ use super::signer::{Signer, sha256_hex};
 use crate::{Identity, PostForm};
 use liteio_wire::reply::ApiError;
 
-/// A request as text: a line `METHOD target`, lines `name: value`, an empty line, the body.
+/// Input: a request as text: a line `METHOD target`, lines `name: value`, an empty line, the body.
 ///
-/// It is refused, or accepted for good reasons. Also URLs signed with Version 2. Where only the signature is wrong, it is signed
-/// here; then it must be accepted, and no longer so after any change to what was signed.
+/// The request is refused, or accepted for a valid reason. Version 2 URLs are included. If only the
+/// signature is wrong, the request is signed here; then it must be accepted, and any change of its
+/// signed parts must be refused.
 pub fn sigv4(data: &[u8]) {
     let Some((head, body)) = parse(data) else { return };
     match authenticate(&head, body, 0) {
@@ -21,8 +22,8 @@ pub fn sigv4(data: &[u8]) {
             let Some(signed) = signed(&head, &error) else { return };
             match authenticate(&signed, body, 0) {
                 Ok(request) => accepted(&signed, body, request),
-                // Checks after authentication: a parameter that is not a valid value of its header, an
-                // empty body without the signed hash.
+                // Checks after authentication: a parameter that is not a valid value of its header,
+                // an empty body without the signed hash.
                 Err(error) => {
                     let still = ["SignatureDoesNotMatch", "AccessDenied", "InvalidAccessKeyId"];
                     assert!(!still.contains(&error.code()), "signed, but {error}");
@@ -57,11 +58,11 @@ fn parse(data: &[u8]) -> Option<(Parts, &[u8])> {
     }
 }
 
-/// The same head with the right signature, if that was all that was wrong with it.
+/// The same head with the right signature, if nothing else was wrong.
 fn signed(head: &Parts, error: &ApiError) -> Option<Parts> {
     let text = element(error, "StringToSign")?;
     let Some(canonical) = element(error, "CanonicalRequest") else {
-        // Version 2, or a form, whose policy is another target's.
+        // Version 2 and forms: forms are another target.
         let is_exact = !text.contains(char::REPLACEMENT_CHARACTER);
         let signature = sign_version_2(text).replace('+', "%2B");
         return is_exact.then(|| with_signature(head, |_| signature))?;
@@ -78,7 +79,7 @@ fn signed(head: &Parts, error: &ApiError) -> Option<Parts> {
     with_signature(head, |_| signature)
 }
 
-/// The same head with another signature, made of the one that it has.
+/// The same head with another signature derived from its own.
 fn with_signature(head: &Parts, make: impl FnOnce(&str) -> String) -> Option<Parts> {
     let mut signed = head.clone();
     if let Some(authorization) = head.headers.get("authorization") {
@@ -149,7 +150,7 @@ fn accepted(head: &Parts, body: &[u8], request: Request<crate::AuthBody>) {
     }
 }
 
-/// Whoever holds this signature can send this request and no other. Version 2 leaves out the host.
+/// The holder of this signature can send this request only. Version 2 does not cover the host.
 fn signature_is_needed(head: &Parts, body: &[u8], covers_host: bool) {
     let refused = |what: &str, changed: Option<Parts>| {
         let Some(changed) = changed else { return };
@@ -202,7 +203,7 @@ fn signature_is_needed(head: &Parts, body: &[u8], covers_host: bool) {
             Some(())
         }),
     );
-    // One header more: either it is not signed, or it was signed with another value.
+    // One more header: either unsigned, or signed with another value.
     refused(
         "another copy source",
         change(&|head| {

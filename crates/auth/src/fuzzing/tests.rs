@@ -1,4 +1,4 @@
-//! Every target over its corpus, and over variations of it.
+//! Runs every target over its corpus and variations of it.
 
 use self::run::run;
 

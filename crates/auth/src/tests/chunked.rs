@@ -26,7 +26,7 @@ fn send(signer: &Signer, framed: impl Into<Bytes>) -> Request<AuthBody> {
     authenticate(&authenticator(), signer.request_with(body)).expect("the head is right")
 }
 
-/// Sends a body of one form to a handler: the data, or the code of its error.
+/// Sends a body of one framing to a handler: returns the data, or the error code.
 fn outcome(signer: &Signer, framed: impl Into<Bytes>) -> Result<Vec<u8>, String> {
     let (data, end) = read(send(signer, framed).into_body());
     end.map(|()| data).map_err(|error| error.code().to_owned())
@@ -183,7 +183,7 @@ fn malformed_framing_is_refused() {
     }
 }
 
-/// Sends "abc" with this trailer block: the value that arrived, or the code of the error.
+/// Sends "abc" with this trailer block: returns the received value, or the error code.
 fn unsigned_trailer(trailer: &str) -> Result<String, String> {
     let signer = put(UNSIGNED_TRAILER, 3);
     let request = send(&signer, format!("3\r\nabc\r\n0\r\n{trailer}"));
@@ -207,7 +207,7 @@ fn unsigned_trailers_arrive() {
     for trailer in [
         "x-amz-checksum-crc32:NSRBwg==\r\n\r\n",
         "X-Amz-Checksum-CRC32: NSRBwg== \r\n\r\n",
-        // As the Go client of another server writes it.
+        // As written by the Go client of another server.
         "x-amz-checksum-crc32:NSRBwg==\n\r\n\r\n",
     ] {
         assert_eq!(unsigned_trailer(trailer), Ok("NSRBwg==".to_owned()), "{trailer:?}");

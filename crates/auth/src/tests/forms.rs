@@ -11,7 +11,7 @@ use liteio_wire::reply::ApiError;
 
 const FORM_DATE: &str = "20151229T000000Z";
 
-/// The policy of the published example, as the form carries it.
+/// The policy of the published example, as encoded in the form.
 const PUBLISHED_POLICY: &str = "\
 eyAiZXhwaXJhdGlvbiI6ICIyMDE1LTEyLTMwVDEyOjAwOjAwLjAwMFoiLA0KICAiY29uZGl0aW9ucyI6IFsNCiAgICB7ImJ1Y2\
 tldCI6ICJzaWd2NGV4YW1wbGVidWNrZXQifSwNCiAgICBbInN0YXJ0cy13aXRoIiwgIiRrZXkiLCAidXNlci91c2VyMS8iXSwN\
@@ -167,7 +167,7 @@ fn the_published_form_cannot_be_changed() {
     let mut ignored = published();
     ignored.push(("x-ignore-me".into(), "please".into()));
     assert_user(&send(bucket, &ignored, b"JPEG").expect("exempt"), "example");
-    // The lists of content types are fine as long as all of them are.
+    // A list of content types is valid if each of them is.
     let images = replaced(published(), "Content-Type", "image/png, image/jpeg");
     assert_user(&send(bucket, &images, b"JPEG").expect("both begin so"), "example");
 
@@ -177,7 +177,7 @@ fn the_published_form_cannot_be_changed() {
     assert_refused(refused, "AccessDenied", "Policy expired");
 }
 
-/// A signed form to `bucket` with the key `k` and these conditions besides the usual ones.
+/// A signed form to `bucket` with the key `k` and these conditions in addition to the usual ones.
 fn signed(conditions: &str, extra: &[(&str, &str)]) -> Fields {
     signed_document(
         &format!(
@@ -435,7 +435,7 @@ fn malformed_multipart_is_refused() {
         request.headers_mut().insert("content-type", content_type.parse().expect("valid"));
         assert_refused(authenticate(&authenticator(), request), "MalformedPOSTRequest", "");
     }
-    // A second file; other fields behind the first mean nothing.
+    // A second file is refused; other fields after the first are ignored.
     let field =
         "\r\n--edge\r\nContent-Disposition: form-data; name=\"submit\"\r\n\r\nfile\r\n--edge--";
     let whole = send_bytes("/bucket", format!("{key}{file}data{field}").into_bytes());
@@ -468,7 +468,7 @@ fn a_form_goes_to_a_bucket() {
         let passed = send_bytes(uri, form()).expect("not a form");
         assert_eq!(passed.method(), http::Method::POST);
         assert!(passed.extensions().get::<PostForm>().is_none());
-        // But nobody behind may read a form in them.
+        // But no inner layer may parse them as a form.
         assert!(!passed.headers().contains_key("content-type"));
         assert_eq!(passed.extensions().get::<HiddenContentType>().expect("kept").0, content_type);
     }
@@ -539,7 +539,7 @@ proptest! {
     }
 }
 
-/// It would begin the key, which the policy of the form is about.
+/// A slash in the bucket would begin the key, which the policy of the form covers.
 #[test]
 fn a_slash_in_the_name_of_the_bucket_is_no_form_upload() {
     let sent = send_bytes("/bucket%2Fsecret", form_bytes(&Vec::new(), b"x")).expect("passes");

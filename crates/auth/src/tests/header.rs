@@ -110,7 +110,7 @@ fn unsigned_amz_headers_and_an_unsigned_host_are_refused() {
     let mut request = get().without("host").request();
     request.headers_mut().insert("host", HeaderValue::from_static("h"));
     assert_refused(authenticate(&authenticator(), request), "AccessDenied", message);
-    // A date or a hash that the signature does not name is unsigned as well.
+    // A date or a hash that `SignedHeaders` does not list is unsigned, too.
     for name in ["x-amz-date", "x-amz-content-sha256"] {
         let value = get().headers[name].clone();
         let mut request = get().without(name).request();
@@ -287,7 +287,7 @@ fn bodies_keep_their_declared_length_and_hash() {
         let absent = put(hash, 11, TestBody::default()).expect("accepted").into_body();
         assert_eq!(body_code(absent), "IncompleteBody");
     }
-    // An empty body need not be read to be refused.
+    // An empty body is refused without reading it.
     assert_refused(put(&hash, 0, TestBody::default()), "XAmzContentSHA256Mismatch", "");
     let undeclared = Signer::new("GET", "/k", &hash).request();
     assert_refused(authenticate(&authenticator(), undeclared), "XAmzContentSHA256Mismatch", "");

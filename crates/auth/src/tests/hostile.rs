@@ -7,7 +7,7 @@ use super::signer::Signer;
 use super::*;
 use crate::post_policy::PostPolicy;
 
-/// Sends a request, reads its body, and says whether anyone was taken for a user.
+/// Sends a request, reads its body, and returns whether a user was authenticated.
 fn is_user(request: Request<TestBody>) -> bool {
     match authenticate(&authenticator(), request) {
         Err(error) => {
@@ -23,7 +23,7 @@ fn is_user(request: Request<TestBody>) -> bool {
     }
 }
 
-/// Changes a text at some places, so that it still looks much like it.
+/// Changes a text in a few places, so that it still looks similar.
 fn changed(text: &str, changes: &[(usize, char)]) -> String {
     let mut characters: Vec<char> = text.chars().collect();
     for (place, character) in changes {
@@ -53,7 +53,7 @@ proptest! {
         let signer = Signer::new("GET", "/test.txt", EMPTY);
         let good = signer.authorization();
         let bad = changed(&good, &changes);
-        // White space around fields means nothing, so that only then it may still be right.
+        // White space around fields is insignificant, so only such a change may still be accepted.
         prop_assume!(bad.replace(' ', "") != good.replace(' ', ""));
         let mut request = signer.request();
         request.headers_mut().insert("authorization", HeaderValue::from_str(&bad).expect("ASCII"));
@@ -73,7 +73,7 @@ proptest! {
             percent_encoding::percent_decode_str(text).collect::<Vec<u8>>()
         };
         let request = Request::from_parts(parts, body);
-        // The same characters, encoded otherwise, are the same request.
+        // The same characters in another encoding are the same request.
         prop_assert!(!is_user(request) || decode(&bad) == decode(&uri), "{bad}");
     }
 

@@ -32,7 +32,7 @@ pub(super) const SECRET_KEY: &str = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY";
 pub(super) const DATE: &str = "20130524T000000Z";
 pub(super) const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// An authenticator whose clock stands at a date, so many seconds later.
+/// An authenticator whose clock stands at a date plus a number of seconds.
 pub(super) fn authenticator_at(date: &str, seconds_later: i64) -> Authenticator {
     authenticator_of(directory(), date, seconds_later)
 }
@@ -46,7 +46,7 @@ fn directory() -> Arc<CurrentDirectory> {
     ))
 }
 
-/// An authenticator for these users, whose clock stands at a date, so many seconds later.
+/// An authenticator for these users, whose clock stands at a date plus a number of seconds.
 fn authenticator_of(
     directory: Arc<CurrentDirectory>,
     date: &str,
@@ -62,7 +62,7 @@ pub(super) fn authenticator() -> Authenticator {
     authenticator_at(DATE, 0)
 }
 
-/// A body of given frames that counts how many were asked for.
+/// A body of given frames that counts the frames requested.
 #[derive(Default)]
 pub(super) struct TestBody {
     frames: VecDeque<Result<Bytes, String>>,
@@ -124,7 +124,7 @@ pub(super) fn authenticate_by_host(
     block_on(authenticator.authenticate(request, Some(bucket)))
 }
 
-/// A body as a handler gets it: the data, and its end.
+/// A body as received by a handler: the data, and its end.
 pub(super) fn read(mut body: AuthBody) -> (Vec<u8>, Result<(), ApiError>) {
     block_on(async move {
         let mut data = Vec::new();
@@ -156,7 +156,7 @@ pub(super) fn assert_user(request: &Request<AuthBody>, name: &str) {
     }
 }
 
-/// Checks code, status and a piece of the message, and that no secret shows.
+/// Checks code, status and a part of the message, and that no secret is revealed.
 #[track_caller]
 pub(super) fn assert_refused<T>(result: Result<T, ApiError>, code: &str, message: &str) {
     let Err(error) = result else { panic!("expected {code}, but it was accepted") };

@@ -154,7 +154,7 @@ fn headers_that_travel_in_the_query_become_headers() {
     ] {
         assert_eq!(headers[name], value, "{name}");
     }
-    // Some signers put the checksum there of the body that they have: none.
+    // Some signers put the checksum of the empty body there.
     assert!(!headers.contains_key("x-amz-checksum-crc32"));
     assert!(!headers.contains_key("x-amz-sdk-checksum-algorithm"));
     let mut changed = put();

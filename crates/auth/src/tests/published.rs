@@ -26,7 +26,7 @@ fn request(
     builder.header("authorization", authorization).body(body).expect("valid request")
 }
 
-/// The signer that all tests use, which must come to what AWS has published.
+/// The signer of all tests must reproduce the published signatures.
 const SIGNER: Signer<'static> = Signer {
     access_key: ACCESS_KEY,
     secret_key: SECRET_KEY,
@@ -111,7 +111,7 @@ fn put_object() {
     assert_eq!(stored.body().size_hint().exact(), Some(21));
     assert_eq!(read(stored.into_body()), (b"Welcome to Amazon S3.".to_vec(), Ok(())));
 
-    // The same head with another body: even a reader who counts bytes never gets all of them.
+    // The same head with another body: even a reader that counts bytes never gets all of them.
     let changed = authenticate(&authenticator(), put("Welcome to Amazon S4.")).expect("head fits");
     let (data, end) = read(changed.into_body());
     assert_eq!(data, b"Welcome ");

@@ -1,5 +1,4 @@
-//! Signature Version 2: URLs and a form as botocore 1.43 signs them, and what may not be done with
-//! them.
+//! Signature Version 2: URLs and a form as signed by botocore 1.43, and misuse of them.
 
 use http::{HeaderValue, Method, Request};
 

@@ -1,4 +1,4 @@
-//! Authenticators that take every region, or do not look at signatures.
+//! Authenticators that accept any region, or do not check signatures.
 
 use http::{HeaderValue, Request};
 
@@ -12,7 +12,7 @@ fn with_rules(change: impl FnOnce(&mut Rules)) -> Authenticator {
     authenticator
 }
 
-/// Takes everything for the first user's.
+/// An authenticator that treats every request as the first user's.
 fn unchecked() -> Authenticator {
     with_rules(|rules| rules.everyone_is = Some(ACCESS_KEY.to_owned()))
 }
@@ -28,7 +28,7 @@ fn any_region_is_taken_if_the_signature_covers_it() {
         let mut presigned = Signer::new("GET", "/test.txt", "UNSIGNED-PAYLOAD");
         presigned.region = region.to_owned();
         authenticate(&any, presigned.presigned("60")).expect(region);
-        // The key of one region is not that of another, in the cache or out of it.
+        // Regions have different keys, whether cached or not.
         let mut request = signer.request();
         let header = request.headers()["authorization"].to_str().expect("text");
         let other = header.replace(&format!("/{region}/s3/"), "/elsewhere/s3/");

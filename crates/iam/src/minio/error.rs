@@ -6,7 +6,7 @@ use liteio_store::StoreError;
 use super::super::error as iam_error;
 use liteio_wire::reply::{ApiError, Dialect};
 
-/// Result of an operation of MinIO's admin API.
+/// The result of an operation of MinIO's admin API.
 pub type AdminResult<T> = Result<T, ApiError>;
 
 fn error(code: &'static str, status: StatusCode, message: impl Into<String>) -> ApiError {
@@ -17,12 +17,12 @@ fn bad_request(code: &'static str, message: impl Into<String>) -> ApiError {
     error(code, StatusCode::BAD_REQUEST, message)
 }
 
-/// The error of MinIO for an argument that is not valid, 400.
+/// MinIO's error for an invalid argument (400).
 pub fn invalid_argument(message: impl Into<String>) -> ApiError {
     bad_request("XMinioAdminInvalidArgument", message)
 }
 
-/// A document that cannot be read.
+/// The error for an unreadable document.
 pub fn bad_json(message: impl Into<String>) -> ApiError {
     bad_request("XMinioAdminConfigBadJSON", message)
 }
@@ -33,7 +33,7 @@ pub fn too_large(bytes_max: usize) -> ApiError {
     bad_request("XMinioAdminConfigTooLarge", message)
 }
 
-/// The error for an operation that does not exist here, 501.
+/// The error for an unsupported operation (501).
 pub fn not_implemented(message: impl Into<String>) -> ApiError {
     error("NotImplemented", StatusCode::NOT_IMPLEMENTED, message)
 }
@@ -42,7 +42,7 @@ pub(crate) fn access_denied(message: impl Into<String>) -> ApiError {
     error("AccessDenied", StatusCode::FORBIDDEN, message)
 }
 
-/// The error of the store, or of random bytes that are missing.
+/// An error of the store, or of missing random bytes.
 pub fn of_store(of: &StoreError) -> ApiError {
     iam_error::of_store(of).in_dialect(Dialect::Admin)
 }
@@ -102,7 +102,7 @@ pub(super) fn too_many(message: impl Into<String>) -> ApiError {
     bad_request("XMinioAdminResourceInvalidArgument", message)
 }
 
-/// A name of a client, as short as a message may have it.
+/// A client-supplied name, truncated for messages.
 fn shown(name: &str) -> String {
     name.chars().take(128).collect()
 }

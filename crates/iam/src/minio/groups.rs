@@ -11,7 +11,7 @@ use super::error::{self, AdminResult};
 use super::users::{is_enabled, policy_names, status};
 use super::{Desk, for_admin, time};
 
-/// Members to be added or removed.
+/// A request to add or remove members.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GroupChange {
@@ -24,7 +24,7 @@ pub struct GroupChange {
     is_remove: bool,
 }
 
-/// A group, as it is told.
+/// The description of a group.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupInfo {
@@ -41,7 +41,7 @@ impl Desk<'_> {
         self.draft.state.groups.values().map(|group| group.name.clone()).collect()
     }
 
-    /// A group.
+    /// The description of a group.
     pub fn group_info(&self, name: &str) -> AdminResult<GroupInfo> {
         let group = self.group(name)?;
         let members = group.members.iter().filter_map(|id| self.name_of(id));
@@ -56,8 +56,8 @@ impl Desk<'_> {
         })
     }
 
-    /// Adds members to a group, which is made if there is none, or removes them; without members, removes the
-    /// group.
+    /// Adds members to a group, creating it if necessary, or removes them. Removing without members
+    /// deletes the group.
     pub fn change_group(&mut self, change: &GroupChange) -> AdminResult<()> {
         let GroupChange { group: name, members, group_status, is_remove } = change;
         let members = members.as_deref().unwrap_or_default();
@@ -126,7 +126,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Lets the policies of a group count, or not.
+    /// Enables or disables the policies of a group.
     pub fn set_group_status(&mut self, name: &str, status: &str) -> AdminResult<()> {
         let (is_enabled, group) = (is_enabled(status)?, self.group(name)?);
         self.draft.put(GroupRecord { disabled: !is_enabled, ..group });

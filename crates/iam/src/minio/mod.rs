@@ -1,8 +1,9 @@
-//! Users as MinIO's admin API has them, over the records of IAM.
+//! Users in the terms of MinIO's admin API, stored as IAM records.
 //!
-//! A user of MinIO is a user of IAM with an access key of its own name. A canned policy is a managed policy, of
-//! the account or of [those that are there](liteio_identity::MANAGED_POLICIES). A service account is a
-//! [`ServiceKeyRecord`](super::records::ServiceKeyRecord). So what one API makes the other shows.
+//! A MinIO user is an IAM user with an access key of the same name. A canned policy is a managed
+//! policy, of the account or [predefined](liteio_identity::MANAGED_POLICIES). A service account is
+//! a [`ServiceKeyRecord`](super::records::ServiceKeyRecord). So each API shows the changes of the
+//! other.
 
 mod error;
 mod groups;
@@ -32,10 +33,10 @@ use liteio_identity::{AccessKey, Directory, KeyError, MANAGED_ARN, managed, rand
 use liteio_policy::CallerKind;
 use liteio_wire::reply::{ApiError, Dialect};
 
-/// The resource of actions on users: policies of MinIO have none.
+/// The resource for actions on users: MinIO's policies have none.
 const ANYTHING: &str = "arn:aws:s3:::*";
 
-/// The users of a server, to be looked at and changed.
+/// Reads and changes the users of a server.
 pub struct Manager {
     app: Arc<App>,
     users: Arc<Users>,
@@ -49,7 +50,7 @@ pub struct Sender<'s> {
     pub context: Circumstances<'s>,
 }
 
-/// The users of the account of a sender, at one moment.
+/// The users in the sender's account at one moment.
 pub struct Desk<'d> {
     key: Arc<AccessKey>,
     context: &'d Circumstances<'d>,
@@ -62,15 +63,15 @@ pub struct Desk<'d> {
 }
 
 impl Manager {
-    /// Over these users.
+    /// A manager of these users.
     pub fn new(app: Arc<App>, users: Arc<Users>) -> Manager {
         Manager { app, users }
     }
 
-    /// Looks at the users.
+    /// Reads the users.
     ///
     /// # Errors
-    /// Those of `run`, and those of a key that is not good any more.
+    /// Errors of `run`, and the refusal of a key that is not valid any more.
     pub fn read<T>(
         &self,
         sender: Sender<'_>,
@@ -79,10 +80,10 @@ impl Manager {
         run(&self.desk(&sender)?)
     }
 
-    /// Changes the users. The change is durable and in effect when this returns.
+    /// Changes the users. On return the change is durable and in effect.
     ///
     /// # Errors
-    /// Those of `run`, of the store, and of a key that is not good any more.
+    /// Errors of `run` and of the store, and the refusal of a key that is not valid any more.
     pub async fn change<T>(
         &self,
         sender: Sender<'_>,
@@ -92,7 +93,7 @@ impl Manager {
         let changing = self.users.changing().await;
         let mut desk = self.desk(&sender)?;
         let user = Arc::clone(&desk.key.user);
-        // As IAM: a session of the console may what its user may.
+        // As in IAM: a session of the console has the rights of its user.
         let is_plain = user.session.as_ref().is_some_and(|session| !session.is_of_console);
         if is_plain && user.caller.kind != CallerKind::AssumedRole {
             let message = "Keys of GetSessionToken cannot change users: use those of the user.";
@@ -112,7 +113,8 @@ impl Manager {
 
     fn desk<'d>(&'d self, sender: &'d Sender<'_>) -> AdminResult<Desk<'d>> {
         let (context, now) = (&sender.context, self.app.now_unix_seconds());
-        // A body takes time to come, and the key may be gone by then, or rights of its user.
+        // A body takes time to arrive, and meanwhile the key may be removed, or the rights of its
+        // user reduced.
         let key = self.users.current().again(sender.key, now).map_err(|refused| {
             let message = match refused {
                 KeyError::Unknown => "The access key does not exist any more.",
@@ -136,10 +138,10 @@ impl Manager {
 }
 
 impl Desk<'_> {
-    /// Asks for the right to do one of `actions`.
+    /// Checks the right to perform one of `actions`.
     ///
     /// # Errors
-    /// `AccessDenied`, about the first of them.
+    /// `AccessDenied`, for the first of them.
     pub fn may(&self, actions: &[&str]) -> AdminResult<()> {
         let mut refusal = None;
         for action in actions {
@@ -151,7 +153,7 @@ impl Desk<'_> {
         refusal.map_or(Ok(()), |error| Err(error.in_dialect(Dialect::Admin)))
     }
 
-    /// As [`Desk::may`]; what is the sender's own, only a policy that denies it keeps from the sender.
+    /// Like [`Desk::may`], but on its own entities the sender is refused only by an explicit deny.
     fn may_for(&self, owner: &str, action: &str) -> AdminResult<()> {
         let user = &self.key.user;
         if user.caller.user_id == owner && !is_denied(user, action, ANYTHING, self.context) {
@@ -174,7 +176,7 @@ impl Desk<'_> {
         found.map(|group| GroupRecord::clone(group)).ok_or_else(|| error::no_such_group(name))
     }
 
-    /// The ARN of the policy of this name: of the account, else of those that are there.
+    /// The ARN of the policy with this name: of the account, otherwise a predefined one.
     fn policy_arn(&self, name: &str) -> AdminResult<String> {
         let own = self.draft.state.get::<PolicyRecord>(name).filter(|it| it.name == name);
         if let Some(policy) = own {
@@ -184,14 +186,14 @@ impl Desk<'_> {
         managed(&arn).map(|_| arn).ok_or_else(|| error::no_such_policy(name))
     }
 
-    /// The name of a user by its unique id: of one of the configuration, its access key.
+    /// The name of a user by its unique id; for a configured user, its access key.
     fn name_of(&self, user_id: &str) -> Option<String> {
         let made = self.draft.state.users.values().find(|user| user.id == user_id);
         let made = made.map(|user| user.name.clone());
         made.or_else(|| self.configured.key_of_user(user_id).map(str::to_owned))
     }
 
-    /// The unique id of a user of the account: by name, or by the access key of the configuration.
+    /// The unique id of a user of the account, by name or by a configured access key.
     fn id_of(&self, name: &str) -> Option<String> {
         if let Ok(user) = self.user(name) {
             return Some(user.id);
@@ -205,7 +207,7 @@ impl Desk<'_> {
         random_id(prefix).map_err(|error| error::of_store(&error))
     }
 
-    /// Refuses the id of an access key that there is already, in any account.
+    /// Refuses an access key id that exists in any account.
     fn check_new_key(&self, id: &str) -> AdminResult<()> {
         match self.configured.find(id).is_some() || self.state.has_key(id) {
             true => {
@@ -217,17 +219,17 @@ impl Desk<'_> {
     }
 }
 
-/// A time in seconds since 1970, as Go writes it.
+/// A time in seconds since 1970, in Go's format.
 fn time(seconds: i64) -> String {
     Timestamp::from_second(seconds).unwrap_or_default().to_string()
 }
 
-/// The name of a policy, the end of its ARN.
+/// The name of a policy: the end of its ARN.
 fn name_of_policy(arn: &str) -> &str {
     arn.rsplit('/').next().unwrap_or_default()
 }
 
-/// The errors of IAM about names, in the words of this API.
+/// IAM's errors about names, in this API's format.
 fn for_admin(of: &ApiError) -> ApiError {
     error::invalid_argument(of.message())
 }

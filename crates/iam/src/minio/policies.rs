@@ -1,4 +1,4 @@
-//! Canned policies, and those to whom they are attached.
+//! Canned policies and their attachments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::{Desk, for_admin, name_of_policy, time};
 use liteio_identity::{MANAGED_ARN, MANAGED_POLICIES, managed};
 use liteio_policy::{MANAGED_POLICY_CHARACTERS_MAX, characters};
 
-/// A policy, as it is told.
+/// The description of a policy.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct PolicyInfo {
@@ -26,7 +26,7 @@ pub struct PolicyInfo {
     update_date: Option<String>,
 }
 
-/// Policies that are to be attached to a user or a group, or detached.
+/// A request to attach policies to a user or a group, or to detach them.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Association {
@@ -37,7 +37,7 @@ pub struct Association {
     group: String,
 }
 
-/// The policies of an [`Association`] that were not attached before, or are not any more.
+/// The policies of an [`Association`] that were newly attached or detached.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssociationChange {
@@ -48,7 +48,7 @@ pub struct AssociationChange {
     updated_at: String,
 }
 
-/// The names that attachments are asked for.
+/// The names whose attachments are requested.
 #[derive(Debug, Default)]
 pub struct EntitiesOf {
     /// Names of users; empty for all.
@@ -81,18 +81,18 @@ fn value(text: &str) -> Value {
 }
 
 impl Desk<'_> {
-    /// All policies by name.
+    /// All policies, by name.
     pub fn list_policies(&self) -> BTreeMap<String, Value> {
         let managed = MANAGED_POLICIES.iter();
         let managed = managed.map(|policy| (policy.name.to_owned(), value(policy.document)));
         let own = self.draft.state.policies.values().filter_map(|policy| {
             Some((policy.name.clone(), value(&policy.current()?.document.text)))
         });
-        // Those of the account count.
+        // Policies of the account take precedence.
         managed.chain(own).collect()
     }
 
-    /// A policy.
+    /// The description of a policy.
     pub fn policy_info(&self, name: &str) -> AdminResult<PolicyInfo> {
         if let Some((policy, _)) = managed(&self.policy_arn(name)?) {
             let (policy_name, policy) = (name.to_owned(), value(policy.document));
@@ -109,7 +109,7 @@ impl Desk<'_> {
         })
     }
 
-    /// Makes a policy of the account, or gives it another document as a new version.
+    /// Creates a policy of the account, or adds a new version of its document.
     pub fn put_policy(&mut self, name: &str, text: &str) -> AdminResult<()> {
         check_name(name, "name", 128).map_err(|error| for_admin(&error))?;
         if name.contains(',') {
@@ -156,7 +156,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Deletes a policy of the account that is not attached.
+    /// Deletes an unattached policy of the account.
     pub fn remove_policy(&mut self, name: &str) -> AdminResult<()> {
         let arn = self.policy_arn(name)?;
         if managed(&arn).is_some() {
@@ -207,7 +207,7 @@ impl Desk<'_> {
         Ok(AssociationChange { policies_attached, policies_detached, updated_at: time(self.now) })
     }
 
-    /// The names of those that were changed.
+    /// The names of the changed policies.
     fn change_attached(
         &self,
         policies: &mut Policies,
@@ -219,7 +219,7 @@ impl Desk<'_> {
             let arn = self.policy_arn(name)?;
             let is_changed = match is_attach {
                 true => policies.attached.insert(arn),
-                // One that is there and one of the account may share a name.
+                // A predefined policy and one of the account may share a name.
                 false => {
                     let other = format!("{MANAGED_ARN}{name}");
                     policies.attached.remove(&arn) | policies.attached.remove(&other)
@@ -239,7 +239,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Puts policies in place of all that are attached to a user or a group: names with commas between them.
+    /// Replaces all policies attached to a user or a group. `names` is separated by commas.
     pub fn set_policies(&mut self, names: &str, holder: &str, is_group: bool) -> AdminResult<()> {
         let arns = names.split(',').filter(|name| !name.is_empty());
         let arns: BTreeSet<String> =
@@ -263,7 +263,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// The attachments of what is asked for; of all policies, if nothing is named.
+    /// The requested attachments; of all policies, if nothing is named.
     pub fn entities(&self, of: &EntitiesOf) -> AdminResult<Entities> {
         let state = &self.draft.state;
         let is_all = of.users.is_empty() && of.groups.is_empty() && of.policies.is_empty();
@@ -306,7 +306,7 @@ impl Desk<'_> {
         })
     }
 
-    /// The ARN and the document of every policy that is attached, for those who ask what a key may.
+    /// ARN and document of every attached policy, to describe the rights of a key.
     pub(super) fn documents(&self, policies: &Policies) -> Vec<Value> {
         let attached = policies.attached.iter().filter_map(|arn| match managed(arn) {
             Some((policy, _)) => Some(value(policy.document)),

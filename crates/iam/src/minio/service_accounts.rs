@@ -1,4 +1,4 @@
-//! Service accounts: access keys of any user, with all of its rights or with less.
+//! Service accounts: access keys of any user, with all or fewer of its rights.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use liteio_identity::random_secret;
 use liteio_policy::{CallerKind, SESSION_POLICY_CHARACTERS_MAX, characters};
 use liteio_wire::reply::ApiError;
 
-/// Longest name and longest description, in bytes: what the client of MinIO takes.
+/// Maximum bytes of a name and of a description, as in MinIO's client.
 const NAME_BYTES_MAX: usize = 32;
 const DESCRIPTION_BYTES_MAX: usize = 256;
 
-/// A service account that is to be made.
+/// A request for a new service account.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NewServiceAccount {
@@ -30,13 +30,13 @@ pub struct NewServiceAccount {
     secret_key: String,
     name: String,
     description: String,
-    /// The description, as old clients call it.
+    /// The description under the name that old clients use.
     comment: String,
     #[serde(deserialize_with = "seconds")]
     expiration: Option<i64>,
 }
 
-/// What is to be another about a service account; what is empty stays.
+/// Changes of a service account; empty fields leave values unchanged.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ServiceAccountChange {
@@ -59,7 +59,7 @@ pub(crate) struct KeyInfo {
     expiration: Option<String>,
 }
 
-/// A service account, as it is told.
+/// The description of a service account.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceAccountInfo {
@@ -67,7 +67,7 @@ pub struct ServiceAccountInfo {
     account_status: &'static str,
     implied_policy: bool,
     access_key: String,
-    /// A policy as text, when one is asked for.
+    /// The policy as text, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     policy: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,9 +81,9 @@ pub struct ServiceAccountInfo {
 /// The kinds of keys in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListedKeys {
-    /// Users alone.
+    /// Users only.
     None,
-    /// Those of sessions, of which the server keeps none.
+    /// Session keys, which the server does not store.
     Sessions,
     /// Service accounts.
     Service,
@@ -98,14 +98,14 @@ pub struct AccessKeys {
     session_keys: Vec<ServiceAccountInfo>,
 }
 
-/// A time, in seconds since 1970. The years 1 and 1970 stand for none.
+/// A time in seconds since 1970. The years 1 and 1970 mean none.
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let time: Timestamp = text.parse().map_err(serde::de::Error::custom)?;
     Ok(Some(time.as_second()).filter(|seconds| *seconds > 0))
 }
 
-/// The policy that narrows a service account; none of an empty one.
+/// The policy that narrows a service account; `None` for an empty one.
 fn policy(value: &Value) -> AdminResult<Option<Document>> {
     let is_empty = match value {
         Value::Null => true,
@@ -151,7 +151,7 @@ fn checked_description(text: &str) -> AdminResult<Option<String>> {
 }
 
 impl Desk<'_> {
-    /// Makes a service account of the sender, or of another user.
+    /// Creates a service account for the sender, or for another user.
     pub fn add_service_account(&mut self, new: &NewServiceAccount) -> AdminResult<Value> {
         let owner = self.target(&new.target_user, "admin:CreateServiceAccount")?;
         self.refuse_more_rights(&owner)?;
@@ -193,8 +193,9 @@ impl Desk<'_> {
         Ok(json!({ "credentials": credentials }))
     }
 
-    /// Whoever could make or change keys of a user would have all of its rights. Those of the root user are the matter
-    /// of the root user; and those of any user not that of keys that have less.
+    /// Prevents privilege escalation: creating or changing keys of a user gives all rights of the
+    /// user. Keys of the root user are reserved to the root user, and keys with narrowed rights may
+    /// not manage keys of their own user.
     pub(super) fn refuse_more_rights(&self, owner: &str) -> AdminResult<()> {
         let user = &self.key.user;
         if user.is_narrowed_to_less_than(owner) {
@@ -221,7 +222,8 @@ impl Desk<'_> {
         }
     }
 
-    /// The unique id of the user of this name, of the sender if it is empty, if the sender may do `action` for it.
+    /// The unique id of the named user (the sender by default), if the sender may do `action` for
+    /// it.
     fn target(&self, name: &str, action: &str) -> AdminResult<String> {
         let caller = &self.key.user.caller;
         let is_own = name.is_empty() || name == self.key.id;
@@ -242,7 +244,7 @@ impl Desk<'_> {
         Ok(owner)
     }
 
-    /// The service account of this id, if the sender may do `action` for its user.
+    /// The service account with this id, if the sender may do `action` for its user.
     fn service_account(&self, id: &str, action: &str) -> AdminResult<ServiceKeyRecord> {
         let Some(key) = self.draft.state.service_key(id) else {
             return Err(self.missing(action, error::no_such_service_account(id)));
@@ -251,7 +253,8 @@ impl Desk<'_> {
         Ok(ServiceKeyRecord::clone(key))
     }
 
-    /// The error about what is not there: only who may do `action` for anyone learns that.
+    /// The error for a missing entity: only a sender who may do `action` for everyone learns that
+    /// it is missing.
     fn missing(&self, action: &str, error: ApiError) -> ApiError {
         self.may(&[action]).err().unwrap_or(error)
     }
@@ -289,7 +292,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// The service accounts of a user, of the sender if none is named.
+    /// The service accounts of a user, by default of the sender.
     pub fn list_service_accounts(&self, user: &str) -> AdminResult<Vec<ServiceAccountInfo>> {
         let owner = self.target(user, "admin:ListServiceAccounts")?;
         Ok(self.service_accounts_of(&owner))
@@ -299,14 +302,14 @@ impl Desk<'_> {
         let keys = self.draft.state.keys.values().filter(|key| key.owner == owner);
         let described = keys.map(|key| {
             let told = self.describe(key, None);
-            // The client takes the start of 1970 for none in a list, and fails without one.
+            // In lists the client treats the start of 1970 as none, and fails without a value.
             let expiration = told.expiration.or_else(|| Some(time(0)));
             ServiceAccountInfo { expiration, ..told }
         });
         described.collect()
     }
 
-    /// A service account, with the policy that it has, or that of its user.
+    /// A service account with its policy, or the policy of its user.
     pub fn service_account_info(&self, id: &str) -> AdminResult<ServiceAccountInfo> {
         let key = self.service_account(id, "admin:ListServiceAccounts")?;
         let policy = match &key.policy {
@@ -316,7 +319,7 @@ impl Desk<'_> {
         Ok(self.describe(&key, Some(policy)))
     }
 
-    /// All that a user may, in one document.
+    /// All rights of a user in one document.
     fn policy_of(&self, owner: &str) -> Value {
         let state = &self.draft.state;
         let mut documents = Vec::new();
@@ -348,7 +351,7 @@ impl Desk<'_> {
         }
     }
 
-    /// The keys of users: of those named, of all, or of the sender.
+    /// The keys of users: of the named ones, of all, or of the sender.
     pub fn list_access_keys(
         &self,
         users: &[String],
@@ -373,7 +376,7 @@ impl Desk<'_> {
                 true => self.service_accounts_of(&owner),
                 false => Vec::new(),
             };
-            // A list of keys leaves out who has none.
+            // A list of keys omits users without any.
             if service_accounts.is_empty() && *listed != [ListedKeys::None] && listed.len() == 1 {
                 continue;
             }
@@ -385,7 +388,7 @@ impl Desk<'_> {
 }
 
 impl ListedKeys {
-    /// Reads the parameter of a list.
+    /// Parses the parameter of a list.
     pub fn parse(text: &str) -> AdminResult<&'static [ListedKeys]> {
         match text {
             "users-only" => Ok(&[ListedKeys::None]),

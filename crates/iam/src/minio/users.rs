@@ -12,20 +12,20 @@ use super::error::{self, AdminResult};
 use super::{Desk, for_admin, name_of_policy, time};
 use liteio_identity::{NameOf, SecretKey};
 
-/// A user that is to be there.
+/// A request for a new user.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewUser {
     #[serde(default)]
     secret_key: String,
-    /// Names, with commas between them.
+    /// Policy names, separated by commas.
     #[serde(default)]
     policy: String,
     #[serde(default)]
     status: String,
 }
 
-/// A user, as it is told.
+/// The description of a user.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserInfo {
@@ -37,12 +37,12 @@ pub struct UserInfo {
     updated_at: String,
 }
 
-/// The word for a user, a group or a key that counts, or not.
+/// The status word of a user, a group or a key.
 pub(super) fn status(is_enabled: bool) -> &'static str {
     if is_enabled { "enabled" } else { "disabled" }
 }
 
-/// Reads that word.
+/// Parses a status word.
 pub(super) fn is_enabled(status: &str) -> AdminResult<bool> {
     match status {
         "enabled" | "on" => Ok(true),
@@ -51,20 +51,20 @@ pub(super) fn is_enabled(status: &str) -> AdminResult<bool> {
     }
 }
 
-/// The names of attached policies, with commas between them.
+/// The names of attached policies, separated by commas.
 pub(super) fn policy_names(policies: &Policies) -> String {
     let names: Vec<&str> = policies.attached.iter().map(|arn| name_of_policy(arn)).collect();
     names.join(",")
 }
 
 impl Desk<'_> {
-    /// All users by name.
+    /// All users, by name.
     pub fn list_users(&self) -> BTreeMap<String, UserInfo> {
         let users = self.draft.state.users.values();
         users.map(|user| (user.name.clone(), self.info(user))).collect()
     }
 
-    /// A user.
+    /// The description of a user.
     pub fn user_info(&self, name: &str) -> AdminResult<UserInfo> {
         let own = self.id_of(name).unwrap_or_default();
         self.may_for(&own, "admin:GetUser")?;
@@ -83,7 +83,7 @@ impl Desk<'_> {
         }
     }
 
-    /// Makes a user with an access key of its name, or gives it another secret.
+    /// Creates a user with an access key of the same name, or changes its secret.
     pub fn add_user(&mut self, name: &str, new: &NewUser) -> AdminResult<()> {
         let is_new = self.user(name).is_err();
         let mut user = match self.user(name) {
@@ -151,7 +151,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Takes a user's keys and sessions, or none of them.
+    /// Enables or disables a user's keys and sessions.
     pub fn set_user_status(&mut self, name: &str, status: &str) -> AdminResult<()> {
         let is_enabled = is_enabled(status)?;
         let user = self.user(name)?;
@@ -182,7 +182,7 @@ impl Desk<'_> {
     }
 }
 
-/// Refuses an access key and a secret that no signature could carry.
+/// Refuses an access key or a secret that no signature can carry.
 pub(super) fn check_key(id: &str, secret: &str) -> AdminResult<()> {
     liteio_identity::check_key_id(id).map_err(|it| error::invalid_access_key(it.to_string()))?;
     let secret = SecretKey::new(secret);

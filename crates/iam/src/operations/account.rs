@@ -1,4 +1,5 @@
-//! The account, and lists of what there is none of here: clients ask for them before they delete a user.
+//! The account, and lists that are always empty here: clients request them before they delete a
+//! user.
 
 use super::super::call::Call;
 use super::super::error;

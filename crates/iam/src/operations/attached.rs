@@ -1,4 +1,4 @@
-//! Policies of users, groups and roles: inline, and managed ones that are attached.
+//! Policies of users, groups and roles: inline ones, and attached managed ones.
 
 use super::super::call::{Call, Named, check_name, no_such_policy};
 use super::super::error::{self, ApiResult};
@@ -10,11 +10,11 @@ use liteio_policy::{
     GROUP_POLICY_CHARACTERS_MAX, ROLE_POLICY_CHARACTERS_MAX, USER_POLICY_CHARACTERS_MAX, characters,
 };
 
-/// Something that has policies.
+/// An entity with policies.
 pub(super) trait Holder: Named {
-    /// The kind, as it begins the names of elements.
+    /// The kind as in element names.
     const ELEMENT: &'static str;
-    /// Characters of its inline policies together, without white space.
+    /// Maximum characters of its inline policies, without white space.
     const CHARACTERS_MAX: usize;
     fn policies(&self) -> &Policies;
     fn policies_mut(&mut self) -> &mut Policies;
@@ -43,7 +43,7 @@ holders! {
     RoleRecord "Role" ROLE_POLICY_CHARACTERS_MAX;
 }
 
-/// The document of a request.
+/// The policy document in a request.
 pub(super) fn document(call: &Call<'_>) -> ApiResult<Document> {
     let text = call.form.required("PolicyDocument")?;
     Document::of_identity(text).map_err(error::malformed_policy)

@@ -11,7 +11,7 @@ use super::super::xml::Xml;
 use super::users::write_user;
 use super::{Answer, Done};
 
-/// The elements of a group.
+/// Writes the elements of a group.
 pub(super) fn write_group(xml: &mut Xml, account: &str, group: &GroupRecord) {
     xml.text("Path", &group.path);
     xml.text("GroupName", &group.name);

@@ -8,7 +8,7 @@ use super::super::xml::Xml;
 use super::{Answer, Done};
 use liteio_identity::random_secret;
 
-/// Access keys of a user.
+/// Maximum access keys of a user (as AWS).
 const KEYS_MAX: usize = 2;
 
 fn status(is_active: bool) -> &'static str {
@@ -48,7 +48,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     Ok(Some(xml))
 }
 
-/// The keys of a user, service accounts as well: who deletes a user has to delete them before.
+/// The keys of a user, including service accounts, which must be deleted before the user.
 pub(super) fn list(call: &mut Call<'_>) -> Answer {
     let user: UserRecord = call.named()?;
     let own = user.keys.iter().map(|key| (&*key.id, key.active, key.created));
@@ -65,9 +65,9 @@ pub(super) fn list(call: &mut Call<'_>) -> Answer {
     Ok(Some(xml))
 }
 
-/// The key that a request names.
+/// The key named by a request.
 enum Found {
-    /// The key of a user, by its place.
+    /// The key of a user, by its index.
     Own(UserRecord, usize),
     Service(ServiceKeyRecord),
 }
@@ -115,7 +115,7 @@ pub(super) fn delete(call: &mut Call<'_>) -> Done {
     Ok(None)
 }
 
-/// The use of keys is not noted, so the answer is that of a key that was never used.
+/// The use of keys is not recorded, so every key is reported as never used.
 pub(super) fn last_used(call: &mut Call<'_>) -> Answer {
     let id = call.form.required("AccessKeyId")?;
     let user = call.draft.state.owner_of_key(id).ok_or_else(|| no_such_key(id))?;

@@ -1,4 +1,4 @@
-//! The operations of IAM: the table of all of them, one file per family.
+//! The operations of IAM: one table for all, one file for each family.
 
 mod account;
 mod attached;
@@ -15,17 +15,17 @@ use super::error::{self, ApiResult};
 use super::records::{GroupRecord, PolicyRecord, ProviderRecord, RoleRecord, UserRecord};
 use super::xml::Xml;
 
-/// The elements of an answer; none of operations that answer nothing but that they are done.
+/// The elements of an answer; `None` if the operation returns nothing.
 pub(super) type Answer = ApiResult<Option<Xml>>;
-/// An answer that is never more than that it is done.
+/// The answer of an operation that returns nothing.
 type Done = Answer;
 
 /// An operation.
 pub(super) struct Operation {
     pub(super) name: &'static str,
-    /// The resource that the right is asked for.
+    /// The resource for the permission check.
     pub(super) on: On,
-    /// It changes something.
+    /// `true` if it changes something.
     pub(super) writes: bool,
     pub(super) run: fn(&mut Call<'_>) -> Answer,
 }
@@ -38,7 +38,7 @@ const fn write(name: &'static str, on: On, run: fn(&mut Call<'_>) -> Answer) -> 
     Operation { name, on, writes: true, run }
 }
 
-/// All operations that are built, in the order of their names.
+/// All implemented operations, sorted by name.
 pub(super) const OPERATIONS: &[Operation] = &[
     write("AddClientIDToOpenIDConnectProvider", On::Provider, providers::add_client_id),
     write("AddUserToGroup", On::Group, groups::add_user),
@@ -132,7 +132,7 @@ pub fn operation_names() -> impl Iterator<Item = &'static str> {
     OPERATIONS.iter().map(|operation| operation.name)
 }
 
-/// Operations of AWS that are not built. Others are unknown.
+/// Known AWS operations that are not implemented.
 const NOT_BUILT: &str = "AddRoleToInstanceProfile ChangePassword CreateAccountAlias CreateInstanceProfile \
     CreateLoginProfile CreateSAMLProvider CreateServiceLinkedRole CreateServiceSpecificCredential \
     CreateVirtualMFADevice DeactivateMFADevice DeleteAccountAlias DeleteAccountPasswordPolicy \
@@ -155,10 +155,10 @@ const NOT_BUILT: &str = "AddRoleToInstanceProfile ChangePassword CreateAccountAl
     UpdateServiceSpecificCredential UpdateSigningCertificate UploadSSHPublicKey \
     UploadServerCertificate UploadSigningCertificate";
 
-/// The operation of this name.
+/// The operation with this name.
 ///
 /// # Errors
-/// `NotImplemented` for one of AWS that is not built, `InvalidAction` for all others.
+/// `NotImplemented` for a known AWS operation, `InvalidAction` for all others.
 pub(super) fn find(name: &str, version: &str) -> ApiResult<&'static Operation> {
     if let Some(operation) = OPERATIONS.iter().find(|operation| operation.name == name) {
         return Ok(operation);
@@ -169,7 +169,8 @@ pub(super) fn find(name: &str, version: &str) -> ApiResult<&'static Operation> {
     }
 }
 
-/// Boundaries of permissions are not built, and leaving one out would give more rights than were meant.
+/// Refuses permissions boundaries: they are not implemented, and ignoring one would grant more
+/// rights than intended.
 fn refuse_boundary(call: &Call<'_>) -> ApiResult<()> {
     match call.form.has("PermissionsBoundary") {
         true => Err(error::not_implemented("LiteIO does not implement permissions boundaries.")),

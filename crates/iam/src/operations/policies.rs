@@ -14,7 +14,7 @@ use super::{Answer, Done};
 use liteio_identity::{MANAGED_ARN, MANAGED_POLICIES, ManagedPolicy, managed};
 use liteio_policy::{MANAGED_POLICY_CHARACTERS_MAX, characters};
 
-/// The day from which the policies of AWS are there: that of the language of policies.
+/// Creation date of AWS's policies: the date of the policy language version (2012-10-17).
 const MANAGED_SINCE: i64 = 1_350_432_000;
 
 /// The number of users, groups and roles to which a policy is attached.
@@ -76,13 +76,13 @@ fn write_managed_version(xml: &mut Xml, policy: &ManagedPolicy, with_text: bool)
     xml.time("CreateDate", MANAGED_SINCE);
 }
 
-/// The policy of AWS that the request names.
+/// The AWS policy named by the request.
 fn named_managed(call: &Call<'_>) -> ApiResult<&'static ManagedPolicy> {
     let arn = call.form.required("PolicyArn")?;
     managed(arn).map(|(policy, _)| policy).ok_or_else(|| no_such_policy(arn))
 }
 
-/// The policy of the account that a change is about.
+/// The policy of the account that a change concerns.
 fn changeable(call: &Call<'_>) -> ApiResult<PolicyRecord> {
     call.own_policy()?.ok_or_else(|| {
         error::access_denied(
@@ -154,7 +154,7 @@ pub(super) fn get(call: &mut Call<'_>) -> Answer {
     Ok(Some(xml))
 }
 
-/// A policy of a list.
+/// A policy in a list.
 enum Listed<'l> {
     Own(&'l PolicyRecord),
     Managed(&'static ManagedPolicy),
@@ -236,7 +236,7 @@ pub(super) fn create_version(call: &mut Call<'_>) -> Answer {
     Ok(Some(xml))
 }
 
-/// The place of the version that the request names.
+/// The index of the version named by the request.
 fn version_of(call: &Call<'_>, policy: &PolicyRecord) -> ApiResult<usize> {
     let id = call.form.required("VersionId")?;
     let number = id.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());

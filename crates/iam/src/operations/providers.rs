@@ -8,12 +8,12 @@ use super::super::xml::Xml;
 use super::tags::{new_tags, write_tags};
 use super::{Answer, Done};
 
-/// Providers of an account.
+/// Maximum providers of an account (as AWS).
 const PROVIDERS_MAX: usize = 100;
-/// Audiences of a provider.
+/// Maximum audiences of a provider (as AWS).
 const CLIENT_IDS_MAX: usize = 100;
 
-/// The provider that the request names by its ARN.
+/// The provider named by its ARN in the request.
 pub(super) fn provider_of(call: &Call<'_>) -> ApiResult<ProviderRecord> {
     let arn = call.form.required("OpenIDConnectProviderArn")?;
     let providers = call.draft.state.providers.values();

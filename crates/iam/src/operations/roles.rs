@@ -10,7 +10,7 @@ use super::{Answer, Done};
 use liteio_identity::{NameOf, SESSION_SECONDS_DEFAULT, SESSION_SECONDS_MAX};
 use liteio_policy::{TRUST_POLICY_CHARACTERS_MAX, characters};
 
-/// Roles of an account.
+/// Maximum roles of an account (as AWS).
 const ROLES_MAX: usize = 1000;
 
 fn write_role(xml: &mut Xml, account: &str, role: &RoleRecord) {
@@ -100,7 +100,7 @@ pub(super) fn list(call: &mut Call<'_>) -> Answer {
 
 pub(super) fn update(call: &mut Call<'_>) -> Answer {
     let mut role: RoleRecord = call.named()?;
-    // A text that is not given stays, an empty one takes it away.
+    // A missing text stays unchanged, an empty one removes it.
     if call.form.has("Description") {
         role.description = description(call)?;
     }
@@ -141,7 +141,7 @@ pub(super) fn delete(call: &mut Call<'_>) -> Done {
     Ok(None)
 }
 
-/// There are no instance profiles here.
+/// Instance profiles do not exist here.
 pub(super) fn list_profiles(call: &mut Call<'_>) -> Answer {
     let _: RoleRecord = call.named()?;
     super::account::empty(call, "InstanceProfiles")

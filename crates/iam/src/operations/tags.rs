@@ -7,9 +7,9 @@ use super::super::records::{PolicyRecord, ProviderRecord, RoleRecord, Tags, User
 use super::super::xml::Xml;
 use super::{Answer, Done};
 
-/// Tags of a resource.
+/// Maximum tags of a resource.
 const TAGS_MAX: usize = 50;
-/// Longest key and longest value, in characters.
+/// Maximum characters of a key and of a value.
 const KEY_CHARACTERS_MAX: usize = 128;
 const VALUE_CHARACTERS_MAX: usize = 256;
 
@@ -17,7 +17,7 @@ const VALUE_CHARACTERS_MAX: usize = 256;
 pub(super) trait Tagged: Named {
     fn tags(&self) -> &Tags;
     fn tags_mut(&mut self) -> &mut Tags;
-    /// The resource that a request names.
+    /// The resource named by a request.
     fn of(call: &Call<'_>) -> ApiResult<Self>;
 }
 
@@ -47,7 +47,7 @@ tagged! {
     ProviderRecord super::providers::provider_of;
 }
 
-/// The tags of a request.
+/// The tags in a request.
 pub(super) fn new_tags(form: &Form) -> ApiResult<Tags> {
     let (keys, values) = (form.list("Tags", "Key"), form.list("Tags", "Value"));
     if keys.len() != values.len() {
@@ -84,7 +84,7 @@ fn check_count(tags: &Tags) -> ApiResult<()> {
     }
 }
 
-/// The tags as an element, if there are any.
+/// Writes the tags as an element, if there are any.
 pub(super) fn write_tags(xml: &mut Xml, tags: &Tags) {
     if !tags.is_empty() {
         xml.list("Tags", tags, write_tag);

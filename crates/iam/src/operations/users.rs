@@ -13,7 +13,7 @@ use super::{Answer, Done};
 use liteio_identity::NameOf;
 use liteio_policy::CallerKind;
 
-/// The elements of a user.
+/// Writes the elements of a user.
 pub(super) fn write_user(xml: &mut Xml, account: &str, user: &UserRecord) {
     xml.text("Path", &user.path);
     xml.text("UserName", &user.name);
@@ -65,7 +65,7 @@ pub(super) fn get(call: &mut Call<'_>) -> Answer {
     let is_made = call.draft.state.get::<UserRecord>(own).is_some_and(|it| it.id == caller.user_id);
     let is_user = matches!(caller.kind, CallerKind::Root | CallerKind::User);
     if is_own && is_user && !is_made {
-        // A user of the configuration: nobody knows when it was made.
+        // A configured user: its creation time is unknown.
         xml.element("User", |xml| {
             xml.text("Path", "/");
             xml.text("UserName", own);
@@ -101,7 +101,8 @@ pub(super) fn update(call: &mut Call<'_>) -> Done {
     if let Some(path) = call.form.text("NewPath") {
         user.path = checked_path(path)?;
     }
-    // Policies name users by their ARN: with that of another, the user gets what was meant for the other.
+    // Policies name users by ARN: with the ARN of another user, it would get the rights meant for
+    // the other.
     call.check("UpdateUser", &user_arn(call.account(), &user.path, &user.name))?;
     if user.name != former {
         call.draft.delete::<UserRecord>(&former);

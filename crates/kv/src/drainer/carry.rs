@@ -1,4 +1,4 @@
-//! Carrying: pairs that cannot be drained are written once more.
+//! Carrying: rewriting pairs that cannot be drained.
 
 use liteio_disk::Durability;
 
@@ -7,17 +7,19 @@ use crate::queue::Update;
 use crate::shared::Shared;
 use crate::{KvError, Transaction, syncer};
 
-/// Pairs that are carried at most. More damage ends writing.
+/// Maximum number of carried pairs. More damage stops writing.
 pub(super) const CARRIED_MAX: usize = 100_000;
 
 impl Drainer {
-    /// Writes what keys have above the tree once more, before the log may forget it: it cannot be drained.
+    /// Writes the newest entries of `keys` above the tree once more, before the log drops them:
+    /// they cannot be drained.
     pub(super) fn carry(&mut self, shared: &Shared, keys: Vec<Vec<u8>>) -> Result<(), KvError> {
         let closure = move |transaction: &mut Transaction<'_>| {
             keys.iter().try_for_each(|key| transaction.carry(key))
         };
         let (sender, receiver) = oneshot::channel::<Result<(), KvError>>();
         let update = Update { closure, result: None, sender, frees_space: true, then: |()| {} };
+        // Set before the push: a committer that waits for room must not wait for this drain.
         shared.drains.set_carrying(true);
         let pushed = shared.queue.push(Box::new(update)).map_err(|_| KvError::Closed);
         shared.commit_for_drain();
@@ -30,8 +32,8 @@ impl Drainer {
     }
 }
 
-/// Makes durable what was acknowledged before that. Whoever writes may wait for the drain, and hold up the mark of this:
-/// so nobody does meanwhile.
+/// Makes durable everything acknowledged before the call. A committer that waits for the drain
+/// would hold up the mark of this sync, so no committer waits meanwhile.
 pub(super) fn make_log_durable(shared: &Shared) -> Result<(), KvError> {
     if shared.config.durability == Durability::Os && shared.home.is_some() {
         shared.drains.set_carrying(true);

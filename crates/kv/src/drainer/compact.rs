@@ -1,18 +1,18 @@
-//! Compaction: space of the tree that nothing uses any more goes back to the disk.
+//! Compaction: returns unused space of the tree to the disk.
 //!
-//! redb gives back what is free at the end of its file only. So when more than half of the file is free, the pairs are
-//! copied, in order, into a new file, which takes the place of the old one. Updates go on meanwhile: they are in the
-//! tables above the tree, which does not change while nothing drains. If so many come that they have to be drained, the
-//! copy is given up, and tried again later.
+//! redb returns only the free space at the end of its file. So when more than half of the file is
+//! free, the pairs are copied in key order into a new file, which replaces the old one. Updates
+//! continue: they go to the tables above the tree, which does not change while nothing drains. If
+//! they have to be drained, the copy is abandoned and retried later.
 //!
-//! Nothing needs the copy: a failure before the first rename leaves the tree as it was, and writing goes on, unless a sync
-//! failed. One that meets damage is not made again before the next start: whoever reads the damage is told of it.
-//!
+//! The copy is optional: a failure before the first rename leaves the tree as it was, and writing
+//! continues unless a sync failed. A copy that meets damage is not retried before the next start;
+//! reads of the damage report it.
 //! ```text
 //!  PATH.compact, PATH.compact.sums: copied, synced ──► rename tree ──► sync names ──► rename sums ──► sync names
 //! ```
-//! The tree and its sums have the same random identity, by which a start finds the sums of a tree that was cut off from
-//! them between the two. Snapshots keep the old file open until they end.
+//! The tree and its sums have the same random identity. By it a start finds the sums that belong to
+//! a tree if a crash came between the two renames. Snapshots keep the old file open until they end.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -32,31 +32,31 @@ use crate::layers::OpenTree;
 use crate::shared::Shared;
 use crate::{Compacting, KvError};
 
-/// Smaller files are not compacted.
+/// Minimum file size for a compaction.
 const FILE_BYTES_MIN: u64 = 8 << 20;
-/// Bytes of the tree for a pair beside those of key and value, and for what is not full in its pages: a half.
+/// Bytes of the tree for each pair in addition to key and value. Pages are assumed half full.
 const PAIR_OVERHEAD: u64 = 16;
-/// Pairs after which a copy looks whether it has to end.
+/// Number of pairs after which a copy checks whether it has to give up.
 const LOOK_PAIRS: u64 = 1024;
 
-/// State of compactions.
+/// State of the compactions.
 #[derive(Debug, Default)]
 pub(super) struct Compaction {
-    /// Bytes of the file and of its contents after the last one.
+    /// Bytes of the file and of its contents after the last compaction.
     after: Option<(u64, u64)>,
     retry: Retry,
-    /// A page of the tree cannot be copied.
+    /// `true` if a page of the tree cannot be copied.
     is_damaged: bool,
 }
 
 /// A copy that is durable under its own name.
 struct Copied {
-    /// Open: once it has the name of the tree nothing may fail any more.
+    /// The copy, already open: after the rename no step may fail.
     tree: OpenTree,
     checkpoint: Checkpoint,
 }
 
-/// Removes what an interrupted compaction left.
+/// Removes the files of an interrupted compaction.
 pub(crate) fn remove_remains(home: &Home) -> Result<(), KvError> {
     let path = compacted_path(&home.path);
     home.disk.remove_if_there(&format!("{path}.sums"))?;
@@ -82,6 +82,7 @@ impl Changes for Pairs<'_> {
     fn next(&mut self) -> Result<Option<Change<'_>>, KvError> {
         self.count += 1;
         if self.count.is_multiple_of(LOOK_PAIRS) && self.shared.drains.is_pressing() {
+            // The error ends the copy; `compact` treats it like any other temporary failure.
             return Err(KvError::Closed);
         }
         self.shown = None;
@@ -92,9 +93,9 @@ impl Changes for Pairs<'_> {
 }
 
 impl Drainer {
-    /// Compacts the tree if much of its file is free. `false` if that has to be tried again.
+    /// Compacts the tree if much of its file is free. `false` if that must be retried later.
     pub(super) fn compact(&mut self, shared: &Shared) -> bool {
-        // After a failure nothing is written.
+        // Nothing is written after a failure.
         let has_failed = shared.poisoned().is_some() || shared.drains.is_blocked();
         if has_failed || self.compaction.is_damaged {
             return true;
@@ -123,9 +124,10 @@ impl Drainer {
                 shared.stop_writing(&error);
                 true
             }
-            // A table has to be drained, there is no space, no file can be opened, or a page is damaged.
+            // Temporary or local: a table has to be drained, the device is full, no file can be
+            // opened, or a page is damaged.
             (Err(error), None) => {
-                // If that fails the next start does it.
+                // If the removal fails, the next start does it.
                 let _ = shared.home.as_ref().map(remove_remains);
                 self.compaction.retry.put_off(Instant::now());
                 self.compaction.is_damaged = matches!(error, KvError::Corrupt(_));
@@ -134,7 +136,7 @@ impl Drainer {
         }
     }
 
-    /// `true` if a copy of the tree gives back more than it takes.
+    /// `true` if a copy of the tree frees more than it takes.
     fn pays_to_compact(&mut self, shared: &Shared) -> Result<bool, KvError> {
         let Some(engine) = self.engine.clone() else { return Ok(false) };
         if shared.config.compacting == Compacting::Always {
@@ -153,14 +155,15 @@ impl Drainer {
             }
         };
         let needed = (contents.bytes + contents.pairs * PAIR_OVERHEAD).saturating_mul(2);
-        // A copy that is as large as the file gives nothing back.
+        // Guards against copying in a loop: if the last copy was about as large as the file,
+        // another one frees nothing.
         let is_news = self.compaction.after.is_none_or(|(file, content)| {
             file_bytes > file.saturating_mul(2) || contents.bytes < content / 2
         });
         Ok(is_news && needed.saturating_mul(2) < file_bytes)
     }
 
-    /// Makes a durable copy of the tree.
+    /// Makes a durable copy of the tree under its own name.
     fn copy(&self, shared: &Shared) -> Result<Copied, KvError> {
         let config = &shared.config;
         let Some(home) = &shared.home else {
@@ -191,7 +194,7 @@ impl Drainer {
         Ok(Copied { tree: OpenTree::new(new)?, checkpoint })
     }
 
-    /// Puts the copy in the place of the tree, beneath the tables.
+    /// Replaces the tree beneath the tables by the copy.
     fn replace(&mut self, shared: &Shared, copied: Copied) -> Result<(), KvError> {
         let Copied { tree, checkpoint } = copied;
         let new = Arc::clone(&tree.engine);
@@ -203,6 +206,8 @@ impl Drainer {
             new.close_without_checkpoint();
             return Err(error);
         }
+        // From here on new snapshots read the copy; the old engine must not write its file while it
+        // closes.
         shared.change_layers(|layers| Some(layers.over(tree)));
         let old = self.engine.replace(Arc::clone(&new));
         old.iter().for_each(|old| old.close_without_checkpoint());
@@ -213,8 +218,9 @@ impl Drainer {
     }
 }
 
-/// Gives the copy and its sums the names of the tree and of those. Any failure but a full disk at the first rename ends
-/// writing: nobody knows which of the two trees a start would find. Both are whole.
+/// Renames the copy and its sums to the names of the tree and its sums. Any failure other than a
+/// full disk at the first rename stops writing: it is unknown which of the two trees a start would
+/// find. Both are whole.
 fn rename(home: &Home) -> Result<(), KvError> {
     let (disk, path, new_path) = (&home.disk, &home.path, compacted_path(&home.path));
     match disk.rename(&new_path, path).map_err(KvError::from) {
@@ -229,7 +235,7 @@ fn rename(home: &Home) -> Result<(), KvError> {
     rename_sums().map_err(KvError::into_poisoned)
 }
 
-/// Counts the pairs of a tree of an earlier version.
+/// Counts the pairs of a tree whose version did not record them.
 fn count(view: &View, shared: &Shared) -> Result<Contents, KvError> {
     let mut pairs = Pairs::of(view, shared)?;
     let mut contents = Contents::default();

@@ -1,14 +1,14 @@
-//! [`Freeing`]: gives memory back while the tree is written.
+//! [`Freeing`]: frees memory while the tree is written.
 
 use crate::KvError;
 use crate::engine::{Change, Changes};
 use crate::shared::Shared;
 
-/// Changes between two looks: some milliseconds of a tree that is much larger than its cache.
+/// Changes between two checks: a few milliseconds on a tree much larger than its cache.
 const LOOK_CHANGES: u64 = 1024;
 
-/// Changes that give back the memory of discarded tables from time to time: the thread that does it otherwise is the
-/// one that applies them, and writers fill as much again meanwhile.
+/// Changes that free discarded tables from time to time. The drain thread, which does that
+/// otherwise, is the one that applies the changes, and writers fill as much memory again meanwhile.
 pub(super) struct Freeing<'c> {
     changes: &'c mut dyn Changes,
     shared: &'c Shared,

@@ -1,4 +1,4 @@
-//! The tree takes the runs above it, in order of keys and some thousand pairs at a time.
+//! Merging: the tree absorbs the runs above it, in key order and some thousand pairs at a time.
 //!
 //! ```text
 //!  tree    ░░░░░░░░░░░░░░░░░░░░░░      ▓▓▓▓▓▓▓▓▓░░░░░░░░░░░░░      ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
@@ -7,9 +7,9 @@
 //!                                      ═══════════════════════     ═══════════════════════
 //!                                      spilled meanwhile
 //! ```
-//! Each part is a transaction that leaves the checkpoint as it was: the runs hide what it has done, and after a crash
-//! it is done again. The last transaction drops their names, then their files are removed. A table that waits goes
-//! between two parts.
+//! Each part is a transaction that leaves the checkpoint as it was. Until the end the runs hide its
+//! changes, and after a crash the merge is repeated. The last transaction drops the names of the
+//! runs, then their files are removed. A waiting table is drained between two parts.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -28,15 +28,17 @@ use crate::run::Run;
 use crate::shared::Shared;
 use crate::{KvError, Spilling};
 
-/// Runs that are merged, however few pairs they have: each is one more place to look for a key. A merge has no more.
+/// Number of runs that starts a merge regardless of their size: each is one more place to look for
+/// a key. A merge takes no more than these.
 const RUNS_MERGED: usize = 16;
 
 /// A merge under way.
 pub(super) struct Merging {
     /// The oldest runs, newest first.
     runs: Vec<Arc<Run>>,
-    /// The last key that is in the tree.
+    /// The last key that has reached the tree.
     after: Option<Vec<u8>>,
+    /// Keys whose page of the tree is damaged; they were written to the active table again.
     carried: BTreeSet<Vec<u8>>,
 }
 
@@ -47,7 +49,7 @@ impl Merging {
         Ok(MergedRuns::new(runs, lower, &self.carried)?.take(shared.config.drain_changes()))
     }
 
-    /// The part of the runs that is in the tree.
+    /// The fraction of the runs that has reached the tree.
     fn done(&self) -> f64 {
         let Some(after) = &self.after else { return 0.0 };
         let parts = self.runs.iter().map(|run| run.part_up_to(after) * run.bytes() as f64);
@@ -57,7 +59,8 @@ impl Merging {
 }
 
 impl Drainer {
-    /// `true` if runs are to be merged: a merge is under way, they are as large as the tree, or many.
+    /// `true` if runs should be merged: a merge is under way, or they are as large as the tree, or
+    /// too many.
     pub(super) fn is_merge_due(&self, shared: &Shared) -> bool {
         if self.merging.is_some() {
             return true;
@@ -71,23 +74,23 @@ impl Drainer {
         runs.len() >= RUNS_MERGED || layers.run_bytes() > tree_bytes
     }
 
-    /// The same for runs that much was written to at once, before updates became few: they have as many bytes as all that
-    /// are merged otherwise would have, if each were a table like the one since the last look. Space that deletions in
-    /// them give back would be waited for.
+    /// Like `is_merge_due`, after a burst of writes has turned into a trickle: the runs hold as
+    /// many bytes as the maximum number of runs would hold if each were as small as the present
+    /// active table. Otherwise the space that deletions in them free would be kept for long.
     pub(super) fn is_merge_due_at_trickle(&self, shared: &Shared) -> bool {
         let Ok(layers) = shared.layers() else { return false };
         layers.run_bytes() > RUNS_MERGED as u64 * layers.active().bytes() as u64
     }
 
-    /// `true` if a table that waits must wait for a merge: there are too many runs, or no space for another, which
-    /// the merge of those that are there gives back.
+    /// `true` if a waiting table has to wait for a merge: there are too many runs, or no space for
+    /// another one until the merge frees the existing ones.
     pub(super) fn is_merge_overdue(&self, shared: &Shared) -> bool {
         let Ok(layers) = shared.layers() else { return false };
         let is_blocked = shared.drains.is_blocked();
         layers.runs().len() >= RUNS_MAX || is_blocked && !layers.runs().is_empty()
     }
 
-    /// Merges all runs. `false` if a table came between, the end, or a failure.
+    /// Merges all runs. `false` if a waiting table, the shutdown or a failure interrupted it.
     pub(super) fn merge_all(&mut self, shared: &Shared) -> bool {
         while shared.layers().is_ok_and(|layers| !layers.runs().is_empty()) {
             let has_failed = shared.drains.is_blocked() || shared.poisoned().is_some();
@@ -99,21 +102,23 @@ impl Drainer {
         true
     }
 
-    /// Brings a part of the runs into the tree, the first of a merge if none is under way.
+    /// Merges one part of the runs into the tree. Starts a merge if none is under way.
     pub(super) fn merge_part(&mut self, shared: &Shared) {
         if self.merging.is_none() {
             let Ok(layers) = shared.layers() else { return };
-            // Not more, so that a merge comes to its end even if there were many.
+            // At most `RUNS_MERGED`, the oldest ones, so that a merge ends even if many runs piled
+            // up.
             let newer = layers.runs().len().saturating_sub(RUNS_MERGED);
             let (runs, after, carried) = (layers.runs()[newer..].to_vec(), None, BTreeSet::new());
             shared.drains.merged(0.0);
             self.merging = Some(Merging { runs, after, carried });
         }
-        // What fails goes on from here once there is space again.
+        // Put back below unless it is over: after a failure the merge continues here once there is
+        // space.
         let Some(mut merging) = self.merging.take() else { return };
         let result = self.try_merge_part(shared, &mut merging);
         let is_over = matches!(result, Ok(true));
-        // Its own last part is not the end.
+        // A merge whose last part failed is not over.
         shared.drains.merged(if is_over { 1.0 } else { merging.done().min(0.999) });
         match is_over {
             true => _ = shared.counters.merges.fetch_add(1, Ordering::Relaxed),
@@ -126,7 +131,7 @@ impl Drainer {
         }
     }
 
-    /// `true` if it was the last part.
+    /// Applies one part. `true` if it was the last one.
     fn try_merge_part(&mut self, shared: &Shared, merging: &mut Merging) -> Result<bool, KvError> {
         let engine = self.engine.clone().ok_or(KvError::Closed)?;
         loop {
@@ -140,7 +145,7 @@ impl Drainer {
                     let after = changes.last_key().map(<[u8]>::to_vec);
                     merging.after = after.or_else(|| merging.after.take());
                     let tree = OpenTree::new(&engine)?;
-                    // Whoever reads from now on lets go of the pages that were replaced.
+                    // New snapshots read the new tree, so that the replaced pages can be reused.
                     shared.change_layers(|layers| Some(layers.over(tree)));
                     return Ok(false);
                 }
@@ -152,7 +157,7 @@ impl Drainer {
                     }
                     let mut damaged = unread(&engine, merging.changes(shared)?)?;
                     damaged.push(key);
-                    // If that fails they are part of the next attempt, too.
+                    // If carrying fails, the next attempt finds the same keys again.
                     self.carry(shared, damaged.clone())?;
                     merging.carried.extend(damaged);
                 }
@@ -160,7 +165,10 @@ impl Drainer {
                 Err(ApplyError { error, .. }) => return Err(engine.frozen().unwrap_or(error)),
             }
         }
+        // Order: drop the names in a synced transaction, then change the layers, then remove the
+        // files. A crash in between leaves files without a name, which the next start removes.
         let count = merging.runs.len();
+        // The checkpoint lists the oldest run first, and a merge takes the oldest.
         let runs = self.checkpoint.runs[count..].to_vec();
         let checkpoint = Checkpoint { runs, ..self.checkpoint.clone() };
         self.checkpoint = engine.apply_whole(&mut NoChanges, &checkpoint)?;

@@ -1,4 +1,4 @@
-//! [`MergedRuns`]: one order of keys out of several runs.
+//! [`MergedRuns`]: the entries of several runs in one order of keys.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -9,16 +9,16 @@ use crate::run::{Run, RunCursor, RunPair};
 
 /// The newest entry of each key.
 pub(crate) struct MergedRuns<'r> {
-    /// Those of the newest run first.
+    /// The cursors, the newest run first.
     cursors: Vec<RunCursor<'r>>,
     without: &'r BTreeSet<Vec<u8>>,
     shown: Option<RunPair>,
-    /// Entries that it shows at most.
+    /// Maximum number of entries still to be returned.
     left: usize,
 }
 
 impl<'r> MergedRuns<'r> {
-    /// All within the bound but those of some keys, of runs in order, the newest first.
+    /// All entries within the bound except some keys. The runs are passed newest first.
     pub(crate) fn new(
         runs: impl Iterator<Item = &'r Run>,
         lower: Bound<&[u8]>,
@@ -32,30 +32,31 @@ impl<'r> MergedRuns<'r> {
         Ok(Self { cursors, without, shown: None, left: usize::MAX })
     }
 
-    /// The same, but no more than `entries`.
+    /// The same entries, at most `entries` of them.
     pub(crate) fn take(self, entries: usize) -> Self {
         Self { left: entries, ..self }
     }
 
-    /// The last key that it has shown.
+    /// The key of the last returned entry.
     pub(crate) fn last_key(&self) -> Option<&[u8]> {
         self.shown.as_ref().map(|shown| shown.entry().key)
     }
 
-    /// `true` if there are no more.
+    /// `true` if no entry is left.
     pub(crate) fn is_at_end(&self) -> bool {
         self.cursors.iter().all(|cursor| cursor.pair().is_none())
     }
 
-    /// Steps behind the next entry, which is shown.
+    /// Moves past the next entry, and shows it.
     fn step(&mut self) -> Result<bool, KvError> {
         let heads = self.cursors.iter().filter_map(RunCursor::pair);
-        // Of several with the same key the first, which is the newest.
+        // `min_by` returns the first of equal minima, which is the entry of the newest run.
         let Some(nearest) = heads.min_by(|a, b| a.entry().key.cmp(b.entry().key)) else {
             return Ok(false);
         };
         let nearest = nearest.clone();
         let key = nearest.entry().key;
+        // All runs step over the key, so that its older entries are not returned later.
         for cursor in &mut self.cursors {
             if cursor.pair().is_some_and(|pair| pair.entry().key == key) {
                 cursor.next()?;

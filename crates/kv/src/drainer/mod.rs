@@ -1,19 +1,21 @@
-//! [`Drainer`]: brings frozen tables into the tree, in the background.
+//! [`Drainer`]: drains frozen tables into the tree, in the background.
 //!
 //! ```text
 //!  frozen table ──► sync attachments ──► one transaction of the tree, in order of keys, ──► new layers: the table
 //!                                        with the number of the last record                 is in the tree; its
 //!                                                                                           file of log is free
 //! ```
-//! Nothing waits for it but writers that are much faster. A power cut before the end of the transaction leaves
-//! the tree and the log as they were.
+//! Only writers that are much faster wait for it. A power cut before the end of the transaction
+//! leaves the tree and the log as they were.
 //!
-//! Where the tree is much larger than the table, that would write a page for each small pair. Then the table becomes a
-//! *run* first, a file of its own (`spill.rs`), and the tree takes many runs together (`merge.rs`).
+//! Where the tree is much larger than the table, this would write a page for each small pair. Then
+//! the table first becomes a *run*, a file of its own (`spill.rs`), and the tree absorbs many runs
+//! together (`merge.rs`).
 //!
 //! # Damage
-//! A pair whose page of the tree is damaged cannot be drained. It is *carried*: written once more to the log and to
-//! the active table, so that it is read and kept as before, and the others are drained without it.
+//! A pair whose page of the tree is damaged cannot be drained. It is *carried*: written once more
+//! to the log and to the active table, so that it stays readable and durable. The other pairs are
+//! drained without it.
 
 mod carry;
 pub(super) mod compact;
@@ -43,34 +45,36 @@ use super::run::{Run, RunName};
 use super::shared::Shared;
 use super::stats::Counters;
 
-/// Bytes of the log's files while nothing is written, and after the end.
+/// Sizes of the log files while the key space is idle, and after it is closed.
 const IDLE_LOG_BYTES: u64 = 4 << 20;
 const CLOSED_LOG_BYTES: u64 = 1 << 20;
 
-/// State of the one that drains.
+/// The state of the drain.
 pub(super) struct Drainer {
-    /// `None` while a tree that broke could not be opened again.
+    /// The engine; `None` while a broken tree could not be reopened.
     pub(super) engine: Option<Arc<Engine>>,
-    /// That in the tree.
+    /// The checkpoint in the tree.
     pub(super) checkpoint: Checkpoint,
-    /// The layers while there is no tree beneath them.
+    /// The layers, while there is no tree beneath them.
     parked: Option<Layers>,
-    /// Groups when pairs were last carried: draining them again makes no sense before others come.
+    /// Number of groups when pairs were last carried. Another drain is useless before new groups
+    /// commit: it would carry the same pairs.
     carried_at: Option<u64>,
     compaction: Compaction,
     merging: Option<Merging>,
-    /// A run that no checkpoint is known to name, because that failed, and the last sequence in it.
+    /// A run whose checkpoint failed, and the last sequence in it. It is unknown whether the tree
+    /// names it.
     unnamed: Option<(u64, Arc<Run>)>,
     /// Number of the next run.
     next_run: u64,
 }
 
-/// The reason to drain a table.
+/// The reason why a table is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reason {
-    /// Memory or log are to be free again.
+    /// Memory or log must become free.
     Room,
-    /// Nothing is written, so that everything can be in the tree.
+    /// The key space is idle, so everything can be moved into the tree.
     Idle,
 }
 
@@ -95,18 +99,20 @@ impl Drainer {
         &self.checkpoint.runs
     }
 
-    /// Notes the size of the tree.
+    /// Notes the size of the tree in the counters.
     pub(super) fn count_tree(&self, counters: &Counters) {
         if let Some(engine) = &self.engine {
             counters.tree_bytes.store(engine.file_bytes(), Ordering::Relaxed);
         }
     }
 
-    /// Does what there is to do.
+    /// Does the most urgent work: reopen a broken tree, drain a waiting table, or merge one part of
+    /// the runs.
     pub(super) fn step(&mut self, shared: &Shared) {
         if shared.poisoned().is_some() {
             return;
         }
+        // A frozen tree writes nothing more, so it has to be reopened first.
         let is_broken = self.engine.as_ref().is_none_or(|engine| engine.frozen().is_some());
         if is_broken {
             match self.reopen(shared) {
@@ -116,7 +122,7 @@ impl Drainer {
             }
         }
         if shared.drains.is_blocked() && self.is_below_reserve(shared) {
-            // What is left is for those that free space.
+            // The rest of the space is reserved for updates that free space.
             return;
         }
         match shared.drains.frozen() {
@@ -130,7 +136,7 @@ impl Drainer {
         if shared.refusal.read().is_some()
             && let Some(mut committer) = shared.try_committer()
         {
-            // An error is in the refusal already.
+            // On an error the refusal is set already.
             let _ = committer.prepare_to_write(shared);
         }
     }
@@ -141,8 +147,8 @@ impl Drainer {
         free.is_some_and(|free| free.is_ok_and(|free| free < shared.config.reserve_bytes))
     }
 
-    /// Nothing was written for a while: everything is drained, and long files are cut. `false` if that has to be tried
-    /// again.
+    /// Called after an idle time: drains everything and truncates long log files. `false` if that
+    /// must be retried.
     pub(super) fn idle(&mut self, shared: &Shared) -> bool {
         self.step(shared);
         if shared.poisoned().is_some() || shared.drains.is_blocked() {
@@ -156,8 +162,8 @@ impl Drainer {
             && self.compact(shared)
     }
 
-    /// Updates come, but few: what they have in memory is drained, so that the log stays short, and space that is free
-    /// is given back. Where more come, they use it again.
+    /// Called when updates are few: drains the active table, so that the log stays short, and frees
+    /// space. With more updates the free space would soon be reused.
     pub(super) fn trickle(&mut self, shared: &Shared) {
         self.step(shared);
         let is_over = shared.poisoned().is_some() || shared.drains.is_blocked();
@@ -173,13 +179,15 @@ impl Drainer {
         }
     }
 
-    /// Freezes the active table and drains it. `false` if somebody writes.
+    /// Freezes the active table and drains it. `false` if a writer is active.
     fn drain_all(&mut self, shared: &Shared, log_bytes: u64, reason: Reason) -> bool {
         let Some(mut committer) = shared.try_committer() else { return false };
         let Ok(layers) = shared.layers() else { return true };
         if layers.draining().is_some() {
             return false;
         }
+        // Holding the committer lock, no update can reach the active table between the check and
+        // the freeze.
         if !layers.active().is_empty() {
             committer.freeze(shared, log_bytes);
             drop((committer, layers));
@@ -188,6 +196,8 @@ impl Drainer {
             let Some(free) = shared.try_committer() else { return false };
             committer = free;
         }
+        // The lock was free during the drain. Truncate only if no update came meanwhile, and if the
+        // checkpoint permits the shorter length.
         let is_drained = shared
             .layers()
             .is_ok_and(|layers| layers.active().is_empty() && layers.draining().is_none());
@@ -195,7 +205,7 @@ impl Drainer {
         if let Some(log) = committer.log.as_mut().filter(|_| is_drained && recorded <= log_bytes) {
             log.shrink(log_bytes);
             match log.preallocate(shared.config.log_bytes.min(log_bytes)) {
-                // Without the space the log grows as it is used.
+                // Without space to preallocate, the log grows on use.
                 Ok(()) | Err(KvError::NoSpace) => {}
                 Err(error) => shared.stop_writing(&error),
             }
@@ -203,11 +213,11 @@ impl Drainer {
         true
     }
 
-    /// Brings the table that waits into the tree, or makes it a run.
+    /// Drains the frozen table into the tree, or makes it a run.
     fn drain(&mut self, shared: &Shared, frozen: Frozen, reason: Reason) {
         let Ok(layers) = shared.layers() else { return };
         let Some(table) = layers.draining().map(Arc::clone) else { return };
-        // What is above a run must not get beneath it.
+        // Pairs newer than a run must not be placed beneath it.
         let is_spilled = !layers.runs().is_empty()
             || reason == Reason::Room
                 && self.pays_to_spill(shared, &table)
@@ -217,6 +227,8 @@ impl Drainer {
         shared.drains.begin_draining();
         let (sequence, memory_bytes) = (frozen.sequence, shared.config.memory_bytes);
         let drained = if is_spilled {
+            // `change_layers` comes only after the checkpoint is durable: then the log file of the
+            // table may be overwritten.
             self.spill(shared, &table, frozen).map(|run| {
                 shared.change_layers(|layers| Some(layers.with_run(run, sequence, memory_bytes)));
             })
@@ -234,6 +246,7 @@ impl Drainer {
                 let counter = if is_spilled { &counters.spills } else { &counters.drains };
                 counter.fetch_add(1, Ordering::Relaxed);
                 self.count_tree(counters);
+                // The drain has synced the attachments of these records, so the syncer need not.
                 shared.syncs.synced(frozen.number, begun);
                 shared.drains.end(frozen, table.bytes());
             }
@@ -241,14 +254,14 @@ impl Drainer {
         }
     }
 
-    /// Drains everything and closes the tree. Nobody writes any more.
+    /// Drains everything and closes the tree. There are no writers any more.
     pub(super) fn close(&mut self, shared: &Shared) {
         self.step(shared);
         if let Some(frozen) = shared.drains.frozen()
             && shared.poisoned().is_none()
             && !shared.drains.is_blocked()
         {
-            // It waited for a merge, which can go on later.
+            // It was waiting for a merge, which the next start can continue.
             self.drain(shared, frozen, Reason::Room);
         }
         let mut attempts = 0;
@@ -263,15 +276,16 @@ impl Drainer {
         drop(layers);
         self.parked = None;
         let Some(engine) = self.engine.take() else { return };
-        // The engine may write while it closes. It must not after a drain that failed, nor where a
-        // snapshot outlives the key space and closes it: by then the files may belong to another one.
+        // An engine may write while it closes. It must not do so after a failed drain, nor where a
+        // snapshot outlives the key space and closes the engine: by then the files may belong to
+        // another key space.
         if !is_drained || Arc::strong_count(&engine) > 1 {
             engine.close_without_checkpoint();
         }
     }
 }
 
-/// Nothing is drained until there is space again, or never again.
+/// Stops draining: until there is space again, or for good.
 fn stop(shared: &Shared, error: &KvError) {
     match error {
         KvError::NoSpace => shared.set_refusal(Some(KvError::NoSpace)),

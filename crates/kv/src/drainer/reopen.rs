@@ -1,4 +1,4 @@
-//! A tree that found no space is opened again.
+//! Reopening of a tree that ran out of space.
 
 use std::sync::Arc;
 use std::thread;
@@ -11,24 +11,25 @@ use crate::home::Home;
 use crate::layers::{Layers, OpenTree};
 use crate::shared::Shared;
 
-/// References to an engine without snapshots: the drainer's and that of the layers.
+/// References to an engine without snapshots: one of the drainer and one of the layers.
 const OWN_REFERENCES: usize = 2;
-/// Longest wait for snapshots to end before the tree is opened again.
+/// Maximum wait for snapshots to end before the tree is reopened.
 const SNAPSHOTS_WAIT: Duration = Duration::from_millis(50);
 
 impl Drainer {
-    /// Opens a tree again that found no space. The tables above it still have all that it does not.
+    /// Reopens a tree that ran out of space. The tables above it still have all updates that it
+    /// lacks.
     pub(super) fn reopen(&mut self, shared: &Shared) -> Result<(), KvError> {
         let Some(home) = &shared.home else { return Err(KvError::Closed) };
         if let Some(reason) = home.disk.health().reason() {
-            // The frozen tree has pages in memory that the device lost.
+            // After a failed sync the frozen tree may have pages in memory that the device lost.
             return Err(KvError::Poisoned { reason: reason.to_owned() });
         }
         if home.disk.free_bytes().unwrap_or(u64::MAX) < shared.config.reserve_bytes {
             return Err(KvError::NoSpace);
         }
-        // The lock keeps new snapshots from beginning. Live ones must end first: the new tree overwrites
-        // pages that the frozen one still reads.
+        // The write lock keeps new snapshots from starting. Live ones must end first: the new tree
+        // overwrites pages that the frozen one still reads.
         let mut current = shared.layers_mut();
         if self.parked.is_none() {
             let layers = match &mut *current {
@@ -56,19 +57,20 @@ impl Drainer {
         let (tree, found) = open_again(home, shared, &self.checkpoint).inspect_err(|error| {
             *current = Err(error.clone());
         })?;
-        // It may have more than is known of: what failed behind it is done again.
+        // The file may contain later changes than the drainer knows; their drain failed afterwards
+        // and is repeated.
         self.checkpoint.contents = found.contents;
         self.engine = Some(Arc::clone(&tree.engine));
         let frozen = tree.engine.frozen();
         if let Some(layers) = self.parked.take() {
             *current = Ok(Arc::new(layers.over(tree)));
         }
-        // It can be read, at least.
+        // If the new engine is frozen, too, at least reads work.
         frozen.map_or(Ok(()), Err)
     }
 }
 
-/// The tree, with the checkpoint that was found in it.
+/// Opens the tree. Returns it with the checkpoint found in it.
 fn open_again(
     home: &Home,
     shared: &Shared,

@@ -1,13 +1,13 @@
-//! [`Retry`]: the wait before something that was given up is tried again.
+//! [`Retry`]: exponential backoff for work that was given up.
 
 use std::time::{Duration, Instant};
 
 /// The first wait.
 const WAIT_MIN: Duration = Duration::from_secs(5);
-/// The longest: space is to be given back within a minute of idling.
+/// The longest wait: space should be freed within a minute of idling.
 const WAIT_MAX: Duration = Duration::from_secs(40);
 
-/// Waits that double, so that what never comes to its end costs little.
+/// Waits that double, so that work that never succeeds costs little.
 #[derive(Debug, Default)]
 pub(super) struct Retry {
     wait: Duration,
@@ -15,12 +15,12 @@ pub(super) struct Retry {
 }
 
 impl Retry {
-    /// `true` if it is to be tried now.
+    /// `true` if it is time for another attempt.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.at.is_none_or(|at| now >= at)
     }
 
-    /// It was given up.
+    /// Notes a failed attempt.
     pub(super) fn put_off(&mut self, now: Instant) {
         self.wait = (self.wait * 2).clamp(WAIT_MIN, WAIT_MAX);
         self.at = now.checked_add(self.wait);

@@ -1,4 +1,4 @@
-//! A table on its way into the tree.
+//! Draining of a table into the tree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,13 +16,14 @@ use crate::memtable::{Entries, Entry, Memtable};
 use crate::shared::Shared;
 
 impl Drainer {
-    /// Applies the table. Returns the tree with it.
+    /// Applies the table. Returns the resulting tree.
     pub(super) fn apply(
         &mut self,
         shared: &Shared,
         table: &Memtable,
         frozen: Frozen,
     ) -> Result<OpenTree, KvError> {
+        // Attachments first: the checkpoint drops their notes in the log.
         sync_attachments(shared.config.attachments.as_ref())?;
         let engine = self.engine.clone().ok_or(KvError::Closed)?;
         let mut carried = BTreeSet::new();
@@ -39,7 +40,8 @@ impl Drainer {
                     }
                     let mut damaged = vec![key];
                     if carried.is_empty() {
-                        // Most of them at once.
+                        // On the first damage, find most of the damaged pages in one pass; each
+                        // retry repeats the transaction.
                         let view = engine.view()?;
                         let entries = table.entries(frozen.sequence);
                         let unread = entries.filter(|it| view.get(it.key).is_err());
@@ -57,8 +59,8 @@ impl Drainer {
         OpenTree::new(&engine)
     }
 
-    /// Applies changes in some transactions. All but the last leave the checkpoint where it was: after a crash the log is
-    /// replayed over what they have done, which comes to the same.
+    /// Applies the changes in several transactions. All but the last keep the old checkpoint: after
+    /// a crash the log is replayed over their changes, which is idempotent.
     fn apply_all(
         &mut self,
         shared: &Shared,
@@ -72,22 +74,24 @@ impl Drainer {
         let mut is_log_durable = false;
         while changes.entries.clone().nth(changes_max).is_some() {
             if !is_log_durable {
-                // A power cut between two of them must not take what the log has of the others.
+                // A power cut between two transactions must not lose updates from the log whose
+                // later ones are in the tree.
                 make_log_durable(shared)?;
                 is_log_durable = true;
             }
             let mut part = Part { changes: &mut changes, left: changes_max, last: None };
             self.checkpoint =
                 engine.apply(&mut Freeing::new(&mut part, shared), &self.checkpoint)?;
-            // What is carried is not in the tree, or cannot be read there.
+            // A carried key is not in the tree, or cannot be read there.
             let reached = part.last.filter(|_| changes.without.is_empty());
             let tree = OpenTree::new(engine)?;
-            // Whoever reads from now on lets go of the pages that were replaced.
+            // New snapshots read the new tree, so that the replaced pages can be reused.
             shared
                 .change_layers(|layers| Some(layers.draining_into(tree, frozen.sequence, reached)));
             drained += changes_max;
             shared.drains.drained(drained as f64 / writes.max(1) as f64);
         }
+        // The last transaction advances the checkpoint to the last record of the table.
         let round = Round { number: frozen.number, ..self.checkpoint.round };
         let round = Round { version: Version::Current, ..round };
         let log_bytes = frozen.log_bytes;
@@ -97,7 +101,7 @@ impl Drainer {
     }
 }
 
-/// The entries of a table, but some.
+/// The entries of a table except some keys.
 pub(crate) struct TableChanges<'t> {
     pub(crate) entries: Entries<'t>,
     pub(crate) without: &'t BTreeSet<Vec<u8>>,
@@ -115,11 +119,11 @@ impl Changes for TableChanges<'_> {
     }
 }
 
-/// The first of some changes.
+/// The first `left` changes.
 struct Part<'p, 't> {
     changes: &'p mut TableChanges<'t>,
     left: usize,
-    /// The key of the last one.
+    /// The key of the last change.
     last: Option<&'t [u8]>,
 }
 

@@ -1,26 +1,28 @@
-//! [`Checkpoint`]: what a tree says of itself.
+//! [`Checkpoint`]: the state that a tree records about itself.
 
 use crate::KvError;
 use crate::log::{LOG_FILES, Round, Version};
 use crate::run::RunName;
 
-/// The version of checkpoints with the bytes of two files of log.
+/// Version of checkpoints with the sizes of two log files.
 const TWO_FILES: u8 = 3;
-/// The version with runs; without any, earlier versions of the program can read the tree.
+/// Version with runs. It is written only if there are runs, so that earlier versions of the program
+/// can read the tree otherwise.
 const WITH_RUNS: u8 = 4;
-/// Numbers that tell a run.
+/// Number of fields that identify a run.
 const RUN_FIELDS: usize = 3;
 
-/// The place of the tree in the order of the log.
+/// The position of the tree in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
-    /// The records that follow; its number is that of the last record in the tree.
+    /// The round of the following records; its number is the number of the last record in the tree.
     pub(crate) round: Round,
-    /// Bytes that each file of the log has at least.
+    /// Minimum sizes of the log files.
     pub(crate) log_bytes: [u64; LOG_FILES],
-    /// Random, of this file: tells it from one that took its place. 0 in the first.
+    /// Random identity of this file, to distinguish it from a compacted successor. 0 in the first
+    /// one.
     pub(crate) identity: u64,
-    /// `None` in a tree of an earlier version, which did not count.
+    /// The amount of pairs; `None` in a tree of an earlier version, which did not count.
     pub(crate) contents: Option<Contents>,
     /// The runs above the tree, oldest first.
     pub(crate) runs: Vec<RunName>,
@@ -45,19 +47,19 @@ impl Contents {
 }
 
 impl Checkpoint {
-    /// That of a new tree that begins with `round`.
+    /// The checkpoint of a new tree that begins with `round`.
     pub(crate) fn new(round: Round, log_bytes: [u64; LOG_FILES]) -> Self {
         let contents = Some(Contents::default());
         Self { round, log_bytes, identity: 0, contents, runs: Vec::new() }
     }
 
-    /// The number of a run that is not there yet.
+    /// The number for the next run.
     pub(crate) fn next_run(&self) -> u64 {
-        // One that was repaired has a higher number than those that are newer.
+        // The maximum, not the last one: a repaired run gets a higher number than newer runs have.
         self.runs.iter().map(|run| run.number + 1).max().unwrap_or(1)
     }
 
-    /// That of a tree without a log.
+    /// The checkpoint of a tree without a log.
     pub(crate) fn without_log() -> Self {
         Self::new(Round { number: 0, nonce: [0; 16], version: Version::Current }, [0; LOG_FILES])
     }
@@ -98,7 +100,7 @@ fn parse(bytes: &[u8]) -> Option<Checkpoint> {
         runs: Vec::new(),
     };
     match rest {
-        // Checkpoints of 24 bytes were written before the order was told.
+        // Checkpoints of 24 bytes precede the field for the order.
         [] | [0] => checkpoint.round.version = Version::Old { in_order: false },
         [1] => checkpoint.round.version = Version::Old { in_order: true },
         [2, bytes @ ..] => checkpoint.log_bytes[0] = u64::from_le_bytes(bytes.try_into().ok()?),

@@ -1,7 +1,7 @@
-//! The engine: the ordered map on the disk, which the drain writes to and snapshots read.
+//! The engine: the ordered map on disk, written by the drain and read by snapshots.
 //!
-//! This is the seam between the key space and what keeps its pairs. Above it are the queue, the
-//! committer, the log, the memtables and the drain; below it is one module for each engine, the only place
+//! It separates the key space from the storage of its pairs. Above it are the queue, the committer,
+//! the log, the memtables and the drain; below it is one module for each engine, the only place
 //! that uses its types:
 //!
 //! ```text
@@ -13,16 +13,17 @@
 //! ```
 //!
 //! # The contract of an engine
-//! - [`Engine::view`] sees everything applied so far and nothing later, and lives as long as the
-//!   caller likes, also while changes are applied.
-//! - [`Engine::apply`] makes changes, which come in order of their keys, durable together with a [`Checkpoint`], as
-//!   one atomic step. One thread at a time. If it fails nothing of it is there.
-//! - The first write that fails freezes the engine ([`Engine::frozen`]): from then on it writes nothing,
-//!   and goes on reading what was applied. Opening it again finds the last checkpoint.
+//! - [`Engine::view`] sees everything applied so far and nothing later. It may live for any time,
+//!   also while changes are applied.
+//! - [`Engine::apply`] makes changes, passed in key order, durable together with a [`Checkpoint`],
+//!   as one atomic step. One thread at a time. If it fails, nothing of it is applied.
+//! - The first failed write freezes the engine ([`Engine::frozen`]): from then on it writes
+//!   nothing, and still reads what was applied. Opening it again finds the last checkpoint.
 //!
-//! The dispatch is an enum, matched where an operation begins and, in a cursor, at each step. With one
-//! engine in the build the match compiles to nothing; with several it is a well-predicted branch. Type
-//! parameters would spread through `Transaction` and `Snapshot` into every signature of the store.
+//! The dispatch is an enum, matched once for each operation and at each step of a cursor. With one
+//! engine in the build the match compiles to nothing; with several it is a well-predicted branch.
+//! Type parameters would spread through `Transaction` and `Snapshot` into every signature of the
+//! store.
 
 mod checkpoint;
 #[cfg(test)]
@@ -45,12 +46,12 @@ pub enum EngineKind {
     /// The B-tree of redb, in one file.
     #[default]
     Redb,
-    /// A map in memory that is written whole at a checkpoint: the reference of the contract.
+    /// A map in memory that each checkpoint writes as a whole: the reference of the contract.
     #[cfg(test)]
     Map,
 }
 
-/// The path of a tree that is to take the place of the tree `path`.
+/// The path of a compacted copy of the tree `path`, before it is renamed.
 pub(super) fn compacted_path(path: &str) -> String {
     format!("{path}.compact")
 }
@@ -80,7 +81,7 @@ impl Changes for NoChanges {
 #[derive(Debug)]
 pub(super) struct ApplyError {
     pub(super) error: KvError,
-    /// The key whose change met it, if it was one.
+    /// The key of the failed change, if the failure belongs to one.
     pub(super) key: Option<Vec<u8>>,
 }
 
@@ -101,7 +102,8 @@ macro_rules! each {
     };
 }
 
-/// The same for a fallible expression whose success becomes the variant of that name of another enum.
+/// Like `each`, for a fallible expression whose success is wrapped in the variant of the same name
+/// of another enum.
 macro_rules! wrap {
     ($any:expr, $one:ident => $result:expr, $outer:ident) => {
         match $any {
@@ -112,7 +114,7 @@ macro_rules! wrap {
     };
 }
 
-/// The same where success may be nothing.
+/// Like `wrap`, for an optional success.
 macro_rules! wrap_some {
     ($any:expr, $one:ident => $result:expr, $outer:ident) => {
         match $any {
@@ -132,7 +134,8 @@ pub(super) enum Engine {
 }
 
 impl Engine {
-    /// Opens or creates the file `path`. A failed write does not fail it, but freezes it.
+    /// Opens or creates the file `path`. A failed write does not fail the call, but freezes the
+    /// engine.
     pub(super) fn open(
         kind: EngineKind,
         disk: &Arc<dyn Disk>,
@@ -160,8 +163,8 @@ impl Engine {
         each!(self, it => it.frozen())
     }
 
-    /// Lets the files keep what the last checkpoint left in them, also when the engine would write
-    /// something while it closes.
+    /// Keeps the files as the last checkpoint left them, even if the engine would write while it
+    /// closes.
     pub(super) fn close_without_checkpoint(&self) {
         each!(self, it => it.close_without_checkpoint());
     }
@@ -176,8 +179,9 @@ impl Engine {
         each!(self, it => it.read_checkpoint())
     }
 
-    /// Makes the changes, which are in order of their keys, and the checkpoint durable: the log needs none of the
-    /// records up to the checkpoint any more. Returns the checkpoint as it was written, with its contents.
+    /// Makes the changes, passed in key order, and the checkpoint durable: afterwards the log
+    /// records up to the checkpoint are obsolete. Returns the checkpoint as written, with its
+    /// contents.
     pub(super) fn apply(
         &self,
         changes: &mut dyn Changes,
@@ -186,7 +190,8 @@ impl Engine {
         each!(self, it => it.apply(changes, checkpoint))
     }
 
-    /// The same for changes of which none can be left out: if it fails, with what froze the engine, if that is known.
+    /// Like [`Engine::apply`], for changes of which none may be left out. A failure is reported as
+    /// the reason of the freeze, if there is one.
     pub(super) fn apply_whole(
         &self,
         changes: &mut dyn Changes,
@@ -196,13 +201,13 @@ impl Engine {
         applied.map_err(|failure| self.frozen().unwrap_or(failure.error))
     }
 
-    /// Bytes of its file.
+    /// Bytes of the engine's file.
     pub(super) fn file_bytes(&self) -> u64 {
         each!(self, it => it.file_bytes())
     }
 }
 
-/// The pairs as some checkpoint left them.
+/// The pairs as one checkpoint left them.
 pub(super) enum View {
     Redb(on_redb::View),
     #[cfg(test)]
@@ -253,13 +258,14 @@ pub(super) enum Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Steps over the next key and puts its pair into `shown`, which is empty; nothing at the end.
+    /// Steps over the next key and stores its pair in `shown`, which is empty; stores nothing at
+    /// the end.
     #[inline]
     pub(super) fn next_into(&mut self, shown: &mut Option<PairGuard<'a>>) -> Result<(), KvError> {
         each!(self, it => it.next_into(shown))
     }
 
-    /// The same of the previous key.
+    /// The same for the previous key.
     #[inline]
     pub(super) fn previous_into(
         &mut self,
@@ -269,7 +275,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A pair, kept where the engine has it.
+/// A pair, borrowed from the engine.
 pub(super) enum PairGuard<'a> {
     Redb(on_redb::PairGuard<'a>),
     #[cfg(test)]
@@ -302,7 +308,7 @@ impl PairGuard<'_> {
     }
 }
 
-/// A value, kept where the engine has it.
+/// A value, borrowed from the engine.
 pub(super) enum Value<'a> {
     Redb(on_redb::Value<'a>),
     #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A map in memory: the smallest engine that keeps the contract, for tests.
 //!
-//! Views share the map. Changes are made to a copy, which is written whole to a new file; both then take the place of
-//! the old ones.
+//! Views share the map. Changes are made to a copy, which is written as a whole to a new file; then
+//! copy and new file replace the old ones.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -21,7 +21,7 @@ type Map = BTreeMap<Bytes, Bytes>;
 pub(crate) struct Engine {
     map: Mutex<Arc<Map>>,
     checkpoint: Mutex<Option<Checkpoint>>,
-    /// None in memory.
+    /// The disk and path of the file; `None` in memory.
     file: Option<(Arc<dyn Disk>, String)>,
     frozen: Mutex<Option<KvError>>,
 }
@@ -96,7 +96,7 @@ impl Engine {
         Ok(checkpoint)
     }
 
-    /// As if every file were full of pairs: it is written whole each time.
+    /// The size as if the file were full of pairs: it is written as a whole each time.
     pub(crate) fn file_bytes(&self) -> u64 {
         self.checkpoint
             .lock()

@@ -1,5 +1,5 @@
-//! Properties that must hold for any bytes, for a fuzz target of `fuzz/`. Its corpus, and variations of it, run as
-//! a test of this module.
+//! Properties that must hold for any bytes, for a fuzz target of `fuzz/`. A test of this module
+//! runs its corpus and variations of it.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use crate::log::{Log, Nonce, Operation, Record, Round, Version};
 const NONCE: Nonce = [0x5A; 16];
 const ROUND: Round = Round { number: 0, nonce: NONCE, version: Version::Current };
 const PATH: &str = "log";
-/// The first of its files.
+/// The path of the first log file.
 const FILE: &str = "log.log";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ fn replay(disk: &SimulatedDisk) -> (Vec<Write>, Option<KvError>) {
     (writes, result.err())
 }
 
-/// Operations as the format describes them.
+/// Encodes operations as the format describes them.
 fn encode(writes: &[Write]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for write in writes {
@@ -82,7 +82,7 @@ fn encode(writes: &[Write]) -> Vec<u8> {
     bytes
 }
 
-/// A record as the format describes it, around any operations.
+/// Encodes a record, as the format describes it, around any operations.
 fn seal(number: u64, operations: &[u8]) -> Vec<u8> {
     let fields = [number, operations.len() as u64, 0].map(u64::to_le_bytes).concat();
     let sum = |algorithm, bytes: &[u8]| {
@@ -97,7 +97,7 @@ fn seal(number: u64, operations: &[u8]) -> Vec<u8> {
     [&sum(CrcAlgorithm::Crc64Nvme, &covered).to_le_bytes()[..], &covered].concat()
 }
 
-/// Any operations in a record that verifies: read as the format says, or refused.
+/// Any operations in a record that verifies are read as the format says, or refused.
 fn whole_records(operations: &[u8]) {
     let (writes, error) = replay(&file(&seal(1, operations)));
     let encoded = encode(&writes);
@@ -110,8 +110,8 @@ fn whole_records(operations: &[u8]) {
     assert!(none.is_empty() && error.is_none(), "records have their numbers");
 }
 
-/// Writes taken from the input, in some records: replayed as they were, and after damage up to the
-/// record before it.
+/// Writes taken from the input, split into records: they are replayed as written, and after damage
+/// up to the record before it.
 fn own_records(data: &[u8]) {
     let Some((&[place_low, place_high, flip], mut rest)) = data.split_first_chunk() else { return };
     let disk = file(&[]);

@@ -1,9 +1,10 @@
-//! The ending of a log behind its last whole record: nothing, a record that was not completed, or damage.
+//! The end of a log after its last whole record: nothing, a torn record, or damage.
 //!
-//! A record that does not verify was torn by a crash or damaged later. Frames of later records, or of its own,
-//! tell which: each says up to which record the log was known to be durable when it was written. If that is
-//! more than what can be read, acknowledged updates are damaged. If it is not, the record at the end may have
-//! been torn: at `fsync` only the very last one, which nobody need have been told of.
+//! A record that does not verify was torn by a crash or damaged later. Frames of later records, or
+//! its own, tell which: each states up to which record the log was known to be durable when it was
+//! written. If that is beyond the readable records, acknowledged updates are damaged. Otherwise the
+//! record at the end may have been torn. At `fsync` that can only be the very last one, which was
+//! never acknowledged.
 
 use liteio_disk::{Disk, OpenMode};
 
@@ -14,34 +15,34 @@ use crate::KvError;
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 1 << 20;
-/// Zeros that are passed over at once.
+/// Length of a run of zeros that is skipped at once.
 const RUN_BYTES: usize = 256;
-/// The bound of what is verified of records of the old version, in bytes: some 100 ms.
+/// Maximum bytes of old-version records that are verified: about 100 ms of work.
 const OLD_WORK_MAX: u64 = 1 << 30;
 
-/// The rest of a log from a record on that is not whole, or whose attachment is not.
+/// The rest of a log from the first record that is not whole, or whose attachment is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DroppedTail {
-    /// The file of the log that it is in, or begins in.
+    /// The log file in which it begins.
     pub path: String,
-    /// Its number.
+    /// The number of that record.
     pub number: u64,
     /// Offset of its first byte in that file.
     pub position: u64,
-    /// Bytes from there to behind the last trace of a record, in all files.
+    /// Bytes from there to the end of the last trace of a record, in all files.
     pub bytes: u64,
-    /// The number of the newest record of which there is a trace.
+    /// The number of the newest record that left a trace.
     pub newest: u64,
-    /// The file with these bytes, unless there was no space for it.
+    /// The file with a copy of these bytes; `None` if there was no space for it.
     pub copy: Option<String>,
 }
 
-/// The end of a log that was replayed.
+/// The end of a replayed log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// Nothing follows.
     Orderly,
-    /// Something follows that may never have been acknowledged.
+    /// Traces follow, of a record that may never have been acknowledged.
     Torn(DroppedTail),
     /// Acknowledged updates cannot be read.
     Damaged {
@@ -70,9 +71,10 @@ impl Log {
             let mut end = start;
             self.scan(file, start, &mut |frame, at| {
                 newest = newest.max(frame.number);
-                // Of a frame at the end of its record this is too much, which does no harm.
+                // For the trailing frame of a record this goes too far, which is harmless.
                 let behind = at.saturating_add(frame.bytes).saturating_add(2 * FRAME_BYTES as u64);
                 end = end.max(behind.min(file_bytes));
+                // The evidence: this record was durable when a later one was written.
                 durable = durable.max(frame.durable);
                 Ok(false)
             })?;
@@ -81,6 +83,7 @@ impl Log {
             }
         }
         let Some(tail) = self.tail(&parts, newest) else { return Ok((Ending::Orderly, parts)) };
+        // Durable beyond the last readable record: acknowledged updates were lost to damage.
         let ending = match durable > self.number {
             true => Ending::Damaged { tail, durable },
             false => Ending::Torn(tail),
@@ -88,7 +91,7 @@ impl Log {
         Ok((ending, parts))
     }
 
-    /// The files, that which a replay ended in first.
+    /// The files, beginning with the one in which the replay ended.
     fn order(&self) -> [usize; LOG_FILES] {
         std::array::from_fn(|index| (self.current + index) % LOG_FILES)
     }
@@ -105,7 +108,8 @@ impl Log {
         })
     }
 
-    /// The number and the offset of the first whole record from `position` on, of those behind the end of a replay.
+    /// The number and offset of the first whole record from `position` on, among the numbers after
+    /// the end of the replay.
     pub(super) fn next_whole(
         &self,
         file: usize,
@@ -122,8 +126,8 @@ impl Log {
         Ok(found)
     }
 
-    /// Calls `found` with every frame from `position` on of a record behind the end of a replay, and its offset, until
-    /// it returns `true`.
+    /// Calls `found` with every frame from `position` on whose number follows the end of the
+    /// replay, and with its offset, until it returns `true`.
     fn scan(
         &self,
         file: usize,
@@ -131,17 +135,18 @@ impl Log {
         found: &mut dyn FnMut(Frame, u64) -> Result<bool, KvError>,
     ) -> Result<(), KvError> {
         let end = self.files[file].file_bytes;
-        // So many records fit at most, which also passes over what earlier rounds left.
+        // The highest number that the files have room for. The range also excludes records of
+        // earlier rounds.
         let room: u64 = self.files.iter().map(|file| file.file_bytes).sum();
         let numbers = self.number + 1..=self.number + 1 + room / OLD_HEADER_BYTES as u64;
         let mut old_work = OLD_WORK_MAX;
         let mut piece = vec![0; PIECE_BYTES + RUN_BYTES];
-        // The checksum of a record stands in front of its frame.
+        // The checksum of a record precedes its frame.
         let mut start = position + 8;
         while start < end {
             let bytes = piece.len().min(usize::try_from(end - start).unwrap_or(piece.len()));
             self.files[file].read_sectors(&mut piece[..bytes], start)?;
-            // What the end of the file cuts is no frame.
+            // A frame cut off by the end of the file is no frame.
             piece[bytes..].fill(0);
             let mut next = 0;
             while next < bytes.min(PIECE_BYTES) {
@@ -149,7 +154,8 @@ impl Log {
                 next += 1;
                 let number = u64::from_le_bytes(std::array::from_fn(|i| piece[at + i]));
                 if !numbers.contains(&number) {
-                    // Most of a log that is not full. No number in a run of zeros is one of ours.
+                    // Fast path: most of a log that is not full is zeros, and no number in a run of
+                    // zeros is in the range.
                     if number == 0 && piece[at..at + RUN_BYTES] == [0; RUN_BYTES] {
                         next = at + RUN_BYTES - 7;
                     }
@@ -173,7 +179,7 @@ impl Log {
         Ok(())
     }
 
-    /// The frame that a whole record of the old version would have, whose number is at `position`.
+    /// The frame that a whole record of the old version would have, with its number at `position`.
     fn old_frame(
         &self,
         file: usize,
@@ -191,7 +197,8 @@ impl Log {
         if bytes > log_file.file_bytes {
             return Ok(None);
         }
-        // Values of clients may look like headers. None verifies, but each costs its length.
+        // Values of clients may look like headers. None verifies, but checking each costs its
+        // length.
         *work = work.saturating_sub(bytes + OLD_HEADER_BYTES as u64);
         if *work == 0 {
             return Ok(None);
@@ -215,13 +222,13 @@ impl Log {
         }
     }
 
-    /// The ends of the records of each file after a replay, and the number of the last.
+    /// The end of each file after a replay, and the number of the last record.
     pub(crate) fn ends(&self) -> Ends {
         Ends { number: self.number, positions: self.files.each_ref().map(|file| file.position) }
     }
 
-    /// The whole records that a replay left, which an earlier one ended with `whole`, because it did not accept one;
-    /// with the `torn` parts behind them.
+    /// The whole records that a second replay left because it did not accept one, where the first
+    /// replay ended at `whole`; with the `torn` parts behind them.
     pub(crate) fn rest(&self, whole: &Ends, torn: &[Part]) -> Option<(DroppedTail, Vec<Part>)> {
         if whole.number == self.number {
             return None;
@@ -239,8 +246,8 @@ impl Log {
         Some((tail, parts))
     }
 
-    /// Copies the `parts` of `tail` to the file `path`, in place of an older copy. Without space for it there
-    /// is none.
+    /// Copies the `parts` of `tail` to the file `path`, replacing an older copy. Without space for
+    /// it there is no copy.
     pub(crate) fn keep(
         &self,
         disk: &dyn Disk,
@@ -272,11 +279,12 @@ impl Log {
                 copied += piece.len() as u64;
             }
         }
+        // The copy must survive before the log is overwritten.
         Ok(copy.sync_data()?)
     }
 }
 
-/// The ends of the records of each file.
+/// The end of the records of each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ends {
     number: u64,

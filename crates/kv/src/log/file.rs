@@ -11,9 +11,10 @@ use super::{Frame, Nonce, is_unreadable};
 use crate::KvError;
 
 const EXTEND_PIECE: usize = 1 << 18;
-/// Bytes that are read at once.
+/// Bytes read at once.
 const WINDOW_BYTES: usize = 1 << 20;
-/// The unit that a device, or the page cache in front of it, reads as a whole or not at all.
+/// Unit of read failures: a device, or the page cache in front of it, reads a sector whole or not
+/// at all.
 const SECTOR_BYTES: u64 = 4096;
 
 /// A file.
@@ -23,19 +24,19 @@ pub(super) struct LogFile {
     pub(super) path: String,
     /// Offset of the next record.
     pub(super) position: u64,
-    /// Bytes of the file. A record within them changes no metadata of the file system, which makes its
+    /// Bytes of the file. A record within them changes no file-system metadata, which makes its
     /// sync twice as fast.
     pub(super) file_bytes: u64,
     /// Bytes of the file that are known to be durable.
     pub(super) durable_bytes: u64,
-    /// There are records in it that no sync covers.
+    /// `true` if it has records that no sync covers.
     pub(super) is_unsynced: bool,
-    /// Many small writes come between two syncs. One that is synced alone must not go through a map: it would make the
-    /// whole piece of the page cache dirty that it is in, up to 256 KiB.
+    /// `true` if many small writes come between two syncs. A write that is synced alone must not go
+    /// through a memory map: that would dirty its whole piece of the page cache, up to 256 KiB.
     has_small_writes: bool,
 }
 
-/// A part of a file in memory, used again by the next read.
+/// A part of a file in memory, reused by the next read.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     start: u64,
@@ -57,13 +58,13 @@ impl LogFile {
         Ok(Self { file, path, position, file_bytes, durable_bytes, is_unsynced, has_small_writes })
     }
 
-    /// Many records come between two syncs.
+    /// Prepares the file for many small writes between two syncs.
     pub(super) fn expect_small_writes(&mut self) {
         self.has_small_writes = true;
         self.file.expect_small_writes(self.file_bytes);
     }
 
-    /// The number of the record at the first byte, whatever round it is of; 0 if there is none.
+    /// The number of the record at the first byte, of whatever round; 0 if there is none.
     pub(super) fn first_number(&self) -> Result<u64, KvError> {
         let mut bytes = [0; 16];
         self.file.read_at(&mut bytes, 0)?;
@@ -77,7 +78,7 @@ impl LogFile {
         read.is_ok_and(|read| read == FRAME_BYTES) && Frame::parse(&bytes, nonce).is_some()
     }
 
-    /// Cuts it, if that succeeds.
+    /// Truncates the file; a failure leaves it as it was.
     pub(super) fn set_len(&mut self, bytes: u64) {
         if self.file.set_len(bytes).is_ok() {
             self.file_bytes = bytes;
@@ -85,12 +86,14 @@ impl LogFile {
         }
     }
 
-    /// Extends it with zeros.
+    /// Extends the file with zeros.
     pub(super) fn extend(&mut self, bytes: u64) -> Result<(), KvError> {
         let zeros = vec![0; EXTEND_PIECE];
         while self.file_bytes < bytes {
             let rest = bytes - self.file_bytes;
             let piece = zeros.len().min(usize::try_from(rest).unwrap_or(EXTEND_PIECE));
+            // Written, not only allocated: later records change no metadata, and their sync is
+            // cheaper.
             self.file.write_at(&zeros[..piece], self.file_bytes)?;
             self.file_bytes += piece as u64;
         }
@@ -100,7 +103,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Extends it and syncs it.
+    /// Extends the file and syncs it.
     pub(super) fn preallocate(&mut self, bytes: u64) -> Result<(), KvError> {
         if self.file_bytes < bytes {
             self.extend(bytes)?;
@@ -110,7 +113,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Reads so many bytes, with those that follow. Returns where in the window they are.
+    /// Reads `bytes` bytes at `offset`, and reads ahead. Returns their range in the window.
     pub(super) fn read(
         &self,
         window: &mut Window,
@@ -120,11 +123,13 @@ impl LogFile {
         let known = window.start..window.start + window.bytes.len() as u64;
         if offset < known.start || offset + bytes as u64 > known.end {
             let rest = usize::try_from(self.file_bytes - offset).unwrap_or(WINDOW_BYTES);
+            // Read ahead, because records follow each other.
             let all = rest.min(WINDOW_BYTES).max(bytes);
             window.start = offset;
             window.bytes.resize(all, 0);
             match self.read_exactly(&mut window.bytes, offset) {
-                // What cannot be read may be behind what is asked for.
+                // The unreadable sector may lie in the read-ahead only: retry with the requested
+                // bytes.
                 Err(KvError::Io(error)) if is_unreadable(&error) && all > bytes => {
                     window.bytes.truncate(bytes);
                     let read = self.read_exactly(&mut window.bytes, offset);
@@ -152,7 +157,7 @@ impl LogFile {
         }
     }
 
-    /// Reads, with zeros in place of sectors that the device cannot read: they do not verify.
+    /// Reads with zeros in place of unreadable sectors: zeros do not verify.
     pub(super) fn read_sectors(&self, buffer: &mut [u8], offset: u64) -> Result<(), KvError> {
         match self.read_exactly(buffer, offset) {
             Err(KvError::Io(error)) if is_unreadable(&error) => {}

@@ -1,28 +1,31 @@
-//! The log: the updates that neither the tree nor a run has yet, in two files that take turns.
+//! The write-ahead log: the updates that neither the tree nor a run has yet, in two alternating
+//! files.
 //!
 //! ```text
 //!   PATH.log    1 2 3 ... 90 │                   181 182 ──► appended
 //!   PATH.log2                 91 92 ... 180 │               waits for its drain
 //! ```
-//! A file is filled from its first byte. When its updates are to be drained, the log goes on in the
-//! other, whose records are in the tree or a run by then: they have lower numbers, by which a start knows them.
+//! A file is filled from its first byte. When its updates are to be drained, the log continues in
+//! the other file. The old records there are in the tree or a run by then; they have lower numbers,
+//! so recovery ignores them.
 //!
 //! # Format
-//! Records lie one behind the other, integers are little-endian: CRC-64/NVME of the nonce and all that
-//! follows (8), frame (28), operations, the same frame again. A frame is the number of the record (8), bytes
-//! of operations (8), the number of the newest record that was known to be durable (8), CRC-32C of the
-//! nonce and these (4). An operation is a tag (1: put, 2: delete, 3: note, 4: mark), bytes of the key (4),
-//! bytes of the value (4, zero for a delete and a mark), key, value. A note has the name of an
-//! [attachment](super::Attachments) of the record in place of the key, and its contents, or nothing, in place
-//! of the value. A mark is a watermark: the attachments of all records up to a number (8, in place of the
-//! key) are durable. Neither reaches the tree.
+//! Records follow each other without gaps; integers are little-endian. A record is a CRC-64/NVME of
+//! the nonce and all that follows (8), frame (28), operations, the same frame again. A frame is the
+//! number of the record (8), bytes of operations (8), the number of the newest record that was
+//! known to be durable (8), CRC-32C of the nonce and these (4). An operation is a tag (1: put, 2:
+//! delete, 3: note, 4: mark), bytes of the key (4), bytes of the value (4, zero for a delete and a
+//! mark), key, value. A note has the name of an [attachment](super::Attachments) of the record in
+//! place of the key, and its contents, or nothing, in place of the value. A mark is a watermark:
+//! the attachments of all records up to a number (8, in place of the key) are durable. Neither
+//! reaches the tree.
 //!
-//! The nonce is secret and random: bytes of a client's value never verify. It is a new one after every end of the log
-//! that was not orderly, so that whole records behind a torn one do not verify either. Records that were there
-//! before in the same file have lower numbers.
+//! The nonce is secret and random, so the bytes of a client's value never verify as a record. It is
+//! renewed after every unclean end of the log, so that whole records behind a torn one do not
+//! verify either. Older records in the same file have lower numbers.
 //!
-//! Records of the old version have a frame without its last two fields, and none behind. They are read, and
-//! the round that follows is of the current version.
+//! Records of the old version have a frame without its last two fields, and no frame at the end.
+//! They are read, and the next round uses the current version.
 
 mod ending;
 mod file;
@@ -46,7 +49,7 @@ use super::KvError;
 
 /// Files of the log.
 pub(super) const LOG_FILES: usize = 2;
-/// A file that is too short for a record grows by this at most.
+/// Maximum step by which a file grows when a record does not fit.
 const EXTEND_STEP_MAX: u64 = 1 << 20;
 
 /// The records between two checkpoints.
@@ -78,7 +81,7 @@ pub(super) enum Version {
 }
 
 impl Version {
-    /// Bytes in front of the operations of a record, and behind them.
+    /// Bytes before the operations of a record, and after them.
     fn overhead(self) -> (usize, usize) {
         match self {
             Self::Old { .. } => (OLD_HEADER_BYTES, 0),
@@ -87,7 +90,7 @@ impl Version {
     }
 }
 
-/// Secret of the records of a log.
+/// The secret nonce of the records of a log.
 pub(super) type Nonce = [u8; 16];
 
 /// The paths of the files of the log of the tree `path`.
@@ -99,7 +102,7 @@ pub(super) fn paths(path: &str) -> [String; LOG_FILES] {
 #[derive(Debug)]
 pub(super) struct Log {
     files: [LogFile; LOG_FILES],
-    /// The file that is appended to.
+    /// The index of the file that is appended to.
     current: usize,
     round: Round,
     /// Number of the last record.
@@ -110,15 +113,15 @@ pub(super) struct Log {
     step_bytes: u64,
 }
 
-/// The files of the log that a sync has to write, and the record up to which all is durable then.
+/// The log files that a sync has to write, and the number up to which records are durable after it.
 pub(super) struct ToSync {
     pub(super) files: Vec<Arc<dyn DiskFile>>,
     pub(super) number: u64,
 }
 
 impl ToSync {
-    /// Syncs the files. A sync that fails for want of space is [`KvError::Poisoned`], not
-    /// [`KvError::NoSpace`], which promises that nothing was kept: a restart may find the records.
+    /// Syncs the files. A failed sync is [`KvError::Poisoned`], even for lack of space:
+    /// [`KvError::NoSpace`] promises that nothing was kept, but a restart may find the records.
     pub(super) fn sync(&self) -> Result<(), KvError> {
         self.files.iter().try_for_each(|file| sync(&**file))
     }
@@ -130,8 +133,8 @@ fn sync(file: &dyn DiskFile) -> Result<(), KvError> {
 }
 
 impl Log {
-    /// Opens the files, creating those that are missing; their names are durable after a sync of the
-    /// directory. `bytes` is about how long each becomes.
+    /// Opens the files, creating missing ones; their names are durable after a sync of the
+    /// directory. `bytes` is the expected length of each.
     pub(super) fn open(disk: &dyn Disk, path: &str, bytes: u64) -> Result<Self, KvError> {
         let [first, second] = paths(path);
         let files = [LogFile::open(disk, first)?, LogFile::open(disk, second)?];
@@ -150,8 +153,8 @@ impl Log {
         Ok(false)
     }
 
-    /// Fails if a file is shorter than it was made, or begins with a record that cannot follow the round: the tree
-    /// or the log was replaced or cut.
+    /// Fails if a file is shorter than its recorded size, or begins with a record that cannot
+    /// follow the round: then the tree or the log was replaced or truncated.
     pub(super) fn check(&self, round: &Round, bytes: [u64; LOG_FILES]) -> Result<(), String> {
         for (file, bytes) in self.files.iter().zip(bytes) {
             let (path, found) = (&file.path, file.file_bytes);
@@ -161,14 +164,16 @@ impl Log {
                 ));
             }
         }
-        // If one cannot be read, the replay says so.
+        // An unreadable first sector is reported by the replay.
         let first_numbers = self.files.each_ref().map(|file| file.first_number().unwrap_or(0));
         if first_numbers.contains(&(round.number + 1)) {
-            // The other may begin with a record that was torn.
+            // The other file may begin with a torn record.
             return Ok(());
         }
         for (file, first) in self.files.iter().zip(first_numbers) {
             let path = &file.path;
+            // A first record beyond the next number, under another nonce: it belongs to a round that the
+            // tree does not know, or is damaged.
             if first > round.number + 1 && !file.begins_with_a_frame_of(&round.nonce) {
                 return Err(format!(
                     "{path} begins at byte 0 with record {first}, but the tree ends with record {}: one of them \
@@ -181,13 +186,14 @@ impl Log {
     }
 
     /// Replays the records of a round: passes the operations of each, with the record's number, to
-    /// `accept`, and if it accepts all of them, to `apply`, with the index of the file. Ends at the first record that
-    /// is not accepted, or does not verify; appending continues there. With `salvage` records that do not verify are
-    /// passed over, as long as there are whole ones behind them. Returns their numbers.
+    /// `accept`, and if it accepts all of them, to `apply`, with the index of the file. Ends at the
+    /// first record that is not accepted or does not verify; appending continues there. With
+    /// `salvage`, records that do not verify are skipped as long as whole ones follow. Returns the
+    /// numbers of skipped records.
     ///
     /// # Errors
-    /// [`KvError::Corrupt`] for a record that the device cannot read, unless it is passed over: nobody knows
-    /// whether there is one.
+    /// [`KvError::Corrupt`] for a record that the device cannot read, unless it is skipped: it is
+    /// unknown whether a record is there.
     pub(super) fn replay(
         &mut self,
         round: &Round,
@@ -198,6 +204,7 @@ impl Log {
         self.start(round);
         let mut passed_over = Vec::new();
         let mut unread: Vec<usize> = (0..LOG_FILES).collect();
+        // The files are read in the order of their first records, each at most once.
         while let Some(next) = self.next_file(&unread, salvage)? {
             unread.retain(|index| *index != next);
             self.current = next;
@@ -210,7 +217,8 @@ impl Log {
         Ok(passed_over)
     }
 
-    /// The file of `unread` with the record that comes next; with `salvage` also with a later one.
+    /// The file of `unread` with the next record; with `salvage`, else the file with the lowest
+    /// later record.
     fn next_file(&self, unread: &[usize], salvage: bool) -> Result<Option<usize>, KvError> {
         let mut later = None;
         for index in unread {
@@ -227,7 +235,8 @@ impl Log {
             if first == Some(self.number + 1) {
                 return Ok(Some(*index));
             }
-            // What is in a file whose beginning is damaged tells only its first whole record.
+            // If the beginning of a file is damaged, only its first whole record tells its place in
+            // the order.
             let found = match salvage {
                 true => self.next_whole(*index, 0)?.map(|(number, _)| number),
                 false => None,
@@ -241,7 +250,7 @@ impl Log {
         Ok(later.map(|(_, index)| index))
     }
 
-    /// `false` if a record was not accepted.
+    /// Replays one file. `false` if a record was not accepted.
     fn replay_file(
         &mut self,
         salvage: bool,
@@ -265,6 +274,7 @@ impl Log {
             let Some((content, bytes)) = found else {
                 match if salvage { self.next_whole(current, position)? } else { None } {
                     Some((number, position)) => {
+                        // Salvage: continue at the next whole record, and report the gap.
                         passed_over.push(self.number + 1..=number - 1);
                         self.number = number - 1;
                         self.files[current].position = position;
@@ -273,6 +283,8 @@ impl Log {
                     None => return Ok(true),
                 }
             };
+            // All operations are checked before the first is applied: a record is replayed whole or
+            // not at all.
             for operation in operations(window.get(content.clone())) {
                 if !accept(self.number + 1, operation?)? {
                     return Ok(false);
@@ -286,8 +298,8 @@ impl Log {
         }
     }
 
-    /// Reads the record `number` at `position` of a file, if a read does not fail. Returns where in the window its
-    /// operations are, and its bytes, if it verifies.
+    /// Reads and verifies the record `number` at `position` of a file. Returns the range of its
+    /// operations in the window, and its bytes; `None` if it does not verify.
     fn read_record(
         &self,
         window: &mut Window,
@@ -306,6 +318,8 @@ impl Log {
             |record: &[u8], at: usize| u64::from_le_bytes(std::array::from_fn(|i| record[at + i]));
         let header = file.read(window, position, header_bytes)?;
         let header = window.get(header);
+        // Checked before the checksum: the length is not trusted beyond the end of the file, or a
+        // torn header could ask for any amount of memory.
         if field(header, 8) != number || field(header, 16) > room - overhead {
             return Ok(None);
         }
@@ -313,12 +327,13 @@ impl Log {
         let record = file.read(window, position, bytes)?;
         let content = record.start + header_bytes..record.end - frame_bytes;
         let record = window.get(record);
+        // The checksum covers the whole record, so a torn write of any of its sectors is detected.
         let is_whole = checksum(&self.round.nonce, record) == field(record, 0);
         Ok(is_whole.then_some((content, bytes as u64)))
     }
 
-    /// Starts a round at the first bytes. Call it only after a checkpoint with this round: the records of
-    /// the old one do not verify any more, or have lower numbers.
+    /// Starts a round at the first byte of the first file. Call it only after a checkpoint with
+    /// this round: the records of the old round then do not verify any more, or have lower numbers.
     pub(super) fn start(&mut self, round: &Round) {
         self.round = *round;
         self.number = round.number;
@@ -327,26 +342,27 @@ impl Log {
         self.files.iter_mut().for_each(|file| file.position = 0);
     }
 
-    /// Goes on in the other file, at its first byte: all of its records are in the tree or a run.
+    /// Continues in the other file, at its first byte: all of its records are in the tree or a run.
     pub(super) fn switch(&mut self) {
         self.current = (self.current + 1) % LOG_FILES;
         self.files[self.current].position = 0;
     }
 
-    /// Cuts files back that are longer than `bytes`. No record is needed any more, and a checkpoint says that they may be
-    /// so short.
+    /// Truncates files that are longer than `bytes`. Call it only when no record is needed and a
+    /// checkpoint permits that length.
     pub(super) fn shrink(&mut self, bytes: u64) {
         let other = (self.current + 1) % LOG_FILES;
         self.files[other].position = 0;
         for file in &mut self.files {
-            // If it fails, the space is given back some other time.
+            // On failure the space is freed another time.
             if file.position == 0 && file.file_bytes > bytes {
                 file.set_len(bytes);
             }
         }
     }
 
-    /// Extends the file that is appended to with zeros to `bytes` and syncs it, so that records need no new space.
+    /// Extends the current file with zeros to `bytes` and syncs it, so that records need no new
+    /// space.
     pub(super) fn preallocate(&mut self, bytes: u64) -> Result<(), KvError> {
         self.files[self.current].preallocate(bytes)
     }
@@ -356,9 +372,9 @@ impl Log {
         self.files[(self.current + 1) % LOG_FILES].preallocate(bytes)
     }
 
-    /// Appends the record. After a failure the next record goes to the same offset. If the record does not
-    /// fit into the file, the file grows by a whole step, which has room for later records, too. Returns the time
-    /// of the sync, if it was to be synced.
+    /// Appends the record. After a failure the next record goes to the same offset. If the record
+    /// does not fit into the file, the file grows by a whole step, with room for later records,
+    /// too. Returns the duration of the sync, if one was requested.
     pub(super) fn append(
         &mut self,
         record: &mut Record,
@@ -367,13 +383,15 @@ impl Log {
         let file = &mut self.files[self.current];
         let end = file.position + record.bytes() as u64;
         if end > file.file_bytes {
-            // Without the space for a step the record may still fit.
+            // A step may not fit on the device where the record still does.
             match file.extend(end.next_multiple_of(self.step_bytes)) {
                 Ok(()) | Err(KvError::NoSpace) => {}
                 Err(error) => return Err(error),
             }
         }
         let bytes = record.seal(&self.round.nonce, self.number + 1, self.durable);
+        // The position moves only after success, so that a failed record is overwritten by the
+        // next.
         file.file.write_at(bytes, file.position)?;
         file.file_bytes = file.file_bytes.max(end);
         file.is_unsynced = true;
@@ -382,6 +400,7 @@ impl Log {
             let begun = Instant::now();
             self.sync()?;
             took = Some(begun.elapsed());
+            // Noted in the next record: it proves to a recovery that this one was durable.
             self.durable = self.number + 1;
         }
         self.number += 1;
@@ -389,12 +408,13 @@ impl Log {
         Ok(took)
     }
 
-    /// Makes all records durable, and the lengths of the files.
+    /// Makes durable all records and the lengths of the files.
     pub(super) fn sync(&mut self) -> Result<(), KvError> {
         for file in &mut self.files {
             if file.is_unsynced {
                 sync(&*file.file)?;
                 file.is_unsynced = false;
+                // `sync_data` covers the length, so the checkpoint may rely on it.
                 file.durable_bytes = file.file_bytes;
             }
         }
@@ -402,13 +422,13 @@ impl Log {
         Ok(())
     }
 
-    /// All records were replayed: makes sure that they are durable.
+    /// Makes the replayed records durable: the last run may have ended before their sync.
     pub(super) fn sync_replayed(&mut self) -> Result<(), KvError> {
         self.files.iter_mut().for_each(|file| file.is_unsynced = true);
         self.sync()
     }
 
-    /// The work of a sync that runs beside further appends.
+    /// Takes the files to sync, so that the sync runs in parallel with further appends.
     pub(super) fn take_unsynced(&mut self) -> ToSync {
         let mut files = Vec::new();
         for file in &mut self.files {
@@ -419,7 +439,7 @@ impl Log {
         ToSync { files, number: self.number }
     }
 
-    /// That sync has ended well.
+    /// Notes that a sync taken by [`Log::take_unsynced`] has succeeded.
     pub(super) fn synced(&mut self, number: u64) {
         self.durable = self.durable.max(number);
     }
@@ -429,7 +449,7 @@ impl Log {
         self.number
     }
 
-    /// The round that its records are of.
+    /// The current round.
     pub(super) fn round(&self) -> Round {
         self.round
     }
@@ -439,20 +459,20 @@ impl Log {
         self.current
     }
 
-    /// Records are not synced one by one.
+    /// Prepares the files for many small writes between two syncs.
     pub(super) fn expect_small_writes(&mut self) {
         self.files.iter_mut().for_each(LogFile::expect_small_writes);
     }
 
-    /// A checkpoint says that the files have so many bytes for certain.
+    /// Sets the sizes that the checkpoint guarantees.
     pub(super) fn set_durable_bytes(&mut self, bytes: [u64; LOG_FILES]) {
         for (file, bytes) in self.files.iter_mut().zip(bytes) {
-            // Fewer are left of one that was cut, if it is repaired.
+            // A truncated file that is being repaired has fewer.
             file.durable_bytes = bytes.min(file.file_bytes);
         }
     }
 
-    /// Bytes that each file has for certain from the next checkpoint on. Fewer are damage.
+    /// Guaranteed sizes of the files from the next checkpoint on. A smaller file is damaged.
     pub(super) fn durable_bytes(&self) -> [u64; LOG_FILES] {
         self.files.each_ref().map(|file| file.durable_bytes)
     }
@@ -470,7 +490,7 @@ fn unreadable(path: &str, position: u64, number: u64, error: &io::Error) -> KvEr
     ))
 }
 
-/// `true` if the device could not read what it was asked for.
+/// `true` if the device reported that it cannot read the sectors (`EIO`).
 pub(crate) fn is_unreadable(error: &io::Error) -> bool {
     const EIO: i32 = 5;
     let inner = error.get_ref().and_then(|inner| inner.source());

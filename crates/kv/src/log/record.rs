@@ -17,8 +17,9 @@ const DELETE: u8 = 2;
 const NOTE: u8 = 3;
 const MARK: u8 = 4;
 
-/// What a record says of itself, in front of its operations and once more behind them. Any of the two proves
-/// that the record was begun, and how far the log was durable then, whatever became of the rest of it.
+/// The self-description of a record, before its operations and once more after them. Either copy
+/// proves that the record was begun, and how far the log was durable then, whatever became of the
+/// rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) number: u64,
@@ -65,7 +66,7 @@ pub(crate) struct Record {
     notes: u64,
 }
 
-/// A length of a record, to cut it back to.
+/// A position in a record, to truncate it to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordFill {
     bytes: usize,
@@ -81,12 +82,13 @@ impl Record {
     /// Starts a new record in the same memory.
     pub(crate) fn clear(&mut self) {
         self.buffer.truncate(HEADER_BYTES);
+        // One huge record must not keep its memory for good.
         self.buffer.shrink_to(4 << 20);
         self.operations = 0;
         self.notes = 0;
     }
 
-    /// Bytes so far, with all that a sealed record has.
+    /// Bytes so far, including all fields of a sealed record.
     pub(crate) fn bytes(&self) -> usize {
         self.buffer.len() + FRAME_BYTES
     }
@@ -144,10 +146,13 @@ impl Record {
 
     /// Completes the record for the log. Nothing may be added to it afterwards.
     pub(super) fn seal(&mut self, nonce: &Nonce, number: u64, durable: u64) -> &[u8] {
+        // The room for the header was reserved at the start, so the operations need not move.
         let bytes = (self.buffer.len() - HEADER_BYTES) as u64;
         let frame = Frame { number, bytes, durable }.encode(nonce);
         self.buffer[8..HEADER_BYTES].copy_from_slice(&frame);
         self.buffer.extend_from_slice(&frame);
+        // The checksum last: it covers both frames. It is the first field but the last to be
+        // computed.
         let checksum = checksum(nonce, &self.buffer);
         self.buffer[..8].copy_from_slice(&checksum.to_le_bytes());
         &self.buffer
@@ -163,7 +168,7 @@ pub(crate) enum Operation<'a> {
     Mark { number: u64 },
 }
 
-/// The operations of a record that verified.
+/// The operations of a verified record.
 pub(super) fn operations(mut bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>, KvError>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {

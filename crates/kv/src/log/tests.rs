@@ -1,4 +1,4 @@
-//! The log: what is replayed, and what an ending tells.
+//! Tests of the log: replay, and the detection of its end.
 
 use liteio_disk::{OpenMode, SimulatedDisk};
 
@@ -46,7 +46,7 @@ fn replays_what_follows_the_checkpoint_under_its_nonce_only() {
     assert_eq!(replay(&disk, [1; 16], 10), [0, 1, 2, 3, 4]);
     assert!(replay(&disk, [2; 16], 10).is_empty(), "another nonce");
     assert!(replay(&disk, [1; 16], 9).is_empty(), "another number");
-    // A new round: what lies behind its end is never taken for its own.
+    // A new round never accepts records behind its end.
     log.start(&round([3; 16], 15));
     records(&mut log, 2);
     assert_eq!(replay(&disk, [3; 16], 15), [0, 1]);
@@ -60,7 +60,7 @@ fn ending(disk: &SimulatedDisk, nonce: Nonce, number: u64) -> Ending {
     log.ending().expect("reads").0
 }
 
-/// A log of four records behind an older and longer round.
+/// A log of four records, written over an older and longer round.
 fn four_records(sync: bool) -> (SimulatedDisk, Log) {
     let disk = SimulatedDisk::new(1);
     let mut log = Log::open(&disk, "log", 100).expect("opens");

@@ -1,5 +1,5 @@
-//! Memory that only grows: what one thread writes into it is read by all others without a lock, and stays
-//! where it is until all of it is dropped.
+//! An append-only arena: one thread writes, all others read without a lock, and bytes never move
+//! until the whole arena is dropped.
 
 #![expect(
     unsafe_code,
@@ -10,19 +10,19 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-/// Bytes of a unit, in which places are counted.
+/// Bytes of a unit; places are counted in units.
 const UNIT: usize = 8;
-/// Units of a chunk: 1 MiB.
+/// Units of a chunk (1 MiB).
 const CHUNK_UNITS: usize = (1 << 20) / UNIT;
-/// Chunks at most: 4 GiB.
+/// Maximum number of chunks (4 GiB).
 const CHUNKS_MAX: usize = 4096;
-/// Chunks that are allocated together, but for the first: 32 MiB, which allocators take from the system and give back
-/// to it as they are. Single ones stayed in the heap, between what lives longer: a third of the memory of a key space.
-/// Their unused rest is never touched; so it is not zeroed, which allocators do by writing where they have used it
-/// before: up to 20 ms for a writer.
+/// Chunks allocated together, except for the first: 32 MiB, which allocators map and unmap
+/// directly. Single chunks stayed in the heap between longer-lived blocks, a third of the memory of
+/// a key space. The memory is not zeroed: untouched pages cost nothing, and zeroing reused memory
+/// took up to 20 ms of a write.
 const CHUNKS_TOGETHER: usize = 32;
 
-/// A place in the arena, in units of 8 bytes. 0 is none.
+/// A place in the arena, in units of 8 bytes; 0 means none.
 pub(crate) type Place = u32;
 
 /// Bytes of the largest arena.
@@ -31,17 +31,17 @@ pub(super) const ARENA_BYTES_MAX: usize = CHUNKS_MAX * CHUNK_UNITS * UNIT;
 /// The memory of one table.
 #[derive(Debug)]
 pub(super) struct Arena {
-    /// By chunk, null where there is none yet. The pointer of a chunk in the middle of a larger allocation
+    /// The chunks by number, null where none is allocated. A chunk inside of a larger allocation
     /// points into it.
     chunks: Box<[AtomicPtr<u8>]>,
-    /// Units that are given out. The writer changes it only.
+    /// Number of allocated units. Only the writer changes it.
     used: AtomicUsize,
-    /// The chunks that begin an allocation, with their number.
+    /// The allocations, with their number of chunks.
     allocations: parking_lot::Mutex<Vec<(NonNull<u8>, usize)>>,
 }
 
-// SAFETY: the pointers are to memory of its own. Bytes are written before their place is handed to other
-// threads, and never after it, except through atomics.
+// SAFETY: the pointers are to memory of its own. Bytes are written before their place is published
+// to other threads, and never afterwards, except through atomics.
 unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
@@ -49,22 +49,23 @@ unsafe impl Sync for Arena {}
 impl Arena {
     pub(super) fn new() -> Self {
         let chunks = (0..CHUNKS_MAX).map(|_| AtomicPtr::new(ptr::null_mut())).collect();
-        // The first unit is the place of nothing.
+        // Place 0 means none, so the first unit is never used.
         Self { chunks, used: AtomicUsize::new(1), allocations: parking_lot::Mutex::default() }
     }
 
-    /// Bytes that are given out.
+    /// Number of allocated bytes.
     pub(super) fn bytes(&self) -> usize {
         self.used.load(Ordering::Relaxed) * UNIT
     }
 
-    /// Memory of `bytes`, aligned to 8, with anything in it; `None` if the arena would be larger than
+    /// Allocates `bytes` of uninitialized memory, aligned to 8; `None` if the arena would exceed
     /// [`ARENA_BYTES_MAX`].
     ///
     /// One thread at a time.
     pub(super) fn allocate(&self, bytes: usize) -> Option<Place> {
         let units = bytes.div_ceil(UNIT).max(1);
         let mut start = self.used.load(Ordering::Relaxed);
+        // A node must be contiguous: skip the rest of the chunk if it does not fit there.
         if units > CHUNK_UNITS - start % CHUNK_UNITS {
             start = start.next_multiple_of(CHUNK_UNITS);
         }
@@ -74,7 +75,8 @@ impl Arena {
         };
         let mut first = start / CHUNK_UNITS;
         if is_there(first) && !is_there(first + count - 1) {
-            // What is left of the allocation is too short, and the next one need not be behind it.
+            // The rest of this allocation is too short, and the next allocation may lie elsewhere:
+            // start there.
             first = (first..first + count).find(|chunk| !is_there(*chunk)).unwrap_or(first);
             start = first * CHUNK_UNITS;
         }
@@ -106,7 +108,7 @@ impl Arena {
         }
     }
 
-    /// The memory at a place that was allocated.
+    /// The memory at an allocated place.
     #[inline]
     fn pointer(&self, place: usize) -> *mut u8 {
         let chunk = self.chunks[place / CHUNK_UNITS].load(Ordering::Acquire);
@@ -114,7 +116,7 @@ impl Arena {
         unsafe { chunk.add(place % CHUNK_UNITS * UNIT) }
     }
 
-    /// Writes `bytes` at `offset` behind a place that was allocated and that no other thread knows yet.
+    /// Writes `bytes` at `offset` behind an allocated place that no other thread knows yet.
     pub(super) fn write(&self, place: Place, offset: usize, bytes: &[u8]) {
         // SAFETY: the caller allocated at least `offset + bytes.len()` there, and nobody reads it yet.
         unsafe {
@@ -129,7 +131,7 @@ impl Arena {
         unsafe { self.pointer(place as usize).add(offset).cast::<u32>().write(number) }
     }
 
-    /// The same of 64 bits, at a multiple of 8.
+    /// Writes a 64-bit number at `offset`, a multiple of 8.
     pub(super) fn write_long(&self, place: Place, offset: usize, number: u64) {
         // SAFETY: as above.
         unsafe { self.pointer(place as usize).add(offset).cast::<u64>().write(number) }
@@ -142,7 +144,7 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(self.pointer(place as usize).add(offset), bytes) }
     }
 
-    /// Fetches the lines of memory with the first `bytes` of a place into the cache of the processor.
+    /// Prefetches the cache lines of the first `bytes` of a place.
     #[inline]
     pub(super) fn prefetch(&self, place: Place, bytes: usize) {
         #[cfg(target_arch = "x86_64")]
@@ -163,7 +165,7 @@ impl Arena {
         unsafe { self.pointer(place as usize).add(offset).cast::<u32>().read() }
     }
 
-    /// The same of 64 bits, at a multiple of 8.
+    /// A 64-bit number at `offset`, a multiple of 8, written before its place was published.
     #[inline]
     pub(super) fn long_at(&self, place: Place, offset: usize) -> u64 {
         // SAFETY: as above.

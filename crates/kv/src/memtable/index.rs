@@ -1,18 +1,18 @@
-//! A hash index from keys to the newest node of each, read without a lock.
+//! A hash index from keys to their newest nodes, read without locks.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::arena::Place;
 
-/// Parts that grow each for itself: nobody waits until all of an index has grown.
+/// Number of parts that grow independently, so that no write waits for the whole index to grow.
 const PARTS: usize = 64;
 /// Slots of the first table of a part.
 const SLOTS_MIN: usize = 1 << 4;
-/// Tables of a part, each twice as large as the one before.
+/// Maximum number of tables of a part, each twice as large as the one before.
 const TABLES_MAX: usize = 20;
 
-/// From the keys of a table to the newest node of each.
+/// The index of a table.
 #[derive(Debug)]
 pub(super) struct Index {
     parts: [Part; PARTS],
@@ -23,34 +23,34 @@ impl Index {
         Self { parts: [const { Part::new() }; PARTS] }
     }
 
-    /// The part of a hash, by the bits of it that are not in a slot.
+    /// The part of a hash, chosen by bits that the slots do not store.
     #[inline]
     fn part(&self, hash: u64) -> &Part {
         &self.parts[hash as usize % PARTS]
     }
 
-    /// The place with this hash for which `is_it` says so.
+    /// The place with this hash for which `is_it` returns `true`.
     #[inline]
     pub(super) fn find(&self, hash: u64, is_it: impl Fn(Place) -> bool) -> Option<Place> {
         self.part(hash).find(hash, is_it)
     }
 
-    /// Puts `place` in the place of the one for which `is_it` says so, or beside the others. One thread at a time.
+    /// Replaces the place for which `is_it` returns `true`, or adds `place`. One thread at a time.
     pub(super) fn set(&self, hash: u64, place: Place, is_it: impl Fn(Place) -> bool) {
         self.part(hash).set(hash, place, is_it);
     }
 }
 
-/// Open addressing with linear probing. A slot has the upper 32 bits of a hash, of which the lower ones are its number
-/// in the table, and a place, which is never 0. When a table is two thirds full, one twice as large takes over, made
-/// from the slots alone; readers that are still in the old one see what was in it, which is all that they may see:
-/// later nodes are newer than they are.
+/// Open addressing with linear probing. A slot has the upper 32 bits of a hash, whose lower ones
+/// select the slot, and a place, which is never 0. A table that is two thirds full is replaced by
+/// one twice as large, built from the slots alone. Readers still in the old table see its content,
+/// which is all that their snapshots may see: later nodes are newer.
 #[derive(Debug)]
 struct Part {
     tables: [OnceLock<Box<[AtomicU64]>>; TABLES_MAX],
     /// The table in use.
     current: AtomicUsize,
-    /// Slots in use in it. The writer changes it only.
+    /// Used slots of the current table. Only the writer changes it.
     used: AtomicUsize,
 }
 
@@ -71,6 +71,7 @@ impl Part {
                 return None;
             }
             let place = slot as Place;
+            // The hash bits filter out nearly all other keys before a node is loaded.
             if slot >> 32 == hash >> 32 && is_it(place) {
                 return Some(place);
             }
@@ -81,6 +82,7 @@ impl Part {
     fn set(&self, hash: u64, place: Place, is_it: impl Fn(Place) -> bool) {
         let mut current = self.current.load(Ordering::Relaxed);
         let mut slots = self.tables[current].get_or_init(|| table(SLOTS_MIN));
+        // Above a load of two thirds linear probing gets slow.
         if self.used.load(Ordering::Relaxed) * 3 >= slots.len() * 2 && current + 1 < TABLES_MAX {
             let next = self.tables[current + 1].get_or_init(|| table(slots.len() * 2));
             for slot in slots {
@@ -91,6 +93,8 @@ impl Part {
             }
             current += 1;
             slots = next;
+            // `Release`: the new table is filled before readers can find it. The old one stays
+            // until the memtable is dropped, so readers in it are safe.
             self.current.store(current, Ordering::Release);
         }
         if insert(slots, hash >> 32 << 32 | u64::from(place), is_it) {
@@ -103,13 +107,13 @@ fn table(slots: usize) -> Box<[AtomicU64]> {
     (0..slots).map(|_| AtomicU64::new(0)).collect()
 }
 
-/// The number of the first slot that a hash may have.
+/// The first slot to probe for a hash.
 #[inline]
 fn first(hash: u64, mask: usize) -> usize {
     (hash >> 32) as usize & mask
 }
 
-/// `true` if a slot was taken that was free.
+/// Stores `new`. `true` if it took a free slot.
 #[inline]
 fn insert(slots: &[AtomicU64], new: u64, is_it: impl Fn(Place) -> bool) -> bool {
     let mask = slots.len() - 1;
@@ -117,6 +121,8 @@ fn insert(slots: &[AtomicU64], new: u64, is_it: impl Fn(Place) -> bool) -> bool 
     loop {
         let slot = slots[at].load(Ordering::Relaxed);
         if slot == 0 || (slot >> 32 == new >> 32 && is_it(slot as Place)) {
+            // One atomic store replaces hash and place together, so readers see the old or the new
+            // node.
             slots[at].store(new, Ordering::Release);
             return slot == 0;
         }

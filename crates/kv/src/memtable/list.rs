@@ -1,40 +1,42 @@
-//! The nodes of a memtable in order: a skip list with one writer and any number of readers.
+//! The order of nodes: a skip list with one writer and any number of readers.
 //!
 //! A node is written first, and linked later: see [`List::link_all`].
 //!
 //! # A node
-//! 8 bytes sequence, 4 bytes of the key, 4 bytes of the value or [`TOMBSTONE`], 4 flags, then the place of the next
-//! node at each of its levels, 4 bytes each, key, value. Everything but flags and places of next nodes
-//! is written before the node is linked, and never changes.
+//! Layout: sequence (8), bytes of the key (4), bytes of the value or [`TOMBSTONE`] (4), flags (4),
+//! the place of the next node at each level (4 each), key, value. Everything but flags and next
+//! places is written before the node is linked, and never changes.
 
 use std::cmp::Ordering as Order;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::arena::{Arena, Place};
 
-/// Levels of a list; with a quarter of the nodes of each level in the next, enough for 64 million.
+/// Levels of a list. A quarter of the nodes of each level is in the next, so 13 levels suffice for
+/// 64 million (4^13).
 const LEVELS: usize = 13;
 const KEY_BYTES: usize = 8;
 const VALUE_BYTES: usize = 12;
 const FLAGS: usize = 16;
 const LINKS: usize = 20;
-/// In place of the bytes of a value: there is none, the key was deleted.
+/// Length of a value that stands for a deleted key.
 const TOMBSTONE: u32 = u32::MAX;
-/// Taken back before anybody saw it.
+/// Flag of a node taken back before any reader saw it.
 const IS_DEAD: u32 = 1;
-/// Bytes of a node that are fetched ahead: a small pair. Those of a large one follow each other.
+/// Bytes of a node that are prefetched: a small pair. The hardware prefetches the rest of a large
+/// one.
 const FETCHED_BYTES: usize = 192;
-/// The flags above the lowest 8 bits have the number of levels.
+/// Bit offset of the number of levels in the flags.
 const LEVELS_SHIFT: u32 = 8;
 
-/// The list, by key in order of bytes, and of each key the newest first.
+/// The list, in key order; of each key the newest version first.
 #[derive(Debug)]
 pub(super) struct List {
     pub(super) arena: Arena,
     head: [AtomicU32; LEVELS],
-    /// Levels in use. The writer changes it only.
+    /// Levels in use. Only the writer changes it.
     levels: AtomicU32,
-    /// State of the generator of levels.
+    /// State of the random number generator for levels.
     random: AtomicU32,
 }
 
@@ -62,7 +64,7 @@ impl<'l> Node<'l> {
         self.arena.bytes_at(self.place, LINKS + 4 * self.levels(), bytes)
     }
 
-    /// `None` where the key was deleted.
+    /// The value; `None` where the key was deleted.
     #[inline]
     pub(super) fn value(self) -> Option<&'l [u8]> {
         let key = self.arena.number_at(self.place, KEY_BYTES) as usize;
@@ -71,7 +73,7 @@ impl<'l> Node<'l> {
         (value != TOMBSTONE).then(|| self.arena.bytes_at(self.place, offset, value as usize))
     }
 
-    /// `true` if a reader at `sequence` sees it, or something newer of the same key.
+    /// `true` if a reader at `sequence` may see this version.
     #[inline]
     pub(super) fn is_visible(self, sequence: u64) -> bool {
         let is_dead = self.arena.atomic_at(self.place, FLAGS).load(Ordering::Relaxed) & IS_DEAD;
@@ -89,7 +91,7 @@ impl<'l> Node<'l> {
         node(self.arena, self.link(0).load(Ordering::Acquire))
     }
 
-    /// Fetches what is read first of it into the cache of the processor.
+    /// Prefetches the beginning of the node.
     #[inline]
     pub(super) fn prefetch(self) {
         self.arena.prefetch(self.place, FETCHED_BYTES);
@@ -101,7 +103,7 @@ impl<'l> Node<'l> {
         self.compare(other.key(), other.sequence()).is_lt()
     }
 
-    /// Its order relative to the newest version of `key` that is not above `sequence`.
+    /// The order relative to the newest version of `key` not above `sequence`.
     #[inline]
     pub(super) fn compare(self, key: &[u8], sequence: u64) -> Order {
         self.key().cmp(key).then_with(|| sequence.cmp(&self.sequence()))
@@ -113,12 +115,13 @@ fn node(arena: &Arena, place: Place) -> Option<Node<'_>> {
     (place != 0).then_some(Node { arena, place })
 }
 
-/// The number of bytes with which both begin.
+/// The length of the common prefix.
 pub(crate) fn shared_bytes(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// A number in the order of keys that have the same bytes before `shared`: of the bytes that follow these.
+/// The eight bytes after `shared` as a number that sorts like the keys, where keys have the same
+/// bytes before `shared`.
 #[inline]
 pub(crate) fn prefix(key: &[u8], shared: usize) -> u64 {
     let behind = &key[shared.min(key.len())..];
@@ -156,18 +159,22 @@ impl List {
         }
     }
 
-    /// The last node before the newest version of `key` that is not above `sequence`, and the node behind it.
+    /// The last node before the newest version of `key` not above `sequence`, and the node behind
+    /// it.
     fn search<'l>(&'l self, key: &[u8], sequence: u64) -> (Option<Node<'l>>, Option<Node<'l>>) {
         let mut before: Option<Node<'l>> = None;
         let mut behind: Option<Node<'l>> = None;
+        // A reader that misses a new level starts lower, which costs steps only.
         let levels = self.levels.load(Ordering::Acquire) as usize;
+        // The node found behind the key on the level above, as most levels end at the same node.
         let mut known = 0;
         for level in (0..levels).rev() {
             loop {
                 let place = self.link(before, level).load(Ordering::Acquire);
                 behind = node(&self.arena, place);
                 let Some(next) = behind else { break };
-                // On the level above it was found to be behind the key.
+                // The level above has already found this node to be behind the key: skip the
+                // comparison.
                 if place == known {
                     break;
                 }
@@ -181,7 +188,7 @@ impl List {
         (before, behind)
     }
 
-    /// The first node that is not before the newest version of `key` that is not above `sequence`.
+    /// The first node not before the newest version of `key` not above `sequence`.
     #[inline]
     pub(super) fn at(&self, key: &[u8], sequence: u64) -> Option<Node<'_>> {
         self.search(key, sequence).1
@@ -204,11 +211,13 @@ impl List {
         last
     }
 
-    /// Writes a version of `key`, to be linked. `None` if the arena is full. One thread at a time.
+    /// Writes a version of `key` without linking it. `None` if the arena is full. One thread at a
+    /// time.
     pub(super) fn write(&self, key: &[u8], value: Option<&[u8]>, sequence: u64) -> Option<Place> {
         let levels = self.random_levels();
         let value_bytes = value.map_or(0, <[u8]>::len);
         let bytes = LINKS + 4 * levels + key.len() + value_bytes;
+        // Unpublished until it is linked or indexed, so plain writes suffice below.
         let place = self.arena.allocate(bytes)?;
         let value_field = value.map_or(TOMBSTONE, |value| value.len() as u32);
         self.arena.write_long(place, 0, sequence);
@@ -223,10 +232,10 @@ impl List {
         Some(place)
     }
 
-    /// Links nodes that were written, in any order. One thread at a time.
+    /// Links written nodes, in any order. One thread at a time.
     ///
-    /// They are sorted first: a node then lies near the one before, and the search begins there. That takes a third
-    /// of the time of linking each as it comes.
+    /// They are sorted first: each search then starts near the previous node, which takes a third
+    /// of the time of linking in write order.
     pub(super) fn link_all(&self, places: &[Place]) {
         let mut path = [None; LEVELS];
         for place in self.sorted(places) {
@@ -234,12 +243,13 @@ impl List {
         }
     }
 
-    /// The places in the order of their nodes.
+    /// The places, sorted by their nodes.
     pub(super) fn sorted(&self, places: &[Place]) -> impl Iterator<Item = Place> {
         let keys = || places.iter().map(|place| self.node(*place).key());
         let first = keys().next().unwrap_or_default();
         let shared = keys().fold(first.len(), |shared, key| shared_bytes(&first[..shared], key));
-        // The bytes in which keys first differ lie side by side, those behind them all over the table.
+        // Sort by the prefix numbers, which lie side by side; only equal prefixes load the
+        // scattered nodes.
         let mut sorted: Vec<(u64, Place)> =
             keys().map(|key| prefix(key, shared)).zip(places.iter().copied()).collect();
         sorted.sort_unstable_by(|one, other| {
@@ -251,7 +261,8 @@ impl List {
         sorted.into_iter().map(|(_, place)| place)
     }
 
-    /// Links a node behind `path`, the last nodes before it that are known on each level, and puts it there.
+    /// Links a node behind `path`, the last known nodes before it on each level, and moves `path`
+    /// to it.
     fn link_behind<'l>(&'l self, node: Node<'l>, path: &mut [Option<Node<'l>>; LEVELS]) {
         let (key, sequence) = (node.key(), node.sequence());
         let next = |before: Option<Node<'l>>, level: usize| {
@@ -259,6 +270,8 @@ impl List {
             next.filter(|next| next.compare(key, sequence) == Order::Less)
         };
         let levels = self.levels.load(Ordering::Relaxed) as usize;
+        // Climb only as far as the path is behind the node, then descend: sorted nodes are close
+        // together, so this is short (finger search).
         let mut level = 0;
         while level < levels && next(path[level], level).is_some() {
             level += 1;
@@ -274,25 +287,30 @@ impl List {
             reached = before;
         }
         let node_levels = node.levels();
+        // Bottom up: once a node is reachable on a level, it is on all levels below. `Release`
+        // publishes its contents and its own link to readers that load with `Acquire`.
         for (level, before) in path.iter_mut().enumerate().take(node_levels) {
             let link = self.link(*before, level);
+            // The new node points onward before anything points to it.
             node.link(level).store(link.load(Ordering::Relaxed), Ordering::Relaxed);
             link.store(node.place, Ordering::Release);
             *before = Some(node);
         }
+        // Raised last: a reader that sees a new level finds its links. One that does not just
+        // searches a level less.
         if node_levels > levels {
             self.levels.store(node_levels as u32, Ordering::Release);
         }
     }
 
-    /// Takes a node back that nobody has seen.
+    /// Marks a node as taken back. Readers skip it; its memory is freed with the table.
     pub(super) fn kill(&self, place: Place) {
         self.arena.atomic_at(place, FLAGS).fetch_or(IS_DEAD, Ordering::Relaxed);
     }
 
-    /// A random number of levels, a quarter of the nodes with each more.
+    /// A random number of levels; each further level has a quarter of the nodes.
     fn random_levels(&self) -> usize {
-        // Xorshift: only the writer is here.
+        // Xorshift. Only the writer calls this.
         let mut state = self.random.load(Ordering::Relaxed);
         state ^= state << 13;
         state ^= state >> 17;

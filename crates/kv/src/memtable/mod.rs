@@ -1,9 +1,10 @@
-//! [`Memtable`]: the updates since some moment, ordered, in memory.
+//! [`Memtable`]: recent updates in memory, ordered by key.
 //!
-//! One thread writes, any number read meanwhile. Every write has a sequence, by which a reader passes over what is newer
-//! than its snapshot. A hash index finds what was just written; the order of keys is made when somebody asks for it,
-//! of all writes since the last time together: the drain, or a cursor. A deleted key has a node without a value, a tombstone,
-//! because the tree beneath may have it. Nothing is removed before all of the table is.
+//! One thread writes, any number of threads read. Every write has a sequence; a reader skips the
+//! writes that are newer than its snapshot. A hash index finds recent writes. The key order is
+//! built lazily, for all writes since the last time together, when the drain or a cursor asks for
+//! it. A deleted key has a node without a value, a tombstone, because the tree beneath may have the
+//! key. Nodes are freed only with the whole table.
 
 mod arena;
 mod index;
@@ -26,22 +27,22 @@ use self::list::Node;
 pub(crate) use self::list::{prefix, shared_bytes};
 use self::order::{Order, Walk};
 
-/// Bytes that one table can have at most.
+/// Maximum bytes of one table.
 pub(super) const MEMTABLE_BYTES_MAX: usize = arena::ARENA_BYTES_MAX;
 
-/// Bytes for a write beside its node: 12 to 24 of the index, with the tables that it has outgrown, and what waits for
-/// the order. The mean, because an index doubles at once what it has grown by.
+/// Bytes for a write in addition to its node: 12 to 24 in the index, including its outgrown tables,
+/// plus the list of unordered nodes. An average, because an index doubles at once.
 const INDEX_BYTES: usize = 24;
 
-/// Random, so that nobody can make keys that collide.
+/// Random, so that clients cannot construct colliding keys.
 static SEED: LazyLock<u64> = LazyLock::new(|| {
     let mut seed = [0; 8];
-    // Without it lookups are right, and can be made slow.
+    // Without a random seed lookups stay correct, but collisions could slow them down.
     let _ = SystemRandom.fill(&mut seed);
     u64::from_le_bytes(seed)
 });
 
-/// The hash of a key in all tables.
+/// The hash of a key, the same in all tables.
 #[inline]
 pub(super) fn hash(key: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(*SEED, key)
@@ -52,7 +53,7 @@ pub(super) fn hash(key: &[u8]) -> u64 {
 pub(super) struct Memtable {
     order: Order,
     index: Index,
-    /// Held by the one that writes. What it wrote and is not in the order yet, oldest first.
+    /// Nodes that are not in the order yet, oldest first. The writer holds the lock.
     unordered: Mutex<Vec<Place>>,
     /// Number of writes.
     writes: AtomicU64,
@@ -60,7 +61,7 @@ pub(super) struct Memtable {
     written: AtomicU64,
     /// Everything up to this sequence is in the order.
     ordered: AtomicU64,
-    /// Held by the one that makes order: the number of nodes in it.
+    /// The number of ordered nodes. Held by the thread that extends the order.
     ordering: Mutex<usize>,
 }
 
@@ -90,7 +91,7 @@ impl Memtable {
         }
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         self.order.list.arena.bytes() + self.writes() as usize * INDEX_BYTES
     }
@@ -99,13 +100,13 @@ impl Memtable {
         self.written.load(Ordering::Acquire) == 0
     }
 
-    /// The number of writes: of entries at the most.
+    /// The number of writes, an upper bound of the number of entries.
     pub(super) fn writes(&self) -> u64 {
         self.writes.load(Ordering::Relaxed)
     }
 
-    /// Writes a version of `key`, which has the hash `hash`, newer than all there are. Readers see it from
-    /// `sequence` on, which is above 0 and grows. `None` if the table is full.
+    /// Writes a version of `key`, with the hash `hash`, newer than all others. Readers see it from
+    /// `sequence` on; sequences are above 0 and increase. `None` if the table is full.
     pub(super) fn insert(
         &self,
         key: &[u8],
@@ -114,16 +115,19 @@ impl Memtable {
         sequence: u64,
     ) -> Option<Place> {
         let mut unordered = self.unordered.lock();
+        // Write the node, then publish it in the index, then in the list of unordered nodes.
         let place = self.order.list.write(key, value, sequence)?;
         self.index.set(hash, place, |place| self.order.list.node(place).key() == key);
         unordered.push(place);
-        // Nobody else writes.
+        // A load and a store suffice: there is one writer.
         self.writes.store(self.writes() + 1, Ordering::Relaxed);
+        // `Release`, after the node is complete and queued for the order: a reader that sees the
+        // sequence also finds the node.
         self.written.store(sequence, Ordering::Release);
         Some(place)
     }
 
-    /// The order, with everything up to `sequence` in it.
+    /// The order, complete up to `sequence`.
     #[inline]
     fn order(&self, sequence: u64) -> &Order {
         let wanted = || sequence.min(self.written.load(Ordering::Acquire));
@@ -135,24 +139,29 @@ impl Memtable {
 
     #[cold]
     fn make_order(&self, wanted: impl Fn() -> u64) {
+        // Lock order: `ordering`, then `unordered`. Check again under the lock, because another
+        // thread may have done the work.
         let mut before = self.ordering.lock();
         if self.ordered.load(Ordering::Acquire) < wanted() {
             let mut unordered = self.unordered.lock();
             let places = std::mem::take(&mut *unordered);
             let written = self.written.load(Ordering::Acquire);
+            // The writer continues while the nodes are sorted; `written` was read under its lock,
+            // so it matches `places`.
             drop(unordered);
+            // Readers of the order wait for `ordering`; the writer and readers by hash do not.
             self.order.add(&places, *before);
             *before += places.len();
             self.ordered.store(written, Ordering::Release);
         }
     }
 
-    /// Takes a version back that no reader has seen.
+    /// Takes back a version that no reader has seen.
     pub(super) fn take_back(&self, place: Place) {
         self.order.list.kill(place);
     }
 
-    /// The newest version of `key`, which has the hash `hash`, that a reader at `sequence` sees.
+    /// The newest version of `key`, with the hash `hash`, that a reader at `sequence` sees.
     #[inline]
     pub(super) fn get(&self, key: &[u8], hash: u64, sequence: u64) -> Option<Entry<'_>> {
         let place = self.index.find(hash, |place| self.order.list.node(place).key() == key)?;
@@ -160,10 +169,12 @@ impl Memtable {
         if newest.is_visible(sequence) {
             return Some(Entry::of(newest));
         }
+        // The index has only the newest version. It is too new or taken back, so look for an older
+        // one in the order.
         self.entries_from(key, sequence).next().filter(|entry| entry.key == key)
     }
 
-    /// The last entry with a key up to `key`, tombstones included.
+    /// The last entry whose key is not above `key`, tombstones included.
     pub(super) fn at_or_before(&self, key: &[u8], sequence: u64) -> Option<Entry<'_>> {
         self.get(key, hash(key), sequence).or_else(|| self.before(key, sequence))
     }
@@ -178,7 +189,7 @@ impl Memtable {
         self.last_up_to(self.order(sequence).last(), sequence)
     }
 
-    /// The entry of the last key, not behind that of `node`, of which a version is visible.
+    /// The entry of the last key, at or before the key of `node`, that has a visible version.
     fn last_up_to<'m>(&'m self, node: Option<Node<'m>>, sequence: u64) -> Option<Entry<'m>> {
         let mut node = node;
         while let Some(oldest) = node {
@@ -192,12 +203,12 @@ impl Memtable {
         None
     }
 
-    /// All entries in order.
+    /// All entries in key order.
     pub(super) fn entries(&self, sequence: u64) -> Entries<'_> {
         Entries::of(self.order(sequence).walk(), sequence)
     }
 
-    /// The entries in order from the first with a key not before `key`.
+    /// The entries in key order from `key` on.
     pub(super) fn entries_from(&self, key: &[u8], sequence: u64) -> Entries<'_> {
         Entries::of(self.order(sequence).walk_from(key, sequence), sequence)
     }
@@ -206,9 +217,9 @@ impl Memtable {
 /// The newest visible version of each key.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries<'m> {
-    /// The node with which the search for the next entry begins.
+    /// The node at which the search for the next entry begins.
     next: Option<Node<'m>>,
-    /// Those behind it.
+    /// The nodes after it.
     walk: Walk<'m>,
     sequence: u64,
 }
@@ -231,7 +242,7 @@ impl<'m> Iterator for Entries<'m> {
                 continue;
             }
             let entry = Entry::of(node);
-            // Older versions of the same key.
+            // Skip older versions of the same key.
             while self.next.is_some_and(|older| older.key() == entry.key) {
                 self.next = self.walk.next();
             }

@@ -1,6 +1,7 @@
-//! [`Order`]: all nodes of a table in order, where they were put in order at different times.
+//! [`Order`]: all nodes of a table in key order, ordered in several batches.
 //!
-//! Few at a time are linked into the list, which costs each a search. Many at a time become a [`Segment`].
+//! Small batches are linked into the list, which costs a search for each node. A large batch
+//! becomes a [`Segment`].
 
 use std::sync::OnceLock;
 
@@ -8,12 +9,13 @@ use super::arena::Place;
 use super::list::{List, Node};
 use super::segment::{Position, Segment};
 
-/// Segments of a table at the most: each is one more place to look.
+/// Maximum number of segments: each is one more place to look.
 const SEGMENTS_MAX: usize = 4;
-/// Fewer nodes are linked. So are those that are less than all before them together. Tests have small tables.
+/// Minimum size of a segment. A smaller batch is linked, and so is one that is smaller than all
+/// earlier nodes together. Tests use small tables.
 const SEGMENT_NODES_MIN: usize = if cfg!(test) { 16 } else { 4096 };
 
-/// The nodes that are in order.
+/// The ordered nodes.
 #[derive(Debug)]
 pub(super) struct Order {
     pub(super) list: List,
@@ -29,9 +31,10 @@ impl Order {
         self.segments.iter().map_while(OnceLock::get)
     }
 
-    /// Takes in nodes that were written, in any order, behind `before` others. One thread at a time.
+    /// Adds written nodes, in any order, to `before` earlier ones. One thread at a time.
     pub(super) fn add(&self, places: &[Place], before: usize) {
         let free = self.segments.iter().find(|segment| segment.get().is_none());
+        // A segment only if it is at least as large as all before: so at most a few are ever made.
         match free.filter(|_| places.len() >= before.max(SEGMENT_NODES_MIN)) {
             Some(free) => _ = free.set(Segment::new(&self.list, places)),
             None => self.list.link_all(places),
@@ -45,7 +48,7 @@ impl Order {
         })
     }
 
-    /// The nodes from the newest version of `key` on that is not above `sequence`.
+    /// The nodes from the newest version of `key` not above `sequence` on.
     pub(super) fn walk_from(&self, key: &[u8], sequence: u64) -> Walk<'_> {
         Walk::new(self.list.at(key, sequence), self.segments(), |segment| {
             Position::at(segment, &self.list, key, sequence)
@@ -68,9 +71,9 @@ impl Order {
 /// Nodes in order.
 #[derive(Clone, Debug)]
 pub(super) struct Walk<'m> {
-    /// The next one of the list.
+    /// The next node of the list.
     linked: Option<Node<'m>>,
-    /// Most tables have this segment and nothing else: it is stepped through without a comparison.
+    /// Most tables have only this segment: it is walked without comparisons.
     first: Option<Position<'m>>,
     others: Vec<Position<'m>>,
 }
@@ -80,6 +83,7 @@ impl<'m> Iterator for Walk<'m> {
 
     #[inline]
     fn next(&mut self) -> Option<Node<'m>> {
+        // The fast path: a single segment, nothing to merge.
         if let (Some(first), None) = (&mut self.first, self.linked)
             && self.others.is_empty()
         {
@@ -111,6 +115,7 @@ impl<'m> Walk<'m> {
             }
         }
         match (nearest, self.linked) {
+            // The list and the segments are disjoint, so one of them is strictly nearer.
             (Some((node, _)), Some(linked)) if linked.is_before(node) => self.step_in_list(linked),
             (Some((node, position)), _) => {
                 position.advance();

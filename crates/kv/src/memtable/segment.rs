@@ -1,13 +1,15 @@
-//! [`Segment`]: many nodes that were written one after the other, put in order where somebody looks.
+//! [`Segment`]: many nodes written one after the other, sorted lazily bucket by bucket.
 //!
 //! ```text
 //!  nodes as they were written ──► buckets by the bytes in which keys differ ──► each sorted when a reader comes to it
 //! ```
-//! To sort and link half a million of them takes 60 ms, which a reader of some hundred keys would wait for. To divide
-//! them takes a quarter of that, one pass over the table as it lies in memory. The places of a bucket's nodes lie side
-//! by side, so those behind the one that is read are fetched meanwhile: in a list each waits for the one before.
+//! Sorting and linking half a million nodes takes 60 ms, which a reader of some hundred keys would
+//! wait for. Dividing them takes a quarter of that: one sequential pass over the table. The places
+//! of a bucket's nodes lie side by side, so the next nodes are prefetched; in a list each load
+//! waits for the one before.
 //!
-//! Where many keys have the same bytes a bucket is large, in the worst case all of the segment.
+//! Keys that share the distinguishing bytes share a bucket; in the worst case one bucket has the
+//! whole segment.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,20 +17,22 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::arena::Place;
 use super::list::{List, Node, prefix, shared_bytes};
 
-/// Nodes of a bucket, where keys are spread evenly. Tests have small tables.
+/// Average nodes of a bucket for evenly spread keys. Tests use small tables.
 const BUCKET_NODES: usize = if cfg!(test) { 4 } else { 64 };
-/// Nodes that are fetched ahead of the one that is read: reading one takes less than a tenth of fetching it.
+/// Nodes prefetched ahead of the current one: reading a node takes less than a tenth of fetching
+/// it.
 const NODES_AHEAD: usize = 8;
 
-/// Nodes, by key in order of bytes, and of each key the newest first.
+/// Nodes in key order; of each key the newest first.
 #[derive(Debug)]
 pub(super) struct Segment {
-    /// The bytes that all keys begin with.
+    /// The common prefix of all keys.
     shared: Box<[u8]>,
-    /// The prefix of the lowest key. Prefixes above it, without the lowest bits, are the numbers of buckets.
+    /// The prefix number of the lowest key. The distance to it, shifted right by `shift`, is the
+    /// number of a bucket.
     lowest: u64,
     shift: u32,
-    /// The buckets one behind the other. Each is sorted once, and does not change after that.
+    /// The buckets one after the other. Each is sorted once, then immutable.
     places: Box<[AtomicU32]>,
     /// The end of each bucket.
     ends: Box<[u32]>,
@@ -36,11 +40,11 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// A segment of nodes of `list` that are not linked, at least one.
+    /// A segment of at least one node of `list`, none of which is linked.
     pub(super) fn new(list: &List, places: &[Place]) -> Self {
         let key = |place: &Place| list.node(*place).key();
         let first = places.first().map(key).unwrap_or_default();
-        // Mostly the first and the last share no more than all of them do.
+        // Usually the first and the last key share no more than all keys do.
         let mut shared = shared_bytes(first, places.last().map(key).unwrap_or_default());
         let mut prefixes = Vec::with_capacity(places.len());
         for key in places.iter().map(key) {
@@ -56,12 +60,16 @@ impl Segment {
         if prefixes.is_empty() {
             prefixes.extend(places.iter().map(|place| prefix(key(place), shared)));
         }
+        // Counting sort: count each bucket, turn the counts into start offsets, then place the
+        // nodes.
         let lowest = prefixes.iter().copied().min().unwrap_or_default();
         let span = prefixes.iter().copied().max().unwrap_or_default() - lowest;
         let buckets_max = (places.len() / BUCKET_NODES).max(2);
+        // The span in `buckets_max` equal, power-of-two parts: the bucket is a shift, not a
+        // division.
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(buckets_max.ilog2());
         let bucket = |prefix: u64| ((prefix - lowest) >> shift) as usize;
-        // The beginnings of the buckets, which become their ends as they are filled.
+        // Start offsets, which become end offsets as the buckets are filled.
         let mut ends = vec![0_u32; bucket(lowest + span) + 1];
         prefixes.iter().for_each(|prefix| ends[bucket(*prefix)] += 1);
         let mut start = 0;
@@ -83,13 +91,15 @@ impl Segment {
         bucket.checked_sub(1).map_or(0, |before| self.ends[before] as usize)
     }
 
-    /// The places of a bucket, in order.
+    /// The places of a bucket, sorted.
     fn bucket(&self, list: &List, bucket: usize) -> &[AtomicU32] {
         let places = &self.places[self.start_of(bucket)..self.ends[bucket] as usize];
+        // `call_once` synchronizes: readers that arrive later see the sorted places, although the
+        // stores are relaxed.
         self.sorted[bucket].call_once(|| {
             let unsorted: Vec<Place> =
                 places.iter().map(|place| place.load(Ordering::Relaxed)).collect();
-            // All over the table: together they come in a fraction of the time of one after the other.
+            // The nodes are scattered: prefetched together they arrive in a fraction of the time.
             unsorted.iter().for_each(|place| list.node(*place).prefetch());
             for (place, sorted) in places.iter().zip(list.sorted(&unsorted)) {
                 place.store(sorted, Ordering::Relaxed);
@@ -98,7 +108,7 @@ impl Segment {
         places
     }
 
-    /// The number of the bucket that has `key`, or would have it.
+    /// The bucket that has `key`, or would have it.
     fn find(&self, key: &[u8]) -> Found {
         let head = &key[..key.len().min(self.shared.len())];
         if head != &*self.shared {
@@ -113,14 +123,15 @@ impl Segment {
         }
     }
 
-    /// The number of nodes before the newest version of `key` that is not above `sequence`, and of the bucket that is
-    /// searched.
+    /// The number of nodes before the newest version of `key` not above `sequence`, and the number
+    /// of the searched bucket.
     fn search(&self, list: &List, key: &[u8], sequence: u64) -> (usize, usize) {
         let bucket = match self.find(key) {
             Found::Before => return (0, 0),
             Found::Behind => return (self.places.len(), self.ends.len()),
             Found::Bucket(bucket) => bucket,
         };
+        // A binary search within the bucket, which is sorted on first use.
         let before = self.bucket(list, bucket).partition_point(|place| {
             list.node(place.load(Ordering::Relaxed)).compare(key, sequence).is_lt()
         });
@@ -131,6 +142,7 @@ impl Segment {
     fn last_of<'m>(&self, list: &'m List, count: usize, bucket: usize) -> Option<Node<'m>> {
         let at = count.checked_sub(1)?;
         let mut bucket = bucket.min(self.ends.len() - 1);
+        // Skip empty buckets.
         while self.start_of(bucket) > at {
             bucket -= 1;
         }
@@ -157,12 +169,12 @@ enum Found {
     Behind,
 }
 
-/// A node of a segment, or its end.
+/// A position at a node of a segment, or at its end.
 #[derive(Clone, Debug)]
 pub(super) struct Position<'m> {
     segment: &'m Segment,
     list: &'m List,
-    /// Number of nodes before it, and its bucket with its end.
+    /// Number of nodes before it, its bucket, and the end of that bucket.
     at: usize,
     bucket: usize,
     end: usize,
@@ -177,7 +189,7 @@ impl<'m> Position<'m> {
         position
     }
 
-    /// The first node that is not before the newest version of `key` that is not above `sequence`.
+    /// The first node not before the newest version of `key` not above `sequence`.
     pub(super) fn at(segment: &'m Segment, list: &'m List, key: &[u8], sequence: u64) -> Self {
         let (at, bucket) = segment.search(list, key, sequence);
         let mut position = Self { segment, list, at, bucket, end: 0, node: None };
@@ -190,7 +202,7 @@ impl<'m> Position<'m> {
         self.node
     }
 
-    /// Moves to the node at `at`, which is in the first bucket from `bucket` on that goes beyond it.
+    /// Moves to the node at `at`, which lies in the first non-exhausted bucket from `bucket` on.
     fn enter(&mut self, bucket: usize) {
         let ends = &self.segment.ends;
         let behind = ends[bucket.min(ends.len())..].iter().position(|end| *end as usize > self.at);
@@ -205,7 +217,8 @@ impl<'m> Position<'m> {
         self.show();
     }
 
-    /// Fetches a node ahead of this one. Behind the end of the bucket it may not be the one that follows.
+    /// Prefetches a node ahead of this one. Past the end of a bucket that is unsorted yet it may be
+    /// another one, which costs only the prefetch.
     #[inline]
     fn fetch(&self, ahead: usize) {
         if let Some(place) = self.segment.places.get(self.at + ahead) {

@@ -1,4 +1,4 @@
-//! The table against a map, and readers beside the writer.
+//! The table compared with a map, and readers concurrent with the writer.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -95,7 +95,7 @@ proptest! {
 fn values_larger_than_a_chunk_come_back() {
     let table = Memtable::new();
     let mut sizes = vec![0, 1, 1 << 20, (1 << 20) - 60, 5, 3 << 20, (2 << 20) + 1, 7];
-    // They do not end where the chunks that are allocated together do.
+    // The sizes do not match the chunks that are allocated together.
     sizes.extend([5 << 20; 8]);
     let key = |sequence: u8| format!("{sequence}");
     for (sequence, bytes) in (1..).zip(&sizes) {

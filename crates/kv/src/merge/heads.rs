@@ -1,36 +1,36 @@
-//! [`Heads`]: the first bytes of the keys that the sources show, side by side.
+//! [`Heads`]: the first bytes of the current keys of all sources, side by side.
 //!
-//! The next source is mostly found in them alone, without a jump: it changes from pair to pair, so that a processor
-//! guesses wrong where one is taken.
+//! Mostly these alone select the next source, without a branch: the source changes from pair to
+//! pair, so a branch would often be mispredicted.
 
 use super::Direction;
 use crate::memtable::prefix;
 
-/// Numbers in the order of the keys that sources show, the nearest least: of two keys the nearer one never has the
-/// greater. Where they are the same the keys have to be compared.
+/// Numbers that sort like the current keys of the sources, the nearest least: of two keys the
+/// nearer one never has the greater number. Equal numbers require a comparison of the keys.
 #[derive(Debug)]
 pub(super) struct Heads {
-    /// Bytes with which all keys in the range begin. The bytes behind them are the number.
+    /// The common prefix of all keys in the range. The bytes after it form the number.
     shared: Box<[u8]>,
     of: Vec<u64>,
 }
 
-/// The source that is nearest.
+/// The nearest source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nearest {
-    /// Its key is before all others.
+    /// The source whose key is before all others.
     One(usize),
-    /// The numbers do not tell.
+    /// Equal numbers: the keys must be compared.
     Unknown,
 }
 
 impl Heads {
-    /// Those of so many sources, of keys that mostly begin with `shared`.
+    /// Heads of `sources` sources, whose keys mostly begin with `shared`.
     pub(super) fn new(shared: &[u8], sources: usize) -> Self {
         Self { shared: shared.into(), of: vec![u64::MAX; sources] }
     }
 
-    /// Sets the key of a source, or that it has no more.
+    /// Sets the key of a source; `None` if it is exhausted.
     #[inline]
     pub(super) fn set(&mut self, source: usize, key: Option<&[u8]>, direction: Direction) {
         let head = key.map(|key| head(key, &self.shared));
@@ -41,6 +41,7 @@ impl Heads {
         };
     }
 
+    // Written without branches, so that the compiler uses conditional moves.
     #[inline]
     pub(super) fn nearest(&self) -> Nearest {
         let (mut nearest, mut least, mut is_shared) = (0, u64::MAX, true);
@@ -53,7 +54,7 @@ impl Heads {
     }
 }
 
-/// A number that grows with the key.
+/// A number that is monotonic in the key.
 #[inline]
 fn head(key: &[u8], shared: &[u8]) -> u64 {
     if shared.is_empty() || key.starts_with(shared) {

@@ -1,8 +1,9 @@
-//! [`Merge`]: one order of keys out of the tree and the layers above it.
+//! [`Merge`]: the tree and the layers above it, merged in key order.
 //!
-//! All sources stand at the same gap between two keys, each with the entry that it would show next in the direction of
-//! the last step. The nearest key wins; of several with the same key the newest. A tombstone hides the key beneath.
-//! Turning around places all sources at the gap again.
+//! All sources are positioned at the same gap between two keys. Each holds the entry that it would
+//! show next in the direction of the last step. The nearest key wins; among equal keys the newest
+//! source wins. A tombstone hides the key beneath. Reversing the direction positions all sources at
+//! the gap again.
 
 mod heads;
 mod upper;
@@ -22,9 +23,9 @@ pub(super) struct Merge<'a> {
     tree: TreeSource<'a>,
     /// Newest first.
     uppers: Vec<Upper<'a>>,
-    /// Those of the uppers, and behind them that of the tree.
+    /// The heads of the uppers, followed by the head of the tree.
     heads: Heads,
-    /// The direction that the sources are placed for; `None` when they have yet to be placed.
+    /// The direction in which the sources are positioned; `None` if they are not.
     direction: Option<Direction>,
     gap: Gap,
     shown: Shown<'a>,
@@ -36,7 +37,7 @@ enum Direction {
     Backward,
 }
 
-/// The place between two keys.
+/// A position between two keys.
 #[derive(Debug)]
 struct Gap {
     side: Side,
@@ -63,13 +64,13 @@ impl Gap {
 enum Shown<'a> {
     Nothing,
     Upper(UpperPair<'a>),
-    /// The one of the tree, which stays there until the next step.
+    /// The pair of the tree, which stays in its source until the next step.
     Tree,
 }
 
 struct TreeSource<'a> {
     tree: Tree<'a>,
-    /// Behind the pair of `next`, in the direction.
+    /// Behind the pair of `next`, in the current direction.
     place: Option<Place<'a>>,
     next: Option<PairGuard<'a>>,
     /// `next` has been shown or passed over.
@@ -77,7 +78,7 @@ struct TreeSource<'a> {
 }
 
 impl<'a> Merge<'a> {
-    /// A merge before the first key within the bound. Keys mostly begin with `shared`.
+    /// A merge before the first key within the bound. Most keys begin with `shared`.
     pub(super) fn new(
         layers: &'a Layers,
         tree: Tree<'a>,
@@ -147,7 +148,8 @@ impl<'a> Merge<'a> {
     ) -> Result<Option<Pair<'_>>, KvError> {
         let stepped = self.try_step(direction, is_outside);
         if stepped.is_err() {
-            // Sources may stand anywhere. The gap is where it was.
+            // After an error the sources may be anywhere, but the gap has not moved: position them
+            // again.
             self.direction = None;
         }
         if !stepped? {
@@ -163,7 +165,7 @@ impl<'a> Merge<'a> {
         })
     }
 
-    /// `false` if there is no pair in that direction.
+    /// `false` if there is no pair in this direction.
     fn try_step(
         &mut self,
         direction: Direction,
@@ -200,7 +202,7 @@ impl<'a> Merge<'a> {
                 if self.tree.next.as_ref().is_some_and(|next| next.key() == entry.key) {
                     self.tree.is_used = true;
                 }
-                // Those above it have no such key.
+                // Newer sources than `index` do not have the key, or they would have won.
                 for source in index..self.uppers.len() {
                     let upper = &mut self.uppers[source];
                     if upper.key() == Some(entry.key) {
@@ -213,6 +215,7 @@ impl<'a> Merge<'a> {
                 upper.advance(direction)?;
                 self.heads.set(index, upper.key(), direction);
             }
+            // A tombstone shows nothing; go on to the next key.
             if entry.value.is_some() {
                 self.gap.set(side_behind(direction), entry.key);
                 self.shown = Shown::Upper(pair);
@@ -222,7 +225,7 @@ impl<'a> Merge<'a> {
         Ok(true)
     }
 
-    /// The source with the nearest key, the newest of several; `true` if there are several.
+    /// The source with the nearest key, the newest among equal ones; `true` if several have it.
     #[inline]
     fn nearest(&self, direction: Direction) -> Option<(Nearest, bool)> {
         match self.heads.nearest() {
@@ -234,7 +237,7 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The same by all bytes of the keys.
+    /// Like `nearest`, comparing all bytes of the keys.
     fn nearest_by_key(&self, direction: Direction) -> Option<(Nearest, bool)> {
         let compare = |key: &[u8], with: &[u8]| match direction {
             Direction::Forward => key.cmp(with),
@@ -255,7 +258,7 @@ impl<'a> Merge<'a> {
         nearest.map(|(nearest, _)| (nearest, is_shared))
     }
 
-    /// Places all sources at the gap.
+    /// Positions all sources at the gap.
     fn place(&mut self, direction: Direction) -> Result<(), KvError> {
         let key = &self.gap.key[..];
         let tree = self.tree.tree;

@@ -14,19 +14,19 @@ pub(super) enum Upper<'a> {
     Run(RunCursor<'a>),
 }
 
-/// A table.
+/// A memtable as a source.
 pub(super) struct Table<'a> {
     table: &'a Memtable,
     sequence: u64,
-    /// Shows only what is behind this key: see [`Layers::reached`](crate::layers::Layers::reached).
+    /// Shows only entries behind this key: see [`Layers::reached`](crate::layers::Layers::reached).
     behind: Option<&'a [u8]>,
-    /// Behind `next`, where the direction is forward.
+    /// The entries after `next`, if the direction is forward.
     entries: Option<Entries<'a>>,
     next: Option<Entry<'a>>,
 }
 
 impl<'a> Upper<'a> {
-    /// A table as a reader at `sequence` sees it, behind a key if there is one.
+    /// A table as seen by a reader at `sequence`, limited to entries behind a key if one is given.
     pub(super) fn table(table: &'a Memtable, sequence: u64, behind: Option<&'a [u8]>) -> Self {
         Self::Table(Box::new(Table { table, sequence, behind, entries: None, next: None }))
     }
@@ -35,7 +35,7 @@ impl<'a> Upper<'a> {
         Self::Run(RunCursor::new(run))
     }
 
-    /// The key that it would show next.
+    /// The key that this source would show next.
     #[inline]
     pub(super) fn key(&self) -> Option<&[u8]> {
         match self {
@@ -44,7 +44,7 @@ impl<'a> Upper<'a> {
         }
     }
 
-    /// The entry that it would show next.
+    /// The entry that this source would show next.
     #[inline]
     pub(super) fn pair(&self) -> Option<UpperPair<'a>> {
         match self {
@@ -53,7 +53,7 @@ impl<'a> Upper<'a> {
         }
     }
 
-    /// Moves to the entry beside the gap.
+    /// Positions the source at the entry beside the gap.
     pub(super) fn place(&mut self, direction: Direction, gap: &Gap) -> Result<(), KvError> {
         match self {
             Self::Table(table) => table.place(direction, gap),
@@ -123,7 +123,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Shows an entry in the direction backward.
+    /// Shows an entry in backward direction, unless the tree has it already.
     fn show_before(&mut self, next: Option<Entry<'a>>) {
         self.next = next.filter(|next| self.behind.is_none_or(|behind| next.key > behind));
     }

@@ -1,4 +1,4 @@
-//! A block: some entries with a checksum.
+//! [`Block`]: some sorted entries with a checksum.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
@@ -7,10 +7,10 @@ use crate::memtable::Entry;
 
 /// Bytes in front of the entries.
 pub(super) const HEADER_BYTES: usize = 16;
-/// A block takes no more entries from here on: about a page.
+/// Size from which a block takes no more entries: about a page.
 pub(super) const BLOCK_BYTES: usize = 4096;
 const ENTRY_HEADER_BYTES: usize = 8;
-/// In place of the bytes of a value: the key was deleted.
+/// Length of a value that stands for a deleted key.
 const TOMBSTONE: u32 = u32::MAX;
 
 /// The header in front of the entries.
@@ -48,7 +48,7 @@ pub(super) fn sum(parts: &[&[u8]]) -> u32 {
     digest.finalize() as u32
 }
 
-/// A block that is being filled.
+/// A block under construction.
 #[derive(Debug, Default)]
 pub(super) struct BlockBuilder {
     bytes: Vec<u8>,
@@ -56,7 +56,7 @@ pub(super) struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    /// Adds an entry behind those that are there.
+    /// Appends an entry.
     #[expect(clippy::cast_possible_truncation, reason = "a pair has at most 1 GiB")]
     pub(super) fn push(&mut self, entry: &Entry<'_>) {
         if self.bytes.is_empty() {
@@ -83,7 +83,7 @@ impl BlockBuilder {
         &self.last_key
     }
 
-    /// The block `number`, after which the next one can be filled.
+    /// Completes the block as number `number`, appends it to `into`, and starts the next one.
     #[expect(clippy::cast_possible_truncation, reason = "one pair, or some thousand bytes")]
     pub(super) fn finish(&mut self, number: u32, name: &RunName, into: &mut Vec<u8>) {
         let entries = &self.bytes[HEADER_BYTES..];
@@ -98,22 +98,24 @@ impl BlockBuilder {
 #[derive(Debug)]
 pub(crate) struct Block {
     bytes: Vec<u8>,
-    /// The place of each entry.
+    /// The offset of each entry.
     starts: Vec<u32>,
 }
 
 impl Block {
-    /// The block `number` of a run; `None` if these bytes are not that.
+    /// The block `number` of a run; `None` if the bytes are not this block.
     #[expect(clippy::cast_possible_truncation, reason = "below the bytes in the header")]
     pub(super) fn decode(bytes: Vec<u8>, number: u32, name: &RunName) -> Option<Self> {
         let header = Header::decode(bytes.first_chunk()?, name)?;
         let entries = &bytes[HEADER_BYTES..];
+        // Number and stamp are checked, too: a misplaced block of the same run does not verify.
         let is_whole = header.number == number
             && header.bytes as usize == entries.len()
             && header.sum == sum(&[entries]);
         if !is_whole {
             return None;
         }
+        // The lengths are checked here once, so `entry` need not check them again.
         let mut starts = Vec::with_capacity(64);
         let mut at = HEADER_BYTES;
         while at < bytes.len() {
@@ -136,7 +138,7 @@ impl Block {
         Entry { key, value: value.map(|bytes| &rest[..bytes]) }
     }
 
-    /// The entry of `key`, or the place where it would be.
+    /// The index of the entry of `key`, or the index where it would be inserted.
     pub(super) fn find(&self, key: &[u8]) -> Result<usize, usize> {
         let mut range = 0..self.len();
         while !range.is_empty() {
@@ -151,7 +153,7 @@ impl Block {
     }
 }
 
-/// Bytes of key and value of the entry at `at`.
+/// Bytes of key and value of the entry at `at`; no value for a tombstone.
 fn lengths(bytes: &[u8], at: usize) -> Option<(usize, Option<usize>)> {
     let fields: &[u8; ENTRY_HEADER_BYTES] = bytes.get(at..)?.first_chunk()?;
     let field = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| fields[at + i]));

@@ -7,11 +7,11 @@ use super::block::Block;
 use super::{KvError, Run};
 use crate::memtable::Entry;
 
-/// An entry of a run, kept in the memory of its block.
+/// An entry of a run; it keeps its block in memory.
 #[derive(Clone, Debug)]
 pub(crate) struct RunPair {
     block: Arc<Block>,
-    /// The block in its index, and the entry in it.
+    /// The index of the block, and of the entry in it.
     at: usize,
     entry: usize,
 }
@@ -27,7 +27,7 @@ impl RunPair {
     }
 }
 
-/// A cursor: an entry, or none at an end.
+/// A cursor: at an entry, or at no entry past an end.
 #[derive(Debug)]
 pub(crate) struct RunCursor<'r> {
     run: &'r Run,
@@ -62,6 +62,7 @@ impl<'r> RunCursor<'r> {
             (Ok(found), Bound::Excluded(_)) => found + 1,
             (Ok(place) | Err(place), _) => place,
         };
+        // An excluded key may be the last of its block.
         if entry == block.len() {
             return self.go_to_start_of(at + 1);
         }
@@ -71,7 +72,7 @@ impl<'r> RunCursor<'r> {
 
     /// Moves to the last entry within the bound.
     pub(crate) fn go_to_last(&mut self, upper: Bound<&[u8]>) -> Result<(), KvError> {
-        // Behind the last one that is within, then a step back.
+        // Find the first entry beyond the bound, then step back.
         let at = match upper {
             Bound::Unbounded => None,
             Bound::Included(key) | Bound::Excluded(key) => self.run.index.find(key),
@@ -84,6 +85,7 @@ impl<'r> RunCursor<'r> {
             (Ok(found), Bound::Included(_)) => found + 1,
             (Ok(place) | Err(place), _) => place,
         };
+        // No entry of this block is within the bound: the last one before it is.
         if behind == 0 {
             return self.go_to_end_of(at);
         }

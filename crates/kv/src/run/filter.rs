@@ -1,17 +1,17 @@
-//! [`Filter`]: tells for most keys that are not in a run that they are not.
+//! [`Filter`]: rules out most keys that a run does not have.
 //!
-//! A Bloom filter whose bits of a key are in one line of the processor's cache ("Cache-, Hash- and Space-Efficient Bloom
-//! Filters", Putze, Sanders and Singler, 2007). With 10 bits and 6 probes for each key some 1.2 % of those that are not
-//! there are looked for.
+//! A blocked Bloom filter: all bits of a key are in one cache line ("Cache-, Hash- and
+//! Space-Efficient Bloom Filters", Putze, Sanders and Singler, 2007). With 10 bits and 6 probes for
+//! each key the false-positive rate is about 1.2 %.
 
 const BITS_PER_KEY: u64 = 10;
 const PROBES: u32 = 6;
-/// Numbers of 64 bits in a line.
+/// 64-bit words in a line.
 const LINE: usize = 8;
 const LINE_BYTES: usize = LINE * 8;
-/// Bits that choose one of those of a line.
+/// Bits of a hash that select one bit of a line: log2(512).
 const PROBE_BITS: u32 = 9;
-/// The 64 bits behind the point of the golden ratio: its multiples are spread evenly.
+/// 2^64 divided by the golden ratio (Fibonacci hashing): its multiples are spread evenly.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A filter.
@@ -21,15 +21,17 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// One for so many keys.
+    /// A filter for `keys` keys.
     pub(super) fn new(keys: u64) -> Self {
         let lines = (keys * BITS_PER_KEY).div_ceil(LINE_BYTES as u64 * 8).max(1);
         Self { lines: vec![[0; LINE]; usize::try_from(lines).expect("less than the keys")] }
     }
 
-    /// The line of a hash, and a number whose bits choose those in the line.
+    /// The line of a hash, and a number whose bits select the probes in the line.
     #[inline]
     fn place(&self, hash: u64) -> (usize, u64) {
+        // The upper half of the hash selects the line by multiplication instead of a modulo; the
+        // product below mixes all bits.
         let line = ((hash >> 32) * self.lines.len() as u64) >> 32;
         (line as usize, hash.wrapping_mul(SPREAD))
     }
@@ -37,6 +39,7 @@ impl Filter {
     #[inline]
     fn probes(bits: u64) -> impl Iterator<Item = (usize, u64)> {
         (0..PROBES).map(move |probe| {
+            // Six probes of nine bits use the upper 54 bits.
             let bit = (bits >> (64 - PROBE_BITS * (probe + 1))) & ((1 << PROBE_BITS) - 1);
             ((bit / 64) as usize, 1 << (bit % 64))
         })
@@ -63,7 +66,7 @@ impl Filter {
         self.lines.iter().flatten().flat_map(|word| word.to_le_bytes()).collect()
     }
 
-    /// `None` if these bytes are no filter.
+    /// `None` if the bytes are not a filter.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let (lines, []) = bytes.as_chunks::<LINE_BYTES>() else { return None };
         let word = |line: &[u8; LINE_BYTES], at: usize| {

@@ -1,4 +1,4 @@
-//! [`Footer`]: where index and filter of a run are.
+//! [`Footer`]: the places of index and filter in a run.
 
 use liteio_disk::DiskFile;
 
@@ -54,7 +54,8 @@ impl Footer {
         (footer.encode(name) == bytes).then_some(footer)
     }
 
-    /// Index and filter of a file of so many `bytes`; `None` if they are damaged, or not of the run `name`.
+    /// Index and filter of a file of `bytes` bytes; `None` if they are damaged, or belong to
+    /// another run than `name`.
     pub(super) fn read_derived(
         file: &dyn DiskFile,
         bytes: u64,
@@ -70,6 +71,7 @@ impl Footer {
                 Err(error) => Err(error.into()),
             }
         };
+        // From the end of the file backward: footer, filter, index.
         let Some(content) = read(bytes, FOOTER_BYTES as u64)? else { return Ok(None) };
         let footer = content.first_chunk().and_then(|content| Self::decode(content, name));
         let Some(footer) = footer else { return Ok(None) };
@@ -78,6 +80,7 @@ impl Footer {
         let Some(index) = read(end - footer.filter_bytes, footer.index_bytes)? else {
             return Ok(None);
         };
+        // Damage here is harmless: the caller rebuilds both from the blocks.
         if sum(&[&filter]) != footer.filter_sum || sum(&[&index]) != footer.index_sum {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! [`Index`]: where the blocks of a run are, with the last key of each.
+//! [`Index`]: the places of the blocks of a run, with the last key of each.
 
 /// The place of a block in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub(super) struct Place {
     pub(super) offset: u64,
     /// Bytes with the header.
     pub(super) bytes: u32,
-    /// The number in the header: where none is missing, its place in the index.
+    /// The number in the header. It equals the position in the index unless blocks are missing.
     pub(super) number: u32,
 }
 
@@ -14,7 +14,7 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Index {
     places: Vec<Place>,
-    /// The last keys, one behind the other, and where each of them ends.
+    /// The last keys, concatenated, and the end of each.
     keys: Vec<u8>,
     key_ends: Vec<usize>,
 }
@@ -44,9 +44,10 @@ impl Index {
         &self.keys[start..self.key_ends[at]]
     }
 
-    /// The first block whose last key is not before `key`: the only one that may have it.
+    /// The first block whose last key is not below `key`: the only one that can have it.
     pub(super) fn find(&self, key: &[u8]) -> Option<usize> {
         let (mut start, mut end) = (0, self.len());
+        // A binary search over keys that lie side by side.
         while start < end {
             let middle = start + (end - start) / 2;
             match self.last_key(middle) < key {
@@ -70,7 +71,7 @@ impl Index {
         bytes
     }
 
-    /// `None` if these bytes are no index.
+    /// `None` if the bytes are not an index.
     pub(super) fn decode(mut bytes: &[u8]) -> Option<Self> {
         let mut index = Self::default();
         while !bytes.is_empty() {

@@ -1,8 +1,9 @@
-//! [`Run`]: pairs in order of their keys, in a file that never changes.
+//! [`Run`]: an immutable file of pairs, sorted by key.
 //!
-//! Where a tree is much larger than a table, each change of a small pair would copy a page of 4 KiB. So the table is
-//! written behind what was written before, as a run, and the tree takes several runs together: see `drainer/merge.rs`.
-//! The checkpoint in the tree names the runs that count; a file that it does not name is the remains of a crash.
+//! Where a tree is much larger than a table, each change of a small pair would copy a page of 4
+//! KiB. Then the table is written sequentially as a run, and the tree absorbs several runs
+//! together: see `drainer/merge.rs`. The checkpoint in the tree names the current runs; any other
+//! run file was left by a crash.
 //!
 //! # Format
 //! Blocks, then the index, the filter and the footer. Integers are little-endian.
@@ -14,8 +15,9 @@
 //!  footer  `LiteIOr1` (8), stamp (8), blocks (8), bytes of the index (8), bytes of the filter (8),
 //!          CRC-32C of index (4) and filter (4) and of the footer before this number (4)
 //! ```
-//! The *stamp* is random and stands in the checkpoint, too, with the number of blocks: a block of another run does not
-//! verify. Index and filter are derived: if they or the footer are damaged, they are made again from the blocks.
+//! The *stamp* is random and is also in the checkpoint, with the number of blocks: a block of
+//! another run does not verify. Index and filter are derived data: if they or the footer are
+//! damaged, they are rebuilt from the blocks.
 
 mod block;
 mod cursor;
@@ -43,19 +45,20 @@ use super::KvError;
 use super::log::is_unreadable;
 use super::memtable::Entry;
 
-/// Bytes that are read at once where all blocks are.
+/// Bytes read at once when all blocks are read.
 const WINDOW_BYTES: usize = 1 << 20;
 
-/// The unit that a device, or the page cache in front of it, reads as a whole or not at all.
+/// Unit of read failures: a device, or the page cache in front of it, reads a sector whole or not
+/// at all.
 const SECTOR_BYTES: u64 = 4096;
 
 /// The remedy of damage, for messages.
 const REMEDY: &str = ": restore it from a backup, or run `liteio repair` to keep what can be read";
 
-/// The name of a run in a checkpoint, and what tells it from any other.
+/// The identity of a run, as the checkpoint names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RunName {
-    /// One more than that of the run before; part of the name of its file.
+    /// One more than the number of the run before; part of the file name.
     pub(super) number: u64,
     pub(super) stamp: u64,
     pub(super) blocks: u64,
@@ -68,7 +71,7 @@ impl RunName {
     }
 }
 
-/// The beginning of the paths of all runs of the tree `path`.
+/// The common beginning of the paths of all runs of the tree `path`.
 pub(super) fn path_prefix(path: &str) -> String {
     format!("{path}.run.")
 }
@@ -100,7 +103,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Opens a run of the tree `tree_path`. Also, the number of its blocks that were passed over.
+    /// Opens a run of the tree `tree_path`. Returns it with the number of lost blocks.
     pub(super) fn open(
         disk: &dyn Disk,
         tree_path: &str,
@@ -110,7 +113,7 @@ impl Run {
         let path = name.path(tree_path);
         let mode = match damaged {
             Damaged::Refuse => OpenMode::Read,
-            // One that is missing has no blocks.
+            // A missing file is created and counts as a run without blocks.
             Damaged::PassOver => OpenMode::CreateOrWrite,
         };
         let file: Arc<dyn DiskFile> = match disk.open(&path, mode) {
@@ -128,6 +131,8 @@ impl Run {
             Some(derived) => derived,
             None => derive(&*file, bytes, &name)?,
         };
+        // The checkpoint knows the number of blocks, so lost ones are noticed even at the end of
+        // the file.
         let lost = name.blocks.saturating_sub(index.len() as u64);
         if lost > 0 && damaged == Damaged::Refuse {
             return Err(KvError::Corrupt(format!("{path} lacks {lost} blocks{REMEDY}")));
@@ -135,7 +140,7 @@ impl Run {
         Ok((Self { name, path, file, bytes, index, filter }, lost))
     }
 
-    /// All of its entries.
+    /// All entries, tombstones included.
     pub(super) fn entries(&self) -> Result<Vec<OwnedEntry>, KvError> {
         let mut entries = Vec::new();
         for at in 0..self.index.len() {
@@ -152,37 +157,40 @@ impl Run {
         self.name
     }
 
-    /// Bytes of its file.
+    /// Bytes of the file.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes of what it keeps in memory.
+    /// Bytes kept in memory.
     pub(super) fn memory(&self) -> usize {
         self.index.memory() + self.filter.memory()
     }
 
-    /// The part of its blocks, up to 1, that end before `key`.
+    /// The fraction of the blocks, up to 1, that end before `key`.
     pub(super) fn part_up_to(&self, key: &[u8]) -> f64 {
         let blocks = self.index.len();
         self.index.find(key).unwrap_or(blocks) as f64 / blocks.max(1) as f64
     }
 
-    /// The entry of `key`, which has the hash `hash`; a deleted one, too.
+    /// The entry of `key`, with the hash `hash`; it may be a tombstone.
     #[inline]
     pub(super) fn get(&self, key: &[u8], hash: u64) -> Result<Option<RunPair>, KvError> {
+        // The filter first: it saves the read of a block for nearly all keys that the run lacks.
         if !self.filter.may_have(hash) {
             return Ok(None);
         }
+        // The key is above the last one of the run.
         let Some(at) = self.index.find(key) else { return Ok(None) };
         let block = self.block(at)?;
         Ok(block.find(key).ok().map(|entry| RunPair::new(block, at, entry)))
     }
 
-    /// Reads a block.
+    /// Reads and verifies a block.
     fn block(&self, at: usize) -> Result<Arc<Block>, KvError> {
         let place = self.index.place(at);
         let mut bytes = vec![0; place.bytes as usize];
+        // Not cached here: the page cache of the kernel holds recently read blocks.
         let read = self.file.read_at(&mut bytes, place.offset)?;
         let block = (read == bytes.len()).then(|| Block::decode(bytes, place.number, &self.name));
         block.flatten().map(Arc::new).ok_or_else(|| {
@@ -197,7 +205,7 @@ impl fmt::Debug for Run {
     }
 }
 
-/// Index and filter of the blocks that verify.
+/// Builds index and filter from the blocks that verify.
 fn derive(file: &dyn DiskFile, bytes: u64, name: &RunName) -> Result<(Index, Filter), KvError> {
     let mut index = Index::default();
     let mut hashes = Vec::new();
@@ -206,7 +214,8 @@ fn derive(file: &dyn DiskFile, bytes: u64, name: &RunName) -> Result<(Index, Fil
     while offset + HEADER_BYTES as u64 <= bytes && (index.len() as u64) < name.blocks {
         read_window(file, &mut window, offset, HEADER_BYTES.max(WINDOW_BYTES))?;
         let base = offset;
-        // Behind damage the next block may begin anywhere.
+        // After a damaged block the next one may begin at any byte: search for a header that
+        // verifies.
         while let Some(header) =
             window.get((offset - base) as usize..).and_then(<[u8]>::first_chunk)
         {
@@ -236,7 +245,7 @@ fn derive(file: &dyn DiskFile, bytes: u64, name: &RunName) -> Result<(Index, Fil
             offset += block_bytes as u64;
         }
         if offset == base {
-            // A block that was cut off.
+            // A truncated block: search on behind its first byte.
             offset += 1;
         }
     }
@@ -245,8 +254,8 @@ fn derive(file: &dyn DiskFile, bytes: u64, name: &RunName) -> Result<(Index, Fil
     Ok((index, filter))
 }
 
-/// Reads so many bytes, or up to the end of the file, with zeros in place of sectors that the device cannot read: they do
-/// not verify.
+/// Reads `bytes` bytes, or up to the end of the file, with zeros in place of unreadable sectors:
+/// zeros do not verify.
 fn read_window(
     file: &dyn DiskFile,
     window: &mut Vec<u8>,

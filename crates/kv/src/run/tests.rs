@@ -23,7 +23,7 @@ fn written(disk: &SimulatedDisk, number: u64, model: &Model) -> Run {
     write(Some((disk, "t")), number, entries, model.len() as u64, |_| ()).expect("written")
 }
 
-/// `count` pairs of some 60 bytes, some of them deleted keys.
+/// `count` pairs of about 60 bytes, some of them tombstones.
 fn model(count: u32) -> Model {
     let value = |i: u32| (!i.is_multiple_of(7)).then(|| vec![i as u8; 50]);
     (0..count).map(|i| (format!("key {:06}", i * 2).into_bytes(), value(i))).collect()
@@ -127,7 +127,7 @@ proptest! {
     }
 }
 
-/// Every byte of a run, changed: what is read is right, or an error.
+/// Changes every byte of a run: a read returns the right pairs, or an error.
 #[test]
 fn a_changed_byte_is_never_taken_for_another_pair() {
     const STEP: u64 = 7;
@@ -195,7 +195,7 @@ fn a_run_that_was_cut_is_refused_and_what_is_left_can_be_salvaged() {
     assert!(all(&run).expect("empty").is_empty() && lost == name.blocks);
 }
 
-/// A file with bytes that the device cannot read.
+/// A file with unreadable bytes.
 #[derive(Debug)]
 struct Failing {
     file: Box<dyn DiskFile>,
@@ -257,7 +257,7 @@ fn a_sector_that_cannot_be_read_takes_only_the_blocks_in_it() {
         file: disk.open(&name.path("t"), OpenMode::Read).expect("there"),
         unreadable,
     };
-    // The end: what is there is derived from the blocks.
+    // The damaged end is rebuilt from the blocks.
     let end = failing(bytes / 4096 * 4096..bytes);
     assert!(Footer::read_derived(&end, bytes, &name).expect("no failure").is_none());
     let (index, _) = derive(&end, bytes, &name).expect("no failure");

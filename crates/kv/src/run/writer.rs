@@ -11,12 +11,13 @@ use super::index::{Index, Place};
 use super::{KvError, Run, RunName, hash};
 use crate::memtable::Entry;
 
-/// Bytes that are written at once.
+/// Bytes written at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Writes the entries, at most `entries_max` and in order of their keys, to a new file beside the tree of this disk and
-/// path, and syncs it. Its name is not durable. Without success there is no file. Without a place the file is in memory,
-/// and there as long as somebody has the run. `written` is told now and then how many entries there are.
+/// Writes the entries, at most `entries_max` and in key order, to a new file beside the tree of
+/// this disk and path, and syncs it. The name of the file is not durable yet. On failure the file
+/// is removed. Without a place the file is in memory, and lives as long as the run. `written` is
+/// called from time to time with the number of entries so far.
 pub(crate) fn write<'e>(
     place: Option<(&dyn Disk, &str)>,
     number: u64,
@@ -30,7 +31,7 @@ pub(crate) fn write<'e>(
     let path = name.path(place.map_or("memory", |(_, tree_path)| tree_path));
     let file = match place {
         Some((disk, _)) => {
-            // The remains of an attempt.
+            // Remove the file of a failed attempt.
             disk.remove_if_there(&path)?;
             disk.open(&path, OpenMode::CreateOrWrite)
         }
@@ -40,7 +41,7 @@ pub(crate) fn write<'e>(
         Writer::new(file.into(), path.clone(), name, entries_max).write_all(entries, written)
     });
     written.inspect_err(|_| {
-        // If that fails, too, the next start does it.
+        // If the removal fails, too, the next start does it.
         let _ = place.map(|(disk, _)| disk.remove_if_there(&path));
     })
 }
@@ -71,6 +72,7 @@ impl Writer {
     ) -> Result<Run, KvError> {
         let mut count = 0;
         for entry in entries {
+            // Tombstones as well: the filter must find them to hide older entries.
             self.filter.add(hash(entry.key));
             self.block.push(&entry);
             count += 1;
@@ -85,12 +87,14 @@ impl Writer {
         if !self.block.is_empty() {
             self.finish_block();
         }
+        // The number of blocks is part of the identity, so a truncated run is detected.
         let name = RunName { blocks: self.index.len() as u64, ..self.run };
         let (index, filter) = (self.index.encode(), self.filter.encode());
         self.piece.extend_from_slice(&index);
         self.piece.extend_from_slice(&filter);
         self.piece.extend_from_slice(&Footer::of(&index, &filter).encode(&name));
         self.write_piece()?;
+        // Contents first; the caller syncs the name, then writes the checkpoint.
         self.file.sync_data()?;
         let Self { path, file, offset: bytes, index, filter, .. } = self;
         Ok(Run { name, path, file, bytes, index, filter })
@@ -108,6 +112,8 @@ impl Writer {
 
     fn write_piece(&mut self) -> Result<(), KvError> {
         self.file.write_at(&self.piece, self.offset)?;
+        // Let the kernel write while the next piece is built, so that the final sync has little to
+        // wait for.
         self.file.start_writeback(self.offset, self.piece.len() as u64);
         self.offset += self.piece.len() as u64;
         self.piece.clear();

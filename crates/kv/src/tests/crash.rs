@@ -15,7 +15,7 @@ const UPDATES: u32 = 24;
 const SEEDS: u64 = 2;
 const POINTS: u64 = 7;
 
-/// The engine beneath, and how the tables get there.
+/// The engine, and the path of the tables into it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Setup {
     pub(super) engine: EngineKind,
@@ -125,12 +125,13 @@ pub(super) fn state(kv: &Kv) -> State {
     pairs(&kv.snapshot().expect("readable")).into_iter().collect()
 }
 
-/// Runs all updates; those that were acknowledged, and those that failed.
+/// Runs all updates; returns the acknowledged and the failed ones.
 fn work(kv: &Kv, seed: u64) -> (Vec<u32>, Vec<u32>) {
     (0..UPDATES).partition(|i| update(kv, seed, *i).is_ok())
 }
 
-/// The same with a sync now and then. Also, how many updates the last sync that succeeded covers.
+/// The same with a sync from time to time. Also returns the number of updates covered by the last
+/// successful sync.
 fn work_and_sync(kv: &Kv, seed: u64) -> (Vec<u32>, Vec<u32>, usize) {
     let (mut acknowledged, mut failed, mut synced) = (Vec::new(), Vec::new(), 0);
     for i in 0..UPDATES {
@@ -160,7 +161,7 @@ fn operations_of_a_run(setup: Setup, seed: u64, durability: Durability) -> u64 {
     disk.operations()
 }
 
-/// After a restart: everything acknowledged, and of the first update that failed all or nothing.
+/// After a restart: everything acknowledged, and all or nothing of the first failed update.
 pub(super) fn check_restart(
     disk: &SimulatedDisk,
     (setup, seed, at): (Setup, u64, u64),

@@ -177,14 +177,14 @@ fn a_snapshot_that_outlives_the_last_handle_leaves_the_files_alone() {
     drop(kv);
     let closed = disk.operations();
     assert_eq!(pairs(&held).len(), 1);
-    // By now the files may belong to somebody else.
+    // By now the files may belong to another key space.
     drop(held);
     assert_eq!(disk.operations(), closed);
     let kv = Kv::open(Arc::new(disk), "meta.redb", config()).expect("opens");
     assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 1);
 }
 
-/// Attachments that are always far behind, so that checkpoints are put off.
+/// Attachments that always have a large backlog, so that checkpoints are delayed.
 #[derive(Debug)]
 struct Behind;
 
@@ -352,7 +352,7 @@ fn is_within(key: &[u8], lower: Bound<u8>, upper: Bound<u8>) -> bool {
     above && below
 }
 
-/// Walks the model as `walk_kv` walks the key space, and says what each step returned.
+/// Walks the model like `walk_kv` walks the key space, and returns the result of each step.
 fn walk_model(model: &Model, lower: Bound<u8>, upper: Bound<u8>, steps: &[Walk]) -> Vec<Found> {
     let range: Vec<_> = model.iter().filter(|(key, _)| is_within(key, lower, upper)).collect();
     let mut place = 0;
@@ -627,7 +627,7 @@ fn space_is_given_back_also_while_somebody_writes_a_little() {
     assert_eq!(pairs(&kv.snapshot().expect("snapshot")).len(), 1);
 }
 
-/// Attachments whose sync waits until it may go on.
+/// Attachments whose sync waits until it is released.
 #[derive(Debug)]
 struct Held(Arc<AtomicBool>);
 

@@ -2,7 +2,7 @@
 
 use super::grant::Permission;
 
-/// The ACL that can allow an action, and the permission in it.
+/// The ACL that can allow an action, and the required permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granting {
     /// The ACL of the bucket.
@@ -11,12 +11,12 @@ pub enum Granting {
     Object(Permission),
 }
 
-/// The grant that allows an action, such as `s3:GetObject`; none if no ACL can.
+/// The ACL and permission that allow an action such as `s3:GetObject`; `None` if no ACL can.
 ///
-/// Source:
-/// [Mapping of ACL permissions and access policy permissions](https://docs.aws.amazon.com/AmazonS3/latest/userguide/acl-overview.html#acl-access-policy-permission-mapping).
-/// `WRITE` on a bucket is for all keys, whoever owns the objects: S3 has no `WRITE` on objects. It deletes
-/// objects, not versions, and takes part in uploads of parts from their beginning to their end.
+/// Source: [Mapping of ACL permissions and access policy
+/// permissions](https://docs.aws.amazon.com/AmazonS3/latest/userguide/acl-overview.html#acl-access-policy-permission-mapping).
+/// `WRITE` on a bucket covers all keys, regardless of the owner of an object: S3 has no `WRITE` on
+/// objects. It permits deleting objects but not versions, and all steps of a multipart upload.
 pub fn permission_for(action: &str) -> Option<Granting> {
     use Permission::{Read, ReadAcp, Write, WriteAcp};
     Some(match action.strip_prefix("s3:")? {

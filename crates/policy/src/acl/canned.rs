@@ -23,16 +23,16 @@ pub enum CannedAcl {
     LogDeliveryWrite,
 }
 
-/// An account, as grants name it.
+/// An account as named in grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Party<'p> {
     /// The canonical id.
     pub id: &'p str,
-    /// Name shown in ACL documents.
+    /// The name shown in ACL documents.
     pub display_name: &'p str,
 }
 
-/// The account of Amazon EC2 that fetches bundles of machine images.
+/// The EC2 account that fetches bundles of machine images.
 const EC2: Party<'_> = Party {
     id: "6aa5a366c34c1cbe25dc49211496e913e0351eb0e8c37aa3477e40942ec6b97c",
     display_name: "za-team",
@@ -46,7 +46,7 @@ impl Party<'_> {
 }
 
 impl CannedAcl {
-    /// The canned ACL of that name in headers.
+    /// The canned ACL with this header name.
     pub fn of_name(name: &str) -> Option<CannedAcl> {
         Some(match name {
             "private" => CannedAcl::Private,
@@ -61,7 +61,7 @@ impl CannedAcl {
         })
     }
 
-    /// The grants on a bucket. Those that name its owner once more say nothing new.
+    /// The grants on a bucket. Grants to its own owner are redundant.
     pub fn of_bucket(self, owner: Party<'_>) -> Acl {
         self.expand(owner, None)
     }

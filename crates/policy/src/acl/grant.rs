@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The grants of one ACL, at most.
+/// Maximum number of grants in one ACL (as AWS).
 pub(crate) const GRANTS_MAX: usize = 100;
 
 /// The access control list of a bucket or of one version of an object.
@@ -20,52 +20,52 @@ pub struct Grant {
     pub permission: Permission,
 }
 
-/// An account or a group. The order of the variants is part of the format.
+/// An account or a group. The order of the variants is part of the stored format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Grantee {
     /// An account.
     Account {
         /// The canonical id.
         id: String,
-        /// Shown beside the id; it has no meaning.
+        /// The name shown with the id; it has no meaning.
         display_name: String,
     },
     /// A group.
     Group(Group),
 }
 
-/// A group that AWS defines. The order of the variants is part of the format.
+/// A group defined by AWS. The order of the variants is part of the stored format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Group {
-    /// Everybody, anonymous senders too.
+    /// Everyone, including anonymous senders.
     AllUsers,
-    /// Every sender with a valid signature, of any account.
+    /// Every authenticated sender of any account.
     AuthenticatedUsers,
-    /// The delivery of access logs.
+    /// The service that delivers access logs.
     LogDelivery,
 }
 
-/// A permission that can be granted. The order of the variants is part of the format.
+/// A grantable permission. The order of the variants is part of the stored format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Permission {
-    /// Of a bucket: listing it. Of an object: reading it.
+    /// On a bucket: list it. On an object: read it.
     Read,
-    /// Of a bucket: writing and deleting objects in it. Of an object: nothing.
+    /// On a bucket: write and delete objects. On an object: no effect.
     Write,
-    /// Reading the ACL.
+    /// Read the ACL.
     ReadAcp,
-    /// Writing the ACL.
+    /// Write the ACL.
     WriteAcp,
-    /// All of the others.
+    /// All other permissions.
     FullControl,
 }
 
-/// The validity of grants to everybody.
+/// The treatment of grants to the public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublicGrants {
-    /// They are as good as others.
+    /// They apply like others.
     Count,
-    /// They are passed over: `IgnorePublicAcls`.
+    /// They are ignored (`IgnorePublicAcls`).
     Ignored,
 }
 
@@ -74,7 +74,7 @@ pub enum PublicGrants {
 pub struct TooManyGrants;
 
 impl Acl {
-    /// The list of these grants, those to groups first. Grants that are there twice are kept once.
+    /// An ACL of these grants, sorted with groups first and without duplicates.
     ///
     /// # Errors
     /// [`TooManyGrants`].
@@ -97,9 +97,10 @@ impl Acl {
         &self.grants
     }
 
-    /// The grant that allows `permission` to the account with that canonical id, or to an anonymous sender.
+    /// The grant that allows `permission` to the account with this canonical id, or to an anonymous
+    /// sender (`None`).
     ///
-    /// The rights of owners do not follow from grants: an owner may always read and write the ACL.
+    /// The rights of owners do not come from grants: an owner may always read and write the ACL.
     pub fn allows(
         &self,
         canonical_id: Option<&str>,
@@ -113,12 +114,12 @@ impl Acl {
         })
     }
 
-    /// Some grant is to everybody, or to everybody with an account.
+    /// `true` if a grant is public: to everyone, or to everyone with an account.
     pub fn is_public(&self) -> bool {
         self.grants.iter().any(Grant::is_public)
     }
 
-    /// Every grant is to the account with that canonical id.
+    /// `true` if every grant is to the account with this canonical id.
     pub fn is_only_for(&self, canonical_id: &str) -> bool {
         self.grants.iter().all(
             |grant| matches!(&grant.grantee, Grantee::Account { id, .. } if id == canonical_id),
@@ -127,7 +128,7 @@ impl Acl {
 }
 
 impl Grant {
-    /// The grant is to everybody, or to everybody with an account.
+    /// `true` if the grant is to everyone, or to everyone with an account.
     pub fn is_public(&self) -> bool {
         let public = [Group::AllUsers, Group::AuthenticatedUsers];
         matches!(&self.grantee, Grantee::Group(group) if public.contains(group))
@@ -140,7 +141,7 @@ impl Grantee {
             Grantee::Account { id, .. } => canonical_id == Some(id),
             Grantee::Group(Group::AllUsers) => true,
             Grantee::Group(Group::AuthenticatedUsers) => canonical_id.is_some(),
-            // No sender of a request belongs to it.
+            // No sender of requests belongs to this group.
             Grantee::Group(Group::LogDelivery) => false,
         }
     }
@@ -149,7 +150,7 @@ impl Grantee {
 impl Group {
     const ALL: [Group; 3] = [Group::AllUsers, Group::AuthenticatedUsers, Group::LogDelivery];
 
-    /// The group with that URI.
+    /// The group with this URI.
     pub fn of_uri(uri: &str) -> Option<Group> {
         Group::ALL.into_iter().find(|group| group.uri() == uri)
     }
@@ -167,7 +168,7 @@ impl Group {
 }
 
 impl Permission {
-    /// All, in the order in which they are told.
+    /// All permissions, in the order of documents.
     pub const ALL: [Permission; 5] = [
         Permission::Read,
         Permission::Write,
@@ -176,7 +177,7 @@ impl Permission {
         Permission::FullControl,
     ];
 
-    /// The permission of that name in documents.
+    /// The permission with this document name.
     pub fn of_name(name: &str) -> Option<Permission> {
         Permission::ALL.into_iter().find(|permission| permission.name() == name)
     }

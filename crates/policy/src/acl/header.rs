@@ -1,6 +1,6 @@
 //! The values of `x-amz-grant-*` headers: `id="…", uri="…", emailAddress="…"`.
 
-/// A grantee as a client names it.
+/// A grantee as named by a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NamedGrantee {
     /// By canonical id.
@@ -11,14 +11,14 @@ pub enum NamedGrantee {
     Email(String),
 }
 
-/// A header that is none.
+/// The error for a malformed grant header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedGrants;
 
-/// The grantees in the value of a header. Quotes may be left out, as S3 allows it.
+/// Parses the grantees in the value of a grant header. Quotes are optional, as in S3.
 ///
 /// # Errors
-/// [`MalformedGrants`] for anything but a list of at least one.
+/// [`MalformedGrants`] if the value is not a list of at least one grantee.
 pub fn parse_grants(value: &str) -> Result<Vec<NamedGrantee>, MalformedGrants> {
     let mut grantees = Vec::new();
     let mut rest = value.trim();
@@ -41,7 +41,7 @@ pub fn parse_grants(value: &str) -> Result<Vec<NamedGrantee>, MalformedGrants> {
     }
 }
 
-/// One value, in quotes or up to the next comma, and what follows it.
+/// Splits off one value, in quotes or up to the next comma.
 fn take_value(text: &str) -> Result<(String, &str), MalformedGrants> {
     match text.strip_prefix('"') {
         Some(quoted) => {

@@ -4,29 +4,29 @@ use serde::{Deserialize, Serialize};
 
 use super::stored::encode;
 
-/// The owner of objects that others write, and with it the validity of ACLs. The order of the variants is part
-/// of the format.
+/// The owner of objects written by other accounts, and with it the validity of ACLs. The order of
+/// the variants is part of the stored format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ownership {
-    /// The owner of the bucket owns every object in it, and ACLs do not count. AWS's default.
+    /// The bucket owner owns every object, and ACLs do not apply. AWS's default.
     #[default]
     BucketOwnerEnforced,
-    /// The owner of the bucket owns the objects that are written with `bucket-owner-full-control`.
+    /// The bucket owner owns objects written with `bucket-owner-full-control`.
     BucketOwnerPreferred,
     /// The writer owns its objects.
     ObjectWriter,
-    /// As [`Ownership::ObjectWriter`], of buckets whose ownership controls were deleted.
+    /// Like [`Ownership::ObjectWriter`], for buckets whose ownership controls were deleted.
     Deleted,
 }
 
 impl Ownership {
-    /// The ownership of that name in documents and headers.
+    /// The ownership with this name in documents and headers.
     pub fn of_name(name: &str) -> Option<Ownership> {
         let named = [Self::BucketOwnerEnforced, Self::BucketOwnerPreferred, Self::ObjectWriter];
         named.into_iter().find(|ownership| ownership.name() == Some(name))
     }
 
-    /// The name in documents and headers; none of [`Ownership::Deleted`].
+    /// The name in documents and headers; `None` for [`Ownership::Deleted`].
     pub fn name(self) -> Option<&'static str> {
         match self {
             Ownership::BucketOwnerEnforced => Some("BucketOwnerEnforced"),
@@ -36,12 +36,12 @@ impl Ownership {
         }
     }
 
-    /// The document of a bucket with that ownership; none for the one that needs none.
+    /// The document of a bucket with this ownership; `None` for the default.
     pub fn document(self) -> Option<Vec<u8>> {
         (self != Ownership::default()).then(|| encode(&self))
     }
 
-    /// ACLs of the bucket and of its objects count.
+    /// `true` if the ACLs of the bucket and its objects apply.
     pub fn acls_count(self) -> bool {
         self != Ownership::BucketOwnerEnforced
     }

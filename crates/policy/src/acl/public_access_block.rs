@@ -4,21 +4,21 @@ use serde::{Deserialize, Serialize};
 
 use super::grant::PublicGrants;
 
-/// The four parts of a public access block. A bucket without one has none of them.
+/// The four settings of a public access block. A bucket without one has all of them off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublicAccessBlock {
-    /// ACLs with public grants are refused.
+    /// Refuse ACLs with public grants.
     pub block_public_acls: bool,
-    /// Public grants do not count.
+    /// Ignore public grants.
     pub ignore_public_acls: bool,
-    /// Public policies are refused.
+    /// Refuse public policies.
     pub block_public_policy: bool,
-    /// A public policy is for the account of the owner alone.
+    /// Limit a public policy to the owner's account.
     pub restrict_public_buckets: bool,
 }
 
 impl PublicAccessBlock {
-    /// The validity of public grants under it.
+    /// The treatment of public grants under these settings.
     pub fn public_grants(self) -> PublicGrants {
         match self.ignore_public_acls {
             true => PublicGrants::Ignored,

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 const VERSION: u8 = 1;
 
-/// Bytes that are no value of this version.
+/// The error for bytes that are not a value of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// A newer version of the program wrote it.
@@ -17,13 +17,13 @@ pub enum Unreadable {
     Damaged,
 }
 
-/// A value as it is stored.
+/// Encodes a value for storage.
 pub fn encode(value: &impl Serialize) -> Vec<u8> {
-    // Only values that know no length beforehand are refused, and there are none here.
+    // Only sequences of unknown length can fail, and these types have none.
     postcard::to_extend(value, vec![VERSION]).unwrap_or_default()
 }
 
-/// A value that [`encode`] wrote.
+/// Decodes a value written by [`encode`].
 ///
 /// # Errors
 /// [`Unreadable`].

@@ -1,8 +1,9 @@
-//! The memory that a request may use for its body and for its answer.
+//! [`Allowance`]: the memory that a request may use for its body and its answer.
 //!
-//! The body is charged as it is received. Of the answer, pieces of objects are charged while they are on
-//! their way to the client, and documents as a whole. Without room for more, a document is refused, but an
-//! object goes on in small pieces, one at a time: nobody waits for what another client holds.
+//! The body is charged as it is received. An answer from an object is charged piece by piece while
+//! the pieces are on their way to the client, a document as a whole. If there is no room, a
+//! document is refused, but an object continues in small uncharged pieces, one at a time: no client
+//! waits for memory that another one holds.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,11 +35,12 @@ impl Allowance {
         Allowance { exchange, plan, body_bytes }
     }
 
-    /// Notes that the sender is authenticated, and looks for room for the body, so that one that would not
-    /// fit is refused before it is sent. Nothing is reserved: what is declared costs nothing to declare.
+    /// Notes that the sender is authenticated, and checks whether there is room for the body, so
+    /// that one that would not fit is refused before it is sent. Nothing is reserved: declaring a
+    /// length costs the client nothing, so it must not take room from others.
     ///
     /// # Errors
-    /// `SlowDown` if other requests hold the room.
+    /// `SlowDown` if other requests use the room.
     pub fn admit_body(&self) -> Result<(), ApiError> {
         self.exchange.admit();
         let copies = if self.plan.held { HELD_BODY_COPIES } else { 1 };
@@ -47,12 +49,12 @@ impl Allowance {
         if self.exchange.has_room(in_memory) { Ok(()) } else { Err(slow_down()) }
     }
 
-    /// The room for an answer in pieces.
+    /// The memory for an answer in pieces.
     pub fn pieces(&self) -> PieceRoom {
         PieceRoom { none: self.exchange.answer_charge(), place: Arc::default() }
     }
 
-    /// Charges for an answer that is in memory as a whole.
+    /// Charges an answer that is in memory as a whole.
     ///
     /// # Errors
     /// `SlowDown` if there is no room for it.
@@ -77,14 +79,14 @@ impl fmt::Debug for Allowance {
     }
 }
 
-/// The room of an answer in pieces, of which one is in memory at a time.
+/// The memory of an answer in pieces, of which one is in memory at a time.
 #[derive(Debug)]
 pub struct PieceRoom {
     none: Charge,
     place: Arc<Place>,
 }
 
-/// The place of the one piece.
+/// The slot of the one piece in memory.
 #[derive(Debug, Default)]
 struct Place {
     is_taken: AtomicBool,
@@ -92,17 +94,18 @@ struct Place {
 }
 
 impl PieceRoom {
-    /// Room for the next piece of `bytes_left`, as soon as the client has taken the one before.
+    /// Room for the next piece of `bytes_left`, once the client has taken the piece before.
     pub fn poll(&self, bytes_left: u64, context: &mut Context<'_>) -> Poll<Room> {
         if let Some(room) = self.take(bytes_left) {
             return Poll::Ready(room);
         }
         self.place.waiting.register(context.waker());
-        // It may have been taken meanwhile.
+        // Register first, then check again: the slot may have become free in between, without a
+        // waker to wake.
         self.take(bytes_left).map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Room for the next piece, if there is none in memory.
+    /// Room for the next piece, if no other is in memory.
     pub fn take(&self, bytes_left: u64) -> Option<Room> {
         if self.place.is_taken.swap(true, Ordering::Acquire) {
             return None;
@@ -114,7 +117,8 @@ impl PieceRoom {
     }
 }
 
-/// Room for one piece of an answer, until it is dropped: charged to the budget, or else for a small piece.
+/// Room for one piece of an answer, until it is dropped: charged to the budget, or uncharged for a
+/// small piece.
 #[derive(Debug)]
 pub struct Room {
     charge: Option<Charge>,
@@ -125,6 +129,7 @@ pub struct Room {
 struct TakenPlace(Arc<Place>);
 
 impl Drop for TakenPlace {
+    // `Release` before the wake: the woken task must see the slot free.
     fn drop(&mut self) {
         self.0.is_taken.store(false, Ordering::Release);
         self.0.waiting.wake();
@@ -132,18 +137,18 @@ impl Drop for TakenPlace {
 }
 
 impl Room {
-    /// The longest piece that it is for, if that is less than pieces are by themselves.
+    /// Maximum length of the piece, if it is below the usual one.
     pub fn bytes_max(&self) -> Option<u64> {
         self.charge.is_none().then_some(ANSWER_FREE_BYTES)
     }
 
-    /// The bytes, which give the room back when the last of them is dropped.
+    /// The bytes, which release the room when their last clone is dropped.
     pub fn hold(self, bytes: Bytes) -> Bytes {
         hold(bytes, self)
     }
 }
 
-/// The bytes, with what is dropped when the last of them is.
+/// The bytes, keeping `kept` until their last clone is dropped.
 fn hold<T: Send + 'static>(bytes: Bytes, kept: T) -> Bytes {
     Bytes::from_owner(Held { bytes, _kept: kept })
 }

@@ -1,4 +1,5 @@
-//! The body of a request on its way in: counted, bounded, and given up when the client stalls.
+//! The body of a request while it is received: counted, bounded, and given up when the client
+//! stalls.
 
 use std::fmt;
 use std::future::Future as _;
@@ -17,7 +18,7 @@ use super::received::ReceivedBody;
 use super::{Plan, body_too_large, request_timeout, slow_down};
 use crate::reply::{ApiError, BoxError, ErrorCode};
 
-/// The connection ended, or its framing broke.
+/// The error when the connection ended, or its framing broke.
 fn broken_off(error: &BoxError) -> ApiError {
     tracing::debug!(%error, "the body broke off");
     ApiError::new(
@@ -31,17 +32,17 @@ pub struct RequestBody {
     incoming: ReceivedBody,
     exchange: Arc<Exchange>,
     pace: Pace,
-    /// When the sender must be authenticated, if that is to be found in the body.
+    /// Deadline for the authentication of the sender, if the body contains it.
     admitted_by: Option<Instant>,
-    /// Since when the client is waited for.
+    /// Start of the current wait for the client.
     waiting_since: Option<Instant>,
-    /// Armed at the first wait and from then on only when it fires, so that a body that flows never
+    /// Armed at the first wait, and again only when it fires, so that a body that flows never
     /// touches the timer.
     alarm: Option<Pin<Box<Sleep>>>,
     ended: bool,
-    /// All of it will be in memory at once, not just a window of it.
+    /// The whole body will be in memory at once, not just a window of it.
     held: bool,
-    /// The bytes that the budget has been charged for.
+    /// The bytes that have been charged to the budget.
     charged: u64,
 }
 
@@ -57,6 +58,7 @@ impl RequestBody {
         if ended {
             exchange.connection.request_ended();
         }
+        // A form is authenticated by its first fields, so these are due like a head.
         let admitted_by = plan.form.then(|| exchange.started + limits.header_timeout);
         RequestBody {
             incoming,
@@ -78,7 +80,7 @@ impl RequestBody {
         }
     }
 
-    /// Called when there is nothing to read: ready once the client has been too slow.
+    /// Called when there is nothing to read. Ready once the client has been too slow.
     fn poll_stalled(&mut self, context: &mut Context<'_>) -> Poll<ApiError> {
         if self.exchange.is_admitted() {
             self.admitted_by = None;
@@ -86,10 +88,13 @@ impl RequestBody {
         let mut since = *self.waiting_since.get_or_insert_with(Instant::now);
         let mut deadline = self.deadline(since);
         let mut alarm = self.alarm.take().unwrap_or_else(|| Box::pin(sleep_until(deadline)));
+        // The alarm may be older than the current wait; then it is only moved to the present
+        // deadline.
         while alarm.as_mut().poll(context).is_ready() {
             let now = Instant::now();
             if now >= deadline {
                 self.pace.wait(now - since);
+                // Unauthenticated senders get no further window.
                 let is_late = self.admitted_by.is_some_and(|by| now >= by);
                 if is_late || !self.pace.begin_window() {
                     return Poll::Ready(request_timeout());
@@ -104,7 +109,7 @@ impl RequestBody {
         Poll::Pending
     }
 
-    /// The end of the patience with a client that has been waited for since then.
+    /// The end of the patience with a client that has been waited for since `since`.
     fn deadline(&self, since: Instant) -> Instant {
         let paced = since + self.pace.left();
         self.admitted_by.map_or(paced, |by| by.min(paced))
@@ -136,19 +141,24 @@ impl HttpBody for RequestBody {
             }
             Poll::Ready(Some(Ok(frame))) => frame,
         };
+        // Only time spent waiting for the client counts against it.
         if let Some(since) = self.waiting_since.take() {
             self.pace.wait(since.elapsed());
         }
         let bytes = frame.data_ref().map_or(0, Bytes::len);
         self.pace.moved(bytes as u64);
+        // Counted here for bodies without a declared length; `check_head` refuses declared ones
+        // early.
         let received = self.exchange.add_bytes_in(bytes);
         if received > BODY_BYTES_MAX {
             return Poll::Ready(Some(Err(body_too_large())));
         }
+        // A streamed body counts for the bytes received so far, up to its window.
         let in_memory = match self.held {
             true => received.saturating_mul(HELD_BODY_COPIES),
             false => received.min(BODY_WINDOW_BYTES_MAX),
         };
+        // Charge only growth: most frames of a streamed body stay within the window.
         if in_memory > self.charged {
             if !self.exchange.charge(in_memory) {
                 return Poll::Ready(Some(Err(slow_down())));

@@ -1,5 +1,5 @@
-//! Checks of the head alone, before `100 Continue` and before any byte of the body: a request that is
-//! refused here costs next to nothing.
+//! Checks of the head alone, before `100 Continue` and before any byte of the body: a refusal here
+//! costs next to nothing.
 
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, EXPECT, HOST, HeaderMap, HeaderName,
@@ -14,11 +14,12 @@ use crate::reply::{ApiError, ErrorCode};
 
 const CONTENT_MD5: HeaderName = HeaderName::from_static("content-md5");
 
-/// Headers that must not be repeated, beside most of `x-amz-…`.
+/// Headers that must not be repeated, in addition to most `x-amz-…` headers. Two parsers that
+/// choose different copies would see different requests.
 const SINGLE: [HeaderName; 7] =
     [HOST, AUTHORIZATION, CONTENT_LENGTH, CONTENT_MD5, CONTENT_TYPE, DATE, EXPECT];
 
-/// `x-amz-…` headers that are lists, and so may stand on several lines.
+/// `x-amz-…` headers that are lists, and may therefore be repeated.
 const LISTS: [&str; 2] = ["x-amz-object-attributes", "x-amz-optional-object-attributes"];
 
 /// Checks method, target and headers.
@@ -33,7 +34,7 @@ pub fn check_head(parts: &Parts) -> Result<(), ApiError> {
         ));
     }
     check_target(parts)?;
-    // Of HTTP/2: those of HTTP/1.1 are counted as they are parsed.
+    // HTTP/2 headers; hyper counts the headers of HTTP/1.1 while it parses them.
     if parts.headers.len() > HEADERS_MAX {
         return Err(head_too_large());
     }
@@ -49,7 +50,7 @@ fn check_target(parts: &Parts) -> Result<(), ApiError> {
         return Err(uri_too_long());
     }
     let path = uri.path();
-    // `*` is the one target without a slash that HTTP knows.
+    // `*` is the only target without a leading slash (asterisk form, RFC 9112, section 3.2.4).
     let asterisk = parts.method == Method::OPTIONS && path == "*";
     if !(path.starts_with('/') || asterisk) || !is_encoded_utf8(path) {
         return Err(ApiError::new(ErrorCode::InvalidURI, "Couldn't parse the specified URI."));
@@ -63,13 +64,13 @@ fn check_target(parts: &Parts) -> Result<(), ApiError> {
     }
 }
 
-/// The answer to a target above [`URI_BYTES_MAX`].
+/// The error for a target above [`URI_BYTES_MAX`].
 pub(crate) fn uri_too_long() -> ApiError {
     let message = format!("The request URI is longer than {URI_BYTES_MAX} bytes.");
     ApiError::new(ErrorCode::RequestURITooLong, message)
 }
 
-/// The answer to a head above its limits.
+/// The error for a head above its limits.
 pub(crate) fn head_too_large() -> ApiError {
     ApiError::new(
         ErrorCode::RequestHeaderSectionTooLarge,
@@ -77,7 +78,7 @@ pub(crate) fn head_too_large() -> ApiError {
     )
 }
 
-/// Every `%` is followed by two hexadecimal digits and the decoded path is UTF-8.
+/// `true` if every `%` is followed by two hexadecimal digits and the decoded path is UTF-8.
 fn is_encoded_utf8(path: &str) -> bool {
     if !path.contains('%') {
         return true;
@@ -88,9 +89,10 @@ fn is_encoded_utf8(path: &str) -> bool {
     escapes_complete && percent_decode_str(path).decode_utf8().is_ok()
 }
 
-/// `response-content-disposition` and its like end up in a header of the answer.
+/// `true` if a parameter such as `response-content-disposition`, which becomes a header of the
+/// answer, has control characters (response splitting).
 fn injects_header(query: &str) -> bool {
-    // Nearly no query has one.
+    // Fast path: nearly no query has one.
     if memchr::memmem::find(query.as_bytes(), b"response-").is_none() {
         return false;
     }
@@ -100,7 +102,7 @@ fn injects_header(query: &str) -> bool {
 }
 
 fn check_repeated(headers: &HeaderMap) -> Result<(), ApiError> {
-    // As many names as values: no header is repeated, as in nearly every request.
+    // Fast path: as many names as values means that no header is repeated.
     if headers.keys_len() == headers.len() {
         return Ok(());
     }
@@ -131,7 +133,7 @@ fn check_host(parts: &Parts) -> Result<(), ApiError> {
             "The Host header is not a host name.",
         ));
     }
-    // With the absolute form two hosts are named. Which one was signed, or meant, is anybody's guess.
+    // The absolute form names two hosts. If they differ, it is ambiguous which one was signed.
     match (parts.uri.authority(), host) {
         (Some(authority), Some(host))
             if !authority.as_str().as_bytes().eq_ignore_ascii_case(host) =>

@@ -1,4 +1,4 @@
-//! The error document: written here and nowhere else, where the response leaves.
+//! The error document. It is written here only, where the response leaves.
 
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue};
 use http::{Response, StatusCode};
@@ -17,8 +17,8 @@ const WEBSITE_MESSAGE: HeaderName = HeaderName::from_static("x-amz-error-message
 
 const PROLOGUE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-/// The response for an error. HEAD and 304 have no body. `resource` is the path of the request as it
-/// was sent.
+/// The response for an error. HEAD and 304 have no body. `resource` is the path as the client sent
+/// it.
 pub(crate) fn error_response(
     error: ApiError,
     resource: &str,
@@ -59,7 +59,7 @@ pub(crate) fn error_response(
     response
 }
 
-/// The document of S3.
+/// The XML document of S3.
 pub(super) fn xml_document(error: &ApiError, resource: &str, ids: &RequestIds) -> String {
     let message = error.message();
     let mut xml = String::with_capacity(320 + message.len() + resource.len());
@@ -79,7 +79,7 @@ pub(super) fn xml_document(error: &ApiError, resource: &str, ids: &RequestIds) -
     xml
 }
 
-/// The document of IAM and STS.
+/// The XML document of IAM and STS.
 fn query_document(error: &ApiError, namespace: &str, ids: &RequestIds) -> String {
     let at_fault = if error.status().is_server_error() { "Receiver" } else { "Sender" };
     let mut xml = format!("<ErrorResponse xmlns=\"{namespace}\"><Error>");
@@ -92,8 +92,8 @@ fn query_document(error: &ApiError, namespace: &str, ids: &RequestIds) -> String
     xml
 }
 
-/// The page of a website. Elements whose names begin with `ErrorDocument.` are about the document that was to
-/// be answered in its place.
+/// The HTML page of a website. Elements named `ErrorDocument.…` describe the failure of the custom
+/// error document.
 fn page(error: &ApiError, ids: &RequestIds) -> String {
     let (status, mut page) = (error.status(), String::with_capacity(640));
     let title = format!("{} {}", status.as_u16(), status.canonical_reason().unwrap_or_default());
@@ -128,7 +128,7 @@ fn push_list(page: &mut String, items: &[(&str, &str)]) {
     page.push_str("</ul>\n");
 }
 
-/// The document of S3 Vectors.
+/// The JSON document of S3 Vectors.
 fn json_document(error: &ApiError) -> String {
     let mut document = json!({ "__type": error.code(), "message": error.message() });
     if !error.elements().is_empty() {
@@ -139,7 +139,7 @@ fn json_document(error: &ApiError) -> String {
     document.to_string()
 }
 
-/// The document of MinIO's admin API.
+/// The JSON document of MinIO's admin API.
 fn admin_document(error: &ApiError, resource: &str, ids: &RequestIds) -> String {
     let mut document = json!({
         "Code": error.code(),
@@ -164,7 +164,8 @@ fn push_element(xml: &mut String, name: &str, text: &str) {
     xml.push('>');
 }
 
-/// Escapes markup; what XML 1.0 cannot carry at all becomes U+FFFD, so that the document stays valid.
+/// Escapes markup. Characters that XML 1.0 cannot represent become U+FFFD, so that the document
+/// stays valid.
 fn push_escaped(xml: &mut String, text: &str) {
     for character in text.chars() {
         match character {

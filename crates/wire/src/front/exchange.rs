@@ -1,4 +1,5 @@
-//! One request with its answer: what both bodies share, what observers are told, and the line in the access log.
+//! [`Exchange`]: one request with its answer. It is shared by both bodies, reported to observers,
+//! and written to the access log.
 
 use std::fmt;
 use std::pin::Pin;
@@ -22,36 +23,36 @@ use crate::origin::Origin;
 use crate::reply::{BoxError, ReplyBody};
 use crate::request_id::RequestIds;
 
-/// The target of the access log's lines.
+/// The tracing target of the access log.
 pub(crate) const ACCESS_LOG: &str = "liteio::access";
 
-/// One request and its response. Lives until both bodies end; then the charge for its body is released,
-/// observers are told and its line of the access log is written, even if the client has closed the connection
-/// before.
+/// One request and its response. It lives until both bodies end. Then the charge for its body is
+/// released, observers are notified and the line of the access log is written, even if the client
+/// has closed the connection before.
 pub struct Exchange {
     /// The HTTP method.
     pub method: Method,
-    /// The connection that the request came over.
+    /// The connection of the request.
     pub connection: Arc<ConnectionState>,
     client: Client,
     origin: Arc<Origin>,
     pub(super) started: Instant,
     status: AtomicU16,
-    /// The code of an error.
+    /// The error code, if the answer is an error.
     code: OnceLock<String>,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
-    /// The sender is authenticated.
+    /// `true` once the sender is authenticated.
     is_admitted: AtomicBool,
-    /// For the body.
+    /// The charge for the body.
     charge: Mutex<Option<Charge>>,
     observers: Observers,
-    /// If somebody wants them.
+    /// The heads, if an observer wants them.
     heads: Option<Mutex<Heads>>,
 }
 
 impl Exchange {
-    /// The ids of the request.
+    /// The request ids.
     pub fn ids(&self) -> &RequestIds {
         &self.origin.ids
     }
@@ -114,8 +115,7 @@ impl Exchange {
         self.is_admitted.load(Ordering::Relaxed)
     }
 
-    /// Charges for so many bytes of the body in memory, those charged before included. False when there is
-    /// no room.
+    /// Charges for `in_memory` bytes of the body in total. `false` if there is no room.
     pub(super) fn charge(&self, in_memory: u64) -> bool {
         let bytes = in_memory.saturating_sub(BODY_FREE_BYTES);
         if bytes == 0 {
@@ -125,10 +125,11 @@ impl Exchange {
         charge.get_or_insert_with(|| self.body_charge()).grow_to(bytes)
     }
 
-    /// True when so many bytes of the body are or could be charged for.
+    /// `true` if `in_memory` bytes of the body are charged already, or could be charged now.
     pub(super) fn has_room(&self, in_memory: u64) -> bool {
         let bytes = in_memory.saturating_sub(BODY_FREE_BYTES);
         let charged = self.charge.lock().as_ref().map_or(0, Charge::amount);
+        // The trial charge is dropped, and so released, at once.
         bytes <= charged || self.body_charge().grow_to(bytes - charged)
     }
 
@@ -172,7 +173,7 @@ impl Drop for Exchange {
         }
         let Origin { ids, peer, target, found } = &*self.origin;
         let query = target.query_names();
-        // Status 0: the client went away before there was an answer.
+        // Status 0: the client left before there was an answer.
         tracing::info!(
             target: ACCESS_LOG,
             id = %ids.request_id(),
@@ -203,7 +204,7 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// The body of a response, counted, as it is given to hyper.
+/// The body of a response as passed to hyper; it counts its bytes.
 #[derive(Debug)]
 pub struct ResponseBody {
     body: ReplyBody,
@@ -211,7 +212,7 @@ pub struct ResponseBody {
 }
 
 impl ResponseBody {
-    /// The body of a response, which ends the exchange with it.
+    /// The body of a response; the exchange ends with it.
     pub fn new(body: ReplyBody, exchange: Arc<Exchange>) -> ResponseBody {
         ResponseBody { body, exchange }
     }
@@ -231,7 +232,8 @@ impl HttpBody for ResponseBody {
                 self.exchange.add_bytes_out(frame.data_ref().map_or(0, Bytes::len));
             }
             Poll::Ready(Some(Err(error))) => {
-                // The status line was sent already, so closing the connection is the only way to signal it.
+                // The status line is sent already, so closing the connection is the only way to
+                // signal the failure.
                 let id = self.exchange.ids().request_id();
                 tracing::error!(id, error = %error, "answer broken off");
             }

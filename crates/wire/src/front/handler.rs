@@ -17,24 +17,22 @@ use crate::reply::Reply;
 /// The future of [`Handler::call`].
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// The treatment of a request, known by its head alone.
+/// The treatment of a request, decided by its head alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan {
-    /// It is answered whatever its head is like and however many others there are. Its body is not
-    /// read.
+    /// Always answered, whatever its head and the number of other requests. Its body is not read.
     pub exempt: bool,
-    /// Its body is held in memory whole, and charged to the budget so. Other bodies are passed
-    /// through a window.
+    /// The whole body is held in memory, and charged accordingly. Other bodies pass through a
+    /// window.
     pub held: bool,
-    /// It is a form, whose first fields prove who sent it.
+    /// The body is a form, whose first fields authenticate the sender.
     pub form: bool,
 }
 
 /// Everything behind the front.
 ///
 /// The request has passed the checks of its head, and has its [`Origin`] in an `Arc` among its
-/// extensions. Errors are returned as values: the front writes
-/// their documents.
+/// extensions. Errors are returned as values; the front writes their documents.
 pub trait Handler: Send + Sync + 'static {
     /// Decides how a request is treated.
     fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
@@ -50,20 +48,20 @@ pub trait Handler: Send + Sync + 'static {
         allowance: Allowance,
     ) -> HandlerFuture;
 
-    /// Those who are told of every request.
+    /// The observers that are notified of every request.
     fn observers(&self) -> Observers {
         Observers::default()
     }
 
-    /// Takes notice of the budget of the front.
+    /// Receives the budget of the front, for metrics.
     fn watch_budget(&self, budget: &Arc<Budget>) {
         let _ = budget;
     }
 
-    /// Begins to look for damage, unless it is looking.
+    /// Starts a search for damage, unless one is running.
     fn scrub(&self) {}
 
-    /// Reads the files of the configuration that may change again.
+    /// Reloads the configuration files that may change at run time.
     fn reload(&self) {}
 
     /// Called when the server begins to stop; requests in flight are still answered.

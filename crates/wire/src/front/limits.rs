@@ -1,65 +1,68 @@
-//! Limits of one connection, one request and all of them together. Everything above is refused with an
-//! answer, never queued without bound.
+//! Limits of one connection, of one request, and of all of them together. Anything above is refused
+//! with an answer, never queued without bound.
 
 use std::time::Duration;
 
 use crate::budget::Resource;
 
-/// Headers of one request.
+/// Maximum headers of one request.
 pub(crate) const HEADERS_MAX: usize = 100;
-/// Request line and headers together. AWS allows 8 KiB of each; presigned URLs with long session
-/// tokens come near.
+/// Maximum bytes of request line and headers together. AWS allows 8 KiB of each; presigned URLs
+/// with long session tokens come near.
 pub(crate) const HEAD_BYTES_MAX: usize = 32 << 10;
-/// The request target. A key of 1,024 bytes is 3,072 when every byte is escaped.
+/// Maximum bytes of the request target. A key of 1,024 bytes takes 3,072 when every byte is
+/// escaped.
 pub(crate) const URI_BYTES_MAX: usize = 16 << 10;
-/// A body as it travels: the largest part (5 GiB) with the framing of signed chunks.
+/// Maximum bytes of a body as sent: the largest part (5 GiB) plus the framing of signed chunks.
 pub const BODY_BYTES_MAX: u64 = 6 << 30;
-/// Bytes that hyper may read ahead, or gather before it writes, on one connection.
+/// Bytes that hyper may read ahead, or collect before a write, on one connection.
 pub(crate) const CONNECTION_BUFFER_BYTES_MAX: usize = 256 << 10;
-/// Bytes of a body that are not charged: as many requests at work as there may be have room for so much
-/// each. Small bodies, and the fields of a form, are never refused for want of room.
+/// Bytes of a body that are not charged: the memory limit of requests already includes them for
+/// each. So small bodies, and the fields of a form, are never refused for lack of room.
 pub(crate) const BODY_FREE_BYTES: u64 = 32 << 10;
-/// The most that a streamed body is charged for: about the bytes of it in memory at a time.
+/// Maximum charge of a streamed body: about the bytes that are in memory at a time.
 pub const BODY_WINDOW_BYTES_MAX: u64 = 2 << 20;
-/// The charge for each byte of a body that is held whole: once as received, and once more as rewritten
+/// Charge for each byte of a body that is held as a whole: one copy as received, and one rewritten
 /// for the parser.
 pub(crate) const HELD_BODY_COPIES: u64 = 2;
-/// Bytes of an answer that are not charged, as [`BODY_FREE_BYTES`]. The store copies pieces of this length
-/// out of its buffers.
+/// Bytes of an answer that are not charged, like [`BODY_FREE_BYTES`]. The store copies pieces of
+/// this length out of its buffers.
 pub const ANSWER_FREE_BYTES: u64 = 16 << 10;
-/// The charge for a piece of an object that is on its way to the client.
+/// Charge for a piece of an object that is on its way to the client.
 pub const ANSWER_PIECE_BYTES: u64 = 256 << 10;
-/// The most memory of a connection whose request has not begun: the buffer that its head is read into.
+/// Maximum memory of a connection before its first request: the buffer for the head.
 pub(crate) const CONNECTION_MEMORY_BYTES: u64 = 64 << 10;
-/// The same of a connection with TLS, which has its own buffers for records, and may have those of HTTP/2.
+/// The same for a TLS connection, which has record buffers of its own, and may have the buffers of
+/// HTTP/2.
 pub(crate) const TLS_CONNECTION_MEMORY_BYTES: u64 = 160 << 10;
-/// Streams of one connection of HTTP/2 that may be open at a time. Each counts as a request.
+/// Maximum open streams of an HTTP/2 connection. Each counts as a request.
 pub(crate) const STREAMS_MAX: u32 = 128;
-/// Bytes of one body that a stream of HTTP/2 receives ahead of its handler.
+/// Bytes of one body that an HTTP/2 stream receives ahead of its handler.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 512 << 10;
-/// The same for all streams of a connection together, so that a handler that reads nothing does not stop
-/// the others.
+/// The same for all streams of a connection together. It has room for several streams, so that a
+/// handler that reads nothing does not stop the others.
 pub(crate) const STREAMS_WINDOW_BYTES: u32 = 2 << 20;
-/// Bytes of one answer that a stream of HTTP/2 gathers before they are written.
+/// Bytes of one answer that an HTTP/2 stream collects before they are written.
 pub(crate) const STREAM_SEND_BYTES_MAX: usize = 256 << 10;
-/// Streams of one connection that the client may reset before they are answered, beside as many as are
-/// answered. One more, and the connection is closed.
+/// Streams of a connection that the client may reset before their answers, in addition to one for
+/// each answered stream. Beyond it the connection is closed.
 pub const STREAM_RESETS_MAX: u64 = 200;
-/// The most memory of a request at work, with its connection, but for what is charged.
+/// Maximum memory of a request at work, with its connection, without charged bytes.
 pub(crate) const REQUEST_MEMORY_BYTES: u64 = 128 << 10;
-/// Connections above which [`UNSENT_BYTES_MAX`] holds for the next.
+/// Number of connections from which on [`UNSENT_BYTES_MAX`] applies to new ones.
 pub(crate) const FREELY_SENT_CONNECTIONS_MAX: u64 = 128;
-/// Bytes of an answer that the system takes before the client's system has room for them. Bytes on their way
-/// are beside it, so a long way is no slower. With the usual megabytes, clients that take nothing would use
-/// up what the system has for all sockets, and it would reset those of others. Not for the first
-/// connections, since it costs a large answer a fifth more processor time.
+/// Bytes of an answer that the system accepts before the client has room for them. Bytes in flight
+/// are not included, so long distances are no slower. With the usual megabytes, clients that take
+/// nothing would exhaust the system's memory for all sockets, and it would reset the sockets of
+/// others. The first connections are exempt, because the limit costs a large answer a fifth more
+/// processor time.
 pub(crate) const UNSENT_BYTES_MAX: u32 = 256 << 10;
-/// Bytes that a rejected request may still send before the connection is closed. They are read and
-/// discarded, so that the client gets the answer and not a reset.
+/// Bytes that a rejected client may still send before the connection is closed. They are read and
+/// discarded, so that the client gets the answer instead of a reset.
 pub(crate) const LINGER_BYTES_MAX: usize = 16 << 20;
-/// The same after an answer that came before the end of its request's body. SDKs for Python send all of a
-/// body before they read, without asking whether it is wanted: ten times the largest body of S3 Vectors, so
-/// that they see the error that says how much is allowed.
+/// The same after an answer that came before the end of the request's body. SDKs for Python send a
+/// whole body before they read, without `Expect`. The limit is ten times the largest body of S3
+/// Vectors, so that they see the error that states the allowed size.
 pub(crate) const UNREAD_BODY_BYTES_MAX: usize = 256 << 20;
 
 const _: () = assert!(URI_BYTES_MAX < HEAD_BYTES_MAX);
@@ -68,42 +71,42 @@ const _: () = assert!(HEAD_BYTES_MAX as u64 <= CONNECTION_MEMORY_BYTES);
 const _: () =
     assert!(CONNECTION_MEMORY_BYTES + BODY_FREE_BYTES + ANSWER_FREE_BYTES <= REQUEST_MEMORY_BYTES);
 
-/// The limits of a running server. Of connections, requests and bytes one address may use half, and a user
-/// three quarters of the bytes; the more clients there are, the less each. Tests shorten them; the server
-/// uses [`Limits::default`], lowered to what the system grants.
+/// The limits of a running server. One address may use half of the connections, requests and bytes,
+/// a user three quarters of the bytes; with more clients each may use less. Tests shorten the
+/// limits; the server uses [`Limits::default`], lowered to the resources of the system.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Open connections. One more is answered 503 `SlowDown` and closed.
+    /// Open connections. Further ones are answered 503 `SlowDown` and closed.
     pub connections_max: usize,
-    /// Connections that are being answered `SlowDown`. One more is closed without an answer.
+    /// Connections that are being answered `SlowDown`. Further ones are closed without an answer.
     pub rejections_max: usize,
-    /// Requests at work, until their answers are written. One more is answered 503 `SlowDown`.
+    /// Requests at work, until their answers are written. Further ones are answered 503 `SlowDown`.
     pub requests_max: usize,
-    /// Bytes of request bodies in memory, all requests together, beside the first of each.
+    /// Bytes of all request bodies in memory, without the uncharged first bytes of each.
     pub body_bytes_max: u64,
-    /// Bytes of answers in memory, all requests together, beside the first of each.
+    /// Bytes of all answers in memory, without the uncharged first bytes of each.
     pub answer_bytes_max: u64,
-    /// Longest time from the first byte of a request to the end of its headers, and again to the end of the
-    /// fields of a form, which hold its signature. With TLS the same from the first byte to the end of its
-    /// handshake.
+    /// Longest time from the first byte of a request to the end of its headers, and again to the
+    /// end of the form fields that hold its signature. With TLS also from the first byte to the end
+    /// of the handshake.
     pub header_timeout: Duration,
-    /// Longest time without a request, also between requests. Longer than that of connection pools of the
-    /// usual SDKs (60 s), so that the client closes first.
+    /// Longest time without a request, also between requests. Longer than the idle time of the
+    /// usual SDKs' connection pools (60 s), so that the client closes first.
     pub idle_timeout: Duration,
     /// Time without a request after which the buffers of a connection are freed.
     pub park_after: Duration,
-    /// Bytes that a client has to send of a body, and to take of an answer, in each second for which the
-    /// server waits for it, on the average of a window.
+    /// Minimum speed in bytes a second at which a client must send a body, and take an answer. Only
+    /// time during which the server waits for it counts, averaged over a window.
     pub bytes_per_second_min: u32,
-    /// The window for bodies.
+    /// The averaging window for bodies.
     pub body_window: Duration,
-    /// The window for answers. Longer: a client that takes them slowly from a large buffer of its system
-    /// lets the server see nothing for a while.
+    /// The averaging window for answers. It is longer: while a client takes an answer slowly from a
+    /// large buffer of its system, the server sees no progress for some time.
     pub answer_window: Duration,
-    /// Longest time in which the rest of a rejected request is read, and longest wait for more of a body that
-    /// was answered before its end.
+    /// Longest time in which the rest of a rejected request is read, and longest pause in a body
+    /// that was answered before its end.
     pub linger_timeout: Duration,
-    /// Longest time in which the rest of a body that was answered before its end is read.
+    /// Longest time in which the rest of a body is read after an early answer.
     pub unread_body_timeout: Duration,
     /// Longest time for requests in flight at shutdown.
     pub shutdown_timeout: Duration,
@@ -131,9 +134,9 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// These limits, lowered to what the system grants. Half of the files are for connections, the other half
-    /// for what they read and write. Half of the memory at most is for connections, requests and
-    /// their bytes.
+    /// These limits, lowered to the resources of the system. Half of the file descriptors are for
+    /// connections, the other half for files. At most half of the memory is for connections,
+    /// requests and their bytes.
     #[must_use]
     pub fn within(self, files: u64, memory_bytes: u64, tls: bool) -> Limits {
         let count = |wanted: usize, limits: [u64; 2]| {
@@ -145,6 +148,7 @@ impl Limits {
             true => TLS_CONNECTION_MEMORY_BYTES,
             false => CONNECTION_MEMORY_BYTES,
         };
+        // Four shares of an eighth each: connections, requests, bodies and answers.
         Limits {
             connections_max: count(
                 self.connections_max,

@@ -1,5 +1,5 @@
-//! The front of every request: ids on every response, limits, checks of the head, the access log, and
-//! the error document.
+//! The front of every request: ids on every response, limits, checks of the head, the access log,
+//! and the error document.
 
 mod allowance;
 pub mod body;
@@ -37,18 +37,18 @@ use crate::request_id::{RequestIdSource, RequestIds};
 /// The sender of the requests of one connection.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    /// The other end.
+    /// The address of the other end.
     pub peer: Peer,
-    /// The client that they are charged to.
+    /// The client that requests are charged to.
     pub client: Client,
-    /// The other end is a trusted proxy: each request tells its sender.
+    /// The other end is a trusted proxy: each request names its own sender.
     pub(crate) is_proxy: bool,
-    /// The socket that they have come to.
+    /// The kind of socket that accepted the connection.
     pub entrance: Entrance,
 }
 
 impl Sender {
-    /// The sender at the other end of a connection that has this seat.
+    /// The sender at the other end of a connection with this seat.
     pub fn new(peer: Peer, entrance: Entrance, seat: &Seat, front: &Front) -> Sender {
         let is_proxy = front.proxies.trust(peer.address.ip());
         Sender { peer, client: seat.client().clone(), is_proxy, entrance }
@@ -95,7 +95,7 @@ impl Front {
     /// Answers one request of a connection.
     ///
     /// # Errors
-    /// [`Withheld`]: nothing is to be sent.
+    /// [`Withheld`]: nothing must be sent.
     pub async fn answer(
         &self,
         request: Request<ReceivedBody>,
@@ -107,6 +107,7 @@ impl Front {
             true => self.told(sender, &mut parts.headers),
             false => (sender, Ok(())),
         };
+        // Takes the place of the request in the budget; a refusal is answered below.
         let is_within_limits = connection.request_started(&client);
         let ids = self.ids.next();
         let origin = Arc::new(Origin {
@@ -117,6 +118,8 @@ impl Front {
         });
         parts.extensions.insert(Arc::clone(&origin));
         let observers = Arc::clone(&self.observers);
+        // The exchange before the checks: a refused request gets its ids and its line in the log,
+        // too.
         let exchange = Exchange::new(&parts, Arc::clone(&origin), connection, client, observers);
         let exchange = Arc::new(exchange);
         let plan = self.handler.plan(&parts, &origin);
@@ -124,6 +127,8 @@ impl Front {
         let body = RequestBody::new(incoming, Arc::clone(&exchange), &self.limits, plan);
         let (head, version) = (parts.method == Method::HEAD, parts.version);
         let is_waiting = is_waiting_for_continue(&parts, &body);
+        // Order of precedence: an exempt request passes always, then the bounds of the head, then
+        // the budget.
         let checked = match check::check_head(&parts) {
             _ if plan.exempt => Ok(()),
             Ok(()) if !is_within_limits => Err(slow_down()),
@@ -135,15 +140,17 @@ impl Front {
                 self.handler.call(request, &origin, allowance.clone()).await
             }
             Err(error) => {
+                // Before the answer: an unread body decides whether the connection can be reused.
                 drop(body);
                 Err(error)
             }
         };
+        // A document is charged before its head is sent, because only then can it still be refused.
         let reply = reply.and_then(|mut response| {
             allowance.charge_document(response.body_mut()).map(|()| response)
         });
         let response = reply.unwrap_or_else(|error| {
-            // A condition that holds the answer back, or a redirect, is what was asked for.
+            // A 304 or a redirect is the requested outcome, not an error.
             if error.status().as_u16() >= 400 {
                 exchange.set_code(error.code());
             }
@@ -156,9 +163,10 @@ impl Front {
         }
     }
 
-    /// The sender of a request that a trusted proxy passes on, with the host that it asked for in place of
-    /// the proxy's own.
+    /// The sender of a request that a trusted proxy forwards. The host that the client asked for
+    /// replaces the proxy's own.
     fn told(&self, proxy: Sender, headers: &mut HeaderMap) -> (Sender, Result<(), ApiError>) {
+        // Refuse rather than guess: one of the headers may be forged.
         let Ok(told) = self.proxies.told(proxy.peer, headers) else {
             let error = ApiError::new(
                 ErrorCode::InvalidRequest,
@@ -174,7 +182,7 @@ impl Front {
         (Sender { peer: told.peer, client, ..proxy }, Ok(()))
     }
 
-    /// A whole response, ready to be written, to bytes that never became a request.
+    /// A complete response to bytes that never became a request.
     pub(crate) fn reject(&self, error: &ApiError) -> Vec<u8> {
         let ids = self.ids.next();
         let status = error.status();
@@ -201,13 +209,13 @@ impl Front {
     }
 }
 
-/// The answer when the budget is spent.
+/// The error when the budget is exhausted.
 pub(crate) fn slow_down() -> ApiError {
     let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("1"))]);
     ApiError::new(ErrorCode::SlowDown, "Please reduce your request rate.").with_headers(headers)
 }
 
-/// The answer to a client that sends too little of what is waited for.
+/// The error for a client that sends too slowly.
 pub(crate) fn request_timeout() -> ApiError {
     ApiError::new(
         ErrorCode::RequestTimeout,
@@ -225,8 +233,9 @@ fn body_too_large() -> ApiError {
 
 /// `true` for a request that waits for `100 Continue` in vain: an empty body is never asked for.
 ///
-/// botocore sends `Expect` with empty objects, too, and keeps the status line that it read in place of the 100 for the
-/// next request of that connection. It then reads one answer more than there is, until its time is out.
+/// botocore sends `Expect` with empty objects, too. It keeps the status line that it read in place
+/// of the 100 for the next request of that connection, and then waits for one answer too many until
+/// it times out.
 fn is_waiting_for_continue(parts: &Parts, body: &RequestBody) -> bool {
     body.is_end_stream() && parts.headers.contains_key(EXPECT)
 }
@@ -242,8 +251,8 @@ fn finish(
     let headers = response.headers_mut();
     ids.insert_into(headers);
     headers.insert(SERVER, HeaderValue::from_static("LiteIO"));
-    // The rest of a body will not be read, so the connection cannot be reused; tell the client. A stream of
-    // HTTP/2 that is given up costs no other.
+    // The rest of the body will not be read, so the connection cannot be reused; tell the client.
+    // An abandoned HTTP/2 stream affects no other.
     if version != Version::HTTP_2 && (exchange.connection.is_request_unread() || is_waiting) {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }

@@ -1,4 +1,4 @@
-//! [`Observer`]: whoever is told of every request that has ended.
+//! [`Observer`]: notified of every request that has ended.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -8,17 +8,17 @@ use http::{HeaderMap, Method, Uri, Version};
 use crate::origin::Origin;
 use crate::reply::ApiError;
 
-/// Is told of every request, on the thread that ends it: it must not wait for anything.
+/// Notified of every request, on the thread that ends it, so it must not block.
 pub trait Observer: Send + Sync + 'static {
-    /// True while it wants the heads of requests, which are copied for it.
+    /// `true` while it wants the heads of requests, which are copied for it.
     fn wants_heads(&self) -> bool {
         false
     }
 
-    /// A request has ended: its answer has been taken in whole, or its connection is gone.
+    /// Called when a request has ended: its answer was taken completely, or its connection is gone.
     fn finished(&self, finished: &Finished<'_>);
 
-    /// Bytes that never became a request were answered with this error.
+    /// Called when bytes that never became a request were answered with this error.
     fn rejected(&self, error: &ApiError) {
         let _ = error;
     }
@@ -33,9 +33,9 @@ pub struct Finished<'f> {
     pub origin: &'f Origin,
     /// The HTTP method.
     pub method: &'f Method,
-    /// 0: the client went away before there was an answer.
+    /// The status; 0 if the client left before there was an answer.
     pub status: u16,
-    /// The code of an error.
+    /// The error code, if the answer is an error.
     pub code: Option<&'f str>,
     /// Bytes of the request body that were received.
     pub bytes_in: u64,
@@ -43,19 +43,19 @@ pub struct Finished<'f> {
     pub bytes_out: u64,
     /// Duration from the head of the request to the end of the response.
     pub duration: Duration,
-    /// Where an observer [wanted](Observer::wants_heads) them when the request came.
+    /// The heads, if an observer [wanted](Observer::wants_heads) them when the request arrived.
     pub heads: Option<&'f Heads>,
 }
 
 impl Finished<'_> {
-    /// When the request came.
+    /// The time at which the request arrived.
     pub fn begun(&self) -> SystemTime {
         let now = SystemTime::now();
         now.checked_sub(self.duration).unwrap_or(now)
     }
 }
 
-/// The heads of a request and its answer, as they were sent: with secrets in them.
+/// The heads of a request and its answer as sent. They contain secrets.
 #[derive(Clone, Debug)]
 pub struct Heads {
     /// The request target.
@@ -64,6 +64,6 @@ pub struct Heads {
     pub version: Version,
     /// Headers of the request.
     pub request: HeaderMap,
-    /// Empty where there was no answer.
+    /// Headers of the response; empty where there was no answer.
     pub response: HeaderMap,
 }

@@ -1,12 +1,12 @@
-//! The least speed of a client.
+//! [`Pace`]: the minimum speed of a client.
 
 use std::time::Duration;
 
-/// The bytes that a client sends or takes, and the time for which the server waits for it.
+/// The bytes that a client sends or takes, and the time during which the server waits for it.
 ///
-/// Only waiting counts: a server that is slow itself, or reads from a slow device, never cuts a client
-/// off. The time is divided into windows, so that a client may pause, and a burst does not pay for silence
-/// afterwards.
+/// Only waiting counts: a slow server, or one that reads from a slow device, never cuts a client
+/// off. Time is divided into windows, so that a client may pause, and a burst does not pay for
+/// later silence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     window: Duration,
@@ -16,27 +16,27 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Of a client that has to move so many bytes a second, on the average of each window.
+    /// The pace of a client that must move `bytes_per_second_min`, averaged over each window.
     pub(crate) fn new(window: Duration, bytes_per_second_min: u32) -> Pace {
         Pace { window, bytes_per_second_min, waited: Duration::ZERO, bytes: 0 }
     }
 
-    /// The client was waited for.
+    /// Notes that the client was waited for.
     pub(crate) fn wait(&mut self, time: Duration) {
         self.waited += time;
     }
 
-    /// The client moved so many bytes.
+    /// Notes that the client moved `bytes` bytes.
     pub(crate) fn moved(&mut self, bytes: u64) {
         self.bytes += bytes;
     }
 
-    /// The rest of the window.
+    /// The rest of the current window.
     pub(crate) fn left(&self) -> Duration {
         self.window.saturating_sub(self.waited)
     }
 
-    /// Begins the next window. False if too little was moved in the last.
+    /// Starts the next window. `false` if too little was moved in the last one.
     pub(crate) fn begin_window(&mut self) -> bool {
         let enough = u128::from(self.bytes) * 1000
             >= u128::from(self.bytes_per_second_min) * self.waited.as_millis();

@@ -1,4 +1,4 @@
-//! The body of a request as its protocol receives it.
+//! The body of a request as received by its protocol.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use crate::connection::ConnectionState;
 use crate::reply::BoxError;
 
-/// A body by HTTP/1.1 or HTTP/2.
+/// A body over HTTP/1.1 or HTTP/2.
 pub enum ReceivedBody {
     /// From a connection.
     Http1(Incoming),
@@ -20,17 +20,18 @@ pub enum ReceivedBody {
     Http2(StreamBody),
 }
 
-/// The body of a stream of HTTP/2.
+/// The body of an HTTP/2 stream.
 pub struct StreamBody {
     stream: RecvStream,
     /// The declared length, if there is one.
     bytes: Option<u64>,
-    /// Told when the body is waited for, so that the client can be asked to send it.
+    /// Notified when the body is waited for, so that the client can be asked to send it (`100
+    /// Continue`).
     state: Arc<ConnectionState>,
 }
 
 impl StreamBody {
-    /// The body of a stream with the state `state`, with this declared length.
+    /// The body of a stream with the state `state` and the declared length `bytes`.
     pub fn new(stream: RecvStream, bytes: Option<u64>, state: Arc<ConnectionState>) -> StreamBody {
         StreamBody { stream, bytes, state }
     }
@@ -40,7 +41,7 @@ impl StreamBody {
         match &polled {
             Poll::Pending => self.state.body_wanted(),
             Poll::Ready(Some(Ok(bytes))) => {
-                // The client may send as much again. An error means that the stream is over.
+                // Let the client send as much again. An error means that the stream is over.
                 let _ = self.stream.flow_control().release_capacity(bytes.len());
                 self.bytes = self.bytes.map(|left| left.saturating_sub(bytes.len() as u64));
             }
@@ -62,7 +63,7 @@ impl HttpBody for ReceivedBody {
             ReceivedBody::Http1(incoming) => {
                 Pin::new(incoming).poll_frame(context).map_err(BoxError::from)
             }
-            // Trailers are of no use to S3.
+            // Trailers are ignored: S3 sends its trailers inside of the body (aws-chunked).
             ReceivedBody::Http2(body) => {
                 let polled = body.poll_data(context);
                 polled.map(|it| it.map(|it| it.map(Frame::data).map_err(BoxError::from)))

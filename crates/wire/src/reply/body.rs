@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// Any error, as bodies pass it on.
+/// Any error, as bodies report it.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 type BoxedBody = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;
@@ -29,12 +29,12 @@ impl Default for Kind {
 }
 
 impl ReplyBody {
-    /// No bytes.
+    /// The empty body.
     pub fn empty() -> ReplyBody {
         ReplyBody::default()
     }
 
-    /// The frames of `body`, as they come.
+    /// A body that streams the frames of `body`.
     pub fn stream<B>(body: B) -> ReplyBody
     where
         B: Body<Data = Bytes, Error = BoxError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Error codes that the layers around the operations answer with.
+//! Error codes of the layers around the operations.
 
 use http::StatusCode;
 

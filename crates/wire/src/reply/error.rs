@@ -1,4 +1,4 @@
-//! The error of a request, as a value.
+//! [`ApiError`]: the error of a request, as a value.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -16,19 +16,20 @@ pub enum Dialect {
     /// JSON with `__type`, `message` and the elements as the one entry of `fieldList`; the code is
     /// also in `x-amzn-errortype`.
     S3Vectors,
-    /// XML as the query protocol has it: Type, Code and Message in an `ErrorResponse` of IAM.
+    /// XML of the query protocol: Type, Code and Message in an `ErrorResponse` of IAM.
     Iam,
-    /// The same of STS.
+    /// The same for STS.
     Sts,
     /// JSON with Code, Message, the elements, Resource, RequestId and HostId: MinIO's admin API.
     Admin,
-    /// A page of HTML with the same as in XML; code and message are also in `x-amz-error-…`.
+    /// An HTML page with the content of the XML document; code and message are also in
+    /// `x-amz-error-…`.
     Website,
 }
 
-/// The error that a request is answered with: code, status, message, elements and headers.
+/// The error answer of a request: code, status, message, elements and headers.
 ///
-/// Never holds a secret or an expected signature.
+/// It never contains a secret or an expected signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApiError(Box<Inner>);
 
@@ -48,7 +49,7 @@ impl ApiError {
         ApiError::with_status(Dialect::S3, code.name(), code.status(), message)
     }
 
-    /// An error of any API. An empty message is left out of the document.
+    /// An error of any API. An empty message is omitted from the document.
     pub fn with_status(
         dialect: Dialect,
         code: impl Into<Cow<'static, str>>,
@@ -65,13 +66,14 @@ impl ApiError {
         }))
     }
 
-    /// The same error of another API.
+    /// The same error in the dialect of another API.
     pub fn in_dialect(mut self, dialect: Dialect) -> ApiError {
         self.0.dialect = dialect;
         self
     }
 
-    /// Adds an element to the error document. Its text is raw: the writer of the document escapes it.
+    /// Adds an element to the error document. The text is raw; the writer of the document escapes
+    /// it.
     pub fn with(mut self, name: &'static str, text: impl Into<String>) -> ApiError {
         self.0.elements.push((name, text.into()));
         self
@@ -109,21 +111,21 @@ impl ApiError {
         &self.0.message
     }
 
-    /// The elements of the document beside code and message, in order.
+    /// The elements of the document in addition to code and message, in order.
     pub fn elements(&self) -> &[(&'static str, String)] {
         &self.0.elements
     }
 
-    /// The headers of the response, beside those of the document.
+    /// The headers of the response in addition to the headers of the document.
     pub fn headers(&self) -> &HeaderMap {
         &self.0.headers
     }
 
-    /// The first `ApiError` among an error and its sources: bodies report theirs through the errors
-    /// of other libraries.
+    /// The first `ApiError` among an error and its sources. Bodies pass their errors through the
+    /// error types of other libraries.
     pub fn find<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ApiError> {
         let mut next = Some(error);
-        // Bounded, for an error that is its own source.
+        // Bounded, in case an error is its own source.
         for _ in 0..16 {
             let error = next?;
             if let Some(found) = error.downcast_ref() {

@@ -1,7 +1,7 @@
-//! Replies: the one error and the one body that the whole server answers with.
+//! Replies: the only error type and the only body type of the whole server.
 //!
-//! A handler returns a [`Reply`]. An error stays a value until the response leaves: `front` writes the
-//! document, because only it has the ids of the request and the path as it was sent.
+//! A handler returns a [`Reply`]. An error stays a value until the response leaves: `front` writes
+//! the document, because only it has the ids of the request and the path as sent.
 
 mod body;
 mod code;
@@ -13,8 +13,9 @@ pub use self::body::{BoxError, ReplyBody};
 pub use self::code::ErrorCode;
 pub use self::error::{ApiError, Dialect};
 
-/// Mark in the extensions of a response that must not be sent: the connection, or the stream of HTTP/2, is closed
-/// without an answer. An error of the body is not enough: that of an answer to HEAD, of a 204 or of a 304 is never polled.
+/// Marks a response that must not be sent (in its extensions): the connection or the HTTP/2 stream
+/// is closed without an answer. An error of the body would not suffice: the body of an answer to
+/// HEAD, of a 204 or a 304 is never polled.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the answer is withheld")]
 pub struct Withheld;
@@ -22,7 +23,7 @@ pub struct Withheld;
 /// The answer of a handler.
 pub type Reply = Result<Response<ReplyBody>, ApiError>;
 
-/// The reply with these headers, be it an error or not.
+/// The reply with additional headers, whether it is an error or not.
 pub fn with_headers(reply: Reply, headers: Option<HeaderMap>) -> Reply {
     match (headers, reply) {
         (None, reply) => reply,

@@ -1,8 +1,18 @@
 //! One connection, from its first byte to its last.
 //!
 //! hyper allocates a read buffer, a write buffer and the state of a request as soon as it serves a
-//! connection. So it is started when the first bytes arrive, and dropped after a while without a request:
-//! an idle connection is a socket and a small task.
+//! connection. So it is started when the first bytes arrive, and dropped after some time without a
+//! request. An idle connection is then a socket and a small task.
+//!
+//! ```text
+//!              first byte                 no request for `park_after`
+//!   waiting ───────────────► served by hyper ───────────────► waiting
+//!      │ idle time-out, stop      │
+//!      ▼                          ├─► closed by either side, body read    ──► close
+//!    close                        ├─► answered before the end of its body ──► take_rest_of_body
+//!                                 ├─► malformed, or head too slow         ──► reject, linger
+//!                                 └─► answer taken too slowly             ──► drop
+//! ```
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -37,7 +47,7 @@ use crate::reply::{ApiError, ErrorCode, Withheld};
 type AnswerFuture =
     Pin<Box<dyn Future<Output = Result<http::Response<ResponseBody>, Withheld>> + Send>>;
 
-/// Gives hyper's requests to the front.
+/// Passes hyper's requests to the front.
 struct FrontService {
     front: Arc<Front>,
     state: Arc<ConnectionState>,
@@ -46,7 +56,7 @@ struct FrontService {
 
 impl Service<Request<Incoming>> for FrontService {
     type Response = http::Response<ResponseBody>;
-    /// hyper closes the connection.
+    /// An error makes hyper close the connection without an answer.
     type Error = Withheld;
     type Future = AnswerFuture;
 
@@ -58,33 +68,34 @@ impl Service<Request<Incoming>> for FrontService {
     }
 }
 
-/// The end of hyper's part of a connection.
+/// The reason why hyper's part of a connection ended.
 enum Ended {
-    /// By itself: closed by either side, or broken.
+    /// Closed by either side, or broken.
     Closed,
-    /// By bytes that are no request; in its first line, or behind that.
+    /// The bytes are not a request; `has_line` tells whether a whole first line arrived.
     Malformed { has_line: bool },
-    /// Nothing has happened for a while.
+    /// No request for some time.
     Parked,
-    /// A phase has lasted too long.
+    /// A phase lasted too long.
     TimedOut(Phase),
 }
 
 fn http() -> http1::Builder {
     let mut http = http1::Builder::new();
-    // The watchdog distinguishes a slow head from an idle connection, which hyper's time-out does not.
+    // The watchdog distinguishes a slow head from an idle connection; hyper's own time-out does
+    // not.
     http.header_read_timeout(None)
         .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(CONNECTION_BUFFER_BYTES_MAX);
-    // hyper's default, and on the stack only as long as it is not set.
+    // hyper's default. Only while it is not set does hyper keep the parsed headers on the stack.
     const { assert!(HEADERS_MAX == 100) };
     http
 }
 
-/// The first byte of a TLS handshake: the type of its record.
+/// The first byte of a TLS handshake: the record type `handshake` (RFC 8446, section 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// Encrypts one connection, and serves it as the client has chosen.
+/// Encrypts one connection, and serves it with the protocol that the client has chosen.
 pub(super) async fn serve_encrypted(
     stream: Transport,
     seat: Seat,
@@ -93,7 +104,8 @@ pub(super) async fn serve_encrypted(
     mut stopping: watch::Receiver<bool>,
 ) {
     let encrypted = tokio::select! {
-        // In a box, as every state that is not that of an idle connection.
+        // Boxed, like every state but the idle one: it would enlarge the task of each idle
+        // connection.
         encrypted = encrypt(stream, config, &front) => encrypted,
         _ = stopping.wait_for(|stopping| *stopping) => return,
     };
@@ -106,9 +118,12 @@ pub(super) async fn serve_encrypted(
     }
 }
 
-/// The connection after the handshake. None if there was none; then the client has been told.
+/// The connection after the handshake. `None` if the handshake failed; then the client has been
+/// told.
 async fn encrypt(stream: Transport, config: Arc<ServerConfig>, front: &Front) -> Option<Transport> {
     let first = timeout(front.limits.idle_timeout, stream.first_byte()).await.ok()??;
+    // A plain HTTP method begins with a letter: answer such a client in its own protocol, or it
+    // would see a TLS alert as garbage.
     if first != HANDSHAKE && first.is_ascii_alphabetic() {
         let error = ApiError::new(
             ErrorCode::InvalidRequest,
@@ -122,13 +137,15 @@ async fn encrypt(stream: Transport, config: Arc<ServerConfig>, front: &Front) ->
         Ok(stream) => Some(stream),
         Err((error, stream)) => {
             tracing::debug!(%error, client = %stream.peer().name(), "no TLS handshake");
+            // The alert of the failed handshake is sent already; wait for the client, so that a
+            // reset does not discard it.
             Box::pin(linger(stream, front)).await;
             None
         }
     }
 }
 
-/// Answers an encrypted connection that there is no room for, and closes it.
+/// Answers an encrypted connection for which there is no room, and closes it.
 pub(super) async fn reject_encrypted(
     stream: Transport,
     config: Arc<ServerConfig>,
@@ -141,7 +158,7 @@ pub(super) async fn reject_encrypted(
     }
 }
 
-/// Serves one connection until it closes, stalls, or `stopping` turns true.
+/// Serves one connection until it closes, stalls, or `stopping` becomes true.
 pub(super) async fn serve(
     stream: Transport,
     seat: Seat,
@@ -151,14 +168,15 @@ pub(super) async fn serve(
     let state = Arc::new(ConnectionState::default());
     let sender = Sender::new(stream.peer(), stream.entrance(), &seat, &front);
     let mut io = ConnectionIo::new(stream, Arc::clone(&state));
-    // The first request may have come with the end of a handshake, and be in the buffers of TLS.
+    // The first request may have arrived with the end of the handshake. Then it is in the buffers
+    // of TLS, where `first_byte`, which peeks at the socket, does not see it.
     let mut may_have_unused = sender.peer.secure;
     loop {
         let has_unused = std::mem::take(&mut may_have_unused) || io.has_unused();
         if !has_unused && !wait_for_bytes(&io, &front, stopping.clone()).await {
             return close(io.into_stream(), &front).await;
         }
-        // In a box: else every idle connection would keep room for it.
+        // Boxed: otherwise every idle connection would reserve room for it.
         let (ended, returned) =
             Box::pin(serve_requests(io, &front, &state, &sender, stopping.clone())).await;
         io = returned;
@@ -176,13 +194,14 @@ pub(super) async fn serve(
                 let error = request_timeout();
                 return Box::pin(reject(io.into_stream(), &front, &error)).await;
             }
+            // The client takes nothing, so an answer would not reach it.
             Ended::TimedOut(_) => return,
         }
     }
 }
 
-/// Waits for the first bytes of a request. False at the end of the stream, after the idle time-out,
-/// and when the server stops.
+/// Waits for the first bytes of a request. `false` at the end of the stream, after the idle
+/// time-out, or when the server stops.
 async fn wait_for_bytes(
     io: &ConnectionIo,
     front: &Front,
@@ -210,6 +229,8 @@ async fn serve_requests(
     let mut stopped = false;
     let ended = poll_fn(|context| {
         loop {
+            // `poll_without_shutdown` leaves the socket open: this module shuts it down, after its
+            // own answer if one is due.
             match connection.poll_without_shutdown(context) {
                 Poll::Ready(Ok(())) => return Poll::Ready(Ended::Closed),
                 Poll::Ready(Err(error)) => {
@@ -223,7 +244,7 @@ async fn serve_requests(
                 Poll::Pending => {}
             }
             if !stopped && stop.as_mut().poll(context).is_ready() {
-                // Closes at once when idle, after the answer when not.
+                // Closes an idle connection at once, a busy one after its answer.
                 stopped = true;
                 Pin::new(&mut connection).graceful_shutdown();
                 continue;
@@ -241,15 +262,15 @@ async fn serve_requests(
         ended => ended,
     };
     let mut io = parts.io;
-    // Empty bytes would keep their whole buffer.
+    // An empty `Bytes` would keep the whole read buffer alive.
     if !parts.read_buf.is_empty() {
         io.unread(parts.read_buf);
     }
     (ended, io)
 }
 
-/// The error for hyper's own answer. A head that is too large before its first line has ended has a URI
-/// that is too long.
+/// The error in place of hyper's own answer. If the head is too large before its first line has
+/// ended, the URI is too long.
 fn rejection(status: Option<u16>, has_line: bool) -> ApiError {
     match status {
         Some(414) => check::uri_too_long(),
@@ -259,7 +280,7 @@ fn rejection(status: Option<u16>, has_line: bool) -> ApiError {
     }
 }
 
-/// Answers what never became a request, and closes.
+/// Answers bytes that never became a request, and closes.
 pub(super) async fn reject(mut stream: Transport, front: &Front, error: &ApiError) {
     let answer = front.reject(error);
     let written = timeout(front.limits.linger_timeout, stream.write_all(&answer)).await;
@@ -268,23 +289,23 @@ pub(super) async fn reject(mut stream: Transport, front: &Front, error: &ApiErro
     }
 }
 
-/// Closes a connection of which nothing is expected any more. One that is encrypted ends with a message, so
-/// that the client knows that nothing was cut off.
+/// Closes a connection on which nothing is expected. An encrypted one ends with `close_notify`, so
+/// that the client can distinguish the end from a truncation.
 async fn close(mut stream: Transport, front: &Front) {
     if stream.peer().secure {
         let _ = Box::pin(timeout(front.limits.linger_timeout, stream.shutdown())).await;
     }
 }
 
-/// Closes a connection on which the client may still be sending. Closing it at once would reset it, and
-/// the client might lose the answer.
+/// Closes a connection on which the client may still be sending. An immediate close would reset it
+/// (the kernel does so while unread bytes are queued), and the client could lose the answer.
 async fn linger(stream: Transport, front: &Front) {
     let patience = front.limits.linger_timeout;
     let _ = timeout(patience, discard(stream, patience, LINGER_BYTES_MAX)).await;
 }
 
-/// The same after an answer to a request whose body is still being sent: with more patience, as long as the
-/// client goes on and the server does not stop.
+/// Like `linger`, after an answer to a request whose body is still being sent: waits longer, as
+/// long as the client continues and the server does not stop.
 async fn take_rest_of_body(stream: Transport, front: &Front, mut stopping: watch::Receiver<bool>) {
     let limits = &front.limits;
     let stopped = async {
@@ -298,8 +319,8 @@ async fn take_rest_of_body(stream: Transport, front: &Front, mut stopping: watch
     }
 }
 
-/// Sends nothing more, and reads up to so many bytes, until the client ends or pauses for longer than
-/// `pause_max`.
+/// Shuts down the sending side, and reads up to `bytes_max` bytes, until the client ends or pauses
+/// for longer than `pause_max`.
 async fn discard(mut stream: Transport, pause_max: Duration, bytes_max: usize) {
     if stream.shutdown().await.is_err() {
         return;

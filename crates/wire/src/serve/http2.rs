@@ -1,12 +1,13 @@
-//! One connection of HTTP/2, and its streams.
+//! One HTTP/2 connection, and its streams.
 //!
-//! A stream is to the budget and the clocks what a connection of HTTP/1.1 is: its request takes a place of
-//! its client, its body and its answer have a least speed of their own, and a client that takes nothing of
-//! one answer delays no other. The connection itself has a clock for the bytes that its socket does not
-//! take, and for the time without streams.
+//! To the budget and the clocks a stream is like an HTTP/1.1 connection: its request takes a place
+//! of its client, its body and its answer have a minimum speed of their own, and a client that does
+//! not take one answer delays no other. The connection itself has a clock for bytes that its socket
+//! does not take, and for the time without streams.
 //!
-//! A body of an answer is given to `h2` only as far as the windows of the client allow it, so all that waits
-//! there waits for the socket, and `h2` reads nothing as long as the socket takes nothing.
+//! The body of an answer is passed to `h2` only as far as the windows of the client allow it. So
+//! all bytes queued there wait for the socket, and `h2` reads nothing while the socket takes
+//! nothing.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -51,27 +52,28 @@ fn builder() -> Builder {
     builder
 }
 
-/// The end of a connection.
+/// The reason why a connection ended.
 enum Ended {
-    /// By itself: closed by either side, or broken.
+    /// Closed by either side, or broken.
     Closed,
-    /// Without a stream for too long, or with too many that the client has reset.
+    /// Without a stream for too long, or with too many streams reset by the client. The client gets
+    /// a GOAWAY.
     Told,
-    /// The client takes too little.
+    /// The client takes its bytes too slowly.
     Blocked,
 }
 
-/// The end of a stream.
+/// The reason why a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StreamEnded {
     Answered,
-    /// By the client, before it had its answer.
+    /// Reset by the client before its answer was complete.
     Reset,
-    /// By us: the answer broke off, or the client took too little of it.
+    /// Reset by the server: the answer broke off, or the client took it too slowly.
     BrokenOff,
 }
 
-/// Serves one connection until it closes, stalls, or `stopping` turns true.
+/// Serves one connection until it closes, stalls, or `stopping` becomes true.
 pub(super) async fn serve(
     stream: Transport,
     seat: Seat,
@@ -80,8 +82,10 @@ pub(super) async fn serve(
 ) {
     let sender = Sender::new(stream.peer(), stream.entrance(), &seat, &front);
     let state = Arc::new(ConnectionState::default());
+    // The connection's own state times the socket. Each stream gets a state of its own in `answer`.
     let io = StreamsIo::new(stream, Arc::clone(&state));
     let connection = tokio::select! {
+        // The client's preface is due like a head: an idle socket must not hold a seat.
         begun = timeout(front.limits.header_timeout, builder().handshake(io)) => begun,
         _ = stopping.wait_for(|stopping| *stopping) => return,
     };
@@ -92,7 +96,7 @@ pub(super) async fn serve(
     let mut streams = Streams { connection, sender, front, state, streams, answered: 0, reset: 0 };
     if let Ended::Told = streams.serve(stopping).await {
         let closed = poll_fn(|context| streams.connection.poll_closed(context));
-        // If the client does not answer, that is its business.
+        // A client that does not answer the GOAWAY is cut off.
         let _ = timeout(streams.front.limits.linger_timeout, closed).await;
     }
 }
@@ -103,7 +107,7 @@ struct Streams {
     sender: Sender,
     front: Arc<Front>,
     state: Arc<ConnectionState>,
-    /// Each on a task of its own. They end with the connection.
+    /// One task for each stream. They are aborted with the connection.
     streams: JoinSet<StreamEnded>,
     answered: u64,
     reset: u64,
@@ -112,7 +116,7 @@ struct Streams {
 impl Streams {
     async fn serve(&mut self, mut stopping: watch::Receiver<bool>) -> Ended {
         let front = Arc::clone(&self.front);
-        // There is nothing to be parked.
+        // An HTTP/2 connection is never parked: the idle time-out applies directly.
         let limits = Limits { park_after: front.limits.idle_timeout, ..front.limits };
         let mut watchdog = Watchdog::new(&limits, &self.state);
         let mut stop = pin!(stopping.wait_for(|stopping| *stopping));
@@ -123,6 +127,8 @@ impl Streams {
                     stopped = true;
                     self.connection.graceful_shutdown();
                 }
+                // Rapid reset (CVE-2023-44487): a client that opens streams and resets them at once
+                // makes the server work without waiting for answers.
                 if self.has_reset_too_many(context) {
                     tracing::debug!(client = %self.sender.peer.name(), "too many streams are reset");
                     self.connection.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
@@ -138,6 +144,7 @@ impl Streams {
                     Poll::Pending => break,
                 }
             }
+            // After every poll of the connection, which may have changed the phase.
             watchdog.poll(&self.state, context).map(|phase| match phase {
                 Phase::Blocked => Ended::Blocked,
                 _ => {
@@ -152,10 +159,11 @@ impl Streams {
     fn begin(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
         self.state.began();
         let stream = answer(request, respond, Arc::clone(&self.front), self.sender.clone());
+        // A task for each stream, so that a slow handler does not hold up the others.
         self.streams.spawn(stream);
     }
 
-    /// Counts the streams that have ended. True when the client resets more than it waits for.
+    /// Counts the ended streams. `true` when the client has reset too many of them.
     fn has_reset_too_many(&mut self, context: &mut Context<'_>) -> bool {
         while let Poll::Ready(Some(ended)) = self.streams.poll_join_next(context) {
             match ended {
@@ -167,6 +175,8 @@ impl Streams {
         if self.streams.is_empty() {
             self.state.ended();
         }
+        // Resets are tolerated in proportion to answers, so that a long-lived connection may cancel
+        // now and then.
         self.reset > STREAM_RESETS_MAX.saturating_add(self.answered)
     }
 }
@@ -191,7 +201,7 @@ async fn answer(
             is_to_be_asked = false;
             let mut asked = Response::new(());
             *asked.status_mut() = StatusCode::CONTINUE;
-            // It fails if the stream is over, which shows next.
+            // An error means that the stream is over, which `poll_reset` reports next.
             let _ = respond.send_informational(asked);
         }
         respond.poll_reset(context).map(|_| None)
@@ -204,11 +214,13 @@ async fn answer(
         }
         None => return StreamEnded::Reset,
     };
+    // The future of the handler goes first: its memory is not needed while the body is sent.
     drop(answer);
     let (head, body) = response.into_parts();
     let has_no_body = is_head
         || matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
         || body.is_end_stream();
+    // HTTP/2 has no layer that adds `Date` and `Content-Length`, as hyper does for HTTP/1.1.
     let head = completed(head, &body);
     match respond.send_response(Response::from_parts(head, ()), has_no_body) {
         Err(_) => StreamEnded::Reset,
@@ -222,8 +234,8 @@ fn expects_to_be_asked(request: &Request<RecvStream>) -> bool {
     expect.is_some_and(|expect| expect.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// The request in the shape that HTTP/1.1 gives it: with a `Host`, and with the path alone in its first
-/// line. One whose hosts differ keeps both, and is refused by the front.
+/// The request in the form of HTTP/1.1: with a `Host` header, and with only the path in its target.
+/// If authority and `Host` differ, both are kept, and the front refuses the request.
 fn received(request: Request<RecvStream>, state: &Arc<ConnectionState>) -> Request<ReceivedBody> {
     let (mut head, stream) = request.into_parts();
     if let Some(authority) = head.uri.authority().map(|it| it.as_str().to_owned()) {
@@ -245,7 +257,7 @@ fn received(request: Request<RecvStream>, state: &Arc<ConnectionState>) -> Reque
     Request::from_parts(head, body)
 }
 
-/// The head with what a server adds to every one.
+/// Adds the headers that every response has.
 fn completed(mut head: response::Parts, body: &ResponseBody) -> response::Parts {
     let headers = &mut head.headers;
     if !headers.contains_key(DATE) {
@@ -261,10 +273,11 @@ fn completed(mut head: response::Parts, body: &ResponseBody) -> response::Parts 
     head
 }
 
-/// The body of an answer on its way to the client.
+/// The body of an answer while it is sent.
 struct Answer {
     stream: SendStream<Bytes>,
-    /// Kept by the bytes that are not written yet, for the place of the request.
+    /// Held by the unwritten bytes, too, so that the place of the request is released only after
+    /// them.
     state: Arc<ConnectionState>,
     pace: Pace,
 }
@@ -292,6 +305,8 @@ impl Answer {
             while !data.is_empty() {
                 match self.window(data.len()).await {
                     Ok(bytes) => {
+                        // Only as much as the window grants: `h2` would buffer the rest without
+                        // bound.
                         let piece = data.split_to(bytes.min(data.len()));
                         self.pace.moved(piece.len() as u64);
                         let held = Held { bytes: piece, _state: Arc::clone(&self.state) };
@@ -311,7 +326,8 @@ impl Answer {
         }
     }
 
-    /// The next frame of the body, nothing at its end. None when the client has reset the stream.
+    /// The next frame of the body; `Some(None)` at its end. `None` when the client has reset the
+    /// stream.
     async fn frame(
         &mut self,
         body: &mut Pin<&mut ResponseBody>,
@@ -323,7 +339,7 @@ impl Answer {
         .await
     }
 
-    /// Waits until the windows of the client have room: the bytes of it, at most `bytes`.
+    /// Waits until the client's windows have room. Returns the room, at most `bytes`.
     async fn window(&mut self, bytes: usize) -> Result<usize, StreamEnded> {
         self.stream.reserve_capacity(bytes);
         if let granted @ 1.. = self.stream.capacity() {
@@ -332,11 +348,13 @@ impl Answer {
         let mut since = Instant::now();
         loop {
             let granted = poll_fn(|context| self.stream.poll_capacity(context));
+            // Only waiting counts against the client: the clock stops while bytes flow.
             let granted = timeout(self.pace.left(), granted).await;
             let now = Instant::now();
             self.pace.wait(now - since);
             since = now;
             match granted {
+                // A spurious wake-up: the window is still closed.
                 Ok(Some(Ok(0))) => {}
                 Ok(Some(Ok(granted))) => return Ok(granted),
                 Ok(Some(Err(_)) | None) => return Err(StreamEnded::Reset),
@@ -350,7 +368,7 @@ impl Answer {
     }
 }
 
-/// Bytes of an answer that keep the place of its request until they are written.
+/// Bytes of an answer that hold the place of their request until they are written.
 struct Held {
     bytes: Bytes,
     _state: Arc<ConnectionState>,

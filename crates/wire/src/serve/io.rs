@@ -1,4 +1,4 @@
-//! The bytes of one connection, between the socket and hyper or h2.
+//! The byte stream of one connection, between the socket and hyper or h2.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,18 +12,18 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The inspected bytes of a status line: `HTTP/1.1 400`.
+/// The bytes of a status line that are inspected: `HTTP/1.1 400`.
 const STATUS_BYTES: usize = 12;
 
 /// A transport that records its reads and writes in the state of the connection.
 ///
-/// hyper itself answers a head that it cannot parse, without ids and without a body. Nothing else is
-/// written while no request is at work, so such an answer is intercepted here, and the driver writes a
-/// proper one instead.
+/// hyper answers a head that it cannot parse by itself, without ids and without a body. While no
+/// request is at work, hyper writes nothing else, so such an answer is intercepted here, and
+/// `connection` writes a proper one instead.
 pub(crate) struct ConnectionIo {
     stream: TokioIo<Transport>,
     state: Arc<ConnectionState>,
-    /// Bytes that an earlier hyper connection had read and not used.
+    /// Bytes that an earlier hyper connection read and did not use.
     unused: Bytes,
     rejected: Option<u16>,
 }
@@ -50,12 +50,12 @@ impl ConnectionIo {
         self.stream.into_inner()
     }
 
-    /// The status of hyper's own answer, if it gave one.
+    /// The status of hyper's own answer, if it wrote one.
     pub(super) fn rejected(&self) -> Option<u16> {
         self.rejected
     }
 
-    /// Catches hyper's own answer. True when `bytes` are one.
+    /// Intercepts hyper's own answer. `true` if `bytes` belong to it.
     fn catch(&mut self, bytes: &[u8]) -> bool {
         if self.state.is_in_request() {
             return false;
@@ -82,7 +82,7 @@ impl Read for ConnectionIo {
         } else {
             ready!(Pin::new(&mut self.stream).poll_read(context, cursor))?;
         }
-        // The end of the stream counts as bytes too: it costs nothing, the connection is over.
+        // The end of the stream counts as bytes, too: harmless, because the connection is over.
         self.state.bytes_read();
         Poll::Ready(Ok(()))
     }
@@ -94,6 +94,7 @@ impl Write for ConnectionIo {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        // Reports success, so that hyper believes its answer is sent and closes.
         if self.catch(bytes) {
             return Poll::Ready(Ok(bytes.len()));
         }
@@ -120,7 +121,8 @@ impl Write for ConnectionIo {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // TLS takes bytes before the socket does.
+        // A TLS stream accepts bytes before the socket does, so only a flush shows that the client
+        // takes them.
         if Pin::new(&mut self.stream).poll_flush(context)?.is_pending() {
             self.state.write_blocked();
             return Poll::Pending;
@@ -143,7 +145,7 @@ fn note_write(state: &ConnectionState, polled: &Poll<io::Result<usize>>) {
     }
 }
 
-/// A transport of HTTP/2 that records its writes in the state of the connection.
+/// A transport for HTTP/2 that records its writes in the state of the connection.
 pub(crate) struct StreamsIo {
     stream: Transport,
     state: Arc<ConnectionState>,

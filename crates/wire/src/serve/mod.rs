@@ -1,4 +1,4 @@
-//! From the listening socket to the front: accepting, the budget of connections, and stopping.
+//! From the listening socket to the front: accepting, the budget of connections, and shutdown.
 
 mod connection;
 mod http2;
@@ -27,29 +27,32 @@ use crate::front::{Front, slow_down};
 use crate::origin::Entrance;
 use crate::tls::ServerTls;
 
-/// After a failed accept (no file descriptors left, say): long enough not to spin, short enough not
-/// to be noticed.
+/// Pause after a failed accept, such as without free file descriptors: long enough to prevent a
+/// busy loop, short enough to go unnoticed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// A socket that is listened on.
+/// A listening socket.
 pub struct Listener {
     /// The socket.
     pub socket: TcpListener,
-    /// For connections that are encrypted.
+    /// The TLS configuration, if its connections are encrypted.
     pub tls: Option<Arc<ServerTls>>,
-    /// The kind of requests that come to it.
+    /// The kind of requests that it accepts.
     pub entrance: Entrance,
 }
 
-/// Accepts and serves until `stopping` turns true; then finishes what is in flight, within its
-/// limit, and closes the handler.
+/// Accepts and serves until `stopping` becomes true. Then finishes the requests in flight, within
+/// their time limit, and closes the handler.
 pub async fn run(listeners: Vec<Listener>, front: Arc<Front>, stopping: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     accept(&listeners, &front, &stopping, &mut connections).await;
+    // Order of the shutdown: no new connections, then the answers in flight, then the handler,
+    // which makes everything durable. It closes last, because the answers need it.
     front.handler.stop();
     drop(listeners);
     let drained = async { while connections.join_next().await.is_some() {} };
     if timeout(front.limits.shutdown_timeout, drained).await.is_err() {
+        // The tasks are aborted: their clients see a broken answer, never a false success.
         tracing::warn!(connections = connections.len(), "requests still in flight are cut off");
         connections.shutdown().await;
     }
@@ -68,9 +71,10 @@ async fn accept(
     loop {
         let accepted = tokio::select! {
             biased;
-            // An error means that the handle of the server was dropped.
+            // An error means that the handle of the server was dropped: stop, too.
             _ = stop.wait_for(|stopping| *stopping) => return,
             Some(_) = connections.join_next() => continue,
+            // `biased`, so that ended connections are collected before new ones are accepted.
             accepted = next(listeners, &mut turn) => accepted,
         };
         let (stream, address, tls) = match accepted {
@@ -90,6 +94,7 @@ async fn accept(
             false => Seat::take(&front.budget, address),
         };
         if let Some(seat) = seat {
+            // Above this number of connections the system's send buffers are limited.
             if seat.connections() > FREELY_SENT_CONNECTIONS_MAX {
                 stream.limit_unsent(UNSENT_BYTES_MAX);
             }
@@ -102,6 +107,8 @@ async fn accept(
                         .spawn(connection::serve_encrypted(stream, seat, config, front, stopping))
                 }
             };
+        // No seat: answer 503 to a bounded number of clients at a time, and close the rest without
+        // an answer.
         } else if let Ok(permit) = Arc::clone(&rejections).try_acquire_owned() {
             connections.spawn(async move {
                 match tls {
@@ -117,12 +124,14 @@ async fn accept(
     }
 }
 
-/// The next connection on any of the sockets, which take turns.
+/// The next connection on any socket. The sockets take turns, so that a busy one does not starve
+/// the others.
 async fn next<'a>(
     listeners: &'a [Listener],
     turn: &mut usize,
 ) -> std_io::Result<(TcpStream, SocketAddr, &'a Listener)> {
     poll_fn(|context| {
+        // Begin with the socket after the last one served.
         let (before, from) = listeners.split_at(*turn % listeners.len());
         for listener in from.iter().chain(before) {
             *turn += 1;

@@ -1,13 +1,14 @@
-//! Signals that end a process.
+//! Signals that stop the process.
 
 use std::io;
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Waits for a signal to stop; ends with its name. The signals are caught from the call on.
+/// Waits for a stop signal, and returns its name. The signals are caught from the call on, not from
+/// the first poll.
 ///
 /// # Errors
-/// Those of the system, if it lets no handler be set.
+/// Errors of the system, if a handler cannot be set.
 pub fn stop_signal() -> io::Result<impl Future<Output = &'static str>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -31,16 +31,16 @@ enum Stream {
 impl Transport {
     /// A connection without encryption.
     pub(super) fn plain(stream: TcpStream, address: SocketAddr, entrance: Entrance) -> Transport {
-        // Answers are written whole, so Nagle's algorithm would only delay their last packet. If the
-        // connection is closed already, the first read fails.
+        // Answers are written as a whole, so Nagle's algorithm would only delay their last packet.
+        // The call fails only if the connection is closed; then the first read fails, too.
         let _ = stream.set_nodelay(true);
         Transport { stream: Stream::Plain(stream), address, entrance }
     }
 
-    /// The same connection with encryption, after a handshake.
+    /// The same connection after a TLS handshake.
     ///
     /// # Errors
-    /// The reason why there is none, with the connection, on which the client has been told.
+    /// The reason of a failed handshake, with the connection. The client has been sent the alert.
     pub(super) async fn encrypt(
         self,
         config: Arc<ServerConfig>,
@@ -65,7 +65,8 @@ impl Transport {
         }
     }
 
-    /// Limits the bytes that the system takes ahead of the client, where it can. If it refuses, it takes more.
+    /// Limits the bytes that the system accepts ahead of the client (`TCP_NOTSENT_LOWAT`), where it
+    /// is supported. Without it the system buffers more.
     pub(super) fn limit_unsent(&self, bytes: u32) {
         #[cfg(target_os = "linux")]
         let _ = socket2::SockRef::from(self.socket()).set_tcp_notsent_lowat(bytes);
@@ -73,18 +74,18 @@ impl Transport {
         let _ = bytes;
     }
 
-    /// The other end.
+    /// The address of the other end.
     pub(super) fn peer(&self) -> Peer {
         let secure = matches!(self.stream, Stream::Tls(_));
         Peer { address: self.address, secure }
     }
 
-    /// The socket that it has come to.
+    /// The kind of socket that accepted the connection.
     pub(super) fn entrance(&self) -> Entrance {
         self.entrance
     }
 
-    /// The handshake has chosen HTTP/2.
+    /// `true` if the handshake selected HTTP/2 (ALPN).
     pub(super) fn is_http2(&self) -> bool {
         match &self.stream {
             Stream::Plain(_) => false,
@@ -92,10 +93,10 @@ impl Transport {
         }
     }
 
-    /// Waits for the first bytes without a buffer for them, and tells the first. None at the end of the
-    /// stream.
+    /// Waits for bytes without allocating a buffer, and returns the first one. `None` at the end of
+    /// the stream.
     pub(super) async fn first_byte(&self) -> Option<u8> {
-        // Peeks at a byte, because readiness may be spurious.
+        // Peek rather than poll for readiness, which may be spurious.
         let mut byte = [0];
         matches!(self.socket().peek(&mut byte).await, Ok(1..)).then_some(byte[0])
     }

@@ -1,4 +1,4 @@
-//! The clock of one connection.
+//! [`Watchdog`]: the timer of one connection.
 
 use std::future::Future as _;
 use std::pin::Pin;
@@ -11,22 +11,22 @@ use crate::connection::{ConnectionState, Phase};
 use crate::front::limits::Limits;
 use crate::front::pace::Pace;
 
-/// Times the phases of a connection. The timer is armed for the earliest possible deadline and checks
-/// again when it fires, so that a busy connection never resets it.
+/// Times the phases of a connection. The timer is armed for the earliest possible deadline and
+/// checks again when it fires, so that a busy connection never resets it.
 pub(crate) struct Watchdog<'a> {
     limits: &'a Limits,
     seen: (Phase, u32),
     since: Instant,
-    /// Of the client, in taking answers.
+    /// The speed at which the client takes answers.
     pace: Pace,
-    /// The bytes that it had taken when they were last counted.
+    /// The bytes that it had taken at the last count.
     written: u64,
     timer: Pin<Box<Sleep>>,
     armed: bool,
 }
 
 impl Watchdog<'_> {
-    /// `state` has just started to do something.
+    /// A watchdog for a connection whose present phase begins now.
     pub(super) fn new<'a>(limits: &'a Limits, state: &ConnectionState) -> Watchdog<'a> {
         let since = Instant::now();
         let timer = Box::pin(sleep_until(since + limits.header_timeout));
@@ -35,7 +35,7 @@ impl Watchdog<'_> {
         Watchdog { limits, seen: state.phase(), since, pace, written, timer, armed: true }
     }
 
-    /// The bound on a phase. A request has none: its body has a clock of its own.
+    /// The time limit of a phase. A request has none: its body has its own clock.
     fn timeout(&self, phase: Phase) -> Option<Duration> {
         match phase {
             Phase::Idle => Some(self.limits.park_after),
@@ -45,7 +45,7 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Counts the time for which the client was waited for, if it was, and the bytes that it took.
+    /// Counts the time spent waiting for the client, if any, and the bytes that it took.
     fn count(&mut self, state: &ConnectionState, now: Instant) {
         if self.seen.0 == Phase::Blocked {
             self.pace.wait(now - self.since);
@@ -62,7 +62,8 @@ impl Watchdog<'_> {
         state: &ConnectionState,
         context: &mut Context<'_>,
     ) -> Poll<Phase> {
-        // Whoever gave up a body after its answer was out has had no flush to notice.
+        // A body that was abandoned after its answer was flushed has no later flush to release the
+        // place.
         state.flushed();
         let seen = state.phase();
         if seen != self.seen {
@@ -71,12 +72,14 @@ impl Watchdog<'_> {
         }
         let (phase, _) = seen;
         let Some(timeout) = self.timeout(phase) else {
+            // The timer may still be armed for an earlier phase; let it fire once without effect.
             if self.armed && self.timer.as_mut().poll(context).is_ready() {
                 self.armed = false;
             }
             return Poll::Pending;
         };
         let mut deadline = self.since + timeout;
+        // Only an earlier deadline moves the timer; a later one is checked when it fires.
         if !self.armed || self.timer.deadline() > deadline {
             self.timer.as_mut().reset(deadline);
             self.armed = true;
@@ -89,6 +92,8 @@ impl Watchdog<'_> {
                     return Poll::Ready(phase);
                 }
                 self.count(state, now);
+                // Too slow over the whole window. A client that pauses but keeps the average gets
+                // another window.
                 if !self.pace.begin_window() {
                     return Poll::Ready(phase);
                 }

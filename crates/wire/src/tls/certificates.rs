@@ -1,5 +1,5 @@
-//! The certificates of a server: chosen by the name that the client asks for (SNI), and read again when
-//! their files change.
+//! The certificates of a server: selected by the server name that the client requests (SNI), and
+//! reloaded when their files change.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -13,44 +13,44 @@ use super::Pair;
 use crate::file_stamp::FileStamp;
 use crate::settings::CertificateFiles;
 
-/// Between two looks at the files.
+/// Interval between two checks of the files.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The certificates of a server. The first is for clients that ask for no name, or for another.
+/// The certificates of a server. The first is for clients that request no name, or an unknown one.
 #[derive(Debug)]
 pub struct Certificates {
     places: Vec<Place>,
 }
 
-/// The place of one certificate.
+/// One certificate and its source.
 #[derive(Debug)]
 struct Place {
     pair: RwLock<Arc<Pair>>,
-    /// Where it came from, if it was not made in memory.
+    /// The files that it was read from; `None` if it was made in memory.
     files: Option<CertificateFiles>,
     seen: Mutex<Seen>,
 }
 
-/// The files as they were seen.
+/// The observed states of the files.
 #[derive(Debug)]
 struct Seen {
-    /// When they were read.
+    /// Their state when they were read.
     read: Option<Stamps>,
-    /// When they were looked at last.
+    /// Their state at the last check.
     last: Option<Stamps>,
 }
 
-/// The states of the two files of a pair.
+/// The states of both files of a pair.
 type Stamps = [FileStamp; 2];
 
 impl Certificates {
     /// Reads these pairs.
     ///
     /// # Errors
-    /// One line that says what to change.
+    /// One line that tells what to change.
     pub(super) fn open(pairs: &[CertificateFiles]) -> Result<Certificates, String> {
         let place = |files: &CertificateFiles| {
-            // Before they are read: a later change is seen.
+            // Taken before the files are read, so that a change during the read is noticed.
             let stamps = stamps(files);
             let pair = RwLock::new(Arc::new(Pair::read(files)?));
             let seen = Mutex::new(Seen { read: stamps, last: stamps });
@@ -60,32 +60,31 @@ impl Certificates {
         places.map(|places| Certificates { places })
     }
 
-    /// One pair that is in no file.
+    /// A single pair without files.
     pub(super) fn in_memory(pair: Pair) -> Certificates {
         let seen = Mutex::new(Seen { read: None, last: None });
         let place = Place { pair: RwLock::new(Arc::new(pair)), files: None, seen };
         Certificates { places: vec![place] }
     }
 
-    /// The first certificate with those that signed it, in DER.
+    /// The first certificate with its intermediate certificates, in DER.
     pub fn first_chain(&self) -> Vec<Vec<u8>> {
         let pair = self.places.first().map(|place| Arc::clone(&place.pair.read()));
         let chain = pair.iter().flat_map(|pair| &pair.certified.cert);
         chain.map(|certificate| certificate.to_vec()).collect()
     }
 
-    /// The file of the first certificate, if it is in one.
+    /// The file of the first certificate, if it has one.
     pub fn first_file(&self) -> Option<&Path> {
         Some(&self.places.first()?.files.as_ref()?.certificate)
     }
 
-    /// True if the first certificate is for this host.
+    /// `true` if the first certificate is valid for this host.
     pub(super) fn is_first_for(&self, host: &str) -> bool {
         self.places.first().is_some_and(|place| place.pair.read().is_for(host))
     }
 
-    /// Looks at the files now and then, as long as there are the certificates, and reads those that have
-    /// changed.
+    /// Checks the files periodically while the certificates exist, and reloads changed ones.
     pub async fn watch(certificates: Weak<Certificates>) {
         loop {
             tokio::time::sleep(LOOK_INTERVAL).await;
@@ -98,8 +97,8 @@ impl Certificates {
 }
 
 impl Place {
-    /// Reads the files if they have changed, and did not between the last two looks: one may be half
-    /// written. If they are bad, what was read before stays.
+    /// Reloads the files if they have changed, and have been stable for one interval: one of them
+    /// may be half written. If they are invalid, the old pair stays in use.
     fn look(&self) {
         let Some(files) = &self.files else {
             return;

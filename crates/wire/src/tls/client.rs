@@ -1,4 +1,4 @@
-//! TLS of the server's own clients: for webhooks, and for `liteio health`.
+//! TLS of the server's own clients: webhooks and `liteio health`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 
 use super::provider;
 
-/// The certificates that a client trusts.
+/// The certificates that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust<'a> {
-    /// Those that the authorities of browsers have signed, and those of a file in PEM.
+    /// Certificates of the public authorities, and of the authorities in a PEM file.
     Authorities(Option<&'a Path>),
-    /// Any: the server is on this machine.
+    /// Any certificate: the server is on this machine.
     Any,
 }
 
-/// The TLS of a client.
+/// The TLS configuration of a client.
 ///
 /// # Errors
-/// One line that says what to change.
+/// One line that tells what to change.
 pub fn client_config(trust: Trust<'_>) -> Result<ClientConfig, String> {
     let builder = ClientConfig::builder_with_provider(provider())
         .with_safe_default_protocol_versions()
@@ -55,12 +55,12 @@ fn authorities(file: Option<&Path>) -> Result<RootCertStore, String> {
         count += 1;
     }
     match count {
-        0 => Err(unreadable(&"there is none in PEM")),
+        0 => Err(unreadable(&"it contains no PEM certificate")),
         _ => Ok(roots),
     }
 }
 
-/// Takes every certificate whose key signs the handshake.
+/// Accepts any certificate, if its key has signed the handshake.
 #[derive(Debug)]
 struct AnyServer(Arc<CryptoProvider>);
 

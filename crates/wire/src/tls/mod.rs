@@ -1,7 +1,7 @@
-//! TLS: certificates with their keys, and what is served and asked with them.
+//! TLS: certificates with their keys, and the configurations of servers and clients.
 //!
-//! [`ServerTls`] is what connections are encrypted with. Its certificates are read again when their files
-//! change ([`Certificates`]); a pair is checked when it is read ([`Pair`]).
+//! [`ServerTls`] encrypts connections. Its certificates are reloaded when their files change
+//! ([`Certificates`]); a pair is checked when it is read ([`Pair`]).
 
 mod certificates;
 mod client;
@@ -23,34 +23,35 @@ pub use self::client::{Trust, client_config};
 use self::pair::Pair;
 use crate::settings::TlsSettings;
 
-/// The protocols as clients and servers name them to each other (ALPN).
+/// Protocol names in the handshake (ALPN).
 pub(crate) const HTTP_2: &[u8] = b"h2";
 const HTTP_1: &[u8] = b"http/1.1";
 
-/// The TLS of a server.
+/// The TLS configuration of a server.
 pub struct ServerTls {
     /// For connections that are served.
     pub serving: Arc<ServerConfig>,
-    /// For those that are told that there are too many.
+    /// For connections that are refused because there are too many. HTTP/1.1 only, since the
+    /// refusal is written by hand.
     pub(crate) refusing: Arc<ServerConfig>,
     /// Certificates and their keys.
     pub certificates: Arc<Certificates>,
 }
 
 impl ServerTls {
-    /// The TLS with the pairs of files that the settings name.
+    /// The TLS configuration with the certificate files of the settings.
     ///
     /// # Errors
-    /// One line that says what to change.
+    /// One line that tells what to change.
     pub fn open(settings: &TlsSettings) -> Result<ServerTls, String> {
         ServerTls::new(Certificates::open(&settings.certificates)?)
     }
 
-    /// The TLS with a certificate that this server has signed for itself, for these domains; kept in the
-    /// data directory, if there is one.
+    /// The TLS configuration with a self-signed certificate for these domains, kept in the data
+    /// directory if there is one.
     ///
     /// # Errors
-    /// One line that says what to change.
+    /// One line that tells what to change.
     pub fn self_signed(domains: &[String], directory: Option<&Path>) -> Result<ServerTls, String> {
         ServerTls::new(self_signed::open(domains, directory)?)
     }
@@ -77,7 +78,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
 
-/// The SHA-256 of a certificate, as tools print it: `AB:CD:…`.
+/// The SHA-256 of a certificate in the usual notation: `AB:CD:…`.
 pub fn fingerprint(certificate: &[u8]) -> String {
     let mut text = String::new();
     for byte in Sha256::digest(certificate) {

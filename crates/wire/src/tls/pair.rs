@@ -1,4 +1,4 @@
-//! A certificate and its key, read from files and checked.
+//! [`Pair`]: a certificate and its key, read from files and checked.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,22 +16,22 @@ use super::provider;
 use super::validity::validity;
 use crate::settings::CertificateFiles;
 
-/// Bytes of a file of certificates or of a key.
+/// Maximum bytes of a certificate or key file.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The bit of a file's mode by which everybody may read it.
+/// Mode bit: readable by others.
 const READABLE_FOR_ALL: u32 = 0o004;
 
-/// A certificate with those that signed it, and its key.
+/// A certificate with its intermediate certificates, and its key.
 #[derive(Debug)]
 pub(super) struct Pair {
     pub(super) certified: std::sync::Arc<CertifiedKey>,
 }
 
 impl Pair {
-    /// Reads and checks a pair of files, and logs what is doubtful.
+    /// Reads and checks a pair of files, and logs warnings.
     ///
     /// # Errors
-    /// One line that says what to change. It shows nothing of the key.
+    /// One line that tells what to change. It reveals nothing of the key.
     pub(super) fn read(files: &CertificateFiles) -> Result<Pair, String> {
         let CertificateFiles { certificate, key } = files;
         let chain = read_file(certificate)?;
@@ -45,7 +45,7 @@ impl Pair {
         })?;
         if fs::metadata(key).is_ok_and(|it| it.mode() & READABLE_FOR_ALL != 0) {
             let key = key.display();
-            tracing::warn!(%key, "everybody on this machine may read the key: chmod 600 it");
+            tracing::warn!(%key, "every user of this machine can read the key: chmod 600 it");
         }
         if let Some(warning) = pair.doubt(Timestamp::now()) {
             tracing::warn!(certificate = %certificate.display(), "{warning}");
@@ -63,7 +63,7 @@ impl Pair {
             let what = "there is no certificate in it: give --tls-cert a file in PEM";
             return Err(Reason::Certificate(what.to_owned()));
         }
-        // Keys are encrypted as a whole (PKCS #8), or have a header that says so.
+        // An encrypted key is PKCS #8 with its own label, or a traditional key with a header.
         if [&b"ENCRYPTED PRIVATE KEY"[..], b"Proc-Type: 4,ENCRYPTED"]
             .iter()
             .any(|mark| memchr::memmem::find(secret, mark).is_some())
@@ -100,14 +100,15 @@ impl Pair {
         ParsedCertificate::try_from(self.certified.end_entity_cert().ok()?).ok()
     }
 
-    /// True if the certificate is for this host.
+    /// `true` if the certificate is valid for this host.
     pub(super) fn is_for(&self, host: &str) -> bool {
         let host = ServerName::try_from(host).ok();
         host.zip(self.parsed())
             .is_some_and(|(host, parsed)| verify_server_name(&parsed, &host).is_ok())
     }
 
-    /// The reason for which clients will not trust the certificate at this time, if it is one that shows.
+    /// The reason why clients will reject the certificate at this time, if it can be determined
+    /// here.
     fn doubt(&self, now: Timestamp) -> Option<String> {
         let (first, last) = validity(self.certified.end_entity_cert().ok()?)?;
         if now > last {
@@ -118,7 +119,7 @@ impl Pair {
     }
 }
 
-/// The reason for which a pair cannot be used, by the file that it is in.
+/// The reason why a pair cannot be used, by the file at fault.
 #[derive(Debug)]
 pub(super) enum Reason {
     Certificate(String),
@@ -130,7 +131,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
     let about = fs::metadata(path).map_err(|error| failed(&error))?;
     if !about.is_file() || about.len() > FILE_BYTES_MAX {
-        return Err(failed(&"it is no file, or larger than 1 MiB"));
+        return Err(failed(&"it is not a regular file, or is larger than 1 MiB"));
     }
     fs::read(path).map_err(|error| failed(&error))
 }

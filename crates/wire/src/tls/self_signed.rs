@@ -1,4 +1,4 @@
-//! A certificate that the server signs for itself, made once.
+//! A self-signed certificate, made once.
 
 use std::fs;
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::settings::CertificateFiles;
 const DIRECTORY: &str = "tls";
 const CERTIFICATE: &str = "certificate.pem";
 const KEY: &str = "key.pem";
-/// The time for which it is valid. It is made once, so it lasts.
+/// Validity in years. It is long, because the certificate is made only once.
 const YEARS: i32 = 10;
 
-/// The pair in the data directory, made if there is none; without a directory, a new one.
+/// The pair in the data directory, made if it does not exist; without a directory, a new one.
 ///
 /// # Errors
-/// One line that says what to change.
+/// One line that tells what to change.
 pub(super) fn open(domains: &[String], directory: Option<&Path>) -> Result<Certificates, String> {
     let names = names(domains);
     let Some(directory) = directory.map(|it| it.join(DIRECTORY)) else {
@@ -40,7 +40,7 @@ pub(super) fn open(domains: &[String], directory: Option<&Path>) -> Result<Certi
         written.map_err(|error| format!("cannot write {}: {error}", directory.display()))?;
     }
     let certificates = Certificates::open(std::slice::from_ref(&files))?;
-    // A domain and its subdomains are always together.
+    // A domain and its wildcard are always in the certificate together.
     let plain = names.iter().filter(|name| !name.starts_with('*'));
     for name in plain.filter(|name| !certificates.is_first_for(name)) {
         let file = files.certificate.display();
@@ -63,7 +63,7 @@ fn names(domains: &[String]) -> Vec<String> {
     names
 }
 
-/// A certificate and its key, in PEM.
+/// A new certificate and its key, in PEM.
 fn make(names: &[String]) -> Result<(String, String), String> {
     let failed = |error: rcgen::Error| format!("no certificate could be made: {error}");
     let mut params = CertificateParams::new(names).map_err(failed)?;
@@ -71,12 +71,12 @@ fn make(names: &[String]) -> Result<(String, String), String> {
     params.distinguished_name.push(DnType::CommonName, "LiteIO self-signed");
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    // A day before, for machines whose clocks differ.
+    // Valid from one day earlier, for clients with a slow clock.
     let now = Timestamp::now().to_zoned(TimeZone::UTC);
     let first = now.checked_sub(1.day()).map_err(|error| error.to_string())?;
     let date = |years| {
         let (month, day) = (first.month().unsigned_abs(), first.day().unsigned_abs());
-        // The last day of February is not in every year.
+        // February 29th does not exist in every year.
         date_time_ymd(i32::from(first.year()) + years, month, day.min(28))
     };
     (params.not_before, params.not_after) = (date(0), date(YEARS));
@@ -85,7 +85,8 @@ fn make(names: &[String]) -> Result<(String, String), String> {
     Ok((pem("CERTIFICATE", certificate.der()), pem("PRIVATE KEY", &key.serialize_der())))
 }
 
-/// Bytes in PEM. rcgen's feature for it would bring two crates, one of them a third one for base64.
+/// Encodes bytes in PEM. rcgen's feature for it would add two crates, one of them a third base64
+/// crate.
 fn pem(label: &str, der: &[u8]) -> String {
     let mut text = format!("-----BEGIN {label}-----\n");
     for line in der.chunks(48) {

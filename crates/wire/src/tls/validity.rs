@@ -1,8 +1,8 @@
-//! The time for which a certificate is valid.
+//! The validity period of a certificate.
 //!
-//! [RFC 5280](https://www.rfc-editor.org/rfc/rfc5280#section-4.1): a certificate is a sequence that begins
-//! with a sequence of: version (`[0]`, optional), serial number, algorithm, issuer, validity, which is a
-//! sequence of two times.
+//! In [RFC 5280](https://www.rfc-editor.org/rfc/rfc5280#section-4.1) a certificate is a sequence
+//! that begins with a sequence of: version (`[0]`, optional), serial number, algorithm, issuer,
+//! validity. The validity is a sequence of two times.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -13,7 +13,7 @@ const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 
-/// The first and the last second of a certificate. None if it does not tell them.
+/// The first and the last valid second of a certificate. `None` if it cannot be parsed.
 pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     let (_, certificate, _) = value(certificate)?;
     let (tag, mut fields, _) = value(certificate)?;
@@ -32,7 +32,7 @@ pub(super) fn validity(certificate: &[u8]) -> Option<(Timestamp, Timestamp)> {
     Some((time(first_tag, first)?, time(last_tag, last)?))
 }
 
-/// The tag and the content of the first value in DER, and what is behind it.
+/// The tag and the content of the first DER value, and the bytes behind it.
 fn value(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, length], rest) = bytes.split_first_chunk()?;
     let (length, rest) = match length {
@@ -47,7 +47,7 @@ fn value(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((tag, content, rest))
 }
 
-/// `YYMMDDHHMMSSZ`, from 1950 to 2049, or with four digits of the year.
+/// Parses `YYMMDDHHMMSSZ` (years 1950 to 2049), or the form with a four-digit year.
 fn time(tag: u8, text: &[u8]) -> Option<Timestamp> {
     let text = std::str::from_utf8(text).ok()?;
     let text = match tag {

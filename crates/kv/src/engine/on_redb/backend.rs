@@ -1,14 +1,14 @@
-//! redb's storage on a file of a [`Disk`](liteio_disk::Disk), which the first failure freezes.
+//! redb's storage on a file of a [`Disk`](liteio_disk::Disk); the first failure freezes the file.
 //!
-//! Once a write has failed, redb refuses reads, too. But every page that a snapshot can see is still
-//! there, because pages are copied on write, and every acknowledged update is in the log. So the first
-//! write, resize or sync that fails freezes the file: its bytes stay as they are, and later writes of
-//! redb go to an overlay in memory, where redb can read them. The committer asks [`Freeze::reason`]
-//! after every step and acknowledges nothing more; reads go on.
+//! After a failed write redb refuses reads, too. But every page that a snapshot can see is still
+//! there, because pages are copied on write, and every acknowledged update is in the log. So the
+//! first failed write, resize or sync freezes the file: its bytes stay as they are, and later
+//! writes of redb go to an overlay in memory, where redb can read them. The committer checks
+//! [`Freeze::reason`] after every step and acknowledges nothing more; reads continue.
 //!
-//! A page that cannot be read, or is not what was written, must not fail the storage either: redb would
-//! refuse everything from then on. It is read as [`DAMAGED`] bytes, which are no page of any kind, so that
-//! redb gives up the one call that wants it ([`guarded`](super::error::guarded)).
+//! An unreadable or damaged page must not fail the storage either: redb would refuse everything
+//! from then on. It is read as [`DAMAGED`] bytes, which are not a page of any kind, so redb fails
+//! only the call that needs it ([`guarded`](super::error::guarded)).
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -23,14 +23,15 @@ use super::gather::Gather;
 use super::sums::{PAGE_BYTES, Sums};
 use crate::KvError;
 
-/// Shorter runs are left to the sync, which writes many at once: a request for each took a third of the time of a drain.
+/// Minimum size of a run for immediate writeback. Shorter runs are left to the sync, which writes
+/// many at once: separate requests took a third of the time of a drain.
 const WRITEBACK_BYTES_MIN: usize = 128 << 10;
-/// Blocks of the overlay, in bytes: redb's page, to which it aligns all it writes but the header.
+/// Bytes of an overlay block: redb's page. All writes but the header are aligned to it.
 const BLOCK_BYTES: usize = PAGE_BYTES;
-/// Every byte of a page that is damaged. The first byte of a page is its kind: 1 or 2.
+/// The bytes of a damaged page. The first byte of a page is its kind: 1 or 2.
 const DAMAGED: u8 = 0xff;
 
-/// The state of a file: written to, or frozen for a reason. Clones share it.
+/// The state of a file: writable, or frozen for a reason. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Freeze {
     shared: Arc<Shared>,
@@ -39,7 +40,7 @@ pub(super) struct Freeze {
 #[derive(Debug, Default)]
 struct Shared {
     is_frozen: AtomicBool,
-    /// The next write freezes the file, instead of being done.
+    /// If set, the next write freezes the file instead of being done.
     is_closed: AtomicBool,
     overlay: RwLock<Overlay>,
 }
@@ -47,7 +48,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Overlay {
     reason: Option<KvError>,
-    /// Length that redb believes the file has.
+    /// The length that redb believes the file has.
     bytes: u64,
     blocks: BTreeMap<u64, Box<[u8; BLOCK_BYTES]>>,
 }
@@ -61,7 +62,7 @@ impl Freeze {
         self.shared.overlay.read().reason.clone()
     }
 
-    /// Freezes the file at the next write, such as redb's when it is closed.
+    /// Makes the next write freeze the file, such as redb's write when it is closed.
     pub(super) fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Release);
     }
@@ -71,7 +72,7 @@ impl Freeze {
     }
 }
 
-/// The length of a storage, as redb made it. Clones share it.
+/// The length of a storage, as redb set it. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Size(Arc<AtomicU64>);
 
@@ -90,13 +91,13 @@ impl Size {
 #[derive(Debug)]
 pub(super) struct FileBackend {
     file: Box<dyn DiskFile>,
-    /// Length of the file in bytes, as redb made it. Were the file asked, and another put in its place, redb
-    /// would shrink it while it means to grow it, and panic while that panic unwinds.
+    /// The length of the file as redb set it. If the file were asked instead, and had been replaced
+    /// by another, redb would shrink it where it means to grow it, and panic during unwinding.
     size: Size,
     gather: RwLock<Gather>,
-    /// Nothing has gathered: most reads find it so, without the lock.
+    /// `false` if nothing is buffered, so that most reads skip the lock.
     is_gathering: AtomicBool,
-    /// `None` while redb checks its pages itself.
+    /// The checksums; `None` while redb checks its pages itself.
     sums: Option<Arc<Sums>>,
     freeze: Freeze,
 }
@@ -113,12 +114,13 @@ impl FileBackend {
         Ok(Self { file, size, gather, is_gathering, sums, freeze })
     }
 
-    /// The length of the file, to be asked for at any time.
+    /// The length of the file, shared.
     pub(super) fn size(&self) -> Size {
         self.size.clone()
     }
 
-    /// Does `step` on the file, or on the overlay if the file is frozen or `step` freezes it.
+    /// Runs `step` on the file. If the file is frozen, or `step` fails and so freezes it, runs
+    /// `instead` on the overlay.
     fn write_or_freeze(
         &self,
         step: impl FnOnce(&dyn DiskFile) -> io::Result<()>,
@@ -141,7 +143,7 @@ impl FileBackend {
         instead(self, &mut self.freeze.shared.overlay.write())
     }
 
-    /// Reads what has gathered, and from the file what has not.
+    /// Reads from the write buffer, and the rest from the file.
     fn read_gathered(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         if !self.is_gathering.load(Ordering::Acquire) {
             return self.read_file(offset, out);
@@ -162,8 +164,8 @@ impl FileBackend {
         Ok(())
     }
 
-    /// Writes what has gathered. It is read from memory meanwhile, and nobody waits for the file: a flush takes
-    /// milliseconds, and a scan meets many.
+    /// Writes the buffered pages. Reads are served from the buffer meanwhile and never wait for the
+    /// file: a flush takes milliseconds, and a scan meets many.
     fn flush(&self) -> io::Result<()> {
         if !self.is_gathering.load(Ordering::Acquire) {
             return Ok(());
@@ -171,7 +173,8 @@ impl FileBackend {
         let gather = self.gather.upgradable_read();
         let result = gather.write_to(|offset, run| {
             self.write_now(offset, run)?;
-            // So that the sync has less to wait for, and what others sync meanwhile waits for less.
+            // Start writeback now, so that the next sync, and syncs of other files, have less to
+            // wait for.
             if run.len() >= WRITEBACK_BYTES_MIN {
                 self.file.start_writeback(offset, run.len() as u64);
             }
@@ -194,9 +197,9 @@ impl FileBackend {
         )
     }
 
-    /// Reads from the file. A page that cannot be read as it was written has [`DAMAGED`] bytes.
+    /// Reads from the file. A page that is unreadable or not as written has [`DAMAGED`] bytes.
     fn read_file(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        // A failure that passes would stay in the cache of redb: it is not told by a page from damage.
+        // Retry once: redb would cache the damaged bytes of a transient failure.
         let read = self.file.read_at(out, offset).or_else(|_| self.file.read_at(out, offset));
         let what = match read {
             Ok(read) if read < out.len() => "are missing".to_owned(),
@@ -204,7 +207,7 @@ impl FileBackend {
                 return Ok(());
             }
             Ok(_) => "are not those that were written".to_owned(),
-            // Without the header there is no tree.
+            // Without the header there is no tree, so this error is passed on.
             Err(error) if offset < PAGE_BYTES as u64 => return Err(error),
             Err(error) => format!("cannot be read: {error}"),
         };
@@ -291,7 +294,7 @@ impl redb::StorageBackend for FileBackend {
 
     fn sync_data(&self) -> io::Result<()> {
         self.flush()?;
-        // The sums first: the pages count once this is done.
+        // The sums first: once this sync is done, the pages may belong to a valid checkpoint.
         let sync = |file: &dyn DiskFile| {
             self.sums.as_ref().map_or(Ok(()), |sums| sums.sync())?;
             file.sync_data()

@@ -1,4 +1,4 @@
-//! Errors of redb as those of the key space.
+//! Conversion of redb's errors and panics into errors of the key space.
 
 use std::cell::Cell;
 use std::io;
@@ -10,10 +10,11 @@ use redb::{CommitError, DatabaseError, StorageError, TableError, TransactionErro
 
 use crate::KvError;
 
-/// Runs a call of redb. It checks the pages that it commits, but trusts those that it reads, and panics on
-/// some that are damaged: an error of the one who reads them.
+/// Runs a call of redb. redb verifies the pages that it commits, but trusts those that it reads,
+/// and panics on some damaged ones. Such a panic becomes an error of this call.
 ///
-/// Nothing of ours is seen half done: a transaction that panicked is dropped, and what it staged with it.
+/// Unwinding is safe: a transaction that panicked is dropped with its staged changes, so no
+/// half-done state is visible.
 #[inline]
 pub(super) fn guarded<T, E: Into<KvError>>(
     call: impl FnOnce() -> Result<T, E>,
@@ -24,8 +25,9 @@ pub(super) fn guarded<T, E: Into<KvError>>(
     }
 }
 
-/// Leaves panics of redb out of the output from now on, for tests that damage trees. They are caught and become errors,
-/// and the backtraces of thousands take longer than the tests. All other panics are printed as before.
+/// Suppresses the output of redb's panics from now on, for tests that damage trees. These panics
+/// are caught and become errors, and printing thousands of backtraces takes longer than the tests.
+/// All other panics are printed as before.
 #[cfg(any(test, feature = "test-util"))]
 pub fn silence_panics_of_damage() {
     static ONCE: std::sync::Once = std::sync::Once::new();
@@ -39,7 +41,7 @@ pub fn silence_panics_of_damage() {
     });
 }
 
-/// Something of redb whose end may panic, too, once a call has.
+/// A value of redb whose drop may panic, too, after a call has.
 pub(super) struct EndsQuietly<T>(Option<T>);
 
 impl<T> EndsQuietly<T> {
@@ -47,7 +49,7 @@ impl<T> EndsQuietly<T> {
         Self(Some(inner))
     }
 
-    /// Takes it out, for a call that ends it.
+    /// Takes the value out, for a call that consumes it.
     pub(super) fn into_inner(mut self) -> T {
         self.0.take().expect("only the end takes it")
     }
@@ -78,11 +80,12 @@ impl<T> Drop for EndsQuietly<T> {
 }
 
 thread_local! {
-    /// The damage that this thread met last, for the message of the call that gives up because of it.
+    /// The last damage that this thread met, for the error message of the call that fails because
+    /// of it.
     static DAMAGE: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// Notes damage of the file.
+/// Notes a damaged page of the file.
 #[cold]
 pub(super) fn note_damage(what: String) {
     DAMAGE.set(Some(what));

@@ -1,26 +1,27 @@
-//! Pages on their way to the file, gathered so that neighbours are written together.
+//! [`Gather`]: a write buffer that combines neighbouring pages into one write.
 //!
-//! redb writes page by page in no particular order. A changed tree is thousands of them, and most have neighbours.
+//! redb writes page by page in no particular order. A changed tree has thousands of pages, most of
+//! them with neighbours.
 
 use std::collections::BTreeMap;
 
 use super::sums::PAGE_BYTES;
 
-/// Pages that are gathered at most.
+/// Maximum number of buffered pages.
 const PAGES_MAX: usize = 1024;
-/// Pages that are written at once.
+/// Maximum number of pages in one write.
 const RUN_PAGES_MAX: usize = 256;
 
-/// The pages.
+/// The buffered pages.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
     bytes: Vec<u8>,
-    /// By number of the page in the file: its number in `bytes`.
+    /// From the number of a page in the file to its number in `bytes`.
     pages: BTreeMap<u64, usize>,
 }
 
 impl Gather {
-    /// `true` for whole pages, which can be gathered.
+    /// `true` for whole pages, which can be buffered.
     pub(super) fn takes(offset: u64, data: &[u8]) -> bool {
         offset > 0
             && offset.is_multiple_of(PAGE_BYTES as u64)
@@ -28,7 +29,7 @@ impl Gather {
             && data.len() <= RUN_PAGES_MAX * PAGE_BYTES
     }
 
-    /// `true` when so much has gathered that it should be written before `bytes` more.
+    /// `true` if the buffer must be written before it takes `bytes` more.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
         self.bytes.len() + bytes > PAGES_MAX * PAGE_BYTES
     }
@@ -38,7 +39,7 @@ impl Gather {
         self.pages.is_empty()
     }
 
-    /// Takes whole pages; they replace those that were to be written in the same place.
+    /// Adds whole pages; they replace buffered ones of the same place.
     pub(super) fn add(&mut self, offset: u64, data: &[u8]) {
         let first = offset / PAGE_BYTES as u64;
         for (number, page) in (first..).zip(data.chunks(PAGE_BYTES)) {
@@ -50,25 +51,25 @@ impl Gather {
         }
     }
 
-    /// The page at `offset`, if it is here.
+    /// The page at `offset`, if it is buffered.
     pub(super) fn page(&self, offset: u64) -> Option<&[u8]> {
         let place = *self.pages.get(&(offset / PAGE_BYTES as u64))?;
         self.bytes.get(place * PAGE_BYTES..(place + 1) * PAGE_BYTES)
     }
 
-    /// `true` if a page of these is here.
+    /// `true` if any page of the range is buffered.
     pub(super) fn has_any(&self, offset: u64, bytes: usize) -> bool {
         let first = offset / PAGE_BYTES as u64;
         let end = (offset + bytes as u64).div_ceil(PAGE_BYTES as u64);
         self.pages.range(first..end).next().is_some()
     }
 
-    /// Forgets the pages behind the end of a file of so many bytes.
+    /// Forgets the pages behind a file's new end of `bytes`.
     pub(super) fn truncate(&mut self, bytes: u64) {
         drop(self.pages.split_off(&bytes.div_ceil(PAGE_BYTES as u64)));
     }
 
-    /// Calls `write` with every run of neighbours and its offset, in their order, until it fails.
+    /// Calls `write` with every run of neighbouring pages and its offset, in order, until it fails.
     pub(super) fn write_to<E>(
         &self,
         mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,

@@ -1,8 +1,8 @@
 //! redb's storage in memory.
 //!
-//! In chunks, of which only those that were written to take memory: redb makes its file a megabyte long before it
-//! writes two pages, and to fill that with zeros would be a seventh of the time in which a server in memory starts. To
-//! grow copies nothing, and what redb gives back is free at once.
+//! It consists of chunks, and only written ones take memory: redb makes its file a megabyte long
+//! before it writes two pages, and filling that with zeros took a seventh of the start of a server
+//! in memory. Growing copies nothing, and truncation frees chunks at once.
 
 use std::io::{self, ErrorKind};
 
@@ -11,19 +11,19 @@ use parking_lot::RwLock;
 
 use super::backend::Size;
 
-/// Four of redb's pages.
+/// Bytes of a chunk: four of redb's pages.
 const CHUNK_BYTES: usize = 16 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct MemoryBackend {
-    /// `None` where nothing was written: zeros. As many as the length takes.
+    /// The chunks for the whole length; `None` stands for zeros.
     chunks: RwLock<Vec<Option<Box<[u8; CHUNK_BYTES]>>>>,
     /// Changed while `chunks` is locked.
     size: Size,
 }
 
 impl MemoryBackend {
-    /// The length, to be asked for at any time.
+    /// The current length, shared.
     pub(super) fn size(&self) -> Size {
         self.size.clone()
     }
@@ -57,7 +57,7 @@ impl redb::StorageBackend for MemoryBackend {
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         let mut chunks = self.chunks.write();
         chunks.resize_with(bytes.div_ceil(CHUNK_BYTES as u64) as usize, || None);
-        // Were it longer again later, zeros have to follow.
+        // If the file grows again, zeros must follow.
         let within = (bytes % CHUNK_BYTES as u64) as usize;
         if bytes < self.size.bytes()
             && within > 0

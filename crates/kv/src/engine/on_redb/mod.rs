@@ -41,14 +41,14 @@ pub(crate) struct Engine {
     size: Size,
 }
 
-/// The path of the sums of the tree `path`.
+/// The path of the checksum file of the tree `path`.
 fn sums_path(path: &str) -> String {
     format!("{path}.sums")
 }
 
 impl Engine {
-    /// Opens or creates the file `path`, with its sums in `path.sums`. A failed write does not fail it, but
-    /// freezes it.
+    /// Opens or creates the file `path`, with its checksums in `path.sums`. A failed write does not
+    /// fail the call, but freezes the file.
     pub(crate) fn open(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<Self, KvError> {
         let own_sums = sums_path(path);
         let file = disk.open(path, OpenMode::CreateOrWrite)?;
@@ -59,14 +59,16 @@ impl Engine {
         drop(file);
         let mut newest = 0;
         let mut failure = None;
-        // Those of a tree that took the place of another, whose sums had not followed when it was cut.
+        // The second candidate is the sums of a compacted tree, if a crash came before they were
+        // renamed.
         let compacted_sums = sums_path(&compacted_path(path));
         for its_sums in [&own_sums, &compacted_sums] {
             let Some(sums) = Sums::load(disk, its_sums)? else { continue };
             let file = disk.open(path, OpenMode::Write)?;
             let done = sums.newest_known();
             let opened = Self::with_file(file, Some(sums), Freeze::default(), cache_bytes);
-            // With those of another tree any page seems to be damaged, that of the checkpoint, too.
+            // With the sums of another tree every page seems to be damaged, the checkpoint
+            // included.
             let opened = opened.and_then(|engine| {
                 let is_with_its_sums = engine.is_with_its_sums();
                 Ok((is_with_its_sums.inspect_err(|_| engine.close_without_checkpoint())?, engine))
@@ -80,7 +82,7 @@ impl Engine {
                     return Ok(engine);
                 }
                 Ok((false, engine)) => {
-                    // Only sums of the same tree tell that it is older than they are.
+                    // Only the sums of this very tree prove that it is older than they are.
                     if engine.has_the_identity_of_its_sums()? {
                         newest = newest.max(done);
                     }
@@ -89,7 +91,8 @@ impl Engine {
                 Err(error) => failure = Some(error),
             }
         }
-        // They are missing, damaged, or not of this tree. Or the tree is damaged.
+        // No sums match: they are missing, damaged, or of another tree, or the tree itself is
+        // damaged. Let redb check the whole tree before new sums are derived from it.
         let checkpoint = match check(disk, path, cache_bytes) {
             Ok(checkpoint) => checkpoint,
             Err(error) => return Err(failure.unwrap_or(error)),
@@ -140,7 +143,7 @@ impl Engine {
         Ok(Self { database, sums: None, freeze, size })
     }
 
-    /// `false` if the sums are of another checkpoint than that of the tree.
+    /// `false` if the sums belong to another checkpoint than the tree.
     fn is_with_its_sums(&self) -> Result<bool, KvError> {
         let checkpoint = self.read_checkpoint()?;
         let (number, identity) =
@@ -189,8 +192,8 @@ impl Engine {
 
     /// One transaction, with a two-phase commit and both of redb's syncs.
     ///
-    /// With quick repair, so that opening after a crash does not walk the tree. It makes a commit
-    /// dearer, and these are the only ones: no update waits for the difference.
+    /// Quick repair is on, so that opening after a crash does not walk the tree. It makes a commit
+    /// dearer, but no update waits for these commits.
     pub(crate) fn apply(
         &self,
         changes: &mut dyn Changes,
@@ -240,7 +243,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// Lets redb read and check all of the file, without a change in it. Returns its checkpoint.
+/// Has redb read and check the whole file without changing it. Returns its checkpoint.
 fn check(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<Checkpoint, KvError> {
     let freeze = Freeze::default();
     freeze.close();

@@ -1,7 +1,8 @@
 //! Checksums of the pages of the tree, in a file beside it.
 //!
-//! redb has a checksum of every page, but compares it only when it repairs: a changed bit in a branch would
-//! hide keys, one in a leaf would change a value. Here every page is compared when it is read from the file.
+//! redb has a checksum of every page, but compares it only in a repair: a flipped bit in a branch
+//! would hide keys, one in a leaf would change a value. Here every page is verified when it is read
+//! from the file.
 //!
 //! # Format
 //! Sectors of 512 bytes, integers little-endian. A sector is 126 numbers of 4 bytes, then its own index (4)
@@ -9,16 +10,18 @@
 //! of this file (8), zeros. The others are the checksums of the pages of the tree, 4 KiB each: CRC-32C
 //! of the page, with its index mixed in; 0 for a page that was never written.
 //!
-//! # Why a crash does not part it from the tree
-//! redb never overwrites a page of the last checkpoint, and the sums are synced before the next one counts. So
-//! the sectors may be any mix of old and new ones: those of the pages of either checkpoint are right in both.
-//! A sector is written whole or not at all. *Begun* is the number of the checkpoint that the sums were last
-//! synced for, *done* that of a checkpoint that is known to have ended. So the checkpoint in the tree is never
-//! below *done*, unless the tree was replaced by an older one, and never above *begun*, unless the sums were.
+//! # Consistency with the tree after a crash
+//! redb never overwrites a page of the last checkpoint, and the sums are synced before the next
+//! checkpoint becomes valid. So the sectors may be any mix of old and new ones: the sums of the
+//! pages of either checkpoint are the same in both. A sector is written whole or not at all.
+//! *Begun* is the number of the checkpoint that the sums were last synced for, *done* the number of
+//! a checkpoint that is known to be complete. So the checkpoint in the tree is never below *done*,
+//! unless the tree was replaced by an older one, and never above *begun*, unless the sums were.
 //!
-//! *Identity* tells the tree from one that took its place: the pages of another tree are not compared with them.
+//! *Identity* distinguishes the tree from a successor: the pages of another tree are not compared
+//! with these sums.
 //!
-//! The file can be made again from a tree that passes redb's own check, which reads all of it.
+//! The file can be rebuilt from a tree that passes redb's own check, which reads all of it.
 
 use std::io::{self, ErrorKind};
 
@@ -31,7 +34,7 @@ use crate::KvError;
 /// Bytes of a page.
 pub(super) const PAGE_BYTES: usize = 4096;
 const SECTOR_BYTES: usize = 512;
-/// Numbers in a sector.
+/// Checksums in a sector.
 const SECTOR_SUMS: usize = 126;
 const MAGIC: u64 = u64::from_le_bytes(*b"LiteIOs1");
 /// Bytes read at once when all pages are read.
@@ -50,9 +53,9 @@ fn crc(bytes: &[u8]) -> u32 {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By page.
+    /// The checksum of each page.
     sums: Vec<u32>,
-    /// By sector, without the header.
+    /// The changed sectors, without the header.
     is_changed: Vec<bool>,
     begun: u64,
     done: u64,
@@ -82,7 +85,8 @@ impl Sums {
         Ok(State::decode(&content).map(|state| Self { file, state: RwLock::new(state) }))
     }
 
-    /// Makes the file anew, for all pages that `tree`, with the checkpoint `number` and its identity, has.
+    /// Creates the file anew, for all pages of `tree`, whose checkpoint has this number and
+    /// identity.
     pub(super) fn create(
         disk: &dyn Disk,
         path: &str,
@@ -106,18 +110,18 @@ impl Sums {
         }
     }
 
-    /// Notes what was written to the tree. The lock is held for a number at a time, so that readers of other
-    /// pages do not wait for checksums.
+    /// Notes a write to the tree. The lock is taken for each page, so that readers of other pages
+    /// do not wait for checksums.
     pub(super) fn written(&self, offset: u64, data: &[u8]) {
         for (index, page) in pages(offset, data) {
-            // Parts of pages are written of the header only, which has checksums of its own.
+            // Only the header is written in parts of pages; it has checksums of its own.
             let is_whole = page.len() == PAGE_BYTES && index > 0;
             let sum = if is_whole { page_sum(index, page) } else { 0 };
             self.state.write().set(index, sum);
         }
     }
 
-    /// `true` if the bytes, read at `offset`, are those that were written.
+    /// `true` if the bytes read at `offset` are the bytes that were written.
     pub(super) fn verify(&self, offset: u64, data: &[u8]) -> bool {
         pages(offset, data).all(|(index, page)| {
             let sum = self.state.read().sums.get(index).copied().unwrap_or(0);
@@ -125,7 +129,7 @@ impl Sums {
         })
     }
 
-    /// Forgets the pages behind the end of a tree of so many bytes.
+    /// Forgets the pages behind a tree's new end of `bytes`.
     pub(super) fn truncate(&self, bytes: u64) {
         let mut state = self.state.write();
         let first = usize::try_from(bytes / PAGE_BYTES as u64).unwrap_or(usize::MAX);
@@ -134,25 +138,26 @@ impl Sums {
         }
     }
 
-    /// The next sync is one for the checkpoint `number` of the tree with this identity.
+    /// Announces that the next sync is for the checkpoint `number` of the tree with this identity.
     pub(super) fn begin(&self, number: u64, identity: u64) {
         let mut state = self.state.write();
         (state.begun, state.identity) = (number, identity);
     }
 
-    /// The checkpoint `number` is in the tree. Not synced: it is a witness, and late is soon enough.
+    /// Notes that the checkpoint `number` is in the tree. Not synced: it only narrows the check of
+    /// the next start.
     pub(super) fn finish(&self, number: u64) {
         let header = {
             let mut state = self.state.write();
             state.done = number;
             state.header()
         };
-        // Without it less is known, which is no failure.
+        // A failed write only leaves the check wider.
         let _ = self.file.write_at(&header, 0);
     }
 
-    /// Makes durable what has changed, if anything has. Readers go on meanwhile. After a failure nothing
-    /// more is written: the tree is frozen.
+    /// Makes the changed sectors durable. Readers continue meanwhile. After a failure nothing more
+    /// is written: the tree is frozen.
     pub(super) fn sync(&self) -> io::Result<()> {
         let runs = self.state.write().take_changed();
         if runs.is_empty() {
@@ -164,7 +169,7 @@ impl Sums {
         self.file.sync_data()
     }
 
-    /// The number of a checkpoint that is known to be in the tree, or to have been.
+    /// The number of a checkpoint that is or was in the tree.
     pub(super) fn newest_known(&self) -> u64 {
         self.state.read().done
     }
@@ -191,8 +196,8 @@ impl State {
         self.is_changed[index / SECTOR_SUMS] = true;
     }
 
-    /// The runs of sectors that have changed since the last call, with their offsets, and behind them the
-    /// header; nothing if none has.
+    /// The runs of sectors changed since the last call, with their offsets, followed by the header;
+    /// empty if none changed.
     fn take_changed(&mut self) -> Vec<(u64, Vec<u8>)> {
         let mut runs = Vec::new();
         let mut first = 0;
@@ -236,7 +241,7 @@ impl State {
         for (index, sector) in content.chunks(SECTOR_BYTES).enumerate() {
             let sector = sector.try_into().ok().filter(|sector| sealed(*sector, index) == *sector);
             let Some(sector) = sector else {
-                // Behind the end that the header knows a crash may leave anything.
+                // Behind the size in the header, a crash may leave anything.
                 if index > 0 && index * SECTOR_BYTES >= bytes {
                     break;
                 }
@@ -269,7 +274,7 @@ fn sealed(mut sector: [u8; SECTOR_BYTES], index: usize) -> [u8; SECTOR_BYTES] {
     sector
 }
 
-/// The pages that `data` at `offset` is, with their indexes; the first and the last may be parts.
+/// The pages of `data` at `offset`, with their indexes; the first and the last may be incomplete.
 fn pages(offset: u64, data: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut rest = data;
     let mut at = offset as usize;

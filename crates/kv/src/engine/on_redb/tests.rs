@@ -1,4 +1,4 @@
-//! The sums of a tree that took the place of another.
+//! Tests of the sums of a tree that replaced another.
 
 use liteio_disk::{Disk as _, OpenMode, SimulatedDisk};
 

@@ -1,6 +1,6 @@
-//! Tables, places and guards of redb.
+//! redb's tables, positions and guards, wrapped.
 //!
-//! The wrappers are one field each and inlined: a step of a cursor is a step of redb's cursor.
+//! Each wrapper is a single inlined field, so a step of a cursor costs a step of redb's cursor.
 
 use std::ops::Bound;
 
