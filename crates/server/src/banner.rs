@@ -44,13 +44,13 @@ pub(crate) fn credentials(config: &Config, made: Option<&MadeCredentials>) -> Cr
         (_, Some(MadeCredentials { pair: Some((access_key, secret_key)), path, .. })) => {
             let kept = path.as_ref().map(|path| format!(", and kept in {}", path.display()));
             let kept = kept.unwrap_or_default();
-            let told = format!("{access_key} / {secret_key} (made just now{kept})");
+            let told = format!("{access_key} / {secret_key} (generated just now{kept})");
             (told, &**access_key, &**secret_key)
         }
         (_, Some(MadeCredentials { path: Some(path), .. })) => {
-            (format!("those of {}, made at the first start", path.display()), "…", "…")
+            (format!("from {}, generated at the first start", path.display()), "…", "…")
         }
-        (CredentialsSource::Made, _) => ("made at the start".to_owned(), "…", "…"),
+        (CredentialsSource::Made, _) => ("generated at startup".to_owned(), "…", "…"),
         (CredentialsSource::Pair { .. }, _) if config.no_auth => {
             ("any: signatures are NOT checked".to_owned(), "any", "any")
         }
@@ -88,12 +88,12 @@ pub(crate) fn banner(
         Storage::Directory { path, .. } => path.display().to_string(),
     };
     let durability = match &config.storage {
-        Storage::Memory => "none: nothing survives this process",
+        Storage::Memory => "none: all data is lost when the process ends",
         Storage::Directory { durability: Durability::Fsync, .. } => {
-            "fsync: what was acknowledged survives a power cut"
+            "fsync: acknowledged writes survive a power failure"
         }
         Storage::Directory { durability: Durability::Os, .. } => {
-            "os: what was acknowledged survives this process; a power cut may take the last second"
+            "os: acknowledged writes survive the end of the process; a power failure may lose the last second"
         }
     };
     let others = if config.takes_any_region { ", and any other" } else { "" };
@@ -157,7 +157,7 @@ mod tests {
                 "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  \
                  Console      http://127.0.0.1:9000/_liteio/console/\n  Region       us-east-1, and any other\n  \
                  Credentials  liteio / liteio123 (default)\n  Data         ./data\n  \
-                 Durability   fsync: what was acknowledged survives a power cut\n\n  \
+                 Durability   fsync: acknowledged writes survive a power failure\n\n  \
                  AWS_ACCESS_KEY_ID=liteio AWS_SECRET_ACCESS_KEY=liteio123 AWS_REGION=us-east-1 \
                  aws --endpoint-url http://127.0.0.1:9000 s3 ls\n\n",
                 env!("CARGO_PKG_VERSION")

@@ -109,10 +109,10 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     };
     let unknown = cli::unknown_variables(std::env::vars_os().map(|(name, _)| name));
     for variable in unknown.iter().filter(|name| !environment::is_known(name)) {
-        tracing::warn!(variable, "nothing reads this variable; see `liteio --help`");
+        tracing::warn!(variable, "unknown variable ignored; see `liteio --help`");
     }
     for variable in variables.unknown() {
-        tracing::warn!(variable, "this variable of another server is unknown and has no effect");
+        tracing::warn!(variable, "unknown variable of another server ignored");
     }
     for note in notes {
         tracing::warn!("{note}");
@@ -142,7 +142,7 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
         Err(error) => return fail(USAGE, &error),
     };
     if arguments.server.sources.get("data_dir") == Some(&Source::Flag) {
-        return fail(USAGE, &"the server of a command is in memory: leave --data-dir out");
+        return fail(USAGE, &"the server of `liteio exec` is in memory: remove --data-dir");
     }
     let config = match Config::of_command(&exec::arguments(&arguments.server), &variables) {
         Ok((config, _)) => exec::settings(config),
@@ -173,7 +173,10 @@ fn warn_of_scripts(profile: Option<Profile>) {
         let path = format!("/etc/localstack/init/{stage}.d");
         let has_files = std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some());
         if has_files {
-            tracing::warn!(path, "scripts are not run: use --bucket (LITEIO_BUCKET) and --seed");
+            tracing::warn!(
+                path,
+                "startup scripts are not supported: use --bucket (LITEIO_BUCKET) and --seed"
+            );
         }
     }
 }
@@ -200,7 +203,7 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerEr
     let server = tokio::select! {
         server = Server::spawn(config.clone()) => server?,
         name = &mut stop_signal => {
-            tracing::info!(signal = name, "stopped before the start was done");
+            tracing::info!(signal = name, "stopped during startup");
             return Ok(());
         }
     };

@@ -341,12 +341,12 @@ fn found_damage(store: &Store, logged: &Mutex<String>) -> Option<String> {
         return Some("orphans are not swept, because of damage: run `liteio verify`".to_owned());
     }
     if let Some(scrub) = store.scrub_state().filter(|scrub| scrub.damaged > 0) {
-        log(format!("the first that the scrub found: {}", scrub.first_damage.unwrap_or_default()));
+        log(format!("first damage found by the scrub: {}", scrub.first_damage.unwrap_or_default()));
         let damaged = scrub.damaged;
         return Some(format!("the scrub has found damage ({damaged}): run `liteio verify`"));
     }
     let reads = store.stats().damaged_reads;
-    let told = "reads have met damaged or missing data since the start: run `liteio verify`";
+    let told = "reads have found damaged or missing data since the start: run `liteio verify`";
     (reads > 0).then(|| format!("{reads} {told} to find it"))
 }
 
@@ -380,11 +380,11 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
     };
     if let full @ 1.. = store.full_event_queues(&outbox) {
         let told =
-            "queues of events are full, and new events are lost: a webhook does not take them";
+            "queues of events are full, and new events are lost: a webhook does not accept them";
         return Some(format!("{full} {told}"));
     }
     let lost = outbox.lost().saturating_sub(lost_at_start);
-    let told = "events were lost since the start, because too many waited for a webhook";
+    let told = "events were lost since the start, because the queue of a webhook was full";
     (lost > 0).then(|| format!("{lost} {told}"))
 }
 

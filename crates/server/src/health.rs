@@ -43,7 +43,7 @@ struct Url {
 
 fn split_url(url: &str) -> Result<Url, String> {
     let advice =
-        || format!("{url:?} is no URL to check: give http://HOST:PORT or https://HOST:PORT");
+        || format!("{url:?} is not a valid URL: give http://HOST:PORT or https://HOST:PORT");
     let (is_encrypted, rest) = match url.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),

@@ -82,7 +82,7 @@ fn new_key(arguments: &KeyFileArgs) -> Result<String, String> {
     let Some(name) = &arguments.name else {
         if path.exists() {
             return Err(format!(
-                "{} exists: `liteio key rotate` puts a new key before those in it",
+                "{} exists: `liteio key rotate` adds a new key to it",
                 path.display()
             ));
         }
@@ -147,13 +147,13 @@ fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
     report.missing += sealed;
     match report.missing {
         0 => Ok(format!(
-            "{}: {} objects and uploads encrypted by the newest keys, all others are already\n",
+            "{}: {} objects and uploads re-encrypted with the newest keys; all others already were\n",
             path.display(),
             report.rewrapped
         )),
         missing => Err(format!(
             "{}: {missing} objects, uploads and secrets are encrypted by keys that are not in the files; {} are \
-             encrypted by the newest keys now",
+             encrypted with the newest keys now",
             path.display(),
             report.rewrapped
         )),
@@ -167,7 +167,7 @@ fn master_keys(text: &str) -> Result<Vec<EncryptionKey>, String> {
     let keys =
         words.filter(|word| !word.is_empty()).map(parse_key).collect::<Result<Vec<_>, _>>()?;
     match keys.is_empty() {
-        true => Err("there is no key: `liteio key new FILE` makes one".to_owned()),
+        true => Err("the file has no key: `liteio key new FILE` creates one".to_owned()),
         false => Ok(keys),
     }
 }
@@ -191,7 +191,7 @@ fn named_keys(file: &KmsFile) -> Result<Vec<NamedKey>, String> {
     for KmsKey { name, versions } in &file.key {
         check_name(name)?;
         if named.iter().any(|other| other.name == *name) {
-            return Err(format!("the key {name:?} is there twice"));
+            return Err(format!("the key {name:?} is defined twice"));
         }
         if versions.is_empty() {
             return Err(format!("the key {name:?} has no version"));

@@ -54,7 +54,7 @@ impl MadeCredentials {
         // Said also where it goes with the key: the owner stays when somebody edits that.
         let id = owner.unwrap_or_else(|| canonical_id_of_key(&access_key));
         let text = format!(
-            "# Made at the first start. Read again when it changes.\n[[user]]\nname = \"root\"\n\
+            "# Generated at the first start. Reloaded when it changes.\n[[user]]\nname = \"root\"\n\
              access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\nid = \"{id}\"\n"
         );
         private_file::write(&path, &text)

@@ -164,7 +164,7 @@ async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), Open
         .map(|it| Owner { id: it.canonical_id.clone(), display_name: it.display_name.clone() });
     let site = Site {
         store: app.store.clone(),
-        owner: owner.ok_or_else(|| OpenError("nobody would own the buckets".to_owned()))?,
+        owner: owner.ok_or_else(|| OpenError("the buckets would have no owner".to_owned()))?,
         region: app.region.clone(),
         object_ownership: app.object_ownership,
         only,
@@ -199,7 +199,11 @@ impl Drop for GiveUp {
 fn drop_events(events: &EventSettings, store: &Store) -> Result<(), OpenError> {
     for name in &events.dropped {
         let dropped = store.drop_events(name).map_err(|error| OpenError(error.to_string()))?;
-        tracing::warn!(webhook = name, dropped, "the events for a target were deleted, as asked");
+        tracing::warn!(
+            webhook = name,
+            dropped,
+            "deleted the queued events of a target, as requested"
+        );
     }
     Ok(())
 }
@@ -213,7 +217,7 @@ fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
             tracing::warn!(
                 webhook = name,
                 waiting,
-                "events wait for a webhook that is not configured"
+                "events are queued for a webhook that is not configured"
             );
         }
     }

@@ -44,8 +44,8 @@ pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
             let (user, owner) = (geteuid().as_raw(), metadata.uid());
             let mode = metadata.mode() & 0o7777;
             Some(format!(
-                "user {user} may not write to {shown}, which is of user {owner} with mode {mode:04o}: run \
-                 \"chown -R {user} {shown}\" (of a container: on what is mounted there), or start as user {owner}"
+                "user {user} cannot write to {shown}, which is owned by user {owner} with mode {mode:04o}: run \
+                 \"chown -R {user} {shown}\" (in a container: on the mounted directory), or start as user {owner}"
             ))
         }
         Err(Errno::ROFS) => Some(format!(

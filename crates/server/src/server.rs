@@ -532,7 +532,7 @@ async fn listen_for_console(
         Ok(listening) => Ok(Some(listening)),
         Err(error) if console.is_given => Err(error),
         Err(error) => {
-            tracing::warn!(%error, "the console is served at the main address alone");
+            tracing::warn!(%error, "the console is served at the main address only");
             Ok(None)
         }
     }

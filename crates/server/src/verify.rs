@@ -55,7 +55,7 @@ fn verify(
     );
     if report.sealed > 0 {
         println!(
-            "{}: {} encrypted objects were checked as they are stored: their keys are not here",
+            "{}: {} encrypted objects were checked only as stored: their keys are not available",
             path.display(),
             report.sealed
         );

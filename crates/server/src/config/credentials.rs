@@ -30,8 +30,8 @@ pub(super) fn resolve(
     };
     match (&arguments.credentials_file, pair) {
         (Some(_), _) if arguments.no_auth => error(
-            "--credentials-file and --no-auth contradict each other: without a check of signatures there \
-             is one user",
+            "--credentials-file and --no-auth contradict each other: without signature checks there \
+             is only the root user",
         ),
         (Some(_), Some(_)) => error(
             "--credentials-file and --access-key contradict each other: move the key into the \

@@ -22,7 +22,7 @@ impl MetricsAuth {
             "jwt" => Ok(MetricsAuth::Jwt),
             "public" => Ok(MetricsAuth::Public),
             other => error(format!(
-                "{other:?} is no way to read metrics: give jwt, for tokens, or public, for everybody"
+                "{other:?} is not a valid --metrics-auth: give jwt (tokens) or public (no authentication)"
             )),
         }
     }

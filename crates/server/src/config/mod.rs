@@ -407,15 +407,15 @@ impl Config {
         let open =
             self.exposed().map_or(String::new(), |address| format!(", and {address} is open"));
         if self.no_auth {
-            warnings.push(format!(
-                "signatures are not checked: whoever reaches this server may do everything{open}"
-            ));
+            warnings
+                .push(format!("signatures are not checked: every client has full access{open}"));
         } else if self.credentials.is_well_known() && self.exposed().is_some() {
-            warnings.push(format!("the credentials are known to everybody{open}: set others"));
+            warnings
+                .push(format!("the default credentials are publicly known{open}: set your own"));
         }
         if self.test_api == Some(TestAccess::Any) {
             warnings.push(
-                "the test API is on: whoever reaches this server may delete everything in it, without a signature"
+                "the test API is on: every client can delete all data without a signature"
                     .to_owned(),
             );
         }
@@ -625,7 +625,7 @@ fn resolve_log_format(arguments: &ServerArgs) -> Result<LogFormat, ConfigError> 
 fn resolve_lifecycle_day(seconds: Option<u32>) -> Result<Duration, ConfigError> {
     match seconds {
         None => Ok(DAY),
-        Some(0) => error("a day of no seconds never ends: give --lifecycle-day 1 or more"),
+        Some(0) => error("a lifecycle day must not be 0 seconds: give --lifecycle-day 1 or more"),
         Some(seconds) => Ok(Duration::from_secs(seconds.into())),
     }
 }
@@ -633,7 +633,7 @@ fn resolve_lifecycle_day(seconds: Option<u32>) -> Result<Duration, ConfigError> 
 fn resolve_events(arguments: &ServerArgs) -> Result<EventSettings, ConfigError> {
     let waiting_max = match arguments.event_queue {
         None => liteio_store::limits::EVENTS_WAITING_MAX,
-        Some(0) => return error("a queue of no events loses all: give --event-queue 1 or more"),
+        Some(0) => return error("the event queue must not be 0: give --event-queue 1 or more"),
         Some(events) => u64::from(events),
     };
     let webhooks = arguments.webhook.iter().map(|text| Webhook::parse(text));
@@ -662,7 +662,7 @@ fn resolve_scrub(arguments: &ServerArgs) -> Result<Scrub, ConfigError> {
     let days = arguments.scrub_days.unwrap_or(default.days);
     let mib_per_second = arguments.scrub_rate.unwrap_or(default.mib_per_second);
     match mib_per_second {
-        0 => error("the scrub reads nothing at 0 MiB a second: give --scrub-rate 1 or more"),
+        0 => error("the scrub rate must not be 0: give --scrub-rate 1 or more"),
         _ => Ok(Scrub { days, mib_per_second }),
     }
 }

@@ -18,7 +18,7 @@ pub(super) fn resolve(
         return match given {
             None => Ok(None),
             Some(_) => error(
-                "this binary sends no spans: build one with --features otlp, or leave \
+                "this binary was built without OTLP: build it with --features otlp, or remove \
                  --otlp-endpoint out",
             ),
         };

@@ -31,7 +31,7 @@ pub(super) fn host(value: &str, arguments: &mut ServerArgs) -> Result<bool, Stri
 }
 
 pub(super) fn port(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
-    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is no port"))?;
+    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is not a port number"))?;
     arguments.port = Some(port);
     Ok(true)
 }
@@ -52,7 +52,7 @@ pub(super) fn console_address(value: &str, arguments: &mut ServerArgs) -> Result
 }
 
 pub(super) fn console_port(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
-    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is no port"))?;
+    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is not a port number"))?;
     arguments.console_address = Some(format!(":{port}"));
     Ok(true)
 }
@@ -76,7 +76,7 @@ pub(super) fn driver(value: &str, arguments: &mut ServerArgs) -> Result<bool, St
         None => arguments.data_dir = Some(value.into()),
         Some(_) => {
             return Err(format!(
-                "the driver {value:?} is not there: give memory:// or local:///DIR, or LITEIO_DATA_DIR"
+                "the driver {value:?} is not supported: give memory:// or local:///DIR, or LITEIO_DATA_DIR"
             ));
         }
     }
@@ -214,7 +214,7 @@ pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
             Ok(true)
         }
         Some(_) => Ok(false),
-        None => Err("it is not NAME:KEY".to_owned()),
+        None => Err("not in the form NAME:KEY".to_owned()),
     }
 }
 

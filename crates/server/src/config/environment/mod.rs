@@ -182,7 +182,7 @@ fn fill_credentials(
             }
             (Some((from, key)), Some((secret_from, secret_key))) => {
                 if is_aws {
-                    arguments.notes.push(format!("the access key is the one of {access}"));
+                    arguments.notes.push(format!("the access key is the value of {access}"));
                 }
                 arguments.access_key = Some(key);
                 arguments.secret_key = Some(secret_key);
