@@ -1,4 +1,4 @@
-//! The block that a starting server prints: everything one needs to use it.
+//! The startup banner: everything one needs to use the server.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -7,7 +7,8 @@ use crate::config::{Config, CredentialsSource, Durability, Storage};
 use crate::made_credentials::MadeCredentials;
 use liteio_admin::console;
 
-/// `http://HOST:PORT`, or `https://…`, to reach a server that listens on `address` from this machine.
+/// The URL, `http://HOST:PORT` or `https://…`, to reach a server that listens on `address` from
+/// this machine.
 pub(crate) fn endpoint(address: SocketAddr, is_encrypted: bool) -> String {
     let mut address = address;
     if address.ip().is_unspecified() {
@@ -20,25 +21,25 @@ pub(crate) fn endpoint(address: SocketAddr, is_encrypted: bool) -> String {
     format!("{scheme}://{address}")
 }
 
-/// The part of the block about HTTPS.
+/// The HTTPS section of the banner.
 pub(crate) struct Encryption {
     /// The first certificate: its file, and its SHA-256.
     pub(crate) certificate: String,
-    /// The address of plain HTTP, if it is served too.
+    /// The address of plain HTTP, if served.
     pub(crate) plain_address: Option<SocketAddr>,
 }
 
-/// The part of the block about credentials.
+/// The credentials section of the banner.
 pub(crate) struct Credentials {
-    /// In words.
+    /// The text to show.
     told: String,
-    /// For the command to paste.
+    /// The access key for the example command.
     access_key: String,
     secret_key: String,
 }
 
-/// The part of the block about credentials. It shows a secret only if everybody knows it, or if it was made just
-/// now.
+/// The credentials section of the banner. It shows a secret only if it is publicly known, or was
+/// generated just now.
 pub(crate) fn credentials(config: &Config, made: Option<&MadeCredentials>) -> Credentials {
     let (told, access_key, secret_key) = match (&config.credentials, made) {
         (_, Some(MadeCredentials { pair: Some((access_key, secret_key)), path, .. })) => {
@@ -70,7 +71,7 @@ pub(crate) fn credentials(config: &Config, made: Option<&MadeCredentials>) -> Cr
     Credentials { told, access_key, secret_key }
 }
 
-/// The block, with a line break at its end.
+/// The banner, with a final line break.
 pub(crate) fn banner(
     config: &Config,
     address: SocketAddr,

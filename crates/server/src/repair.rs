@@ -1,4 +1,4 @@
-//! `liteio repair`: what can be kept of a damaged data directory, and what has to be given up.
+//! `liteio repair`: recovers a damaged data directory, and reports the losses.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::cli::RepairArgs;
 use crate::verify::{Progress, describe};
 use liteio_store::DEFAULT_DIRECTORY;
 
-/// Repairs the directory, or without `--yes` says what would be done. `Ok(false)` when something is left to be
-/// done.
+/// Repairs the directory, or without `--yes` only reports the actions. `Ok(false)` if damage
+/// remains.
 ///
 /// # Errors
 /// The reason why the directory cannot be repaired, in one line.

@@ -1,11 +1,11 @@
-//! The table.
+//! The table of variables.
 
 use std::fmt::Write as _;
 
 use super::give;
 use crate::cli::ServerArgs;
 
-/// The program whose variable it is.
+/// The program that defines the variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     LiteIo,
@@ -18,13 +18,14 @@ pub(super) enum Program {
 /// The effect of a variable.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
-    /// Gives the setting of this name in [`ServerArgs`], by this function, unless that says false.
+    /// Gives the setting with this field name in [`ServerArgs`], by this function, unless it
+    /// returns false.
     Gives(&'static str, fn(&str, &mut ServerArgs) -> Result<bool, String>),
     /// Half of the credentials ([`super::PAIRS`]), or the name of a file with it.
     Credentials,
     /// Names a file with variables ([`super::Variables::read`]).
     File,
-    /// Known, and without effect.
+    /// Known, but without effect.
     Nothing,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Variable {
     pub(super) name: &'static str,
     pub(super) program: Program,
     pub(super) effect: Effect,
-    /// The setting in words.
+    /// The description of the setting.
     pub(super) note: &'static str,
 }
 
@@ -44,8 +45,8 @@ const fn row(name: &'static str, program: Program, effect: Effect, note: &'stati
     Variable { name, program, effect, note }
 }
 
-/// All of them, in the order in which they count. Those of LocalStack have common names, and are read in its
-/// profile only.
+/// All variables, in order of precedence. LocalStack's have common names, so they are read only in
+/// its profile.
 pub(super) const TABLE: &[Variable] = &[
     row("LITEIO_ACCESS_KEY_FILE", LiteIo, Credentials, "file with the access key"),
     row("LITEIO_SECRET_KEY_FILE", LiteIo, Credentials, "file with the secret key"),
@@ -272,7 +273,7 @@ pub(super) const TABLE: &[Variable] = &[
     ),
 ];
 
-/// The table as docs/environment.md has it, in Markdown.
+/// The table in Markdown, as in docs/environment.md.
 pub(crate) fn table() -> String {
     let mut text = String::from("| Variable | Of | Setting |\n|---|---|---|\n");
     for Variable { name, program, effect, note } in TABLE {
