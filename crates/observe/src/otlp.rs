@@ -42,7 +42,7 @@ pub struct Spans {
 
 impl Spans {
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line with advice, without any secret.
     pub fn open(settings: &OtlpSettings, ca_file: Option<&Path>) -> Result<Arc<Spans>, String> {
         let mut headers = HeaderMap::new();
         for (name, value) in &settings.headers {

@@ -29,7 +29,7 @@ impl MadeCredentials {
     /// new ones.
     ///
     /// # Errors
-    /// One line that says what to change.
+    /// One line with advice.
     pub(crate) fn of(storage: &Storage, store: &Store) -> Result<MadeCredentials, String> {
         let path = match storage {
             Storage::Memory => None,

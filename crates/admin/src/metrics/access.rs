@@ -20,8 +20,8 @@ use liteio_wire::reply::{ApiError, ErrorCode};
 /// The policy action, with MinIO's name.
 const ACTION: &str = "admin:Prometheus";
 
-/// Authorizes the sender of a request, and returns the buckets that the page names: those of the
-/// sender's account, or all buckets if everybody may read metrics.
+/// Authorizes the sender of a request, and returns the buckets that the page names: the buckets of
+/// the sender's account, or all buckets if everybody may read metrics.
 ///
 /// # Errors
 /// `AccessDenied`.

@@ -47,7 +47,7 @@ impl Audit {
     /// Opens the targets; `None` if there are none.
     ///
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line with advice, without any secret.
     pub fn open(
         settings: &AuditSettings,
         ca_file: Option<&Path>,

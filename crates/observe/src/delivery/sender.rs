@@ -73,7 +73,7 @@ pub struct Sender {
 
 impl Sender {
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line with advice, without any secret.
     pub fn new(destination: Destination, client: HttpClient) -> Result<Sender, String> {
         let Destination { what, url, mut headers, body, entries_max } = destination;
         let uri: Uri = url.parse().map_err(|_| format!("the URL of the {what} is not valid"))?;

@@ -144,7 +144,7 @@ impl EventSettings {
     /// All webhooks, including the file's.
     ///
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line with advice, without any secret.
     pub fn all_webhooks(&self) -> Result<Vec<Webhook>, String> {
         let mut all = self.webhooks.clone();
         if let Some(path) = &self.webhook_file {

@@ -43,7 +43,7 @@ struct WebhookTarget {
 /// `ca_file`.
 ///
 /// # Errors
-/// One line that says what to change, without any secret.
+/// One line with advice, without any secret.
 pub fn open_webhooks(
     webhooks: &[Webhook],
     ca_file: Option<&Path>,
