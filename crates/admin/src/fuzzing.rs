@@ -1,16 +1,16 @@
-//! Encrypted bodies of MinIO's admin API, for clients of tests.
+//! Encrypted bodies of MinIO's admin API, for test clients.
 
 use crate::minio::sealed;
 
-/// A body that the holder of `secret` opens.
+/// Encrypts a body with `secret`.
 ///
 /// # Panics
-/// Without random bytes.
+/// The system has no random bytes.
 pub fn seal_admin_body(secret: &str, plain: &[u8]) -> Vec<u8> {
     sealed::seal(secret, plain).expect("random bytes")
 }
 
-/// The text of a body, unless it is of another secret or none at all.
+/// Decrypts a body; `None` if it is invalid or was encrypted with another secret.
 pub fn open_admin_body(secret: &str, body: &[u8]) -> Option<Vec<u8>> {
     sealed::open(secret, body).ok()
 }

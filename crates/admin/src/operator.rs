@@ -1,4 +1,4 @@
-//! [`Operator`]: the sender of a request to an operational route, and the decision what it may do there.
+//! [`Operator`]: the authenticated sender of an operational request, and its authorization.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use liteio_identity::{AccessKey, SecretKey, User};
 use liteio_wire::origin::{Moment, Origin};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The resource of actions that are about the server.
+/// The resource of server-wide actions.
 const SERVER: &str = "arn:aws:s3:::*";
 
-/// The user who has signed a request.
+/// The user who signed a request.
 pub struct Operator {
     key: Arc<AccessKey>,
     origin: Arc<Origin>,
@@ -26,7 +26,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Decides whether the user may do `action`, `admin:ServerTrace` for example.
+    /// Checks that the user may do `action`, for example `admin:ServerTrace`.
     ///
     /// # Errors
     /// `AccessDenied`.
@@ -38,7 +38,7 @@ impl Operator {
         })
     }
 
-    /// The facts of the request, as conditions of policies ask for them.
+    /// The context of the request for policy conditions.
     pub fn circumstances(&self) -> Circumstances<'_> {
         Circumstances {
             sender: Some(&self.key.user),
@@ -54,12 +54,12 @@ impl Operator {
         &self.key.user
     }
 
-    /// The keys of the user that the request is signed with.
+    /// The access key that signed the request.
     pub fn key(&self) -> &AccessKey {
         &self.key
     }
 
-    /// The secret key that the request is signed with.
+    /// The secret key that signed the request.
     pub fn secret(&self) -> &SecretKey {
         &self.key.secret
     }
@@ -69,12 +69,12 @@ impl Operator {
         &self.origin
     }
 
-    /// Notes the operation, for the log and for observers.
+    /// Records the operation, for the log and for observers.
     pub(crate) fn note_operation(&self, name: &'static str) {
         self.origin.found.note_operation(name);
     }
 
-    /// The sender, for changes of users.
+    /// The sender, for user management.
     pub fn sender(&self) -> Sender<'_> {
         Sender { key: &self.key, context: self.circumstances() }
     }
@@ -104,7 +104,8 @@ impl<S: Sync> FromRequestParts<S> for Operator {
     }
 }
 
-/// An [`ApiError`] that leaves the router as a value, in the extensions of an empty response.
+/// An [`ApiError`] that passes through the router as a value, in the extensions of an empty
+/// response.
 #[derive(Debug)]
 pub struct Refused(ApiError);
 

@@ -1,12 +1,12 @@
-//! The small commands: `[`, `echo`, `false`, `mkdir`, `sleep`, `tail`, `test` and `true`.
+//! The builtin commands: `[`, `echo`, `false`, `mkdir`, `sleep`, `tail`, `test` and `true`.
 
 use std::fs::{self, Metadata};
 use std::time::{Duration, Instant};
 
-/// A command: its arguments, and the place for what it prints. Returns its exit code.
+/// A builtin: gets its arguments and an output function; returns the exit code.
 pub(super) type Builtin = fn(&[String], &mut dyn FnMut(&str)) -> Result<u8, String>;
 
-/// The command of this name.
+/// Finds a builtin by name.
 pub(super) fn find(name: &str) -> Option<Builtin> {
     Some(match name {
         "[" => |arguments, _| match arguments.split_last() {
@@ -29,9 +29,9 @@ pub(super) fn find(name: &str) -> Option<Builtin> {
 
 /// The options of `mkdir`.
 pub(super) const MKDIR_OPTIONS: [&str; 3] = ["-p", "--parents", "--"];
-/// The operators of `test` before one word.
+/// The unary operators of `test`.
 pub(super) const UNARY_TESTS: [&str; 6] = ["-e", "-f", "-d", "-s", "-z", "-n"];
-/// The operators of `test` between two words.
+/// The binary operators of `test`.
 pub(super) const BINARY_TESTS: [&str; 9] =
     ["=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
@@ -67,7 +67,7 @@ fn mkdir(arguments: &[String]) -> Result<u8, String> {
     Ok(0)
 }
 
-/// Waits for the sum of its arguments: seconds, or with m, h or d behind them.
+/// Waits for the sum of its arguments, in seconds, or with the suffix m, h or d.
 fn sleep(arguments: &[String]) -> Result<u8, String> {
     let mut time = Some(Duration::ZERO);
     for argument in arguments {
@@ -78,20 +78,20 @@ fn sleep(arguments: &[String]) -> Result<u8, String> {
     if arguments.is_empty() {
         return Err("name a time in seconds".to_owned());
     }
-    // Ages are for ever.
+    // A time beyond the range of `Instant` counts as forever.
     let end = time.and_then(|time| Instant::now().checked_add(time));
     loop {
         let left = end.map(|end| end.saturating_duration_since(Instant::now()));
         match left {
             None => std::thread::park(),
             Some(Duration::ZERO) => return Ok(0),
-            // It may return early.
+            // `park_timeout` may return early.
             Some(left) => std::thread::park_timeout(left),
         }
     }
 }
 
-/// The seconds of `10`, `0.1`, `5s`, `1m` or `infinity`.
+/// Parses `10`, `0.1`, `5s`, `1m` or `infinity`.
 fn seconds(text: &str) -> Option<f64> {
     if text == "infinity" || text == "inf" {
         return Some(f64::INFINITY);
@@ -103,12 +103,12 @@ fn seconds(text: &str) -> Option<f64> {
     Some(number.parse::<f64>().ok().filter(|_| is_number)? * factor)
 }
 
-/// True for the arguments of `tail` that keep a container for ever.
+/// True for the arguments of `tail` that keep a container running forever.
 pub(super) fn is_tail_of_nothing(flag: &str, file: &str) -> bool {
     matches!(flag, "-f" | "-F") && file == "/dev/null"
 }
 
-/// `tail -f /dev/null`, and nothing else.
+/// Runs `tail -f /dev/null`, the only supported form.
 fn tail(arguments: &[String]) -> Result<u8, String> {
     match arguments {
         [flag, file] if is_tail_of_nothing(flag, file) => sleep(&["infinity".to_owned()]),

@@ -39,15 +39,15 @@ use std::process::ExitCode;
 
 use self::names::{Applet, applet};
 
-/// The arguments cannot be served.
+/// Exit code: the arguments are not supported.
 const USAGE: u8 = 2;
 const PROFILE_VARIABLE: &str = "LITEIO_PROFILE";
 
-/// The command `liteio`: it takes its arguments, the program's name first.
+/// The `liteio` command: gets its arguments, the program's name first.
 pub type Own = fn(Vec<OsString>) -> ExitCode;
 
-/// Runs the command that the program was called by: its name is the file name of the first argument.
-/// Unknown names are `liteio`, which `own` runs.
+/// Runs the command that the program was called as, by the file name of the first argument. Unknown
+/// names mean `liteio`, which `own` runs.
 pub fn run(arguments: Vec<OsString>, own: Own) -> ExitCode {
     let name = arguments.first().and_then(|it| Path::new(it).file_name());
     let applet = name.and_then(|name| applet(name.to_str()?)).unwrap_or(Applet::Own);
@@ -72,12 +72,13 @@ fn minio(arguments: &[OsString], own: Own) -> ExitCode {
         Some(Some("server")) => own(of_server("minio", rest)),
         Some(Some(name)) => fail("minio", &format!("{name:?}: only \"minio server\" is served")),
         Some(None) => fail("minio", "only \"minio server\" is served"),
-        // --version and --help are those of liteio.
+        // --version and --help are passed to liteio.
         None => own([&[OsString::from("liteio")], arguments].concat()),
     }
 }
 
-/// The command of MinIO's arguments, and the rest of them. Flags of all commands can stand on both sides of it.
+/// The command in MinIO's arguments, and the remaining arguments. Global flags may stand on both
+/// sides of the command.
 fn minio_command(arguments: &[OsString]) -> (Option<OsString>, Vec<OsString>) {
     const WITH_VALUE: [&str; 6] =
         ["--address", "--certs-dir", "--config-dir", "--console-address", "-C", "-S"];
@@ -110,14 +111,14 @@ fn minio_command(arguments: &[OsString]) -> (Option<OsString>, Vec<OsString>) {
         let name = it.to_str().unwrap_or_default();
         name == "-S" || name == "--certs-dir" || name.starts_with("--certs-dir=")
     };
-    // All that is read there are certificates.
+    // Only certificates are read from the configuration directory.
     if let Some(directory) = config_directory.filter(|_| !rest.iter().any(is_certificates)) {
         rest.extend(["--certs-dir".into(), Path::new(&directory).join("certs").into()]);
     }
     (command, rest)
 }
 
-/// Without a command, or with those that start LocalStack.
+/// Runs `localstack` without a command, or with one that starts it.
 fn localstack(arguments: &[OsString], own: Own) -> ExitCode {
     match arguments.iter().find(|it| !is_flag(it)).map(|it| it.to_str()) {
         None | Some(Some("start")) => own(of_server("localstack", Vec::new())),
@@ -125,12 +126,12 @@ fn localstack(arguments: &[OsString], own: Own) -> ExitCode {
     }
 }
 
-/// The start script: `docker-entrypoint.sh [minio] server DIR` in images of MinIO, without arguments in those of
-/// LocalStack. The profile of the image goes before what the arguments look like.
+/// The start script: `docker-entrypoint.sh [minio] server DIR` in MinIO images, without arguments
+/// in LocalStack images. The image's profile takes precedence over a guess from the arguments.
 fn entrypoint(arguments: &[OsString], own: Own) -> ExitCode {
     let called = arguments.first().and_then(|it| it.to_str());
     if called.filter(|name| *name != "server").and_then(names::applet_at).is_some() {
-        // As the scripts do with `minio server …` and `sh -c …`.
+        // Like the original scripts, for `minio server …` and `sh -c …`.
         return run(arguments.to_vec(), own);
     }
     let profile = std::env::var(PROFILE_VARIABLE).unwrap_or_default();
@@ -143,15 +144,15 @@ fn entrypoint(arguments: &[OsString], own: Own) -> ExitCode {
     }
 }
 
-/// The server that the start script stands for.
+/// The server that the start script starts.
 #[derive(Debug, PartialEq, Eq)]
 enum Meant {
     Minio,
     LocalStack,
 }
 
-/// Whom the start script is meant to start. LocalStack checks no signature, so it is never what a guess ends at
-/// where credentials are given.
+/// Guesses the server that the start script should start. LocalStack checks no signatures, so it is
+/// never guessed if credentials are given.
 ///
 /// # Errors
 /// One line.
@@ -189,10 +190,10 @@ fn small(name: &str, arguments: &[OsString]) -> ExitCode {
     let Some(builtin) = builtin::find(name) else {
         return fail(name, "there is no such command");
     };
-    // Process 1 of a container ignores signals that it does not ask for.
+    // Process 1 of a container gets only signals that it has handlers for.
     shell::end_on_signal();
     let print = &mut |text: &str| {
-        // A closed standard output is no failure of the command.
+        // A closed standard output is not an error of the command.
         let _ = io::stdout().write_all(text.as_bytes());
     };
     match builtin(&arguments, print) {
@@ -205,7 +206,7 @@ fn is_flag(argument: &OsString) -> bool {
     argument.as_encoded_bytes().starts_with(b"-")
 }
 
-/// The arguments of `liteio server` with a profile, unless the environment names one.
+/// The arguments of `liteio server` with a profile, unless a variable selects one.
 fn of_server(profile: &str, rest: Vec<OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["liteio".into(), "server".into()];
     if std::env::var_os(PROFILE_VARIABLE).is_none_or(|it| it.is_empty()) {
@@ -216,7 +217,7 @@ fn of_server(profile: &str, rest: Vec<OsString>) -> Vec<OsString> {
 }
 
 fn fail(name: &str, reason: &str) -> ExitCode {
-    // If standard error is closed, the exit code remains.
+    // If standard error is closed, the exit code is still reported.
     let _ = writeln!(io::stderr(), "{name}: {reason}");
     ExitCode::from(USAGE)
 }

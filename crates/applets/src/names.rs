@@ -1,4 +1,4 @@
-//! The names that the binary answers to.
+//! The names that the binary can be called by.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -12,18 +12,18 @@ pub(super) enum Applet {
     /// `minio server DIR`.
     Minio,
     LocalStack,
-    /// The start script of images of MinIO and of LocalStack.
+    /// The start script of MinIO and LocalStack images.
     Entrypoint,
     /// `mc`.
     Client,
     Curl,
     Wget,
     Shell,
-    /// A command of `builtin`.
+    /// A command in `builtin`.
     Builtin,
 }
 
-/// Every name. The image has a link for each (`.ci/image-tree`).
+/// All names. The image has a link for each (`.ci/image-tree`).
 pub(super) const NAMES: [(&str, Applet); 16] = [
     ("liteio", Applet::Own),
     ("minio", Applet::Minio),
@@ -43,7 +43,7 @@ pub(super) const NAMES: [(&str, Applet); 16] = [
     ("wget", Applet::Wget),
 ];
 
-/// The directories of programs in images.
+/// Program directories in images.
 const DIRECTORIES: [&str; 5] = ["", "/bin", "/usr/bin", "/usr/local/bin", "/opt/bin"];
 
 /// The applet of a file name.
@@ -51,7 +51,7 @@ pub(super) fn applet(name: &str) -> Option<Applet> {
     NAMES.iter().find(|(known, _)| *known == name).map(|(_, applet)| *applet)
 }
 
-/// The applet that a script calls by a name, or by a path to where programs are.
+/// The applet that a script calls by name, or by a path in a program directory.
 pub(super) fn applet_at(name: &str) -> Option<Applet> {
     match name.rsplit_once('/') {
         None => applet(name),
@@ -60,15 +60,15 @@ pub(super) fn applet_at(name: &str) -> Option<Applet> {
     }
 }
 
-/// True for a file of `sh`.
+/// True for a shell script file.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(super) fn is_script(file: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(128).read_to_end(&mut head)?;
     let Some(rest) = head.strip_prefix(b"#!") else {
-        // As shells do, but not with what cannot be text.
+        // As in shells, a file without `#!` is a script, unless it is binary.
         return Ok(!head.contains(&0));
     };
     let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Names and the arguments that they make.
+//! Tests the names and the arguments that they stand for.
 
 use super::names::{Applet, NAMES, applet, applet_at, is_script};
 use super::*;
@@ -21,7 +21,7 @@ fn builtins_have_their_names_in_both_tables() {
     }
 }
 
-/// The script that makes the tree of the image, beside the table.
+/// The script that builds the image's file tree must agree with the table.
 #[test]
 fn the_image_has_a_link_for_every_name() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/image-tree");
@@ -81,7 +81,7 @@ fn the_start_script_is_never_localstack_where_credentials_are_given() {
     assert_eq!(of("", false, "MINIO_ACCESS_KEY"), Ok(Meant::Minio));
     let refusal = of("", false, "LITEIO_ACCESS_KEY").expect_err("no guess");
     assert!(refusal.contains("LITEIO_ACCESS_KEY") && refusal.contains(PROFILE_VARIABLE));
-    // Who names a profile has chosen.
+    // An explicit profile overrides the guess.
     assert_eq!(of("localstack", false, "LITEIO_ACCESS_KEY"), Ok(Meant::LocalStack));
     assert_eq!(of("minio", false, ""), Ok(Meant::Minio));
 }

@@ -1,5 +1,5 @@
-//! The command line: every verb with its options, as `mc` has them. The verbs check values that
-//! need more than a look.
+//! The command line: all commands with their options, as `mc` has them. Values that need more than
+//! parsing are checked by the commands.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 use crate::session::PathStyle;
 
-/// The everyday verbs of mc over any S3. Targets are ALIAS/BUCKET/KEY, or paths of files.
+/// The everyday commands of mc for any S3 service. Targets are ALIAS/BUCKET/KEY or file paths.
 #[derive(Debug, Parser)]
 #[command(name = "client", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -18,58 +18,58 @@ pub(crate) struct Cli {
     pub(crate) global: Global,
 }
 
-/// The options of all verbs.
+/// Options of all commands.
 #[derive(Args, Debug)]
 pub(crate) struct Global {
-    /// Directory of config.json with the aliases, and of certs/CAs with authorities [default:
+    /// Directory with config.json (the aliases) and certs/CAs (certificate authorities) [default:
     /// ~/.mc].
     #[arg(long, short = 'C', global = true, value_name = "DIR", env = "MC_CONFIG_DIR")]
     pub(crate) config_dir: Option<PathBuf>,
-    /// Print one JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long, global = true, env = "MC_JSON", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) json: bool,
-    /// Draw no progress bar.
+    /// Do not show progress bars.
     #[arg(long, short, global = true, env = "MC_QUIET", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) quiet: bool,
-    /// Trust any certificate.
+    /// Do not verify TLS certificates.
     #[arg(long, global = true, env = "MC_INSECURE", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) insecure: bool,
-    /// Nothing: there are no colours.
+    /// No effect: output has no colours.
     #[arg(long, global = true, hide = true)]
     pub(crate) no_color: bool,
-    /// Nothing: there is no pager.
+    /// No effect: there is no pager.
     #[arg(long, visible_alias = "dp", global = true, hide = true)]
     pub(crate) disable_pager: bool,
-    /// Nothing: failures say what there is to know.
+    /// No effect: errors always carry all details.
     #[arg(long, global = true, hide = true)]
     pub(crate) debug: bool,
-    /// Nothing: the rate has no limit.
+    /// No effect: the rate is not limited.
     #[arg(long, global = true, hide = true, value_name = "RATE")]
     pub(crate) limit_upload: Option<String>,
-    /// Nothing: the rate has no limit.
+    /// No effect: the rate is not limited.
     #[arg(long, global = true, hide = true, value_name = "RATE")]
     pub(crate) limit_download: Option<String>,
-    /// Time without any progress after which a connection counts as dead.
+    /// Time without progress after which a connection is closed.
     #[arg(long, global = true, value_name = "TIME", default_value = "60s")]
     pub(crate) conn_read_deadline: String,
-    /// The same.
+    /// The same as --conn-read-deadline.
     #[arg(long, global = true, value_name = "TIME", hide = true)]
     pub(crate) conn_write_deadline: Option<String>,
 }
 
-/// The verbs.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Manage aliases: names of services with credentials.
+    /// Manage aliases: named services with credentials.
     #[command(subcommand)]
     Alias(AliasVerb),
-    /// The former name of aliases.
+    /// The former name of `alias`.
     #[command(subcommand, hide = true)]
     Config(ConfigVerb),
-    /// Make buckets.
+    /// Create buckets.
     Mb(MbArgs),
     /// Remove buckets.
     Rb(RbArgs),
@@ -79,24 +79,24 @@ pub(crate) enum Verb {
     Cp(CpArgs),
     /// Move objects and files.
     Mv(CpArgs),
-    /// Make a target hold what a source holds.
+    /// Synchronize a target with a source.
     Mirror(MirrorArgs),
     /// Remove objects.
     Rm(RmArgs),
-    /// Show what is known about a bucket or an object.
+    /// Show the properties of a bucket or an object.
     Stat(StatArgs),
-    /// Make links that others can use without credentials.
+    /// Create URLs that work without credentials.
     #[command(subcommand)]
     Share(ShareVerb),
     /// Manage the versioning of a bucket.
     #[command(subcommand)]
     Version(VersionVerb),
-    /// Manage what anyone may do with a bucket, without credentials.
+    /// Manage anonymous access to a bucket.
     #[command(subcommand, visible_alias = "policy")]
     Anonymous(AnonymousVerb),
     /// Wait until a service is ready.
     Ready(ReadyArgs),
-    /// Sum up sizes.
+    /// Sum up object sizes.
     Du(DuArgs),
     /// Search for objects.
     Find(FindArgs),
@@ -104,27 +104,27 @@ pub(crate) enum Verb {
     Cat(CatArgs),
     /// Print the first lines of objects.
     Head(HeadArgs),
-    /// Store what comes from standard input.
+    /// Store standard input as an object.
     Pipe(PipeArgs),
     /// List the differences between two folders.
     Diff(DiffArgs),
     /// Manage the tags of a bucket or an object.
     #[command(subcommand)]
     Tag(TagVerb),
-    /// Measure the time that a service takes to answer.
+    /// Measure the response time of a service.
     Ping(PingArgs),
-    /// Not here: the server has these.
+    /// Not supported here: the server has these.
     #[command(hide = true)]
     Admin(Elsewhere),
-    /// Not here.
+    /// Not supported.
     #[command(hide = true)]
     Event(Elsewhere),
-    /// Not here.
+    /// Not supported.
     #[command(hide = true)]
     Ilm(Elsewhere),
 }
 
-/// The words after a verb of `mc` that is not here.
+/// The arguments of an unsupported `mc` command.
 #[derive(Args, Debug)]
 pub(crate) struct Elsewhere {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
@@ -133,13 +133,13 @@ pub(crate) struct Elsewhere {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AliasVerb {
-    /// Add or replace an alias, after its credentials were tried.
+    /// Add or replace an alias, after testing its credentials.
     #[command(visible_alias = "s", alias = "add")]
     Set(AliasSetArgs),
-    /// List aliases, without their secrets.
+    /// List aliases without their secrets.
     #[command(visible_alias = "ls")]
     List {
-        /// Only this one.
+        /// Only this alias.
         alias: Option<String>,
     },
     /// Remove an alias.
@@ -158,20 +158,20 @@ pub(crate) enum ConfigVerb {
 pub(crate) struct AliasSetArgs {
     pub(crate) alias: String,
     pub(crate) url: String,
-    /// Read from standard input if it is missing.
+    /// Read from standard input if omitted.
     pub(crate) access_key: Option<String>,
-    /// Read from standard input if it is missing.
+    /// Read from standard input if omitted.
     pub(crate) secret_key: Option<String>,
-    /// Version of signatures: S3v4. When it is given, the credentials are not tried.
+    /// Signature version: S3v4. If given, the credentials are not tested.
     #[arg(long)]
     pub(crate) api: Option<String>,
-    /// Place of the bucket's name: on (the path), off (the host), auto.
+    /// Bucket addressing: on (path style), off (virtual-hosted style), auto.
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) path: PathStyle,
     /// The former name of --path: path, dns, auto.
     #[arg(long, value_enum, hide = true)]
     pub(crate) lookup: Option<PathStyle>,
-    /// The former place of --api.
+    /// The former position of --api.
     #[arg(hide = true, value_name = "API")]
     pub(crate) signature: Option<String>,
 }
@@ -183,13 +183,13 @@ pub(crate) struct MbArgs {
     /// Region of the bucket.
     #[arg(long, default_value = "us-east-1")]
     pub(crate) region: String,
-    /// A bucket that exists is no failure.
+    /// Do not fail if the bucket exists.
     #[arg(long, short = 'p')]
     pub(crate) ignore_existing: bool,
-    /// With object lock, and so with versions.
+    /// Enable object lock, which implies versioning.
     #[arg(long, short = 'l')]
     pub(crate) with_lock: bool,
-    /// With versions.
+    /// Enable versioning.
     #[arg(long)]
     pub(crate) with_versioning: bool,
 }
@@ -198,10 +198,10 @@ pub(crate) struct MbArgs {
 pub(crate) struct RbArgs {
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// With all objects and versions in it.
+    /// Remove all objects and versions in it, too.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Allow to remove all buckets of a service.
+    /// Allow removing all buckets of a service.
     #[arg(long)]
     pub(crate) dangerous: bool,
 }
@@ -210,27 +210,27 @@ pub(crate) struct RbArgs {
 pub(crate) struct LsArgs {
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Everything below.
+    /// List recursively.
     #[arg(long, short)]
     pub(crate) recursive: bool,
-    /// All versions.
+    /// List all versions.
     #[arg(long)]
     pub(crate) versions: bool,
-    /// Uploads that are not complete.
+    /// List incomplete uploads.
     #[arg(long, short = 'I')]
     pub(crate) incomplete: bool,
-    /// The number and size of all at the end.
+    /// Print total number and size at the end.
     #[arg(long)]
     pub(crate) summarize: bool,
 }
 
-/// Limits of the age of objects.
+/// Age limits of objects.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AgeArgs {
-    /// Only objects that are older, such as 7d10h.
+    /// Only objects older than this, such as 7d10h.
     #[arg(long, value_name = "AGE")]
     pub(crate) older_than: Option<String>,
-    /// Only objects that are newer.
+    /// Only objects newer than this.
     #[arg(long, value_name = "AGE")]
     pub(crate) newer_than: Option<String>,
 }
@@ -250,26 +250,26 @@ pub(crate) struct PropertyArgs {
 
 #[derive(Args, Debug)]
 pub(crate) struct CpArgs {
-    /// Sources, and last the target.
+    /// One or more sources, then the target.
     #[arg(required = true, num_args = 2.., value_names = ["SOURCE", "TARGET"])]
     pub(crate) paths: Vec<String>,
-    /// With everything below.
+    /// Copy recursively.
     #[arg(long, short)]
     pub(crate) recursive: bool,
-    /// Nothing: what can be kept is kept.
+    /// No effect: all properties that can be kept are kept.
     #[arg(long, short = 'a', hide = true)]
     pub(crate) preserve: bool,
-    /// This version of the source.
+    /// Version of the source.
     #[arg(long, visible_alias = "vid", value_name = "ID")]
     pub(crate) version_id: Option<String>,
     #[command(flatten)]
     pub(crate) age: AgeArgs,
     #[command(flatten)]
     pub(crate) properties: PropertyArgs,
-    /// Every object in one request.
+    /// Upload each object in a single request.
     #[arg(long)]
     pub(crate) disable_multipart: bool,
-    /// Copies at a time.
+    /// Number of parallel copies.
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) max_workers: u16,
 }
@@ -281,41 +281,41 @@ pub(crate) struct MirrorArgs {
     /// Replace objects that differ.
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Remove from the target what the source does not have.
+    /// Remove objects from the target that the source does not have.
     #[arg(long)]
     pub(crate) remove: bool,
-    /// Only say what would be done.
+    /// Only print the actions.
     #[arg(long, visible_alias = "fake")]
     pub(crate) dry_run: bool,
-    /// Nothing: what can be kept is kept.
+    /// No effect: all properties that can be kept are kept.
     #[arg(long, short = 'a', hide = true)]
     pub(crate) preserve: bool,
-    /// Not here.
+    /// Not supported.
     #[arg(long, short = 'w', hide = true)]
     pub(crate) watch: bool,
-    /// Nothing: after a failure the others are still done.
+    /// No effect: the command always continues after a failure.
     #[arg(long, hide = true)]
     pub(crate) skip_errors: bool,
-    /// Nothing: there is no summary.
+    /// No effect: there is no summary.
     #[arg(long, hide = true)]
     pub(crate) summary: bool,
-    /// Leave out names that match, repeatable: * is any text, ? any character.
+    /// Exclude names that match, repeatable: * matches any text, ? any character.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,
-    /// Leave out buckets that match, repeatable.
+    /// Exclude buckets that match, repeatable.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude_bucket: Vec<String>,
-    /// Region of buckets that are made.
+    /// Region of new buckets.
     #[arg(long, default_value = "us-east-1")]
     pub(crate) region: String,
     #[command(flatten)]
     pub(crate) age: AgeArgs,
     #[command(flatten)]
     pub(crate) properties: PropertyArgs,
-    /// Every object in one request.
+    /// Upload each object in a single request.
     #[arg(long)]
     pub(crate) disable_multipart: bool,
-    /// Copies at a time.
+    /// Number of parallel copies.
     #[arg(long, value_name = "NUMBER", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) max_workers: u16,
 }
@@ -324,34 +324,34 @@ pub(crate) struct MirrorArgs {
 pub(crate) struct RmArgs {
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// With everything below; needs --force.
+    /// Remove recursively; needs --force.
     #[arg(long, short)]
     pub(crate) recursive: bool,
-    /// With all versions; needs --force.
+    /// Remove all versions; needs --force.
     #[arg(long)]
     pub(crate) versions: bool,
-    /// This version.
+    /// Version to remove.
     #[arg(long, visible_alias = "vid", value_name = "ID")]
     pub(crate) version_id: Option<String>,
-    /// Only versions that are not the newest; with --versions.
+    /// Remove only noncurrent versions; with --versions.
     #[arg(long)]
     pub(crate) non_current: bool,
-    /// Uploads that are not complete.
+    /// Remove incomplete uploads.
     #[arg(long, short = 'I')]
     pub(crate) incomplete: bool,
-    /// Do it, although it cannot be undone.
+    /// Confirm a removal that cannot be undone.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Allow to remove the objects of all buckets.
+    /// Allow removing the objects of all buckets.
     #[arg(long)]
     pub(crate) dangerous: bool,
-    /// Only say what would be done.
+    /// Only print the actions.
     #[arg(long, visible_alias = "fake")]
     pub(crate) dry_run: bool,
-    /// Read targets from standard input, one a line; needs --force.
+    /// Read targets from standard input, one per line; needs --force.
     #[arg(long)]
     pub(crate) stdin: bool,
-    /// Remove what governance retains, too.
+    /// Remove objects under governance retention, too.
     #[arg(long)]
     pub(crate) bypass: bool,
     #[command(flatten)]
@@ -362,7 +362,7 @@ pub(crate) struct RmArgs {
 pub(crate) struct StatArgs {
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Everything below.
+    /// Include everything below the target.
     #[arg(long, short)]
     pub(crate) recursive: bool,
     #[arg(long, visible_alias = "vid", value_name = "ID")]
@@ -371,9 +371,9 @@ pub(crate) struct StatArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ShareVerb {
-    /// URLs that read objects.
+    /// Create URLs that download objects.
     Download(ShareDownloadArgs),
-    /// Commands for curl that store objects.
+    /// Create curl commands that upload objects.
     Upload(ShareUploadArgs),
 }
 
@@ -381,12 +381,12 @@ pub(crate) enum ShareVerb {
 pub(crate) struct ShareDownloadArgs {
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Everything below.
+    /// Share everything below the target.
     #[arg(long, short)]
     pub(crate) recursive: bool,
     #[arg(long, visible_alias = "vid", value_name = "ID")]
     pub(crate) version_id: Option<String>,
-    /// Time for which it works, up to seven days.
+    /// Lifetime, up to seven days.
     #[arg(long, short = 'E', value_name = "TIME", default_value = "168h")]
     pub(crate) expire: String,
 }
@@ -395,24 +395,24 @@ pub(crate) struct ShareDownloadArgs {
 pub(crate) struct ShareUploadArgs {
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Any key below.
+    /// Allow any key below the target.
     #[arg(long, short)]
     pub(crate) recursive: bool,
-    /// The one media type that is taken.
+    /// The only accepted content type.
     #[arg(long, short = 'T', value_name = "TYPE")]
     pub(crate) content_type: Option<String>,
-    /// Time for which it works, up to seven days.
+    /// Lifetime, up to seven days.
     #[arg(long, short = 'E', value_name = "TIME", default_value = "168h")]
     pub(crate) expire: String,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum VersionVerb {
-    /// Keep versions from now on.
+    /// Enable versioning.
     Enable { target: String },
-    /// Keep no further versions.
+    /// Suspend versioning.
     Suspend { target: String },
-    /// Show whether versions are kept.
+    /// Show the versioning state.
     Info { target: String },
 }
 
@@ -420,18 +420,18 @@ pub(crate) enum VersionVerb {
 pub(crate) enum AnonymousVerb {
     /// Set the permission of a bucket or a prefix: private, download, upload or public.
     Set { permission: String, target: String },
-    /// Set a policy in JSON.
+    /// Set a bucket policy from a JSON file.
     SetJson { file: PathBuf, target: String },
     /// Show the permission.
     Get { target: String },
-    /// Show the policy.
+    /// Show the bucket policy.
     GetJson { target: String },
     /// List the permissions of all prefixes.
     List { target: String },
-    /// List the URLs of objects that anyone can read.
+    /// List the URLs of publicly readable objects.
     Links {
         target: String,
-        /// Everything below.
+        /// Include everything below the target.
         #[arg(long, short)]
         recursive: bool,
     },
@@ -440,10 +440,10 @@ pub(crate) enum AnonymousVerb {
 #[derive(Args, Debug)]
 pub(crate) struct ReadyArgs {
     pub(crate) alias: String,
-    /// Nothing: one node reads as it writes.
+    /// No effect: a single node is ready for reads and writes alike.
     #[arg(long, hide = true)]
     pub(crate) cluster_read: bool,
-    /// Nothing.
+    /// No effect.
     #[arg(long, hide = true)]
     pub(crate) maintenance: bool,
 }
@@ -452,10 +452,10 @@ pub(crate) struct ReadyArgs {
 pub(crate) struct DuArgs {
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Print the sums of folders down to this depth.
+    /// Print the totals of folders down to this depth.
     #[arg(long, short)]
     pub(crate) depth: Option<u32>,
-    /// Print the sums of all folders.
+    /// Print the totals of all folders.
     #[arg(long, short)]
     pub(crate) recursive: bool,
     /// Count all versions.
@@ -466,27 +466,27 @@ pub(crate) struct DuArgs {
 #[derive(Args, Debug)]
 pub(crate) struct FindArgs {
     pub(crate) target: String,
-    /// Pattern of the last part of the name.
+    /// Pattern for the last part of the name.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) name: Option<String>,
-    /// Pattern of the whole name.
+    /// Pattern for the whole name.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) path: Option<String>,
-    /// Pattern of whole names to leave out.
+    /// Pattern for whole names to exclude.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Option<String>,
-    /// Only objects that are larger, such as 64MiB.
+    /// Only objects larger than this, such as 64MiB.
     #[arg(long, value_name = "SIZE")]
     pub(crate) larger: Option<String>,
-    /// Only objects that are smaller.
+    /// Only objects smaller than this.
     #[arg(long, value_name = "SIZE")]
     pub(crate) smaller: Option<String>,
     #[command(flatten)]
     pub(crate) age: AgeArgs,
-    /// Cut names at this depth.
+    /// Truncate names at this depth.
     #[arg(long, value_name = "DEPTH")]
     pub(crate) maxdepth: Option<usize>,
-    /// All versions.
+    /// Search all versions.
     #[arg(long)]
     pub(crate) versions: bool,
 }
@@ -497,10 +497,10 @@ pub(crate) struct CatArgs {
     pub(crate) targets: Vec<String>,
     #[arg(long, visible_alias = "vid", value_name = "ID")]
     pub(crate) version_id: Option<String>,
-    /// Begin at this byte.
+    /// Start at this byte.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     pub(crate) offset: u64,
-    /// Only this many bytes at the end.
+    /// Print only this many bytes at the end.
     #[arg(long, value_name = "BYTES", conflicts_with = "offset")]
     pub(crate) tail: Option<u64>,
 }
@@ -509,7 +509,7 @@ pub(crate) struct CatArgs {
 pub(crate) struct HeadArgs {
     #[arg(required = true, value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
-    /// Lines to print.
+    /// Number of lines to print.
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 10)]
     pub(crate) lines: u64,
     #[arg(long, visible_alias = "vid", value_name = "ID")]
@@ -521,7 +521,7 @@ pub(crate) struct PipeArgs {
     pub(crate) target: String,
     #[command(flatten)]
     pub(crate) properties: PropertyArgs,
-    /// Size of parts; a stream has 10,000 at most.
+    /// Part size; an upload has at most 10,000 parts.
     #[arg(long, value_name = "SIZE", default_value = "32MiB")]
     pub(crate) part_size: String,
 }
@@ -558,16 +558,16 @@ pub(crate) enum TagVerb {
 #[derive(Args, Debug)]
 pub(crate) struct PingArgs {
     pub(crate) alias: String,
-    /// Ask this often; without it until interrupted.
+    /// Number of requests; without it, until interrupted.
     #[arg(long, short, value_name = "NUMBER")]
     pub(crate) count: Option<u32>,
-    /// End after this many failures in a row.
+    /// Stop after this many consecutive failures.
     #[arg(long, short, value_name = "NUMBER")]
     pub(crate) error_count: Option<u32>,
-    /// End with the first answer.
+    /// Stop at the first answer.
     #[arg(long, short = 'x')]
     pub(crate) exit: bool,
-    /// Seconds between questions.
+    /// Seconds between requests.
     #[arg(long, short, value_name = "SECONDS", default_value_t = 1)]
     pub(crate) interval: u64,
 }

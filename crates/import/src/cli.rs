@@ -8,28 +8,28 @@ use clap::{Args, Subcommand};
 /// The subcommand of `liteio import`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ImportCommand {
-    /// The files of a directory: every directory in it becomes a bucket, the files below it its objects. Times are
-    /// kept, and content types follow from the extensions.
+    /// Import a directory: each subdirectory becomes a bucket, the files below it its objects.
+    /// Modification times are kept; content types follow from the file extensions.
     Fs(ImportFsArgs),
-    /// The drive of a MinIO that has only this one, and does not run: buckets with their settings, all versions and
-    /// delete markers, metadata, tags and locks.
+    /// Import the drive of a stopped single-drive MinIO: buckets with their settings, all versions
+    /// and delete markers, metadata, tags and locks.
     Minio(ImportMinioArgs),
-    /// The buckets of any service that speaks S3, with their settings, all versions and delete markers, metadata, tags
-    /// and locks.
+    /// Import the buckets of any S3 service, with their settings, all versions and delete markers,
+    /// metadata, tags and locks.
     S3(ImportS3Args),
 }
 
-/// The place that everything is imported into.
+/// The destination of an import.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ImportTargetArgs {
-    /// The data directory, created if missing [default: ./data].
+    /// Data directory, created if missing [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub data_dir: Option<PathBuf>,
-    /// The access key that the server will be started with: its account owns new buckets [default: the owner
-    /// of those that are there, or liteio].
+    /// Access key that the server will be started with; its account owns new buckets [default: the
+    /// owner of the existing buckets, or liteio].
     #[arg(long, value_name = "ACCESS_KEY", env = "LITEIO_ACCESS_KEY")]
     pub owner: Option<String>,
-    /// Put objects in place of those that are there with another content; without it, these are left and named.
+    /// Replace existing objects whose content differs; without it, they are skipped and listed.
     #[arg(long)]
     pub overwrite: bool,
 }
@@ -37,7 +37,7 @@ pub struct ImportTargetArgs {
 /// The arguments of `liteio import minio`.
 #[derive(Args, Clone, Debug)]
 pub struct ImportMinioArgs {
-    /// The directory that MinIO was started with.
+    /// Data directory of MinIO.
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
     #[command(flatten)]
@@ -48,16 +48,17 @@ pub struct ImportMinioArgs {
 /// The arguments of `liteio import s3`.
 #[derive(Args, Clone)]
 pub struct ImportS3Args {
-    /// http(s)://HOST[:PORT], all buckets of the user; with /BUCKET or /BUCKET/PREFIX, that part alone.
+    /// http(s)://HOST[:PORT] imports all buckets of the user; with /BUCKET or /BUCKET/PREFIX, only
+    /// that part.
     #[arg(value_name = "URL")]
     pub url: String,
-    /// Access key of the service; without one, requests are anonymous.
+    /// Access key of the service; without it, requests are anonymous.
     #[arg(long, value_name = "KEY", env = "AWS_ACCESS_KEY_ID")]
     pub access_key: Option<String>,
-    /// Secret key of the service. Better as a variable than in the list of processes.
+    /// Secret key of the service. Prefer the variable: arguments are visible in the process list.
     #[arg(long, value_name = "SECRET", env = "AWS_SECRET_ACCESS_KEY", hide_env_values = true)]
     pub secret_key: Option<String>,
-    /// Token of a session of the service.
+    /// Session token of the service.
     #[arg(long, value_name = "TOKEN", env = "AWS_SESSION_TOKEN", hide_env_values = true)]
     pub(crate) session_token: Option<String>,
     /// Region of the service [default: us-east-1].
@@ -68,7 +69,7 @@ pub struct ImportS3Args {
     pub target: ImportTargetArgs,
 }
 
-// Never shows a secret.
+// Written by hand so that the secrets never appear in a log.
 impl fmt::Debug for ImportS3Args {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -83,7 +84,7 @@ impl fmt::Debug for ImportS3Args {
 /// The arguments of `liteio import fs`.
 #[derive(Args, Clone, Debug)]
 pub struct ImportFsArgs {
-    /// The directory. Links that lead out of it are not followed.
+    /// Directory to import. Symbolic links that lead out of it are not followed.
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
     /// Import the whole directory as this bucket.

@@ -1,4 +1,4 @@
-//! Settings of buckets, in the documents that other stores keep or send.
+//! Bucket settings in the documents that other stores keep or send.
 
 use liteio_store::{DocumentKind, Versioning};
 
@@ -7,7 +7,7 @@ use super::target::BucketSettings;
 use liteio_policy::{Kind, Policy};
 use liteio_s3::foreign;
 
-/// The settings of a bucket; empty documents where it has none.
+/// The documents of a bucket; missing ones are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Documents<'b> {
     pub policy: &'b [u8],
@@ -18,7 +18,7 @@ pub(crate) struct Documents<'b> {
     pub cors: &'b [u8],
 }
 
-/// The settings in the documents of the bucket `name`, checked. Those that cannot be taken are left out.
+/// Parses and checks the documents of the bucket `name`. Invalid settings are skipped and reported.
 pub(crate) fn settings(tally: &Tally, name: &str, documents: &Documents<'_>) -> BucketSettings {
     let left_out = |what: &str, reason: &str| {
         tally.left_out(&format!("the {what} of {name}"), reason);

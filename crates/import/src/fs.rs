@@ -1,4 +1,4 @@
-//! `liteio import fs`: files become objects.
+//! `liteio import fs`: imports files as objects.
 
 use std::collections::HashMap;
 use std::io::Read as _;
@@ -16,7 +16,7 @@ use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, 
 use super::walk::{Found, FoundFile, modified_ms, walk};
 use crate::cli::ImportFsArgs;
 
-/// Bytes that are read at once.
+/// Size of one read.
 const PIECE_BYTES: usize = 256 << 10;
 
 pub(super) fn run(arguments: &ImportFsArgs) -> Result<bool, String> {
@@ -54,7 +54,7 @@ fn files(
         }
         Found::File(file) => match buckets.get(file.bucket) {
             Some(Some(bucket)) => jobs.push(job(bucket, file)),
-            // Its bucket was left out, which is told once.
+            // The bucket was skipped, which is reported once.
             _ => Ok(()),
         },
     })
@@ -68,7 +68,7 @@ fn job(bucket: &Arc<Bucket>, file: FoundFile<'_>) -> Job {
     Job { bucket: Arc::clone(bucket), key, source }
 }
 
-/// A file, as it was when it was found.
+/// A file, with its state when it was found.
 struct SourceFile {
     path: PathBuf,
     bytes: u64,

@@ -46,10 +46,10 @@ pub(crate) mod walk;
 
 use crate::cli::ImportCommand;
 
-/// Imports, and prints what was left out. `Ok(false)` when anything was.
+/// Runs an import, and prints the skipped items. `Ok(false)` if there were any.
 ///
 /// # Errors
-/// The reason why nothing more can be imported, in one line.
+/// The reason why the import ended early, in one line.
 pub fn run(command: &ImportCommand) -> Result<bool, String> {
     match command {
         ImportCommand::Fs(arguments) => fs::run(arguments),

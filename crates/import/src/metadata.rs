@@ -1,4 +1,4 @@
-//! Metadata of an object from headers, as other stores keep and send them.
+//! Parses object metadata from headers, as other stores keep and send them.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use liteio_store::{ContentHeaders, ObjectLock, ObjectMetadata, Retention, RetentionMode};
 
-/// The metadata and the lock in headers, whose names are in lower case. Storage classes are left out: everything is
-/// stored in one way here.
+/// The metadata and lock in headers with lower-case names. Storage classes are left out, because
+/// there is only one here.
 ///
 /// # Errors
-/// A lock that cannot be read: without it, the object could be deleted.
+/// The lock cannot be parsed: importing the object without it would allow its deletion.
 pub(crate) fn of_headers(
     headers: &BTreeMap<String, String>,
 ) -> Result<(ObjectMetadata, ObjectLock), String> {

@@ -1,4 +1,5 @@
-//! Files of a source, which may be anything: a pipe would never answer, a link may lead out of the source.
+//! Opens files of a source safely: a pipe would block forever, a symbolic link may lead out of the
+//! source.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,10 +8,10 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens a regular file to be read; never a link, and never waiting.
+/// Opens a regular file for reading. Never follows a link, never blocks.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] when it is no regular file, and those of the system.
+/// [`io::ErrorKind::InvalidInput`] if it is not a regular file, and the errors of the system.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let no_file = || io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file");
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();

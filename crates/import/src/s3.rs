@@ -1,4 +1,4 @@
-//! `liteio import s3`: the buckets of a service that speaks S3.
+//! `liteio import s3`: imports the buckets of an S3 service.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(super) fn run(arguments: &ImportS3Args) -> Result<bool, String> {
     target.import(|target, jobs| reader.buckets(target, jobs, &place))
 }
 
-/// The part of a service that is imported.
+/// The part of a service to import.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
     endpoint: String,
@@ -52,7 +52,7 @@ struct Place {
 }
 
 impl Place {
-    /// Reads `http(s)://host[/bucket[/prefix]]`.
+    /// Parses `http(s)://host[/bucket[/prefix]]`.
     fn parse(url: &str) -> Result<Place, String> {
         let is_http = |scheme: &str| matches!(scheme, "http" | "https");
         let Some((scheme, rest)) = url.split_once("://").filter(|(scheme, _)| is_http(scheme))
@@ -71,7 +71,7 @@ impl Place {
     }
 }
 
-/// Reads the service from threads that may wait.
+/// Reads from the service in blocking threads.
 #[derive(Clone, Debug)]
 struct Reader {
     source: Source,
@@ -104,7 +104,7 @@ impl Reader {
         let bucket = target.bucket(name)?;
         let versioning = match self.runtime.block_on(self.source.versioning(name)) {
             Ok(status) => status,
-            // Services without versions, and users who may not ask.
+            // The service has no versions, or the user may not list them.
             Err(SourceError::Refused(reason)) => {
                 target.tally.note(&format!("only newest versions of {name}: {reason}"));
                 String::new()
@@ -113,10 +113,10 @@ impl Reader {
         };
         let bucket = self.settings(target, &bucket, name, &versioning)?;
         let mut listing = self.source.list(name, prefix, !versioning.is_empty());
-        // The versions of one key, the newest first.
+        // Versions of one key, the newest first.
         let mut entries: Vec<SourceEntry> = Vec::new();
         loop {
-            // A listing that breaks off would be an import that seems whole.
+            // An interrupted listing must fail: otherwise a partial import would look complete.
             let next = self.runtime.block_on(listing.next()).map_err(ended)?;
             if entries.last().map(|it| &it.key) != next.as_ref().map(|it| &it.key) {
                 self.push(target, jobs, &bucket, std::mem::take(&mut entries))?;
@@ -186,17 +186,17 @@ impl Reader {
     }
 }
 
-/// A failure without which nothing more can be said about the source.
+/// A failure that ends the reading of the source.
 fn ended(error: SourceError) -> Failure {
     Failure::Source(error.to_string())
 }
 
-/// A failure in the middle of an object, which says nothing about others, and little about this one.
+/// A failure while reading an object, which may succeed later.
 fn unread(error: SourceError) -> Failure {
     Failure::Unread(error.to_string())
 }
 
-/// The versions of a key of the service, the oldest first.
+/// The versions of a key in the service, the oldest first.
 #[derive(Debug)]
 struct RemoteKey {
     reader: Reader,
@@ -252,7 +252,7 @@ async fn object(
     let is_whole = part_bytes.is_none();
     let sizes = part_bytes.unwrap_or_else(|| vec![entry.bytes]);
     let (mut bodies, mut md5): (Vec<StagedBody>, _) = (Vec::new(), [0; 16]);
-    // Bytes that were received, and are of the next part.
+    // Received bytes that belong to the next part.
     let mut rest = bytes::Bytes::new();
     for size in sizes {
         let mut stager = Stager::new(store, size)?;
@@ -273,7 +273,7 @@ async fn object(
         bodies.extend(more);
         md5 = digest;
     }
-    // The end, which compares the digest.
+    // Reads to the end, where the digest is verified.
     if !rest.is_empty() || opened.chunk().await.map_err(unread)?.is_some() {
         return Err(Failure::LeftOut("it is longer than its parts".to_owned()));
     }
@@ -284,7 +284,7 @@ async fn object(
     Ok(ImportedObject { content, etag, metadata, checksum: None, lock })
 }
 
-/// The sizes of the parts of an object; none where the service does not tell.
+/// The part sizes of an object; `None` if the service does not report them.
 async fn part_bytes(
     source: &Source,
     bucket: &str,
@@ -297,7 +297,7 @@ async fn part_bytes(
         let part = source.part(bucket, &entry.key, entry.version.as_deref(), number).await;
         let (bytes, parts) = match part {
             Ok(Some(part)) => part,
-            // Not every service knows parts of objects.
+            // Not every service supports reading parts.
             Ok(None) | Err(SourceError::Refused(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         };

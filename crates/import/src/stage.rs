@@ -1,26 +1,27 @@
-//! Bodies of objects of any length.
+//! Stages object bodies of any length.
 
 use liteio_store::StoreError;
 use liteio_store::limits::PART_BYTES_MAX;
 use liteio_store::{BodyHasher, BodyOptions, BodyWriter, StagedBody, Store};
 
-/// Takes the bytes of an object whose length is known. One that is too long for one body becomes several.
+/// Stages the bytes of an object of known length. An object that is too long for one body is split
+/// into several, as parts.
 #[derive(Debug)]
 pub(crate) struct Stager<'s> {
     store: &'s Store,
     /// Bytes that are still expected.
     left: u64,
-    /// Bytes of every body but the last.
+    /// Length of every body but the last.
     body_bytes: u64,
     body: BodyWriter,
     done: Vec<StagedBody>,
-    /// Over all bodies, if there are several.
+    /// Hashes the whole object, if it is split.
     whole: Option<BodyHasher>,
 }
 
 impl<'s> Stager<'s> {
     /// # Errors
-    /// Those of [`Store::begin_body`].
+    /// The errors of [`Store::begin_body`].
     pub(crate) fn new(store: &'s Store, bytes: u64) -> Result<Stager<'s>, StoreError> {
         Self::with_bodies_of(store, bytes, PART_BYTES_MAX)
     }
@@ -31,17 +32,17 @@ impl<'s> Stager<'s> {
         body_bytes_max: u64,
     ) -> Result<Stager<'s>, StoreError> {
         let bodies = bytes.div_ceil(body_bytes_max).max(1);
-        // Of about one length, so that none is short enough to be inline.
+        // Equal lengths, so that no body is short enough to be inline.
         let body_bytes = bytes.div_ceil(bodies);
         let whole = (bodies > 1).then(|| BodyHasher::new(&[]));
         let body = begin(store, body_bytes)?;
         Ok(Stager { store, left: bytes, body_bytes, body, done: Vec::new(), whole })
     }
 
-    /// Adds bytes. `Ok(false)` if they are more than was announced.
+    /// Adds bytes. `Ok(false)` if they exceed the announced length.
     ///
     /// # Errors
-    /// Those of [`BodyWriter::write`].
+    /// The errors of [`BodyWriter::write`].
     pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<bool, StoreError> {
         if bytes.len() as u64 > self.left {
             return Ok(false);
@@ -70,10 +71,10 @@ impl<'s> Stager<'s> {
         self.left
     }
 
-    /// The bodies, and the MD5 of all.
+    /// Returns the bodies, and the MD5 of the whole object.
     ///
     /// # Errors
-    /// Those of [`BodyWriter::finish`].
+    /// The errors of [`BodyWriter::finish`].
     pub(crate) fn finish(mut self) -> Result<(Vec<StagedBody>, [u8; 16]), StoreError> {
         let last = self.body.finish()?;
         let md5 = match self.whole {

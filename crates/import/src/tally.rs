@@ -1,19 +1,20 @@
-//! The count of an import: progress on standard error, what was left out on standard output.
+//! The counters of an import: prints progress to standard error, and skipped items to standard
+//! output.
 
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use indicatif::{HumanBytes, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Milliseconds between the lines of progress where standard error is no terminal.
+/// Milliseconds between progress lines if standard error is not a terminal.
 const LINE_MS: u64 = 30_000;
 
-/// The count of an import, which all its threads share.
+/// The counters of an import, shared by its threads.
 #[derive(Debug)]
 pub(crate) struct Tally {
     bar: ProgressBar,
     started_ms: u64,
-    /// The time of the next line of progress.
+    /// The time of the next progress line.
     line_ms: AtomicU64,
     imported: AtomicU64,
     bytes: AtomicU64,
@@ -38,31 +39,32 @@ impl Tally {
         }
     }
 
-    /// A version is in the target now.
+    /// Counts an imported version.
     pub(crate) fn imported(&self, bytes: u64, now_ms: u64) {
         self.imported.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.show(now_ms);
     }
 
-    /// So many versions of a key were in the target before.
+    /// Counts versions of a key that were in the target before.
     pub(crate) fn present(&self, versions: usize, now_ms: u64) {
         self.present.fetch_add(versions as u64, Ordering::Relaxed);
         self.show(now_ms);
     }
 
-    /// Something of the source is not imported.
+    /// Reports a skipped item.
     pub(crate) fn left_out(&self, what: &str, reason: &str) {
         self.left_out.fetch_add(1, Ordering::Relaxed);
         self.print(&format!("left out: {what}: {reason}"));
     }
 
-    /// Something to know about what is imported.
+    /// Prints a note about the import.
     pub(crate) fn note(&self, line: &str) {
         self.print(&format!("note: {line}"));
     }
 
-    /// Prints one line, whatever the names in it are. A closed standard output ends no import.
+    /// Prints one line, with control characters in names replaced. A closed standard output does
+    /// not end the import.
     fn print(&self, line: &str) {
         let line = line.replace(char::is_control, "\u{fffd}");
         self.bar.suspend(|| {
@@ -101,7 +103,7 @@ impl Tally {
         )
     }
 
-    /// The sum. `true` when nothing was left out.
+    /// Prints the totals. True if nothing was skipped.
     pub(crate) fn finish(&self, target: &str) -> bool {
         self.bar.finish_and_clear();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! The data directory that is imported into.
+//! The data directory to import into.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -21,17 +21,17 @@ use liteio_identity::DEFAULT_ACCESS_KEY;
 use liteio_identity::canonical_id_of_key;
 use liteio_store::DEFAULT_DIRECTORY;
 
-/// Threads that read the source. Most of their time they wait for a disk or for a network.
+/// Threads that read the source. They mostly wait for a disk or network.
 const THREADS: usize = 16;
-/// Keys that wait for a thread.
+/// Keys queued for the threads.
 const QUEUE: usize = 64;
-/// Small objects of a thread that wait for the log, which makes all of them durable by one sync.
+/// Small objects per thread in flight to the log, which makes them durable together with one sync.
 const IN_FLIGHT_MAX: usize = 64;
 
-/// Versions of a key that are read before the oldest of them is imported.
+/// Versions of a key that are staged before the oldest of them is imported.
 const STAGED_MAX: usize = 64;
 
-/// The data directory, open.
+/// The opened data directory.
 #[derive(Debug)]
 pub(crate) struct Target {
     pub store: Store,
@@ -41,29 +41,29 @@ pub(crate) struct Target {
     name: String,
 }
 
-/// A version of the source, as it is compared with those of the target.
+/// A version in the source, with the properties to compare with the target's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceVersion {
-    /// Its time, in milliseconds since 1970.
+    /// Modification time in milliseconds since 1970.
     pub(crate) modified_ms: u64,
     pub is_null: bool,
-    /// None of a delete marker.
+    /// `None` for a delete marker.
     pub object: Option<SourceObject>,
 }
 
-/// The object of a version of the source.
+/// The object of a version in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SourceObject {
     pub bytes: u64,
-    /// Unknown before the bytes are read, in some sources.
+    /// The ETag; in some sources unknown before the bytes are read.
     pub etag: Option<ETag>,
 }
 
-/// Settings of a bucket of the source.
+/// Settings of a bucket in the source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BucketSettings {
     pub versioning: Versioning,
-    /// Versions may be locked; its default.
+    /// Object lock is enabled, with this default retention.
     pub object_lock: Option<Option<DefaultRetention>>,
     pub lifecycle: Option<Lifecycle>,
     pub documents: Vec<(DocumentKind, Vec<u8>)>,
@@ -72,16 +72,16 @@ pub(crate) struct BucketSettings {
 /// A failure of an import.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// Something of the source cannot be read, or be taken: it is left out, with this reason.
+    /// An item cannot be read or imported, and is skipped for this reason.
     #[error("{0}")]
     LeftOut(String),
-    /// Something of the source could not be read now: the newer versions of its key wait for it.
+    /// An item could not be read now: the newer versions of its key must wait for it.
     #[error("{0}")]
     Unread(String),
-    /// The source as a whole cannot be read any more.
+    /// The source as a whole failed.
     #[error("{0}")]
     Source(String),
-    /// The target cannot take any more.
+    /// The target failed.
     #[error("{0}")]
     Target(#[from] StoreError),
 }
@@ -92,18 +92,19 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// A key of the source.
+/// A key in the source.
 pub(crate) trait SourceKey: Send {
-    /// Its versions, the oldest first. Called once, before any is read.
+    /// The versions, the oldest first. Called once, before any of them is read.
     ///
     /// # Errors
-    /// [`Failure::LeftOut`] when nothing of the key can be read.
+    /// [`Failure::LeftOut`] if nothing of the key can be read.
     fn versions(&mut self) -> Result<Vec<SourceVersion>, Failure>;
 
     /// Reads the object of the version at that index.
     ///
     /// # Errors
-    /// [`Failure::LeftOut`] when it is damaged or cannot be taken, [`Failure::Unread`] when it could not be read.
+    /// [`Failure::LeftOut`] if it is damaged or cannot be imported, [`Failure::Unread`] if it could
+    /// not be read.
     fn read(&mut self, store: &Store, index: usize) -> Result<ImportedObject, Failure>;
 }
 
@@ -132,7 +133,8 @@ impl Target {
         }
         let config = StoreConfig {
             scrub_interval: None,
-            // What is imported is old. Lifecycle rules come into effect with the next start of the server.
+            // Imported objects are old; lifecycle rules must not expire them before the server is
+            // started.
             lifecycle_day: Duration::from_secs(10 * 365 * 24 * 60 * 60),
             ..StoreConfig::directory(path)
         };
@@ -148,10 +150,11 @@ impl Target {
         Ok(Target { store, tally, owner, overwrites: arguments.overwrite, name })
     }
 
-    /// Imports what `source` finds, on several threads. `Ok(false)` when something was left out.
+    /// Imports the keys that `source` finds, on several threads. `Ok(false)` if an item was
+    /// skipped.
     ///
     /// # Errors
-    /// The reason for the end before the end, in one line.
+    /// The reason why the import ended early, in one line.
     pub(crate) fn import(
         self,
         source: impl FnOnce(&Target, &Jobs<'_>) -> Result<(), Failure>,
@@ -172,7 +175,7 @@ impl Target {
                     .join()
                     .unwrap_or_else(|_| Err(Failure::Source("a thread panicked".to_owned())))
             });
-            // A failure of a thread is the reason why the source was not asked further.
+            // A failed thread is reported first: it is the cause of the failed walk.
             done.fold(Ok(()), Result::and).and(walked)
         });
         self.store.close();
@@ -183,10 +186,10 @@ impl Target {
         }
     }
 
-    /// The bucket of that name, made if there is none.
+    /// Finds the bucket, or creates it.
     ///
     /// # Errors
-    /// [`Failure::LeftOut`] when the name is none, or the bucket cannot take imports.
+    /// [`Failure::LeftOut`] if the name is invalid, or the bucket cannot take imports.
     pub(crate) fn bucket(&self, name: &str) -> Result<Arc<Bucket>, Failure> {
         let name = BucketName::new(name).map_err(|error| Failure::LeftOut(error.to_string()))?;
         let bucket = match self.store.bucket(&name) {
@@ -209,7 +212,7 @@ impl Target {
         }
     }
 
-    /// Sets what `bucket` has no setting of.
+    /// Applies the settings that `bucket` does not have yet.
     ///
     /// # Errors
     /// [`Failure::Target`].
@@ -259,10 +262,11 @@ impl Target {
             InFlight { tally: &self.tally, store: &self.store, waiting: VecDeque::new() };
         let mut result = Ok(());
         loop {
-            // The lock is for taking alone.
+            // The lock is held only to receive the next key.
             let next = jobs.lock().recv();
             let Ok(job) = next else { break };
-            // What comes behind a failure is taken all the same, so that the source does not wait for ever.
+            // After a failure, keys are still received, so that the source does not block on a full
+            // queue.
             if has_failed.load(Ordering::Acquire) {
                 continue;
             }
@@ -320,12 +324,14 @@ impl Target {
                 }
                 Err(failure) => return Err(failure),
             };
-        // A version that could not be read ends the key, as far as possible before anything of it is imported.
+        // An unreadable version ends the key. Versions are staged first, so that this is noticed
+        // before any of them is imported if possible.
         let mut staged = VecDeque::new();
         let mut is_first = true;
         let mut import = |(index, object): (usize, Option<ImportedObject>)| {
             let SourceVersion { modified_ms, is_null, object: described } = versions[index];
-            // Else a version could fail after a newer one was imported, below which it could not be imported later.
+            // Versions are committed one by one: if one failed after a newer one was imported, it
+            // could never be imported, because versions are only added on top.
             if !std::mem::take(&mut is_first) {
                 in_flight.end(0)?;
             }
@@ -359,7 +365,7 @@ impl Target {
         staged.into_iter().try_for_each(import)
     }
 
-    /// The object of a version, which the bucket can take.
+    /// Reads the object of a version, and checks that the bucket can take it.
     fn read(
         &self,
         bucket: &Bucket,
@@ -379,7 +385,8 @@ impl Target {
     }
 }
 
-/// The owner of all buckets that are there, if they have one owner: the only user of the server, whatever its key.
+/// The owner of all buckets, if there is exactly one: the server's only user, whatever its access
+/// key.
 fn owner_of_all(store: &Store) -> Option<Owner> {
     let query = ListBuckets { max: LIST_BUCKETS_MAX, ..ListBuckets::default() };
     let buckets = store.list_buckets(&query).ok()?.buckets;
@@ -387,7 +394,7 @@ fn owner_of_all(store: &Store) -> Option<Owner> {
     buckets.iter().all(|bucket| bucket.owner.id == owner.id).then(|| owner.clone())
 }
 
-/// The path without links, also of a directory that will be made.
+/// The canonical path, also of a directory that does not exist yet.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     let there = path.ancestors().find_map(|it| Some((it, it.canonicalize().ok()?)));
@@ -395,17 +402,17 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     Some(resolved.join(path.strip_prefix(ancestor).ok()?))
 }
 
-/// Takes the keys that a source finds.
+/// Receives the keys that a source finds.
 pub(crate) struct Jobs<'t> {
     sender: SyncSender<Job>,
     has_failed: &'t AtomicBool,
 }
 
 impl Jobs<'_> {
-    /// Gives a key to a thread; waits while all are busy.
+    /// Queues a key for the threads; waits while the queue is full (back-pressure).
     ///
     /// # Errors
-    /// [`Failure::Source`] when the import has failed, which ends the walk.
+    /// [`Failure::Source`] if the import has failed, to end the walk.
     pub(crate) fn push(&self, job: Job) -> Result<(), Failure> {
         let ended = || Failure::Source("the import has ended".to_owned());
         match self.has_failed.load(Ordering::Acquire) {
@@ -415,7 +422,7 @@ impl Jobs<'_> {
     }
 }
 
-/// Versions that are on their way to the log, in the order of their submission.
+/// Pending writes, in submission order.
 struct InFlight<'t> {
     tally: &'t Tally,
     store: &'t Store,
@@ -433,7 +440,7 @@ impl InFlight<'_> {
         self.end(IN_FLIGHT_MAX)
     }
 
-    /// Waits until so many are left.
+    /// Waits until at most `left` writes are pending.
     fn end(&mut self, left: usize) -> Result<(), Failure> {
         while self.waiting.len() > left {
             let Some((name, bytes, pending)) = self.waiting.pop_front() else { break };
@@ -460,17 +467,19 @@ fn described(name: &str, version: &SourceVersion) -> String {
     }
 }
 
-/// The decision about a key.
+/// The plan for a key.
 #[derive(Debug, PartialEq, Eq)]
 enum Plan {
-    /// The versions of the source from this one on. Those that were passed over cannot be imported below newer ones.
+    /// Import the source's versions from this one on. The passed-over ones are missing in the
+    /// target but older than versions there, so they can no longer be imported.
     Import { from: usize, passed_over: Vec<usize> },
-    /// The target has what the source does not have.
+    /// The target has versions that the source does not have.
     Conflict,
 }
 
-/// The versions of `source` that are missing in `target`; both with the oldest first. Versions of the source are
-/// imported in their order, so those that are there are in that order, with gaps where something was left out.
+/// Computes the versions of `source` that are missing in `target`; both oldest first. Source
+/// versions are imported in order, so the target has a subsequence of them, with gaps for skipped
+/// ones.
 fn missing(source: &[SourceVersion], target: &[KnownVersion], overwrites: bool) -> Plan {
     if align(source, target).len() == source.len() {
         return Plan::Import { from: source.len(), passed_over: Vec::new() };
@@ -487,7 +496,7 @@ fn missing(source: &[SourceVersion], target: &[KnownVersion], overwrites: bool) 
     Plan::Import { from, passed_over }
 }
 
-/// The indexes of the versions of `source` that are in `target`, in its order.
+/// The indexes of the `source` versions in `target`: a greedy subsequence match.
 fn align(source: &[SourceVersion], target: &[KnownVersion]) -> Vec<usize> {
     let mut found = Vec::new();
     let mut rest = target.iter();
@@ -504,7 +513,7 @@ fn align(source: &[SourceVersion], target: &[KnownVersion]) -> Vec<usize> {
 }
 
 impl SourceVersion {
-    /// `true` if it is this version of the target.
+    /// True if it is this version in the target.
     fn is(&self, known: &KnownVersion) -> bool {
         let is_content = match (self.object, known.object) {
             (None, None) => true,
@@ -526,7 +535,7 @@ mod tests {
     use super::*;
     use crate::stage::Stager;
 
-    /// Versions of a key, one with each of these contents, or the failure to read it.
+    /// A key with one version per content, or the failure to read it.
     struct Versions(Vec<Result<&'static [u8], Failure>>);
 
     impl SourceKey for Versions {
@@ -585,10 +594,10 @@ mod tests {
         assert_eq!(import("damaged", vec![Ok(b"1"), Ok(b"2"), damaged()]), [0; 0]);
         assert_eq!(import("unread", vec![Ok(b"1"), Ok(b"2"), unread()]), [0; 0]);
         assert_eq!(import("between", vec![Ok(b"1"), damaged(), Ok(b"3")]), [1, 3]);
-        // A version that can be read later is not passed over by newer ones.
+        // A version that may be readable later blocks the newer ones.
         assert_eq!(import("later", vec![Ok(b"1"), unread(), Ok(b"3")]), [0; 0]);
         assert_eq!(import("later", vec![Ok(b"1"), Ok(b"2"), Ok(b"3")]), [1, 2, 3]);
-        // The tenth is locked, which this bucket cannot take.
+        // The tenth version is locked, which this bucket cannot take.
         assert_eq!(import("locked", (0..10).map(|_| Ok(&b"x"[..])).collect()), [0; 0]);
         let mut many: Vec<_> = (0..STAGED_MAX + 20).map(|_| Ok(&b"x"[..])).collect();
         many[STAGED_MAX + 5] = unread();
@@ -613,18 +622,18 @@ mod tests {
     fn an_import_goes_on_behind_the_versions_that_are_there() {
         let import =
             |from, passed_over: &[usize]| Plan::Import { from, passed_over: passed_over.to_vec() };
-        // Versions of the source, of the target; the decision without and with --overwrite.
+        // Versions in the source and in the target; the plan without and with --overwrite.
         let rows: [(&[u64], &[u64], Plan, Plan); 9] = [
             (&[1, 2, 10], &[], import(0, &[]), import(0, &[])),
             (&[1, 2, 10], &[1], import(1, &[]), import(1, &[])),
             (&[1, 2, 10], &[1, 2, 10], import(3, &[]), import(3, &[])),
-            // Its first version was left out.
+            // The first version was skipped.
             (&[1, 2, 3], &[2], import(2, &[0]), import(2, &[0])),
-            // Somebody has written since.
+            // A client has written since.
             (&[1, 2], &[1, 2, 9], import(2, &[]), import(2, &[])),
             (&[1, 2], &[7], Plan::Conflict, import(0, &[])),
             (&[1, 2], &[1, 7], Plan::Conflict, import(0, &[])),
-            // An import with --overwrite that was ended.
+            // An interrupted import with --overwrite.
             (&[1, 2], &[7, 1], Plan::Conflict, import(1, &[])),
             (&[1, 1, 2], &[1], import(1, &[]), import(1, &[])),
         ];

@@ -1,4 +1,4 @@
-//! A directory of files as buckets and objects.
+//! Walks a directory of files as buckets and objects.
 
 use std::fs::{self, FileType};
 use std::io;
@@ -8,31 +8,31 @@ use std::time::UNIX_EPOCH;
 use liteio_store::ObjectKey;
 use liteio_store::limits::OBJECT_KEY_BYTES_MAX;
 
-/// Something in a directory.
+/// An item found by the walk.
 #[derive(Debug)]
 pub(crate) enum Found<'a> {
-    /// A directory right below the root, of that name.
+    /// A directory directly below the root.
     Bucket(&'a str),
     /// A file.
     File(FoundFile<'a>),
-    /// Something that is no object, with the reason.
+    /// An item that cannot be an object, with the reason.
     LeftOut(&'a Path, String),
 }
 
-/// A file that is an object.
+/// A file that becomes an object.
 #[derive(Debug)]
 pub(crate) struct FoundFile<'a> {
-    /// The name of its directory right below the root. It may be no bucket name.
+    /// The name of its top directory, which may be an invalid bucket name.
     pub bucket: &'a str,
     pub key: ObjectKey,
     pub path: PathBuf,
     pub bytes: u64,
-    /// Time of the last change, in milliseconds since 1970.
+    /// Modification time in milliseconds since 1970.
     pub(crate) modified_ms: u64,
 }
 
-/// Calls `found` for everything below `root`: its directories are buckets, or with `bucket` it is one itself.
-/// Links to files within `root` are followed, no others.
+/// Calls `found` for all items below `root`: its directories are buckets, or, with `bucket`, the
+/// root is one bucket. Symbolic links are followed only to files within `root`.
 ///
 /// # Errors
 /// The root cannot be read, or the error of `found`, which ends the walk.
@@ -69,7 +69,7 @@ pub(crate) fn walk<E: From<io::Error>>(
     Ok(())
 }
 
-/// The time of the last change of a file, in milliseconds since 1970.
+/// The modification time of a file, in milliseconds since 1970.
 pub(crate) fn modified_ms(metadata: &fs::Metadata) -> u64 {
     let since = metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
     since.and_then(|since| u64::try_from(since.as_millis()).ok()).unwrap_or(0)
@@ -82,9 +82,9 @@ struct Walk<'w, E> {
 }
 
 impl<E: From<io::Error>> Walk<'_, E> {
-    /// `prefix`: that of the keys in the directory.
+    /// `prefix` is the prefix of the keys in the directory.
     fn directory(&mut self, path: &Path, prefix: &str) -> Result<(), E> {
-        // So the depth is bounded, too.
+        // Bounds the recursion depth as well.
         if prefix.len() >= OBJECT_KEY_BYTES_MAX {
             return self
                 .leave_out(path, "the keys of everything in it would be longer than 1024 bytes");

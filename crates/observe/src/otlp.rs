@@ -1,7 +1,7 @@
-//! Spans of requests for a collector of OpenTelemetry: OTLP over HTTP, as JSON.
+//! Exports request spans to an OpenTelemetry collector: OTLP over HTTP, as JSON.
 //!
-//! A span for each request but those for the health, in the trace that its `traceparent` names (W3C Trace Context)
-//! or one of its own. Names and attributes are those of the semantic conventions for HTTP and for S3.
+//! One span per request except health checks, in the trace named by `traceparent` (W3C Trace
+//! Context) or in a new one. Names and attributes follow the semantic conventions for HTTP and S3.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ use crate::otlp_settings::OtlpSettings;
 use liteio_wire::front::{Finished, Heads, Observer};
 use liteio_wire::http_client::http_client;
 
-/// The time that the collector has at the end of a server to take what waits for it.
+/// Time to deliver the queued spans when the server stops.
 const END: Duration = Duration::from_secs(5);
 
-/// The kind of a span of a server.
+/// OTLP's number of the span kind server.
 const KIND_SERVER: u8 = 2;
-/// The status of one that failed.
+/// OTLP's number of the span status error.
 const STATUS_ERROR: u8 = 2;
 
-/// Spans of one request.
+/// Spans per request to the collector.
 const BATCH_SPANS_MAX: usize = 100;
 
-/// Bytes of the ids of a trace and of a span.
+/// Lengths of trace and span IDs in bytes.
 const TRACE_BYTES: usize = 16;
 const SPAN_BYTES: usize = 8;
 
-/// The spans of a server.
+/// The span exporter of a server.
 pub struct Spans {
     sender: Arc<Sender>,
     task: Mutex<Option<JoinHandle<()>>>,
@@ -42,7 +42,7 @@ pub struct Spans {
 
 impl Spans {
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line with advice, without any secret.
     pub fn open(settings: &OtlpSettings, ca_file: Option<&Path>) -> Result<Arc<Spans>, String> {
         let mut headers = HeaderMap::new();
         for (name, value) in &settings.headers {
@@ -110,7 +110,7 @@ impl Observer for Spans {
         }
         let parent =
             heads.request.get("traceparent").and_then(|it| Parent::read(it.to_str().ok()?));
-        // Whoever has begun the trace has decided against it.
+        // The caller's trace is not sampled, so its child spans are not either.
         if parent.as_ref().is_some_and(|parent| !parent.is_sampled) {
             return;
         }
@@ -119,7 +119,7 @@ impl Observer for Spans {
     }
 }
 
-/// The caller's span, as `traceparent` names it: `00-TRACE-SPAN-FLAGS` in lower-case hexadecimal digits.
+/// The parent span in `traceparent`: `00-TRACE-SPAN-FLAGS` in lower-case hexadecimal.
 #[derive(Debug, PartialEq, Eq)]
 struct Parent {
     trace: String,
@@ -132,7 +132,7 @@ impl Parent {
         let fields: Vec<&str> = text.split('-').collect();
         let (version, trace, span, flags) = match *fields {
             [version, trace, span, flags] => (version, trace, span, flags),
-            // Later versions may have more fields.
+            // Later versions of the header may have more fields.
             [version, trace, span, flags, ..] if version != "00" => (version, trace, span, flags),
             _ => return None,
         };
@@ -158,7 +158,7 @@ fn text(key: &str, value: &str) -> Value {
     json!({ "key": key, "value": { "stringValue": value } })
 }
 
-/// 64-bit numbers are texts in the JSON of OTLP.
+/// An integer attribute; OTLP's JSON writes 64-bit integers as strings.
 fn number(key: &str, value: u64) -> Value {
     json!({ "key": key, "value": { "intValue": value.to_string() } })
 }
@@ -245,7 +245,7 @@ fn span(
     span
 }
 
-/// An `ExportTraceServiceRequest` with spans that are JSON already.
+/// An `ExportTraceServiceRequest` of spans that are already JSON.
 fn document(service: &Value, spans: &[Bytes]) -> Bytes {
     let mut body = format!("{{\"resourceSpans\":[{{\"resource\":{service},").into_bytes();
     body.extend_from_slice(b"\"scopeSpans\":[{\"scope\":{\"name\":\"liteio\"},\"spans\":[");

@@ -5,21 +5,21 @@ use std::fmt;
 use http::Uri;
 use liteio_wire::settings::{ConfigError, error};
 
-/// Spans are posted to this path of a collector.
+/// The collector's path for spans.
 const TRACES: &str = "/v1/traces";
 
-/// A collector of OpenTelemetry.
+/// An OpenTelemetry collector.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OtlpSettings {
     /// The URL that spans are posted to.
     pub url: String,
-    /// The name of this server among the services of the collector.
+    /// The service name of this server.
     pub service_name: String,
-    /// Headers that are sent along, often with a token.
+    /// Additional request headers, often with a token.
     pub headers: Vec<(String, String)>,
 }
 
-// Never shows a secret; the path and the query of a URL may be one.
+// Written by hand, so that no secret is logged; the URL's path and query may be one.
 impl fmt::Debug for OtlpSettings {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("OtlpSettings").finish_non_exhaustive()
@@ -27,10 +27,10 @@ impl fmt::Debug for OtlpSettings {
 }
 
 impl OtlpSettings {
-    /// The collector at this address, to which the path of spans is added.
+    /// The collector at this endpoint, to which the path of spans is appended.
     ///
     /// # Errors
-    /// [`ConfigError`] if the URL is not valid.
+    /// [`ConfigError`] if the URL is invalid.
     pub fn new(endpoint: &str) -> Result<OtlpSettings, ConfigError> {
         let url = format!("{}{TRACES}", endpoint.trim_end_matches('/'));
         let is_url = url.parse::<Uri>().is_ok_and(|uri| {

@@ -1,5 +1,6 @@
-//! The question of a request, put to [`liteio_access`], and its answer as one of S3. Permission travels in the
-//! extensions of the request; the table of operations hands it to the handler.
+//! Authorization: builds the [`Question`] of a request for [`liteio_access`] and maps its answer to
+//! S3. The permission travels in the request's extensions; the dispatch table hands it to the
+//! handler.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,21 +22,22 @@ use liteio_auth::Identity;
 
 const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
-/// Operations whose documents policies ask for: the decision waits for them.
+/// Operations whose request document supplies policy condition keys (tags, retention, legal hold).
+/// They are authorized after the document has been read.
 const DECIDED_BY_DOCUMENT: [&str; 3] =
     ["PutObjectLegalHold", "PutObjectRetention", "PutObjectTagging"];
 
-/// Operations that write an object with the ACL in their headers.
+/// Operations that write an object whose ACL is given in headers.
 const WRITES_ACL: [&str; 3] = ["CopyObject", "CreateMultipartUpload", "PutObject"];
 
-/// Permission for a request.
+/// The permission for a request, on a bucket or on the account.
 pub(super) enum Permission {
     Bucket(Granted),
     Account(GrantedAccount),
 }
 
 impl Permission {
-    /// Puts it where the handler finds it.
+    /// Stores the permission in the extensions, from which [`granted`] takes it.
     pub(super) fn put_into(self, extensions: &mut Extensions) {
         match self {
             Permission::Bucket(granted) => extensions.insert(granted).map(drop),
@@ -44,7 +46,8 @@ impl Permission {
     }
 }
 
-/// The hook of s3s before every operation.
+/// The hook that s3s calls before every operation. Most requests were authorized before s3s; the
+/// hook decides the ones in [`DECIDED_BY_DOCUMENT`].
 pub(super) struct Access {
     pub(super) app: Arc<App>,
 }
@@ -62,7 +65,8 @@ impl S3Access for Access {
 impl Access {
     fn check(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
         let route = context.extensions_mut().get::<&'static Route>().copied();
-        // s3s finds the operation by rules of its own; where they disagree nothing is done.
+        // s3s chooses the operation by its own rules. If they disagree with ours, the permission
+        // would be for another operation than the one executed, so the request is refused.
         let route = route.filter(|route| route.operation == context.s3_op().name());
         let route = route.ok_or_else(error::access_denied)?;
         if !route.is_decided_by_document() {
@@ -79,13 +83,13 @@ impl Access {
 }
 
 impl Route {
-    /// True when the decision has to wait for the document of the request.
+    /// True if the decision has to wait for the request document.
     pub(super) fn is_decided_by_document(&self) -> bool {
         DECIDED_BY_DOCUMENT.contains(&self.operation)
     }
 }
 
-/// Decides about a request.
+/// Authorizes a request.
 pub(super) fn of_request(
     app: &App,
     sent: Sent<'_>,
@@ -99,7 +103,8 @@ pub(super) fn of_request(
         let granted = access::account(&principal(sent), actions.as_slice(), bucket, &sent);
         return granted.map(Permission::Account).map_err(|refusal| refused(sent, refusal));
     }
-    // Those of several keys are decided about one by one, when the handler knows them.
+    // DeleteObjects names its keys in the document; the handler authorizes each of them with
+    // [`of_object`].
     let (actions, key) = match route.scope {
         Scope::EachKey => (&[][..], None),
         Scope::Path => (actions.as_slice(), Some(&*target.key).filter(|key| !key.is_empty())),
@@ -121,7 +126,7 @@ pub(super) fn of_request(
     granted.map(Permission::Bucket).map_err(|refusal| refused_in_region(sent, refusal, app))
 }
 
-/// Permission for a request on a bucket or an object.
+/// Authorizes a request on a bucket or an object.
 pub(super) fn of_bucket(
     app: &App,
     sent: Sent<'_>,
@@ -134,7 +139,8 @@ pub(super) fn of_bucket(
     }
 }
 
-/// The canonical id of the owner whom a client expects: AWS takes the id of an account, others a canonical id.
+/// The canonical ID in an expected-owner header. AWS sends an account ID there; other clients send
+/// a canonical ID, which is used as it is.
 fn owner<'a>(app: &App, expected: Option<&'a str>) -> Option<Cow<'a, str>> {
     let expected = expected?;
     let account = app.directory.now().account(expected).cloned();
@@ -148,8 +154,8 @@ fn principal(sent: Sent<'_>) -> Principal {
     Principal::new(sent.extensions.get::<Identity>())
 }
 
-/// The actions of one request, the first that of its operation. Not in a vector: most requests are reads, and
-/// need one.
+/// The actions of one request, the operation's own action first. An array and not a vector, because
+/// most requests are reads and need a single action.
 struct Actions {
     actions: [Action; 5],
     count: usize,
@@ -172,7 +178,7 @@ impl Actions {
     }
 }
 
-/// The actions of a request: that of its operation, and those of its headers.
+/// The actions of a request: the operation's own and the ones that its headers add.
 fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
     let mut actions = Actions::one(match names_version {
         true => route.action.on_version(),
@@ -205,7 +211,7 @@ fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
         "GetObjectAttributes" => {
             also(true, if names_version { Action::GetObjectVersion } else { Action::GetObject })
         }
-        // It writes its key; it is asked about that of its source when the handler knows it.
+        // The action on the new key. The handler authorizes the source key once it knows it.
         "RenameObject" => also(true, Action::PutObject),
         _ => {}
     }
@@ -217,21 +223,22 @@ fn bypasses_governance(sent: Sent<'_>) -> bool {
     asked.is_some_and(|it| it.eq_ignore_ascii_case("true"))
 }
 
-/// Permission for the request of a handler, decided about once more.
+/// Authorizes the request again, from a handler, after the state that the first decision looked at
+/// has changed.
 pub(super) fn once_more(app: &App, sent: Sent<'_>) -> S3Result<Granted> {
     let route = sent.extensions.get::<&'static Route>().copied();
     let route = route.ok_or_else(error::access_denied)?;
     of_bucket(app, sent, route, &Target::of(sent.uri)?)
 }
 
-/// Takes the permission of a request, of the kind that its handler needs, out of the extensions.
+/// Takes the permission that the handler needs out of the extensions.
 pub(super) fn granted<T: Clone + Send + Sync + 'static>(
     extensions: &mut Extensions,
 ) -> S3Result<T> {
     extensions.remove().ok_or_else(error::access_denied)
 }
 
-/// Permission to read `key` of `bucket`, the source of a copy into `target`.
+/// Authorizes reading `key` of `bucket`, the source of a copy into `target`.
 pub(super) fn copy_source(
     app: &App,
     target: &Granted,
@@ -254,7 +261,7 @@ pub(super) fn copy_source(
     granted.map_err(|refusal| refused(sent, refusal))
 }
 
-/// Permission for an action on another bucket, for the sender of the request for `granted`.
+/// Authorizes an action on another bucket for the sender of the request that `granted` belongs to.
 pub(super) fn other_bucket(
     app: &App,
     granted: &Granted,
@@ -268,7 +275,8 @@ pub(super) fn other_bucket(
     found.map_err(|refusal| refused(sent, refusal))
 }
 
-/// Decides about actions on an object of a bucket that is granted already, for requests that name several.
+/// Authorizes actions on one object of a bucket that is already granted, for requests with several
+/// objects.
 pub(super) fn of_object(
     app: &App,
     granted: &Granted,
@@ -284,7 +292,7 @@ pub(super) fn of_object(
     allowed.map_err(|refusal| refused(sent, refusal))
 }
 
-/// Decides about actions on the target of a copy, which gets these tags.
+/// Authorizes actions on the target of a copy that receives these tags.
 pub(super) fn of_copied_tags(
     app: &App,
     granted: &Granted,
@@ -300,7 +308,7 @@ pub(super) fn of_copied_tags(
     allowed.map_err(|refusal| refused(sent, refusal))
 }
 
-/// The actions of deleting one of several objects.
+/// The actions needed to delete one of several objects.
 pub(super) fn of_deletion(sent: Sent<'_>, version: Option<&str>) -> Vec<Action> {
     let action = Action::DeleteObject;
     let mut actions = vec![if version.is_some() { action.on_version() } else { action }];
@@ -310,7 +318,8 @@ pub(super) fn of_deletion(sent: Sent<'_>, version: Option<&str>) -> Vec<Action> 
     actions
 }
 
-/// The error of an object that is not there: who may not list the bucket does not learn that, as from AWS.
+/// The error for a missing object: 404 only if the sender may list the bucket, else 403. AWS does
+/// the same, so that keys cannot be probed without `s3:ListBucket`.
 pub(super) fn hide_missing(
     app: &App,
     granted: &Granted,
@@ -328,7 +337,7 @@ pub(super) fn hide_missing(
     }
 }
 
-/// The answer to a request that is not granted. The log gets the reason.
+/// The error for a refused request. The reason goes to the log, not to the client.
 pub(super) fn refused(sent: Sent<'_>, refusal: access::Refusal) -> S3Error {
     match refusal {
         access::Refusal::Denied(denial) => {
@@ -345,7 +354,8 @@ pub(super) fn refused(sent: Sent<'_>, refusal: access::Refusal) -> S3Error {
     }
 }
 
-/// The same, for a bucket: who may not use it may still learn its region, as from AWS. SDKs ask so.
+/// The error for a refused request on a bucket. A 403 still carries the bucket's region, as on AWS:
+/// SDKs use it to find the region.
 fn refused_in_region(sent: Sent<'_>, refusal: access::Refusal, app: &App) -> S3Error {
     let mut error = refused(sent, refusal);
     if let (S3ErrorCode::AccessDenied, Ok(region)) = (error.code(), header_value(&app.region)) {
@@ -358,8 +368,8 @@ fn overrides_response(query: &str) -> bool {
     query.split('&').any(|pair| pair.starts_with("response-"))
 }
 
-/// s3s calls the access check only if it has an authentication of its own. Signatures are checked and
-/// removed before it gets a request, so it finds none, and needs no secret.
+/// s3s calls the access check only if an authentication is configured. Signatures are checked and
+/// removed before the request reaches s3s, so this one is never asked for a secret.
 pub(super) struct AlreadyAuthenticated;
 
 #[async_trait::async_trait]
@@ -369,7 +379,7 @@ impl S3Auth for AlreadyAuthenticated {
     }
 }
 
-/// Lets every name pass: [`liteio_access`] refuses the wrong ones, with a message.
+/// Accepts every name: [`liteio_access`] rejects invalid ones, with a message.
 pub(super) struct AnyName;
 
 impl NameValidation for AnyName {

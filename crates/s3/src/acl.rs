@@ -1,8 +1,8 @@
-//! ACLs of buckets and objects: GetBucketAcl, PutBucketAcl, GetObjectAcl and PutObjectAcl, and the ACL and the
-//! owner that a new object gets.
+//! ACLs of buckets and objects: GetBucketAcl, PutBucketAcl, GetObjectAcl and PutObjectAcl, and the
+//! owner and ACL of new objects.
 //!
-//! Where the owner of the bucket owns everything by force, ACLs do not count: they are answered as if there were
-//! none, and not taken.
+//! With `BucketOwnerEnforced`, ACLs are disabled: reads return the default ACL, writes are
+//! rejected.
 
 use std::sync::Arc;
 
@@ -26,20 +26,20 @@ use liteio_access::Granted;
 use liteio_access::state::App;
 use liteio_policy::acl::{Acl, CannedAcl, Grantee, Ownership, Party, decode, encode};
 
-/// Attempts of a change to an object that is replaced, or gets another ACL, meanwhile. After each that fails
-/// another request has succeeded.
+/// Attempts to change the ACL of an object that is replaced, or gets another ACL, in the meantime.
+/// Each failed attempt means that another request has succeeded, so the loop makes progress.
 const ATTEMPTS: usize = 16;
 
 /// The owner and the ACL of an object that a request writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NewObjectAcl {
     pub(super) owner: Owner,
-    /// As the store keeps it: none if it is the default.
+    /// The ACL as stored; `None` for the default.
     pub(super) acl: Option<Vec<u8>>,
 }
 
 impl NewObjectAcl {
-    /// Those that the headers of a write ask for.
+    /// Owner and ACL requested by the headers of a write.
     pub(super) fn of_request(
         app: &App,
         granted: &Granted,
@@ -50,6 +50,8 @@ impl NewObjectAcl {
         let is_bucket_owners = asked == Some(AskedAcl::Canned(CannedAcl::BucketOwnerFullControl));
         let owner = match bucket_ownership::of_bucket(bucket)? {
             Ownership::BucketOwnerEnforced => {
+                // ACLs are disabled, but SDKs and tools still send some: AWS accepts the canned ACL
+                // `bucket-owner-full-control` and grants to the bucket owner only, without effect.
                 let is_same = |asked: &AskedAcl| asked.is_grants_to(party(&bucket.owner));
                 return match is_bucket_owners || asked.as_ref().is_none_or(is_same) {
                     true => Ok(NewObjectAcl { owner: bucket.owner.clone(), acl: None }),
@@ -67,7 +69,7 @@ impl NewObjectAcl {
     }
 }
 
-/// The first ACL of a bucket, as it is kept; none if it is the default.
+/// The ACL of a new bucket, as stored; `None` for the default.
 pub(super) fn of_new_bucket(
     app: &App,
     owner: &Owner,
@@ -85,7 +87,7 @@ pub(super) fn of_new_bucket(
     Ok(stored(&asked.of_bucket(app, party(owner))?, owner))
 }
 
-/// The ACL of a bucket, whether it counts or not.
+/// The stored ACL of a bucket, even if ACLs are disabled.
 pub(super) fn of_bucket(bucket: &Bucket) -> S3Result<Acl> {
     let kept = bucket.settings.parsed(DocumentKind::Acl, decode::<Acl>);
     let kept = kept.map_err(|unreadable| error::internal(&unreadable))?;
@@ -178,13 +180,13 @@ pub(super) async fn put_object_acl(
                 Err(error) => return Err(error::from_store(error)),
             }
         }
-        // Another version, or one with another ACL, has taken its place.
+        // The current version or its ACL has changed since it was read: authorize and read again.
         granted = access::once_more(app, sent)?;
     }
     Err(error::conflict())
 }
 
-/// Refuses to change ACLs where they do not count.
+/// Refuses to change ACLs if they are disabled.
 fn check_ownership(bucket: &Bucket) -> S3Result<()> {
     match bucket_ownership::of_bucket(bucket)?.acls_count() {
         true => Ok(()),
@@ -192,17 +194,17 @@ fn check_ownership(bucket: &Bucket) -> S3Result<()> {
     }
 }
 
-/// An owner as grants name it.
+/// The owner as a party of grants.
 fn party(owner: &Owner) -> Party<'_> {
     Party { id: &owner.id, display_name: &owner.display_name }
 }
 
-/// The default: the owner alone has full control.
+/// The default ACL: full control for the owner only.
 fn private(owner: &Owner) -> Acl {
     CannedAcl::Private.of_bucket(party(owner))
 }
 
-/// An ACL as it is kept; none if it is the default.
+/// The ACL as stored; `None` for the default.
 fn stored(acl: &Acl, owner: &Owner) -> Option<Vec<u8>> {
     (*acl != private(owner)).then(|| encode(acl))
 }

@@ -1,4 +1,4 @@
-//! The ACL that a request brings along: canned, in `x-amz-grant-*` headers, or in a document.
+//! The ACL in a request: canned, in `x-amz-grant-*` headers, or in a document.
 
 use http::{Extensions, HeaderMap, StatusCode};
 use s3s::dto::{AccessControlPolicy, Grant as GrantDto};
@@ -12,7 +12,7 @@ use liteio_policy::acl::{
 };
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The ACL that a request asks for. Accounts are not looked up yet.
+/// The requested ACL. Grantees are not resolved to accounts yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum AskedAcl {
     Canned(CannedAcl),
@@ -20,15 +20,16 @@ pub(super) enum AskedAcl {
     Document(AclDocument),
 }
 
-/// A grant as a client names it.
+/// A grant with its grantee as the client named it.
 pub(super) type NamedGrant = (NamedGrantee, Permission);
 
 /// The document of PutBucketAcl and PutObjectAcl.
 ///
-/// It is read here, because its errors have a code of their own.
+/// Parsed here and not by s3s, because AWS answers a malformed ACL with `MalformedACLError`, not
+/// `MalformedXML`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AclDocument {
-    /// Canonical id of the owner.
+    /// Canonical ID of the owner.
     pub(super) owner_id: String,
     pub(super) grants: Vec<NamedGrant>,
 }
@@ -37,7 +38,7 @@ const CANNED: &str = "x-amz-acl";
 const GRANT: &str = "x-amz-grant-";
 
 impl AskedAcl {
-    /// The ACL that the headers of a request ask for.
+    /// The ACL in the headers of a request.
     pub(super) fn of_headers(headers: &HeaderMap) -> S3Result<Option<AskedAcl>> {
         let mut grants = Vec::new();
         let names = headers.keys().filter(|name| name.as_str().starts_with(GRANT));
@@ -68,7 +69,7 @@ impl AskedAcl {
         }
     }
 
-    /// The ACL that a request to put one has, in headers or document.
+    /// The ACL of a PutBucketAcl or PutObjectAcl, from its headers or its document.
     pub(super) fn of_put(headers: &HeaderMap, extensions: &mut Extensions) -> S3Result<AskedAcl> {
         let in_headers = AskedAcl::of_headers(headers)?;
         match (in_headers, extensions.remove::<AclDocument>()) {
@@ -106,7 +107,7 @@ impl AskedAcl {
         bucket_owner: Party<'_>,
     ) -> S3Result<Acl> {
         match self {
-            // Log files are delivered to buckets.
+            // Log files are delivered to buckets; the canned ACL does not exist for objects.
             AskedAcl::Canned(CannedAcl::LogDeliveryWrite) => Err(no_canned_acl()),
             AskedAcl::Canned(canned) => Ok(canned.of_object(owner, bucket_owner)),
             AskedAcl::Grants(grants) => resolve(app, grants),
@@ -114,7 +115,7 @@ impl AskedAcl {
         }
     }
 
-    /// The ACL gives nobody but `owner` anything, and says so by grants.
+    /// True if the ACL consists of explicit grants, all of them to `owner`.
     pub(super) fn is_grants_to(&self, owner: Party<'_>) -> bool {
         match self {
             AskedAcl::Canned(_) | AskedAcl::Document(_) => false,
@@ -126,7 +127,7 @@ impl AskedAcl {
 }
 
 impl AclDocument {
-    /// The operations that have one.
+    /// The operations with such a document.
     pub(super) const OPERATIONS: [&'static str; 2] = ["PutBucketAcl", "PutObjectAcl"];
 
     /// Reads a document.
@@ -143,7 +144,7 @@ impl AclDocument {
         Ok(AclDocument { owner_id, grants: grants.collect::<S3Result<_>>()? })
     }
 
-    /// The ACL of a resource of `owner`, who must be the owner in the document.
+    /// The ACL of a resource of `owner`, which the document must name as owner.
     fn resolve(&self, app: &App, owner: Party<'_>) -> S3Result<Acl> {
         match self.owner_id == owner.id {
             true => resolve(app, &self.grants),
@@ -170,7 +171,7 @@ fn named_grant(grant: GrantDto) -> S3Result<NamedGrant> {
     Ok((grantee.ok_or_else(malformed)?, permission))
 }
 
-/// The grants, with their accounts.
+/// Resolves the grantees to accounts.
 fn resolve(app: &App, grants: &[NamedGrant]) -> S3Result<Acl> {
     let grants = grants.iter().map(|(named, permission)| {
         let grantee = match named {
@@ -198,7 +199,7 @@ fn resolve(app: &App, grants: &[NamedGrant]) -> S3Result<Acl> {
     Acl::new(grants.collect::<S3Result<_>>()?).map_err(|_| malformed())
 }
 
-/// AWS's answer to a document that is no ACL, or one with too many grants.
+/// AWS's error for a document that is not an ACL, or has too many grants.
 pub(super) fn malformed() -> S3Error {
     s3_error!(
         MalformedACLError,

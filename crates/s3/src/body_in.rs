@@ -1,4 +1,4 @@
-//! Receiving the body of a request into the store.
+//! Receives request bodies into the store.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
 use liteio_access::state::App;
 use liteio_wire::reply::ApiError;
 
-/// The declared length of the body of a PUT, which S3 demands.
+/// The declared body length of a PUT, which S3 requires.
 pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
     let Some(length) = header(headers, CONTENT_LENGTH.as_str()) else {
         return Err(s3_error!(
@@ -36,11 +36,12 @@ pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
     }
 }
 
-/// Receives a body and stages it: nothing of it is visible before it is committed, and nothing stays
-/// if it is dropped.
+/// Receives a body and stages it: it is invisible until committed, and dropping it leaves nothing
+/// behind.
 ///
-/// A small body is hashed and kept on this thread, without a hop. A larger one is hashed and written in
-/// batches, each on a lane of its own, while the next batches are received.
+/// A small body is hashed and stored on this thread, without a thread switch. A larger one is cut
+/// into batches, hashed on one [`Lane`] and written on another, while the next batches are
+/// received.
 pub(super) async fn receive(
     app: &App,
     body: Option<StreamingBlob>,
@@ -87,6 +88,7 @@ async fn receive_in_batches(
         let writer = app.store.begin_body(options).map_err(error::from_store)?;
         return writer.finish().map_err(error::from_store);
     };
+    // A body of one batch gains nothing from lanes: one blocking call writes all of it.
     let Some(second) = body.next_batch().await? else {
         let staged = app.blocking(move |store| {
             let mut writer = store.begin_body(options)?;
@@ -111,12 +113,13 @@ async fn receive_in_batches(
         let stored = app.blocking(move |_| sink.ok_or(StoreError::Closed)?.finish()).await;
         stored.map_err(error::from_store)
     };
-    // The last bytes are synced while they are still being hashed.
+    // The end of hashing overlaps with the fsync of the file.
     let (hasher, stored) = futures_util::future::try_join(hashing.finish(), stored).await?;
     Ok(StagedBody::new(hasher.finish(), stored))
 }
 
 async fn push(hashing: &Lane<BodyHasher>, storing: &Lane<Storing>, batch: Batch) -> S3Result<()> {
+    // Back-pressure: both lanes must have room before more of the body is read.
     hashing.push(Arc::clone(&batch)).await?;
     storing.push(batch).await
 }
@@ -132,7 +135,8 @@ struct Storing {
     store: Store,
     expected_bytes: Option<u64>,
     sealing: Option<Sealing>,
-    /// Begun with the first batch, where it may wait for the disk.
+    /// Opened with the first batch, on the lane's blocking thread, because opening may wait for the
+    /// disk.
     sink: Option<BodySink>,
 }
 
@@ -146,7 +150,7 @@ impl lane::Worker for Storing {
     }
 }
 
-/// The receiving side. Counts the bytes, and fails if they are more or fewer than declared.
+/// The receiving side. Counts the bytes and fails if they are more or fewer than declared.
 struct Receiver {
     stream: Option<StreamingBlob>,
     bytes: u64,
@@ -154,7 +158,8 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// The next chunks, [`BATCH_BYTES`] or more of them unless the body ends. Nothing at its end.
+    /// The next batch: chunks of at least [`BATCH_BYTES`] in total, fewer only at the end of the
+    /// body. `None` after the end.
     async fn next_batch(&mut self) -> S3Result<Option<Batch>> {
         let (mut batch, mut batch_bytes) = (Vec::new(), 0);
         let mut small = BytesMut::new();
@@ -207,8 +212,8 @@ fn incomplete_body() -> S3Error {
     )
 }
 
-/// The error of an interrupted body: that of the layer that refused it, otherwise `IncompleteBody`,
-/// because the client closed the connection.
+/// The error for an interrupted body: the error of the layer that rejected it, else
+/// `IncompleteBody`, because then the client closed the connection.
 pub(super) fn from_body(error: &StdError) -> S3Error {
     match ApiError::find(&**error) {
         Some(found) => error::custom(found.code(), found.status(), found.message()),
@@ -224,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// A buffer that a connection reads into, counted while anybody holds on to it.
+    /// A connection's read buffer that counts itself while any chunk keeps it alive.
     struct ReadBuffer {
         bytes: Vec<u8>,
         alive: Arc<AtomicUsize>,
@@ -242,7 +247,7 @@ mod tests {
         }
     }
 
-    /// Reads `lengths` as one chunk each, from a buffer of its own.
+    /// A receiver of chunks of these lengths, each in its own buffer.
     fn receiver(lengths: Vec<usize>, alive: &Arc<AtomicUsize>) -> Receiver {
         let alive = Arc::clone(alive);
         let chunks = lengths.into_iter().enumerate().map(move |(number, length)| {

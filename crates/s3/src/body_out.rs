@@ -1,4 +1,4 @@
-//! Streaming the bytes of an object to the client.
+//! Streams the bytes of an object to the client.
 
 use std::future::Future as _;
 use std::pin::Pin;
@@ -19,8 +19,9 @@ use liteio_wire::reply::{BoxError, ReplyBody};
 
 /// A body that streams the pieces of a reader.
 ///
-/// The first piece is read before the answer begins, so that a damaged object is an error with a
-/// status. Pieces in memory are read on the thread of the connection, others on a blocking thread.
+/// The first piece is read before the response starts, so that a damaged object is an error with a
+/// status and not a broken transfer. Pieces in memory are read on the connection's thread, others
+/// on a blocking thread.
 pub(super) async fn body(
     app: &Arc<App>,
     mut reader: ObjectReader,
@@ -52,15 +53,15 @@ pub(super) async fn body(
     }))
 }
 
-/// The pieces of an object.
+/// The pieces of an object, read one at a time as the client takes them.
 struct Pieces {
     app: Arc<App>,
     first: Option<Bytes>,
-    /// The rest of the body.
+    /// Bytes of the body that are still to come.
     bytes: u64,
-    /// None for a short body, which needs no more memory than every answer may have.
+    /// `None` for a short body, which fits into the memory that every response may use.
     rooms: Option<PieceRoom>,
-    /// For the piece that is being read.
+    /// The reserved memory for the piece being read.
     room: Option<Room>,
     state: State,
 }
@@ -79,6 +80,7 @@ impl Pieces {
         if let (State::Idle(reader), Some(rooms)) = (&mut self.state, &self.rooms)
             && reader.remaining() > 0
         {
+            // Back-pressure: memory for the piece is reserved before it is read.
             let room = ready!(rooms.poll(reader.remaining(), context));
             reader.limit_pieces(room.bytes_max());
             self.room = Some(room);
@@ -133,7 +135,8 @@ impl Pieces {
 }
 
 impl Drop for Pieces {
-    /// The client is gone: a read that waits for a thread is not begun, because its room is given back.
+    /// The client has disconnected. A read that still waits for a thread is cancelled, because its
+    /// reserved memory is released with this body.
     fn drop(&mut self) {
         if let State::Reading(task) = &self.state {
             task.abort();

@@ -15,10 +15,10 @@ use liteio_access::{Granted, GrantedAccount};
 
 const BUCKET_ARN: HeaderName = HeaderName::from_static("x-amz-bucket-arn");
 
-/// The region whose buckets have no location constraint, and where creating a bucket of one's own
-/// again succeeds.
+/// The region whose buckets have no location constraint, and in which creating one's own bucket
+/// again succeeds, as documented for AWS's CreateBucket.
 const US_EAST_1: &str = "us-east-1";
-/// A region that a bucket may be asked for. Ours; AWS's are shorter.
+/// Longest accepted region name. Our limit; AWS's names are shorter.
 const REGION_BYTES_MAX: usize = 63;
 
 pub(super) async fn create_bucket(
@@ -54,7 +54,8 @@ pub(super) async fn create_bucket(
     let new = NewBucket::new(name, owner, region);
     match app.store.create_bucket(NewBucket { object_lock, documents, ..new }).await {
         Ok(()) => {}
-        // A bucket that is there keeps its settings: success would promise others.
+        // An existing bucket keeps its settings, so success would falsely promise the requested
+        // ones.
         Err(StoreError::BucketAlreadyOwnedByYou { .. }) if is_in_us_east_1 && !has_settings => {}
         Err(error) => return Err(error::from_store(error)),
     }
@@ -64,7 +65,7 @@ pub(super) async fn create_bucket(
     Ok(response)
 }
 
-/// The region that a bucket is asked for, of a server that has buckets of every region.
+/// The requested region, for a server that accepts buckets of every region.
 fn asked_region(configuration: Option<&CreateBucketConfiguration>) -> S3Result<Option<&str>> {
     refuse_directory_bucket(configuration)?;
     let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
@@ -76,7 +77,7 @@ fn asked_region(configuration: Option<&CreateBucketConfiguration>) -> S3Result<O
     }
 }
 
-/// A server of one region: a bucket is created there or not at all.
+/// Checks the location constraint against the region of a single-region server.
 fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
     refuse_directory_bucket(configuration)?;
     let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
@@ -101,13 +102,13 @@ fn refuse_directory_bucket(configuration: Option<&CreateBucketConfiguration>) ->
     Ok(())
 }
 
-/// True for what some server may call its region, `auto` included.
+/// True for text that any server may use as a region name, including `auto`.
 fn is_word(text: &str) -> bool {
     text.len() <= REGION_BYTES_MAX
         && text.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'))
 }
 
-/// True for text in the form of a region's name, such as `ap-southeast-2`.
+/// True for text in the form of an AWS region name, such as `ap-southeast-2`.
 fn is_region(text: &str) -> bool {
     let mut words = text.split('-');
     let is_word = |word: &str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_lowercase());

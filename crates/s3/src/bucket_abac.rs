@@ -1,7 +1,7 @@
-//! GetBucketAbac and PutBucketAbac: access by the tags of a bucket.
+//! GetBucketAbac and PutBucketAbac: attribute-based access control by bucket tags.
 //!
-//! No decision looks at tags, so it is disabled, as it is on AWS until somebody enables it; a bucket for which
-//! it seemed enabled would be open to whom its tags were to keep out.
+//! Always disabled, the default on AWS, because authorization does not use bucket tags. Accepting
+//! `Enabled` would leave a bucket open to principals that the tags should keep out.
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};

@@ -1,7 +1,8 @@
-//! The four families of configurations that a bucket has any number of, by id: analytics, intelligent tiering,
-//! inventory and request metrics. They are kept and answered, and have no effect.
+//! The four kinds of bucket configurations with IDs: analytics, intelligent tiering, inventory and
+//! request metrics. They are stored and returned, without effect.
 //!
-//! A document of a bucket holds those of one family: a JSON object of XML documents by id.
+//! All configurations of one kind are stored in one bucket document: a JSON object of XML documents
+//! by ID.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use super::{Req, Resp, error};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
-/// Documents by id.
+/// XML documents by ID.
 type Documents = BTreeMap<String, String>;
 
 fn read(document: Option<&[u8]>) -> Result<Documents, StoreError> {
@@ -25,7 +26,7 @@ fn read(document: Option<&[u8]>) -> Result<Documents, StoreError> {
 }
 
 fn write(documents: &Documents) -> Option<Vec<u8>> {
-    // A map of texts has a JSON form.
+    // Serializing a map of strings to JSON cannot fail.
     (!documents.is_empty()).then(|| serde_json::to_vec(documents).unwrap_or_default())
 }
 
@@ -77,7 +78,7 @@ async fn delete(app: &App, granted: &Granted, kind: DocumentKind, id: String) ->
     deleted.await.map_err(error::from_store)
 }
 
-/// A page of configurations, and the token of the next one: the id that it begins behind.
+/// A page of configurations and the continuation token: the last ID of the page.
 fn list<T>(
     granted: &Granted,
     kind: DocumentKind,
@@ -103,7 +104,7 @@ fn no_such_configuration() -> S3Error {
     )
 }
 
-/// The four operations of one family.
+/// The four operations of one kind.
 macro_rules! family {
     (
         $kind:ident, $field:ident, $list_field:ident,

@@ -1,4 +1,5 @@
-//! The CORS rules of a bucket, the answers to preflight requests, and the headers of other answers.
+//! The CORS rules of a bucket, responses to preflight requests, and the CORS headers of other
+//! responses.
 
 use std::sync::Arc;
 
@@ -52,13 +53,13 @@ pub(super) async fn delete_bucket_cors(
     Ok(S3Response::new(DeleteBucketCorsOutput::default()))
 }
 
-/// The rules of a bucket, parsed once for each time that its settings change.
+/// The rules of a bucket, parsed once per change of its settings.
 fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
     bucket.settings.parsed(DocumentKind::Cors, |document| parse(&from_xml(document)?))
 }
 
-/// Answers a preflight request by the rules of the bucket, or else by those of the server. It has no signature, and
-/// tells nothing but the rules.
+/// Answers a preflight request by the bucket's rules, or by the server's if it has none. Browsers
+/// do not sign preflight requests; the response reveals only the rules.
 pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str, found: &Found) -> Reply {
     let header = |name| headers.get(name);
     let Some(page) = header(ORIGIN) else {
@@ -97,8 +98,8 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str, found: &Fo
     Ok(response)
 }
 
-/// The headers of the answer to a request of a page of the origin `page`, by the rules of the bucket, or else by
-/// those of the server.
+/// The CORS headers of a response to a page of the origin `page`, by the bucket's rules, or by the
+/// server's if it has none.
 pub(super) fn headers(
     app: &App,
     page: &HeaderValue,
@@ -119,7 +120,7 @@ fn forbidden(message: &'static str) -> ApiError {
     ApiError::new(ErrorCode::AccessForbidden, message)
 }
 
-/// The rules in a document, checked.
+/// Parses and checks the rules in a document.
 pub(super) fn parse(sent: &CORSConfiguration) -> S3Result<Cors> {
     if sent.cors_rules.is_empty() {
         return Err(error::malformed_xml());
@@ -186,7 +187,7 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
     })
 }
 
-/// A text that stands in a header must be one that can.
+/// Checks that a text can be sent in a header.
 fn check_text(what: &str, text: &str) -> S3Result<()> {
     match !text.is_empty() && text.bytes().all(|byte| (0x21..0x7f).contains(&byte)) {
         true => Ok(()),

@@ -1,5 +1,5 @@
-//! Reads and deletes of settings that no bucket can have yet: the exact answers of a bucket that was never
-//! given any, which clients read before they do anything else.
+//! Reads and deletes of settings that cannot be set here: AWS's exact responses for a bucket that
+//! never had them. Clients such as Terraform read them before doing anything else.
 
 use s3s::dto::*;
 use s3s::{S3Error, S3Response, s3_error};
@@ -10,7 +10,7 @@ use super::{Req, Resp};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
-/// Handlers that answer with an error: there is no such setting.
+/// Handlers that return the error for a setting that does not exist.
 macro_rules! missing {
     ($($handler:ident($input:ident) -> $output:ident = $error:expr;)*) => {
         $(pub(super) async fn $handler(
@@ -23,7 +23,7 @@ macro_rules! missing {
     };
 }
 
-/// Handlers that delete what is not there.
+/// Handlers that delete a missing setting: success, as deletes are idempotent.
 macro_rules! deleted {
     ($($handler:ident($input:ident) -> $output:ident;)*) => {
         $(pub(super) async fn $handler(
@@ -45,7 +45,8 @@ missing! {
         -> GetBucketMetadataTableConfigurationOutput = no_metadata_configuration();
 }
 
-/// The tables of S3 Metadata. AWS's code is not in its documentation; Terraform and CloudFormation have it.
+/// The error for S3 Metadata. AWS does not document the code; it appears in Terraform and
+/// CloudFormation.
 fn no_metadata_configuration() -> S3Error {
     error::custom(
         "MetadataConfigurationNotFound",

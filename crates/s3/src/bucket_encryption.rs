@@ -9,7 +9,7 @@ use super::{Req, Resp, encryption, error};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
-/// The encryption of objects that are written without naming one.
+/// The encryption of objects whose write specifies none.
 pub(super) fn default_of(app: &App, bucket: &Bucket) -> S3Result<Option<Encryption>> {
     let default = bucket.settings.default_encryption.as_ref();
     default.map(|default| encryption_of(app, default)).transpose()
@@ -20,7 +20,7 @@ fn encryption_of(app: &App, default: &DefaultEncryption) -> S3Result<Encryption>
     encryption.map_err(|key| error::no_such_named_key(Some(key)))
 }
 
-/// The setting that a document stands for.
+/// Parses the setting from a document.
 fn from_document(configuration: ServerSideEncryptionConfiguration) -> S3Result<DefaultEncryption> {
     let [rule] = &configuration.rules[..] else { return Err(error::malformed_xml()) };
     let default = rule.apply_server_side_encryption_by_default.as_ref();
@@ -63,7 +63,7 @@ pub(super) async fn put_bucket_encryption(
     request: Req<PutBucketEncryptionInput>,
 ) -> Resp<PutBucketEncryptionOutput> {
     let default = from_document(request.input.server_side_encryption_configuration)?;
-    // Refused here, and not with every object.
+    // A missing key is reported here, and not later on every write.
     let encryption = encryption_of(app, &default)?;
     app.look(|store| store.seal_object(&encryption)).map_err(error::from_store)?;
     let set = app.store.set_default_encryption(granted.bucket(), Some(default)).await;

@@ -1,4 +1,5 @@
-//! Lifecycle rules: the document and its operations, and the headers that tell clients of them.
+//! Lifecycle rules: the document, its operations, and the response headers that announce
+//! expirations.
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
@@ -76,7 +77,7 @@ fn minimum_of_transitions() -> TransitionDefaultMinimumObjectSize {
     )
 }
 
-/// Tells when a current object ends, and by which rule.
+/// Adds `x-amz-expiration`: the expiry date of a current object, and the rule's ID.
 pub(super) fn insert_expiration(
     app: &App,
     headers: &mut HeaderMap,
@@ -103,7 +104,7 @@ pub(super) fn insert_expiration(
     insert_text(headers, EXPIRATION, Some(&text))
 }
 
-/// Tells when an upload ends, and by which rule.
+/// Adds `x-amz-abort-date` and `x-amz-abort-rule-id` for an upload.
 pub(super) fn insert_abort(
     app: &App,
     headers: &mut HeaderMap,
@@ -121,7 +122,8 @@ pub(super) fn insert_abort(
     Ok(())
 }
 
-/// The rules in a document, checked, and the document with an id in every rule.
+/// Parses and checks the rules in a document. Returns them with the document, in which every rule
+/// has an ID.
 pub(super) fn parse(mut sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
     if sent.rules.is_empty() || sent.rules.len() > LIFECYCLE_RULES_MAX {
         return Err(error::malformed_xml());
@@ -212,7 +214,7 @@ fn parse_filter(sent: &LifecycleRuleFilter) -> S3Result<LifecycleFilter> {
         tag.is_some(),
     ];
     if alone.into_iter().filter(|is_given| *is_given).count() > 1 {
-        // Several conditions need an And.
+        // Several conditions must be inside an `And` element.
         return Err(error::malformed_xml());
     }
     let filter = match and {
@@ -297,7 +299,7 @@ fn parse_noncurrent(sent: &NoncurrentVersionExpiration) -> S3Result<NoncurrentEx
     Ok(NoncurrentExpiration { days, keep_newest })
 }
 
-/// Checks transitions, which are kept and listed and move no data.
+/// Checks transitions. They are stored and returned, but no data is moved.
 fn check_transitions(sent: &RuleDto) -> S3Result<()> {
     let is_class = |class: &Option<TransitionStorageClass>| {
         class.as_ref().is_some_and(|class| {

@@ -1,4 +1,4 @@
-//! Notifications of a bucket: the document, and what it asks for.
+//! The notification configuration of a bucket.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,10 @@ use super::{Req, Resp, error, event_cause};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
-/// The events of
+/// The event types of
 /// [AWS](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-how-to-event-types-and-destinations.html)
-/// that may be asked for. Nothing is archived, replicated or lost here, so those about it never come.
+/// that a configuration may name. Events about archives, replication and lost objects never occur
+/// here.
 const EVENTS: [&str; 30] = [
     "s3:IntelligentTiering",
     "s3:LifecycleExpiration:*",
@@ -53,7 +54,7 @@ const EVENTS: [&str; 30] = [
     "s3:Replication:OperationReplicatedAfterThreshold",
 ];
 
-/// A kind of configuration, by the service of its ARN.
+/// The kind of a destination, by the service in its ARN.
 #[derive(Clone, Copy, Debug)]
 enum Destination {
     Queue,
@@ -110,7 +111,7 @@ pub(super) async fn get_bucket_notification_configuration(
     }))
 }
 
-/// The notifications in a document, checked; none if it asks for nothing.
+/// Parses and checks a configuration; `None` if it is empty.
 fn parse(
     app: &App,
     granted: &Granted,
@@ -203,7 +204,7 @@ fn parse_one(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<Notifica
     Ok(NotificationRule { id, target: target(app, granted, sent)?, events, prefix, suffix })
 }
 
-/// Prefix and suffix of the keys.
+/// Prefix and suffix of a key filter.
 fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(String, String)> {
     let rules = filter.and_then(|filter| filter.key.as_ref()?.filter_rules.as_ref());
     let (mut prefix, mut suffix) = (None, None);
@@ -216,7 +217,7 @@ fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(S
                 "The value of a filter rule has at most 1024 bytes.",
             ));
         }
-        // Terraform and SDKs write them in either case.
+        // Terraform and SDKs differ in the case of the names.
         let place = match name.as_str().to_ascii_lowercase().as_str() {
             "prefix" => &mut prefix,
             "suffix" => &mut suffix,
@@ -235,8 +236,9 @@ fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(S
     Ok((prefix.unwrap_or_default(), suffix.unwrap_or_default()))
 }
 
-/// The name of the target that an ARN means: the last word of AWS's, `arn:aws:sqs:us-east-1:000000000000:NAME`, or
-/// the last but one of MinIO's, `arn:minio:sqs:us-east-1:NAME:webhook`.
+/// The webhook name in an ARN: the last field of AWS's form,
+/// `arn:aws:sqs:us-east-1:000000000000:NAME`, or the last but one of MinIO's,
+/// `arn:minio:sqs:us-east-1:NAME:webhook`.
 fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
     let words: Vec<&str> = sent.arn.split(':').collect();
     let service = sent.destination.service();

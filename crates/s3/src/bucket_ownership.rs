@@ -1,7 +1,9 @@
-//! The ownership controls of a bucket: the owner of objects that others write, and the validity of ACLs.
+//! Object ownership controls: the owner of objects written by other accounts, and whether ACLs are
+//! enabled.
 //!
-//! A bucket without the document is `BucketOwnerEnforced`, as every new bucket of AWS. Deleted controls are a
-//! document, too: such a bucket has none, and its ACLs count.
+//! A bucket without the document is `BucketOwnerEnforced`, like every new bucket on AWS. Deleted
+//! controls are stored as a document of their own: such a bucket has no controls, and its ACLs are
+//! enabled.
 
 use http::{HeaderMap, StatusCode};
 use liteio_store::{Bucket, DocumentKind, Owner};
@@ -21,17 +23,17 @@ use liteio_policy::acl::{Ownership, encode};
 
 const HEADER: &str = "x-amz-object-ownership";
 
-/// The ownership of a bucket.
+/// The object ownership setting of a bucket.
 pub(super) fn of_bucket(bucket: &Bucket) -> S3Result<Ownership> {
     object_ownership(bucket).map_err(error::from_store)
 }
 
-/// The owner of every object of a bucket, where there is one by force, whoever wrote them before that.
+/// The owner of all objects if ownership is enforced, also of objects written before that.
 pub(super) fn owner_of_all(bucket: &Bucket) -> S3Result<Option<Owner>> {
     Ok((!of_bucket(bucket)?.acls_count()).then(|| bucket.owner.clone()))
 }
 
-/// The ownership that the header of CreateBucket asks for.
+/// The ownership in the header of CreateBucket.
 pub(super) fn of_header(headers: &HeaderMap) -> S3Result<Option<Ownership>> {
     let Some(asked) = headers.get(HEADER) else { return Ok(None) };
     match asked.to_str().ok().and_then(Ownership::of_name) {
@@ -40,7 +42,7 @@ pub(super) fn of_header(headers: &HeaderMap) -> S3Result<Option<Ownership>> {
     }
 }
 
-/// Ownership that is enforced does away with ACLs, so there must be none that grants anything to others.
+/// AWS's error for enforcing ownership on a bucket whose ACL grants something to others.
 pub(super) fn has_acl() -> S3Error {
     s3_error!(
         InvalidBucketAclWithObjectOwnership,

@@ -1,4 +1,4 @@
-//! The policy of a bucket. The document is kept as it was sent; [`liteio_access`] evaluates it.
+//! The bucket policy. The document is stored as sent; [`liteio_access`] evaluates it.
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};

@@ -1,5 +1,6 @@
-//! The public access block of a bucket. A new bucket has none, and AWS's has all of it: the code of nobody who
-//! moves here must change, and a bucket is private all the same until somebody opens it.
+//! The public access block of a bucket. New buckets on AWS block everything; here they have no
+//! block, so that code written for other S3 servers works unchanged. A bucket is private anyway
+//! until a policy or ACL opens it.
 
 use http::StatusCode;
 use liteio_store::{Bucket, DocumentKind};
@@ -18,7 +19,7 @@ use liteio_policy::acl::{Acl, PublicAccessBlock, encode};
 
 const KIND: DocumentKind = DocumentKind::PublicAccessBlock;
 
-/// Refuses a public ACL where they are blocked.
+/// Refuses a public ACL if the block prohibits them.
 pub(super) fn check_acl(bucket: &Bucket, acl: &Acl) -> S3Result<()> {
     let block = public_access_block(bucket).map_err(error::from_store)?;
     match acl.is_public() && block.unwrap_or_default().block_public_acls {

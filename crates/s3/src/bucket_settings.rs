@@ -1,4 +1,5 @@
-//! Settings of buckets that are kept and answered, and have no effect: tags, logging, who pays, acceleration.
+//! Bucket settings that are stored and returned without effect: tags, logging, request payment,
+//! acceleration.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,7 @@ use super::{Req, Resp, access, error};
 use liteio_access::state::App;
 use liteio_access::{Action, Granted};
 
-/// Keeps a document in place of the last of its kind.
+/// Stores a document, replacing the previous one of its kind.
 pub(super) async fn keep(
     app: &App,
     granted: &Granted,
@@ -24,7 +25,7 @@ pub(super) async fn keep(
     kept.map_err(error::from_store)
 }
 
-/// The document of that kind, if the bucket has one.
+/// The stored document of a kind, if any.
 pub(super) fn kept<T>(granted: &Granted, kind: DocumentKind) -> S3Result<Option<T>>
 where
     T: for<'xml> Deserialize<'xml>,
@@ -32,12 +33,12 @@ where
     granted.bucket().settings.document(kind).map(from_xml).transpose()
 }
 
-/// Deletes the document of that kind.
+/// Deletes the document of a kind.
 pub(super) async fn drop_kept(app: &App, granted: &Granted, kind: DocumentKind) -> S3Result<()> {
     app.store.delete_document(granted.bucket(), kind).await.map_err(error::from_store)
 }
 
-/// Reads a document that [`to_xml`] wrote.
+/// Parses a document written by [`to_xml`].
 pub(super) fn from_xml<T>(document: &[u8]) -> S3Result<T>
 where
     T: for<'xml> Deserialize<'xml>,
@@ -45,7 +46,7 @@ where
     T::deserialize(&mut Deserializer::new(document)).map_err(S3Error::internal_error)
 }
 
-/// Gives an id that begins with `prefix` to every rule of a document that has none. Returns whether all ids
+/// Adds a generated ID, starting with `prefix`, to every rule without one. Returns true if all IDs
 /// differ.
 pub(super) fn name_rules(mut ids: Vec<&mut Option<String>>, prefix: &str) -> bool {
     let given = ids.iter().filter_map(|id| id.as_ref()).filter(|id| !id.is_empty());
@@ -59,14 +60,14 @@ pub(super) fn name_rules(mut ids: Vec<&mut Option<String>>, prefix: &str) -> boo
     taken.len() == ids.len()
 }
 
-/// A document as it is kept.
+/// Serializes a document for the store.
 pub(super) fn to_xml(document: &impl Serialize) -> S3Result<Vec<u8>> {
     let mut bytes = Vec::new();
     document.serialize(&mut Serializer::new(&mut bytes)).map_err(S3Error::internal_error)?;
     Ok(bytes)
 }
 
-/// The document of the tags of a bucket, checked.
+/// Checks bucket tags and serializes them for the store.
 pub(super) fn tagging_document(tags: TagSet) -> S3Result<Vec<u8>> {
     let tags = tagging::of_document(tags, Tagged::Bucket)?;
     to_xml(&Tagging { tag_set: tagging::to_document(tags) })
@@ -117,7 +118,7 @@ pub(super) async fn put_bucket_logging(
     Ok(S3Response::new(PutBucketLoggingOutput::default()))
 }
 
-/// Logs go to a bucket of the same owner.
+/// Checks that the target bucket of logs exists and has the same owner.
 fn check_logging_target(
     app: &App,
     granted: &Granted,

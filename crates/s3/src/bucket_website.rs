@@ -1,4 +1,4 @@
-//! The website of a bucket: its configuration, and its parsed form.
+//! The website configuration of a bucket.
 
 use std::sync::Arc;
 
@@ -57,12 +57,12 @@ pub(super) async fn delete_bucket_website(
     Ok(S3Response::new(DeleteBucketWebsiteOutput::default()))
 }
 
-/// The website of a bucket, parsed once for each time that its settings change.
+/// The website of a bucket, parsed once per change of its settings.
 pub(super) fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Website>>> {
     bucket.settings.parsed(DocumentKind::Website, |document| parse(&from_xml(document)?))
 }
 
-/// The website in a document, checked.
+/// Parses and checks the configuration in a document.
 fn parse(sent: &WebsiteConfiguration) -> S3Result<Website> {
     let rules = sent.routing_rules.as_deref().unwrap_or_default();
     if let Some(elsewhere) = &sent.redirect_all_requests_to {
@@ -157,7 +157,7 @@ fn code(text: &str, is_valid: impl FnOnce(u16) -> bool) -> Option<u16> {
     is_valid(code).then_some(code)
 }
 
-/// A host as it stands in a URL and in a header.
+/// Checks a host name for use in a URL and a header.
 fn host(text: &str) -> S3Result<String> {
     let is_host = !text.is_empty()
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));

@@ -1,5 +1,5 @@
-//! Digests and checksums: parsing those that a client announces for a body, and writing those of objects
-//! and parts into replies.
+//! Digests and checksums: parses the ones announced for a body, and writes the ones of objects and
+//! parts into responses.
 
 use http::{Extensions, HeaderMap, HeaderName};
 use liteio_store::{ChecksumAlgorithm, ChecksumType, ChecksumValue, Digests, ObjectChecksum};
@@ -9,13 +9,13 @@ use super::convert::{header, header_value};
 use super::xml::XmlWriter;
 use liteio_auth::TrailerHandle;
 
-/// The checksum that S3 computes when the client asks for none.
+/// The checksum that S3 computes if the client requests none.
 pub(super) const DEFAULT_ALGORITHM: ChecksumAlgorithm = ChecksumAlgorithm::Crc64Nvme;
 
 const HEADER_PREFIX: &str = "x-amz-checksum-";
 const TYPE_HEADER: HeaderName = HeaderName::from_static("x-amz-checksum-type");
 
-/// The spellings of an algorithm: as S3 names it, its header and its XML element.
+/// The names of an algorithm: S3's name, its header and its XML element.
 const fn spelling(algorithm: ChecksumAlgorithm) -> (&'static str, &'static str, &'static str) {
     match algorithm {
         ChecksumAlgorithm::Crc32 => ("CRC32", "x-amz-checksum-crc32", "ChecksumCRC32"),
@@ -46,7 +46,7 @@ pub(super) fn type_name(kind: ChecksumType) -> &'static str {
     }
 }
 
-/// An algorithm by its name, as `x-amz-checksum-algorithm` gives it.
+/// Parses an algorithm name, as in `x-amz-checksum-algorithm`.
 pub(super) fn parse_algorithm(text: &str) -> S3Result<ChecksumAlgorithm> {
     let found = ChecksumAlgorithm::ALL.into_iter().find(|it| name(*it).eq_ignore_ascii_case(text));
     found.ok_or_else(|| {
@@ -66,17 +66,18 @@ pub(super) fn parse_type(text: &str) -> S3Result<ChecksumType> {
     }
 }
 
-/// The digests that the client announces for the body it sends.
+/// The digests that the client announced for the request body.
 #[derive(Debug, Default)]
 pub(super) struct BodyChecks {
     content_md5: Option<[u8; 16]>,
-    /// The algorithm of the checksum that is sent, and its value unless it comes after the body.
+    /// The algorithm of the announced checksum, and its value, unless the value comes in a trailer
+    /// after the body.
     checksum: Option<(ChecksumAlgorithm, Option<ChecksumValue>)>,
     trailer: Option<TrailerHandle>,
 }
 
 impl BodyChecks {
-    /// Reads `Content-MD5`, `x-amz-checksum-…` and the announcement of a trailer.
+    /// Reads `Content-MD5`, the `x-amz-checksum-…` headers and the announcement of a trailer.
     pub(super) fn from_request(
         headers: &HeaderMap,
         extensions: &Extensions,
@@ -93,22 +94,24 @@ impl BodyChecks {
         Ok(BodyChecks { content_md5: content_md5(headers)?, checksum, trailer })
     }
 
-    /// Only `Content-MD5`: for requests whose checksum headers speak of something else than the body.
+    /// Reads only `Content-MD5`: for requests whose checksum headers describe an object and not the
+    /// body.
     pub(super) fn content_md5_only(headers: &HeaderMap) -> S3Result<BodyChecks> {
         Ok(BodyChecks { content_md5: content_md5(headers)?, ..BodyChecks::default() })
     }
 
-    /// True when there is anything to verify the body with.
+    /// True if no digest was announced.
     pub(super) fn is_empty(&self) -> bool {
         self.content_md5.is_none() && self.checksum.is_none()
     }
 
-    /// The algorithm of the checksum that comes with the body.
+    /// The algorithm of the announced checksum.
     pub(super) fn algorithm(&self) -> Option<ChecksumAlgorithm> {
         self.checksum.map(|(algorithm, _)| algorithm)
     }
 
-    /// Compares the announced digests with those of the received bytes. Call it once the body has ended.
+    /// Compares the announced digests with the computed ones. Call it after the end of the body: a
+    /// checksum in a trailer arrives only then.
     pub(super) fn verify(&self, digests: &Digests) -> S3Result<()> {
         if self.content_md5.is_some_and(|md5| md5 != digests.md5) {
             return Err(s3_error!(
@@ -137,7 +140,7 @@ impl BodyChecks {
     }
 }
 
-/// The one checksum that the headers carry.
+/// The checksum in the headers; more than one is an error.
 fn value_in_headers(headers: &HeaderMap) -> S3Result<Option<ChecksumValue>> {
     let mut found = None;
     for (name, value) in headers {
@@ -151,7 +154,7 @@ fn value_in_headers(headers: &HeaderMap) -> S3Result<Option<ChecksumValue>> {
     Ok(found)
 }
 
-/// The algorithm whose value a header carries; `None` for all other headers.
+/// The algorithm of a checksum header; `None` for all other headers.
 fn algorithm_of_header(name: &str) -> S3Result<Option<ChecksumAlgorithm>> {
     let Some(rest) = name.strip_prefix(HEADER_PREFIX) else { return Ok(None) };
     if matches!(rest, "algorithm" | "mode" | "type") {
@@ -166,7 +169,7 @@ fn algorithm_of_header(name: &str) -> S3Result<Option<ChecksumAlgorithm>> {
     }
 }
 
-/// `x-amz-sdk-checksum-algorithm` must name the checksum that comes.
+/// Checks that `x-amz-sdk-checksum-algorithm` names the algorithm of the sent checksum.
 fn check_announced(headers: &HeaderMap, sent: Option<ChecksumAlgorithm>) -> S3Result<()> {
     let Some(announced) = header(headers, "x-amz-sdk-checksum-algorithm") else { return Ok(()) };
     let announced = ChecksumAlgorithm::ALL
@@ -186,8 +189,8 @@ fn check_announced(headers: &HeaderMap, sent: Option<ChecksumAlgorithm>) -> S3Re
     }
 }
 
-/// The checksums to compute of bytes that are added to others: the one that is kept of all, and the one that
-/// the client sends. They may differ only where no client has named the one that is kept.
+/// The algorithms to compute for appended bytes: the object's stored algorithm and the one that the
+/// client sends. They may differ only if the stored one was our default and not a client's choice.
 pub(super) fn of_both(
     kept: Option<ChecksumAlgorithm>,
     sent: Option<ChecksumAlgorithm>,
@@ -201,7 +204,7 @@ pub(super) fn of_both(
     }
 }
 
-/// The error for bytes that come with another checksum than `kept`, or with none.
+/// The error for bytes with another checksum algorithm than `kept`, or without a checksum.
 pub(super) fn other_algorithm(kept: ChecksumAlgorithm, sent: Option<ChecksumAlgorithm>) -> S3Error {
     let name = |algorithm| name(algorithm).to_ascii_lowercase();
     let sent = sent.map_or_else(|| "null".to_owned(), name);
@@ -228,12 +231,12 @@ fn parse_value(algorithm: ChecksumAlgorithm, text: &str) -> Option<ChecksumValue
     ChecksumValue::new(algorithm, &bytes)
 }
 
-/// The algorithm whose value an element of a document carries.
+/// The algorithm of a checksum element in a document.
 pub(super) fn algorithm_of_element(name: &[u8]) -> Option<ChecksumAlgorithm> {
     ChecksumAlgorithm::ALL.into_iter().find(|it| spelling(*it).2.as_bytes() == name)
 }
 
-/// The value of a part in the XML of Complete.
+/// Parses the checksum of a part in the CompleteMultipartUpload document.
 pub(super) fn parse_element(algorithm: ChecksumAlgorithm, text: &str) -> S3Result<ChecksumValue> {
     parse_value(algorithm, text).ok_or_else(|| {
         S3Error::with_message(
@@ -243,7 +246,8 @@ pub(super) fn parse_element(algorithm: ChecksumAlgorithm, text: &str) -> S3Resul
     })
 }
 
-/// The checksum of the whole object in the headers of Complete: full, or `…-N` of the parts'.
+/// The object checksum in the headers of CompleteMultipartUpload: of the whole object, or composite
+/// with the suffix `-N`.
 pub(super) fn object_checksum_in_headers(
     headers: &HeaderMap,
     upload_kind: Option<ChecksumType>,
@@ -284,7 +288,7 @@ fn encode(value: &ChecksumValue) -> String {
     base64_simd::STANDARD.encode_to_string(value.bytes())
 }
 
-/// `base64`, with `-N` when it was made from the checksums of N parts.
+/// Base64, followed by `-N` for a composite checksum of N parts.
 pub(super) fn text(checksum: &ObjectChecksum) -> String {
     match checksum.parts {
         Some(parts) if checksum.kind == ChecksumType::Composite => {
@@ -294,14 +298,14 @@ pub(super) fn text(checksum: &ObjectChecksum) -> String {
     }
 }
 
-/// Sets the header of a checksum, without its type.
+/// Adds the header of a checksum value, without its type.
 pub(super) fn insert_value(headers: &mut HeaderMap, value: &ChecksumValue) -> S3Result<()> {
     let name = HeaderName::from_static(spelling(value.algorithm).1);
     headers.insert(name, header_value(&encode(value))?);
     Ok(())
 }
 
-/// Sets the headers of the checksum of one part of an object.
+/// Adds the headers of a part's checksum.
 pub(super) fn insert_part(
     headers: &mut HeaderMap,
     value: &ChecksumValue,
@@ -314,7 +318,7 @@ pub(super) fn insert_part(
     Ok(())
 }
 
-/// Sets the headers of an object's checksum.
+/// Adds the headers of an object's checksum.
 pub(super) fn insert(headers: &mut HeaderMap, checksum: &ObjectChecksum) -> S3Result<()> {
     let name = HeaderName::from_static(spelling(checksum.value.algorithm).1);
     headers.insert(name, header_value(&text(checksum))?);
@@ -322,18 +326,18 @@ pub(super) fn insert(headers: &mut HeaderMap, checksum: &ObjectChecksum) -> S3Re
     Ok(())
 }
 
-/// The element of a part's checksum.
+/// Writes the element of a part's checksum.
 pub(super) fn write_value(xml: &mut XmlWriter, value: &ChecksumValue) {
     xml.value(spelling(value.algorithm).2, encode(value));
 }
 
-/// The elements of an object's checksum.
+/// Writes the elements of an object's checksum.
 pub(super) fn write(xml: &mut XmlWriter, checksum: &ObjectChecksum) {
     xml.value(spelling(checksum.value.algorithm).2, text(checksum));
     xml.value("ChecksumType", type_name(checksum.kind));
 }
 
-/// The error for bytes that do not have the announced checksum.
+/// The error for bytes that do not match the announced checksum.
 pub(super) fn mismatch(algorithm: ChecksumAlgorithm) -> S3Error {
     S3Error::with_message(
         S3ErrorCode::BadDigest,

@@ -1,6 +1,6 @@
-//! The parts in the document of CompleteMultipartUpload.
+//! The part list in the CompleteMultipartUpload document.
 //!
-//! The typed layer knows the first five checksum algorithms only, so the document is read here.
+//! Parsed here, because s3s knows only the first five checksum algorithms.
 
 use bytes::Bytes;
 use liteio_store::ChecksumAlgorithm;
@@ -10,26 +10,26 @@ use s3s::xml::{DeError, DeResult, Deserializer};
 
 use super::{checksum, error};
 
-/// The parts of a document, in its order.
+/// The parts in document order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CompletedParts(pub(super) Vec<CompletedPart>);
 
-/// One part, as the client names it.
+/// One part as listed by the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CompletedPart {
     pub(super) number: Option<i32>,
     pub(super) etag: Option<ETag>,
-    /// The values are in base64.
+    /// Values in base64, not decoded yet.
     pub(super) checksums: Vec<(ChecksumAlgorithm, String)>,
 }
 
 impl CompletedParts {
     pub(super) const OPERATION: &'static str = "CompleteMultipartUpload";
-    /// The document that the typed layer gets instead.
+    /// The empty document that s3s gets instead.
     pub(super) const EMPTY: Bytes =
         Bytes::from_static(b"<CompleteMultipartUpload></CompleteMultipartUpload>");
 
-    /// Reads a document.
+    /// Parses a document.
     ///
     /// # Errors
     /// `MalformedXML`.

@@ -10,37 +10,37 @@ use super::lenient::{
     RENAME_IF_UNMODIFIED_SINCE,
 };
 
-/// The conditions on an object that is read.
+/// The conditions on the object to read.
 pub(super) fn of_object(extensions: &Extensions) -> ReadConditions {
     extensions.get::<LenientHeaders>().map(|headers| headers.object.clone()).unwrap_or_default()
 }
 
-/// The conditions on the source of a copy.
+/// The conditions on a copy source.
 pub(super) fn of_copy_source(extensions: &Extensions) -> ReadConditions {
     let headers = extensions.get::<LenientHeaders>();
     headers.map(|headers| headers.copy_source.clone()).unwrap_or_default()
 }
 
-/// The conditions of a write on the object that it replaces or deletes. S3 takes only `*` in
-/// `If-None-Match` here; we also take ETags.
+/// The conditions on the object that a write replaces or deletes. S3 accepts only `*` in
+/// `If-None-Match` here; we also accept ETags.
 pub(super) fn of_write(extensions: &Extensions) -> WriteConditions {
     let ReadConditions { if_match, if_none_match, .. } = of_object(extensions);
     WriteConditions { if_match, if_none_match, ..WriteConditions::default() }
 }
 
-/// The conditions of a rename on the object whose key it takes.
+/// The conditions on the object at the target key of a rename.
 pub(super) fn of_rename(extensions: &Extensions) -> WriteConditions {
     let ReadConditions { if_modified_since_s, if_unmodified_since_s, .. } = of_object(extensions);
     WriteConditions { if_modified_since_s, if_unmodified_since_s, ..of_write(extensions) }
 }
 
-/// The conditions of a rename on its object.
+/// The conditions on the source object of a rename.
 pub(super) fn of_rename_source(extensions: &Extensions) -> ReadConditions {
     let headers = extensions.get::<LenientHeaders>();
     headers.map(|headers| headers.rename_source.clone()).unwrap_or_default()
 }
 
-/// The conditions that count for a write. Dates count for a rename only.
+/// The condition headers that guard a write. Dates are used by renames only.
 const GUARDS: [HeaderName; 8] = [
     IF_MATCH,
     IF_NONE_MATCH,
@@ -52,8 +52,9 @@ const GUARDS: [HeaderName; 8] = [
     IF_UNMODIFIED_SINCE,
 ];
 
-/// Takes the conditional headers off a request. A condition without an ETag or a date is ignored on a read
-/// and refused on a write, which must not go ahead as if there were none.
+/// Removes the conditional headers from a request and parses them. A condition without a valid ETag
+/// or date is ignored for a read, as on AWS, but rejected for a write: ignoring it would make the
+/// write unconditional.
 pub(super) fn take(headers: &mut HeaderMap, is_write: bool) -> S3Result<LenientHeaders> {
     let guards = match (is_write, headers.contains_key("x-amz-rename-source")) {
         (false, _) => 0,

@@ -1,8 +1,9 @@
-//! A request of S3, as the conditions of policies ask about it.
+//! An S3 request as the context of policy conditions.
 //!
-//! Source: the condition keys in "Actions, resources, and condition keys for Amazon S3" of the service
-//! authorization reference, and "AWS global condition context keys" of the IAM user guide. A key that AWS has only
-//! for some actions has no value for others: a header that nothing reads must not satisfy a condition.
+//! Source: the condition keys in "Actions, resources, and condition keys for Amazon S3" of the
+//! service authorization reference, and "AWS global condition context keys" of the IAM user guide.
+//! A key that AWS defines for some actions only has no value for others: a header that the
+//! operation ignores must not satisfy a condition.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use liteio_auth::SignedAs;
 use liteio_policy::{Context, ContextKey, Value};
 use liteio_wire::origin::Origin;
 
-/// The parts of a request that a decision may ask for.
+/// The parts of a request that authorization may use.
 #[derive(Clone, Copy)]
 pub(super) struct Sent<'a> {
     pub(super) method: &'a Method,
@@ -34,11 +35,11 @@ pub(super) struct Sent<'a> {
     pub(super) extensions: &'a Extensions,
 }
 
-/// The tags in the document of a request, known once that was read.
+/// The tags in the request document, available once it was read.
 #[derive(Clone, Debug)]
 struct SentTags(Tags);
 
-/// The lock in the document of a request, known once that was read.
+/// The object lock in the request document, available once it was read.
 #[derive(Clone, Debug, Default)]
 struct SentLock {
     mode: Option<String>,
@@ -46,10 +47,10 @@ struct SentLock {
     legal_hold: Option<String>,
 }
 
-/// Puts what policies ask for in the document of a request where a decision finds it.
+/// Stores the condition values of a request document in the extensions, for the decision.
 ///
 /// # Errors
-/// `MalformedXML`, and those of wrong tags.
+/// `MalformedXML`, and the errors for invalid tags.
 pub(super) fn note_document(
     operation: &str,
     document: &[u8],
@@ -88,7 +89,7 @@ where
 }
 
 impl<'a> Sent<'a> {
-    /// The request with this head.
+    /// The request with this head; the body is never part of a decision.
     pub(super) fn head(head: &'a Parts) -> Sent<'a> {
         Sent {
             method: &head.method,
@@ -98,30 +99,30 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// The value of a header, if it is text.
+    /// The value of a header, if it is valid text.
     pub(super) fn header(&self, name: &str) -> Option<&'a str> {
         header(self.headers, name)
     }
 
-    /// The value of a parameter of the query, decoded.
+    /// The decoded value of a query parameter.
     pub(super) fn parameter(&self, name: &str) -> Option<Cow<'a, str>> {
         let mut parameters = self.uri.query().into_iter().flat_map(parameters);
         parameters.find(|(other, _)| other == name).map(|(_, value)| value)
     }
 
-    /// The origin, of a request that came through the front.
+    /// The origin of the request, if it came through the HTTP front end.
     pub(super) fn origin(&self) -> Option<&'a Origin> {
         self.extensions.get::<Arc<Origin>>().map(|origin| &**origin)
     }
 
-    /// True for what reads the headers of writes. A rename is a PUT and reads none of them.
+    /// True for operations that use the headers of writes. A rename is a PUT, but ignores them.
     fn is_write(&self) -> bool {
         matches!(*self.method, Method::PUT | Method::POST)
             && self.operation() != Some("RenameObject")
     }
 
-    /// True when the tags in the header are those of the new object: a copy has those of its source, unless it is
-    /// told to replace them.
+    /// True if the tags in the header become the new object's. A copy takes the source's tags
+    /// unless `x-amz-tagging-directive` is REPLACE.
     fn brings_tags(&self) -> bool {
         let replaces = || self.header("x-amz-tagging-directive") == Some("REPLACE");
         self.is_write() && (self.operation() != Some("CopyObject") || replaces())
@@ -131,12 +132,13 @@ impl<'a> Sent<'a> {
         self.extensions.get::<&'static Route>().map(|route| route.operation)
     }
 
-    /// A header that writes have.
+    /// The value of a header that only writes use.
     fn of_write(&self, name: &str) -> Value<'a> {
         Value::of(self.header(name).filter(|_| self.is_write()))
     }
 
-    /// `If-None-Match: *`: what else it may say does not keep an object from being replaced.
+    /// `*` if `If-None-Match` is `*`. Other values do not prevent an overwrite, so they must not
+    /// satisfy the condition key.
     fn if_none_match(&self) -> Value<'a> {
         let mut values = self.headers.get_all(IF_NONE_MATCH).iter();
         let is_any = |value: &HeaderValue| matches!(value.as_bytes(), b"*" | b"\"*\"");
@@ -146,14 +148,15 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// A parameter that the operation of the request knows.
+    /// The value of a query parameter that the operation knows.
     fn of_list(&self, name: &str) -> Value<'a> {
         let route = self.extensions.get::<&'static Route>();
         let is_known = route.is_some_and(|route| route.known.contains(&name));
         self.parameter(name).filter(|_| is_known).map_or(Value::None, Value::One)
     }
 
-    /// The tags that the request brings along; none of those that it is refused for.
+    /// The tags in the request; empty if they are invalid, because the request will be rejected for
+    /// them anyway.
     fn tags(&self) -> Tags {
         match (self.extensions.get(), self.header("x-amz-tagging").filter(|_| self.brings_tags())) {
             (Some(SentTags(tags)), _) => tags.clone(),
@@ -169,7 +172,7 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// The days from now until the lock that the request asks for ends.
+    /// Days until the requested retention ends, rounded up.
     fn retention_days(&self) -> Value<'a> {
         let Value::One(until) = self.lock(RETAIN_UNTIL, |lock| &lock.retain_until) else {
             return Value::None;
@@ -180,19 +183,19 @@ impl<'a> Sent<'a> {
         Value::One(Cow::Owned((seconds.max(0) as u64).div_ceil(86_400).to_string()))
     }
 
-    /// Bucket and key of the source, as conditions name it: `bucket/key`.
+    /// Bucket and key of the copy source in the form of the condition key: `bucket/key`.
     fn copy_source(&self) -> Value<'a> {
         let Value::One(source) = self.of_write("x-amz-copy-source") else { return Value::None };
         let source = source.strip_prefix('/').unwrap_or(&source);
         let source = source.split_once("?versionId=").map_or(source, |(source, _)| source);
-        // As the copy reads it: a plus is a space.
+        // Decoded like the copy itself decodes it, where a plus is a space.
         let source = source.replace('+', "%20");
         let source = percent_decode_str(&source).decode_utf8_lossy().into_owned();
         Value::One(Cow::Owned(source))
     }
 
-    /// Of requests that need `s3:PutObject`: they end with an object, which starting a multipart upload and
-    /// uploading a part do not.
+    /// `s3:ObjectCreationOperation`: true for requests that need `s3:PutObject` and create an
+    /// object, false for starting a multipart upload and uploading a part.
     fn creates_object(&self) -> Value<'a> {
         match self.operation() {
             Some(
@@ -270,8 +273,8 @@ impl Context for Sent<'_> {
     }
 }
 
-/// The context of a decision about another object than the request is addressed to: the source of a copy, one
-/// of several to delete.
+/// The context of a decision about an object that is not the request's path: a copy source, or one
+/// of several objects to delete.
 pub(super) struct OtherObject<'a> {
     pub(super) sent: Sent<'a>,
     pub(super) version: Option<&'a str>,
@@ -286,7 +289,7 @@ impl Context for OtherObject<'_> {
     }
 }
 
-/// The context of a decision about the target of a copy that takes the tags of its source.
+/// The context of a decision about the target of a copy that takes the source's tags.
 pub(super) struct CopiedTags<'a> {
     pub(super) sent: Sent<'a>,
     pub(super) tags: &'a [(String, String)],

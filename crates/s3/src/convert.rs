@@ -1,4 +1,4 @@
-//! Parts of requests and responses that many operations share.
+//! Conversions of request and response values that many operations share.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) fn upload_id(id: &str) -> S3Result<UploadId> {
     UploadId::parse(id).map_err(error::from_store)
 }
 
-/// The `versionId` of a request.
+/// Parses the `versionId` of a request.
 pub(super) fn version_id(version: Option<String>) -> S3Result<Option<VersionId>> {
     match version.as_deref() {
         None => Ok(None),
@@ -29,14 +29,14 @@ pub(super) fn version_id(version: Option<String>) -> S3Result<Option<VersionId>>
     }
 }
 
-/// The `partNumber` of an upload.
+/// Parses a `partNumber`.
 pub(super) fn part_number(number: i32) -> S3Result<PartNumber> {
     PartNumber::try_from(number).map_err(|_| {
         s3_error!(InvalidArgument, "Part number must be an integer between 1 and 10000, inclusive")
     })
 }
 
-/// The number of entries on a page: what was asked for, at most `limit`, which is also the default.
+/// The page size: the requested number, at most `limit`, which is also the default.
 pub(super) fn page_size(name: &str, asked: Option<i32>, limit: usize) -> S3Result<usize> {
     let Some(asked) = asked else { return Ok(limit) };
     usize::try_from(asked).map(|asked| asked.min(limit)).map_err(|_| {
@@ -44,18 +44,19 @@ pub(super) fn page_size(name: &str, asked: Option<i32>, limit: usize) -> S3Resul
     })
 }
 
-/// The value of a request header, if it is visible ASCII and not empty. Headers of the typed layer are
+/// The value of a request header, if it is not empty and visible ASCII. Headers that s3s parses are
 /// checked by it already.
 pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok().filter(|value| !value.is_empty())
 }
 
-/// A value for a header of a response. Fails on what HTTP cannot carry, such as line breaks.
+/// Converts text to a response header value. Fails for bytes that HTTP cannot carry, such as line
+/// breaks.
 pub(super) fn header_value(value: &str) -> S3Result<HeaderValue> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(S3Error::internal_error)
 }
 
-/// Sets a header from text, if there is some.
+/// Adds a header if there is a text.
 pub(super) fn insert_text(
     headers: &mut HeaderMap,
     name: HeaderName,
@@ -67,7 +68,7 @@ pub(super) fn insert_text(
     Ok(())
 }
 
-/// The URL of an object on the host that the request was sent to.
+/// The URL of an object, on the host of the request.
 pub(super) fn object_url(extensions: &Extensions, bucket: &str, key: &str) -> String {
     let key = key_in_url(key);
     match extensions.get::<Arc<Origin>>() {
@@ -87,7 +88,8 @@ pub(super) fn etag_header(etag: &ETag) -> S3Result<HeaderValue> {
     HeaderValue::from_bytes(&text).map_err(S3Error::internal_error)
 }
 
-/// `2026-01-31T12:00:00.000Z`. S3 counts whole seconds, and so do the conditions on dates.
+/// Formats `2026-01-31T12:00:00.000Z`. S3 times have whole seconds, and date conditions compare
+/// whole seconds.
 pub(super) fn iso_date(time_ms: u64) -> String {
     let mut text = timestamp(time_ms).to_string();
     text.pop();
@@ -95,20 +97,20 @@ pub(super) fn iso_date(time_ms: u64) -> String {
     text
 }
 
-/// `Sat, 31 Jan 2026 12:00:00 GMT`.
+/// Formats `Sat, 31 Jan 2026 12:00:00 GMT`.
 pub(super) fn http_date(time_ms: u64) -> S3Result<HeaderValue> {
     let printer = jiff::fmt::rfc2822::DateTimePrinter::new();
     let text = printer.timestamp_to_rfc9110_string(&timestamp(time_ms));
     header_value(&text.map_err(S3Error::internal_error)?)
 }
 
-/// To the second; times after the year 9999 become the last second of it.
+/// A time truncated to the second; times after the year 9999 are clamped to its last second.
 fn timestamp(time_ms: u64) -> Timestamp {
     let seconds = i64::try_from(time_ms / 1000).unwrap_or(i64::MAX);
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
 }
 
-/// Whole seconds since 1970 of a time in a request.
+/// Whole seconds since 1970 for a time in a request.
 pub(super) fn unix_seconds(time: s3s::dto::Timestamp) -> Option<i64> {
     let mut text = Vec::new();
     time.format(s3s::dto::TimestampFormat::EpochSeconds, &mut text).ok()?;
@@ -116,13 +118,13 @@ pub(super) fn unix_seconds(time: s3s::dto::Timestamp) -> Option<i64> {
     text.split('.').next()?.parse().ok()
 }
 
-/// A time for a document that the typed layer writes.
+/// Converts a time for a document written by s3s.
 pub(super) fn dto_time(time_ms: u64) -> S3Result<s3s::dto::Timestamp> {
     use s3s::dto::TimestampFormat::DateTime;
     s3s::dto::Timestamp::parse(DateTime, &iso_date(time_ms)).map_err(S3Error::internal_error)
 }
 
-/// A response whose body is a document of our own, not that of the typed layer.
+/// A response with our own XML document instead of the one s3s would write.
 pub(super) fn xml_response<T: Default>(xml: bytes::Bytes) -> S3Response<T> {
     let mut response = S3Response::new(T::default());
     response.extensions.insert(Answer { status: None, xml: Some(xml) });

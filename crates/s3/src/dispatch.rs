@@ -1,5 +1,5 @@
-//! The one list of S3 operations: how a request for each is told from others, the action that it is, and
-//! what answers it, if anything does yet.
+//! The table of S3 operations: how a request is matched to each, its IAM action, and its handler,
+//! if it is implemented.
 
 use s3s::S3;
 use s3s::dto::*;
@@ -24,22 +24,23 @@ use liteio_access::state::App;
 /// Operation [s3:Action] METHOD level {"subresource"…} {"other parameter"…} answer;
 /// ```
 ///
-/// with as the level `service`, `bucket`, `key`, or `keys` for a request to a bucket whose document names the
-/// objects that the action is on, and with as the answer
+/// The level is `service`, `bucket`, `key`, or `keys` for a request to a bucket whose document
+/// names the objects that the action applies to. The answer is one of
 ///
-/// - `: function(Input) -> Output = module::handler`: s3s parses the request, and calls the handler with what
-///   [`granted`] has for it;
-/// - `=> module`: a way of its own, past s3s;
-/// - `=> module::handler`: s3s has no types for it; the handler gets the [`PlainRequest`];
-/// - `as Other`: `auth` has made another operation of it before it gets here;
-/// - nothing: 501 with the name of the operation.
+/// - `: function(Input) -> Output = module::handler`: s3s parses the request, and calls the handler
+///   with the permission that [`granted`] takes from the extensions;
+/// - `=> module`: handled without s3s;
+/// - `=> module::handler`: s3s has no types for the operation; the handler gets the
+///   [`PlainRequest`];
+/// - `as Other`: `auth` rewrites the request into another operation before it gets here;
+/// - nothing: 501 with the operation's name.
 macro_rules! operations {
     ($($name:ident [s3:$action:ident] $method:ident $level:ident
         $({$($required:literal)*} $({$($known:literal)*})?)?
         $(: $function:ident($input:ty) -> $output:ty = $module:ident::$handler:ident)?
         $(=> $own:ident $(:: $plain:ident)?)? $(as $other:ident)?;)*) => {
         impl S3Api {
-            /// Every operation of the model of S3 (botocore 1.44).
+            /// Every operation in AWS's model of S3 (botocore 1.44).
             pub(super) const ROUTES: &'static [Route] = &[$(Route {
             operation: stringify!($name),
             action: Action::$action,
@@ -51,7 +52,7 @@ macro_rules! operations {
             answerer: operations!(@answerer $($function)? $(=> $own $(:: $plain)?)? $(as $other)?),
             },)*];
 
-            /// Answers a request for an operation with a plain handler.
+            /// Answers a request with a plain handler.
             pub(super) async fn answer_plain(
                 app: &App,
                 route: &Route,

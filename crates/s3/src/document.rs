@@ -1,4 +1,4 @@
-//! XML documents in requests, before s3s parses them.
+//! Reads and verifies XML documents in requests, before s3s parses them.
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -20,22 +20,22 @@ use super::route::Route;
 use super::{body_in, context, error};
 use liteio_auth::{CollectError, collect};
 
-/// A request whose body is a document that s3s parses. The handlers only get the parsed values, so the
-/// body is read and verified here.
+/// A request whose body is a document that s3s parses. Handlers get parsed values only, so digests
+/// must be verified here, over the raw bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Document(&'static Rules);
 
-/// The tags in the document of CreateBucket, which the typed layer has no place for.
+/// The tags in the document of CreateBucket, which s3s has no field for.
 #[derive(Clone, Debug)]
 pub(super) struct NewBucketTags(pub(super) TagSet);
 
 impl Document {
-    /// The document that a request carries, if any.
+    /// The document rules for a request, if it carries a document.
     pub(super) fn of(request: &Request<Body>) -> Option<Document> {
         Rules::of(request.extensions().get::<&'static Route>()?.operation).map(Document)
     }
 
-    /// Reads the body whole, verifies it, and puts it in a form that s3s takes.
+    /// Reads the whole body, verifies it, and normalizes it for s3s.
     pub(super) async fn read(self, request: Request<Body>) -> S3Result<Request<Body>> {
         let (mut parts, body) = request.into_parts();
         let checks = self.checks(&parts)?;
@@ -90,7 +90,7 @@ impl Document {
     }
 }
 
-/// The tags of a document of CreateBucket; `None` for other documents and without tags.
+/// The tags in a CreateBucket document; `None` for other documents and without tags.
 fn new_bucket_tags(document: &[u8]) -> S3Result<Option<TagSet>> {
     if !document.windows(4).any(|window| window == b"Tags") {
         return Ok(None);
@@ -113,8 +113,8 @@ fn new_bucket_tags(document: &[u8]) -> S3Result<Option<TagSet>> {
     Ok(tags)
 }
 
-/// True when the body of a request is held in memory whole, as documents are, rather than streamed,
-/// as objects, parts and forms are. A form upload is to be told apart by the caller.
+/// True if the request body is read into memory, as documents are, rather than streamed, as
+/// objects, parts and forms are. The caller must recognize form uploads itself.
 pub fn holds_body(head: &Parts, names_key: bool) -> bool {
     match head.method {
         Method::POST => true,
@@ -123,21 +123,22 @@ pub fn holds_body(head: &Parts, names_key: bool) -> bool {
     }
 }
 
-/// Subresources of a key that a PUT replaces instead of the object.
+/// Subresources of a key that a PUT replaces, instead of the object.
 const KEY_DOCUMENTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
 
-/// True when the query has a parameter, its name decoded as s3s reads it.
+/// True if the query has the parameter. The name is decoded, as s3s does it.
 fn has_query(uri: &Uri, name: &str) -> bool {
     let pairs = uri.query().unwrap_or_default().split('&');
     let mut names = pairs.filter_map(|pair| pair.split('=').next());
     names.any(|sent| percent_decode_str(sent).eq(name.bytes()))
 }
 
-/// Refuses what costs the parser far more than its size, deep nesting and elements without end; document
-/// types, which bring entities; and elements that the document does not have.
+/// Rejects documents that cost the parser far more than their size (deep nesting, huge element
+/// counts), document types, which define entities, and elements that the document type does not
+/// have.
 fn check_shape(document: &[u8], known: Elements) -> S3Result<()> {
     let mut reader = Reader::from_reader(document);
-    // The names of the open elements that the document has. Others are within one that has no elements.
+    // The stack of open elements. `known_name` rejects all names that the rules do not list.
     let mut open: Vec<&'static str> = Vec::new();
     let mut elements = 0_usize;
     loop {
@@ -165,15 +166,15 @@ fn check_shape(document: &[u8], known: Elements) -> S3Result<()> {
     }
 }
 
-/// The name of an element, if the document has one of that name in `parent`.
+/// The name of an element, if the rules allow it in `parent`.
 fn known_name(name: &[u8], parent: &str, known: Elements) -> S3Result<&'static str> {
     let children = known.iter().find(|(element, _)| *element == parent);
     let mut children = children.map_or("", |(_, children)| children).split(' ');
     children.find(|child| child.as_bytes() == name).ok_or_else(error::malformed_xml)
 }
 
-/// Writes out CDATA sections, which s3s skips, so that `<![CDATA[a]]>b` would name `b`; and references
-/// to control characters, which it refuses, but which keys may hold.
+/// Expands CDATA sections and references to control characters. s3s skips CDATA, so that
+/// `<![CDATA[a]]>b` would name `b`, and rejects the references, which keys may contain.
 fn plain_text(document: Bytes) -> S3Result<Bytes> {
     let has = |pattern: &[u8]| document.windows(pattern.len()).any(|window| window == pattern);
     if !has(b"<![CDATA[") && !has(b"&#") {

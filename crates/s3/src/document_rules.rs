@@ -1,4 +1,4 @@
-//! The documents that requests carry: what each must come with, and the elements that it has.
+//! Rules for request documents: the required digest and the known elements.
 
 /// The rules for the document of one operation.
 #[derive(Debug)]
@@ -8,29 +8,29 @@ pub(super) struct Rules {
     pub(super) elements: Elements,
 }
 
-/// The elements of a document: the names of those in each element, separated by spaces. The root is in the
-/// element without a name. s3s passes over all others, and the request would succeed without what they ask
-/// for.
+/// The child names of each element, separated by spaces; the root is the child of the element
+/// without a name. s3s ignores unknown elements, so the request would succeed without doing what
+/// they ask for.
 pub(super) type Elements = &'static [(&'static str, &'static str)];
 
-/// The digest of a document in the headers of its request.
+/// The digest that the headers must carry for a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Digest {
-    /// One must be there.
+    /// A digest is required.
     Required,
-    /// It is verified if it is there.
+    /// Verified if present.
     Optional,
-    /// Only `Content-MD5` is of the document: checksums are those of the object.
+    /// Only `Content-MD5` covers the document: the checksum headers describe the object.
     OnlyMd5,
 }
 
 impl Rules {
-    /// True for a document that is XML.
+    /// True if the document is XML.
     pub(super) fn is_xml(&self) -> bool {
         !self.elements.is_empty()
     }
 
-    /// The rules for the document of that operation, if it has one.
+    /// The rules for the document of an operation, if it has one.
     pub(super) fn of(operation: &str) -> Option<&'static Rules> {
         RULES.iter().find(|rules| rules.operation == operation)
     }
@@ -40,7 +40,7 @@ const fn rules(operation: &'static str, elements: Elements) -> Rules {
     Rules { operation, digest: Digest::Optional, elements }
 }
 
-/// The rules for a document that is no XML, and that its handler reads.
+/// The rules for a document that is not XML; its handler parses it.
 const fn opaque(operation: &'static str) -> Rules {
     rules(operation, &[])
 }

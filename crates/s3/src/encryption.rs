@@ -1,4 +1,4 @@
-//! Server-side encryption: the headers of requests, and those of answers.
+//! Server-side encryption headers of requests and responses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const CUSTOMER_ALGORITHM: HeaderName =
 const CUSTOMER_MD5: HeaderName =
     HeaderName::from_static("x-amz-server-side-encryption-customer-key-md5");
 
-/// The headers that carry a key of a client: algorithm, key, MD5.
+/// The headers of a customer key (SSE-C): algorithm, key, MD5.
 struct CustomerHeaders([&'static str; 3]);
 
 const CUSTOMER: CustomerHeaders = CustomerHeaders([
@@ -38,15 +38,15 @@ const COPY_SOURCE: CustomerHeaders = CustomerHeaders([
     "x-amz-copy-source-server-side-encryption-customer-key-md5",
 ]);
 
-/// A key that a client sends with a request.
+/// A customer key in a request.
 #[derive(Clone, Debug)]
 pub(super) struct CustomerKey {
     pub(super) key: EncryptionKey,
-    /// As it was sent.
+    /// The key's MD5 as sent, for the response.
     md5: HeaderValue,
 }
 
-/// The encryption that a write asks for.
+/// The encryption that a write requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
     pub(super) encryption: Option<Encryption>,
@@ -54,11 +54,11 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Reads the headers of a request that writes an object or begins an upload; without any, the default of
-    /// the bucket.
+    /// Reads the encryption headers of a request that writes an object or starts an upload; without
+    /// any, the bucket's default applies.
     ///
     /// # Errors
-    /// Those that AWS documents for headers that contradict each other or cannot be read.
+    /// The errors that AWS documents for contradictory or invalid headers.
     pub(super) fn of_write(
         app: &App,
         bucket: &Bucket,
@@ -103,16 +103,16 @@ impl Asked {
         Ok(Asked { encryption, customer })
     }
 
-    /// The key of one body that is to become an object.
+    /// The data key that seals the body of one new object.
     ///
     /// # Errors
-    /// When the key is not configured.
+    /// The master key or KMS key is not configured.
     pub(super) fn seal(&self, app: &App) -> S3Result<Option<Sealing>> {
         let seal = |encryption| app.look(|store| store.seal_object(encryption));
         self.encryption.as_ref().map(seal).transpose().map_err(error::from_store)
     }
 
-    /// Sets the headers of the answer to a write.
+    /// Adds the encryption headers of the response to a write.
     pub(super) fn insert(
         &self,
         headers: &mut HeaderMap,
@@ -126,7 +126,7 @@ impl Asked {
     }
 }
 
-/// Sets the headers that tell how an object, an upload or a part is encrypted.
+/// Adds the headers that describe the encryption of an object, an upload or a part.
 pub(super) fn insert(
     headers: &mut HeaderMap,
     scheme: Option<&EncryptionScheme>,
@@ -154,10 +154,10 @@ pub(super) fn insert(
     Ok(())
 }
 
-/// The key of a request that reads an object, or writes a part.
+/// The customer key of a request that reads an object or writes a part.
 ///
 /// # Errors
-/// `InvalidArgument`; `InvalidRequest` over a connection that is not encrypted.
+/// `InvalidArgument`; `InvalidRequest` over an unencrypted connection.
 pub(super) fn customer_key(
     app: &App,
     headers: &HeaderMap,
@@ -166,7 +166,7 @@ pub(super) fn customer_key(
     parse_customer_key(app, headers, extensions, &CUSTOMER)
 }
 
-/// The key that the source of a copy is encrypted with.
+/// The customer key of a copy source.
 ///
 /// # Errors
 /// As [`customer_key`].
@@ -179,7 +179,7 @@ pub(super) fn copy_source_key(
     Ok(found.map(|customer| customer.key))
 }
 
-/// The key of a request that reads an object. The method of its encryption is not to be named there.
+/// The customer key of a read. Headers that request an encryption method are rejected there.
 ///
 /// # Errors
 /// As [`customer_key`].
@@ -188,7 +188,7 @@ pub(super) fn of_read(
     headers: &HeaderMap,
     extensions: &Extensions,
 ) -> S3Result<Option<CustomerKey>> {
-    // One pass over the names: hardly any request has one of them.
+    // Fast path: hardly any request has such a header, and one pass over the names finds out.
     if !headers.keys().any(|name| name.as_str().starts_with(PREFIX)) {
         return Ok(None);
     }
@@ -201,7 +201,7 @@ pub(super) fn of_read(
     customer_key(app, headers, extensions)
 }
 
-/// The error of an upload whose key is not the one of the request.
+/// Maps the error for a customer key that differs from the upload's.
 pub(super) fn from_part(error: StoreError) -> S3Error {
     match error {
         StoreError::CustomerKeyRequired => s3_error!(
@@ -224,7 +224,8 @@ pub(super) fn no_dsse() -> S3Error {
     )
 }
 
-/// The name of the KMS key that a client names: by its name, or by an identifier that ends with it.
+/// Resolves the KMS key that a client names, by its name or by an identifier (ARN) that ends with
+/// it.
 ///
 /// # Errors
 /// `KMS.NotFoundException`.
@@ -233,7 +234,7 @@ pub(super) fn kms_key(app: &App, asked: &str) -> S3Result<String> {
     found.ok_or_else(|| error::no_such_named_key(Some(asked)))
 }
 
-/// SSE-KMS with what the headers say of it.
+/// SSE-KMS with the key, context and bucket key setting in the headers.
 fn named(app: &App, headers: &HeaderMap) -> S3Result<Encryption> {
     let key = match header(headers, KMS_KEY.as_str()) {
         None => None,
@@ -245,7 +246,7 @@ fn named(app: &App, headers: &HeaderMap) -> S3Result<Encryption> {
     Ok(Encryption::Named { key, context, bucket_key })
 }
 
-/// The encryption context, if it is a map of texts in JSON in base64.
+/// Checks that the encryption context is base64 of a JSON object of strings.
 fn checked_context(text: &str) -> S3Result<String> {
     let json = base64_simd::STANDARD.decode_to_vec(text).ok();
     let map = json.and_then(|json| serde_json::from_slice::<BTreeMap<String, String>>(&json).ok());

@@ -1,4 +1,4 @@
-//! The answers of S3 to errors of the store: the only place where they are decided.
+//! Maps store errors to S3 errors. No other place decides codes and statuses.
 
 use std::borrow::Cow;
 
@@ -11,9 +11,9 @@ use super::checksum;
 use super::convert::http_date;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// AWS's code, status and message for an error of the store.
+/// AWS's code, status and message for a store error.
 ///
-/// No `_` arm: a new variant does not compile until it has an answer here.
+/// The match has no `_` arm: a new variant does not compile until it is mapped here.
 pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
     let error = error.into();
     match error {
@@ -165,7 +165,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             tracing::error!(%error, "an object cannot be decrypted");
             custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &key_missing(&error))
         }
-        // No S3 operation touches vectors.
+        // No S3 operation uses vectors.
         StoreError::NoSuchVectorBucket { .. }
         | StoreError::VectorBucketExists { .. }
         | StoreError::VectorBucketNotEmpty { .. }
@@ -185,7 +185,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
     }
 }
 
-/// 405 for a version that is a delete marker. Deleting is all that can be done with it.
+/// 405 for a request on a version that is a delete marker: it can only be deleted.
 fn is_delete_marker(marker: &DeleteMarker) -> S3Error {
     let mut error =
         s3_error!(MethodNotAllowed, "The specified method is not allowed against this resource.");
@@ -198,7 +198,7 @@ fn is_delete_marker(marker: &DeleteMarker) -> S3Error {
     error
 }
 
-/// The headers that tell a deleted object from one that never was.
+/// The headers that distinguish a deleted object from one that never existed.
 fn marker_headers(marker: &DeleteMarker) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
@@ -215,7 +215,7 @@ fn key_missing(error: &StoreError) -> String {
     )
 }
 
-/// AWS's answer to a KMS key that is not there.
+/// AWS's error for an unknown KMS key.
 pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
     let message = match key {
         Some(key) => format!(
@@ -227,13 +227,13 @@ pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
     custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &message)
 }
 
-/// A failure of ours. The client gets a generic message; the cause goes to the log.
+/// An internal error. The client gets a generic message; the cause is logged.
 pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> S3Error {
     tracing::error!(%error, "request failed");
     s3_error!(InternalError, "We encountered an internal error. Please try again.")
 }
 
-/// AWS's message is the first sentence; the rule after it is ours.
+/// The first sentence is AWS's message; the rules after it are ours.
 const INVALID_BUCKET_NAME: &str = "The specified bucket is not valid. A name has 3 to 63 \
      lower-case letters, digits, hyphens and dots, begins and ends with a letter or digit, and is no \
      IP address.";
@@ -254,7 +254,7 @@ pub(super) fn too_large() -> S3Error {
     s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size")
 }
 
-/// AWS's message about a document that it cannot take.
+/// AWS's message for a document it cannot parse.
 pub(super) const MALFORMED_XML: &str =
     "The XML you provided was not well-formed or did not validate against our published schema";
 
@@ -270,13 +270,13 @@ pub(super) fn invalid_request(message: impl Into<Cow<'static, str>>) -> S3Error 
     S3Error::with_message(S3ErrorCode::InvalidRequest, message)
 }
 
-/// As much of a text of the client as a message repeats.
+/// Shortens a client's text for use in a message.
 pub(super) fn quoted(text: &str) -> &str {
     const BYTES_MAX: usize = 256;
     &text[..text.floor_char_boundary(BYTES_MAX)]
 }
 
-/// A request that another one has come before, which may be sent again.
+/// The error for a request that lost a race against another one; it can be retried.
 pub(super) fn conflict() -> S3Error {
     s3_error!(
         OperationAborted,
@@ -285,7 +285,7 @@ pub(super) fn conflict() -> S3Error {
     )
 }
 
-/// An error with a code that s3s may not know by name.
+/// An error with a code that s3s may not know.
 pub(super) fn custom(code: &str, status: StatusCode, message: &str) -> S3Error {
     let code = S3ErrorCode::from_bytes(code.as_bytes()).unwrap_or(S3ErrorCode::InternalError);
     let mut error = S3Error::with_message(code, message.to_owned());
@@ -296,7 +296,7 @@ pub(super) fn custom(code: &str, status: StatusCode, message: &str) -> S3Error {
 fn invalid_range(object_bytes: u64) -> S3Error {
     let mut error = s3_error!(InvalidRange, "The requested range is not satisfiable");
     let mut headers = HeaderMap::new();
-    // The typed layer replaces its own headers with these, so the type of the body is among them.
+    // s3s replaces all its headers with these, so the content type must be among them.
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
     if let Ok(range) = HeaderValue::try_from(format!("bytes */{object_bytes}")) {
         headers.insert(CONTENT_RANGE, range);

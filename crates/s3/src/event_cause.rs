@@ -1,4 +1,4 @@
-//! The reason for a change, as the events about it tell it.
+//! The cause of a change, as reported in event notifications.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use liteio_store::{Cause, Requester};
 use liteio_access::Granted;
 use liteio_wire::origin::Origin;
 
-/// The request that a handler works on, if the bucket tells of changes: elsewhere nobody wants to know.
+/// The request as the cause, if the bucket has notifications; otherwise nothing reads it, and it is
+/// not built.
 pub(super) fn of_request(granted: &Granted, extensions: &Extensions) -> Cause {
     match granted.bucket().settings.notifications {
         Some(_) => always(granted, extensions),
@@ -16,7 +17,7 @@ pub(super) fn of_request(granted: &Granted, extensions: &Extensions) -> Cause {
     }
 }
 
-/// The request that a handler works on.
+/// The request as the cause, unconditionally.
 pub(super) fn always(granted: &Granted, extensions: &Extensions) -> Cause {
     let Some(origin) = extensions.get::<Arc<Origin>>() else { return Cause::Unknown };
     let requester = Requester {

@@ -1,4 +1,4 @@
-//! Documents of buckets that another store has kept: the same checks as when clients send them.
+//! Bucket documents imported from another store, with the same checks as documents sent by clients.
 
 use liteio_store::{DefaultRetention, Lifecycle};
 use s3s::dto::{BucketLifecycleConfiguration, CORSConfiguration, ObjectLockConfiguration, Tagging};
@@ -6,28 +6,28 @@ use s3s::{S3Error, S3Result};
 
 use super::{bucket_cors, bucket_lifecycle, bucket_settings, object_lock};
 
-/// The rules of a lifecycle.
+/// Parses lifecycle rules.
 ///
 /// # Errors
-/// The reason why they cannot be taken.
+/// The reason why the document is rejected.
 pub fn lifecycle(document: &[u8]) -> Result<Lifecycle, String> {
     let lifecycle = bucket_settings::from_xml::<BucketLifecycleConfiguration>(document);
     lifecycle.and_then(bucket_lifecycle::parse).map_err(reason)
 }
 
-/// The document of the tags of a bucket, as it is kept here.
+/// Checks bucket tags. Returns the document as stored.
 ///
 /// # Errors
-/// The reason why it cannot be taken.
+/// The reason why the document is rejected.
 pub fn bucket_tags(document: &[u8]) -> Result<Vec<u8>, String> {
     let tags = bucket_settings::from_xml::<Tagging>(document);
     tags.and_then(|tags| bucket_settings::tagging_document(tags.tag_set)).map_err(reason)
 }
 
-/// The document of the CORS rules of a bucket, as it is kept here.
+/// Checks CORS rules. Returns the document as stored.
 ///
 /// # Errors
-/// The reason why it cannot be taken.
+/// The reason why the document is rejected.
 pub fn cors(document: &[u8]) -> Result<Vec<u8>, String> {
     let checked = || -> S3Result<Vec<u8>> {
         let cors = bucket_settings::from_xml::<CORSConfiguration>(document)?;
@@ -37,10 +37,10 @@ pub fn cors(document: &[u8]) -> Result<Vec<u8>, String> {
     checked().map_err(reason)
 }
 
-/// The default retention in the object lock configuration of a bucket.
+/// Parses the default retention in an object lock configuration.
 ///
 /// # Errors
-/// The reason why it cannot be taken.
+/// The reason why the document is rejected.
 pub fn default_retention(document: &[u8]) -> Result<Option<DefaultRetention>, String> {
     let default = || -> S3Result<Option<DefaultRetention>> {
         let configuration = bucket_settings::from_xml::<ObjectLockConfiguration>(document)?;

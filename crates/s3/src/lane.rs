@@ -1,9 +1,9 @@
-//! A lane: the batches of one body, worked off in order on blocking threads while the next ones are
-//! received.
+//! A lane: a queue of the batches of one body, processed in order on blocking threads while the
+//! next ones are received.
 //!
-//! A body has a lane for its digests and one for its bytes, so that hashing and writing run beside
-//! each other and beside the network. A lane holds a thread only while it has a batch: a slow client
-//! holds none.
+//! A body has one lane for hashing and one for writing, so that both run in parallel with each
+//! other and with the network. A lane holds a thread only while it has a batch: a slow client
+//! occupies no thread.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use super::error;
 use super::limits::LANE_BATCHES_MAX;
 use liteio_access::offload::{Offload, OffloadError};
 
-/// Pieces of a body, in order. Lanes share them.
+/// Consecutive chunks of a body, shared by the lanes.
 pub(super) type Batch = Arc<Vec<Bytes>>;
 
-/// The work of a lane.
+/// The work done on a lane.
 pub(super) trait Worker: Send + 'static {
-    /// Takes the next batch. After an error it gets no other.
+    /// Processes the next batch. Not called again after an error.
     fn work(&mut self, batch: &[Bytes]) -> Result<(), StoreError>;
 }
 
-/// The receiving side of a lane.
+/// The sending side of a lane.
 pub(super) struct Lane<W: Worker> {
     shared: Arc<Shared<W>>,
     offload: Offload,
@@ -35,13 +35,13 @@ pub(super) struct Lane<W: Worker> {
 
 struct Shared<W> {
     state: Mutex<State<W>>,
-    /// A permit for every batch that waits or is worked on.
+    /// One permit for each batch that is queued or being processed.
     room: Arc<Semaphore>,
 }
 
 struct State<W> {
     batches: VecDeque<(Batch, OwnedSemaphorePermit)>,
-    /// Nothing while it works on a thread.
+    /// `None` while it runs on a thread.
     worker: Option<W>,
     failure: Option<Failure>,
 }
@@ -58,7 +58,7 @@ impl<W: Worker> Lane<W> {
         Self { shared: Arc::new(Shared { state: Mutex::new(state), room }), offload }
     }
 
-    /// Hands over a batch; waits while the lane is full.
+    /// Queues a batch; waits while the lane is full.
     pub(super) async fn push(&self, batch: Batch) -> S3Result<()> {
         let permit = Arc::clone(&self.shared.room).acquire_owned().await;
         let permit = permit.map_err(|_| error::from_store(StoreError::Closed))?;
@@ -73,7 +73,7 @@ impl<W: Worker> Lane<W> {
         Ok(())
     }
 
-    /// Waits until all batches are worked off, and gives the worker back.
+    /// Waits until all batches are processed, and returns the worker.
     pub(super) async fn finish(self) -> S3Result<W> {
         let all = u32::try_from(LANE_BATCHES_MAX).unwrap_or(u32::MAX);
         let permits = self.shared.room.acquire_many(all).await;
@@ -100,8 +100,8 @@ impl<W> State<W> {
 }
 
 impl<W: Worker> Drop for Lane<W> {
-    /// Drops the worker on a blocking thread: removing a large file takes a while, and this may be the
-    /// thread of a connection.
+    /// Drops the worker on a blocking thread: deleting a large file takes a while, and this may be
+    /// a connection's thread.
     fn drop(&mut self) {
         let worker = self.shared.state.lock().worker.take();
         if let Some(worker) = worker
@@ -112,13 +112,13 @@ impl<W: Worker> Drop for Lane<W> {
     }
 }
 
-/// The worker while it is on a thread. If it is dropped before its end, by a panic or because the runtime
-/// stops, the lane fails, so that no caller waits for it.
+/// The worker while it runs on a thread. If it is dropped early, by a panic or because the runtime
+/// stops, the lane fails, so that no caller waits forever.
 struct Turn<W: Worker> {
     shared: Arc<Shared<W>>,
     worker: Option<W>,
-    /// The permit of the current batch. It is released after the worker is back in its place, so that a
-    /// caller that has acquired all permits finds it there.
+    /// The permit of the current batch. It must be released after the worker is back in `State`:
+    /// `finish` takes the worker as soon as it has acquired all permits.
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -152,7 +152,7 @@ impl<W: Worker> Drop for Turn<W> {
 mod tests {
     use super::*;
 
-    /// Notes what it got; fails or panics at the batch of that length.
+    /// Records the lengths it got; fails or panics at a batch of the given length.
     #[derive(Default)]
     struct Notes {
         seen: Vec<usize>,

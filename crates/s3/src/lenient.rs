@@ -1,8 +1,8 @@
-//! Conditional and range headers as AWS reads them: what is malformed is ignored, ETags come as
-//! lists, weak, or without quotes, and dates in any of four formats.
+//! Conditional and range headers as AWS reads them: malformed ones are ignored, ETags may be lists,
+//! weak, or unquoted, and dates have any of four formats.
 //!
-//! The typed layer below answers 400 to such headers. So they are taken off the request after its
-//! signature has been checked, and the handlers get the parsed values from the extensions.
+//! s3s answers 400 to such headers. So they are removed from the request after its signature has
+//! been checked, and handlers get the parsed values from the extensions.
 
 use http::header::{
     HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE,
@@ -27,23 +27,24 @@ pub(super) const RENAME_IF_MODIFIED_SINCE: HeaderName =
 pub(super) const RENAME_IF_UNMODIFIED_SINCE: HeaderName =
     HeaderName::from_static("x-amz-rename-source-if-unmodified-since");
 
-/// The headers that [`LenientHeaders::take`] took off a request.
+/// The parsed headers that [`LenientHeaders::take`] removed from a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct LenientHeaders {
-    /// `Range`; `None` also when it was malformed or named several ranges.
+    /// `Range`; `None` also if it was malformed or had several ranges.
     pub(super) range: Option<ByteRange>,
-    /// `If-Match` and its like: conditions on the object that the request addresses.
+    /// `If-Match` and the like: conditions on the object in the request path.
     pub(super) object: ReadConditions,
-    /// `x-amz-copy-source-if-match` and its like: conditions on the source of a copy.
+    /// `x-amz-copy-source-if-match` and the like: conditions on a copy source.
     pub(super) copy_source: ReadConditions,
-    /// `x-amz-rename-source-if-match` and its like: conditions on the object that is renamed.
+    /// `x-amz-rename-source-if-match` and the like: conditions on the object to rename.
     pub(super) rename_source: ReadConditions,
 }
 
 impl LenientHeaders {
-    /// Takes the headers off the request. Call it after the signature has been checked.
+    /// Removes the headers from the request. Call it after the signature check, which covers them.
     pub(super) fn take(headers: &mut HeaderMap) -> LenientHeaders {
-        // Most requests carry none of them. One pass over the names is cheaper than many look-ups.
+        // Fast path: most requests carry none of them, and one pass over the names is cheaper than
+        // many lookups.
         if !headers.keys().any(is_lenient) {
             return LenientHeaders::default();
         }
@@ -71,7 +72,7 @@ impl LenientHeaders {
     }
 }
 
-/// True for the names that [`LenientHeaders::take`] takes, and perhaps for a few others.
+/// True for all names that [`LenientHeaders::take`] removes; false positives only cost time.
 fn is_lenient(name: &HeaderName) -> bool {
     let name = name.as_str();
     name == "range"
@@ -80,9 +81,9 @@ fn is_lenient(name: &HeaderName) -> bool {
         || name.starts_with("x-amz-rename-source-if-")
 }
 
-/// The values of a header, joined as one list.
+/// The values of a header, joined into one list.
 fn take_list(headers: &mut HeaderMap, name: &HeaderName) -> Option<String> {
-    // Most requests carry none of these, and a look-up is cheaper than a removal.
+    // Fast path: a lookup is cheaper than a removal.
     headers.get(name)?;
     let values: Vec<String> = headers
         .get_all(name)
@@ -93,7 +94,7 @@ fn take_list(headers: &mut HeaderMap, name: &HeaderName) -> Option<String> {
     Some(values.join(","))
 }
 
-/// The value of a header that must not be repeated; `None` when it is.
+/// The value of a header that must not repeat; `None` if it does.
 fn take_one(headers: &mut HeaderMap, name: &HeaderName) -> Option<String> {
     headers.get(name)?;
     let single = headers.get_all(name).iter().count() == 1;
@@ -109,7 +110,7 @@ fn take_date(headers: &mut HeaderMap, name: &HeaderName) -> Option<i64> {
     take_one(headers, name).and_then(|text| parse_date(&text))
 }
 
-/// A date of HTTP (RFC 1123, RFC 850, asctime) or ISO 8601, in seconds since 1970.
+/// Parses an HTTP date (RFC 1123, RFC 850, asctime) or ISO 8601, in seconds since 1970.
 fn parse_date(text: &str) -> Option<i64> {
     const IN_UTC: [&str; 3] =
         ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];

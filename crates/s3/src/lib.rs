@@ -113,7 +113,7 @@ use liteio_access::state::App;
 type Req<T> = S3Request<T>;
 type Resp<T> = S3Result<S3Response<T>>;
 
-/// The implementation of the operations.
+/// The state that the operations share.
 struct S3Api {
     app: Arc<App>,
 }

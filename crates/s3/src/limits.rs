@@ -4,79 +4,80 @@ use liteio_store::limits::{PIECE_BYTES, UNCACHED_PIECE_BYTES};
 
 use liteio_wire::front::limits::{ANSWER_PIECE_BYTES, BODY_WINDOW_BYTES_MAX};
 
-/// Largest XML document in a request: room for 1,000 keys to delete, each of 1,024 characters
-/// written as entities, and for 10,000 parts with their checksums.
+/// Largest XML document in a request: enough for 1,000 keys to delete of 1,024 characters written
+/// as entities, and for 10,000 parts with checksums.
 pub(super) const XML_BODY_BYTES_MAX: usize = 8 << 20;
 
-/// Deepest nesting of an XML document in a request. The deepest of S3 has five levels.
+/// Deepest nesting of an XML document in a request. S3's deepest document has five levels.
 pub(super) const XML_DEPTH_MAX: usize = 16;
 
-/// Elements of an XML document in a request: 10,000 parts with all that may be said of each have
-/// fewer.
+/// Elements of an XML document in a request: 10,000 parts with all their fields have fewer.
 pub(super) const XML_ELEMENTS_MAX: usize = 100_000;
 
 /// User metadata, names and values together. S3's limit.
 pub(super) const USER_METADATA_BYTES_MAX: usize = 2 << 10;
 
-/// Tags of one object. S3's limit.
+/// Tags per object. S3's limit.
 pub(super) const TAGS_MAX: usize = 10;
 
-/// Tags of one bucket. S3's limit.
+/// Tags per bucket. S3's limit.
 pub(super) const BUCKET_TAGS_MAX: usize = 50;
 
-/// Configurations of one family that a bucket has. S3's limit.
+/// Configurations of one kind per bucket. S3's limit.
 pub(super) const CONFIGURATIONS_MAX: usize = 1000;
 
-/// Configurations on one page. S3's limit.
+/// Configurations per page. S3's limit.
 pub(super) const LIST_CONFIGURATIONS_MAX: usize = 100;
 
-/// Lifecycle rules of a bucket. S3's limit.
+/// Lifecycle rules per bucket. S3's limit.
 pub(super) const LIFECYCLE_RULES_MAX: usize = 1000;
 
-/// Bytes of the id of a lifecycle rule. S3's limit.
+/// Length of a lifecycle rule's ID in bytes. S3's limit.
 pub(super) const RULE_ID_BYTES_MAX: usize = 255;
 
-/// Noncurrent versions that a lifecycle rule lets stay. S3's limit.
+/// Noncurrent versions that a lifecycle rule may retain. S3's limit.
 pub(super) const NEWER_NONCURRENT_MAX: u32 = 100;
 
 /// Longest default retention in days, and in years. S3's limits.
 pub(super) const RETENTION_DAYS_MAX: u32 = 36_500;
 pub(super) const RETENTION_YEARS_MAX: u32 = 100;
 
-/// Characters of a tag's name. S3's limit.
+/// Length of a tag name in characters. S3's limit.
 pub(super) const TAG_KEY_CHARACTERS_MAX: usize = 128;
 
-/// Characters of a tag's value. S3's limit.
+/// Length of a tag value in characters. S3's limit.
 pub(super) const TAG_VALUE_CHARACTERS_MAX: usize = 256;
 
-/// Parts and uploads on one page of a listing. S3's limit.
+/// Parts and uploads per page of a listing. S3's limit.
 pub(super) const LIST_PARTS_MAX: usize = 1000;
 
-/// Bytes of a body that are handed over at once to be hashed and written.
+/// Bytes of a body that are hashed and written as one batch.
 pub(super) const BATCH_BYTES: usize = 256 << 10;
 
-/// Batches of one body that are queued or being hashed or written; one more is being received. With four,
-/// bodies of 1 MiB and more take a tenth less time than with two: receiving continues during a slow write.
+/// Batches of one body that are queued or being processed; one more is being received. Four instead
+/// of two save a tenth of the time for bodies from 1 MiB, because receiving continues during a slow
+/// write.
 pub(super) const LANE_BATCHES_MAX: usize = 4;
 
-// Those of a lane, the one that is handed over, the one that is received, and what is written at once.
+// Memory of one body: the batches of a lane, the one handed over, the one being received, and the
+// data being written.
 const _: () = assert!(
     (LANE_BATCHES_MAX + 2) * BATCH_BYTES + UNCACHED_PIECE_BYTES <= BODY_WINDOW_BYTES_MAX as usize
 );
 
-/// Shorter chunks of a body are copied together. Each keeps the buffer alive that it was read into (8 KiB
-/// at least), so a body that arrives byte by byte would keep thousands of buffers.
+/// Shorter chunks of a body are copied together. Each chunk keeps its read buffer alive (8 KiB at
+/// least), so a body that arrives byte by byte would hold thousands of buffers.
 pub(super) const COPIED_CHUNK_BYTES: usize = 8 << 10;
 
 const _: () = assert!(PIECE_BYTES as u64 == ANSWER_PIECE_BYTES);
 
-/// Notification configurations of a bucket. S3's limit.
+/// Notification configurations per bucket. S3's limit.
 pub(super) const NOTIFICATION_RULES_MAX: usize = 100;
 
-/// The value of a filter of notifications. S3's limit, that of a key.
+/// Bytes of a notification filter value. S3's limit, the same as for a key.
 pub(super) const FILTER_VALUE_BYTES_MAX: usize = 1024;
 
-/// Routing rules of a website. S3's limit.
+/// Routing rules per website. S3's limit.
 pub(super) const ROUTING_RULES_MAX: usize = 50;
-/// CORS rules of a bucket. S3's limit.
+/// CORS rules per bucket. S3's limit.
 pub(super) const CORS_RULES_MAX: usize = 100;

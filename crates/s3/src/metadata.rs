@@ -1,4 +1,4 @@
-//! Metadata kept beside an object's bytes: from request headers, and back into response headers.
+//! Object metadata: from request headers into the store, and back into response headers.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use super::limits::USER_METADATA_BYTES_MAX;
 use super::service::VerbatimExpires;
 use super::{error, object_lock, tagging};
 
-/// The content type of an object that was put without one. AWS's default.
+/// The content type of objects put without one. AWS's default.
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
 
 const STANDARD: &str = "STANDARD";
@@ -36,8 +36,7 @@ const STORAGE_CLASS: HeaderName = HeaderName::from_static("x-amz-storage-class")
 const TAGGING_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
 const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");
 
-/// The metadata that a request gives to an object. `user` is the user metadata as the typed layer has
-/// decoded it.
+/// The metadata in a write request. `user` is the user metadata as decoded by s3s.
 pub(super) fn from_request(
     headers: &HeaderMap,
     extensions: &Extensions,
@@ -51,12 +50,12 @@ pub(super) fn from_request(
     })
 }
 
-/// The tags that a request gives to an object.
+/// The tags in the header of a write request.
 pub(super) fn tags(headers: &HeaderMap) -> S3Result<Vec<(String, String)>> {
     header(headers, "x-amz-tagging").map_or(Ok(Vec::new()), tagging::parse_header)
 }
 
-/// The storage class that a request names; `None` for the standard one.
+/// The requested storage class; `None` for STANDARD.
 pub(super) fn storage_class(headers: &HeaderMap) -> S3Result<Option<String>> {
     match header(headers, STORAGE_CLASS.as_str()) {
         None | Some(STANDARD) => Ok(None),
@@ -67,12 +66,12 @@ pub(super) fn storage_class(headers: &HeaderMap) -> S3Result<Option<String>> {
     }
 }
 
-/// The storage class as listings name it.
+/// The storage class for listings, which name STANDARD explicitly.
 pub(super) fn storage_class_or_standard(class: Option<&str>) -> &str {
     class.unwrap_or(STANDARD)
 }
 
-/// The value of `x-amz-website-redirect-location`, checked.
+/// The checked value of `x-amz-website-redirect-location`.
 pub(super) fn redirect(headers: &HeaderMap) -> S3Result<Option<String>> {
     match header(headers, REDIRECT.as_str()) {
         None => Ok(None),
@@ -115,12 +114,13 @@ fn user_metadata(user: Option<Metadata>) -> S3Result<Vec<(String, String)>> {
             "Your metadata headers exceed the maximum allowed metadata size"
         ));
     }
-    // The typed layer holds them in a map of random order; a record is the same each time.
+    // s3s holds user metadata in a map of random order. Sorting makes records of equal requests
+    // equal.
     user.sort_unstable();
     Ok(user)
 }
 
-/// The headers that describe an object of `bucket`, in the answers to GET and HEAD.
+/// The headers that describe an object of `bucket`, for GET and HEAD.
 pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Result<HeaderMap> {
     let mut headers = HeaderMap::with_capacity(16);
     headers.insert(ETAG, etag_header(&object.etag)?);
@@ -153,7 +153,7 @@ pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Resul
     Ok(headers)
 }
 
-/// Names the version that a read has found, in buckets that have some.
+/// Adds the version ID of a read object, in buckets that have ever been versioned.
 pub(super) fn insert_version(
     headers: &mut HeaderMap,
     bucket: &Bucket,
@@ -163,19 +163,19 @@ pub(super) fn insert_version(
     insert_text(headers, VERSION_ID, version.as_deref())
 }
 
-/// The version of an object, in buckets that have some.
+/// The version ID of an object, in buckets that have ever been versioned.
 pub(super) fn shown_version(bucket: &Bucket, object: &ObjectVersion) -> Option<String> {
     let is_shown = bucket.versioning != Versioning::Never || !object.version_id.is_null();
     is_shown.then(|| object.version_id.to_string())
 }
 
-/// Names the version that a write has made, unless it is `null`. Reads name that, too.
+/// Adds the version ID of a written object, unless it is `null`; only reads report `null`.
 pub(super) fn insert_new_version(headers: &mut HeaderMap, object: &ObjectVersion) -> S3Result<()> {
     let version = Some(object.version_id).filter(|version| !version.is_null());
     insert_text(headers, VERSION_ID, version.map(|version| version.to_string()).as_deref())
 }
 
-/// Sets the headers of the user metadata.
+/// Adds the headers of the user metadata.
 pub(super) fn insert_user(headers: &mut HeaderMap, object: &ObjectVersion) -> S3Result<()> {
     for (name, value) in &object.metadata.user {
         let name = HeaderName::try_from(format!("x-amz-meta-{name}"));
@@ -184,11 +184,11 @@ pub(super) fn insert_user(headers: &mut HeaderMap, object: &ObjectVersion) -> S3
     Ok(())
 }
 
-/// The longest piece of a text that fits into one encoded word of 75 characters.
+/// Longest piece of text that fits into one encoded word of 75 characters.
 const ENCODED_WORD_BYTES_MAX: usize = 45;
 
-/// A value of user metadata as S3 sends it: text that is not printable ASCII in encoded words (RFC 2047,
-/// `=?UTF-8?B?…?=`).
+/// A user metadata value as S3 sends it: text that is not printable ASCII is sent in encoded words
+/// (RFC 2047, `=?UTF-8?B?…?=`).
 fn encoded(value: &str) -> Cow<'_, str> {
     if value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(value);

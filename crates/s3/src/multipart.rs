@@ -42,7 +42,7 @@ pub(super) async fn create_multipart_upload(
     let wanted = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let options = UploadOptions {
         metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
-        // As for PutObject, every object gets a checksum.
+        // Every object gets a checksum, as for PutObject.
         checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
         owner,
         lock: object_lock::of_request(app, &headers)?,
@@ -76,7 +76,7 @@ fn insert_algorithm(
     insert_text(headers, name, Some(checksum::type_name(kind)))
 }
 
-/// The checksum that the client of an upload asks for.
+/// The checksum algorithm and type that the client requests for an upload.
 fn requested_checksum(headers: &HeaderMap) -> S3Result<Option<(ChecksumAlgorithm, ChecksumType)>> {
     let algorithm = header(headers, "x-amz-checksum-algorithm");
     let algorithm = algorithm.map(checksum::parse_algorithm).transpose()?;
@@ -114,7 +114,7 @@ pub(super) async fn complete_multipart_upload(
     let customer = encryption::customer_key(app, &headers, &extensions)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
-    // Unknown once it is completed: repeating a Complete must work then, too.
+    // The upload no longer exists once completed, but a repeated Complete must still succeed.
     let upload = app.look(|store| store.upload(granted.bucket(), &key, &id)).ok();
     if let Some(upload) = &upload {
         check_key(app, &granted, upload, customer.as_ref())?;
@@ -134,8 +134,8 @@ pub(super) async fn complete_multipart_upload(
     completed(app, granted.bucket(), &object, &extensions)
 }
 
-/// Compares the key of a Complete with the one that the parts were encrypted with. It must be sent, as AWS has it,
-/// if the client has asked for a checksum: for another one than uploads get that ask for none.
+/// Compares the customer key of a Complete with the one that encrypted the parts. As on AWS, it is
+/// required if the client requested a checksum other than the default.
 fn check_key(
     app: &App,
     granted: &Granted,
@@ -158,7 +158,7 @@ fn object_bytes(size: i64) -> S3Result<u64> {
         .map_err(|_| s3_error!(InvalidRequest, "Value for x-amz-mp-object-size header is invalid."))
 }
 
-/// The checksum type of a Complete must be that of its upload.
+/// Checks that the checksum type of a Complete is the upload's.
 fn check_type(headers: &HeaderMap, upload: Option<&Upload>) -> S3Result<()> {
     let Some(text) = header(headers, "x-amz-checksum-type") else { return Ok(()) };
     let asked = checksum::parse_type(text)?;
@@ -188,7 +188,8 @@ fn complete_parts(
 fn complete_part(part: CompletedPart, upload: Option<&Upload>) -> S3Result<CompletePart> {
     let number = part_number(part.number.ok_or_else(error::malformed_xml)?)?;
     let checksum = checksum_of_part(&part)?.filter(|value| {
-        // An upload without an algorithm of its client accepts parts with any, and computes its own.
+        // An upload for which the client chose no algorithm accepts parts with any checksum, and
+        // computes its own.
         let kept = upload.and_then(|upload| upload.checksum).map(|(algorithm, _)| algorithm);
         kept != Some(DEFAULT_ALGORITHM) || value.algorithm == DEFAULT_ALGORITHM
     });
@@ -252,7 +253,7 @@ pub(super) async fn abort_multipart_upload(
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     if let Some(initiated) = input.if_match_initiated_time {
-        // No transaction: the time of an upload never changes.
+        // Reading outside of a transaction is safe: the start time of an upload never changes.
         let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
         let upload = upload.map_err(error::from_store)?;
         if i64::try_from(upload.initiated_ms / 1000).ok() != unix_seconds(initiated) {
@@ -274,7 +275,7 @@ pub(super) async fn list_multipart_uploads(
     let prefix = input.prefix.unwrap_or_default();
     let delimiter = input.delimiter.filter(|delimiter| !delimiter.is_empty());
     let key_marker = input.key_marker.filter(|marker| !marker.is_empty());
-    // S3 ignores `upload-id-marker` without `key-marker`.
+    // As on AWS, `upload-id-marker` is ignored without `key-marker`.
     let upload_marker = input.upload_id_marker.filter(|it| key_marker.is_some() && !it.is_empty());
     if upload_marker.as_deref().is_some_and(|marker| upload_id(marker).is_err()) {
         return Err(s3_error!(InvalidArgument, "Invalid uploadId marker"));

@@ -14,7 +14,7 @@ use super::{Req, Resp, checksum, encryption, error, metadata};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
-/// The attributes that a request asks for.
+/// The requested attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Wanted {
     etag: bool,
@@ -25,7 +25,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// The header may be repeated, and hold a list each time.
+    /// Parses the header, which may be repeated, each time with a list.
     fn parse(lists: &[ObjectAttributes]) -> S3Result<Wanted> {
         let mut wanted = Wanted::default();
         for name in lists.iter().flat_map(|list| list.as_str().split(',')) {
@@ -81,7 +81,7 @@ pub(super) async fn get_object_attributes(
     Ok(response)
 }
 
-/// Start and length of a page of parts.
+/// First part and length of a page of parts.
 #[derive(Clone, Copy, Debug)]
 struct PartsPage {
     after: Option<PartNumber>,
@@ -104,7 +104,7 @@ fn document(found: &ObjectPartPage, wanted: Wanted, page: PartsPage) -> bytes::B
     let object = &found.object;
     let mut xml = XmlWriter::new("GetObjectAttributesResponse", 128 * found.parts.len());
     if wanted.etag {
-        // Without quotes, here alone.
+        // Only GetObjectAttributes sends ETags without quotes.
         xml.value("ETag", object.etag);
     }
     if let Some(checksum) = object.checksum.as_ref().filter(|_| wanted.checksum) {
@@ -128,7 +128,7 @@ fn document(found: &ObjectPartPage, wanted: Wanted, page: PartsPage) -> bytes::B
 fn write_parts(xml: &mut XmlWriter, count: u32, page: PartsPage, found: &ObjectPartPage) {
     xml.open("ObjectParts");
     xml.value("PartsCount", count);
-    // Parts are listed only if they have checksums; otherwise the reply has only their number.
+    // AWS lists parts only if they have checksums; otherwise it sends only their number.
     let has_parts = !found.parts.is_empty() || found.is_truncated;
     if has_parts && found.object.checksum.is_some() {
         let shown = &found.parts;

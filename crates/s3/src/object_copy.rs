@@ -1,4 +1,4 @@
-//! CopyObject, and what it has in common with UploadPartCopy.
+//! CopyObject, and the parts that it shares with UploadPartCopy.
 
 use std::sync::Arc;
 
@@ -86,7 +86,8 @@ pub(super) async fn copy_object(
         source_key,
         cause: event_cause::of_request(&granted, &extensions),
     };
-    // A copy may have to read the source, for a checksum that it does not have or for another key.
+    // A blocking thread: the copy may read the source, to compute another checksum or to encrypt
+    // with another key.
     let target_bucket = Arc::clone(granted.bucket());
     let copied =
         app.blocking(move |store| store.copy_object(source, granted.bucket(), key, options).wait());
@@ -94,7 +95,8 @@ pub(super) async fn copy_object(
     response(app, &target_bucket, &copied, &asked)
 }
 
-/// True when the copy changes more than the metadata.
+/// True if the copy changes more than the metadata. A copy of an object to itself must change
+/// something.
 fn changes_more(headers: &HeaderMap) -> bool {
     [
         "x-amz-storage-class",
@@ -107,9 +109,12 @@ fn changes_more(headers: &HeaderMap) -> bool {
     .any(|name| headers.contains_key(name))
 }
 
-/// The source of a copy, which the sender of the request for `target` may read. If the decision looked at the
-/// object, another one is not copied: `conditions` say so. With `tags_to`, the key to copy to, the sender must
-/// also be allowed to copy the tags, if there are any.
+/// Authorizes and resolves the source of a copy.
+///
+/// Time of check to time of use: if the decision depended on the object (its owner, ACL or tags),
+/// `conditions` get its ETag, so that an object that replaced it in the meantime is not copied.
+/// With `tags_to`, the target key, the sender must also be allowed to read and write the source's
+/// tags, if it has any.
 pub(super) fn source(
     app: &App,
     target: &Granted,
@@ -135,7 +140,8 @@ pub(super) fn source(
             None | Some(EtagCondition::Any) => true,
             Some(EtagCondition::Matches(etags)) => etags.contains(&etag),
         };
-        // Else the condition of the client lets no such object pass, either.
+        // Otherwise the client's own condition already excludes the object that was authorized, and
+        // the copy fails.
         if holds {
             conditions.if_match = Some(EtagCondition::Matches(vec![etag]));
         }
@@ -144,7 +150,7 @@ pub(super) fn source(
     let version_id = version_id(version.map(str::to_owned))?;
     if let Some(target_key) = tags_to {
         let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref()));
-        // That there is no such object is told by the copy.
+        // A missing source is reported by the copy itself.
         let tags = found.map(|found| found.metadata.tags).unwrap_or_default();
         if !tags.is_empty() {
             let read = match version {
@@ -152,7 +158,7 @@ pub(super) fn source(
                 Some(_) => Action::GetObjectVersionTagging,
             };
             access::of_object(app, &granted, sent, &[read], key.as_str(), version)?;
-            // These are the tags of the new object.
+            // The source's tags become the request's tags for this decision.
             let write = [Action::PutObject, Action::PutObjectTagging];
             access::of_copied_tags(app, target, sent, &write, target_key.as_str(), &tags)?;
         }
@@ -160,7 +166,8 @@ pub(super) fn source(
     Ok(ObjectId { bucket, key, version: version_id })
 }
 
-/// An error of a copy. Its source is not the resource of the request, so there is no 304 and no 405.
+/// Maps an error of a copy. The source is not the resource of the request, so 304 and 405 do not
+/// apply.
 pub(super) fn from_copy(error: StoreError) -> S3Error {
     match error {
         StoreError::NotModified => error::precondition_failed("If-None-Match"),
@@ -193,7 +200,7 @@ fn response(
     Ok(response)
 }
 
-/// Names the version that was copied, in buckets that have some.
+/// Adds the version ID of the source, in buckets that have ever been versioned.
 pub(super) fn insert_source_version(headers: &mut HeaderMap, version: VersionId) -> S3Result<()> {
     let version = (!version.is_null()).then(|| version.to_string());
     let name = HeaderName::from_static("x-amz-copy-source-version-id");

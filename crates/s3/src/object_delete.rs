@@ -49,19 +49,20 @@ fn insert_outcome(headers: &mut HeaderMap, outcome: &DeleteOutcome) -> S3Result<
     insert_text(headers, name, version.as_deref())
 }
 
-/// The size of a condition. One that no object can have is refused: without it the delete would go ahead.
+/// The size in a condition. A negative one is rejected: ignoring it would make the delete
+/// unconditional.
 fn size(bytes: i64) -> S3Result<u64> {
     u64::try_from(bytes)
         .map_err(|_| s3_error!(InvalidArgument, "The size of a condition must not be negative."))
 }
 
-/// The time of a condition, in seconds since 1970.
+/// The time in a condition, in seconds since 1970.
 fn time(time: Timestamp) -> S3Result<i64> {
     unix_seconds(time)
         .ok_or_else(|| s3_error!(InvalidArgument, "The time of a condition cannot be read."))
 }
 
-/// An object to delete, as the request names it.
+/// An object to delete, as named in the request.
 struct Named {
     key: String,
     version: Option<String>,
@@ -83,7 +84,7 @@ pub(super) async fn delete_objects(
     }
     let quiet = delete.quiet.unwrap_or(false);
     let mut named = Vec::with_capacity(count);
-    // An object that cannot be deleted gets an error of its own; the others are deleted.
+    // An object that cannot be deleted gets its own error; the others are deleted.
     let mut answers: Vec<Option<S3Result<DeleteOutcome>>> = Vec::with_capacity(count);
     let mut targets = Vec::with_capacity(count);
     for object in delete.objects {
@@ -115,14 +116,14 @@ pub(super) async fn delete_objects(
     Ok(xml_response(xml.finish()))
 }
 
-/// An object to delete, if the sender may. Each is decided about on its own.
+/// Authorizes the deletion of one object; each is decided separately.
 fn target(
     app: &App,
     granted: &Granted,
     sent: Sent<'_>,
     object: ObjectIdentifier,
 ) -> S3Result<DeleteTarget> {
-    // An empty element is no version, unlike an empty value in a query.
+    // An empty element means no version, unlike an empty value in a query.
     let version = object.version_id.filter(|version| !version.is_empty());
     let actions = access::of_deletion(sent, version.as_deref());
     access::of_object(app, granted, sent, &actions, &object.key, version.as_deref())?;

@@ -1,5 +1,5 @@
-//! GetObject and HeadObject, by a way of their own past the typed layer: they are most requests of most
-//! clients, and of the typed layer they use next to nothing.
+//! GetObject and HeadObject, implemented without s3s: they are the most frequent requests, and need
+//! almost nothing of its typed layer.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,16 +29,16 @@ use liteio_wire::reply::ReplyBody;
 
 const PARTS_COUNT: HeaderName = HeaderName::from_static("x-amz-mp-parts-count");
 
-/// Decisions about one read, when its object is replaced between decision and read again and again.
+/// Attempts to authorize one read whose object is replaced between decision and read each time.
 const DECISIONS_MAX: u32 = 8;
 
-/// A request for one of these two operations.
+/// A GetObject or HeadObject request.
 pub(super) struct ReadRequest<'a> {
     pub(super) head: &'a mut Parts,
     pub(super) route: &'static Route,
     pub(super) target: Target,
     pub(super) allowance: &'a Allowance,
-    /// Tell that an object is missing to senders who may read it, and may not list the bucket.
+    /// Report a missing object as 404 also to senders who may read it but not list the bucket.
     pub(super) tells_missing: bool,
 }
 
@@ -46,9 +46,9 @@ impl ReadRequest<'_> {
     /// Answers the request.
     ///
     /// # Errors
-    /// Those of the operation.
+    /// The errors of the operation.
     pub(super) async fn answer(self, app: &Arc<App>) -> S3Result<Response<ReplyBody>> {
-        // Nothing of the request is kept while the first piece is read.
+        // The request is dropped here, so its memory is free while the first piece is read.
         let allowance = self.allowance;
         let (mut response, reader) = self.open(app)?;
         if let Some(reader) = reader {
@@ -57,14 +57,16 @@ impl ReadRequest<'_> {
         Ok(response)
     }
 
-    /// The response without its body, and where that is to be read from.
+    /// The response without its body, and the reader of the body.
     fn open(self, app: &App) -> S3Result<(Response<ReplyBody>, Option<ObjectReader>)> {
         let mut granted = self.granted(app)?;
         let read = Read::parse(app, self.head, &self.target.key)?;
         let mut tries = DECISIONS_MAX;
         let (found, reader) = loop {
             let (found, reader) = self.find(app, &granted, &read)?;
-            // Else the object was replaced after the decision, by one that it need not hold for.
+            // Time of check to time of use: the decision may depend on the object's owner, ACL or
+            // tags, and the object may have been replaced since. Then the request is authorized
+            // again.
             if granted.holds_for(&found.object) {
                 break (found, reader);
             }
@@ -114,7 +116,7 @@ impl ReadRequest<'_> {
     }
 }
 
-/// The parameters of a read, and headers of the answer that the request chooses.
+/// The parameters of a read, and the response headers that the request overrides.
 struct Read {
     key: ObjectKey,
     options: GetOptions,
@@ -148,7 +150,8 @@ impl Read {
     }
 }
 
-/// The parameters that both operations know; they ignore those of no operation.
+/// The query parameters of both operations. [`Route`] has already rejected parameters of other
+/// operations; unknown ones are ignored.
 #[derive(Default)]
 struct Parameters {
     part: Option<PartNumber>,
@@ -187,7 +190,7 @@ impl Parameters {
     }
 }
 
-/// The selected bytes. A range and a part exclude each other.
+/// The selected bytes. Range and part number exclude each other.
 fn selection(part: Option<PartNumber>, range: Option<ByteRange>) -> S3Result<Selection> {
     match (part, range) {
         (Some(_), Some(_)) => Err(s3_error!(
@@ -201,8 +204,8 @@ fn selection(part: Option<PartNumber>, range: Option<ByteRange>) -> S3Result<Sel
 }
 
 impl Read {
-    /// Ranges and parts are 206, also when they are all of the object. The one part of an empty object
-    /// has no range that could be named.
+    /// Ranges and parts are answered with 206 even if they cover the whole object. The single part
+    /// of an empty object is 200, because no `Content-Range` can describe it.
     fn is_partial(&self, found: &FoundObject) -> bool {
         self.options.select != Selection::Whole && !found.range.is_empty()
     }
@@ -230,8 +233,8 @@ impl Read {
         Ok(headers)
     }
 
-    /// The checksum of what is answered: of the object, or of the part. There is none of a range, and
-    /// that of the object would make clients refuse it.
+    /// Adds the checksum of the whole object or of the part. A range gets none: clients would
+    /// compare the object's checksum with the bytes of the range and fail.
     fn insert_checksum(&self, found: &FoundObject, headers: &mut HeaderMap) -> S3Result<()> {
         let FoundObject { object, part, .. } = found;
         match (part.as_ref().filter(|_| object.part_count.is_some()), &object.checksum) {
@@ -258,7 +261,7 @@ impl Read {
     }
 }
 
-/// 304, with the headers that a cache refreshes its copy by.
+/// 304, with the headers that a cache updates its entry by.
 fn not_modified(
     bucket: &Bucket,
     object: &ObjectVersion,

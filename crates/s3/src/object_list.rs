@@ -16,11 +16,11 @@ use super::{Req, Resp, bucket_ownership, checksum, error};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
-/// Bytes of XML for one entry, roughly.
+/// Estimated XML bytes per entry, to size the buffer.
 const ENTRY_BYTES: usize = 384;
 
 impl XmlWriter {
-    /// An element with a key, or part of one.
+    /// Writes an element with a key or a part of one.
     pub(super) fn key(&mut self, name: &str, key: &str, encoding: KeyEncoding) {
         match encoding {
             KeyEncoding::Plain => self.text(name, key),
@@ -46,7 +46,7 @@ impl XmlWriter {
         self.close("CommonPrefixes");
     }
 
-    /// The elements that listings of objects and of versions share, up to the owner.
+    /// The elements that object and version listings share, up to the owner.
     fn object(&mut self, object: &ListedObject, encoding: KeyEncoding) {
         self.key("Key", &object.key, encoding);
         self.date("LastModified", object.modified_ms);
@@ -60,7 +60,7 @@ impl XmlWriter {
     }
 }
 
-/// An empty delimiter is none.
+/// Treats an empty delimiter as none.
 fn delimiter(asked: Option<String>) -> Option<String> {
     asked.filter(|delimiter| !delimiter.is_empty())
 }
@@ -73,13 +73,13 @@ async fn page(app: &App, granted: Granted, query: ListQuery) -> s3s::S3Result<Li
 /// The owners in a listing.
 enum Owners {
     NotTold,
-    /// Everything has the same.
+    /// The same owner for all objects.
     OfAll(Owner),
     OfEach,
 }
 
 impl Owners {
-    /// Those that a listing of the bucket tells, if it tells them.
+    /// The owners to report for a bucket, if any.
     fn of(bucket: &Bucket, are_told: bool) -> S3Result<Owners> {
         Ok(match are_told {
             false => Owners::NotTold,
@@ -135,7 +135,7 @@ pub(super) async fn list_objects(
     xml.key("Prefix", &prefix, encoding);
     xml.key("Marker", &marker, encoding);
     if delimiter.is_some() && listed.next.is_some() {
-        // S3 sends NextMarker only with a delimiter; otherwise clients continue from the last key.
+        // S3 sends NextMarker only with a delimiter; otherwise clients continue after the last key.
         xml.optional_key("NextMarker", listed.last.as_deref(), encoding);
     }
     xml.value("MaxKeys", max);

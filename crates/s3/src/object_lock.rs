@@ -1,4 +1,5 @@
-//! Object lock: its headers, and the operations on the lock of a bucket, a retention and a legal hold.
+//! Object lock: headers, and the operations on a bucket's configuration, retentions and legal
+//! holds.
 
 use http::{HeaderMap, HeaderName, StatusCode};
 use jiff::Timestamp;
@@ -26,7 +27,7 @@ const MODE: HeaderName = HeaderName::from_static("x-amz-object-lock-mode");
 const UNTIL: HeaderName = HeaderName::from_static("x-amz-object-lock-retain-until-date");
 const LEGAL_HOLD: HeaderName = HeaderName::from_static("x-amz-object-lock-legal-hold");
 
-/// The lock that the headers of a write give to the version that it makes.
+/// The lock that the headers of a write request for the new version.
 pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock> {
     let retention = match (header(headers, MODE.as_str()), header(headers, UNTIL.as_str())) {
         (None, None) => None,
@@ -59,7 +60,7 @@ pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock>
     Ok(ObjectLock { retention, legal_hold })
 }
 
-/// Tells the lock of an object in the headers of a response.
+/// Adds the headers that describe an object's lock.
 pub(super) fn insert(headers: &mut HeaderMap, lock: &ObjectLock) -> S3Result<()> {
     if let Some(Retention { mode, until_ms }) = &lock.retention {
         insert_text(headers, MODE, Some(mode_name(*mode)))?;
@@ -86,7 +87,7 @@ fn parse_mode(text: &str) -> Option<RetentionMode> {
     }
 }
 
-/// The time as the store counts it, if it has not passed.
+/// Converts the time to the store's unit, if it is in the future.
 fn future(app: &App, until_ms: i64) -> S3Result<u64> {
     let until_ms = u64::try_from(until_ms).unwrap_or(0);
     match until_ms > app.look(Store::now_ms) {
@@ -238,7 +239,7 @@ pub(super) async fn get_object_legal_hold(
     Ok(S3Response::new(GetObjectLegalHoldOutput { legal_hold }))
 }
 
-/// A version whose lock is asked for.
+/// Finds a version whose lock is read or changed.
 fn lockable(
     app: &App,
     granted: &Granted,

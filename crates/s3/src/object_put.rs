@@ -1,4 +1,4 @@
-//! PutObject, also to append, and POST of a form (browser-based uploads).
+//! PutObject, including appends, and POST of a form (browser-based uploads).
 
 use http::header::{ETAG, LOCATION};
 use http::{Extensions, HeaderName, HeaderValue, StatusCode};
@@ -48,7 +48,7 @@ pub(super) async fn put_object(
     let form = extensions.remove::<PostForm>();
     let append = Append::of_request(app, &granted, &key, input.write_offset_bytes, form.as_ref())?;
     let bytes_expected = match form {
-        // The length of the file is known only at the end of the form.
+        // The file's length is known only at the end of the form.
         Some(_) => None,
         None => Some(body_in::declared_bytes(&headers)?),
     };
@@ -90,17 +90,17 @@ pub(super) async fn put_object(
 
 const OBJECT_SIZE: HeaderName = HeaderName::from_static("x-amz-object-size");
 
-/// A PutObject that appends, which AWS has for directory buckets.
+/// A PutObject with an append offset, which AWS offers for directory buckets only.
 #[derive(Clone, Copy, Debug)]
 struct Append {
     offset: u64,
-    /// The algorithm of the checksum that the object has.
+    /// The object's checksum algorithm.
     kept: Option<ChecksumAlgorithm>,
 }
 
 impl Append {
-    /// The append that a request asks for. What cannot succeed is refused before the body is received; the
-    /// store decides again.
+    /// The requested append. An append that cannot succeed is rejected before the body is received;
+    /// the store checks again when it commits.
     fn of_request(
         app: &App,
         granted: &Granted,
@@ -151,7 +151,7 @@ fn response(
     Ok(response)
 }
 
-/// The success response that a form asks for: a redirect, a document, or a bare status.
+/// The success response that the form chooses: a redirect, a document, or a bare status.
 fn form_response(
     app: &App,
     form: &PostForm,
@@ -182,7 +182,7 @@ fn form_response(
     Ok(response)
 }
 
-/// The target of the redirect after a form upload, with bucket, key and ETag of the object in its query.
+/// The redirect target after a form upload, with bucket, key and ETag in its query.
 fn redirect_location(
     target: &str,
     form: &PostForm,

@@ -1,4 +1,4 @@
-//! RenameObject, which AWS has for directory buckets.
+//! RenameObject, which AWS offers for directory buckets only.
 
 use http::HeaderMap;
 use liteio_store::{ObjectKey, RenameOptions, StoreError};
@@ -15,7 +15,7 @@ const CLIENT_TOKEN_BYTES_MAX: usize = 64;
 
 pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResponse {
     let source = source(&request.headers)?;
-    // The object leaves its key, and can be read under the other.
+    // The rename deletes the source key and makes its content readable under the target key.
     let actions = [Action::RenameObject, Action::GetObject, Action::DeleteObject];
     access::of_object(app, &request.granted, request.sent(), &actions, source.as_str(), None)?;
     let PlainRequest { granted, key, headers, extensions, .. } = request;
@@ -33,7 +33,7 @@ pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResp
     plain::done()
 }
 
-/// The key in `x-amz-rename-source`: only the key, of an object in the same bucket.
+/// The source key in `x-amz-rename-source`, always in the same bucket.
 fn source(headers: &HeaderMap) -> S3Result<ObjectKey> {
     let Some(source) = headers.get("x-amz-rename-source") else {
         return Err(s3_error!(
@@ -48,7 +48,7 @@ fn source(headers: &HeaderMap) -> S3Result<ObjectKey> {
     object_key(key.into_owned())
 }
 
-/// 1 to 64 characters of ASCII from `!` to `~`.
+/// The client token: 1 to 64 ASCII characters from `!` to `~`.
 fn client_token(headers: &HeaderMap) -> S3Result<Option<String>> {
     if !headers.contains_key("x-amz-client-token") {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! One version of an object, as operations on its metadata name it.
+//! One version of an object, for operations on its metadata.
 
 use liteio_store::{Cause, ObjectVersion, StoreError, VersionChange};
 use s3s::S3Result;
@@ -8,8 +8,8 @@ use super::error;
 use liteio_access::Granted;
 use liteio_access::state::App;
 
-/// The version of that id, or the current one. The key of an object that is encrypted with one of the client is
-/// not needed for what is asked of it.
+/// Finds the version with this ID, or the current one. Metadata is not encrypted, so no customer
+/// key is needed.
 pub(super) fn find(
     app: &App,
     granted: &Granted,
@@ -19,11 +19,11 @@ pub(super) fn find(
     let (key, version) = (object_key(key)?, version_id(version)?);
     let found = app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
     let found = found.map_err(error::from_store)?;
-    // Else another has taken the place of the one that the decision was about.
+    // Time of check to time of use: another version may have replaced the authorized one.
     if granted.holds_for(&found) { Ok(found) } else { Err(error::conflict()) }
 }
 
-/// Changes the version of that id, or the current one.
+/// Changes the version with this ID, or the current one.
 pub(super) async fn change(
     app: &App,
     granted: &Granted,
@@ -33,7 +33,7 @@ pub(super) async fn change(
     cause: Cause,
 ) -> S3Result<ObjectVersion> {
     if granted.saw_nothing() {
-        // There is nothing to change, or it came after the decision.
+        // The version is missing, or was created after the decision.
         return find(app, granted, key, version);
     }
     let (key, version) = (object_key(key)?, version_id(version)?);

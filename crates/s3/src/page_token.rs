@@ -1,22 +1,23 @@
-//! Keys in URLs: `encoding-type=url` and the tokens of listings.
+//! URL encoding of keys: `encoding-type=url` and the tokens of listings.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::dto::EncodingType;
 use s3s::{S3Error, S3Result, s3_error};
 
-/// The bytes that `encoding-type=url` leaves as they are, besides letters and digits: `/` too.
+/// The characters to encode with `encoding-type=url`: all but letters, digits, `-`, `_`, `.`, `~`
+/// and `/`.
 const KEY_ENCODED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 
-/// A key in the path of a URL.
+/// A key encoded for a URL path.
 pub(super) fn key_in_url(key: &str) -> impl std::fmt::Display {
     utf8_percent_encode(key, KEY_ENCODED)
 }
 
-/// The bytes of a text that are encoded in the value of a header.
+/// The characters to encode in a header value.
 pub(super) const IN_HEADER: &AsciiSet = KEY_ENCODED;
 
-/// The encoding of keys in a listing: as they are, or for URLs if the client asked for it.
+/// The encoding of keys in a listing: none, or URL encoding if the client asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KeyEncoding {
     Plain,
@@ -35,12 +36,12 @@ impl KeyEncoding {
     }
 }
 
-/// The place after `name` in a listing, for `continuation-token`.
+/// The continuation token for the position after `name`.
 pub(super) fn token_after(name: &str) -> String {
     base64_simd::URL_SAFE_NO_PAD.encode_to_string(name)
 }
 
-/// The name in a token.
+/// The name inside a continuation token.
 pub(super) fn name_of_token(token: &str) -> S3Result<String> {
     let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(token).map_err(|_| wrong_token())?;
     String::from_utf8(bytes).map_err(|_| wrong_token())

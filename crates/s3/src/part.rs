@@ -44,7 +44,7 @@ pub(super) async fn upload_part(
     let kind = upload.checksum.map(|(_, kind)| kind);
     let (kept, sent) = (upload.checksum.map(|(algorithm, _)| algorithm), checks.algorithm());
     if let (Some(kept), None, Some(ChecksumType::Composite)) = (kept, sent, kind) {
-        // S3 computes only what it can combine itself.
+        // S3 computes only checksums whose part values can be combined.
         return Err(checksum::other_algorithm(kept, None));
     }
     let algorithms = checksum::of_both(kept, sent)?;
@@ -91,7 +91,7 @@ pub(super) async fn upload_part_copy(
     }
     let conditions = &mut options.conditions;
     let source = object_copy::source(app, &granted, sent, input.copy_source, conditions, None)?;
-    // The bytes are read once, for their MD5.
+    // A blocking thread: the source is read once, for the part's MD5.
     let copied = app.blocking(move |store| {
         store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()
     });
@@ -100,7 +100,7 @@ pub(super) async fn upload_part_copy(
     Ok(response)
 }
 
-/// `bytes=first-last`, and nothing else.
+/// Parses `bytes=first-last`, the only form that a copy accepts.
 fn copy_range(text: &str) -> S3Result<ByteRange> {
     match ByteRange::parse(text) {
         Some(range @ ByteRange::FromTo { .. }) if text.starts_with("bytes=") => Ok(range),
@@ -114,7 +114,7 @@ fn copy_range(text: &str) -> S3Result<ByteRange> {
 
 fn from_part_copy(error: StoreError) -> S3Error {
     match error {
-        // Not 416: it is no range of the resource that the request addresses.
+        // Not 416, because the range is of the source and not of the requested resource.
         StoreError::InvalidRange { object_bytes } => S3Error::with_message(
             S3ErrorCode::InvalidArgument,
             format!("Range specified is not valid for source object of size: {object_bytes}"),
@@ -141,13 +141,13 @@ pub(super) async fn list_parts(
     request: Req<ListPartsInput>,
 ) -> Resp<ListPartsOutput> {
     let input = request.input;
-    // It takes the key of a client, and does not need it.
+    // ListParts accepts a customer key, but does not need it.
     encryption::customer_key(app, &request.headers, &request.extensions)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     let max = page_size("max-parts", input.max_parts, LIST_PARTS_MAX)?;
     let marker = input.part_number_marker.unwrap_or_default();
-    // A marker above every part number is fine: nothing follows it.
+    // A marker above all part numbers is valid: the page is empty.
     let marker = u16::try_from(marker.min(i32::from(u16::MAX))).map_err(|_| {
         s3_error!(
             InvalidArgument,

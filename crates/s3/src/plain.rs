@@ -1,4 +1,4 @@
-//! Requests for operations that the typed layer has no types for.
+//! Requests for operations that s3s has no types for.
 
 use bytes::Bytes;
 use http::{Extensions, HeaderMap, Method, Response, StatusCode, Uri};
@@ -8,7 +8,7 @@ use super::context::Sent;
 use liteio_access::Granted;
 use liteio_wire::reply::ReplyBody;
 
-/// A request as its handler gets it: permitted, its document verified.
+/// A request for a plain handler: authorized, with its document verified.
 pub(super) struct PlainRequest {
     pub(super) granted: Granted,
     pub(super) key: String,
@@ -16,12 +16,12 @@ pub(super) struct PlainRequest {
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
     pub(super) extensions: Extensions,
-    /// Empty for an operation without one.
+    /// Empty if the operation has no document.
     pub(super) document: Bytes,
 }
 
 impl PlainRequest {
-    /// The request, as a decision about it asks.
+    /// The request as the context of a decision.
     pub(super) fn sent(&self) -> Sent<'_> {
         Sent {
             method: &self.method,
@@ -34,14 +34,14 @@ impl PlainRequest {
 
 pub(super) type PlainResponse = S3Result<Response<ReplyBody>>;
 
-/// 204.
+/// A response with status 204.
 pub(super) fn no_content() -> PlainResponse {
     let mut response = Response::new(ReplyBody::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     Ok(response)
 }
 
-/// 200 without a body.
+/// A response with status 200 and no body.
 pub(super) fn done() -> PlainResponse {
     Ok(Response::new(ReplyBody::empty()))
 }

@@ -1,5 +1,5 @@
-//! Errors of S3 as values, after s3s: those of our handlers are kept, those of s3s itself are parsed from
-//! its error document.
+//! Converts errors to values after s3s: errors of our handlers are kept aside, errors of s3s itself
+//! are parsed from its error document.
 
 use std::sync::Arc;
 
@@ -12,26 +12,26 @@ use s3s::{Body, S3Error};
 use super::error::MALFORMED_XML;
 use liteio_wire::reply::{ApiError, Dialect};
 
-/// The error of an operation, kept for the service. s3s writes an error document of its own, which is
-/// discarded. In the extensions of every request.
+/// Holds the error of an operation for the service, in the extensions of every request. s3s writes
+/// an error document of its own, which is discarded.
 #[derive(Clone, Default)]
 pub(super) struct Refusal(Arc<Mutex<Option<ApiError>>>);
 
 impl Refusal {
-    /// Keeps an error. Returns a substitute with its code, for s3s only.
+    /// Stores an error. Returns a substitute with the same code, for s3s only.
     pub(super) fn keep(&self, error: S3Error) -> S3Error {
         let code = error.code().clone();
         *self.0.lock() = Some(of_error(error));
         S3Error::new(code)
     }
 
-    /// The error, if there was one.
+    /// The stored error, if any.
     pub(super) fn take(&self) -> Option<ApiError> {
         self.0.lock().take()
     }
 }
 
-/// The value of an error of ours.
+/// Converts an error of a handler.
 pub(super) fn of_error(error: S3Error) -> ApiError {
     if let Some(whole) = error.source().and_then(|source| ApiError::find(source)) {
         return whole.clone();
@@ -46,7 +46,7 @@ pub(super) fn of_error(error: S3Error) -> ApiError {
     }
 }
 
-/// The value of an error that s3s has found by itself: in the path, the query, a header or a document.
+/// Converts an error that s3s has found itself: in the path, the query, a header or a document.
 pub(super) fn of_response(response: &Response<Body>) -> ApiError {
     let document = response.body().bytes().unwrap_or_default();
     let (code, message) = parse(&document).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(super) fn of_response(response: &Response<Body>) -> ApiError {
     ApiError::with_status(Dialect::S3, code, response.status(), message)
 }
 
-/// Code and message of an error document of s3s.
+/// Code and message in an error document of s3s.
 fn parse(document: &[u8]) -> Option<(String, String)> {
     let mut reader = Reader::from_reader(document);
     let (mut code, mut message, mut open) = (String::new(), String::new(), Vec::new());
@@ -87,7 +87,7 @@ fn parse(document: &[u8]) -> Option<(String, String)> {
     }
 }
 
-/// The message of AWS for a code that s3s gives without one.
+/// AWS's message for a code that s3s sends without one.
 fn message_of(code: &str) -> &'static str {
     match code {
         "InvalidURI" => "Couldn't parse the specified URI.",

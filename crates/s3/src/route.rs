@@ -1,8 +1,8 @@
-//! From method, path and query to the operation that a request is for.
+//! Routing: finds the operation of a request by method, path and query.
 //!
-//! Every parameter of a query is one that the operation knows, or the request is refused before its body is
-//! read: a subresource that nobody knows would otherwise turn one write into another, and `PUT
-//! /bucket/key?encryption` replace the object by a document about it.
+//! A query parameter that the operation does not know is rejected before the body is read.
+//! Otherwise an unknown subresource would turn one write into another: `PUT /bucket/key?encryption`
+//! would replace the object with a document about it.
 
 use http::request::Parts;
 use http::{Method, Uri};
@@ -12,7 +12,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use super::S3Api;
 use liteio_access::Action;
 
-/// One operation, and how a request for it is told from others.
+/// One operation, and the requests that it matches.
 #[derive(Debug)]
 pub(super) struct Route {
     pub(super) operation: &'static str,
@@ -20,14 +20,14 @@ pub(super) struct Route {
     pub(super) method: &'static str,
     pub(super) level: Level,
     pub(super) scope: Scope,
-    /// The parameters that make a request one for this operation.
+    /// The query parameters that select this operation.
     pub(super) required: &'static [&'static str],
-    /// The other parameters that it knows.
+    /// The other query parameters that it knows.
     pub(super) known: &'static [&'static str],
     pub(super) answerer: Answerer,
 }
 
-/// The resource that a path addresses.
+/// The kind of resource in the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     Service,
@@ -35,31 +35,31 @@ pub(super) enum Level {
     Key,
 }
 
-/// The resource that the action of an operation is on.
+/// The resources that the operation's action applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// The one that the path addresses.
+    /// The resource in the path.
     Path,
-    /// Every object that the document of the request names.
+    /// Each object that the request document names.
     EachKey,
 }
 
-/// The way in which an operation is answered.
+/// The implementation of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answerer {
-    /// A handler behind s3s.
+    /// A handler called by s3s.
     Typed,
-    /// A way of its own.
+    /// Implemented without s3s.
     Own,
-    /// A handler of ours, for an operation that s3s has no types for.
+    /// A plain handler, for an operation that s3s has no types for.
     Plain,
-    /// The handler of another operation, which a request for this one arrives as.
+    /// The handler of another operation: the request is rewritten before it arrives here.
     Other(&'static str),
-    /// Nothing yet.
+    /// Not implemented.
     Nobody,
 }
 
-/// The path of a request, decoded.
+/// The decoded path of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) bucket: String,
@@ -67,7 +67,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The bucket and the key of a path in path style; empty where there is none.
+    /// Bucket and key of a path-style path; empty where missing.
     ///
     /// # Errors
     /// `InvalidURI` when the path is not UTF-8.
@@ -88,12 +88,12 @@ impl Target {
     }
 }
 
-/// The parameters of a query, decoded.
+/// The decoded parameters of a query.
 pub(super) fn parameters(query: &str) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.as_bytes())
 }
 
-/// The name of the operation that a request looks like, whatever else may be wrong with it.
+/// The name of the operation that a request resembles, even if it is invalid. For logs and metrics.
 pub fn operation_of(head: &Parts, target: &liteio_wire::origin::Target) -> Option<&'static str> {
     let (bucket, key) = (target.bucket().to_owned(), target.key().into_owned());
     let names: Vec<_> = head.uri.query().into_iter().flat_map(parameters).collect();
@@ -103,16 +103,16 @@ pub fn operation_of(head: &Parts, target: &liteio_wire::origin::Target) -> Optio
     Route::find(&head.method, level, &names, is_copy).map(|route| route.operation)
 }
 
-/// The operation of this name.
+/// The static name of an operation, if it exists.
 pub fn known_operation(name: &str) -> Option<&'static str> {
     S3Api::ROUTES.iter().map(|route| route.operation).find(|known| *known == name)
 }
 
 impl Route {
-    /// The route of a request; `None` when S3 has no operation of this method at this level.
+    /// The route of a request; `None` if S3 has no operation with this method at this level.
     ///
     /// # Errors
-    /// A parameter that the operation does not know.
+    /// A query parameter that the operation does not know.
     pub(super) fn of(head: &Parts, target: &Target) -> S3Result<Option<&'static Route>> {
         let names: Vec<_> = head.uri.query().into_iter().flat_map(parameters).collect();
         let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
@@ -123,7 +123,8 @@ impl Route {
         if let Some(name) = names.iter().find(|name| !route.knows(name)) {
             return Err(route.refusal(name));
         }
-        // One of the two could be decided about, and the other be meant.
+        // A repeated parameter is ambiguous: authorization could use one value and the operation
+        // the other.
         let is_of_route = |name: &&str| route.required.contains(name) || route.known.contains(name);
         let mut of_route = names.iter().copied().filter(is_of_route);
         while let Some(name) = of_route.next() {
@@ -135,14 +136,15 @@ impl Route {
         Ok(Some(route))
     }
 
-    /// The route that needs most of the parameters, and knows most of the others; of equals the first.
+    /// The most specific route: it requires the most parameters, then knows the most others; the
+    /// first of equals wins.
     fn find(
         method: &Method,
         level: Level,
         names: &[&str],
         is_copy: bool,
     ) -> Option<&'static Route> {
-        // In this order most lines are passed over without comparing text.
+        // The checks are in the order that rejects most lines without comparing text.
         let fits = |route: &&Route| {
             route.level == level
                 && route.required.iter().all(|name| names.contains(name))
@@ -155,8 +157,9 @@ impl Route {
         })
     }
 
-    /// True for a parameter that does not matter, or that the operation knows. Of no model's, reads ignore
-    /// all, as AWS does; a write might be meant as something else.
+    /// True for a parameter that the operation knows or that does not matter. As on AWS, reads
+    /// ignore parameters that are not in the S3 model; writes do not, because such a parameter may
+    /// change their meaning.
     fn knows(&self, name: &str) -> bool {
         self.required.contains(&name)
             || self.known.contains(&name)
@@ -168,7 +171,7 @@ impl Route {
         matches!(self.method, "GET" | "HEAD")
     }
 
-    /// The error of a parameter that the operation does not know.
+    /// The error for a parameter that the operation does not know.
     fn refusal(&self, name: &str) -> S3Error {
         let method = self.method;
         let mut at_level = S3Api::ROUTES.iter().filter(|route| route.level == self.level);
@@ -199,7 +202,7 @@ impl Route {
         S3Error::with_message(code, message)
     }
 
-    /// The error of an operation that nothing answers.
+    /// The error for an operation that is not implemented.
     pub(super) fn not_implemented(&self) -> S3Error {
         let name = self.operation;
         let message = match self.answerer {
@@ -212,7 +215,8 @@ impl Route {
     }
 }
 
-/// Parameters that any request may carry: of signatures, of SDKs, and headers of the response.
+/// True for parameters that any request may carry: signatures, SDK markers, and response header
+/// overrides.
 fn is_of_any(name: &str) -> bool {
     let starts_with =
         |start: &str| name.get(..start.len()).is_some_and(|it| it.eq_ignore_ascii_case(start));
@@ -271,7 +275,7 @@ mod tests {
                 head.uri = uri;
                 let target = Target::of(&head.uri).expect("text");
                 let found = Route::of(&head, &target).expect("known").expect("found");
-                // These two differ by what no parameter shows.
+                // These two differ from others by more than parameters.
                 let same = ["ListDirectoryBuckets", "WriteGetObjectResponse"];
                 assert!(
                     found.operation == expected.operation || same.contains(&expected.operation),

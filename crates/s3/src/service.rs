@@ -1,4 +1,4 @@
-//! The service: s3s, with the steps before and after an operation that s3s does not have.
+//! The S3 service: s3s, and the steps before and after an operation that s3s lacks.
 
 use std::sync::Arc;
 
@@ -30,22 +30,22 @@ use liteio_wire::front::Allowance;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{Reply, ReplyBody};
 
-/// The parts of a response that the outputs of s3s have no place for.
+/// The parts of a response that the outputs of s3s cannot express.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
-    /// Instead of the status that follows from the output.
+    /// Replaces the status of the output.
     pub(super) status: Option<StatusCode>,
-    /// The document to answer with, instead of one made from the output.
+    /// The response document, replacing the one made from the output.
     pub(super) xml: Option<Bytes>,
 }
 
-/// `Expires` as it was sent: S3 keeps it verbatim, s3s refuses what is no date.
+/// `Expires` as sent: S3 keeps it verbatim, s3s rejects values that are not dates.
 #[derive(Clone, Debug)]
 pub(super) struct VerbatimExpires(pub(super) HeaderValue);
 
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
 
-/// The bytes of a host that mean something else in a path.
+/// The bytes to encode when a bucket name from the host is put into a path.
 const BUCKET_IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 
 /// The S3 service of a server, behind authentication.
@@ -55,7 +55,7 @@ pub struct S3Service {
 }
 
 impl S3Service {
-    /// The service over `app`.
+    /// Creates the service.
     #[must_use]
     pub fn new(app: Arc<App>) -> S3Service {
         let mut builder = S3ServiceBuilder::new(S3Api { app: Arc::clone(&app) });
@@ -68,12 +68,12 @@ impl S3Service {
         S3Service { app, inner: builder.build() }
     }
 
-    /// Answers a preflight request of a browser, which nobody signs.
+    /// Answers a browser's preflight request, which is never signed.
     pub fn preflight(&self, headers: &HeaderMap, origin: &Origin) -> Reply {
         bucket_cors::preflight(&self.app, headers, origin.target.bucket(), &origin.found)
     }
 
-    /// The headers that tell a browser what the page of the origin `page` may do with the answer.
+    /// The CORS headers of a response to a page of the origin `page`.
     pub fn cors_headers(
         &self,
         page: &HeaderValue,
@@ -83,7 +83,7 @@ impl S3Service {
         bucket_cors::headers(&self.app, page, method, origin.target.bucket())
     }
 
-    /// Answers a request for a website.
+    /// Answers a website request.
     pub async fn website(
         &self,
         head: &Parts,
@@ -93,7 +93,7 @@ impl S3Service {
         website::answer(&self.app, head, origin, allowance).await
     }
 
-    /// Answers one request. Its extensions hold the `Identity` of its sender.
+    /// Answers one request. Its extensions hold the sender's `Identity`.
     pub async fn call(&self, mut request: Request<AuthBody>, allowance: &Allowance) -> Reply {
         name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
         let (mut head, body) = request.into_parts();
@@ -119,7 +119,7 @@ impl S3Service {
                 return Box::pin(self.call_plain(request, route, target)).await;
             }
             Some((route, Answerer::Nobody | Answerer::Other(_))) => {
-                // Who may not do it shall not learn more.
+                // Authorize first, so that an unauthorized sender gets 403 and learns nothing more.
                 let granted = access::of_request(&self.app, Sent::head(&head), route, &target);
                 let refused = granted.err().unwrap_or_else(|| route.not_implemented());
                 return Err(refusal::of_error(refused));
@@ -131,11 +131,11 @@ impl S3Service {
             }
             None => {}
         }
-        // Boxed, so that reads do not carry its state about.
+        // Boxed, so that the future of a read does not contain this state.
         Box::pin(self.call_typed(Request::from_parts(head, body))).await
     }
 
-    /// Answers a request by a handler that needs no typed input.
+    /// Answers a request with a plain handler.
     async fn call_plain(
         &self,
         request: Request<AuthBody>,
@@ -160,8 +160,11 @@ impl S3Service {
         S3Api::answer_plain(&self.app, route, request).await.map_err(refusal::of_error)
     }
 
-    /// Takes off what s3s would refuse, and reads the document of a request, if it has one. That may take minutes:
-    /// what its sender may do is looked at again, and a key that is gone is refused.
+    /// Removes headers that s3s would reject, and reads the request document, if there is one.
+    ///
+    /// Receiving a document may take minutes, in which the sender's key may be deleted or its
+    /// policies change. So the key is looked up again, and the request authorized again if its user
+    /// has changed.
     async fn prepare(&self, request: Request<Body>) -> S3Result<Request<Body>> {
         let headers = Document::of(&request).map(|_| request.headers().clone());
         let mut request = prepare(request).await?;
@@ -207,7 +210,7 @@ impl S3Service {
     }
 }
 
-/// Takes off what s3s would refuse, and verifies what it would take unseen.
+/// Removes headers that s3s would reject, and verifies the ones it would accept unchecked.
 async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     let is_write = !matches!(*request.method(), Method::GET | Method::HEAD);
     let lenient = condition::take(request.headers_mut(), is_write)?;
@@ -225,10 +228,10 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     }
 }
 
-/// Writes out `+`, which is a space in the source of a copy as in a form. s3s takes it for itself, and an
-/// incomplete escape, too.
+/// Replaces `+`, which S3 decodes as a space in a copy source, by `%20`. s3s would keep the plus,
+/// and would also accept incomplete escapes, which are rejected here.
 fn plain_copy_source(headers: &mut HeaderMap) -> S3Result<()> {
-    // Of several none counts: s3s refuses them.
+    // A repeated header is left to s3s, which rejects it.
     let mut sources = headers.get_all(COPY_SOURCE).iter();
     let (Some(source), None) = (sources.next(), sources.next()) else { return Ok(()) };
     let mut escapes = source.as_bytes().split(|byte| *byte == b'%').skip(1);
@@ -242,8 +245,8 @@ fn plain_copy_source(headers: &mut HeaderMap) -> S3Result<()> {
     Ok(())
 }
 
-/// Refuses a header of S3 that is sent more than once, but user metadata: one of the two could be decided about, and
-/// the other be meant.
+/// Rejects repeated `x-amz-` headers except user metadata: authorization could use one value and
+/// the operation the other.
 fn refuse_repeated(headers: &HeaderMap) -> S3Result<()> {
     let is_repeated = |name: &&HeaderName| {
         let name_text = name.as_str();
@@ -260,7 +263,7 @@ fn refuse_repeated(headers: &HeaderMap) -> S3Result<()> {
     }
 }
 
-/// Makes one header of user metadata that was sent in several, as S3 does.
+/// Joins repeated user metadata headers with commas, as S3 does.
 fn join_user_metadata(headers: &mut HeaderMap) -> S3Result<()> {
     let is_repeated = |name: &&HeaderName| {
         name.as_str().starts_with("x-amz-meta-") && headers.get_all(*name).iter().count() > 1
@@ -274,7 +277,7 @@ fn join_user_metadata(headers: &mut HeaderMap) -> S3Result<()> {
     Ok(())
 }
 
-/// Turns a virtual-host address into a path address, by putting the bucket in front of the key. s3s then
+/// Rewrites virtual-hosted style to path style, by putting the bucket in front of the key. s3s then
 /// needs no configuration of hosts.
 fn name_bucket_in_path<B>(request: &mut Request<B>) -> S3Result<()> {
     let Some(origin) = request.extensions().get::<Arc<Origin>>() else { return Ok(()) };

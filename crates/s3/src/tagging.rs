@@ -1,4 +1,4 @@
-//! Tags: the rules for them, and the two forms in which they are sent, a header and a document.
+//! Tags: validation, and the two forms in which they are sent, header and document.
 
 use std::borrow::Cow;
 
@@ -12,14 +12,14 @@ use super::limits::{BUCKET_TAGS_MAX, TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTER
 /// Tags in order.
 pub(super) type Tags = Vec<(String, String)>;
 
-/// The resource that has tags.
+/// The kind of resource that is tagged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tagged {
     Object,
     Bucket,
 }
 
-/// The tags in a document.
+/// Checks the tags of a document.
 pub(super) fn of_document(sent: Vec<Tag>, tagged: Tagged) -> S3Result<Tags> {
     let pair = |tag: Tag| match (tag.key, tag.value) {
         (Some(key), Some(value)) => Ok((key, value)),
@@ -29,16 +29,16 @@ pub(super) fn of_document(sent: Vec<Tag>, tagged: Tagged) -> S3Result<Tags> {
     in_order(tags, tagged)
 }
 
-/// The tags for a document.
+/// Converts tags for a document.
 pub(super) fn to_document(tags: Tags) -> Vec<Tag> {
     tags.into_iter().map(|(key, value)| Tag { key: Some(key), value: Some(value) }).collect()
 }
 
-/// Reads `name=value&name=value`, encoded as a query is.
+/// Parses `name=value&name=value`, encoded like a query.
 ///
 /// # Errors
-/// `InvalidArgument` for what is not encoded so, has no name, or a name twice; `InvalidTag` for tags that cannot
-/// be.
+/// `InvalidArgument` for invalid encoding, an empty name or a repeated name; `InvalidTag` for tags
+/// that break S3's rules.
 pub(super) fn parse_header(text: &str) -> S3Result<Tags> {
     let pairs = text.split('&').filter(|pair| !pair.is_empty());
     let tags: Tags = pairs
@@ -47,7 +47,7 @@ pub(super) fn parse_header(text: &str) -> S3Result<Tags> {
             Ok((decode(key)?, decode(value)?))
         })
         .collect::<S3Result<_>>()?;
-    // More tags than there may be are refused below, without comparing each with all others.
+    // Too many tags are rejected below; comparing each with all others would be quadratic.
     let has_wrong_name = tags.iter().any(|(key, _)| key.is_empty())
         || (tags.len() <= TAGS_MAX && has_name_twice(&tags));
     if has_wrong_name {
@@ -56,7 +56,7 @@ pub(super) fn parse_header(text: &str) -> S3Result<Tags> {
     in_order(tags, Tagged::Object)
 }
 
-/// The tags in the order in which AWS answers with them, checked.
+/// Checks the tags and puts them in AWS's response order.
 fn in_order(mut tags: Tags, tagged: Tagged) -> S3Result<Tags> {
     check(&tags, tagged)?;
     tags.sort_unstable();
@@ -118,10 +118,10 @@ fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
     Ok(())
 }
 
-/// Letters, digits and spaces of any script, and `_ . : / = + - @`.
+/// True for letters, digits and spaces of any script, and `_ . : / = + - @`.
 fn is_tag_character(character: char) -> bool {
     character.is_alphanumeric() || character == ' ' || "_.:/=+-@".contains(character)
-        // Combining marks belong to the letters before them.
+        // Accepts combining marks, which belong to letters.
         || (!character.is_ascii() && !character.is_control())
 }
 

@@ -1,10 +1,10 @@
-//! Refusal of headers for features that this server does not have. Ignoring them would promise what does not
-//! happen.
+//! Rejects headers of features that this server lacks. Ignoring them would promise an effect that
+//! does not happen.
 
 use http::HeaderMap;
 use s3s::{S3Error, S3ErrorCode, S3Result};
 
-/// Checks a request that begins an upload, or copies.
+/// Checks the headers of a request that starts an upload, or copies.
 pub(super) fn check_write(headers: &HeaderMap) -> S3Result<()> {
     match headers.contains_key("x-amz-write-offset-bytes") {
         true => Err(S3Error::with_message(

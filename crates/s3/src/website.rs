@@ -1,4 +1,4 @@
-//! Serving websites: to everybody, by GET and HEAD, with pages instead of documents of XML.
+//! Serves bucket websites: anonymous GET and HEAD, with HTML pages instead of XML documents.
 
 use std::sync::Arc;
 
@@ -18,11 +18,12 @@ use liteio_wire::reply::{self, ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 
 const OBJECT_REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
 
-/// The headers that choose what of an object is answered. The rest of a request is of no use to a website.
+/// The headers that select a representation of an object. A website ignores all other headers of
+/// S3.
 const OF_READS: [&str; 6] =
     ["range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since"];
 
-/// A request for a page of a website.
+/// A request for a website page.
 struct Visit<'a> {
     app: &'a Arc<App>,
     head: &'a Parts,
@@ -31,7 +32,7 @@ struct Visit<'a> {
     bucket: &'a str,
 }
 
-/// Answers a request for a website whose host may name any of `buckets`.
+/// Answers a request for a website. Each of `buckets` may be the bucket that the host names.
 pub(super) async fn answer(
     app: &Arc<App>,
     head: &Parts,
@@ -67,7 +68,7 @@ impl Visit<'_> {
         if let Some(redirect) = website.redirect(asked) {
             return redirected(redirect);
         }
-        // The other kind has sent everything elsewhere.
+        // The other kind of website redirects every request, so `redirect` above has answered it.
         let Website::Pages(pages) = &*website else {
             return Err(internal("The website leads nowhere."));
         };
@@ -90,7 +91,8 @@ impl Visit<'_> {
         })
     }
 
-    /// Reads an object as everybody may, the part that the request chooses, or all of it.
+    /// Reads an object as an anonymous client: with `chosen`, only the part that the request
+    /// selects.
     async fn read(&self, key: &str, method: Method, chosen: bool) -> Reply {
         let uri = format!("/{}{}", self.bucket, website_rules::path(key));
         let request = Request::builder().method(method).uri(uri).body(());
@@ -102,7 +104,7 @@ impl Visit<'_> {
             let values = self.head.headers.get_all(*name).iter().cloned();
             head.headers.extend(values.map(|value| (HeaderName::from_static(name), value)));
         }
-        // What decisions look at, beside the address.
+        // Policies may test these headers.
         for name in ["referer", "user-agent"] {
             let value = self.head.headers.get(name).cloned();
             head.headers.extend(value.map(|value| (HeaderName::from_static(name), value)));
@@ -113,8 +115,8 @@ impl Visit<'_> {
             return Err(page(ErrorCode::InvalidURI, "Couldn't parse the specified URI."));
         };
         self.origin.found.note_operation(route.operation);
-        // Whoever may read the pages is told which there are, as by
-        // [AWS's](https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteAccessPermissionsReqd.html).
+        // Missing pages are reported as such to anonymous readers of the pages, as documented for
+        // [AWS](https://docs.aws.amazon.com/AmazonS3/latest/userguide/WebsiteAccessPermissionsReqd.html).
         let (head, allowance) = (&mut head, self.allowance);
         let read = ReadRequest { head, route, target, allowance, tells_missing: true };
         read.answer(self.app).await.map_err(refusal::of_error)
@@ -124,13 +126,13 @@ impl Visit<'_> {
         let status = error.status();
         let is_missing = matches!(status, StatusCode::NOT_FOUND | StatusCode::FORBIDDEN);
         if is_missing && let Some(index) = pages.index_below(asked.key) {
-            // Whoever may not list is not told what is missing.
+            // A 403 may also mean a missing object, if listing is not allowed.
             if self.read(&index, Method::HEAD, false).await.is_ok() {
                 let location = website_rules::path(&format!("{}/", asked.key));
                 return redirected(Redirect { status: 302, location });
             }
         }
-        // No rule is for a status that is no error.
+        // Redirect rules apply to error statuses only.
         if let Some(redirect) = pages.redirect_after(asked, status.as_u16()) {
             return redirected(redirect);
         }
@@ -155,7 +157,7 @@ impl Visit<'_> {
     }
 }
 
-/// An error that is answered with a page.
+/// An error that is rendered as a page.
 fn page(code: ErrorCode, message: &'static str) -> ApiError {
     of_s3(&ApiError::new(code, message))
 }
@@ -185,7 +187,7 @@ fn redirected(redirect: Redirect) -> Reply {
     Ok(response)
 }
 
-/// The object, or the place that it leads to.
+/// The object, or a redirect if it has a redirect location.
 fn of_object(mut response: Response<ReplyBody>) -> Reply {
     let Some(location) = response.headers_mut().remove(OBJECT_REDIRECT) else {
         return Ok(response);

@@ -1,75 +1,76 @@
-//! Websites of buckets: the answer to a request, a pure function of the configuration and of what S3 answers.
+//! Website routing rules: pure functions of the configuration and of S3's result.
 //!
-//! A request that [`Website::redirect`] does not send elsewhere is answered with the object
-//! [`Pages::object_key`]. If that fails, [`Pages::redirect_after`] may send it elsewhere; then comes the error
-//! document.
-//! [Amazon's description](https://docs.aws.amazon.com/AmazonS3/latest/userguide/how-to-page-redirect.html).
+//! A request that [`Website::redirect`] does not redirect is answered with the object
+//! [`Pages::object_key`]. If that fails, [`Pages::redirect_after`] may redirect it; otherwise the
+//! error document is sent. Source: [Amazon's
+//! description](https://docs.aws.amazon.com/AmazonS3/latest/userguide/how-to-page-redirect.html).
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// The bytes of a key that stand for themselves in a URL.
+/// The characters of a key to encode in a URL path.
 const IN_PATH: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// The configuration of a website.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Website {
-    /// All requests are sent to another host.
+    /// All requests are redirected to another host.
     Elsewhere {
-        /// The host.
+        /// The host to redirect to.
         host: String,
-        /// `http` or `https`; that of the request if there is none.
+        /// `http` or `https`; the request's scheme if `None`.
         protocol: Option<String>,
     },
-    /// The objects of the bucket.
+    /// The bucket's objects are served.
     Pages(Pages),
 }
 
-/// A website of the objects of a bucket.
+/// A website that serves a bucket's objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pages {
-    /// What is appended to a key that ends with `/`.
+    /// The index document: appended to keys that end with `/`.
     pub index: String,
-    /// The key of the document for errors.
+    /// The key of the error document.
     pub error: Option<String>,
-    /// The first rule that fits counts.
+    /// Routing rules; the first match wins.
     pub rules: Vec<Rule>,
 }
 
-/// A rule that sends requests elsewhere.
+/// A routing rule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rule {
-    /// The start of the keys that it is for.
+    /// The key prefix that the rule matches.
     pub prefix: Option<String>,
-    /// The status of the errors that it is for; none for a rule that comes before the object.
+    /// The error status that the rule matches; `None` for a rule that is applied before the object
+    /// is read.
     pub failed: Option<u16>,
     pub host: Option<String>,
     pub protocol: Option<String>,
-    /// The status of the answer; 301 if there is none.
+    /// The redirect status; 301 if `None`.
     pub status: Option<u16>,
     pub key: NewKey,
 }
 
-/// The key that a rule leads to.
+/// The key to redirect to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum NewKey {
-    /// The same.
+    /// The requested key.
     #[default]
     Same,
-    /// The same with another start.
+    /// The requested key with its prefix replaced.
     Prefix(String),
-    /// Another.
+    /// A fixed key.
     Whole(String),
 }
 
-/// An answer that leads elsewhere.
+/// A redirect response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Redirect {
     pub status: u16,
     pub location: String,
 }
 
-/// The URL of a request: its scheme, its host and its query as they were sent, and its key.
+/// The requested URL: scheme, host and query as sent, and the decoded key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     pub scheme: &'a str,
@@ -79,7 +80,7 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The URL of a key in place of the one that was asked for.
+    /// The URL with another key.
     fn url(self, scheme: Option<&str>, host: Option<&str>, key: &str) -> String {
         let (scheme, host) = (scheme.unwrap_or(self.scheme), host.unwrap_or(self.host));
         let query = self.query.map(|query| format!("?{query}"));
@@ -88,7 +89,7 @@ impl Asked<'_> {
 }
 
 impl Website {
-    /// The answer to a request before its object is looked for.
+    /// The redirect for a request before its object is read.
     pub(crate) fn redirect(&self, asked: Asked<'_>) -> Option<Redirect> {
         match self {
             Website::Elsewhere { host, protocol } => {
@@ -101,7 +102,7 @@ impl Website {
 }
 
 impl Pages {
-    /// The answer to a request whose object cannot be had, with this status.
+    /// The redirect for a request whose object failed with this status.
     pub(crate) fn redirect_after(&self, asked: Asked<'_>, failed: u16) -> Option<Redirect> {
         self.redirect(asked, Some(failed))
     }
@@ -111,7 +112,7 @@ impl Pages {
         rules.find_map(|rule| rule.redirect(asked))
     }
 
-    /// The key of the object for a request.
+    /// The key of the object to serve.
     pub(crate) fn object_key(&self, key: &str) -> String {
         match key.is_empty() || key.ends_with('/') {
             true => format!("{key}{}", self.index),
@@ -119,7 +120,7 @@ impl Pages {
         }
     }
 
-    /// The key of the index document for a request of a directory without its `/`.
+    /// The key of the index document for a directory requested without its `/`.
     pub(crate) fn index_below(&self, key: &str) -> Option<String> {
         let is_directory = !key.is_empty() && !key.ends_with('/');
         is_directory.then(|| format!("{key}/{}", self.index))
@@ -139,7 +140,7 @@ impl Rule {
     }
 }
 
-/// A key as the path of a URL.
+/// A key encoded as a URL path.
 pub(crate) fn path(key: &str) -> String {
     format!("/{}", utf8_percent_encode(key, IN_PATH))
 }
@@ -197,7 +198,7 @@ mod tests {
                 None,
                 Some((302, "https://o.example/".to_owned())),
             ),
-            // A rule for errors comes after them, and only after its own.
+            // A rule with an error status applies only after that error.
             (
                 Rule { failed: Some(404), key: NewKey::Prefix("r/".to_owned()), ..rule() },
                 "a",

@@ -1,7 +1,7 @@
-//! XML documents with text of clients: keys may contain characters that XML cannot.
+//! Writes XML documents with client text: keys may contain characters that XML cannot represent.
 //!
-//! The typed layer writes such characters unescaped, which breaks the document or, for a carriage return,
-//! changes the key. Writing listings directly from the store's entries is also faster than building one
+//! s3s writes such characters unescaped, which breaks the document or, for a carriage return,
+//! changes the key. Writing listings directly from store entries is also faster than building one
 //! struct per element.
 
 use std::fmt::{Display, Write};
@@ -15,14 +15,14 @@ use super::convert::iso_date;
 const PROLOGUE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 
-/// Writes one document.
+/// Writer of one document.
 pub(super) struct XmlWriter {
     text: String,
     root: &'static str,
 }
 
 impl XmlWriter {
-    /// Begins a document in S3's namespace.
+    /// Starts a document in S3's namespace.
     pub(super) fn new(root: &'static str, bytes_expected: usize) -> XmlWriter {
         let mut text = String::with_capacity(128 + bytes_expected);
         text.push_str(PROLOGUE);
@@ -34,7 +34,7 @@ impl XmlWriter {
         XmlWriter { text, root }
     }
 
-    /// Begins a document in no namespace, which the answer to a form is in.
+    /// Starts a document without a namespace, as the response to a form upload.
     pub(super) fn without_namespace(root: &'static str) -> XmlWriter {
         XmlWriter { text: format!("{PROLOGUE}<{root}>"), root }
     }
@@ -57,34 +57,34 @@ impl XmlWriter {
         self.text.push('>');
     }
 
-    /// Text between the tags that are open.
+    /// Text content of the open element.
     pub(super) fn content(&mut self, value: &str) {
         push_escaped(&mut self.text, value);
     }
 
-    /// An element with text that may come from a client.
+    /// An element with text that may come from a client and is escaped.
     pub(super) fn text(&mut self, name: &str, value: &str) {
         self.open(name);
         push_escaped(&mut self.text, value);
         self.close(name);
     }
 
-    /// Like [`XmlWriter::text`], or nothing.
+    /// Like [`XmlWriter::text`]; nothing if there is no value.
     pub(super) fn optional_text(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
         }
     }
 
-    /// An element with a number, a truth value or an id of ours: nothing to escape.
+    /// An element with a number, a boolean or one of our IDs, which need no escaping.
     pub(super) fn value(&mut self, name: &str, value: impl Display) {
         self.open(name);
-        // A string takes everything that is written to it.
+        // Writing to a string cannot fail.
         let _ = write!(self.text, "{value}");
         self.close(name);
     }
 
-    /// An ETag, in quotes.
+    /// An ETag element, in quotes.
     pub(super) fn etag(&mut self, etag: ETag) {
         self.text.push_str("<ETag>&quot;");
         if let ETag::Md5(md5) = &etag {
@@ -95,7 +95,7 @@ impl XmlWriter {
         self.text.push_str("&quot;</ETag>");
     }
 
-    /// A time, to the second as everywhere in S3.
+    /// A time element, in whole seconds as everywhere in S3.
     pub(super) fn date(&mut self, name: &str, time_ms: u64) {
         self.value(name, iso_date(time_ms));
     }
@@ -109,7 +109,7 @@ impl XmlWriter {
     }
 }
 
-/// Bytes that no escaped character begins with: U+FFFE and U+FFFF begin with 0xEF.
+/// Bytes that never start a character to escape: U+FFFE and U+FFFF start with 0xEF.
 const PLAIN: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -120,10 +120,10 @@ const PLAIN: [bool; 256] = {
     table
 };
 
-/// Escapes markup and white space that parsers would change. Characters that XML 1.0 cannot contain become
-/// U+FFFD: clients that need such keys use `encoding-type=url`.
+/// Escapes markup, and white space that parsers would normalize. Characters that XML 1.0 cannot
+/// contain become U+FFFD; clients that need such keys use `encoding-type=url`.
 fn push_escaped(text: &mut String, value: &str) {
-    // Nearly all text is plain, and a look at its bytes costs a tenth of one at its characters.
+    // Fast path: nearly all text is plain, and scanning bytes costs a tenth of scanning characters.
     if value.bytes().all(|byte| PLAIN[usize::from(byte)]) {
         return text.push_str(value);
     }

@@ -1,5 +1,5 @@
-//! Amazon resource names of vector buckets and indexes, in requests. Any account and region is taken: the
-//! name alone tells which vector bucket it is.
+//! Amazon resource names of vector buckets and indexes in requests. Every account and region is
+//! accepted: the name alone identifies the vector bucket.
 
 use liteio_store::vectors::VectorName;
 
@@ -10,7 +10,7 @@ use super::error::{ApiResult, Exception};
 pub(super) struct ArnNames {
     /// The vector bucket.
     pub(super) bucket: VectorName,
-    /// One of its indexes, unless the ARN is that of the vector bucket.
+    /// The index; `None` in the ARN of a vector bucket.
     pub(super) index: Option<VectorName>,
 }
 

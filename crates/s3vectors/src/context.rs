@@ -1,4 +1,4 @@
-//! A request of S3 Vectors, as the conditions of policies ask about it.
+//! An S3 Vectors request as the context of policy conditions.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use liteio_access::circumstances;
 use liteio_policy::{Context, ContextKey, Value};
 use liteio_wire::origin::Origin;
 
-/// The head of a request, in the parts that a decision may ask for.
+/// The parts of a request head that authorization may use.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) origin: Option<Arc<Origin>>,
     pub(super) headers: HeaderMap,
 }
 
-/// A request, with what its body brings along.
+/// A request head, and the values from its body that conditions may test.
 pub(super) struct Asked<'a> {
     pub(super) sent: &'a Sent,
     /// The tags to set.
     pub(super) tags: &'a [(String, String)],
     /// The keys of the tags to set or remove.
     pub(super) tag_keys: Vec<&'a str>,
-    /// The encryption of what is created.
+    /// The encryption of the resource to create.
     pub(super) encryption: Option<&'a Encryption>,
 }
 

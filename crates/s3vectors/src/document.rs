@@ -1,9 +1,9 @@
-//! Metadata between JSON and the store.
+//! Converts metadata between JSON and the store.
 
 use liteio_store::vectors::{Metadata, MetadataValue, Number, Scalar};
 use serde_json::{Map, Value};
 
-/// A JSON value without parts.
+/// Converts a JSON scalar; `None` for arrays and objects.
 pub(super) fn scalar(value: &Value) -> Option<Scalar> {
     match value {
         Value::String(text) => Some(Scalar::String(text.clone())),
@@ -18,7 +18,7 @@ pub(super) fn number_of(number: &serde_json::Number) -> Option<Number> {
     whole.map(Number::Integer).or_else(|| number.as_f64().map(Number::Float))
 }
 
-/// The metadata in a JSON object.
+/// Converts a JSON object to metadata.
 pub(super) fn metadata(map: Map<String, Value>) -> Metadata {
     Metadata(map.into_iter().map(|(key, value)| (key, metadata_value(value))).collect())
 }
@@ -35,7 +35,7 @@ fn metadata_value(value: Value) -> MetadataValue {
     MetadataValue::Document(value.to_string())
 }
 
-/// The JSON object of metadata.
+/// Converts metadata to a JSON object.
 pub(super) fn json(metadata: &Metadata) -> Value {
     let pair = |(key, value): &(String, MetadataValue)| (key.clone(), json_value(value));
     Value::Object(metadata.0.iter().map(pair).collect())
@@ -45,7 +45,7 @@ fn json_value(value: &MetadataValue) -> Value {
     match value {
         MetadataValue::Scalar(scalar) => json_scalar(scalar),
         MetadataValue::List(scalars) => scalars.iter().map(json_scalar).collect(),
-        // It was checked as JSON when it was put.
+        // The text was checked to be JSON when it was put.
         MetadataValue::Document(text) => serde_json::from_str(text).unwrap_or(Value::Null),
     }
 }
@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn numbers_come_back_with_all_their_digits() {
-        // Each is what its nearest double prints; an inexact parser is off by one in the last place.
+        // Each text is the shortest form of its nearest double; an inexact parser is off by one
+        // unit in the last place.
         for text in
             ["31.245270191439438", "121.48791951161945", "0.1", "1.7976931348623157e308", "5e-324"]
         {

@@ -1,14 +1,14 @@
-//! The elements of a vector in a request, read one by one.
+//! Streams the elements of a vector in a request.
 
 use liteio_store::limits::DIMENSION_MAX;
 
 use super::error::{ApiResult, Exception};
 use super::reader::Reader;
 
-/// Appends the elements in the list `float32` of an object; `false` if it has no such field. `path` is the
-/// path of the object.
+/// Appends the elements of the list `float32` in an object; `false` if it has no such field. `path`
+/// is the path of the object.
 ///
-/// Every number is taken, of any size. The store checks that elements are finite and that their number is
+/// Accepts numbers of any size. The store checks that elements are finite and that their count is
 /// the dimension.
 pub(super) fn read(
     reader: &mut Reader<'_>,

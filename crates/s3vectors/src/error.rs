@@ -1,4 +1,4 @@
-//! The exceptions of S3 Vectors, and the only map from errors of the store to them.
+//! The exceptions of S3 Vectors, and the only mapping from store errors to them.
 
 use http::StatusCode;
 use liteio_store::StoreError;
@@ -12,7 +12,7 @@ fn exception(name: &'static str, status: StatusCode, message: impl Into<String>)
     Exception(ApiError::with_status(Dialect::S3Vectors, name, status, message.into()))
 }
 
-/// An exception of S3 Vectors. Errors of other layers keep their own dialect.
+/// An exception of S3 Vectors. Errors of other layers keep their own format.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Exception(ApiError);
 
@@ -29,12 +29,12 @@ impl From<Exception> for ApiError {
 }
 
 impl Exception {
-    /// The request as a whole is not valid.
+    /// An error for the request as a whole.
     pub(super) fn invalid(message: impl Into<String>) -> Exception {
         exception("ValidationException", StatusCode::BAD_REQUEST, message)
     }
 
-    /// The body has more than [`BODY_BYTES_MAX`] bytes. The first words are those of AWS.
+    /// The body exceeds [`BODY_BYTES_MAX`]. The message starts with AWS's words.
     pub(super) fn body_too_large() -> Exception {
         Exception::invalid(format!(
             "Request body exceeds max allowed size: {BODY_BYTES_MAX} bytes are allowed. Send less in \
@@ -42,7 +42,7 @@ impl Exception {
         ))
     }
 
-    /// The field at `path` is not valid.
+    /// An error for the field at `path`.
     pub(super) fn field(path: impl Into<String>, message: impl Into<String>) -> Exception {
         let (path, message) = (path.into(), message.into());
         let whole = format!("Invalid value at '{path}': {message}");
@@ -133,7 +133,7 @@ impl From<StoreError> for Exception {
     }
 }
 
-/// The exception for a refusal of authentication, of the head or of the body.
+/// Converts an authentication error, for the head or the body, to an exception.
 pub fn refusal(error: &ApiError) -> ApiError {
     let (name, status) = match error.code() {
         "EntityTooLarge" => {

@@ -1,4 +1,4 @@
-//! The fields of a JSON request, each taken with a check of its type; errors name its path.
+//! The fields of a JSON request: each is taken with a type check, and errors name its path.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use super::error::{ApiResult, Exception};
 use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, joined, value_count_bound};
 use super::unique;
 
-/// A JSON object of a request, with its path. Unknown fields are ignored, as AWS does.
+/// A JSON object in a request, with its path. Unknown fields are ignored, as on AWS.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
     path: String,
@@ -15,7 +15,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// The body of a request; an empty one has no fields.
+    /// Parses the body of a request; an empty body has no fields.
     pub(super) fn of_body(body: &[u8]) -> ApiResult<Fields> {
         if body.is_empty() {
             return Ok(Fields::empty());
@@ -44,7 +44,7 @@ impl Fields {
         Exception::field(self.path(name), message)
     }
 
-    /// A field with any type of value; `null` counts as missing.
+    /// Takes a field of any type; `null` counts as missing.
     pub(super) fn take(&mut self, name: &str) -> Option<Value> {
         self.map.remove(name).filter(|value| !value.is_null())
     }
@@ -69,7 +69,7 @@ impl Fields {
         }
     }
 
-    /// A whole number within `range`.
+    /// Takes an integer within `range`.
     pub(super) fn number(
         &mut self,
         name: &str,
@@ -111,7 +111,7 @@ impl Fields {
         values.into_iter().enumerate().map(text).collect::<ApiResult<_>>().map(Some)
     }
 
-    /// A list of objects.
+    /// Takes a list of objects.
     pub(super) fn objects(&mut self, name: &str) -> ApiResult<Option<Vec<Fields>>> {
         let Some(values) = self.list(name)? else { return Ok(None) };
         let object = |(position, value)| {
@@ -124,7 +124,7 @@ impl Fields {
         values.into_iter().enumerate().map(object).collect::<ApiResult<_>>().map(Some)
     }
 
-    /// A map of texts.
+    /// Takes a map of strings.
     pub(super) fn texts(&mut self, name: &str) -> ApiResult<Option<Vec<(String, String)>>> {
         let Some(fields) = self.object(name)? else { return Ok(None) };
         let Fields { path, map } = fields;
@@ -135,7 +135,7 @@ impl Fields {
         map.into_iter().map(text).collect::<ApiResult<_>>().map(Some)
     }
 
-    /// One of some words.
+    /// Takes one of the given words.
     pub(super) fn choice<T: Copy>(
         &mut self,
         name: &str,
@@ -153,7 +153,7 @@ impl Fields {
 #[derive(Debug, Default)]
 pub(super) struct Others {
     map: Map<String, Value>,
-    /// An upper bound of the values in all fields taken.
+    /// An upper bound of the number of values in all fields taken so far.
     values: usize,
 }
 
@@ -166,7 +166,8 @@ impl Others {
             return Err(unreadable(&TreeError::TooManyValues));
         }
         let value = tree(text).map_err(|error| match is_json(text) {
-            // A number out of range or a member twice, which no field of this API may have.
+            // A number out of range or a repeated member, which is invalid in every field of this
+            // API.
             true => Exception::field(name, error.to_string()),
             false => unreadable(&error),
         })?;
@@ -179,7 +180,7 @@ impl Others {
     }
 }
 
-/// The reason for which a JSON text was not parsed into a tree.
+/// The reason why a JSON text was not parsed into a tree.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TreeError {
     #[error("it has more than {TREE_VALUES_MAX} values")]
@@ -196,13 +197,13 @@ pub(super) fn tree(text: &[u8]) -> Result<Value, TreeError> {
     }
 }
 
-/// `true` if a text is valid JSON, even with values that a tree cannot hold.
+/// True if a text is valid JSON, even with values that a tree cannot hold.
 fn is_json(text: &[u8]) -> bool {
     let text = std::str::from_utf8(text);
     text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok())
 }
 
-/// The error for a request body that was not parsed into a tree.
+/// The error for a request body that cannot be parsed into a tree.
 pub(super) fn unreadable(error: &TreeError) -> Exception {
     match error {
         TreeError::TooManyValues => Exception::invalid(format!(

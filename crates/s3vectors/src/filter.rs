@@ -1,7 +1,7 @@
-//! Parsing of filters from JSON.
+//! Parses metadata filters from JSON.
 //!
-//! `{"genre": "drama"}` is `{"genre": {"$eq": "drama"}}`; several keys, and several operators of one
-//! key, must all hold.
+//! `{"genre": "drama"}` means `{"genre": {"$eq": "drama"}}`. Several keys, and several operators of
+//! one key, are combined with AND.
 
 use liteio_store::limits::{FILTER_CONDITIONS_MAX, FILTER_DEPTH_MAX};
 use liteio_store::vectors::{Condition, Filter, Relation, Scalar};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::document;
 use super::error::{ApiResult, Exception};
 
-/// The filter in the field `filter` of a query.
+/// Parses the field `filter` of a query.
 pub(super) fn parse(value: &Value) -> ApiResult<Filter> {
     Parser { conditions: 0 }.filter(value, "filter", 0)
 }
@@ -51,7 +51,8 @@ impl Parser {
         filters.iter().enumerate().map(filter).collect()
     }
 
-    /// The condition on a metadata key: an object of operators, or a value, which means `$eq`.
+    /// Parses the condition on a metadata key: an object of operators, or a value, which means
+    /// `$eq`.
     fn key(&mut self, key: &str, value: &Value, path: &str) -> ApiResult<Filter> {
         let Value::Object(operators) = value else {
             return self.condition(key, "$eq", value, path);
@@ -119,7 +120,7 @@ impl Parser {
     }
 }
 
-/// One filter for several that must all hold.
+/// Combines several filters with AND.
 fn all(filters: impl Iterator<Item = ApiResult<Filter>>) -> ApiResult<Filter> {
     let mut filters = filters.collect::<ApiResult<Vec<Filter>>>()?;
     match (filters.len(), filters.pop()) {

@@ -1,35 +1,35 @@
-//! Numbers in JSON, as the nearest `f32`.
+//! Parses JSON numbers to the nearest `f32`.
 //!
-//! Nearly all numbers that clients send are a digit, a point and up to 17 digits. They have a way of
-//! their own, for `fast-float2` takes 1.3 times as long for a whole body of them. The number is computed
-//! as `f64`, which is off by at most two units in its last place; wherever that could decide between
-//! two `f32`, and for every other kind of number, `fast-float2` decides.
+//! Nearly all numbers that clients send are a digit, a point and up to 17 digits. They have a fast
+//! path, because `fast-float2` takes 1.3 times as long for a whole body of them. It computes an
+//! `f64`, which is off by at most two units in its last place. Wherever that error could decide
+//! between two `f32` (double rounding), and for every other kind of number, `fast-float2` is used.
 
-/// Powers of ten that `f64` holds exactly.
+/// Powers of ten that `f64` represents exactly.
 const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// The same as whole numbers.
+/// Powers of ten as integers.
 const WHOLE_POWERS: [u64; 9] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Bits that `f64` has and `f32` has not, and the middle between two `f32` in them.
+/// Mantissa bits that `f64` has and `f32` lacks, and the midpoint between two `f32` in them.
 const EXTRA: u64 = (1 << 29) - 1;
 const MIDDLE: u64 = 1 << 28;
-/// So far from the middle nothing is in doubt.
+/// Distance from the midpoint, in units of the last place, beyond which rounding is certain.
 const DOUBT: u64 = 8;
 
-/// The number that `text` begins with, and its length; `None` when it begins with none. Beyond the
-/// range of `f32` it is infinite.
+/// Parses the number at the start of `text`; returns it with its length, or `None` if there is
+/// none. Numbers beyond the range of `f32` become infinite.
 pub(super) fn parse(text: &[u8]) -> Option<(f32, usize)> {
     plain(text).or_else(|| any(text))
 }
 
-/// A number like most: a digit, a point, and up to 24 digits that fit into 64 bits. The 32 bytes of it
-/// and what follows it are looked at eight at a time. `None` for any other number, and whenever its
-/// value is in doubt.
+/// Fast path: a digit, a point, and up to 24 digits that fit into 64 bits, of which eight are
+/// parsed at a time. Needs 32 bytes after the sign. `None` for any other number, and whenever
+/// rounding is not certain.
 #[inline]
 fn plain(text: &[u8]) -> Option<(f32, usize)> {
     let is_negative = *text.first()? == b'-';
@@ -53,7 +53,7 @@ fn plain(text: &[u8]) -> Option<(f32, usize)> {
     Some((if is_negative { -value } else { value }, at + usize::from(is_negative)))
 }
 
-/// `mantissa` with a point before its last `decimals` digits, where that is certain.
+/// `mantissa` divided by ten to the power of `decimals`, if its rounding to `f32` is certain.
 fn quick(mantissa: u64, decimals: usize) -> Option<f32> {
     if mantissa == 0 {
         return Some(0.0);
@@ -64,19 +64,19 @@ fn quick(mantissa: u64, decimals: usize) -> Option<f32> {
     (is_normal && is_certain).then_some(value as f32)
 }
 
-/// Any number.
+/// Slow path: any number.
 fn any(text: &[u8]) -> Option<(f32, usize)> {
     if !begins_as_json(text) {
         return None;
     }
     let (value, length) = fast_float2::parse_partial(text).ok()?;
-    // A power without digits is left behind: then it is no number of JSON.
+    // An exponent without digits is left unparsed; such a text is not a JSON number.
     let is_whole = !matches!(text.get(length), Some(b'e' | b'E'));
     is_whole.then_some((value, length))
 }
 
-/// True for what JSON allows before the power of a number. `fast-float2` takes more: a plus sign,
-/// zeros in front, a point without digits on either side, names.
+/// True if the digits before the exponent are valid in JSON. `fast-float2` accepts more: a plus
+/// sign, leading zeros, a point without digits on either side, names.
 fn begins_as_json(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let whole = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -86,17 +86,18 @@ fn begins_as_json(text: &[u8]) -> bool {
     whole > 0 && !has_zeros_in_front && has_digits
 }
 
-/// The number that the digits in front are, and how many they are. It is computed for all at once:
-/// pairs, then fours, then the whole.
+/// The leading decimal digits as a number, and their count. All digits are combined at once within
+/// a 64-bit word (SWAR): into pairs, then fours, then the whole.
 #[inline]
 fn leading_digits(text: &[u8; 8]) -> (u64, usize) {
     let digits = u64::from_le_bytes(*text) ^ u64::from_le_bytes([b'0'; 8]);
-    // In each byte the upper half is 0 for a digit, and adding 6 to the lower one leaves it so. A
-    // carry into the next byte comes from one that is no digit.
+    // For a digit, the upper half of its byte is 0 after the XOR, and stays 0 when 6 is added. A
+    // carry into the next byte can only come from a byte that is not a digit, and only the first of
+    // those matters.
     let others =
         (digits | digits.wrapping_add(u64::from_le_bytes([6; 8]))) & u64::from_le_bytes([0xf0; 8]);
     let count = others.trailing_zeros() / 8;
-    // Zeros in front in place of what follows.
+    // Shifts out the bytes after the digits; zeros take the place of leading digits.
     let digits = digits.checked_shl(64 - 8 * count).unwrap_or(0);
     let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
@@ -124,7 +125,7 @@ mod tests {
 
     fn check(text: &str) {
         let expected: f32 = text.parse().expect("a number");
-        // At the end of a text and far before it numbers are read in different ways.
+        // Numbers near the end of a text use another path than numbers with 32 bytes after them.
         for after in ["", ", 0.25, 0.125, 0.0625, 0.03125, 0.015625]"] {
             let (found, length) = parse(format!("{text}{after}").as_bytes()).expect("a number");
             assert_eq!((found.to_bits(), length), (expected.to_bits(), text.len()), "{text}");
@@ -144,7 +145,7 @@ mod tests {
                 check(&format!("{value}"));
                 check(&format!("{value:e}"));
                 check(&format!("{}", f64::from(value)));
-                // Halfway to the next one, and beside it.
+                // The midpoint to the next `f32`, and its neighbours.
                 let middle = (f64::from(value) + f64::from(value.next_up())) / 2.0;
                 if middle.is_finite() {
                     for near in [middle, middle.next_up(), middle.next_down()] {

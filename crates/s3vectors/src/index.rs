@@ -1,4 +1,4 @@
-//! Indexes: create, get, list, delete, their mode and their metadata configuration.
+//! Indexes: create, get, list, delete, their index mode and metadata configuration.
 
 use liteio_store::limits::{CONFIGURED_KEYS_MAX, DIMENSION_MAX, LIST_INDEXES_MAX};
 use liteio_store::vectors::{
@@ -159,7 +159,8 @@ fn text_search(fields: &mut Fields) -> ApiResult<Vec<TextSearch>> {
 }
 
 fn text_search_json(search: &TextSearch) -> Value {
-    // Texts are searched from the first moment on, however many there are.
+    // Text search works from the first put on, for any number of texts, so the status is always
+    // ACTIVE.
     let mut output = json!({ "metadataKey": search.key, "status": "ACTIVE" });
     if let Some(language) = search.language {
         let name = LANGUAGES.iter().find(|(_, other)| *other == language).map(|(name, _)| *name);

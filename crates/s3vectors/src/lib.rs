@@ -69,28 +69,28 @@ use liteio_auth::{AuthBody, CollectError, Identity, collect};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{Reply, ReplyBody};
 
-/// Largest body of a request. S3 Vectors' limit.
+/// Largest request body. S3 Vectors' limit.
 const BODY_BYTES_MAX: usize = 20 << 20;
 
-/// One request, on a blocking thread.
+/// One request, processed on a blocking thread.
 struct Call {
     app: Arc<App>,
     buckets: Arc<VectorBuckets>,
     sent: Sent,
-    /// The sender, a user.
+    /// The sender, always a user.
     principal: Principal,
-    /// The action of the operation, for the decision about permission.
+    /// The operation's action, for authorization.
     action: Action,
     body: Bytes,
 }
 
-/// The body of an operation's reply.
+/// The response body of an operation.
 type Answer = ApiResult<Vec<u8>>;
 
-/// An operation.
+/// The handler of an operation.
 type Operation = fn(&Call, Fields) -> Answer;
 
-/// The table of operations: path, action, function. The three operations on tags share a path, and are
+/// The table of operations: path, action, handler. The three tag operations share a path and are
 /// distinguished by method.
 const OPERATIONS: [(&str, Action, Operation); 19] = [
     ("CreateIndex", Action::CreateIndex, index::create),
@@ -129,14 +129,14 @@ pub fn operation_names() -> impl Iterator<Item = &'static str> {
     OPERATIONS.iter().map(|(_, action, _)| *action).chain(tags).map(name_of)
 }
 
-/// The target of a request.
+/// The handler that a request is routed to.
 enum Route {
     Operation(&'static str, Operation),
     Tags(Method, String),
 }
 
 impl Route {
-    /// Target and action of a request.
+    /// Route and action of a request.
     fn of(method: &Method, path: &str) -> ApiResult<(Route, Action)> {
         let path = path.strip_prefix('/').unwrap_or(path);
         if let Some(arn) = path.strip_prefix("tags/") {
@@ -151,30 +151,30 @@ impl Route {
     }
 }
 
-/// The name of an operation: that of its action, without the service.
+/// The name of an operation: its action without the service prefix.
 fn name_of(action: Action) -> &'static str {
     action.name().rsplit(':').next().unwrap_or_default()
 }
 
-/// The name of the operation of a request, if it is one.
+/// The name of a request's operation, if it has one.
 pub fn operation_of(method: &Method, path: &str) -> Option<&'static str> {
     Route::of(method, path).ok().map(|(_, action)| name_of(action))
 }
 
-/// The operation of this name.
+/// The static name of an operation, if it exists.
 pub fn known_operation(name: &str) -> Option<&'static str> {
     let known = OPERATIONS.iter().map(|(_, action, _)| name_of(*action));
     known.into_iter().find(|known| *known == name)
 }
 
-/// S3 Vectors of a server, behind authentication.
+/// The S3 Vectors service of a server, behind authentication.
 pub struct VectorsService {
     app: Arc<App>,
     buckets: Arc<VectorBuckets>,
 }
 
 impl VectorsService {
-    /// The service over the store of `app`.
+    /// Creates the service.
     pub fn new(app: Arc<App>) -> VectorsService {
         let accounts = Arc::clone(&app);
         let account_id = move |canonical_id: &str| accounts.account_id(canonical_id);
@@ -182,7 +182,7 @@ impl VectorsService {
         VectorsService { app, buckets }
     }
 
-    /// Answers one request. Its extensions hold the `Identity` of its sender.
+    /// Answers one request. Its extensions hold the sender's `Identity`.
     pub async fn call(&self, request: Request<AuthBody>) -> Reply {
         let mut response = Response::new(ReplyBody::from(self.answer(request).await?));
         let json_type = HeaderValue::from_static("application/json");
@@ -210,7 +210,7 @@ impl VectorsService {
         let sent = Sent { origin, headers: parts.headers };
         let call = Call { app, buckets, sent, principal, action, body };
         let work = move |_: &Store| match route {
-            // These operations parse their bodies themselves, with the streaming reader.
+            // These operations parse their bodies with the streaming reader.
             Route::Operation("PutVectors" | "QueryVectors", operation) => {
                 operation(&call, Fields::empty())
             }
@@ -221,17 +221,17 @@ impl VectorsService {
     }
 }
 
-/// An answer as JSON.
+/// A JSON response.
 fn answer(output: &impl Serialize) -> Answer {
     serde_json::to_vec(output).map_err(|error| Exception::internal(&error))
 }
 
-/// The reply without content.
+/// An empty response.
 fn done() -> Answer {
     Ok(b"{}".to_vec())
 }
 
-/// Milliseconds since 1970 as the protocol writes times: seconds.
+/// Converts milliseconds since 1970 to seconds, the unit of the protocol.
 fn seconds(ms: u64) -> f64 {
     ms as f64 / 1000.0
 }

@@ -1,14 +1,14 @@
-//! Tokens of listings and results: opaque to clients, checked when they are sent back.
+//! Pagination tokens: opaque to clients, checked when they come back.
 
 use super::error::{ApiResult, Exception};
 
-/// The token for the place after `name`. `scope` identifies the listing, so that the token of another one
-/// is refused.
+/// The token for the position after `name`. `scope` identifies the listing, so that the token of
+/// another listing is rejected.
 pub(super) fn after(scope: &str, name: &str) -> String {
     base64_simd::URL_SAFE_NO_PAD.encode_to_string(format!("{scope}\n{name}"))
 }
 
-/// The name in a token of the same scope.
+/// The name in a token with this scope.
 pub(super) fn name(scope: &str, token: &str) -> ApiResult<String> {
     let wrong = || Exception::field("nextToken", "it is not a token of this listing");
     let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(token).map_err(|_| wrong())?;

@@ -1,4 +1,4 @@
-//! The body of PutVectors.
+//! Parses the body of PutVectors.
 
 use liteio_store::limits::PUT_VECTORS_MAX;
 use liteio_store::vectors::{Metadata, NewVectors};
@@ -9,11 +9,12 @@ use super::fields::{Fields, Others, TreeError, tree};
 use super::reader::{Reader, TREE_VALUES_MAX, joined, value_count_bound};
 use super::{document, elements};
 
-/// JSON values in the metadata of all vectors of a request: forty for each of the keys that they can
-/// have. Each takes up to 32 bytes until it is stored, and as little as two in the body.
+/// Limit of JSON values in the metadata of all vectors of a request: forty for each of the metadata
+/// keys that they can have. A value takes up to 32 bytes in memory until it is stored, but as
+/// little as two bytes in the body.
 const METADATA_VALUES_MAX: usize = 8 * TREE_VALUES_MAX;
 
-/// The vectors of a request, and the fields that name their index.
+/// The vectors of a request, and the fields that identify the index.
 pub(super) struct PutBody {
     pub(super) fields: Fields,
     pub(super) vectors: NewVectors,
@@ -52,8 +53,8 @@ fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
         let start = reader.rest();
         parse_vector(reader, position, &mut vectors, &mut metadata_values)?;
         if position == 0 {
-            // The other vectors are likely as long as the first, in text and in elements. So memory for
-            // all is allocated once, instead of being moved while it grows.
+            // Preallocation: the other vectors are probably as long as the first one, in text and
+            // in elements.
             let others = (reader.rest() / (start - reader.rest()).max(1)).min(PUT_VECTORS_MAX - 1);
             let elements = vectors.elements.len() * others;
             vectors.elements.reserve_exact(elements + elements / 32);
@@ -118,8 +119,8 @@ fn parse_vector(
     Ok(())
 }
 
-/// The error for metadata that is not valid JSON, or has a key twice. It names the key of the invalid value, if
-/// the object can be read that far.
+/// The error for metadata that is not valid JSON or repeats a key. It names the key of the invalid
+/// value, if the object can be parsed that far.
 fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> Exception {
     let mut wrong = None;
     if let TreeError::Malformed(error) = error {
@@ -133,7 +134,7 @@ fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> Exception {
                 Ok(())
             },
         );
-        // Any other error ends the search for the key: the text is not an object, or ends early.
+        // Any other error ends the search for the key: the text is not an object, or is cut off.
         if error.is_data() {
             wrong = wrong.or(read.err());
         }

@@ -27,16 +27,16 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     let mode = fields.choice("queryMode", &MODES)?;
     let with_distance = fields.boolean("returnDistance")?;
     let with_metadata = fields.boolean("returnMetadata")?;
-    // Scores are those of texts, and of their fusion with the vector.
+    // Only text searches, and their fusion with the vector search, have scores.
     let with_scores = fields.boolean("returnScores")? && !texts.is_empty();
     let token = fields.string("nextToken")?;
-    // A filter tells about metadata, too.
+    // A filter reveals metadata, so it needs the permission to read it.
     let reads = with_metadata || filter.is_some();
     let granted = call.index_for(&mut fields, reads.then_some(Action::GetVectors))?;
     let index = granted.target();
     let top_k = top_k as usize;
     let mut query = VectorQuery { vector, texts, top_k, filter, mode, ..VectorQuery::default() };
-    // A token continues the same query only; the requested parts of the results may differ.
+    // A token is valid for the same query only; the requested parts of the results may differ.
     let scope = |query: &VectorQuery| {
         format!("query {} {} {:x}", index.bucket, index.name, query.fingerprint())
     };
@@ -96,7 +96,7 @@ struct TextScore<'page> {
     score: f64,
 }
 
-/// With the digits of a 32-bit number, which it has, unless it is larger than any.
+/// A distance printed with the digits of an `f32`, unless it exceeds that range.
 struct Distance(f64);
 
 impl Serialize for Distance {
@@ -118,7 +118,7 @@ impl<'page> Vector<'page> {
         };
         let scores = || Scores {
             fused: hit.fused,
-            // Of a query with texts only those have a distance that the vector search has found.
+            // In a query with texts, only hits of the vector search have a distance.
             vector_distance: hit.distance.map(Distance),
             texts: hit.text_scores.iter().map(text_score).collect(),
         };

@@ -1,19 +1,20 @@
-//! The body of QueryVectors.
+//! Parses the body of QueryVectors.
 
 use super::elements;
 use super::error::{ApiResult, Exception};
 use super::fields::{Fields, Others};
 use super::reader::Reader;
 
-/// The vector of a query, and its other fields. The vector is read as those of PutVectors are: the same
-/// text gives the same elements, and what is no number is named by its place.
+/// The vector of a query, and its other fields. The vector is parsed like the vectors of
+/// PutVectors: equal text gives equal elements, and an element that is not a number is reported by
+/// its position.
 pub(super) struct QueryBody {
     pub(super) fields: Fields,
     pub(super) vector: Option<Vec<f32>>,
 }
 
 impl QueryBody {
-    /// Reads a body; an empty one has no fields.
+    /// Parses a body; an empty one has no fields.
     pub(super) fn parse(body: &[u8]) -> ApiResult<QueryBody> {
         let mut others = Others::default();
         let mut vector = None;

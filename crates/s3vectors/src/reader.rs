@@ -1,7 +1,7 @@
 //! A streaming JSON reader (a pull parser), which builds no tree.
 //!
-//! A body of PutVectors is megabytes of numbers. As a tree of JSON values it would take twenty times
-//! its size; read by this it takes four bytes a number.
+//! A PutVectors body is megabytes of numbers. A tree of JSON values would take twenty times its
+//! size; this reader needs four bytes per number.
 
 use std::collections::HashSet;
 
@@ -11,19 +11,19 @@ use super::error::{ApiResult, Exception};
 use super::fields::malformed;
 use super::float;
 
-/// Deepest nesting of values that are skipped.
+/// Deepest nesting of a skipped value.
 const DEPTH_MAX: usize = 128;
 
-/// Most values in a JSON text that is parsed into a tree. A value takes up to 80 bytes in the tree and as
-/// little as two in the text, so a body full of them would take forty times its size.
+/// Limit of values in a JSON text that is parsed into a tree. A value takes up to 80 bytes in the
+/// tree and as little as two in the text, so a body could otherwise allocate forty times its size.
 pub(super) const TREE_VALUES_MAX: usize = 128 << 10;
 
-/// `true` if a JSON text may have more values than [`TREE_VALUES_MAX`].
+/// True if a JSON text may have more values than [`TREE_VALUES_MAX`].
 pub(super) fn has_too_many_values(text: &[u8]) -> bool {
     text.len() > TREE_VALUES_MAX && value_count_bound(text) > TREE_VALUES_MAX
 }
 
-/// An upper bound of the number of values in a JSON text; of a malformed one, up to its fault.
+/// An upper bound of the number of values in a JSON text; in a malformed text, up to the error.
 pub(super) fn value_count_bound(text: &[u8]) -> usize {
     let mut count = 1;
     let mut bytes = text.iter();
@@ -45,7 +45,7 @@ pub(super) fn value_count_bound(text: &[u8]) -> usize {
     count
 }
 
-/// The message for a field that an object has twice.
+/// The message for a repeated field of an object.
 const TWICE: &str = "the field is there twice";
 
 /// The path of a field of the object at `path`, which is empty for the whole request.
@@ -56,7 +56,7 @@ pub(super) fn joined(path: &str, name: &str) -> String {
     }
 }
 
-/// The names of an object's fields so far: a list of the few that objects have, or a set of many.
+/// The names of an object's fields so far: a list while they are few, as usual, else a set.
 #[derive(Default)]
 struct Names {
     few: Vec<String>,
@@ -89,7 +89,7 @@ impl<'text> Reader<'text> {
         Reader { bytes, at: 0 }
     }
 
-    /// Number of bytes left.
+    /// The number of bytes left.
     pub(super) fn rest(&self) -> usize {
         self.bytes.len().saturating_sub(self.at)
     }
@@ -101,7 +101,7 @@ impl<'text> Reader<'text> {
         }
     }
 
-    /// The next byte that is not white space, without taking it.
+    /// The next byte that is not white space, without consuming it.
     pub(super) fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.bytes.get(self.at) {
             self.at += 1;
@@ -109,7 +109,8 @@ impl<'text> Reader<'text> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The first byte of the next value, without taking it. A text that ends before it is not JSON.
+    /// The first byte of the next value, without consuming it. A text that ends before it is not
+    /// JSON.
     pub(super) fn value(&mut self) -> ApiResult<u8> {
         self.peek().ok_or_else(|| self.wrong("a value"))
     }
@@ -127,7 +128,7 @@ impl<'text> Reader<'text> {
         }
     }
 
-    /// Nothing but white space may follow.
+    /// Checks that only white space follows.
     pub(super) fn end(&mut self) -> ApiResult<()> {
         match self.peek() {
             None => Ok(()),
@@ -135,8 +136,8 @@ impl<'text> Reader<'text> {
         }
     }
 
-    /// Calls `field` with the name of every field of the object at `path`; it must take the value. A name
-    /// that is there twice is an error: parsers differ in which of the values they take.
+    /// Calls `field` with the name of every field of the object at `path`; it must consume the
+    /// value. A repeated name is an error: parsers differ in which of the values they take.
     pub(super) fn object(
         &mut self,
         path: impl Fn() -> String,
@@ -161,7 +162,7 @@ impl<'text> Reader<'text> {
         }
     }
 
-    /// Calls `element` with the position of every element of a list; it must take the value.
+    /// Calls `element` with the position of every element of a list; it must consume the value.
     pub(super) fn list(
         &mut self,
         mut element: impl FnMut(&mut Reader<'text>, usize) -> ApiResult<()>,
@@ -187,9 +188,9 @@ impl<'text> Reader<'text> {
         serde_json::from_slice(text).map_err(|error| malformed(&error.to_string()))
     }
 
-    /// A number, as the nearest `f32`. Also takes `NaN` and `Infinity`, which Python writes although they
-    /// are not JSON, so that the error can name their place. `None` for any other value, which is not
-    /// taken.
+    /// Parses a number to the nearest `f32`. Also accepts `NaN` and `Infinity`, which Python writes
+    /// although they are not JSON, so that the error can name their position. Any other value gives
+    /// `None` and is not consumed.
     pub(super) fn float(&mut self) -> Option<f32> {
         self.peek()?;
         let rest = &self.bytes[self.at..];
@@ -208,8 +209,8 @@ impl<'text> Reader<'text> {
         None
     }
 
-    /// Skips a value and returns its text, whose inside is not checked. `path` names the value in the
-    /// error for too deep nesting.
+    /// Skips a value and returns its text, unchecked. `path` names the value in the error for too
+    /// deep nesting.
     pub(super) fn skip(&mut self, path: impl FnOnce() -> String) -> ApiResult<&'text [u8]> {
         self.value()?;
         let start = self.at;
@@ -243,7 +244,7 @@ impl<'text> Reader<'text> {
         }
     }
 
-    /// Skips a value of an unknown field. It must be valid JSON.
+    /// Skips the value of an unknown field, which must still be valid JSON.
     pub(super) fn pass_over(&mut self, path: impl FnOnce() -> String) -> ApiResult<()> {
         let text = std::str::from_utf8(self.skip(path)?);
         let text = text.map_err(|error| malformed(&error.to_string()))?;
@@ -266,7 +267,7 @@ impl<'text> Reader<'text> {
         }
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// Skips a number, `true`, `false` or `null`.
     fn skip_word(&mut self) -> ApiResult<()> {
         let is_part =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');

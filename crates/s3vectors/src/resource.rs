@@ -1,4 +1,4 @@
-//! The vector bucket or index that a request names, and permission to work on it.
+//! Resolves the vector bucket or index that a request names, and authorizes the request on it.
 
 use liteio_store::vectors::{Index, VectorBucket, VectorName};
 
@@ -10,14 +10,14 @@ use super::fields::Fields;
 use liteio_access::{Action, Granted, GrantedAccount, Named, Refusal, VectorQuestion};
 
 impl Call {
-    /// Permission for the operation on the account.
+    /// Authorizes the operation on the account.
     pub(super) fn account(&self) -> ApiResult<GrantedAccount> {
         let asked = Asked::plain(&self.sent);
         let granted = self.buckets.account(&self.question(&[self.action], &asked));
         granted.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Permission for the operation on the vector bucket of that name, which it creates.
+    /// Authorizes the creation of the vector bucket with this name.
     pub(super) fn new_bucket(
         &self,
         name: &VectorName,
@@ -27,7 +27,7 @@ impl Call {
         granted.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Permission for the operation on the vector bucket of that name.
+    /// Authorizes the operation on the vector bucket with this name.
     pub(super) fn named_bucket(
         &self,
         name: &VectorName,
@@ -39,8 +39,7 @@ impl Call {
         granted.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Permission for the operation, and perhaps for another action, on the index of that name in that
-    /// vector bucket.
+    /// Authorizes the operation, and an optional additional action, on an index of a vector bucket.
     pub(super) fn named_index(
         &self,
         (bucket, name): (&VectorName, &VectorName),
@@ -54,7 +53,7 @@ impl Call {
         granted.map_err(|refusal| self.refused(refusal))
     }
 
-    /// Permission to create an index of that name in the vector bucket that the request names.
+    /// Authorizes creating an index with this name in the request's vector bucket.
     pub(super) fn bucket_of_new_index(
         &self,
         fields: &mut Fields,
@@ -67,17 +66,17 @@ impl Call {
         granted.map_err(|refusal| self.refused(refusal))
     }
 
-    /// The vector bucket of `vectorBucketName` or `vectorBucketArn`.
+    /// Finds and authorizes the vector bucket in `vectorBucketName` or `vectorBucketArn`.
     pub(super) fn bucket(&self, fields: &mut Fields) -> ApiResult<Granted<Named<VectorBucket>>> {
         self.named_bucket(&bucket_name(fields)?, &Asked::plain(&self.sent))
     }
 
-    /// The index of `vectorBucketName` and `indexName`, or of `indexArn`.
+    /// Finds and authorizes the index in `vectorBucketName` and `indexName`, or in `indexArn`.
     pub(super) fn index(&self, fields: &mut Fields) -> ApiResult<Granted<Named<Index>>> {
         self.index_for(fields, None)
     }
 
-    /// The same, for a request that perhaps needs another action.
+    /// Like `index`, with an optional additional action.
     pub(super) fn index_for(
         &self,
         fields: &mut Fields,
@@ -87,7 +86,7 @@ impl Call {
         self.named_index((&bucket, &name), also, &Asked::plain(&self.sent))
     }
 
-    /// The actions of a request that creates something: with tags, they are two.
+    /// The actions of a create request: two if it sets tags.
     fn creation(&self, asked: &Asked<'_>) -> &'static [Action] {
         match (self.action, asked.tags.is_empty()) {
             (Action::CreateIndex, true) => &[Action::CreateIndex],
@@ -102,7 +101,7 @@ impl Call {
         VectorQuestion { principal: &self.principal, actions, context: asked, found }
     }
 
-    /// The answer to a request that is not granted. The log gets the reason.
+    /// The error for a refused request. The reason goes to the log, not to the client.
     fn refused(&self, refusal: Refusal) -> Exception {
         match refusal {
             Refusal::Denied(denial) => {

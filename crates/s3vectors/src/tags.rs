@@ -14,7 +14,7 @@ use liteio_access::Action;
 const KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 1..=128;
 const VALUE_CHARACTERS: std::ops::RangeInclusive<usize> = 0..=256;
 
-/// ListTagsForResource, TagResource, UntagResource.
+/// Answers ListTagsForResource, TagResource and UntagResource.
 pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> Answer {
     let names = arn::parse(arn, "resourceArn")?;
     let tagged = |asked: &Asked<'_>| {
@@ -51,7 +51,7 @@ pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> An
     }
 }
 
-/// The action of a request for the tags of a resource, by its method.
+/// The action of a tag request, by its method.
 pub(super) fn action(method: &Method) -> Option<Action> {
     match *method {
         Method::GET => Some(Action::ListTagsForResource),
@@ -61,7 +61,7 @@ pub(super) fn action(method: &Method) -> Option<Action> {
     }
 }
 
-/// The field `tags` of a request, checked.
+/// Takes and checks the field `tags`.
 pub(super) fn take(fields: &mut Fields) -> ApiResult<Option<Vec<(String, String)>>> {
     let tags = fields.texts("tags")?;
     for (key, value) in tags.iter().flatten() {
@@ -85,12 +85,12 @@ pub(super) fn take(fields: &mut Fields) -> ApiResult<Option<Vec<(String, String)
     Ok(tags)
 }
 
-/// Keys of AWS, written in any case.
+/// True for keys with AWS's reserved prefix, in any case.
 fn is_reserved(key: &str) -> bool {
     key.as_bytes().get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"aws:"))
 }
 
-/// Letters, digits, spaces and some signs, as the model's pattern has it.
+/// True for letters, digits, spaces and some signs, as in the service model's pattern.
 fn is_tag_text(text: &str, characters: std::ops::RangeInclusive<usize>) -> bool {
     let is_allowed = |character: char| {
         character.is_alphanumeric()

@@ -1,7 +1,7 @@
-//! JSON trees in which no object has a member twice.
+//! Parses JSON trees and rejects objects with repeated members.
 //!
-//! serde_json takes the last of two members with the same name, other parsers the first: what a proxy or a
-//! policy has looked at may not be what is stored.
+//! serde_json takes the last of two members with the same name, other parsers the first. So a proxy
+//! or a policy could have seen another value than the one stored.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// Parses a JSON text.
 ///
 /// # Errors
-/// Those of the text, and one of the category of data for a member that is there twice.
+/// Syntax errors, and an error of the category data for a repeated member.
 pub(super) fn from_slice(text: &[u8]) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let value = Unique.deserialize(&mut deserializer)?;

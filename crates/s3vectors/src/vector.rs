@@ -11,7 +11,7 @@ use super::put_body::PutBody;
 use super::{Answer, Call, answer, document, done, page_token};
 use liteio_access::Action;
 
-/// Vectors on a page if nothing else is asked for.
+/// Default page size of ListVectors.
 const LIST_VECTORS_DEFAULT: u64 = 500;
 
 pub(super) fn put(call: &Call, _fields: Fields) -> Answer {

@@ -1,4 +1,4 @@
-//! Vector buckets: create, get, list, delete, their policies, and the default mode of their indexes.
+//! Vector buckets: create, get, list, delete, their policies, and the default index mode.
 
 use liteio_store::limits::LIST_INDEXES_MAX;
 use liteio_store::vectors::{Encryption, IndexMode, ListVectorBuckets, VectorBucket, VectorName};
@@ -10,7 +10,7 @@ use super::fields::Fields;
 use super::{Answer, Call, answer, done, page_token, seconds, tags};
 use liteio_policy::{Kind, Policy};
 
-/// Longest ARN of a key. S3 Vectors' limit.
+/// Longest ARN of a KMS key. S3 Vectors' limit.
 const KMS_KEY_ARN_CHARACTERS_MAX: usize = 2048;
 
 pub(super) const MODES: [(&str, IndexMode); 2] =
@@ -142,7 +142,7 @@ pub(super) fn encryption(fields: &mut Fields) -> ApiResult<Option<Encryption>> {
     }
 }
 
-/// `true` if a text matches the pattern for the ARN of a KMS key in the service model of S3 Vectors.
+/// True if a text matches the pattern for the ARN of a KMS key in the service model of S3 Vectors.
 fn is_kms_key_arn(text: &str) -> bool {
     let is_word =
         |part: &str| part.bytes().all(|byte| matches!(byte, b'-' | b'a'..=b'z' | b'0'..=b'9'));

@@ -1,4 +1,4 @@
-//! The block that a starting server prints: everything one needs to use it.
+//! The startup banner: everything one needs to use the server.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -7,7 +7,8 @@ use crate::config::{Config, CredentialsSource, Durability, Storage};
 use crate::made_credentials::MadeCredentials;
 use liteio_admin::console;
 
-/// `http://HOST:PORT`, or `https://…`, to reach a server that listens on `address` from this machine.
+/// The URL, `http://HOST:PORT` or `https://…`, to reach a server that listens on `address` from
+/// this machine.
 pub(crate) fn endpoint(address: SocketAddr, is_encrypted: bool) -> String {
     let mut address = address;
     if address.ip().is_unspecified() {
@@ -20,37 +21,37 @@ pub(crate) fn endpoint(address: SocketAddr, is_encrypted: bool) -> String {
     format!("{scheme}://{address}")
 }
 
-/// The part of the block about HTTPS.
+/// The HTTPS section of the banner.
 pub(crate) struct Encryption {
     /// The first certificate: its file, and its SHA-256.
     pub(crate) certificate: String,
-    /// The address of plain HTTP, if it is served too.
+    /// The address of plain HTTP, if served.
     pub(crate) plain_address: Option<SocketAddr>,
 }
 
-/// The part of the block about credentials.
+/// The credentials section of the banner.
 pub(crate) struct Credentials {
-    /// In words.
+    /// The text to show.
     told: String,
-    /// For the command to paste.
+    /// The access key for the example command.
     access_key: String,
     secret_key: String,
 }
 
-/// The part of the block about credentials. It shows a secret only if everybody knows it, or if it was made just
-/// now.
+/// The credentials section of the banner. It shows a secret only if it is publicly known, or was
+/// generated just now.
 pub(crate) fn credentials(config: &Config, made: Option<&MadeCredentials>) -> Credentials {
     let (told, access_key, secret_key) = match (&config.credentials, made) {
         (_, Some(MadeCredentials { pair: Some((access_key, secret_key)), path, .. })) => {
             let kept = path.as_ref().map(|path| format!(", and kept in {}", path.display()));
             let kept = kept.unwrap_or_default();
-            let told = format!("{access_key} / {secret_key} (made just now{kept})");
+            let told = format!("{access_key} / {secret_key} (generated just now{kept})");
             (told, &**access_key, &**secret_key)
         }
         (_, Some(MadeCredentials { path: Some(path), .. })) => {
-            (format!("those of {}, made at the first start", path.display()), "…", "…")
+            (format!("from {}, generated at the first start", path.display()), "…", "…")
         }
-        (CredentialsSource::Made, _) => ("made at the start".to_owned(), "…", "…"),
+        (CredentialsSource::Made, _) => ("generated at startup".to_owned(), "…", "…"),
         (CredentialsSource::Pair { .. }, _) if config.no_auth => {
             ("any: signatures are NOT checked".to_owned(), "any", "any")
         }
@@ -70,7 +71,7 @@ pub(crate) fn credentials(config: &Config, made: Option<&MadeCredentials>) -> Cr
     Credentials { told, access_key, secret_key }
 }
 
-/// The block, with a line break at its end.
+/// The banner, with a final line break.
 pub(crate) fn banner(
     config: &Config,
     address: SocketAddr,
@@ -88,12 +89,12 @@ pub(crate) fn banner(
         Storage::Directory { path, .. } => path.display().to_string(),
     };
     let durability = match &config.storage {
-        Storage::Memory => "none: nothing survives this process",
+        Storage::Memory => "none: all data is lost when the process ends",
         Storage::Directory { durability: Durability::Fsync, .. } => {
-            "fsync: what was acknowledged survives a power cut"
+            "fsync: acknowledged writes survive a power failure"
         }
         Storage::Directory { durability: Durability::Os, .. } => {
-            "os: what was acknowledged survives this process; a power cut may take the last second"
+            "os: acknowledged writes survive the end of the process; a power failure may lose the last second"
         }
     };
     let others = if config.takes_any_region { ", and any other" } else { "" };
@@ -157,7 +158,7 @@ mod tests {
                 "LiteIO {}\n  Endpoint     http://127.0.0.1:9000\n  \
                  Console      http://127.0.0.1:9000/_liteio/console/\n  Region       us-east-1, and any other\n  \
                  Credentials  liteio / liteio123 (default)\n  Data         ./data\n  \
-                 Durability   fsync: what was acknowledged survives a power cut\n\n  \
+                 Durability   fsync: acknowledged writes survive a power failure\n\n  \
                  AWS_ACCESS_KEY_ID=liteio AWS_SECRET_ACCESS_KEY=liteio123 AWS_REGION=us-east-1 \
                  aws --endpoint-url http://127.0.0.1:9000 s3 ls\n\n",
                 env!("CARGO_PKG_VERSION")

@@ -1,5 +1,6 @@
-//! The command line: every setting once, with its flag, its variable and its help. The values stay
-//! raw; [`Config::resolve`](crate::config::Config::resolve) is their only reader.
+//! The command line: each setting is declared once, with its flag, its environment variable and its
+//! help text. The values stay raw; [`Config::resolve`](crate::config::Config::resolve) is their
+//! only reader.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -27,30 +28,33 @@ pub(crate) struct Cli {
 /// The subcommand.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve S3; the same as no command.
+    /// Run the server; the same as no command.
     Server(Box<ServerCommand>),
-    /// Print the table of the variables of other servers that this one understands.
+    /// Print the table of other servers' environment variables that this server understands.
     Environment,
-    /// Ask a running server whether it is ready: exit code 0 if so, else 1.
+    /// Check that a running server is ready: exit code 0 if it is, else 1.
     #[command(alias = "healthcheck")]
     Health(HealthArgs),
-    /// Check every blob and record of a data directory that no server uses, and change nothing in it; exit
-    /// code 1 if any is damaged.
+    /// Check every blob and record of a data directory that no server uses, without changing it;
+    /// exit code 1 on damage.
     Verify(VerifyArgs),
-    /// Make and replace the keys that objects are encrypted with.
+    /// Create and rotate encryption keys.
     #[command(subcommand)]
     Key(KeyCommand),
-    /// Run a command beside a server in memory of its own, on a free port and with the test API; its environment
-    /// (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and others) leads to it. Ends with the exit code of the command.
+    /// Run a command with an in-memory server on a free port, with the test API on; the command's
+    /// environment (AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID and others) points to it. Returns the
+    /// command's exit code.
     Exec(Box<ExecCommand>),
-    /// Use any S3, as MinIO's mc does: `liteio client --help` lists its verbs.
+    /// Client for any S3 service, compatible with MinIO's mc: `liteio client --help` lists its
+    /// commands.
     #[command(disable_help_flag = true)]
     Client(ClientArgs),
-    /// Say what can be kept of a damaged data directory that no server uses; with --yes keep that, remove the
-    /// rest, and move its blobs to blobs/lost; exit code 1 if anything is left to be done.
+    /// Report what can be recovered from a damaged data directory that no server uses; with --yes,
+    /// recover it, remove the damaged records, and move their blobs to blobs/lost. Exit code 1 if
+    /// damage remains.
     Repair(RepairArgs),
-    /// Bring buckets, objects and versions from elsewhere into a data directory that no server uses; the same
-    /// command again goes on where it ended. Exit code 1 if anything was left out, which is named.
+    /// Import buckets, objects and versions into a data directory that no server uses; repeat the
+    /// command to resume an interrupted import. Skipped items are listed, with exit code 1.
     #[command(subcommand)]
     Import(ImportCommand),
 }
@@ -78,15 +82,15 @@ pub(crate) struct ExecCommand {
 /// The source of a setting that was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// The server whose place this one takes has it so.
+    /// Default of the emulated server (`--profile`).
     Profile,
-    /// The variable of this name.
+    /// The environment variable of this name.
     Variable(String),
     Flag,
 }
 
 impl Source {
-    /// Of two settings that contradict each other, the one of the higher rank counts.
+    /// Precedence: if two settings contradict each other, the higher rank wins.
     pub(crate) fn rank(&self) -> u8 {
         match self {
             Source::Profile => 0,
@@ -97,12 +101,12 @@ impl Source {
     }
 }
 
-/// The sources of the settings that were given, by the name of the field.
+/// The origins of the given settings, by field name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources(BTreeMap<String, Source>);
 
 impl Sources {
-    /// The source of a setting, if it was given.
+    /// The origin of a setting, if it was given.
     pub(crate) fn get(&self, setting: &str) -> Option<&Source> {
         self.0.get(setting)
     }
@@ -111,12 +115,12 @@ impl Sources {
         self.0.insert(setting.to_owned(), source);
     }
 
-    /// The sources of what clap has read.
+    /// The origins of the values that clap has read.
     fn of(matches: &ArgMatches) -> Sources {
         let command = ServerArgs::augment_args(clap::Command::new("server"));
         let settings = command.get_arguments().filter_map(|argument| {
             let name = argument.get_id().as_str();
-            // Groups have ids, too.
+            // Skips ids that the matches do not know, for which `value_source` panics.
             let source = matches.try_contains_id(name).ok().and(matches.value_source(name))?;
             let variable = argument.get_env().map(|it| it.to_string_lossy().into_owned());
             match source {
@@ -129,87 +133,90 @@ impl Sources {
     }
 }
 
-/// The settings of the server, as they were given.
+/// The raw settings of the server.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ServerArgs {
-    /// Take the place of "minio", "localstack" or "s3mock": its ports, credentials and defaults.
+    /// Emulate "minio", "localstack" or "s3mock": use its ports, credentials and defaults.
     #[arg(long, value_name = "NAME", env = "LITEIO_PROFILE")]
     pub(crate) profile: Option<String>,
-    /// Address to listen on; port 0 takes a free one [default: 127.0.0.1:9000].
+    /// Address to listen on; port 0 picks a free port [default: 127.0.0.1:9000].
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,
-    /// File in PEM with the certificate to serve HTTPS with, and behind it those that signed it; repeatable,
-    /// chosen by the name that the client asks for. Read again when it changes.
+    /// PEM file with the TLS certificate chain for HTTPS, server certificate first; repeatable,
+    /// selected by SNI. Reloaded when it changes.
     #[arg(long, value_name = "FILE", env = "LITEIO_TLS_CERT", value_delimiter = ',')]
     pub(crate) tls_cert: Vec<PathBuf>,
-    /// File in PEM with the private key of the certificate; as many as certificates, in their order.
+    /// PEM file with the private key of the certificate; one for each --tls-cert, in the same
+    /// order.
     #[arg(long, value_name = "FILE", env = "LITEIO_TLS_KEY", value_delimiter = ',')]
     pub(crate) tls_key: Vec<PathBuf>,
-    /// Serve HTTPS with a certificate that is made and kept in the data directory.
+    /// Serve HTTPS with a self-signed certificate, created and kept in the data directory.
     #[arg(long, env = "LITEIO_TLS_SELF_SIGNED", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) tls_self_signed: bool,
-    /// Address to serve plain HTTP on, beside HTTPS.
+    /// Address to serve plain HTTP on, in addition to HTTPS.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_PLAIN_ADDRESS")]
     pub(crate) plain_address: Option<String>,
-    /// Address to serve websites of buckets on, beside BUCKET.s3-website.DOMAIN: the host of a request is a
-    /// bucket, or begins with one.
+    /// Address to serve bucket websites on, in addition to BUCKET.s3-website.DOMAIN: the bucket is
+    /// the request's host, or its first label.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_WEBSITE_ADDRESS")]
     pub(crate) website_address: Option<String>,
     /// Serve the console at /_liteio/console/ [default: on].
     #[arg(long, value_name = "on|off", env = "LITEIO_CONSOLE", action = ArgAction::Set,
         value_parser = BoolishValueParser::new())]
     pub(crate) console: Option<bool>,
-    /// Address to serve on as well, for browsers that look for the console there [default: none; port 9001 in
-    /// the profile "minio" if it is free].
+    /// Second address for browsers that expect the console there [default: none; port 9001 with the
+    /// profile "minio", if it is free].
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_CONSOLE_ADDRESS")]
     pub(crate) console_address: Option<String>,
-    /// Address or network of a proxy whose Forwarded and X-Forwarded headers count, repeatable.
+    /// Address or network of a trusted proxy, whose Forwarded and X-Forwarded headers are used;
+    /// repeatable.
     #[arg(long, value_name = "CIDR", env = "LITEIO_TRUSTED_PROXY", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<String>,
     /// Directory of all data; created if missing [default: ./data].
     #[arg(long, short, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Keep everything in memory: nothing survives the process.
+    /// Keep all data in memory; it is lost when the process ends.
     #[arg(long, env = "LITEIO_MEMORY", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) memory: bool,
-    /// Durability of acknowledged writes: "fsync" survives a power cut, "os" only the end of the process
-    /// [default: fsync].
+    /// Durability of acknowledged writes: "fsync" survives a power failure, "os" only the end of
+    /// the process [default: fsync].
     #[arg(long, value_name = "LEVEL", env = "LITEIO_DURABILITY")]
     pub(crate) durability: Option<String>,
-    /// MiB of memory for metadata on its way into the tree, and for what was written or read lately; more makes
-    /// many small writes in no order cheaper, with as much log to be read after a crash [default: 192, or 1/8 of the
-    /// memory].
+    /// Memory in MiB for the metadata memtables and cache; more makes many small random writes
+    /// cheaper, but leaves more log to replay after a crash [default: 192, or 1/8 of the memory].
     #[arg(long, value_name = "MIB", env = "LITEIO_METADATA_MEMORY")]
     pub(crate) metadata_memory: Option<u32>,
-    /// Access key of the one user, 3 to 128 characters [default: liteio].
+    /// Access key of the root user, 3 to 128 characters [default: liteio].
     #[arg(long, value_name = "KEY", env = "LITEIO_ACCESS_KEY")]
     pub(crate) access_key: Option<String>,
-    /// Secret key of the one user, 8 to 128 characters [default: liteio123].
+    /// Secret key of the root user, 8 to 128 characters [default: liteio123].
     #[arg(long, value_name = "SECRET", env = "LITEIO_SECRET_KEY", hide_env_values = true)]
     pub(crate) secret_key: Option<String>,
-    /// TOML file with any number of users, instead of the one.
+    /// TOML file with any number of users, instead of --access-key and --secret-key.
     #[arg(long, value_name = "FILE", env = "LITEIO_CREDENTIALS_FILE")]
     pub(crate) credentials_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
-    /// Take keys of clients (SSE-C) over connections that are not encrypted.
+    /// Accept customer-provided keys (SSE-C) over unencrypted connections.
     #[arg(long, env = "LITEIO_ALLOW_INSECURE_SSE_C", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) allow_insecure_sse_c: bool,
-    /// The region that requests are signed for [default: us-east-1].
+    /// Region that requests must be signed for [default: us-east-1].
     #[arg(long, value_name = "REGION", env = "LITEIO_REGION")]
     pub(crate) region: Option<String>,
-    /// A domain for BUCKET.NAME addressing, repeatable; localhost and s3.localhost always are.
+    /// Domain for virtual-hosted-style requests (BUCKET.NAME), repeatable; localhost and
+    /// s3.localhost always work.
     #[arg(long, value_name = "NAME", env = "LITEIO_DOMAIN", value_delimiter = ',')]
     pub(crate) domain: Vec<String>,
-    /// Object ownership of new buckets that name none: "bucket-owner-enforced", where ACLs do not count, as on AWS;
-    /// "bucket-owner-preferred" or "object-writer" for programs that use ACLs [default: bucket-owner-enforced].
+    /// Object ownership of new buckets that specify none: "bucket-owner-enforced" disables ACLs, as
+    /// on AWS; "bucket-owner-preferred" and "object-writer" enable them [default:
+    /// bucket-owner-enforced].
     #[arg(long, value_name = "OWNERSHIP", env = "LITEIO_OBJECT_OWNERSHIP")]
     pub(crate) object_ownership: Option<String>,
-    /// Bucket to make at the start, unless it is there, repeatable: public, download (reading) and upload (writing)
-    /// let everybody in; versioned keeps every version.
+    /// Bucket to create at startup if it does not exist, repeatable: public, download (read) and
+    /// upload (write) grant anonymous access; versioned enables versioning.
     #[arg(
         long,
         value_name = "NAME[:public|download|upload][:versioned]",
@@ -217,33 +224,35 @@ pub(crate) struct ServerArgs {
         value_delimiter = ','
     )]
     pub(crate) bucket: Vec<String>,
-    /// File with more such buckets, one a line.
+    /// File with more such buckets, one per line.
     #[arg(long, value_name = "FILE", env = "LITEIO_BUCKET_FILE")]
     pub(crate) bucket_file: Option<PathBuf>,
-    /// Directory, or archive (.tar, .tar.gz, .tgz, .zip), whose directories are made buckets at the start, and the files
-    /// in them objects, unless they are there.
+    /// Directory or archive (.tar, .tar.gz, .tgz, .zip) to load at startup: its directories become
+    /// buckets and the files in them objects, unless they exist.
     #[arg(long, value_name = "DIR|ARCHIVE", env = "LITEIO_SEED")]
     pub(crate) seed: Option<PathBuf>,
-    /// Origin of pages that may use buckets without CORS rules of their own, repeatable; * for all.
+    /// Origin allowed by CORS on buckets without CORS rules, repeatable; * for all.
     #[arg(long, value_name = "ORIGIN", env = "LITEIO_CORS_ORIGIN", value_delimiter = ',')]
     pub(crate) cors_origin: Vec<String>,
-    /// Filter of the log, such as "info", "warn" or "info,liteio::access=off" [default: info].
+    /// Log filter, such as "info", "warn" or "info,liteio::access=off" [default: info].
     #[arg(long, value_name = "FILTER", env = "LITEIO_LOG")]
     pub(crate) log: Option<String>,
-    /// Format of the log: "text" or "json" [default: text].
+    /// Log format: "text" or "json" [default: text].
     #[arg(long, value_name = "FORMAT", env = "LITEIO_LOG_FORMAT")]
     pub(crate) log_format: Option<String>,
-    /// Days after which everything is read again to find damage; 0 for never, SIGUSR1 for now [default: 7].
+    /// Days between scrubs, which read all data to find damage; 0 disables them, SIGUSR1 starts one
+    /// [default: 7].
     #[arg(long, value_name = "DAYS", env = "LITEIO_SCRUB_DAYS")]
     pub(crate) scrub_days: Option<u32>,
-    /// MiB that are read in a second meanwhile [default: 8].
+    /// Scrub rate in MiB per second [default: 8].
     #[arg(long, value_name = "MIB", env = "LITEIO_SCRUB_RATE")]
     pub(crate) scrub_rate: Option<u32>,
-    /// Seconds of a day of lifecycle rules, for tests that cannot wait for midnight [default: 86400].
+    /// Length of a lifecycle day in seconds, for tests that cannot wait for midnight [default:
+    /// 86400].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_LIFECYCLE_DAY")]
     pub(crate) lifecycle_day: Option<u32>,
-    /// Target of event notifications, repeatable (the variable: separated by spaces): buckets name it in the ARN
-    /// of a queue, topic or function.
+    /// Webhook for event notifications, repeatable (in the variable, separated by spaces): buckets
+    /// refer to it by NAME in the ARN of a queue, topic or function.
     #[arg(
         long,
         value_name = "NAME=URL",
@@ -252,41 +261,45 @@ pub(crate) struct ServerArgs {
         hide_env_values = true
     )]
     pub(crate) webhook: Vec<String>,
-    /// TOML file with more such targets, with secrets to sign events.
+    /// TOML file with more such webhooks, with secrets to sign events.
     #[arg(long, value_name = "FILE", env = "LITEIO_WEBHOOK_FILE")]
     pub(crate) webhook_file: Option<PathBuf>,
-    /// Readers of metrics at /_liteio/metrics: "jwt", with a token that `mc admin prometheus generate` makes or a signed
-    /// request of a user with admin:Prometheus; or "public" [default: jwt].
+    /// Access to the metrics at /_liteio/metrics: "jwt" requires a token from `mc admin prometheus
+    /// generate` or a signed request of a user with admin:Prometheus; "public" requires nothing
+    /// [default: jwt].
     #[arg(long, value_name = "READERS", env = "LITEIO_METRICS_AUTH")]
     pub(crate) metrics_auth: Option<String>,
-    /// File to whose end the audit log is written: a line of JSON for each request.
+    /// File that the audit log is appended to, one line of JSON per request.
     #[arg(long, value_name = "FILE", env = "LITEIO_AUDIT_FILE")]
     pub(crate) audit_file: Option<PathBuf>,
-    /// MiB of that file, after which it becomes FILE.1 and a new one begins [default: it grows].
+    /// Size in MiB at which the audit file is rotated to FILE.1 [default: no rotation].
     #[arg(long, value_name = "MIB", env = "LITEIO_AUDIT_FILE_SIZE")]
     pub(crate) audit_file_size: Option<u32>,
-    /// Former files that are kept, FILE.1 to FILE.N; older ones are deleted [default: 10].
+    /// Number of rotated audit files to keep, FILE.1 to FILE.N; older ones are deleted [default:
+    /// 10].
     #[arg(long, value_name = "FILES", env = "LITEIO_AUDIT_FILES_KEPT")]
     pub(crate) audit_files_kept: Option<u32>,
-    /// URL that the audit log is posted to.
+    /// URL that audit log entries are posted to.
     #[arg(long, value_name = "URL", env = "LITEIO_AUDIT_WEBHOOK", hide_env_values = true)]
     pub(crate) audit_webhook: Option<String>,
-    /// Token that is sent along.
+    /// Bearer token for --audit-webhook.
     #[arg(long, value_name = "TOKEN", env = "LITEIO_AUDIT_WEBHOOK_TOKEN", hide_env_values = true)]
     pub(crate) audit_webhook_token: Option<String>,
-    /// URL of a collector of OpenTelemetry, which spans of requests are sent to (OTLP over HTTP). Needs a binary that
-    /// was built with the feature otlp.
+    /// URL of an OpenTelemetry collector that request spans are sent to (OTLP over HTTP). Needs a
+    /// binary built with the feature otlp.
     #[arg(long, value_name = "URL", env = "LITEIO_OTLP_ENDPOINT", hide_env_values = true)]
     pub(crate) otlp_endpoint: Option<String>,
-    /// PEM file of authorities that certificates of targets are trusted by, beside those of browsers.
+    /// PEM file of certificate authorities to trust for outgoing connections, in addition to the
+    /// built-in public ones.
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
-    /// Issuer of OpenID Connect whose tokens prove web identities (AssumeRoleWithWebIdentity), with the
-    /// audiences that count (*: all); repeatable.
+    /// OpenID Connect issuer whose tokens are accepted as web identities
+    /// (AssumeRoleWithWebIdentity), with the accepted audiences (*: all); repeatable.
     #[arg(long, value_name = "URL,AUDIENCE…", env = "LITEIO_OIDC_ISSUER", value_delimiter = ' ')]
     pub(crate) oidc_issuer: Vec<String>,
-    /// Answer the test API at /_liteio/test: resets, snapshots, faults, time. "local" for programs on this machine,
-    /// "any" for everybody; nobody signs for it [default: off; alone: local].
+    /// Enable the test API at /_liteio/test: resets, snapshots, faults, time. "local" accepts
+    /// requests from this machine, "any" from everywhere; they need no signature [default: off;
+    /// without a value: local].
     #[arg(
         long,
         value_name = "ACCESS",
@@ -296,68 +309,69 @@ pub(crate) struct ServerArgs {
         default_missing_value = "local"
     )]
     pub(crate) test_api: Option<String>,
-    /// Events that wait for one target; beyond them events are lost [default: 100000].
+    /// Maximum number of queued events per webhook; further events are lost [default: 100000].
     #[arg(long, value_name = "EVENTS", env = "LITEIO_EVENT_QUEUE")]
     pub(crate) event_queue: Option<u32>,
-    /// Delete the events that wait for a target that there is no more; repeatable.
+    /// Delete the events queued for a webhook that no longer exists; repeatable.
     #[arg(long, value_name = "NAME")]
     pub(crate) drop_events: Vec<String>,
-    /// Take every request for one of the root user's, without a look at its signature; only on loopback or in a
-    /// container.
+    /// Treat every request as the root user's; do not check signatures. Allowed only on loopback or
+    /// in a container.
     #[arg(long, env = "LITEIO_NO_AUTH", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) no_auth: bool,
-    /// This is a container: listen on all interfaces, keep the data in /data, and make credentials if none are
-    /// given.
+    /// The server runs in a container: listen on all interfaces, keep the data in /data, and
+    /// generate credentials if none are given.
     #[arg(long, env = "LITEIO_IN_CONTAINER", hide = true, action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) in_container: bool,
     #[command(flatten)]
     pub(crate) minio: MinioArgs,
-    /// The host of the address, when that is not given. A flag of our ancestor.
+    /// Host of the address, if --address is not given. For compatibility with earlier versions.
     #[arg(long, value_name = "HOST", hide = true)]
     pub(crate) host: Option<String>,
-    /// The port of the address, when that is not given. A flag of our ancestor.
+    /// Port of the address, if --address is not given. For compatibility with earlier versions.
     #[arg(long, short, value_name = "PORT", hide = true)]
     pub(crate) port: Option<u16>,
-    /// The data, as our ancestor has it: memory:// or local:///DIR.
+    /// Data location as in earlier versions: memory:// or local:///DIR.
     #[arg(long, value_name = "DSN", hide = true)]
     pub(crate) driver: Option<String>,
-    /// The same as --log warn. A flag of our ancestor.
+    /// The same as --log warn. For compatibility with earlier versions.
     #[arg(long, hide = true)]
     pub(crate) no_log: bool,
-    /// The region that buckets are told to be in, when none is given.
+    /// Region reported for buckets if --region is not given.
     #[arg(skip)]
     pub(crate) told_region: Option<String>,
-    /// The directories of data behind `liteio server`.
+    /// Data directories given as arguments of `liteio server`.
     #[arg(skip)]
     pub(crate) directories: Vec<String>,
-    /// Remarks about these settings, for whoever starts the server.
+    /// Notes about these settings, logged at startup.
     #[arg(skip)]
     pub(crate) notes: Vec<String>,
     #[arg(skip)]
     pub(crate) sources: Sources,
-    /// Serve the default credentials to other machines too.
+    /// Allow the default credentials on addresses other than loopback.
     #[arg(long, env = "LITEIO_ALLOW_DEFAULT_CREDENTIALS", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) allow_default_credentials: bool,
 }
 
 impl ServerArgs {
-    /// The host to listen on, when no address is given.
+    /// The host to listen on if no address is given.
     pub(crate) fn host(&self) -> &str {
         let default = if self.in_container { "0.0.0.0" } else { "127.0.0.1" };
         self.host.as_deref().unwrap_or(default)
     }
 
-    /// True if the first of these settings was given by a source that counts more than that of the second.
+    /// True if `setting` was given by a source of higher precedence than the source of `other`.
     pub(crate) fn outranks(&self, setting: &str, other: &str) -> bool {
         let rank = |setting| self.sources.get(setting).map(Source::rank);
         rank(setting) > rank(other)
     }
 }
 
-/// Flags of `minio server` that mean something here, or must not stop a command line that works there.
+/// Flags of `minio server`: supported ones, and ones that are accepted and ignored so that existing
+/// command lines work.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct MinioArgs {
     /// Directory with public.crt and private.key, for HTTPS.
@@ -366,30 +380,30 @@ pub(crate) struct MinioArgs {
     /// The same as --log-format json.
     #[arg(long, hide = true)]
     pub(crate) json: bool,
-    /// Print no block at the start.
+    /// Do not print the startup banner.
     #[arg(long, hide = true)]
     pub(crate) quiet: bool,
-    /// Nothing secret is in the log anyway.
+    /// No effect: the log never contains secrets.
     #[arg(long, hide = true)]
     anonymous: bool,
 }
 
-/// The keys of encryption, as they were given.
+/// The raw encryption key settings.
 #[derive(Args, Clone, Default)]
 pub(crate) struct KeyArgs {
-    /// File of the master key of SSE-S3, which `liteio key new` makes.
+    /// File with the master key of SSE-S3, created by `liteio key new`.
     #[arg(long, value_name = "FILE", env = "LITEIO_MASTER_KEY_FILE")]
     pub(crate) master_key_file: Option<PathBuf>,
-    /// The master key itself, 32 bytes in base64; former ones behind it, separated by commas. Better as a
-    /// variable than in the list of processes.
+    /// Master key of SSE-S3, 32 bytes in base64, followed by former keys, separated by commas.
+    /// Prefer the variable: arguments are visible in the process list.
     #[arg(long, value_name = "KEY", env = "LITEIO_MASTER_KEY", hide_env_values = true)]
     pub(crate) master_key: Option<String>,
-    /// TOML file of the named keys of SSE-KMS, which `liteio key new --name` makes.
+    /// TOML file with the named keys of SSE-KMS, created by `liteio key new --name`.
     #[arg(long, value_name = "FILE", env = "LITEIO_KMS_KEY_FILE")]
     pub(crate) kms_key_file: Option<PathBuf>,
 }
 
-// Never shows a key.
+// Written by hand so that the key material never appears in a log.
 impl fmt::Debug for KeyArgs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -403,22 +417,23 @@ impl fmt::Debug for KeyArgs {
 /// The subcommand of `liteio key`.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Make a file with a new master key; with --name, add a new key to a file of KMS keys.
+    /// Create a file with a new master key; with --name, add a new key to a file of KMS keys.
     New(KeyFileArgs),
-    /// Put a new key before those of a file: it encrypts from the next start on, the others only decrypt.
+    /// Add a new key in front of the existing ones: the next start encrypts with it, the old keys
+    /// only decrypt.
     Rotate(KeyFileArgs),
-    /// Encrypt the data keys of all objects of a directory that no server uses by the newest keys; the former
-    /// ones are not needed any more then.
+    /// Re-encrypt the data keys of all objects in a data directory that no server uses with the
+    /// newest keys; the old keys are no longer needed afterwards.
     Rewrap(RewrapArgs),
 }
 
 /// The arguments of `liteio key new` and `liteio key rotate`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KeyFileArgs {
-    /// The file.
+    /// The key file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The name of a KMS key.
+    /// Name of a KMS key.
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }
@@ -436,23 +451,24 @@ pub(crate) struct RewrapArgs {
 /// The arguments of `liteio health`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct HealthArgs {
-    /// http://HOST:PORT or https://HOST:PORT of the server [default: the address that LITEIO_ADDRESS names].
+    /// http://HOST:PORT or https://HOST:PORT of the server [default: the address in
+    /// LITEIO_ADDRESS].
     #[arg(value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// The profile of the server: its port is the default.
+    /// Profile of the server, which determines the default port.
     #[arg(long, env = "LITEIO_PROFILE", hide = true)]
     pub(crate) profile: Option<String>,
-    /// The address of the server, when no URL is given.
+    /// Address of the server, if no URL is given.
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_ADDRESS")]
     pub(crate) address: Option<String>,
-    /// PEM file of authorities that its certificate is trusted by, beside those of browsers. Without it, that of
-    /// a server on this machine is trusted whatever it is.
+    /// PEM file of certificate authorities to trust, in addition to the built-in public ones.
+    /// Without it, any certificate of a server on this machine is accepted.
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
-    /// The certificate that the server has: with any, and without a URL, it is asked over HTTPS.
+    /// Certificate of the server: if given, and without a URL, the check uses HTTPS.
     #[arg(long, env = "LITEIO_TLS_CERT", hide = true)]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// The same for a certificate that it has made.
+    /// The same for the server's self-signed certificate.
     #[arg(long, env = "LITEIO_TLS_SELF_SIGNED", hide = true, action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) tls_self_signed: bool,
@@ -474,25 +490,25 @@ pub(crate) struct RepairArgs {
     /// The data directory [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// Repair it, after it was copied.
+    /// Repair the directory. Copy it first.
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
-/// The arguments of `liteio client`, which reads them itself.
+/// The arguments of `liteio client`, which parses them itself.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ClientArgs {
-    /// The verb and its arguments.
+    /// The command and its arguments.
     #[arg(value_name = "VERB", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) arguments: Vec<OsString>,
 }
 
-/// An end without a command to run.
+/// The parser ended without a command to run.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Help or the version was asked for: print it, exit code 0.
+    /// Help or version requested: print it, exit code 0.
     Help(String),
-    /// The arguments are not valid: print this one line, exit code 2.
+    /// Invalid arguments: print this one line, exit code 2.
     Usage(String),
 }
 
@@ -532,7 +548,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     }
 }
 
-/// An empty variable counts as none: compose files hand on those that are not set.
+/// An empty variable counts as unset, because compose files pass on variables that are not set as
+/// empty strings.
 fn without_empty_variables(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|argument| {
         let value = argument.get_env().and_then(std::env::var_os);
@@ -544,7 +561,7 @@ fn without_empty_variables(command: clap::Command) -> clap::Command {
     command.mut_subcommands(without_empty_variables)
 }
 
-/// The message in one line, with the variable that holds the value if no argument does.
+/// The message in one line, prefixed with the variable's name if the value came from a variable.
 fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
     let line = one_line(&error.render().to_string());
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
@@ -564,7 +581,7 @@ fn with_variable(error: &clap::Error, arguments: &[OsString]) -> String {
     }
 }
 
-/// The names of variables that begin like ours, and that no option reads: typing errors, mostly.
+/// Names of `LITEIO_` variables that no option reads; mostly typing errors.
 pub(crate) fn unknown_variables(names: impl Iterator<Item = OsString>) -> Vec<String> {
     let command = Cli::command();
     let subcommands = || command.get_subcommands();

@@ -1,4 +1,4 @@
-//! The command, down to its exit code.
+//! Runs the commands, down to the exit code.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -15,12 +15,12 @@ use liteio_import as import;
 use liteio_observe::telemetry;
 use liteio_wire::serve::stop_signal;
 
-/// The server cannot start, is not ready, or its data is damaged.
+/// Exit code: the server cannot start or is not ready, or its data is damaged.
 const FAILED: u8 = 1;
-/// The arguments are not valid.
+/// Exit code: the arguments are invalid.
 const USAGE: u8 = 2;
 
-/// Runs the command with these arguments, the program's name first.
+/// Runs the command with these arguments, of which the first is the program's name.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     match cli::parse(arguments) {
         Ok(Command::Server(arguments)) => serve(&arguments.server),
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// Runs a command on a closed data directory.
 fn look_at_files(command: impl FnOnce() -> Result<bool, String>) -> ExitCode {
-    // Without a descriptor for it, a blob cannot be told from a damaged one.
+    // Running out of file descriptors would make intact blobs look damaged.
     raise_file_limit();
     match command() {
         Ok(true) => ExitCode::SUCCESS,
@@ -63,15 +63,15 @@ fn look_at_files(command: impl FnOnce() -> Result<bool, String>) -> ExitCode {
     }
 }
 
-/// One line on standard error.
+/// Prints one line to standard error.
 fn fail(code: u8, reason: &dyn std::fmt::Display) -> ExitCode {
-    // If standard error is closed, the exit code remains.
+    // If standard error is closed, the exit code is still reported.
     let _ = writeln!(io::stderr(), "liteio: {reason}");
     ExitCode::from(code)
 }
 
 fn print(text: &str) {
-    // A closed standard output is no failure of the command.
+    // A closed standard output is not an error of the command.
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
 }
@@ -109,10 +109,10 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     };
     let unknown = cli::unknown_variables(std::env::vars_os().map(|(name, _)| name));
     for variable in unknown.iter().filter(|name| !environment::is_known(name)) {
-        tracing::warn!(variable, "nothing reads this variable; see `liteio --help`");
+        tracing::warn!(variable, "unknown variable ignored; see `liteio --help`");
     }
     for variable in variables.unknown() {
-        tracing::warn!(variable, "this variable of another server is unknown and has no effect");
+        tracing::warn!(variable, "unknown variable of another server ignored");
     }
     for note in notes {
         tracing::warn!("{note}");
@@ -126,7 +126,7 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     };
     let result = runtime.block_on(serve_until_told(config, arguments.minio.quiet));
     drop(runtime);
-    // The reason for a failure comes after the lines that led to it.
+    // Flush the log first, so that the reason for the failure comes after the lines that led to it.
     drop(log);
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -135,14 +135,14 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     }
 }
 
-/// Runs a command beside a server.
+/// Runs a command with a server.
 fn execute(arguments: &ExecCommand) -> ExitCode {
     let variables = match Variables::read() {
         Ok(variables) => variables,
         Err(error) => return fail(USAGE, &error),
     };
     if arguments.server.sources.get("data_dir") == Some(&Source::Flag) {
-        return fail(USAGE, &"the server of a command is in memory: leave --data-dir out");
+        return fail(USAGE, &"the server of `liteio exec` is in memory: remove --data-dir");
     }
     let config = match Config::of_command(&exec::arguments(&arguments.server), &variables) {
         Ok((config, _)) => exec::settings(config),
@@ -166,23 +166,27 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
     }
 }
 
-/// Scripts of LocalStack's images mostly call programs that are not here.
+/// Warns about startup scripts of LocalStack images, which mostly call programs that do not exist
+/// here.
 fn warn_of_scripts(profile: Option<Profile>) {
     let stages = ["boot", "start", "ready", "shutdown"].into_iter();
     for stage in stages.filter(|_| profile == Some(Profile::Localstack)) {
         let path = format!("/etc/localstack/init/{stage}.d");
         let has_files = std::fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some());
         if has_files {
-            tracing::warn!(path, "scripts are not run: use --bucket (LITEIO_BUCKET) and --seed");
+            tracing::warn!(
+                path,
+                "startup scripts are not supported: use --bucket (LITEIO_BUCKET) and --seed"
+            );
         }
     }
 }
 
-/// Prints the line that modules of Testcontainers and scripts wait for.
+/// Prints the line that Testcontainers modules and scripts wait for.
 fn tell_that_it_is_ready(profile: Option<Profile>, server: &ServerHandle) {
     match profile {
         Some(Profile::Minio) => {
-            // A closed standard error is no failure of the command.
+            // A closed standard error is not an error of the command.
             let _ = writeln!(io::stderr(), "API: {}", server.endpoint());
         }
         Some(Profile::Localstack) => print("Ready.\n"),
@@ -192,7 +196,7 @@ fn tell_that_it_is_ready(profile: Option<Profile>, server: &ServerHandle) {
 
 async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerError> {
     let signal = |source| ServerError::Open(format!("cannot listen for signals: {source}"));
-    // Before the start, so that a signal during it is not lost.
+    // Before the start, so that a signal during the start is not lost.
     let stop_signal = stop_signal().map_err(signal)?;
     let mut scrub_signal = scrub_signal().map_err(signal)?;
     let mut reload_signal = reload_signal().map_err(signal)?;
@@ -200,11 +204,12 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerEr
     let server = tokio::select! {
         server = Server::spawn(config.clone()) => server?,
         name = &mut stop_signal => {
-            tracing::info!(signal = name, "stopped before the start was done");
+            tracing::info!(signal = name, "stopped during startup");
             return Ok(());
         }
     };
-    // Nobody could use a server whose credentials were made and not told.
+    // Generated credentials are shown even with `--quiet`: nobody could use the server without
+    // them.
     if !is_quiet || server.has_new_credentials() {
         print(&server.banner(&config));
     }

@@ -1,4 +1,5 @@
-//! Dispatch between the operational routes and the spaces. Nothing else knows that there are several services.
+//! Dispatches requests to the operational routes or to a space. No other module knows that there
+//! are several services.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -39,14 +40,14 @@ use liteio_wire::reply::Reply;
 /// The spaces of a server.
 #[derive(Clone)]
 pub(crate) enum Spaces {
-    /// One for everybody.
+    /// A single space.
     One(Arc<Space>),
-    /// Those of the test API.
+    /// The spaces of the test API.
     Many(Arc<TestApi>),
 }
 
 impl Spaces {
-    /// The space of requests that name no other.
+    /// The main space, for requests that name no other.
     fn main(&self) -> Arc<Space> {
         match self {
             Spaces::One(space) => Arc::clone(space),
@@ -55,7 +56,7 @@ impl Spaces {
     }
 }
 
-/// The handler behind the front.
+/// The handler behind the HTTP front end.
 pub(crate) struct Dispatch {
     spaces: Spaces,
     operational: Arc<Operational>,
@@ -64,13 +65,13 @@ pub(crate) struct Dispatch {
     observers: Observers,
     followers: Arc<[Arc<dyn Follower>]>,
     health: Arc<Health>,
-    /// Objects have the origin of the console's pages.
+    /// The console is enabled, so objects share the origin of its pages.
     has_console: bool,
     stopping: Arc<AtomicBool>,
 }
 
 impl Dispatch {
-    /// The handler of requests for these spaces, with followers of every request.
+    /// Creates the handler for these spaces, with followers of every request.
     pub(crate) fn new(
         spaces: Spaces,
         followers: Vec<Arc<dyn Follower>>,
@@ -129,7 +130,7 @@ impl Dispatch {
         }
     }
 
-    /// The test API, for programs that embed the server.
+    /// The control of the test API, for programs that embed the server.
     pub(crate) fn test_control(&self) -> Option<TestControl> {
         match &self.spaces {
             Spaces::One(_) => None,
@@ -137,7 +138,7 @@ impl Dispatch {
         }
     }
 
-    /// True for a browser that looks for pages where services are.
+    /// True for a browser that opens the server's root instead of the console.
     fn is_for_console(&self, head: &Parts, origin: &Origin) -> bool {
         self.has_console
             && !origin.target.is_site()
@@ -145,12 +146,13 @@ impl Dispatch {
             && browser::looks_for_console(head)
     }
 
-    /// The guard of an answer that has the console's origin.
+    /// The guard for a response that shares the console's origin.
     fn guard(&self, head: &Parts, origin: &Origin) -> Option<Guard> {
         (self.has_console && !origin.target.is_site()).then(|| Guard::of(head))
     }
 
-    /// The way of what the operational routes answer. A bucket has its name to itself.
+    /// The processing path of an operational request. An existing bucket takes precedence over a
+    /// borrowed path.
     fn operational_way(&self, head: &Parts, origin: &Origin) -> Option<Way> {
         let claim = Operational::claim(head, &origin.target)?;
         let has_bucket = || {
@@ -161,7 +163,7 @@ impl Dispatch {
     }
 }
 
-/// The operational routes over a space, and what is of the server as a whole.
+/// Creates the operational routes over a space and the server-wide state.
 fn operational(
     (health, tracer, counters): (&Arc<Health>, &Arc<Tracer>, &Arc<Counters>),
     space: &Arc<Space>,
@@ -179,7 +181,7 @@ fn operational(
     Operational::new(Arc::clone(health), audience, console).with_admin(admin).with_metrics(metrics)
 }
 
-/// Gives a request to the operational routes, with the identity of its sender if it is signed.
+/// Passes a request to the operational routes, with the sender's identity if it is signed.
 async fn operate(
     operational: &Operational,
     space: &Space,
@@ -187,12 +189,12 @@ async fn operate(
     origin: &Origin,
     allowance: &Allowance,
 ) -> Reply {
-    // Also of a page whose name was made to lead here, and that sends a token along.
+    // This also rejects a web page that reaches the server by DNS rebinding and sends a token.
     if let Some(no_auth) = space.no_auth() {
         no_auth.check(&request)?;
     }
     let (mut head, body) = request.into_parts();
-    // A bearer's token is the matter of the route that knows it.
+    // A bearer token is checked by the route that accepts it.
     let is_bearer = head.headers.get(AUTHORIZATION).is_some_and(|value| {
         value.as_bytes().get(..7).is_some_and(|it| it.eq_ignore_ascii_case(b"bearer "))
     });
@@ -208,7 +210,8 @@ async fn operate(
 impl Handler for Dispatch {
     fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
         match self.operational_way(head, origin) {
-            // Exempt from the limits: the answer must show that the server is overloaded, not dead.
+            // Exempt from the limits: the response must show that the server is overloaded, not
+            // dead.
             Some(Way::Health) => return Plan { exempt: true, ..Plan::default() },
             Some(Way::Operator) => return Plan { held: true, ..Plan::default() },
             None => {}
@@ -247,7 +250,8 @@ impl Handler for Dispatch {
             }
             (Some(Way::Operator), spaces) => {
                 let space = spaces.main();
-                // A reset puts another space in the place of the one that the routes were made for.
+                // A reset replaces the space that the routes were created for, so the current one
+                // is looked up each time.
                 let shown = match spaces {
                     Spaces::One(_) => shown,
                     Spaces::Many(_) => {
@@ -320,14 +324,14 @@ impl Handler for Dispatch {
     }
 }
 
-/// True when there is a bucket.
+/// True if a bucket exists.
 fn has_buckets(store: &Store) -> bool {
     let one = ListBuckets { max: 1, ..ListBuckets::default() };
     store.list_buckets(&one).is_ok_and(|page| !page.buckets.is_empty())
 }
 
-/// Damage that has shown so far, without names: whoever asks for the health need not be known. What it is goes
-/// into the log, once, and into `logged`.
+/// The damage found so far, without names, because health checks are unauthenticated. The details
+/// are logged once, and remembered in `logged`.
 fn found_damage(store: &Store, logged: &Mutex<String>) -> Option<String> {
     let log = |what: String| {
         let mut logged = logged.lock();
@@ -341,12 +345,12 @@ fn found_damage(store: &Store, logged: &Mutex<String>) -> Option<String> {
         return Some("orphans are not swept, because of damage: run `liteio verify`".to_owned());
     }
     if let Some(scrub) = store.scrub_state().filter(|scrub| scrub.damaged > 0) {
-        log(format!("the first that the scrub found: {}", scrub.first_damage.unwrap_or_default()));
+        log(format!("first damage found by the scrub: {}", scrub.first_damage.unwrap_or_default()));
         let damaged = scrub.damaged;
         return Some(format!("the scrub has found damage ({damaged}): run `liteio verify`"));
     }
     let reads = store.stats().damaged_reads;
-    let told = "reads have met damaged or missing data since the start: run `liteio verify`";
+    let told = "reads have found damaged or missing data since the start: run `liteio verify`";
     (reads > 0).then(|| format!("{reads} {told} to find it"))
 }
 
@@ -372,7 +376,8 @@ fn readiness(
     }
 }
 
-/// The reason why events are being lost, or were since the start, when so many had been lost, if any are.
+/// Describes the loss of events: current, or since the start, at which `lost_at_start` had been
+/// lost; `None` if there is none.
 fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
     let outbox = match store.outbox_state() {
         Ok(outbox) => outbox,
@@ -380,15 +385,15 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
     };
     if let full @ 1.. = store.full_event_queues(&outbox) {
         let told =
-            "queues of events are full, and new events are lost: a webhook does not take them";
+            "queues of events are full, and new events are lost: a webhook does not accept them";
         return Some(format!("{full} {told}"));
     }
     let lost = outbox.lost().saturating_sub(lost_at_start);
-    let told = "events were lost since the start, because too many waited for a webhook";
+    let told = "events were lost since the start, because the queue of a webhook was full";
     (lost > 0).then(|| format!("{lost} {told}"))
 }
 
-/// The state of what works in the background, without names, for people and programs that ask for the health.
+/// The state of background work, without names, for health checks.
 fn details(app: &App, senders: &Senders) -> Map<String, Value> {
     let mut told = Map::new();
     if let Some(scrub) = app.store.scrub_state() {

@@ -1,4 +1,4 @@
-//! Connections with TLS, and streams of HTTP/2, against a server with a handler of the test's own.
+//! Tests TLS connections and HTTP/2 streams against a server with the test's own handler.
 
 use std::collections::HashSet;
 use std::future::Future as _;
@@ -28,10 +28,10 @@ use liteio_wire::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 use liteio_wire::tls::{Trust, client_config};
 
 const SHORT: Duration = Duration::from_millis(100);
-/// Nothing in these tests takes this long unless it hangs.
+/// Timeout that is only reached if a test hangs.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Answers with the body it was sent, and tells its scheme and host.
+/// Responds with the request body, and reports its scheme and host.
 async fn echo(request: Request<RequestBody>) -> Reply {
     let origin = request.extensions().get::<Arc<Origin>>().map(Arc::clone);
     let host = request.headers().get(HOST).cloned();
@@ -47,7 +47,7 @@ async fn echo(request: Request<RequestBody>) -> Reply {
     Ok(response)
 }
 
-/// An answer of 4 MiB below `/big`, else an echo.
+/// Responds with 4 MiB below `/big`, else with an echo.
 async fn big_or_echo(request: Request<RequestBody>) -> Reply {
     match request.uri().path() {
         "/big" => Ok(Response::new(ReplyBody::from(vec![b'x'; 4 << 20]))),
@@ -71,7 +71,7 @@ async fn encrypted(server: &ServerHandle, protocols: &[&str]) -> TlsStream<TcpSt
     stream.expect("the handshake succeeds")
 }
 
-/// A client of HTTP/2 with its connection.
+/// An HTTP/2 client with its connection.
 struct Http2 {
     requests: SendRequest<Bytes>,
     connection: JoinHandle<Result<(), h2::Error>>,
@@ -80,7 +80,7 @@ struct Http2 {
 async fn http2(server: &ServerHandle) -> Http2 {
     let stream = encrypted(server, &["h2", "http/1.1"]).await;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-    // A stream that is not read must not fill the window of all.
+    // An unread stream must not fill the connection's window.
     let mut builder = h2::client::Builder::new();
     builder.initial_connection_window_size(1 << 20);
     let (requests, connection) = builder.handshake(stream).await.expect("HTTP/2");
@@ -104,7 +104,7 @@ fn to(path: &str) -> http::request::Builder {
     Request::builder().uri(format!("https://localhost{path}"))
 }
 
-/// A request of which the head is sent.
+/// A request whose head is sent.
 struct Begun {
     answer: ResponseFuture,
     body: SendStream<Bytes>,
@@ -133,7 +133,7 @@ impl Begun {
         Ok(Answer { status: head.status, headers: head.headers, body: bytes })
     }
 
-    /// Sends all of a body, as the windows of the server allow it.
+    /// Sends a whole body, as the server's windows allow it.
     async fn send(&mut self, mut data: Bytes) {
         while !data.is_empty() {
             self.body.reserve_capacity(data.len());
@@ -151,7 +151,7 @@ fn is_error(answer: &Answer, status: u16, code: &str) -> bool {
     answer.status.as_u16() == status && text.contains(&format!("<Code>{code}</Code>"))
 }
 
-/// Everything until the server closes; it may reset the connection.
+/// Reads until the server closes; it may reset the connection.
 async fn read_to_end(mut stream: impl tokio::io::AsyncRead + Unpin) -> String {
     let mut text = Vec::new();
     let _ = timeout(LONG, stream.read_to_end(&mut text)).await.expect("the server closes");
@@ -177,7 +177,7 @@ async fn http1_is_served_encrypted_and_parked() {
                 answer.push_str(&String::from_utf8_lossy(&piece[..bytes]));
             }
             assert!(answer.contains("x-scheme: https\r\n"), "{answer}");
-            // Longer than it takes to park.
+            // Longer than the time to park the connection.
             let silence = timeout(2 * SHORT, stream.read_u8()).await;
             assert!(silence.is_err(), "the server stays silent");
         }
@@ -197,7 +197,7 @@ async fn streams_are_answered_as_requests_are() {
     assert_eq!(answer.headers["server"], "LiteIO");
     assert!(answer.headers.contains_key(DATE) && answer.headers.contains_key("x-amz-request-id"));
 
-    // A body that is larger than all windows, both ways.
+    // A body larger than all windows, in both directions.
     let body = Bytes::from(vec![b'y'; 5 << 20]);
     let mut put = client.begin(to("/b/k").method(Method::PUT), false).await;
     put.send(body.clone()).await;
@@ -270,7 +270,7 @@ async fn plain_http_is_told_to_use_https() {
 async fn handshakes_that_stall_are_given_up_and_stop_nobody() {
     let limits = Limits { header_timeout: SHORT, idle_timeout: 4 * SHORT, ..Limits::default() };
     let server = spawn(Server::builder().handler(echo).limits(limits)).await;
-    // The begin of a record with a ClientHello of 512 bytes.
+    // The start of a record with a ClientHello of 512 bytes.
     let begin = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
     let mut slow = Vec::new();
     for at in 0..200 {
@@ -285,7 +285,7 @@ async fn handshakes_that_stall_are_given_up_and_stop_nobody() {
     for stream in slow {
         assert_eq!(read_to_end(stream).await, "", "closed without an answer");
     }
-    // A connection without a stream is closed in order.
+    // A connection without streams is closed in order.
     client.connection.await.expect("it ends").expect("it is closed in order");
 }
 
@@ -295,7 +295,7 @@ async fn a_connection_over_the_limit_is_told_so_encrypted() {
     let server = spawn(Server::builder().handler(echo).limits(limits)).await;
     let first = http2(&server).await;
     assert_eq!(first.get("/b/k").await.status, 200);
-    // By HTTP/1.1, whatever it offers: nobody speaks HTTP/2 for one answer.
+    // HTTP/1.1, whatever ALPN offers: HTTP/2 is not started for a single response.
     let second = encrypted(&server, &["h2", "http/1.1"]).await;
     let answer = read_to_end(second).await;
     assert!(answer.contains("<Code>SlowDown</Code>"), "{answer}");
@@ -306,7 +306,7 @@ async fn a_stalled_stream_is_cut_off_and_stalls_no_other() {
     let limits = Limits { answer_window: 4 * SHORT, body_window: 4 * SHORT, ..Limits::default() };
     let server = spawn(Server::builder().handler(big_or_echo).limits(limits)).await;
     let client = http2(&server).await;
-    // One takes nothing of its answer, one sends nothing of its body.
+    // One client does not read its response, one does not send its body.
     let taking = client.begin(to("/big"), true).await.head().await.expect("an answer");
     let sending = client.begin(to("/b/k").method(Method::PUT), false).await;
     for _ in 0..20 {
@@ -315,7 +315,7 @@ async fn a_stalled_stream_is_cut_off_and_stalls_no_other() {
     assert!(is_error(&sending.answer().await.expect("an answer"), 400, "RequestTimeout"));
     let mut body = taking.into_body();
     let (mut bytes, mut failure) = (0, None);
-    // Nothing is given back to the window.
+    // Flow-control capacity is not released.
     while let Some(data) = timeout(LONG, body.data()).await.expect("the stream ends") {
         match data {
             Ok(data) => bytes += data.len(),
@@ -344,7 +344,7 @@ async fn a_connection_that_takes_nothing_is_cut_off() {
         let request = to("/big").body(()).expect("a request");
         begun.push(requests.send_request(request, true).expect("a stream"));
     }
-    // Sends the requests, and then reads nothing.
+    // Sends the requests, then reads nothing.
     std::future::poll_fn(|context| {
         let _ = connection.as_mut().poll(context);
         std::task::Poll::Ready(())
@@ -400,7 +400,7 @@ async fn streams_share_the_places_of_their_address() {
             echo(request).await
         }
     };
-    // One address gets half of them.
+    // One address can use half of them.
     let limits = Limits { requests_max: 7, ..Limits::default() };
     let server = spawn(Server::builder().handler(handler).limits(limits)).await;
     let (first, second) = (http2(&server).await, http2(&server).await);
@@ -414,7 +414,7 @@ async fn streams_share_the_places_of_their_address() {
     for client in [&first, &second] {
         assert!(is_error(&client.get("/b/k").await, 503, "SlowDown"));
     }
-    // A place is free again as soon as its stream is reset.
+    // A slot is free again as soon as its stream is reset.
     let mut given_up = begun.pop().expect("a stream");
     given_up.body.send_reset(Reason::CANCEL);
     let taken = async {

@@ -1,4 +1,5 @@
-//! `liteio exec`: a server in memory for as long as one command runs, whose environment leads to it.
+//! `liteio exec`: runs a command with an in-memory server, which its environment variables point
+//! to.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -16,12 +17,12 @@ use crate::config::{Config, ConfigError, CredentialsSource, TestAccess};
 use crate::platform::is_ignored;
 use crate::server::{Server, ServerError, ServerHandle};
 
-/// The command cannot be started, as shells tell it.
+/// Exit code if the command cannot be started, as in shells.
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Variables that would lead SDKs to other credentials or to another endpoint than those that are set, or that SDKs
-/// refuse beside these.
+/// Variables that are removed: they would make SDKs use other credentials or another endpoint, or
+/// SDKs reject them in combination with the ones set here.
 const REMOVED: [&str; 10] = [
     "AWS_PROFILE",
     "AWS_DEFAULT_PROFILE",
@@ -35,7 +36,7 @@ const REMOVED: [&str; 10] = [
     "AWS_WEB_IDENTITY_TOKEN_FILE",
 ];
 
-/// The reason for which a command was not run.
+/// The reason why a command was not run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExecError {
     /// A setting is not valid.
@@ -44,7 +45,7 @@ pub(crate) enum ExecError {
     /// The server did not start.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// Signals cannot be listened for, or the command cannot be waited for.
+    /// Listening for signals or waiting for the command failed.
     #[error("{0}")]
     System(#[from] io::Error),
     /// The command cannot be started.
@@ -58,7 +59,7 @@ pub(crate) enum ExecError {
 }
 
 impl ExecError {
-    /// The exit code.
+    /// The exit code for this error.
     pub(crate) fn code(&self) -> u8 {
         match self {
             ExecError::Config(_) => 2,
@@ -71,12 +72,12 @@ impl ExecError {
     }
 }
 
-/// The arguments of the server: in memory, at free ports of this machine, with warnings alone in its log.
+/// The server's arguments: in memory, on free ports of this machine, logging warnings only.
 pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
     let local = || Some("127.0.0.1:0".to_owned());
     let mut sources = given.sources.clone();
-    // Variables such as MINIO_ADDRESS are about another server, which may run. They fill what was not given, so these
-    // settings count as given.
+    // Variables such as MINIO_ADDRESS describe another server, which may be running. They only fill
+    // settings that are not given, so these settings are marked as given.
     for setting in ["address", "console_address"] {
         sources.note(setting, Source::Flag);
     }
@@ -87,26 +88,26 @@ pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
         address: local(),
         plain_address: given.plain_address.as_ref().and_then(|_| local()),
         website_address: given.website_address.as_ref().and_then(|_| local()),
-        // It is served at the address of all else, too.
+        // The console is served at the main address as well.
         console_address: None,
-        // What the server prints is the command's own.
+        // The output belongs to the command, so the server logs warnings only.
         log: given.log.clone().or_else(|| Some("warn".to_owned())),
         sources,
         ..given.clone()
     }
 }
 
-/// The settings of the server, which has the test API.
+/// The server's settings, with the test API enabled.
 pub(crate) fn settings(config: Config) -> Config {
     Config { test_api: config.test_api.or(Some(TestAccess::Local)), ..config }
 }
 
-/// Runs a command beside a server, and returns its exit code.
+/// Runs a command with a server, and returns its exit code.
 ///
 /// # Errors
-/// [`ExecError`]; the command has not run then.
+/// [`ExecError`]; the command was not run.
 pub(crate) async fn run(config: Config, command: &[OsString]) -> Result<u8, ExecError> {
-    // Caught before the command starts, so that none is lost.
+    // Signals are caught before the command starts, so that none is lost.
     let mut interrupt = Caught::new(SignalKind::interrupt())?;
     let mut quit = Caught::new(SignalKind::quit())?;
     let mut terminate = Caught::new(SignalKind::terminate())?;
@@ -124,13 +125,14 @@ pub(crate) async fn run(config: Config, command: &[OsString]) -> Result<u8, Exec
             () = hang_up.next() => pass_on(process, Signal::HUP),
         }
     };
-    // Nothing is kept, so that nothing has to be finished.
+    // In-memory data needs no orderly shutdown.
     drop(server);
     Ok(code_of(status))
 }
 
-/// Signal that is passed on to the command. One that is ignored, as below `nohup`, is not listened for: the command
-/// inherits the disposition "ignored", whereas that of a caught signal would become the default again.
+/// A signal that is forwarded to the command. An ignored signal, as under `nohup`, is not caught:
+/// the command inherits the disposition "ignored", whereas a caught signal would be reset to the
+/// default.
 struct Caught(Option<tokio::signal::unix::Signal>);
 
 impl Caught {
@@ -151,13 +153,14 @@ impl Caught {
 }
 
 fn pass_on(process: Pid, signal: Signal) {
-    // It may have ended just now.
+    // The process may have ended in the meantime.
     let _ = kill_process(process, signal);
 }
 
-/// Passes on a signal that a terminal also sends for a key.
+/// Forwards a signal, unless the terminal has already sent it.
 ///
-/// It sends it to all processes in its foreground, of which the command is one as this one is: it has it already.
+/// For a key such as Ctrl-C, the terminal signals the whole foreground process group, to which the
+/// command belongs.
 fn pass_on_unless_typed(process: Pid, signal: Signal) {
     let foreground = File::open("/dev/tty").and_then(|tty| Ok(tcgetpgrp(tty)?));
     if !foreground.is_ok_and(|group| group == getpgrp()) {
@@ -170,7 +173,7 @@ fn code_of(status: ExitStatus) -> u8 {
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// Waits on a thread of its own.
+/// Waits for the command on a separate thread.
 fn wait_for(mut child: Child) -> io::Result<oneshot::Receiver<io::Result<ExitStatus>>> {
     let (sender, receiver) = oneshot::channel();
     let thread = std::thread::Builder::new().name("liteio-exec".to_owned());
@@ -196,7 +199,7 @@ fn start(config: &Config, server: &ServerHandle, command: &[OsString]) -> Result
     for name in REMOVED {
         child.env_remove(name);
     }
-    // A proxy does not reach this machine's loopback.
+    // A proxy cannot reach this machine's loopback interface.
     let direct = direct(|name| std::env::var(name).ok());
     child
         .env("AWS_ACCESS_KEY_ID", access_key)
@@ -213,7 +216,7 @@ fn start(config: &Config, server: &ServerHandle, command: &[OsString]) -> Result
     })
 }
 
-/// The hosts that clients ask without a proxy: those that are set, and the server's.
+/// The hosts that clients access without a proxy (`NO_PROXY`): the given ones, and the server's.
 fn direct(variable: impl Fn(&str) -> Option<String>) -> String {
     let set = variable("no_proxy").or_else(|| variable("NO_PROXY")).unwrap_or_default();
     let server = ["localhost", "127.0.0.1"];

@@ -12,16 +12,16 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use liteio_admin::operational::READY_PATH;
 use liteio_wire::tls::{Trust, client_config};
 
-/// For the connection, and again for the whole answer.
+/// Timeout for connecting, and again for the whole exchange.
 const TIMEOUT: Duration = Duration::from_secs(3);
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
-/// Asks the server at `url` (`http://HOST:PORT` or `https://HOST:PORT`, a path is optional) whether it is
-/// ready. Returns its answer in one line. Certificates are trusted by the authorities of `ca_file`, too;
-/// without it, that of a server on this machine always is.
+/// Checks that the server at `url` (`http://HOST:PORT` or `https://HOST:PORT`, with an optional
+/// path) is ready. Returns its response in one line. The certificate authorities in `ca_file` are
+/// trusted in addition; without it, any certificate of a server on this machine is accepted.
 ///
 /// # Errors
-/// One line on what is wrong: the URL, the connection, or the answer.
+/// One line with the cause: the URL, the connection, or the response.
 pub(crate) fn check(url: &str, ca_file: Option<&Path>) -> Result<String, String> {
     let url_parts = split_url(url)?;
     let answer = get(&url_parts, ca_file).map_err(|error| format!("{url}: {error}"))?;
@@ -43,7 +43,7 @@ struct Url {
 
 fn split_url(url: &str) -> Result<Url, String> {
     let advice =
-        || format!("{url:?} is no URL to check: give http://HOST:PORT or https://HOST:PORT");
+        || format!("{url:?} is not a valid URL: give http://HOST:PORT or https://HOST:PORT");
     let (is_encrypted, rest) = match url.split_once("://") {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
@@ -90,7 +90,7 @@ fn connect(authority: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-/// A connection on which everything together takes a bounded time.
+/// A connection with a deadline for all operations together.
 struct Timed {
     stream: TcpStream,
     deadline: Instant,
@@ -103,7 +103,7 @@ impl Timed {
     }
 }
 
-/// Systems report a timeout as `WouldBlock` or as `TimedOut`.
+/// Normalizes timeouts, which systems report as `WouldBlock` or `TimedOut`.
 fn timed_out(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
@@ -150,7 +150,7 @@ fn exchange(mut stream: impl Read + Write, url: &Url) -> io::Result<Vec<u8>> {
     Ok(answer)
 }
 
-/// Status and body, in one line.
+/// Status and body of a response.
 fn parse_answer(answer: &[u8]) -> Option<(u16, &str)> {
     let text = std::str::from_utf8(answer).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;

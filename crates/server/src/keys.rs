@@ -1,7 +1,7 @@
-//! The keys of encryption, as files and variables hold them, and `liteio key`.
+//! Encryption keys in files and variables, and `liteio key`.
 //!
-//! A file of master keys has one key a line, 32 bytes in base64: the first encrypts, the others are what came
-//! before it. A file of KMS keys is TOML:
+//! A master key file has one key per line, 32 bytes in base64: the first one encrypts, the others
+//! are its predecessors. A KMS key file is TOML:
 //!
 //! ```toml
 //! [[key]]
@@ -25,7 +25,7 @@ use liteio_wire::private_file;
 /// Longest name of a KMS key.
 const NAME_BYTES_MAX: usize = 256;
 
-/// The KMS keys of a file.
+/// The contents of a KMS key file.
 #[derive(Deserialize, Serialize, Default)]
 #[serde(deny_unknown_fields)]
 struct KmsFile {
@@ -40,10 +40,10 @@ struct KmsKey {
     versions: Vec<String>,
 }
 
-/// Reads the keys of a configuration.
+/// Loads the configured keys.
 ///
 /// # Errors
-/// One line that says what to change, without any key.
+/// One line with advice, without any key.
 pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
     let master = match &sources.master {
         None => Vec::new(),
@@ -65,7 +65,7 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
     Ok(KeyRing::new(master, named))
 }
 
-/// Runs `liteio key`, and returns what it prints.
+/// Runs `liteio key`, and returns its output.
 ///
 /// # Errors
 /// The reason in one line.
@@ -82,7 +82,7 @@ fn new_key(arguments: &KeyFileArgs) -> Result<String, String> {
     let Some(name) = &arguments.name else {
         if path.exists() {
             return Err(format!(
-                "{} exists: `liteio key rotate` puts a new key before those in it",
+                "{} exists: `liteio key rotate` adds a new key to it",
                 path.display()
             ));
         }
@@ -147,27 +147,27 @@ fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
     report.missing += sealed;
     match report.missing {
         0 => Ok(format!(
-            "{}: {} objects and uploads encrypted by the newest keys, all others are already\n",
+            "{}: {} objects and uploads re-encrypted with the newest keys; all others already were\n",
             path.display(),
             report.rewrapped
         )),
         missing => Err(format!(
             "{}: {missing} objects, uploads and secrets are encrypted by keys that are not in the files; {} are \
-             encrypted by the newest keys now",
+             encrypted with the newest keys now",
             path.display(),
             report.rewrapped
         )),
     }
 }
 
-/// The keys of a text, the first of which encrypts.
+/// Parses master keys; the first one encrypts.
 fn master_keys(text: &str) -> Result<Vec<EncryptionKey>, String> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let words = lines.flat_map(|line| line.split(',')).map(str::trim);
     let keys =
         words.filter(|word| !word.is_empty()).map(parse_key).collect::<Result<Vec<_>, _>>()?;
     match keys.is_empty() {
-        true => Err("there is no key: `liteio key new FILE` makes one".to_owned()),
+        true => Err("the file has no key: `liteio key new FILE` creates one".to_owned()),
         false => Ok(keys),
     }
 }
@@ -179,7 +179,7 @@ fn parse_key(text: &str) -> Result<EncryptionKey, String> {
 }
 
 fn kms_file(text: &str) -> Result<KmsFile, String> {
-    // The message of the parser shows what it found, which may be a key.
+    // The parser's message quotes the input, which may be a key, so only the line is reported.
     toml::from_str(text).map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
         format!("line {line} is not valid: a key is [[key]], name = \"…\" and versions = [\"…\"]")
@@ -191,7 +191,7 @@ fn named_keys(file: &KmsFile) -> Result<Vec<NamedKey>, String> {
     for KmsKey { name, versions } in &file.key {
         check_name(name)?;
         if named.iter().any(|other| other.name == *name) {
-            return Err(format!("the key {name:?} is there twice"));
+            return Err(format!("the key {name:?} is defined twice"));
         }
         if versions.is_empty() {
             return Err(format!("the key {name:?} has no version"));
@@ -203,7 +203,7 @@ fn named_keys(file: &KmsFile) -> Result<Vec<NamedKey>, String> {
     Ok(named)
 }
 
-/// A name stands in headers.
+/// Checks a key name, which is sent in headers.
 fn check_name(name: &str) -> Result<(), String> {
     let is_valid = (1..=NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_graphic());

@@ -83,7 +83,8 @@ pub use liteio_wire::front::limits::Limits;
 pub use liteio_wire::proxy::Network;
 pub use server::{Server, ServerBuilder, ServerError, ServerHandle};
 
-/// Runs the command that the program was called by, with its arguments, the program's name first.
+/// Runs the command with these arguments, of which the first is the program's name and selects the
+/// applet.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     liteio_applets::run(arguments.into_iter().collect(), command::run)
 }

@@ -1,4 +1,4 @@
-//! Credentials that are made at the first start of a container to which none were given.
+//! Credentials that are generated at the first start of a container without configured ones.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,28 +13,29 @@ use liteio_wire::private_file;
 /// The file in the data directory, in the format of credentials files.
 const FILE_NAME: &str = "credentials.toml";
 
-/// The credentials of a server to which none were given.
+/// The generated credentials of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct MadeCredentials {
     pub(crate) source: CredentialsSource,
-    /// The pair, if it was made just now: the one time at which it is shown.
+    /// The pair, if it was generated at this start: it is shown only once.
     pub(crate) pair: Option<(String, String)>,
-    /// The file that keeps it.
+    /// The file that stores it.
     pub(crate) path: Option<PathBuf>,
 }
 
 impl MadeCredentials {
-    /// Those of the data directory, which is there and belongs to this process; new ones own what is in its
-    /// store. In memory, new ones.
+    /// Loads the data directory's credentials, or generates them; new ones own the existing buckets
+    /// in its store. The directory must exist and be locked by this process. In memory, generates
+    /// new ones.
     ///
     /// # Errors
-    /// One line that says what to change.
+    /// One line with advice.
     pub(crate) fn of(storage: &Storage, store: &Store) -> Result<MadeCredentials, String> {
         let path = match storage {
             Storage::Memory => None,
             Storage::Directory { path, .. } => Some(path.join(FILE_NAME)),
         };
-        // A file that is there and cannot be looked at is not replaced.
+        // An unreadable file counts as existing, so that it is not replaced.
         let is_there = |path: &PathBuf| {
             let found = path.symlink_metadata();
             !found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
@@ -51,10 +52,11 @@ impl MadeCredentials {
             return Ok(MadeCredentials { source, pair, path: None });
         };
         let owner = other_owner_of_all(store, &access_key).map_err(|error| error.to_string())?;
-        // Said also where it goes with the key: the owner stays when somebody edits that.
+        // Written even if it is derived from the key: the owner must stay the same if the key is
+        // edited.
         let id = owner.unwrap_or_else(|| canonical_id_of_key(&access_key));
         let text = format!(
-            "# Made at the first start. Read again when it changes.\n[[user]]\nname = \"root\"\n\
+            "# Generated at the first start. Reloaded when it changes.\n[[user]]\nname = \"root\"\n\
              access_key = \"{access_key}\"\nsecret_key = \"{secret_key}\"\nid = \"{id}\"\n"
         );
         private_file::write(&path, &text)

@@ -1,4 +1,4 @@
-//! The command.
+//! The `liteio` command.
 
 use std::process::ExitCode;
 
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // Queries and small writes are slower without.
+    // Optional: without it, queries and small writes are slower.
     let _ = liteio_store::vectors::map_files();
     liteio::run(std::env::args_os())
 }

@@ -1,4 +1,4 @@
-//! Opening the users, the targets of events and the data of a configuration.
+//! Opens the users, the event targets and the data of a configuration.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,25 +31,25 @@ use liteio_wire::cors::Cors;
 #[error("{0}")]
 pub(crate) struct OpenError(String);
 
-/// The parts of a server, opened.
+/// The opened parts of a server.
 pub(crate) struct Opened {
     pub(crate) app: App,
     pub(crate) users: Users,
     pub(crate) targets: Vec<Arc<dyn Target>>,
     pub(crate) followers: Vec<Arc<dyn Follower>>,
-    /// The credentials, if none were given.
+    /// The generated credentials, if none were given.
     pub(crate) made: Option<MadeCredentials>,
 }
 
-/// The parts of the test API that a store is opened with.
+/// The hooks of the test API into a store.
 pub(crate) struct TestHooks {
     pub(crate) clock: Arc<ShiftedClock>,
-    /// It is told all events.
+    /// The observer of all events.
     pub(crate) events: Arc<dyn EventObserver>,
 }
 
-/// Opens the users, the keys, the targets of events and the data, unless the store is open. With an image, it is
-/// opened with these contents.
+/// Opens the users, keys, event targets and data, unless a store is given. With an image, the store
+/// starts with its contents.
 ///
 /// # Errors
 /// [`OpenError`].
@@ -59,7 +59,7 @@ pub(crate) async fn open(
     image: Option<Arc<StoreImage>>,
     store: Option<Store>,
 ) -> Result<Opened, OpenError> {
-    // Users first: a wrong file of users must not leave a new data directory behind.
+    // Users are opened first: an invalid users file must not leave a new data directory behind.
     let configured = match config.credentials {
         CredentialsSource::Made => None,
         _ => Some(ConfiguredUsers::read(&config.identity()).map_err(OpenError)?),
@@ -126,7 +126,7 @@ pub(crate) async fn open(
     Ok(Opened { app, users, targets, followers, made })
 }
 
-/// Opens what follows requests: the audit log, and the collector of spans.
+/// Opens the followers of requests: the audit log and the span exporter.
 fn followers(config: &Config) -> Result<Vec<Arc<dyn Follower>>, String> {
     let ca_file = config.events.ca_file.as_deref();
     let mut followers: Vec<Arc<dyn Follower>> = Vec::new();
@@ -140,7 +140,7 @@ fn followers(config: &Config) -> Result<Vec<Arc<dyn Follower>>, String> {
     Ok(followers)
 }
 
-/// Makes again what a configuration wants to be in a bucket.
+/// Recreates the configured contents of a bucket.
 ///
 /// # Errors
 /// [`OpenError`].
@@ -153,7 +153,7 @@ pub(crate) async fn prepare_bucket(
     prepare(plan, app, Some(name)).await
 }
 
-/// Makes what is to be there before the first request: in all buckets, or in `only` one.
+/// Creates the configured contents: of all buckets, or of `only` one.
 async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), OpenError> {
     if plan.is_empty() {
         return Ok(());
@@ -164,7 +164,7 @@ async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), Open
         .map(|it| Owner { id: it.canonical_id.clone(), display_name: it.display_name.clone() });
     let site = Site {
         store: app.store.clone(),
-        owner: owner.ok_or_else(|| OpenError("nobody would own the buckets".to_owned()))?,
+        owner: owner.ok_or_else(|| OpenError("the buckets would have no owner".to_owned()))?,
         region: app.region.clone(),
         object_ownership: app.object_ownership,
         only,
@@ -175,7 +175,7 @@ async fn prepare(plan: Plan, app: &App, only: Option<String>) -> Result<(), Open
     made.map_err(|error| OpenError(error.to_string()))?.map_err(OpenError)
 }
 
-/// The refusal to open, with what to do where this process may not write.
+/// The error for a failed open, with advice if the directory is not writable.
 fn refused(config: &Config, error: &StoreError) -> OpenError {
     match &config.storage {
         Storage::Directory { path, .. } => match refusal_to_write(path) {
@@ -186,7 +186,7 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
     }
 }
 
-/// Ends a preparation that is not waited for: the start was ended by a signal.
+/// Cancels a preparation if the start is interrupted by a signal.
 struct GiveUp(Arc<AtomicBool>);
 
 impl Drop for GiveUp {
@@ -195,16 +195,21 @@ impl Drop for GiveUp {
     }
 }
 
-/// Deletes the events for targets that there are no more.
+/// Deletes the queued events of removed targets.
 fn drop_events(events: &EventSettings, store: &Store) -> Result<(), OpenError> {
     for name in &events.dropped {
         let dropped = store.drop_events(name).map_err(|error| OpenError(error.to_string()))?;
-        tracing::warn!(webhook = name, dropped, "the events for a target were deleted, as asked");
+        tracing::warn!(
+            webhook = name,
+            dropped,
+            "deleted the queued events of a target, as requested"
+        );
     }
     Ok(())
 }
 
-/// Events for a target that there is no more wait until there is one of that name.
+/// Warns of queued events for targets that do not exist: they wait until a target of that name is
+/// configured.
 fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
     let queues = store.outbox_state().map(|state| state.queues).unwrap_or_default();
     for (name, queue) in queues {
@@ -213,7 +218,7 @@ fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
             tracing::warn!(
                 webhook = name,
                 waiting,
-                "events wait for a webhook that is not configured"
+                "events are queued for a webhook that is not configured"
             );
         }
     }
@@ -226,7 +231,7 @@ fn store_config(config: &Config) -> StoreConfig {
             StoreConfig { durability: *durability, ..StoreConfig::directory(path) }
         }
     };
-    // As much of the memory as bodies and answers may have at most.
+    // The same share of the memory that bodies and responses may use at most.
     let eighth = usize::try_from(Grant::of_process().memory_bytes / 8).unwrap_or(usize::MAX);
     let metadata_bytes = config.metadata_bytes.unwrap_or(store_config.memory_bytes.min(eighth));
     store_config.memory_bytes = metadata_bytes;

@@ -1,4 +1,4 @@
-//! System calls of the command, and the ways in which systems differ in them.
+//! System calls of the command, and differences between operating systems.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -9,21 +9,21 @@ use rustix::io::Errno;
 use rustix::process::{Resource, geteuid, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Disables transparent huge pages for the process. Buffers of connections are small and short-lived: with
-/// huge pages the allocator could return almost none of their memory to the system. If the system refuses,
-/// more memory stays in use. Only Linux has such pages.
+/// Disables transparent huge pages for the process. Connection buffers are small and short-lived:
+/// with huge pages, the allocator could return almost none of their memory to the system. If the
+/// system refuses, more memory stays in use. Only Linux has such pages.
 pub(crate) fn disable_huge_pages() {
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
-/// Raises the limit on open files to its maximum. Every connection and every open blob is a file: the usual
-/// limit of 1,024 would be reached long before our own limits.
+/// Raises the limit on open files to its maximum. Every connection and every open blob needs a
+/// descriptor: the usual limit of 1,024 would be reached long before our own limits.
 pub(crate) fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if cfg!(target_vendor = "apple") {
-        // macOS reports an unlimited maximum, and refuses more than `OPEN_MAX`.
+        // macOS reports an unlimited maximum, but rejects more than `OPEN_MAX`.
         const OPEN_MAX: u64 = 10_240;
         limit.current = Some(limit.maximum.unwrap_or(OPEN_MAX).min(OPEN_MAX));
     }
@@ -32,9 +32,10 @@ pub(crate) fn raise_file_limit() {
     }
 }
 
-/// The reason why this process may not write to a directory, or make it, and what to do; none if it may.
+/// The reason why this process cannot write to a directory, or create it, with advice; `None` if it
+/// can.
 pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
-    // The first that is there.
+    // The nearest existing ancestor decides.
     let ancestors = directory.ancestors();
     let mut named = ancestors.map(|it| if it.as_os_str().is_empty() { Path::new(".") } else { it });
     let (there, metadata) = named.find_map(|it| Some((it, fs::metadata(it).ok()?)))?;
@@ -44,8 +45,8 @@ pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
             let (user, owner) = (geteuid().as_raw(), metadata.uid());
             let mode = metadata.mode() & 0o7777;
             Some(format!(
-                "user {user} may not write to {shown}, which is of user {owner} with mode {mode:04o}: run \
-                 \"chown -R {user} {shown}\" (of a container: on what is mounted there), or start as user {owner}"
+                "user {user} cannot write to {shown}, which is owned by user {owner} with mode {mode:04o}: run \
+                 \"chown -R {user} {shown}\" (in a container: on the mounted directory), or start as user {owner}"
             ))
         }
         Err(Errno::ROFS) => Some(format!(
@@ -56,7 +57,7 @@ pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
     }
 }
 
-/// The resources that the system grants the process.
+/// The resources that the system grants to the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     /// Open files, connections included.
@@ -66,24 +67,24 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    /// That of this process. Where the system says nothing, there is no limit.
+    /// The grant of this process. Without information from the system, there is no limit.
     pub(crate) fn of_process() -> Grant {
         let limit = |resource| getrlimit(resource).current.unwrap_or(u64::MAX);
-        // Addresses are taken by stacks, maps and reserves of the allocator, too.
+        // Half of the address space: stacks, maps and allocator reserves use addresses as well.
         let addresses = limit(Resource::As).min(limit(Resource::Data)) / 2;
         let memory = [physical_bytes(), group_bytes()].into_iter().flatten();
         Grant { files: limit(Resource::Nofile), memory_bytes: memory.fold(addresses, u64::min) }
     }
 }
 
-/// The memory of the machine. Linux tells it in a file.
+/// The memory of the machine, which Linux reports in a file.
 fn physical_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let kib: u64 = text.strip_prefix("MemTotal:")?.split_whitespace().next()?.parse().ok()?;
     kib.checked_mul(1 << 10)
 }
 
-/// The memory of the control group, as containers and services get it.
+/// The memory limit of the control group of a container or service.
 fn group_bytes() -> Option<u64> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or_default();
@@ -95,18 +96,18 @@ fn group_bytes() -> Option<u64> {
     files.iter().filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok()).min()
 }
 
-/// The signal that asks for a scrub, SIGUSR1. It is caught from the call on.
+/// SIGUSR1, which starts a scrub. Caught from this call on.
 pub(crate) fn scrub_signal() -> io::Result<Signal> {
     signal(SignalKind::user_defined1())
 }
 
-/// The signal that asks to read files again, SIGHUP. It is caught from the call on.
+/// SIGHUP, which reloads files. Caught from this call on.
 pub(crate) fn reload_signal() -> io::Result<Signal> {
     signal(SignalKind::hangup())
 }
 
-/// True for a signal whose disposition is to be ignored: inherited, as long as this process does not listen for it. Linux
-/// has it in a file; elsewhere no signal counts as ignored.
+/// True if the signal's inherited disposition is "ignored", before this process listens for it.
+/// Linux reports it in a file; elsewhere no signal counts as ignored.
 pub(crate) fn is_ignored(kind: SignalKind) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

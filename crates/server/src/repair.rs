@@ -1,4 +1,4 @@
-//! `liteio repair`: what can be kept of a damaged data directory, and what has to be given up.
+//! `liteio repair`: recovers a damaged data directory, and reports the losses.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use crate::cli::RepairArgs;
 use crate::verify::{Progress, describe};
 use liteio_store::DEFAULT_DIRECTORY;
 
-/// Repairs the directory, or without `--yes` says what would be done. `Ok(false)` when something is left to be
-/// done.
+/// Repairs the directory, or without `--yes` only reports the actions. `Ok(false)` if damage
+/// remains.
 ///
 /// # Errors
 /// The reason why the directory cannot be repaired, in one line.
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
         report.left.len()
     );
     if only_look && !report.is_empty() {
-        println!("nothing was changed: copy the directory, then give --yes");
+        println!("nothing was changed: copy the directory, then repeat with --yes");
         return Ok(false);
     }
     Ok(report.left.is_empty())
@@ -44,21 +44,21 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
 fn print(report: &RepairReport) {
     for numbers in &report.passed_over {
         let (first, last) = (numbers.start(), numbers.end());
-        println!("given up: records {first} to {last} of the log, with the updates in them");
+        println!("lost: log records {first} to {last} and their updates");
     }
     if report.lost_blocks > 0 {
-        println!("given up: {} blocks of records between log and tree", report.lost_blocks);
+        println!("lost: {} blocks of records between log and tree", report.lost_blocks);
     }
     if let Some(end) = &report.log_end {
-        println!("given up: {end}");
+        println!("lost: {end}");
     }
     for damage in &report.removed {
         println!("removed: {}", describe(damage));
     }
     for damage in &report.mended {
-        println!("written again: {}", describe(damage));
+        println!("rewritten: {}", describe(damage));
     }
     for damage in &report.left {
-        println!("left, read it once more, or restore or delete it: {}", describe(damage));
+        println!("not repaired (retry, restore or delete it): {}", describe(damage));
     }
 }

@@ -1,4 +1,4 @@
-//! Raw sockets against a server with a handler of the test's own.
+//! Tests raw sockets against a server with the test's own handler.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 
 const SHORT: Duration = Duration::from_millis(40);
-/// Nothing in these tests takes this long unless it hangs.
+/// Timeout that is only reached if a test hangs.
 const LONG: Duration = Duration::from_secs(20);
 
 /// Answers with the body it was sent.
@@ -29,12 +29,12 @@ async fn echo(request: Request<RequestBody>) -> Reply {
     Ok(Response::new(ReplyBody::from(body.to_bytes())))
 }
 
-/// Refuses without a look at the body.
+/// Refuses without reading the body.
 async fn refuse(_request: Request<RequestBody>) -> Reply {
     Err(ApiError::new(ErrorCode::AccessDenied, "Access Denied"))
 }
 
-/// A handler with the operational routes of the server before it.
+/// A handler behind the server's operational routes.
 struct WithHealth<H> {
     operational: Arc<Operational>,
     handler: H,
@@ -86,7 +86,7 @@ async fn send(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
     stream.write_all(bytes.as_ref()).await.expect("the server reads");
 }
 
-/// Everything until the server closes.
+/// Reads until the server closes.
 async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
     let read = tokio::time::timeout(LONG, stream.read_to_end(&mut text)).await;
@@ -94,7 +94,7 @@ async fn read_to_end(stream: &mut TcpStream) -> String {
     String::from_utf8(text).expect("answers are text")
 }
 
-/// One answer with a content length.
+/// Reads one response with a content length.
 async fn read_answer(stream: &mut TcpStream) -> String {
     let mut text = Vec::new();
     let complete = |text: &[u8]| {
@@ -291,7 +291,7 @@ async fn an_idle_connection_is_parked_then_closed() {
     let mut stream = connect(&server).await;
     send(&mut stream, get).await;
     assert!(read_answer(&mut stream).await.starts_with("HTTP/1.1 200"));
-    // Longer than it takes to park, shorter than to close.
+    // Longer than the time to park the connection, shorter than the time to close it.
     let silence = tokio::time::timeout(2 * SHORT, stream.readable()).await;
     assert!(silence.is_err(), "the server stays silent");
     send(&mut stream, get).await;
@@ -308,10 +308,10 @@ async fn a_client_that_takes_nothing_is_cut_off() {
     let server = spawn(Server::builder().handler(endless).limits(limits)).await;
     let mut stream = connect(&server).await;
     send(&mut stream, "GET /b/k HTTP/1.1\r\nhost: x\r\n\r\n").await;
-    // Stopping waits for what is in flight: it ends only because the answer is given up.
+    // Stopping waits for requests in flight: it ends only because the response is abandoned.
     tokio::time::timeout(LONG, server.stop()).await.expect("the connection is given up");
     let mut answer = Vec::new();
-    // Cut off: an end or a reset, but not the whole body.
+    // Truncated: an end or a reset, but not the whole body.
     let _ = stream.read_to_end(&mut answer).await;
     assert!(answer.len() < 64 << 20);
 }
@@ -333,7 +333,7 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
             Ok(Response::new(ReplyBody::from(body.to_bytes())))
         }
     };
-    // One address gets half of it.
+    // One address can use half of it.
     let limits =
         Limits { body_bytes_max: 2 * BODY_WINDOW_BYTES_MAX, requests_max: 6, ..Limits::default() };
     let server = spawn(Server::builder().handler(WithHealth::new(waiting)).limits(limits)).await;
@@ -352,11 +352,11 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     let refusal = read_to_end(&mut second).await;
     assert_s3_error(&refusal, 503, "SlowDown");
     assert!(refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
-    // Small bodies have room of their own.
+    // Small bodies have a reserve of their own.
     let mut small = connect(&server).await;
     send(&mut small, "PUT /b/k HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi").await;
     is_in.recv().await.expect("the small one is taken");
-    // Health tells overload from death.
+    // Health checks distinguish overload from death.
     let mut health = connect(&server).await;
     send(&mut health, "GET /_liteio/health/live HTTP/1.1\r\nhost: x\r\n\r\n").await;
     assert!(read_answer(&mut health).await.starts_with("HTTP/1.1 200"));
@@ -387,7 +387,7 @@ async fn over_the_connections_is_slow_down_and_normal_again() {
     let recovered = async {
         loop {
             let mut next = connect(&server).await;
-            // A refused connection may be closed before the request is out.
+            // A refused connection may be closed before the request is sent.
             if next.write_all(get.as_bytes()).await.is_ok() {
                 let mut start = [0; 12];
                 if next.read_exact(&mut start).await.is_ok() && &start == b"HTTP/1.1 200" {

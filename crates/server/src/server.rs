@@ -1,4 +1,4 @@
-//! A running server, for the command, for tests and for programs that embed one.
+//! Starts and controls servers, for the command, for tests and for programs that embed one.
 
 use std::fmt;
 use std::io;
@@ -31,13 +31,13 @@ use liteio_wire::proxy::{Network, Proxies};
 use liteio_wire::serve::{self, Listener};
 use liteio_wire::tls::{Certificates, ServerTls, fingerprint};
 
-/// The reason for which a server did not start. No request was served.
+/// The reason why a server did not start. No request was served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
     /// A setting is not valid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The address cannot be listened on.
+    /// Listening on the address failed.
     #[error("cannot listen on {address}: {source}; choose another with {option} HOST:PORT")]
     Listen {
         /// The address.
@@ -50,7 +50,7 @@ pub enum ServerError {
     /// The random source of the system failed.
     #[error("cannot read random bytes from the system: {0}")]
     Random(getrandom::Error),
-    /// A certificate or its key cannot be used.
+    /// A certificate or its key is unusable.
     #[error("{0}")]
     Tls(String),
     /// The data cannot be opened: in use, of a newer format, not writable, full, or damaged.
@@ -94,7 +94,7 @@ impl Server {
     }
 }
 
-/// The settings of a server that is to be started.
+/// The settings of a server to start.
 #[derive(Clone)]
 #[must_use = "a builder does nothing until it is spawned"]
 pub struct ServerBuilder {
@@ -109,13 +109,13 @@ pub struct ServerBuilder {
 }
 
 impl ServerBuilder {
-    /// Keeps everything in memory.
+    /// Keeps all data in memory.
     pub fn memory(mut self) -> ServerBuilder {
         self.config.storage = Storage::Memory;
         self
     }
 
-    /// Keeps everything in a directory, created if missing.
+    /// Keeps all data in a directory, created if missing.
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
         let durability = match self.config.storage {
             Storage::Directory { durability, .. } => durability,
@@ -125,8 +125,8 @@ impl ServerBuilder {
         self
     }
 
-    /// The failures that an acknowledged write survives. Without effect on a server in memory; call it after
-    /// [`ServerBuilder::data_dir`].
+    /// Sets the failures that an acknowledged write survives. No effect on an in-memory server;
+    /// call it after [`ServerBuilder::data_dir`].
     pub fn durability(mut self, level: Durability) -> ServerBuilder {
         if let Storage::Directory { durability, .. } = &mut self.config.storage {
             *durability = level;
@@ -134,14 +134,14 @@ impl ServerBuilder {
         self
     }
 
-    /// The address to listen on, `HOST:PORT`; port 0 takes a free one.
+    /// Sets the address to listen on, `HOST:PORT`; port 0 picks a free port.
     pub fn address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.address = Some(address.into());
         self
     }
 
-    /// One more certificate for HTTPS, with its key: files in PEM, read again when they change. The first is
-    /// for clients that ask for a name that no other has.
+    /// Adds a certificate for HTTPS, with its key: PEM files, reloaded when they change. The first
+    /// one is used for clients whose SNI name matches no other.
     pub fn tls_certificate(
         mut self,
         certificate: impl Into<PathBuf>,
@@ -153,45 +153,46 @@ impl ServerBuilder {
         self
     }
 
-    /// HTTPS with a certificate that the server signs for itself: kept in the data directory, or in memory
-    /// if everything is. [`ServerHandle::certificate`] tells it.
+    /// Serves HTTPS with a self-signed certificate, kept in the data directory, or in memory for an
+    /// in-memory server. [`ServerHandle::certificate`] returns it.
     pub fn tls_self_signed(mut self) -> ServerBuilder {
         self.config.tls = Some(TlsSettings { certificates: Vec::new() });
         self
     }
 
-    /// The address for plain HTTP beside HTTPS, `HOST:PORT`; port 0 takes a free one.
+    /// Sets the address for plain HTTP in addition to HTTPS, `HOST:PORT`; port 0 picks a free port.
     pub fn plain_address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.plain_address = Some(address.into());
         self
     }
 
-    /// An address for websites alone, `HOST:PORT`, where the host of a request is a bucket, or begins with
-    /// one; port 0 takes a free one.
+    /// Sets an address for websites only, `HOST:PORT`, where the bucket is the request's host or
+    /// its first label; port 0 picks a free port.
     pub fn website_address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.website_address = Some(address.into());
         self
     }
 
-    /// Serves the console, or does not, at `/_liteio/console/`.
+    /// Enables or disables the console at `/_liteio/console/`.
     pub fn console(mut self, is_served: bool) -> ServerBuilder {
         self.config.console = is_served;
         self
     }
 
-    /// An address of its own that browsers find the console at, `HOST:PORT`; port 0 takes a free one.
+    /// Sets a second address where browsers find the console, `HOST:PORT`; port 0 picks a free
+    /// port.
     pub fn console_address(mut self, address: impl Into<String>) -> ServerBuilder {
         self.console_address = Some(address.into());
         self
     }
 
-    /// One more network of proxies whose `Forwarded` and `X-Forwarded-…` headers count.
+    /// Adds a network of trusted proxies, whose `Forwarded` and `X-Forwarded-…` headers are used.
     pub fn trusted_proxy(mut self, network: Network) -> ServerBuilder {
         self.config.trusted_proxies.push(network);
         self
     }
 
-    /// The one user.
+    /// Sets the credentials of the root user.
     pub fn credentials(
         mut self,
         access_key: impl Into<String>,
@@ -202,118 +203,120 @@ impl ServerBuilder {
         self
     }
 
-    /// Takes every request for one of the root user's, without a look at its signature.
+    /// Treats every request as the root user's; signatures are not checked.
     pub fn no_auth(mut self) -> ServerBuilder {
         self.config.no_auth = true;
         self
     }
 
-    /// The users of a TOML file.
+    /// Takes the users from a TOML file.
     pub fn credentials_file(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
         self.config.credentials = CredentialsSource::File(path.into());
         self
     }
 
-    /// The keys that objects are encrypted with.
+    /// Sets the encryption keys.
     pub fn keys(mut self, keys: KeySources) -> ServerBuilder {
         self.config.keys = keys;
         self
     }
 
-    /// Takes keys of clients (SSE-C) over connections that are not encrypted.
+    /// Accepts customer-provided keys (SSE-C) over unencrypted connections.
     pub fn allow_insecure_sse_c(mut self) -> ServerBuilder {
         self.config.allow_insecure_sse_c = true;
         self
     }
 
-    /// The object ownership of new buckets that name none.
+    /// Sets the object ownership of new buckets that specify none.
     pub fn object_ownership(mut self, ownership: ObjectOwnership) -> ServerBuilder {
         self.config.object_ownership = ownership;
         self
     }
 
-    /// One more bucket that is there before the first request.
+    /// Adds a bucket to create before the first request.
     pub fn bucket(mut self, bucket: InitialBucket) -> ServerBuilder {
         self.config.preparation.buckets.push(bucket);
         self
     }
 
-    /// A file with more such buckets, one a line.
+    /// Sets a file with more such buckets, one per line.
     pub fn bucket_file(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
         self.config.preparation.bucket_file = Some(path.into());
         self
     }
 
-    /// A directory or an archive whose directories are made buckets, and the files in them objects, before the
-    /// first request, unless they are there.
+    /// Sets a directory or archive whose directories become buckets, and the files in them objects,
+    /// before the first request, unless they exist.
     pub fn seed(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
         self.config.preparation.seed = Some(path.into());
         self
     }
 
-    /// Makes buckets of the empty directories in the data directory that have the name of one.
+    /// Creates buckets for the empty directories in the data directory that have a valid bucket
+    /// name.
     pub fn directories_are_buckets(mut self) -> ServerBuilder {
         self.config.preparation.directories_are_buckets = true;
         self
     }
 
-    /// One more pattern of origins whose pages may use buckets without CORS rules of their own; `*` for all.
+    /// Adds a pattern of origins that CORS allows on buckets without CORS rules; `*` for all.
     pub fn cors_origin(mut self, origin: impl Into<String>) -> ServerBuilder {
         self.config.cors_origins.push(origin.into());
         self
     }
 
-    /// The readers of metrics.
+    /// Sets the access to metrics.
     pub fn metrics_auth(mut self, auth: MetricsAuth) -> ServerBuilder {
         self.config.metrics_auth = auth;
         self
     }
 
-    /// The targets of events.
+    /// Sets the targets of events.
     pub fn events(mut self, events: EventSettings) -> ServerBuilder {
         self.config.events = events;
         self
     }
 
-    /// The targets of the audit log.
+    /// Sets the targets of the audit log.
     pub fn audit(mut self, audit: AuditSettings) -> ServerBuilder {
         self.config.audit = audit;
         self
     }
 
-    /// The collector of OpenTelemetry. Without the feature `otlp` nothing is sent to it.
+    /// Sets the OpenTelemetry collector. No effect without the feature `otlp`.
     pub fn otlp(mut self, otlp: OtlpSettings) -> ServerBuilder {
         self.config.otlp = Some(otlp);
         self
     }
 
-    /// The test API, for these.
+    /// Enables the test API for these clients.
     pub fn test_api(mut self, access: TestAccess) -> ServerBuilder {
         self.config.test_api = Some(access);
         self
     }
 
-    /// One more issuer of web identities.
+    /// Adds an issuer of web identities.
     pub fn oidc_issuer(mut self, issuer: OidcIssuer) -> ServerBuilder {
         self.config.oidc_issuers.push(issuer);
         self
     }
 
-    /// The region of the server; requests that are signed for another are refused then. Without it, any is
-    /// taken.
+    /// Sets the region of the server; requests signed for another region are then rejected. Without
+    /// it, any region is accepted.
     pub fn region(mut self, region: impl Into<String>) -> ServerBuilder {
         self.config.region = region.into();
         self.config.takes_any_region = false;
         self
     }
 
-    /// One more virtual-host domain, beside `localhost` and `s3.localhost`.
+    /// Adds a domain for virtual-hosted-style requests, in addition to `localhost` and
+    /// `s3.localhost`.
     pub fn domain(mut self, name: &str) -> ServerBuilder {
         self.config.domains.push(name.to_ascii_lowercase());
         self
     }
 
-    /// Limits of connections, requests and bodies.
+    /// Sets the limits of connections, requests and bodies.
     pub fn limits(mut self, limits: Limits) -> ServerBuilder {
         self.limits = limits;
         self
@@ -326,14 +329,14 @@ impl ServerBuilder {
         self
     }
 
-    /// Answers with `handler` instead of the S3 service; nothing is opened then.
+    /// Serves `handler` instead of the S3 service; no data is opened.
     #[cfg(test)]
     pub(crate) fn handler(mut self, handler: impl Handler) -> ServerBuilder {
         self.handler = Some(Arc::new(handler));
         self
     }
 
-    /// Starts the server on the current tokio runtime and returns once it accepts requests.
+    /// Starts the server on the current tokio runtime. Returns once it accepts requests.
     ///
     /// # Errors
     /// [`ServerError`]; nothing is left running.
@@ -357,8 +360,8 @@ impl ServerBuilder {
 
 async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let ServerBuilder { config, limits, store, handler, .. } = builder;
-    // The socket first: if the port is taken, no data directory is created. Clients that connect
-    // while the data is being opened wait in the backlog.
+    // The socket is opened first: if the port is taken, no data directory is created. Clients that
+    // connect while the data is being opened wait in the backlog.
     let (socket, address) = listen(&config.address, "--address").await?;
     let plain = match &config.plain_address {
         Some(address) => Some(listen(address, "--plain-address").await?),
@@ -372,7 +375,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         Some(console) if config.console => listen_for_console(console).await?,
         _ => None,
     };
-    // Certificates that cannot be used must not leave a new data directory behind, either.
+    // Likewise, unusable certificates must not leave a new data directory behind.
     let given = config.tls.as_ref().filter(|tls| !tls.certificates.is_empty());
     let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
     let mut seed = [0; 24];
@@ -389,7 +392,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
             Arc::new(dispatch)
         }
     };
-    // What is made is kept in the data directory, which is there now, and belongs to this process.
+    // A self-signed certificate is kept in the data directory, which exists and is locked by now.
     let tls = match given {
         None if config.tls.is_some() => Some(self_signed(&config)?),
         given => given,
@@ -430,7 +433,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     })
 }
 
-/// The main space, and the test API around it if there is one.
+/// Creates the main space, and the test API around it, if enabled.
 async fn spaces(
     config: &Config,
     store: Option<Store>,
@@ -445,7 +448,7 @@ async fn spaces(
     let hooks = tests.as_ref().map(|(_, clock, _, tap)| hooks(clock, tap));
     let opened = open(config, hooks.as_ref(), None, store).await?;
     let Opened { app, users, targets, followers, made } = opened;
-    // A space that takes the place of this one has the same users.
+    // A space that replaces this one must have the same users.
     let credentials = made.as_ref().map_or(&config.credentials, |made| &made.source);
     let config = Config { credentials: credentials.clone(), ..config.clone() };
     let no_auth = config.without_signatures();
@@ -488,10 +491,10 @@ fn hooks(clock: &Arc<ShiftedClock>, tap: &Arc<Tap>) -> TestHooks {
 /// Makes a space.
 async fn make_space(config: Config, making: Making) -> Result<Space, String> {
     let Making { name, credentials, clock, tap, contents } = making;
-    // Requests are followed once, for all spaces.
+    // Audit log and spans are recorded once, for all spaces.
     let (audit, otlp) = (AuditSettings::default(), None);
     let mut config = Config { audit, otlp, ..config };
-    // They were dropped at the start.
+    // Events to drop were deleted at startup.
     config.events.dropped.clear();
     if let Some((access_key, secret_key)) = credentials {
         config.credentials = CredentialsSource::Pair { access_key, secret_key };
@@ -524,7 +527,7 @@ async fn listen(
     Ok((socket, bound))
 }
 
-/// The socket of the console; none if its port is taken and nobody has asked for it.
+/// Opens the console's socket; `None` if its port is taken and the address is only a default.
 async fn listen_for_console(
     console: &ConsoleAddress,
 ) -> Result<Option<(TcpListener, SocketAddr)>, ServerError> {
@@ -532,7 +535,7 @@ async fn listen_for_console(
         Ok(listening) => Ok(Some(listening)),
         Err(error) if console.is_given => Err(error),
         Err(error) => {
-            tracing::warn!(%error, "the console is served at the main address alone");
+            tracing::warn!(%error, "the console is served at the main address only");
             Ok(None)
         }
     }
@@ -546,7 +549,7 @@ fn self_signed(config: &Config) -> Result<ServerTls, ServerError> {
     ServerTls::self_signed(&config.domains, directory).map_err(ServerError::Tls)
 }
 
-/// A running server. Dropping it stops the server too, without waiting for it.
+/// A running server. Dropping it stops the server without waiting for it.
 #[must_use = "dropping the handle stops the server"]
 pub struct ServerHandle {
     address: SocketAddr,
@@ -562,7 +565,7 @@ pub struct ServerHandle {
 }
 
 impl ServerHandle {
-    /// The address that it listens on, with the real port.
+    /// The address that it listens on, with the actual port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -572,28 +575,28 @@ impl ServerHandle {
         banner::endpoint(self.address, self.certificates.is_some())
     }
 
-    /// The address of plain HTTP beside HTTPS, if it is served.
+    /// The address of plain HTTP, if served in addition to HTTPS.
     pub fn plain_address(&self) -> Option<SocketAddr> {
         self.plain_address
     }
 
-    /// The address of websites alone, if there is one.
+    /// The address for websites only, if there is one.
     pub fn website_address(&self) -> Option<SocketAddr> {
         self.website_address
     }
 
-    /// The address of its own that browsers find the console at, if there is one.
+    /// The second address of the console, if there is one.
     pub fn console_address(&self) -> Option<SocketAddr> {
         self.console_address
     }
 
-    /// The first certificate in DER, as it is now, with those that signed it behind it; none without TLS. A
-    /// client that trusts it as an authority trusts a server with a certificate of its own making.
+    /// The current chain of the first certificate in DER, server certificate first; `None` without
+    /// TLS. A client that trusts it as an authority trusts a server with a self-signed certificate.
     pub fn certificate(&self) -> Option<Vec<Vec<u8>>> {
         self.certificates.as_ref().map(|certificates| certificates.first_chain())
     }
 
-    /// The test API, if the server has it.
+    /// The control of the test API, if enabled.
     ///
     /// ```
     /// # #[tokio::main]
@@ -622,17 +625,17 @@ impl ServerHandle {
         self.test_control.clone()
     }
 
-    /// The credentials that were made at this start.
+    /// The credentials generated at this start.
     pub(crate) fn made_pair(&self) -> Option<(String, String)> {
         self.made_credentials.as_ref().and_then(|made| made.pair.clone())
     }
 
-    /// True if credentials were made at this start, which the block tells.
+    /// True if credentials were generated at this start, which the banner must show.
     pub(crate) fn has_new_credentials(&self) -> bool {
         self.made_credentials.as_ref().is_some_and(|made| made.pair.is_some())
     }
 
-    /// The block that a starting server prints.
+    /// The startup banner.
     pub(crate) fn banner(&self, config: &Config) -> String {
         let encryption = self.certificates.as_ref().map(|certificates| {
             let chain = certificates.first_chain();
@@ -652,19 +655,20 @@ impl ServerHandle {
         )
     }
 
-    /// Begins to read everything, in the background and at a bounded rate, to find damage. What it finds is in
-    /// the answer of `/_liteio/health/ready`.
+    /// Starts a scrub: reads all data in the background, at a bounded rate, to find damage.
+    /// `/_liteio/health/ready` reports it.
     pub fn scrub(&self) {
         self.handler.scrub();
     }
 
-    /// Reads the credentials file again. The server does so by itself a second after a change; after this
-    /// call the change is in effect. If the file is not valid, the users stay as they are.
+    /// Reloads the credentials file. The server also does so a second after a change; when this
+    /// call returns, the change is in effect. If the file is invalid, the users stay unchanged.
     pub fn reload(&self) {
         self.handler.reload();
     }
 
-    /// Stops accepting, finishes the requests in flight (for 30 seconds at most), closes the data.
+    /// Stops accepting connections, finishes the requests in flight (for 30 seconds at most), and
+    /// closes the data.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
         if let Some(task) = self.task.take()

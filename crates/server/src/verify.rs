@@ -1,4 +1,4 @@
-//! `liteio verify`: every blob and record of a data directory, with a progress bar.
+//! `liteio verify`: checks every blob and record of a data directory, with a progress bar.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,8 +11,7 @@ use crate::config::resolve_keys;
 use crate::keys;
 use liteio_store::DEFAULT_DIRECTORY;
 
-/// Checks the directory, without changing anything in it, and prints what is damaged. `Ok(false)` when
-/// anything is.
+/// Checks the directory without changing it, and prints the damage. `Ok(false)` if there is any.
 ///
 /// # Errors
 /// The reason why the directory cannot be checked, in one line.
@@ -33,7 +32,7 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
     Ok(damaged.is_empty())
 }
 
-/// One line for everything that is damaged.
+/// Prints one line per damaged item.
 fn verify(
     path: &Path,
     keys: KeyRing,
@@ -55,7 +54,7 @@ fn verify(
     );
     if report.sealed > 0 {
         println!(
-            "{}: {} encrypted objects were checked as they are stored: their keys are not here",
+            "{}: {} encrypted objects were checked only as stored: their keys are not available",
             path.display(),
             report.sealed
         );
@@ -91,7 +90,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new() -> Progress {
-        // Hidden by itself when standard error is no terminal.
+        // The bar hides itself if standard error is not a terminal.
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} {eta}") {
             bar.set_style(style);

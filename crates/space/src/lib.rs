@@ -55,7 +55,7 @@ use liteio_wire::front::Allowance;
 use liteio_wire::origin::{Locale, Moment, Origin};
 use liteio_wire::reply::{self, ApiError, BoxError, Reply};
 
-/// The name of the space of requests that name no other.
+/// The name of the main space, for requests that name no other.
 pub const MAIN: &str = "main";
 
 /// The services over one store.
@@ -85,14 +85,14 @@ pub struct SpaceParts {
     pub users: Users,
     /// The targets of its events.
     pub targets: Vec<Arc<dyn Target>>,
-    /// The guard, if signatures are not checked.
+    /// The request guard, if signatures are not checked.
     pub no_auth: Option<NoAuth>,
-    /// The clock of the store may be another one than that of those who sign.
+    /// The store's clock may differ from the clock of the signers.
     pub is_clock_shifted: bool,
 }
 
 impl Space {
-    /// The services over these parts. Starts the delivery of events.
+    /// Creates the services, and starts the delivery of events.
     pub fn new(parts: SpaceParts) -> Space {
         let SpaceParts { name, app, users, targets, no_auth, is_clock_shifted } = parts;
         let (app, users) = (Arc::new(app), Arc::new(users));
@@ -128,7 +128,7 @@ impl Space {
         }
     }
 
-    /// The rules for requests that are taken without a look at their signature.
+    /// The rules for unsigned requests, if signatures are not checked.
     pub fn no_auth(&self) -> Option<&NoAuth> {
         self.no_auth.as_ref()
     }
@@ -138,12 +138,12 @@ impl Space {
         self.authenticator.is_form_upload(head, origin.target.host_bucket())
     }
 
-    /// True for an access key of its users, also of a session, be it valid, expired or inactive.
+    /// True for an access key of its users or sessions, even if expired or inactive.
     pub fn knows(&self, access_key: &str, token: Option<&str>) -> bool {
         self.users.know(access_key, token)
     }
 
-    /// Authenticates a request, and looks for room for its body.
+    /// Authenticates a request, and reserves memory for its body.
     ///
     /// # Errors
     /// As [`Authenticator::authenticate`].
@@ -165,24 +165,25 @@ impl Space {
         };
         origin.found.note_user(&key.user.name, key.user.canonical_id());
         origin.found.note_key(&key.id, key.user.session.is_some());
-        // Before its body is read.
+        // Memory is reserved before the body is read.
         if !request.body().is_end_stream() {
             allowance.admit_body()?;
         }
         Ok(request)
     }
 
-    /// Ends the record of its requests, those in flight included.
+    /// Stops recording its requests, including those in flight.
     pub fn close_record(&self) {
         self.locale.is_closed.store(true, Ordering::Relaxed);
     }
 
-    /// True if the rules of CORS allow what a preflight request with these headers asks about.
+    /// True if the CORS rules allow this preflight request.
     pub fn allows(&self, headers: &HeaderMap, origin: &Origin) -> bool {
         self.s3.preflight(headers, origin).is_ok()
     }
 
-    /// Notes that a request was for this space, and its operation if that is one of S3 or S3 Vectors.
+    /// Records that a request was for this space, with its operation if it is one of S3 or S3
+    /// Vectors.
     pub fn note(&self, origin: &Origin, operation: Option<&str>) {
         origin.found.note_locale(&self.locale);
         let known = operation
@@ -193,7 +194,7 @@ impl Space {
         }
     }
 
-    /// Answers a request for one of the services.
+    /// Answers a service request.
     pub async fn call<B>(
         &self,
         request: Request<B>,
@@ -222,8 +223,9 @@ impl Space {
         self.for_page(reply, page, origin)
     }
 
-    /// Refuses a request before its operation begins. The sender is noted if the signature is valid, and the error has the
-    /// headers of CORS: without them a page sees a failed connection instead.
+    /// Rejects a request before its operation starts. The sender is recorded if the signature is
+    /// valid, and the error has CORS headers: without them, a web page would see a failed
+    /// connection instead.
     pub async fn refuse<B>(
         &self,
         request: Request<B>,
@@ -236,18 +238,18 @@ impl Space {
         B::Error: Into<BoxError>,
     {
         let page = Page::of(&request);
-        // An invalid signature changes nothing: the answer is this error.
+        // An invalid signature changes nothing: the response is this error.
         let _ = self.authenticated(request, origin, allowance).await;
         self.for_page(Err(error), page, origin)
     }
 
-    /// The reply, with the headers that tell a browser what the page that sent the request may do with it.
+    /// Adds the CORS headers to the reply for the page that sent the request.
     fn for_page(&self, reply: Reply, page: Option<Page>, origin: &Origin) -> Reply {
         let headers = page.and_then(|it| self.s3.cors_headers(&it.origin, &it.method, origin));
         reply::with_headers(reply, headers)
     }
 
-    /// Authenticates a request and gives it to the service that it is signed for.
+    /// Authenticates a request, and passes it to the service in its credential scope.
     async fn signed<B>(&self, request: Request<B>, origin: &Origin, allowance: &Allowance) -> Reply
     where
         B: Body<Data = Bytes> + Send + 'static,
@@ -279,15 +281,15 @@ impl Space {
         let fault = request.extensions().get::<BodyFault>().cloned();
         let reply = self.s3.call(request, allowance).await;
         match (reply, fault.as_ref().and_then(BodyFault::get)) {
-            // A failed body is the client's fault, even if a layer in between turned its error into an
-            // internal one.
+            // A failed body is the client's fault, even if a layer in between turned its error into
+            // an internal one.
             (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
             (reply, _) => reply,
         }
     }
 }
 
-/// The page that sent a request.
+/// The web page that sent a request.
 struct Page {
     origin: HeaderValue,
     method: Method,

@@ -1,5 +1,6 @@
-//! The guard of a server that looks at no signature. Whoever reaches it may do everything, and a browser reaches
-//! what its user does: a page of anywhere must not use the server through it.
+//! Request guard of a server that does not check signatures. Such a server gives full access to
+//! every client that reaches it. A browser reaches everything its user can, so a foreign web page
+//! must not be able to use the server through it.
 
 use http::header::{HOST, HeaderMap, ORIGIN};
 use http::{Method, Request};
@@ -7,27 +8,28 @@ use http::{Method, Request};
 use liteio_wire::cors::Cors;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The rules for requests that are taken without a look at their signature.
+/// The rules for unsigned requests.
 #[derive(Debug)]
 pub struct NoAuth {
-    /// The access key of the user who is taken for the sender.
+    /// The access key of the user who counts as the sender.
     pub key: String,
-    /// The pages that may use the server.
+    /// The CORS rules for pages that may use the server.
     cors: Option<Cors>,
-    /// The names that the server is asked by, beside addresses. None if other machines may reach it: their names
-    /// for it are not known.
+    /// The server's host names, in addition to IP addresses. `None` if other machines may reach it:
+    /// their names for it are unknown.
     names: Option<Vec<String>>,
 }
 
 impl NoAuth {
-    /// Rules for a server that treats every request as sent with `key`, whose pages of `cors_origins` may use it.
-    /// `names` are the domains it is asked by; none if other machines can connect.
+    /// Creates the rules for a server that treats every request as signed with `key`, and that
+    /// pages of `cors_origins` may use. `names` are its domains; `None` if other machines can
+    /// connect.
     pub fn new(key: String, cors_origins: &[String], names: Option<Vec<String>>) -> NoAuth {
         NoAuth { key, cors: Cors::of_server(cors_origins), names }
     }
 
-    /// Refuses what a page of another origin can send without asking, and requests for names that are made to
-    /// lead here (DNS rebinding).
+    /// Rejects requests that a page of another origin can send without a preflight request, and
+    /// requests for host names that an attacker's DNS points here (DNS rebinding).
     ///
     /// # Errors
     /// `AccessDenied`.
@@ -42,7 +44,8 @@ impl NoAuth {
                  localhost or an address, or give --domain NAME.",
             ));
         }
-        // Other methods are asked about first, and the answer to a GET is kept from the page.
+        // Browsers send a preflight request before other methods, and hide the response to a GET
+        // from the page.
         if *request.method() == Method::POST
             && !self.is_own_page(request)
             && !self.may_post(headers)
@@ -56,8 +59,8 @@ impl NoAuth {
         Ok(())
     }
 
-    /// True for a page of this server: the console. Its host cannot be one that was made to lead here, and objects that
-    /// a browser opens have an origin of their own.
+    /// True for a page of this server: the console. Its host cannot be a rebound name, and objects
+    /// that a browser opens have an opaque origin.
     fn is_own_page<B>(&self, request: &Request<B>) -> bool {
         let text = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
         let asked = request.uri().authority().map(|it| it.as_str()).or_else(|| text(HOST));
@@ -76,7 +79,7 @@ impl NoAuth {
     }
 }
 
-/// The host that a request names, without its port.
+/// The host in a request, without its port.
 fn asked_host<B>(request: &Request<B>) -> Option<&str> {
     let header = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let host = request.uri().authority().map(|authority| authority.as_str()).or(header)?;
@@ -86,7 +89,7 @@ fn asked_host<B>(request: &Request<B>) -> Option<&str> {
     }
 }
 
-/// True for an address, and for a name or one below it.
+/// True for an IP address, and for one of the names or a name below it.
 pub fn is_own(host: &str, names: &[String]) -> bool {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -130,8 +133,8 @@ mod tests {
         }
     }
 
-    /// A name leads where its owner wants: a server for other machines, whose names it does not know, trusts
-    /// addresses alone.
+    /// The owner of a DNS name decides where it points: a server for other machines, whose names
+    /// are unknown, trusts IP addresses only.
     #[test]
     fn the_console_may_post_where_its_origin_is_certain() {
         let exposed = NoAuth { names: None, cors: None, ..guard() };

@@ -1,4 +1,4 @@
-//! Bodies that faults act on: slowed down, or cut off.
+//! Bodies with faults: slowed down, or cut off.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -14,10 +14,10 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use liteio_wire::reply::{BoxError, ReplyBody, Withheld};
 
-/// The body of a request, of which a part may have been read and put back.
+/// A request body of which a part may have been read and put back.
 pub(super) type TestBody = UnsyncBoxBody<Bytes, BoxError>;
 
-/// A slow body moves so many times in a second.
+/// Steps per second in which a slow body is sent.
 const STEPS_PER_SECOND: u64 = 20;
 
 pub(super) fn boxed<B>(request: Request<B>) -> Request<TestBody>
@@ -28,7 +28,7 @@ where
     request.map(|body| body.map_err(Into::into).boxed_unsync())
 }
 
-/// A body with bytes that were read of it in front again.
+/// A body with bytes put back in front.
 pub(super) struct PutBack {
     pub(super) front: Bytes,
     pub(super) rest: TestBody,
@@ -63,7 +63,7 @@ impl Body for PutBack {
     }
 }
 
-/// A body of which so many bytes pass in a second.
+/// A body with a limited rate.
 pub(super) struct Slow<B> {
     body: B,
     bytes_per_second: u64,
@@ -73,7 +73,7 @@ pub(super) struct Slow<B> {
 }
 
 impl<B> Slow<B> {
-    /// `bytes_per_second` is not 0.
+    /// Limits a body to `bytes_per_second`, which must not be 0.
     pub(super) fn new(body: B, bytes_per_second: u64) -> Slow<B> {
         Slow { body, bytes_per_second, rest: Bytes::new(), free_at: Instant::now(), sleep: None }
     }
@@ -107,7 +107,7 @@ where
         let taken = self.rest.len().min(usize::try_from(step).unwrap_or(usize::MAX));
         let piece = self.rest.split_to(taken);
         let takes = Duration::from_secs_f64(taken as f64 / self.bytes_per_second as f64);
-        // Time that nothing moved in is not made up for.
+        // Idle time earns no credit: the rate applies from now on.
         self.free_at = self.free_at.max(Instant::now()) + takes;
         self.sleep = Some(Box::pin(sleep_until(self.free_at)));
         Poll::Ready(Some(Ok(Frame::data(piece))))
@@ -122,22 +122,22 @@ where
     }
 }
 
-/// The reason for which a connection is closed.
+/// The error that closes a connection.
 #[derive(Debug, thiserror::Error)]
 #[error("a fault of the test API cuts the answer off")]
 struct CutOff;
 
-/// A body that is cut off: the connection is closed.
+/// A body that ends by closing the connection.
 struct Cut {
     body: ReplyBody,
     left: u64,
-    /// There was more than may pass.
+    /// The body exceeds the limit.
     is_cut: bool,
-    /// What has passed was given time to leave.
+    /// The bytes before the cut had a chance to be written.
     has_rested: bool,
 }
 
-/// The answer whose body is cut off behind so many bytes. At 0, nothing of it is sent, not even its head.
+/// Cuts off a response body after this many bytes. At 0, nothing is sent, not even the head.
 pub(super) fn cut(mut response: Response<ReplyBody>, after: u64) -> Response<ReplyBody> {
     if after == 0 {
         response.extensions_mut().insert(Withheld);
@@ -156,7 +156,7 @@ impl Body for Cut {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         if self.left == 0 && !self.has_rested {
-            // Whoever writes sends what it has meanwhile.
+            // The connection writes its buffer meanwhile.
             self.has_rested = true;
             context.waker().wake_by_ref();
             return Poll::Pending;

@@ -1,4 +1,4 @@
-//! What the test API does, for its routes and for programs that embed a server.
+//! The operations of the test API, for its routes and for programs that embed a server.
 
 use std::sync::Arc;
 
@@ -18,17 +18,17 @@ use liteio_space::MAIN;
 use liteio_wire::origin::timestamp;
 use liteio_wire::reply::{ApiError, Dialect, ErrorCode};
 
-/// Snapshots of a space.
+/// Limit of snapshots per space.
 const SNAPSHOTS_MAX: usize = 100;
-/// The last moment that a clock is set to, 9999-12-31.
+/// The latest time that a clock can be set to, 9999-12-31.
 const TIME_MS_MAX: i64 = 253_402_214_400_000;
 
-/// A space, for its clients.
+/// The access data of a space, for its clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TestSpace {
     /// Its name.
     pub name: String,
-    /// Access key of its root user, by which requests reach it.
+    /// Access key of its root user; requests signed with it reach the space.
     pub access_key: String,
     /// Secret key of its root user.
     pub secret_key: String,
@@ -38,7 +38,7 @@ pub struct TestSpace {
     pub endpoint: String,
 }
 
-/// The reason for which the test API did not do what it was asked for.
+/// The reason why an operation of the test API failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct TestError(String);
@@ -49,7 +49,7 @@ impl From<ApiError> for TestError {
     }
 }
 
-/// The test API of a server in this process: the same as over HTTP, of the main space.
+/// The test API of a server in this process: the same operations as over HTTP, on the main space.
 #[derive(Clone)]
 pub struct TestControl(pub(crate) Arc<TestApi>);
 
@@ -59,7 +59,7 @@ impl TestControl {
         TestControl(tests)
     }
 
-    /// Makes everything in the main space as it was at the start.
+    /// Resets the main space to its initial state.
     ///
     /// # Errors
     /// [`TestError`] if the disk of a data directory fails.
@@ -67,10 +67,10 @@ impl TestControl {
         Ok(self.0.reset(None, None).await?)
     }
 
-    /// Makes a bucket of the main space as it was when it was created, and puts into it what the configuration does.
+    /// Resets a bucket of the main space to its state at creation, with the configured contents.
     ///
     /// # Errors
-    /// [`TestError`] if there is none of that name, or the disk of a data directory fails.
+    /// [`TestError`] if the bucket does not exist, or the disk of a data directory fails.
     pub async fn reset_bucket(&self, bucket: &str) -> Result<(), TestError> {
         Ok(self.0.reset(None, Some(bucket)).await?)
     }
@@ -78,39 +78,39 @@ impl TestControl {
     /// Takes a snapshot of the main space.
     ///
     /// # Errors
-    /// [`TestError`] for a server with a data directory, and for a name that is not valid.
+    /// [`TestError`] for a server with a data directory, and for an invalid name.
     pub async fn snapshot(&self, name: &str) -> Result<(), TestError> {
         Ok(self.0.take_snapshot(None, name).await.map(drop)?)
     }
 
-    /// Goes back to a snapshot.
+    /// Restores a snapshot.
     ///
     /// # Errors
-    /// [`TestError`] if there is none of that name.
+    /// [`TestError`] if it does not exist.
     pub async fn restore(&self, name: &str) -> Result<(), TestError> {
         Ok(self.0.restore(None, name).await?)
     }
 
-    /// Makes a space of its own; without a name, it gets one.
+    /// Creates a space; without a name, one is generated.
     ///
     /// # Errors
-    /// [`TestError`] for a name that is not valid, or taken.
+    /// [`TestError`] for a name that is invalid or taken.
     pub async fn create_space(&self, name: Option<String>) -> Result<TestSpace, TestError> {
         Ok(self.0.create_space(name).await?)
     }
 
-    /// Deletes a space, with all that is in it.
+    /// Deletes a space with its contents.
     ///
     /// # Errors
-    /// [`TestError`] if there is none of that name.
+    /// [`TestError`] if it does not exist.
     pub fn delete_space(&self, name: &str) -> Result<(), TestError> {
         Ok(self.0.delete_space(name)?)
     }
 
-    /// Adds a fault, and returns its id.
+    /// Adds a fault, and returns its ID.
     ///
     /// # Errors
-    /// [`TestError`] for a rule that is not valid.
+    /// [`TestError`] for an invalid rule.
     pub fn add_fault(&self, rule: FaultRule) -> Result<String, TestError> {
         Ok(self.0.add_fault(rule)?)
     }
@@ -120,17 +120,18 @@ impl TestControl {
         self.0.main.faults.clear();
     }
 
-    /// Sets the clock ahead by so many milliseconds, or back; lifecycle rules run at once.
+    /// Moves the clock by this many milliseconds, forwards or backwards; lifecycle rules run at
+    /// once.
     ///
     /// # Errors
-    /// [`TestError`] for a time that there is no date for.
+    /// [`TestError`] if the time is out of range.
     pub async fn advance_ms(&self, milliseconds: i64) -> Result<(), TestError> {
         Ok(self.0.advance_ms(None, milliseconds).await?)
     }
 }
 
 impl Slot {
-    /// The time, as it is told.
+    /// The time in the response format.
     pub(super) fn told_time(&self) -> Value {
         let now = timestamp(self.space().app.store.now_ms());
         json!({ "now": format!("{now:.3}"), "offset_ms": self.clock.offset_ms() })
@@ -138,7 +139,7 @@ impl Slot {
 }
 
 impl TestApi {
-    /// Makes a space as it was at the start, without its faults, the shift of its clock, and what happened in it.
+    /// Resets a space to its initial state: without faults, clock shift, requests and events.
     pub(super) async fn reset(
         &self,
         space: Option<&str>,
@@ -150,7 +151,7 @@ impl TestApi {
             return self.reset_bucket(&slot, bucket).await;
         }
         let former = slot.space();
-        // What is prepared has the time of the machine.
+        // Prepared contents get the machine's time.
         slot.clock.set_offset_ms(0);
         match slot.is_in_memory {
             true => self.put_in_place(&slot, Contents::Prepared).await?,
@@ -163,7 +164,7 @@ impl TestApi {
         Ok(())
     }
 
-    /// Makes a bucket as it was when it was created, and puts into it what the configuration does.
+    /// Resets a bucket to its state at creation, with the configured contents.
     async fn reset_bucket(&self, slot: &Slot, bucket: &str) -> Result<(), ApiError> {
         let name = BucketName::new(bucket).map_err(|error| bad_request(error.to_string()))?;
         let app = Arc::clone(&slot.space().app);
@@ -183,10 +184,10 @@ impl TestApi {
         (self.prepare)(app, bucket.to_owned()).await.map_err(internal)
     }
 
-    /// Empties the store of a space in a directory, and puts a space with other users before it.
+    /// Empties the store of a space in a directory, and starts a space with fresh users on it.
     async fn empty(&self, slot: &Slot) -> Result<(), ApiError> {
         let former = slot.space();
-        // A change of users has ended before they go, and none begins with those of before.
+        // Waits for a running change of users; later ones must not start with the old users.
         let changing = former.users.changing().await;
         let emptied = former.app.blocking(|store| store.reset()).await;
         emptied.map_err(|error: StoreError| internal(error.to_string()))?;
@@ -196,10 +197,10 @@ impl TestApi {
         Ok(())
     }
 
-    /// Puts a new space into a slot, whose replacement belongs to the caller.
+    /// Creates a space and puts it into a slot; the caller holds the slot's replacement lock.
     async fn put_in_place(&self, slot: &Slot, contents: Contents) -> Result<(), ApiError> {
         let tap = match &contents {
-            // The store goes on with the one that it was opened with.
+            // The store keeps the observer that it was opened with.
             Contents::Emptied(_) => slot.tap(),
             Contents::Prepared | Contents::Image(_) => Tap::new(&self.events, &slot.name),
         };
@@ -215,7 +216,7 @@ impl TestApi {
         Ok(())
     }
 
-    /// Takes a snapshot; `true` if there was none of that name.
+    /// Takes a snapshot; true if the name is new.
     pub(super) async fn take_snapshot(
         &self,
         space: Option<&str>,
@@ -296,7 +297,7 @@ impl TestApi {
         self.slot(rule.space.as_deref())?.faults.add(rule)
     }
 
-    /// `false` if there is none of that id.
+    /// Removes a fault; false if it does not exist.
     pub(super) fn remove_fault(&self, space: Option<&str>, id: &str) -> Result<bool, ApiError> {
         Ok(self.slot(space)?.faults.remove(id))
     }
@@ -322,7 +323,7 @@ impl TestApi {
         self.shift(&slot, 0).await
     }
 
-    /// Shifts the clock of a space, and does at once what lifecycle rules ask for by then.
+    /// Shifts the clock of a space, and applies the lifecycle rules that are due by then.
     async fn shift(&self, slot: &Slot, offset_ms: i64) -> Result<(), ApiError> {
         let shown = timestamp(slot.space().app.store.now_ms()).as_millisecond();
         let then = shown - slot.clock.offset_ms();
@@ -333,7 +334,8 @@ impl TestApi {
         slot.clock.set_offset_ms(offset_ms);
         let space = slot.space();
         let walked = space.app.blocking(|store| -> Result<(), StoreError> {
-            // A walk that had begun goes on where it was; then everything is looked at.
+            // A running pass continues from its position with the new time; then a full pass
+            // follows.
             if store.lifecycle_state()?.is_running {
                 store.run_lifecycle()?;
             }
@@ -380,7 +382,7 @@ fn internal(reason: String) -> ApiError {
     ApiError::with_status(Dialect::S3, "InternalError", StatusCode::INTERNAL_SERVER_ERROR, reason)
 }
 
-/// So many random letters and digits.
+/// Random letters and digits.
 fn random_text(length: usize) -> Result<String, ApiError> {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut bytes = vec![0; length];

@@ -1,4 +1,4 @@
-//! The events of objects in all buckets, as stores tell them after each commit. They are in memory alone.
+//! Object events in all buckets, as reported by the stores after each commit. Kept in memory only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use super::glob::Glob;
 use super::history::{Happened, History};
 use liteio_wire::origin::timestamp;
 
-/// The last events.
+/// The latest events.
 pub type Events = History<Told>;
 
 /// An event.
@@ -54,7 +54,7 @@ impl Told {
     }
 }
 
-/// The place where the store of a space tells its events, until the space is replaced or deleted.
+/// The event observer of a space's store, until the space is replaced or deleted.
 #[derive(Debug)]
 pub struct Tap {
     events: Arc<Events>,
@@ -63,13 +63,13 @@ pub struct Tap {
 }
 
 impl Tap {
-    /// The observer of events in `space`, which keeps them in `events`.
+    /// Creates the observer of `space`, which adds its events to `events`.
     pub fn new(events: &Arc<Events>, space: &str) -> Arc<Tap> {
         let (events, space) = (Arc::clone(events), space.to_owned());
         Arc::new(Tap { events, space, is_closed: AtomicBool::new(false) })
     }
 
-    /// Tells nothing any more: requests that are under way end in a space that is gone.
+    /// Drops further events: requests in flight finish in a space that no longer exists.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
     }
@@ -81,7 +81,7 @@ impl EventObserver for Tap {
     }
 }
 
-/// The events that somebody waits for.
+/// A filter of events.
 #[derive(Debug, Default)]
 pub(super) struct EventFilter {
     pub(super) bucket: Option<Glob>,

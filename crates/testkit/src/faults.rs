@@ -1,4 +1,4 @@
-//! Faults: rules by which requests fail, wait, or are cut off.
+//! Fault injection: rules by which requests fail, are delayed, or are cut off.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,19 +11,20 @@ use super::glob::Glob;
 use super::guard::bad_request;
 use liteio_wire::reply::{ApiError, Dialect};
 
-/// Rules of one space.
+/// Limit of rules per space.
 const RULES_MAX: usize = 1000;
-/// Bytes of a text in a rule.
+/// Limit of a text in a rule, in bytes.
 const TEXT_BYTES_MAX: usize = 1024;
-/// The longest latency: a client has given up before.
+/// Longest latency; clients time out before it.
 const LATENCY_MS_MAX: u64 = 600_000;
 
-/// A rule: the requests that it is about, and what becomes of them. At least one of `status`, `latency_ms`,
+/// A rule: the requests that it matches, and their faults. At least one of `status`, `latency_ms`,
 /// `cut_after_bytes` and `bandwidth` is given.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultRule {
-    /// Name of the operation, such as `PutObject`; with `*` for any characters and `?` for any one, as all patterns here.
+    /// Pattern of the operation, such as `PutObject`; in all patterns, `*` matches any characters
+    /// and `?` any single one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// Pattern of the bucket.
@@ -32,29 +33,29 @@ pub struct FaultRule {
     /// Pattern of the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The space; the main one if there is none.
+    /// The space; the main one if omitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub space: Option<String>,
-    /// The status of an error, 400 to 599, which is answered before the operation begins.
+    /// The status of an error response, 400 to 599, sent before the operation starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The code of the error; without one, the usual one of the status.
+    /// The error code; by default the usual one of the status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The message of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The wait before the operation, or the error, in milliseconds.
+    /// The delay before the operation or the error, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
-    /// Bytes of the answer's body before the connection is closed, after the operation has ended. At 0, there is no
-    /// answer at all.
+    /// Bytes of the response body after which the connection is closed; the operation is performed.
+    /// At 0, there is no response at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_after_bytes: Option<u64>,
-    /// Bytes of the bodies of request and answer that pass in a second.
+    /// Rate limit of the request and response bodies, in bytes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<u64>,
-    /// Requests that it applies to; without one, all.
+    /// Number of requests that it applies to; by default all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<u64>,
     /// Probability that it applies to a request, 0 to 1.
@@ -62,7 +63,7 @@ pub struct FaultRule {
     pub probability: Option<f64>,
 }
 
-/// What becomes of one request.
+/// The faults of one request.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     pub(super) latency: Duration,
@@ -72,7 +73,7 @@ pub(super) struct Effects {
     pub(super) bytes_per_second: Option<u64>,
 }
 
-/// A request, as rules see it.
+/// The properties of a request that rules match.
 pub(super) struct Asked<'a> {
     pub(super) operation: Option<&'a str>,
     pub(super) bucket: &'a str,
@@ -103,7 +104,7 @@ struct Active {
     hits: u64,
 }
 
-/// A rule, as it is listed.
+/// A rule in a listing.
 #[derive(Debug, Serialize)]
 pub(super) struct ListedFault {
     id: String,
@@ -114,7 +115,7 @@ pub(super) struct ListedFault {
 
 impl FaultRule {
     /// # Errors
-    /// `InvalidRequest`, with what to change.
+    /// `InvalidRequest`, with advice.
     fn check(&self) -> Result<(), ApiError> {
         let texts = [&self.operation, &self.bucket, &self.key, &self.code, &self.message];
         if texts.into_iter().flatten().any(|text| text.len() > TEXT_BYTES_MAX) {
@@ -161,7 +162,7 @@ impl FaultRule {
 }
 
 impl Faults {
-    /// Adds a rule, and returns its id.
+    /// Adds a rule, and returns its ID.
     ///
     /// # Errors
     /// `InvalidRequest`.
@@ -197,7 +198,7 @@ impl Faults {
         self.count.store(0, Ordering::Relaxed);
     }
 
-    /// Removes a rule; `false` if there is none with this id.
+    /// Removes a rule; false if it does not exist.
     pub(super) fn remove(&self, id: &str) -> bool {
         let mut rules = self.rules.lock();
         let before = rules.active.len();
@@ -210,8 +211,9 @@ impl Faults {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    /// What becomes of a request: rules apply in their order, up to the first that answers with an error. Each counts
-    /// the request, so that no more requests than `times` meet it, however many come at once.
+    /// The faults of a request: rules apply in order, up to the first one with an error. Each
+    /// matching rule counts the request under the lock, so that no more than `times` requests are
+    /// affected under concurrency.
     pub(super) fn of(&self, asked: &Asked<'_>) -> Effects {
         let mut effects = Effects::default();
         let mut rules = self.rules.lock();
@@ -240,7 +242,7 @@ impl Faults {
 }
 
 impl Effects {
-    /// The error, as the service of the request writes it.
+    /// The error in the format of the request's service.
     pub(super) fn error(&self, dialect: Dialect) -> Option<ApiError> {
         let (status, code, message) = self.error.clone()?;
         Some(ApiError::with_status(dialect, code, status, message))
@@ -270,7 +272,7 @@ fn happens(probability: f64) -> bool {
     f64::from(random) < probability * (f64::from(u32::MAX) + 1.0)
 }
 
-/// The code that S3 has for a status.
+/// S3's usual error code for a status.
 fn code_of(status: StatusCode) -> &'static str {
     match status.as_u16() {
         400 => "InvalidRequest",

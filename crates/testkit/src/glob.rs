@@ -1,4 +1,4 @@
-//! Patterns with `*` for any run of characters and `?` for any one.
+//! Glob patterns: `*` matches any run of characters, `?` any single one.
 
 /// A pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,11 +9,12 @@ impl Glob {
         Glob(text.chars().collect())
     }
 
-    /// True for a text that it fits as a whole.
+    /// True if the pattern matches the whole text.
     pub(super) fn matches(&self, text: &str) -> bool {
         let (pattern, text) = (&self.0, text.chars().collect::<Vec<_>>());
         let (mut at, mut in_text) = (0, 0);
-        // The last star, and where the text behind it was tried to begin.
+        // Backtracking point: the last star, and the text position where matching after it was last
+        // tried.
         let mut star: Option<(usize, usize)> = None;
         while in_text < text.len() {
             match pattern.get(at) {

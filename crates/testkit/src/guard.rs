@@ -1,5 +1,5 @@
-//! Who may use the test API: programs, on this machine unless said otherwise. Never a page of the web: a browser
-//! reaches what its user does, and the test API asks for no signature.
+//! Access control of the test API: programs only, by default on this machine. Never a web page: a
+//! browser can reach everything its user can, and the test API needs no signature.
 
 use http::header::{FORWARDED, HOST, HeaderMap, ORIGIN, VIA};
 use http::request::Parts;
@@ -8,20 +8,20 @@ use liteio_space::no_auth::is_own;
 use liteio_wire::origin::{Origin, without_port};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// Those who may use the test API.
+/// The clients that may use the test API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestAccess {
-    /// Programs on this machine.
+    /// Programs on this machine only.
     Local,
-    /// Everybody who reaches the server.
+    /// Every client that can reach the server.
     Any,
 }
 
-/// The check of every request to the test API.
+/// The access check of the test API.
 #[derive(Debug)]
 pub(super) struct Guard {
     access: TestAccess,
-    /// The names that the server is asked by, beside addresses.
+    /// The server's host names, in addition to IP addresses.
     domains: Vec<String>,
 }
 
@@ -30,7 +30,8 @@ impl Guard {
         Guard { access, domains }
     }
 
-    /// Refuses other machines, pages, and names that were made to lead here (DNS rebinding).
+    /// Rejects other machines, web pages, and host names that an attacker's DNS points here (DNS
+    /// rebinding).
     ///
     /// # Errors
     /// `AccessDenied`.
@@ -42,7 +43,7 @@ impl Guard {
                  (LITEIO_TEST_API=any) to let others use it.",
             ));
         }
-        // Behind a proxy on this machine every client of the network has a loopback address.
+        // Behind a proxy on this machine, every remote client has a loopback address.
         if self.access == TestAccess::Local && is_passed_on(&head.headers) {
             return Err(denied(
                 "The test API answers programs on the machine of the server only, and a proxy has passed this request \
@@ -67,7 +68,7 @@ impl Guard {
     }
 }
 
-/// True for a request with any of the headers that proxies add.
+/// True if a header that proxies add is present.
 fn is_passed_on(headers: &HeaderMap) -> bool {
     headers.keys().any(|name| {
         *name == FORWARDED
@@ -81,7 +82,7 @@ fn denied(message: &'static str) -> ApiError {
     ApiError::new(ErrorCode::AccessDenied, message)
 }
 
-/// The refusal of what cannot be understood.
+/// The error for an invalid request.
 pub(super) fn bad_request(message: impl Into<String>) -> ApiError {
     ApiError::new(ErrorCode::InvalidRequest, message.into())
 }
@@ -94,7 +95,7 @@ mod tests {
     use liteio_wire::origin::{Domains, Entrance, Found, Peer, Target};
     use liteio_wire::request_id::RequestIdSource;
 
-    /// True if a request from this address, with this header, is answered.
+    /// True if a request from this address with this header is accepted.
     fn is_answered(access: TestAccess, address: &str, header: (&str, &str)) -> bool {
         let request = Request::builder().uri("/_liteio/test/clock").header(HOST, "localhost:9000");
         let request = request.header(header.0, header.1).body(());

@@ -1,4 +1,4 @@
-//! [`History`]: the last of what has happened, with numbers, and waiting for more.
+//! [`History`]: a ring of the latest numbered entries, with waiting for new ones.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,24 +6,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-/// Entries that are kept.
+/// Limit of kept entries.
 const ENTRIES_MAX: usize = 10_000;
-/// And bytes of them: a client may send heads of many kilobytes.
+/// Limit of kept bytes: a client may send heads of many kilobytes.
 const BYTES_MAX: usize = 32 << 20;
 
-/// Something that has happened in a space.
+/// An event or request in a space.
 pub trait Happened {
     fn space(&self) -> &str;
 
-    /// About so many bytes of memory.
+    /// Approximate size in memory, in bytes.
     fn bytes(&self) -> usize;
 }
 
-/// The last of what has happened.
+/// The ring of the latest entries.
 #[derive(Debug)]
 pub struct History<T> {
     kept: Mutex<Kept<T>>,
-    /// The number of the next entry, for those who wait.
+    /// The number of the next entry, watched by waiting clients.
     next: watch::Sender<u64>,
 }
 
@@ -42,8 +42,9 @@ impl<T> Default for History<T> {
 }
 
 impl<T: Happened + Clone> History<T> {
-    /// Adds an entry, unless its space is closed (reset or deleted). The flag is read under the lock: a space is closed
-    /// before [`History::forget`], so no entry of it can follow.
+    /// Adds an entry, unless its space is closed (reset or deleted). The flag is read under the
+    /// lock: a space is closed before [`History::forget`], so no entry of it can be added
+    /// afterwards.
     pub(super) fn add(&self, entry: T, is_closed: &AtomicBool) {
         let next = {
             let mut kept = self.kept.lock();
@@ -63,15 +64,15 @@ impl<T: Happened + Clone> History<T> {
         self.next.send_replace(next);
     }
 
-    /// Forgets what has happened in a space.
+    /// Removes the entries of a space.
     pub(super) fn forget(&self, space: &str) {
         let mut kept = self.kept.lock();
         kept.entries.retain(|(_, entry)| entry.space() != space);
         kept.bytes = kept.entries.iter().map(|(_, entry)| entry.bytes()).sum();
     }
 
-    /// The entries from the number `since` on that `wants` accepts, the oldest first, at most `max`; and the number
-    /// behind the last one that was looked at.
+    /// The entries from the number `since` on that `wants` accepts, the oldest first, at most
+    /// `max`; and the number after the last one examined.
     pub(super) fn since(
         &self,
         since: u64,
@@ -91,7 +92,7 @@ impl<T: Happened + Clone> History<T> {
         (found, kept.next)
     }
 
-    /// Tells of new entries.
+    /// A receiver that is notified of new entries.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.next.subscribe()
     }

@@ -70,61 +70,62 @@ use liteio_wire::front::{Allowance, Observer};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, ErrorCode, Reply};
 
-/// The first segments of the paths of the test API.
+/// Path prefix of the test API.
 const PREFIX: &str = "/_liteio/test";
-/// The name of the space that a request is for, where no access key tells it.
+/// The header that names the space of a request. It takes precedence over the access key.
 const SPACE_HEADER: &str = "x-liteio-space";
 
-/// Bytes of a name.
+/// Limit of a name in bytes.
 const NAME_BYTES_MAX: usize = 64;
 
-/// A space that is to be made.
+/// The parameters of a new space.
 pub struct Making {
     /// The name of the space.
     pub name: String,
-    /// Access key and secret key of its root user; those of the configuration for the main space.
+    /// Access key and secret key of its root user; `None` for the configured ones, in the main
+    /// space.
     pub credentials: Option<(String, String)>,
     /// The clock of its store.
     pub clock: Arc<ShiftedClock>,
-    /// The place where it tells its events.
+    /// The observer of its events.
     pub tap: Arc<Tap>,
-    /// The contents that it starts with.
+    /// Its initial contents.
     pub contents: Contents,
 }
 
-/// The contents that a space begins with.
+/// The initial contents of a space.
 pub enum Contents {
-    /// A new store in memory, with what the configuration prepares.
+    /// A new in-memory store with the configured contents.
     Prepared,
-    /// A new store in memory, with those of a snapshot.
+    /// A new in-memory store with the contents of a snapshot.
     Image(Arc<StoreImage>),
-    /// This store in a directory, which was emptied, with what the configuration prepares.
+    /// This emptied store in a directory, with the configured contents.
     Emptied(Store),
 }
 
-/// Makes again what the configuration prepares in a bucket.
+/// Recreates the configured contents of a bucket.
 pub(crate) type PrepareBucket =
     Box<dyn Fn(Arc<App>, String) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
-/// Makes spaces.
+/// Creates a space.
 pub(crate) type MakeSpace =
     Box<dyn Fn(Making) -> BoxFuture<'static, Result<Space, String>> + Send + Sync>;
 
 /// The settings of the test API.
 pub struct Setup {
-    /// The clients that may use it.
+    /// The allowed clients.
     pub access: TestAccess,
-    /// Domains of the server.
+    /// The server's domains.
     pub domains: Vec<String>,
     /// The region of the server.
     pub region: String,
-    /// The URL of the server, for those who make spaces.
+    /// The server's URL, for the creators of spaces.
     pub endpoint: String,
-    /// The main space, and its clock.
+    /// The main space.
     pub main: Space,
     /// The clock of the main space.
     pub clock: Arc<ShiftedClock>,
-    /// The events of all spaces, and the place where the main one tells its own.
+    /// The events of all spaces.
     pub events: Arc<Events>,
     /// The observer of events in the main space.
     pub tap: Arc<Tap>,
@@ -132,7 +133,7 @@ pub struct Setup {
     pub is_in_memory: bool,
     /// Opens the store and users of a space.
     pub make: MakeSpace,
-    /// Makes the configured contents of one bucket again.
+    /// Recreates the configured contents of one bucket.
     pub prepare: PrepareBucket,
 }
 
@@ -151,7 +152,7 @@ pub struct TestApi {
 }
 
 impl TestApi {
-    /// The test API of a server.
+    /// Creates the test API of a server.
     pub fn new(setup: Setup) -> TestApi {
         let Setup { access, domains, region, endpoint, main, clock, events, .. } = setup;
         let Setup { tap, is_in_memory, make, prepare, .. } = setup;
@@ -176,22 +177,22 @@ impl TestApi {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// Whoever notes requests that have ended.
+    /// The observer that records finished requests.
     pub fn observer(&self) -> Arc<dyn Observer> {
         Arc::clone(&self.requests) as _
     }
 
-    /// The space of requests that name no other.
+    /// The main space, for requests that name no other.
     pub fn main(&self) -> Arc<Space> {
         self.main.space()
     }
 
-    /// Ends waiting: the server stops.
+    /// Ends all waits, because the server stops.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
     }
 
-    /// The space of that name.
+    /// The slot of a space by name.
     ///
     /// # Errors
     /// 404.
@@ -204,7 +205,7 @@ impl TestApi {
         }
     }
 
-    /// Answers a request for one of the services.
+    /// Answers a service request.
     pub async fn call(
         &self,
         request: Request<RequestBody>,
@@ -216,8 +217,9 @@ impl TestApi {
         slot.call(request, origin, allowance).await
     }
 
-    /// The space that a request is for: of its header, or the one that knows its access key; the main space else. A
-    /// preflight request, which browsers do not sign, is for the first space that allows what it asks about.
+    /// The space of a request: the one named in its header, else the one that knows its access key,
+    /// else the main space. A preflight request, which browsers do not sign, goes to the first
+    /// space whose CORS rules allow it.
     async fn slot_of(
         &self,
         request: &mut Request<bodies::TestBody>,
@@ -229,7 +231,7 @@ impl TestApi {
                 .map_err(|_| guard::bad_request("The name of the space is no text."))?;
             return self.slot(Some(name));
         }
-        // Nothing is read of a body as long as there is nothing to choose.
+        // The body is not examined if there is only one space.
         if self.named.is_empty() {
             return Ok(Arc::clone(&self.main));
         }

@@ -1,4 +1,4 @@
-//! [`Named`]: the spaces beside the main one, by their names.
+//! [`Named`]: the spaces other than the main one, by name.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use parking_lot::RwLock;
 use super::guard::bad_request;
 use liteio_wire::reply::{ApiError, Dialect};
 
-/// Spaces beside the main one. Each has threads and a store of its own.
+/// Limit of such spaces. Each has its own threads and store.
 const SPACES_MAX: usize = 1000;
 
-/// Spaces by their names.
+/// Spaces by name.
 #[derive(Debug)]
 pub(super) struct Named<T>(RwLock<BTreeMap<String, Arc<T>>>);
 
@@ -23,7 +23,8 @@ impl<T> Default for Named<T> {
 }
 
 impl<T> Named<T> {
-    /// Refuses a name that is taken, and one more space than there may be. Asked before a space is made, to save the work.
+    /// Rejects a name that is taken, and a space beyond the limit. Called before a space is
+    /// created, to save the work.
     ///
     /// # Errors
     /// 409 or 400.
@@ -31,7 +32,8 @@ impl<T> Named<T> {
         check_room(&self.0.read(), name)
     }
 
-    /// Adds a space. Check and change are under one lock: of concurrent requests with one name, all but the first fail.
+    /// Adds a space. Checks again under the same lock as the insertion: of concurrent requests with
+    /// one name, all but the first fail.
     ///
     /// # Errors
     /// As [`Named::check_room`].
@@ -50,12 +52,12 @@ impl<T> Named<T> {
         self.0.read().get(name).cloned()
     }
 
-    /// The first in the order of names that fits.
+    /// The first space by name that `fits` accepts.
     pub(super) fn find(&self, fits: impl Fn(&T) -> bool) -> Option<Arc<T>> {
         self.0.read().values().find(|space| fits(space)).cloned()
     }
 
-    /// All, in the order of their names.
+    /// All spaces, sorted by name.
     pub(super) fn all(&self) -> Vec<Arc<T>> {
         self.0.read().values().cloned().collect()
     }

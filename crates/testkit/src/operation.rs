@@ -1,5 +1,6 @@
-//! What a request is, before it reaches its service: the access key that it claims, its operation, and the service
-//! whose errors its sender understands. What stands in the body of a request is read, and put back.
+//! Classifies a request before it reaches its service: the access key that it claims, its
+//! operation, and the error format that its sender expects. Fields in the body are read, and the
+//! bytes put back.
 
 use bytes::{Bytes, BytesMut};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -16,19 +17,19 @@ use liteio_s3vectors as vectors;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode};
 
-/// Bytes of a body that are looked at.
+/// Limit of body bytes that are examined.
 const PEEKED_BYTES_MAX: usize = 64 << 10;
 
-/// An access key, and the token of its session.
+/// An access key, and its session token.
 type Claimed = (String, Option<String>);
 
-/// The service that a request is signed for, by its header.
+/// The service in the credential scope of the signature header.
 fn service(head: &Parts) -> Option<Service> {
     let authorization = head.headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok())?;
     Service::claimed(authorization)
 }
 
-/// The API whose error document the sender expects.
+/// The error format that the sender expects.
 pub(super) fn dialect(head: &Parts) -> Dialect {
     match service(head) {
         Some(Service::S3Vectors) => Dialect::S3Vectors,
@@ -43,10 +44,10 @@ fn has_content_type(headers: &HeaderMap, essence: &str) -> bool {
     content_type.is_some_and(|it| it.trim_start().to_ascii_lowercase().starts_with(essence))
 }
 
-/// The name of the operation, if it is known.
+/// The name of the operation, if known.
 ///
 /// # Errors
-/// Those of the body.
+/// The errors of the body.
 pub(super) async fn operation(
     request: &mut Request<TestBody>,
     origin: &Origin,
@@ -85,10 +86,10 @@ fn action(form: &[u8]) -> Option<String> {
     fields.find(|(name, _)| name == "Action").map(|(_, value)| value.into_owned())
 }
 
-/// The access key that a request claims to be signed with.
+/// The access key that a request claims, unverified.
 ///
 /// # Errors
-/// Those of the body, where the key is in a form.
+/// The errors of the body, if the key is in a form.
 pub(super) async fn claimed_key(
     request: &mut Request<TestBody>,
 ) -> Result<Option<Claimed>, ApiError> {
@@ -133,7 +134,7 @@ fn key_of(credential: &str) -> String {
     credential.split('/').next().unwrap_or_default().trim().to_owned()
 }
 
-/// The value of a field of a browser form, as far as it has come.
+/// The value of a field of a browser form, as far as it was received.
 fn field<'f>(form: &'f [u8], name: &[u8]) -> Option<&'f [u8]> {
     let wanted = [b"name=\"", name, b"\""].concat();
     let lower = form.to_ascii_lowercase();
@@ -143,7 +144,7 @@ fn field<'f>(form: &'f [u8], name: &[u8]) -> Option<&'f [u8]> {
     Some(&form[begin..begin + end])
 }
 
-/// The beginning of a body, up to where `is_enough` is true; the request has it again.
+/// Reads the start of a body until `is_enough` is true, and puts it back into the request.
 async fn peek(
     request: &mut Request<TestBody>,
     is_enough: impl Fn(&[u8]) -> bool,

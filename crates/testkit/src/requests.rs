@@ -1,4 +1,4 @@
-//! The requests that have ended, without their secrets.
+//! Finished requests, without their secrets.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::history::{Happened, History};
 use liteio_observe::trace::{HIDDEN, headers_without_secrets, query_without_secrets};
 use liteio_wire::front::{Finished, Observer};
 
-/// The last requests for the services.
+/// The latest service requests.
 pub(super) type Requests = History<Request>;
 
-/// A request that has ended.
+/// A finished request.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Request {
     pub(super) id: String,
@@ -56,7 +56,7 @@ impl Observer for Requests {
 
     fn finished(&self, finished: &Finished<'_>) {
         let origin = finished.origin;
-        // Others were for no service.
+        // Other requests were not for a service.
         let (Some(locale), Some(heads)) = (origin.found.locale(), finished.heads) else { return };
         let mut headers = BTreeMap::<String, String>::new();
         for (name, value) in headers_without_secrets(&heads.request) {
@@ -92,7 +92,7 @@ impl Observer for Requests {
     }
 }
 
-/// The requests that somebody asks for: patterns, all of which have to fit.
+/// A filter of requests: all given patterns must match.
 #[derive(Debug, Default)]
 pub(super) struct RequestFilter {
     pub(super) operation: Option<Glob>,

@@ -23,11 +23,11 @@ use super::{PREFIX, TestApi};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
 
-/// Bytes of a document.
+/// Limit of a request document in bytes.
 const BODY_BYTES_MAX: usize = 64 << 10;
-/// Entries of an answer.
+/// Limit of entries in a response.
 const LIMIT_MAX: usize = 10_000;
-/// The longest wait, and the one of requests that name none.
+/// The longest wait, and the default one.
 const WAIT_MS_MAX: u64 = 600_000;
 const WAIT_MS: u64 = 10_000;
 
@@ -53,12 +53,12 @@ struct ClockDocument {
     space: Option<String>,
 }
 
-/// The parameters of a query.
+/// The query parameters.
 struct Query(Vec<(String, String)>);
 
 impl Query {
     /// # Errors
-    /// `InvalidRequest` for a parameter that the route does not know, or one that is there twice.
+    /// `InvalidRequest` for an unknown or repeated parameter.
     fn of(query: Option<&str>, known: &[&str]) -> Result<Query, ApiError> {
         let pairs = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned();
         let pairs: Vec<(String, String)> = pairs.collect();
@@ -86,7 +86,7 @@ impl Query {
     }
 
     /// # Errors
-    /// `InvalidRequest` for what is no number up to `max`.
+    /// `InvalidRequest` if it is not a number up to `max`.
     fn number(&self, name: &str, default: u64, max: u64) -> Result<u64, ApiError> {
         let Some(text) = self.get(name) else { return Ok(default) };
         let number = text.parse().ok().filter(|number| *number <= max);
@@ -252,10 +252,10 @@ impl TestApi {
         })
     }
 
-    /// Waits until so many entries have happened.
+    /// Waits until this many entries exist.
     ///
     /// # Errors
-    /// 408 when they have not in time, 503 at the end of the server.
+    /// 408 on timeout, 503 if the server stops.
     async fn wait<T: Happened + Clone>(
         &self,
         history: &History<T>,
@@ -269,7 +269,8 @@ impl TestApi {
         let mut changes = history.changes();
         let mut stopping = self.stopping.subscribe();
         loop {
-            // Seen before the entries are looked at, so that one between the two is not missed.
+            // Marked before the entries are read, so that an entry added in between wakes the wait
+            // (no lost wake-up).
             changes.mark_unchanged();
             let found = history.since(since, LIMIT_MAX, &accepts);
             if found.0.len() >= count {
@@ -312,10 +313,10 @@ impl TestApi {
     }
 }
 
-/// Entries with their numbers, and the number behind the last.
+/// Entries with their numbers, and the number after the last.
 type Found<T> = (Vec<(u64, T)>, u64);
 
-/// The filters of requests.
+/// The filter parameters of requests.
 const FILTERS: &[&str] =
     &["operation", "bucket", "key", "method", "status", "user", "space", "since"];
 
@@ -331,7 +332,7 @@ fn listed<T: Serialize>(name: &str, (entries, next): Found<T>) -> Value {
     json!({ name: entries, "next": next })
 }
 
-/// The refusal of a method, or of a path.
+/// The error for an unknown method or path.
 fn unknown(segments: &[&str]) -> ApiError {
     let allowed = match segments {
         ["reset"] | ["snapshots", _, "restore"] => "POST",
@@ -353,10 +354,10 @@ pub(super) fn not_found(message: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::new(ErrorCode::NoSuchKey, message)
 }
 
-/// The document of a request.
+/// Parses the request document.
 ///
 /// # Errors
-/// `InvalidRequest`, with what is wrong.
+/// `InvalidRequest`, with the reason.
 async fn read<T, B>(body: B) -> Result<T, ApiError>
 where
     T: DeserializeOwned,
@@ -367,7 +368,7 @@ where
     serde_json::from_slice(&bytes).map_err(|error| bad_request(format!("The document: {error}.")))
 }
 
-/// The same, where there may be none.
+/// Parses the request document; the default for an empty body.
 async fn or_default<T, B>(body: B) -> Result<T, ApiError>
 where
     T: DeserializeOwned + Default,

@@ -1,4 +1,4 @@
-//! [`Slot`]: the place of a space, with what belongs to it while the space itself is replaced.
+//! [`Slot`]: holds a space, and the state that survives when the space is replaced.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ use liteio_wire::front::Allowance;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{Reply, ReplyBody};
 
-/// The place of a space.
+/// A replaceable space, and the state around it.
 pub(super) struct Slot {
     pub(super) name: String,
-    /// Those of the root user of a space that was made.
+    /// The root user's credentials, of a space created by the test API.
     pub(super) credentials: Option<(String, String)>,
     pub(super) clock: Arc<ShiftedClock>,
     pub(super) is_in_memory: bool,
     pub(super) faults: Faults,
     pub(super) snapshots: Mutex<BTreeMap<String, Snapshot>>,
-    /// One replacement at a time.
+    /// Serializes replacements.
     pub(super) replacing: tokio::sync::Mutex<()>,
     current: RwLock<Current>,
 }
@@ -66,12 +66,13 @@ impl Slot {
         }
     }
 
-    /// The space that is there now.
+    /// The current space.
     pub(super) fn space(&self) -> Arc<Space> {
         Arc::clone(&self.current.read().space)
     }
 
-    /// Puts another space in the place. Requests in flight end in the old one, whose store goes with the last of them.
+    /// Replaces the space. Requests in flight finish in the old one, whose store is closed with the
+    /// last of them.
     pub(super) fn replace(&self, space: Space, tap: Arc<Tap>) {
         let current = Current { space: Arc::new(space), tap };
         let former = std::mem::replace(&mut *self.current.write(), current);
@@ -81,12 +82,12 @@ impl Slot {
         }
     }
 
-    /// The place where the store of the space tells its events.
+    /// The event observer of the current store.
     pub(super) fn tap(&self) -> Arc<Tap> {
         Arc::clone(&self.current.read().tap)
     }
 
-    /// Ends what the space does by itself.
+    /// Stops the background work of the space.
     pub(super) fn end(&self) {
         let current = self.current.read();
         current.tap.close();
@@ -94,7 +95,7 @@ impl Slot {
         current.space.senders.stop();
     }
 
-    /// Answers a request for one of the services, with the faults that it meets.
+    /// Answers a service request, with the faults that apply to it.
     pub(super) async fn call(
         &self,
         mut request: Request<TestBody>,
@@ -102,7 +103,7 @@ impl Slot {
         allowance: &Allowance,
     ) -> Reply {
         let space = self.space();
-        // A browser's preflight request is no operation.
+        // A preflight request is not an operation, so no rule can match it.
         if self.faults.is_empty() || *request.method() == Method::OPTIONS {
             return space.call(request, origin, allowance).await;
         }
@@ -116,7 +117,7 @@ impl Slot {
         let (head, body) = request.into_parts();
         let reply = match (effects.error(dialect(&head)), effects.bytes_per_second) {
             (Some(error), _) => {
-                // It is among the requests that are asked for later.
+                // Recorded, so that the request appears in the request log.
                 space.note(origin, name.as_deref());
                 space.refuse(Request::from_parts(head, body), origin, allowance, error).await
             }
@@ -134,7 +135,8 @@ impl Slot {
         };
         match (reply, effects.cut_after_bytes) {
             (Ok(response), Some(after)) => Ok(cut(response, after)),
-            // Its document is written later: nothing of it is sent.
+            // The error document is written by an outer layer, so it cannot be cut: nothing is
+            // sent.
             (Err(error), Some(_)) => {
                 let mut response = Response::new(ReplyBody::empty());
                 *response.status_mut() = error.status();

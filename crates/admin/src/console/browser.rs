@@ -1,4 +1,5 @@
-//! Browsers that open an object as a page, and what keeps the object from acting as the console.
+//! Isolates objects that a browser opens as pages, so that they cannot act as the console, with
+//! which they share an origin.
 
 use http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
@@ -11,15 +12,16 @@ use liteio_wire::reply::{Reply, ReplyBody};
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// The uses of an answer in which it becomes a document, and its scripts run.
+/// `Sec-Fetch-Dest` values for which a response becomes a document that runs scripts.
 const DOCUMENTS: [&str; 5] = ["document", "embed", "frame", "iframe", "object"];
 
-/// An opaque origin: what runs in it reaches no storage and no session of the console's. Pages work otherwise.
+/// A sandbox with an opaque origin: scripts in it cannot reach the console's storage or session.
+/// Pages work otherwise.
 const SANDBOX: HeaderValue = HeaderValue::from_static(
     "sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads",
 );
 
-/// The headers that keep the answer to one request from acting as the console.
+/// Decides about the isolation headers of the response to one request.
 #[derive(Clone, Copy)]
 pub struct Guard {
     is_document: bool,
@@ -27,16 +29,16 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// The guard for the answer to a request with this head.
+    /// Creates the guard for a request.
     pub fn of(head: &Parts) -> Guard {
         let may_be_cached = matches!(head.method, Method::GET | Method::HEAD);
         Guard { is_document: opens_document(head), may_be_cached }
     }
 
-    /// Puts an answer that becomes a document into an origin of its own.
+    /// Adds the sandbox to a response that becomes a document.
     ///
-    /// The answer to another use has no sandbox. Caches are told by `Vary` that it answers no navigation: another
-    /// page of the same site could have filled the cache of the browser with it.
+    /// Responses to other uses get no sandbox. `Vary` tells caches not to reuse them for a
+    /// navigation: another page of the same site could have put them into the browser's cache.
     pub fn put(self, reply: Reply) -> Reply {
         let mut response = reply?;
         let headers = response.headers_mut();
@@ -50,17 +52,18 @@ impl Guard {
     }
 }
 
-/// Documents in PDF hold no script of their origin, and the viewers of browsers refuse to work in a sandbox.
+/// True for PDF: it cannot run scripts of its origin, and browsers' viewers do not work in a
+/// sandbox.
 fn is_pdf(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("application/pdf")
 }
 
-/// True for a request whose answer a browser may show as a document.
+/// True if a browser may show the response as a document.
 ///
-/// Browsers tell the use of an answer to secure origins and to this machine only. Over plain HTTP from elsewhere,
-/// whatever comes from a browser counts as one.
+/// Browsers send `Sec-Fetch-Dest` only to secure origins and to localhost. Over plain HTTP from
+/// elsewhere, every request of a browser counts as opening a document.
 fn opens_document(head: &Parts) -> bool {
     if !matches!(head.method, Method::GET | Method::POST) {
         return false;
@@ -75,7 +78,8 @@ fn opens_document(head: &Parts) -> bool {
     }
 }
 
-/// True for somebody who has typed the address of the server: neither signed nor asking for an object.
+/// True if a person typed the server's address into a browser: neither signed nor asking for an
+/// object.
 pub fn looks_for_console(head: &Parts) -> bool {
     head.method == Method::GET
         && head.uri.path() == "/"
@@ -84,7 +88,7 @@ pub fn looks_for_console(head: &Parts) -> bool {
         && opens_document(head)
 }
 
-/// The way from `/` to the console.
+/// Redirects `/` to the console.
 pub fn to_console() -> Reply {
     let mut response = http::Response::new(ReplyBody::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;

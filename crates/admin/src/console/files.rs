@@ -1,4 +1,4 @@
-//! The files of the pages, in the binary.
+//! The console's static files, embedded in the binary.
 
 use std::io::Write as _;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
-/// A file, and what was made of it when it was first asked for.
+/// A file, and the forms of it that are computed on first use.
 pub(super) struct File {
     path: &'static str,
     bytes: &'static [u8],
@@ -51,7 +51,7 @@ static FILES: [File; FILES_COUNT] = files!(
 const FILES_COUNT: usize = 74;
 
 impl File {
-    /// The file at a path below that of the console; the first page at none.
+    /// The file at a path below the console's; the start page for an empty path.
     pub(super) fn at(path: &str) -> Option<&'static File> {
         let path = if path.is_empty() { "index.html" } else { path };
         FILES.iter().find(|file| file.path == path)
@@ -71,7 +71,7 @@ impl File {
         Bytes::from_static(self.bytes)
     }
 
-    /// As gzip.
+    /// The file compressed with gzip.
     pub(super) fn compressed(&self) -> Bytes {
         self.made().compressed.clone()
     }
@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
 
-    /// On the wire, all pages together.
+    /// Compressed size of all pages together.
     const BYTES_MAX: usize = 200_000;
 
     #[test]

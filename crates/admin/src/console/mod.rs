@@ -1,8 +1,8 @@
-//! The console: pages in the browser, their sessions, and links to single objects.
+//! The web console: its pages, sessions, and links to single objects.
 //!
-//! The pages sign requests themselves, so what a user may see is decided where every request is. They hold no
-//! long-term key: a [session] is for the address that asked for it, and ends by itself. Objects have the
-//! origin of the pages, and must not run as them: [`browser`] sees to that.
+//! The pages sign their S3 requests themselves, so the usual authorization decides what a user
+//! sees. They hold no long-term key: a [session] is bound to the client's address and expires.
+//! Objects share the pages' origin and must not run as part of them: [`browser`] ensures that.
 
 pub mod browser;
 mod files;
@@ -14,19 +14,19 @@ use std::sync::Arc;
 pub use self::routes::routes;
 use liteio_access::state::App;
 
-/// The first page.
+/// The path of the start page.
 pub const PATH: &str = "/_liteio/console/";
 
 /// The console of a server.
 #[derive(Debug)]
 pub struct Console {
     app: Arc<App>,
-    /// Signatures are not checked: one signs in without keys.
+    /// Signatures are not checked: signing in needs no keys.
     is_open: bool,
 }
 
 impl Console {
-    /// The console of a server. If it `is_open`, signatures are not checked.
+    /// Creates the console of a server. With `is_open`, signatures are not checked.
     pub fn new(app: Arc<App>, is_open: bool) -> Console {
         Console { app, is_open }
     }

@@ -25,17 +25,18 @@ use liteio_identity::Session;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The longest body: the names of an object.
+/// The longest body, which holds the names of an object.
 const BODY_BYTES_MAX: usize = 16 << 10;
 
-/// Scripts and styles of this server alone, no frames, and no text that becomes markup.
+/// Content security policy: scripts and styles from this server only, no frames, no markup from
+/// strings.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; \
      frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; \
      trusted-types 'none'",
 );
 
-/// The headers of every answer.
+/// The headers of every response.
 const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (CONTENT_SECURITY_POLICY, POLICY),
     (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
@@ -70,7 +71,7 @@ async fn file(Path(path): Path<String>, headers: HeaderMap) -> Result<Response, 
     answer(&path, &headers)
 }
 
-/// A file of the pages. Browsers keep it, and ask whether it is still the same.
+/// Serves a static file. Browsers cache it and revalidate it by ETag.
 fn answer(path: &str, asked: &HeaderMap) -> Result<Response, Refused> {
     let file = File::at(path)
         .ok_or_else(|| ApiError::new(ErrorCode::NoSuchKey, "There is no such page."))?;
@@ -102,7 +103,7 @@ fn json_answer(value: &Value) -> Response {
     response
 }
 
-/// What signing needs: the region, and the time of the server. Told to everybody.
+/// The values that signing needs, region and server time, available to everybody.
 async fn about(
     State(console): State<Arc<Console>>,
     Extension(origin): Extension<Arc<Origin>>,
@@ -116,7 +117,7 @@ async fn about(
     }))
 }
 
-/// A session for the user whose long-term keys have signed this.
+/// Creates a session for the user whose long-term keys signed this request.
 async fn sign_in(
     State(console): State<Arc<Console>>,
     operator: Operator,
@@ -145,7 +146,7 @@ async fn sign_in(
     Ok(json_answer(&told))
 }
 
-/// The object of a link.
+/// The object to link to.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Share {
@@ -154,7 +155,8 @@ struct Share {
     seconds: u32,
 }
 
-/// Keys that read one object, for a link to it. They are good for no more than their maker may.
+/// Creates temporary keys that read one object, for a link to it. They grant no more than their
+/// creator has.
 async fn share(
     State(console): State<Arc<Console>>,
     operator: Operator,
@@ -177,7 +179,7 @@ async fn share(
     }
     let arn = format!("arn:aws:s3:::{bucket}/{key}");
     let user = operator.user();
-    // Else a link could make other links, and would never expire.
+    // Otherwise a link's keys could create further links, and so never expire.
     let may_share = match &user.session {
         Some(session) => session.is_of_console,
         None => !operator.key().is_of_service,

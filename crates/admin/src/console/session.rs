@@ -1,4 +1,4 @@
-//! Sessions of the console, and keys that read a single object.
+//! Console sessions, and temporary keys that read a single object.
 
 use std::net::IpAddr;
 
@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use liteio_iam::Circumstances;
 use liteio_identity::{SESSION_SECONDS_MAX, Session, User};
 
-/// The longest session of the console.
+/// Lifetime of a console session.
 pub(super) const SESSION_SECONDS: u32 = 8 * 3600;
 const _: () = assert!(SESSION_SECONDS <= SESSION_SECONDS_MAX);
 
-/// The longest time for which a link is good, that of Signature Version 4.
+/// Longest lifetime of a link, Signature Version 4's limit.
 pub(super) const SHARE_SECONDS_MAX: u32 = 7 * 24 * 3600;
 
-/// A session of the console: it may what its user may, from the address that asked for it.
+/// Creates a console session: it has its user's permissions, from the address that asked for it
+/// only.
 pub(super) fn of_console(user_id: &str, address: IpAddr, now: i64) -> Session {
     let mut session = Session::new(user_id, now, SESSION_SECONDS);
     session.is_of_console = true;
@@ -25,7 +26,7 @@ pub(super) fn of_console(user_id: &str, address: IpAddr, now: i64) -> Session {
     session
 }
 
-/// A session that reads one object, from anywhere.
+/// Creates a session that may read one object, from anywhere.
 pub(super) fn of_object(user_id: &str, arn: &str, now: i64, seconds: u32) -> Session {
     let mut session = Session::new(user_id, now, seconds);
     session.policies.push(allow(json!({
@@ -38,8 +39,8 @@ fn allow(statement: Value) -> String {
     json!({ "Version": "2012-10-17", "Statement": [statement] }).to_string()
 }
 
-/// The addresses of a sender. A browser reaches this machine by either of its own, and hosts change the lower half of
-/// addresses of IPv6.
+/// The addresses to accept from a sender. On this machine, a browser may use both loopback
+/// addresses; IPv6 hosts change the lower half of their address.
 fn sources(address: IpAddr) -> Vec<String> {
     match address.to_canonical() {
         address if address.is_loopback() => vec!["127.0.0.0/8".to_owned(), "::1/128".to_owned()],
@@ -48,7 +49,7 @@ fn sources(address: IpAddr) -> Vec<String> {
     }
 }
 
-/// A resource of policies that is this text and no pattern.
+/// Escapes a text for a policy resource, so that it is not a pattern.
 fn literal(text: &str) -> String {
     let mut literal = String::with_capacity(text.len());
     for character in text.chars() {
@@ -60,7 +61,7 @@ fn literal(text: &str) -> String {
     literal
 }
 
-/// True if the policies of the sender's session, if there are any, let it do `action` here and now.
+/// True if the sender's session policies, if any, allow `action` here and now.
 pub(super) fn is_within(user: &User, action: &str, arn: &str, context: &Circumstances<'_>) -> bool {
     liteio_iam::is_within_session(user, action, arn, context)
 }

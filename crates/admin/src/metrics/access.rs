@@ -1,7 +1,7 @@
-//! The decision about who may read metrics.
+//! Authorizes access to metrics.
 //!
-//! As MinIO does: whoever has a token of a user who may do `admin:Prometheus`, or everybody, if the server is told
-//! so. A signed request of such a user is as good as a token.
+//! As in MinIO: access needs a token of a user who may do `admin:Prometheus`, or the server is
+//! configured to allow everybody. A signed request of such a user is accepted instead of a token.
 
 use std::sync::Arc;
 
@@ -17,11 +17,11 @@ use liteio_auth::Identity;
 use liteio_wire::origin::{Moment, Origin};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// The action of policies, as MinIO names it.
+/// The policy action, with MinIO's name.
 const ACTION: &str = "admin:Prometheus";
 
-/// Decides whether the sender of a request may read metrics, and whose buckets they name: those of the account of
-/// the sender; where everybody may read, all.
+/// Authorizes the sender of a request, and returns the buckets that the page names: the buckets of
+/// the sender's account, or all buckets if everybody may read metrics.
 ///
 /// # Errors
 /// `AccessDenied`.
@@ -51,7 +51,7 @@ fn bearer(head: &Parts) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The key that a token is signed with, if it is good now.
+/// The access key of a token that is valid now.
 fn of_token(metrics: &Metrics, token: &str) -> Option<Arc<liteio_identity::AccessKey>> {
     let now = metrics.app.now_unix_seconds();
     let token = Token::parse(token)?;
@@ -59,7 +59,7 @@ fn of_token(metrics: &Metrics, token: &str) -> Option<Arc<liteio_identity::Acces
     token.is_good(&key.secret, now).then_some(key)
 }
 
-/// The same for all reasons: none of them helps who has no right.
+/// One error for all reasons: details would only help unauthorized clients.
 fn refusal() -> ApiError {
     ApiError::new(
         ErrorCode::AccessDenied,

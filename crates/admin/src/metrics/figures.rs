@@ -1,4 +1,4 @@
-//! [`Figures`]: everything that an answer tells of, looked up once.
+//! [`Figures`]: all values of a metrics page, read once per scrape.
 
 use std::cmp::Reverse;
 
@@ -13,29 +13,30 @@ use super::process::Process;
 use super::requests::Figures as RequestFigures;
 use liteio_wire::budget::Resource;
 
-/// Buckets that are told one by one, those with the most bytes. The others are told together.
+/// Buckets with samples of their own: the ones with the most bytes. The others are summed up, which
+/// bounds the label cardinality.
 const BUCKETS_MAX: usize = 1_000;
-/// Content to delete is counted up to here.
+/// Deletions waiting are counted up to this number.
 const DELETIONS_MAX: usize = 100_000;
 
-/// The label of all buckets that are not told one by one. No bucket can have such a name.
+/// The label of the sum of the other buckets. It is not a valid bucket name.
 const REST: &str = "_others";
 
-/// The buckets that a page names: those of one account, by its canonical id, or of all.
+/// The buckets that a page names: one account's, by its canonical ID, or all.
 pub(super) type Owner = Option<String>;
 
-/// Everything that an answer tells of. What could not be read is left out.
+/// All values of a metrics page. Unreadable ones are left out.
 pub(super) struct Figures {
     pub(super) requests: Vec<RequestFigures>,
     pub(super) rejected: u64,
-    /// Names, what is used, and what there is.
+    /// Name, used amount and limit of each resource.
     pub(super) budget: Vec<(&'static str, u64, u64)>,
     pub(super) failing_targets: usize,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
 }
 
-/// Those of the store.
+/// The store's values.
 pub(super) struct StoreFigures {
     pub(super) is_ready: bool,
     pub(super) stats: StoreStats,
@@ -49,27 +50,28 @@ pub(super) struct StoreFigures {
     pub(super) buckets: Buckets,
 }
 
-/// Those of buckets.
+/// The values of buckets.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Buckets {
     pub(super) count: u64,
-    /// Buckets whose objects are still being counted.
+    /// The number of buckets whose objects are still being counted.
     pub(super) uncounted: u64,
-    /// Of all buckets together.
+    /// The usage of all buckets.
     pub(super) total: Usage,
-    /// Name and usage of those that are told one by one, in the order of their names.
+    /// Name and usage of the buckets with samples of their own, sorted by name.
     pub(super) named: Vec<(String, Usage)>,
-    /// Of the others that may be named, if there are any.
+    /// The usage of the remaining buckets, if there are any.
     pub(super) rest: Option<Usage>,
 }
 
 impl Figures {
-    /// The figures of now.
+    /// Reads the current values.
     ///
     /// # Errors
-    /// Those of a store that cannot be read at all.
+    /// The store cannot be read at all.
     pub(super) async fn gather(metrics: &Metrics, owner: Owner) -> Result<Figures, StoreError> {
-        // Both read files: the process those of the system, one for each open file.
+        // On a blocking thread, because both read files: the process statistics need one call per
+        // open file.
         let figures = metrics.app.blocking(move |store| -> Result<_, StoreError> {
             Ok((StoreFigures::of(store, owner)?, Process::now()))
         });
@@ -107,7 +109,7 @@ impl StoreFigures {
 }
 
 impl Buckets {
-    /// Labels and usage of all buckets that may be named: the sum is that of all.
+    /// Labels and usage of all visible buckets; their sum is the total.
     pub(super) fn labelled(&self) -> impl Iterator<Item = (&str, &Usage)> {
         let named = self.named.iter().map(|(name, usage)| (&**name, usage));
         named.chain(self.rest.iter().map(|usage| (REST, usage)))

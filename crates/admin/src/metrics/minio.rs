@@ -1,7 +1,7 @@
-//! Metrics by the names of MinIO's version 2, for the dashboards and alerts that know them.
+//! Metrics with the names of MinIO's version 2, for existing dashboards and alerts.
 //!
-//! This server is a cluster of one node with one drive. What MinIO measures and this server does not have (healing,
-//! replication, tiers, KMS, traffic between nodes) is left out.
+//! The server appears as a cluster of one node with one drive. MinIO's metrics of features that do
+//! not exist here (healing, replication, tiers, KMS, traffic between nodes) are left out.
 
 use liteio_store::Usage;
 
@@ -9,21 +9,21 @@ use super::figures::Figures;
 use super::page::{Column, Format, Kind, Label, Page};
 use super::requests::Figures as RequestFigures;
 
-/// The label of the node.
+/// The node's label.
 const SERVER: Label<'static> = ("server", "liteio");
 
-/// The pages.
+/// The pages of MinIO's metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Cluster,
     Node,
     Bucket,
-    /// All of them.
+    /// All metrics.
     All,
 }
 
 impl Part {
-    /// The page of this name.
+    /// The page with this name.
     pub(super) fn named(name: &str) -> Option<Part> {
         match name {
             "cluster" => Some(Part::Cluster),
@@ -46,7 +46,7 @@ pub(super) fn page(figures: &Figures, part: Part) -> String {
     if matches!(part, Part::Node | Part::All) {
         write_node(&mut page, figures);
     }
-    // In MinIO both the cluster and each node tell of requests.
+    // MinIO reports requests both for the cluster and for each node.
     if part != Part::Bucket {
         write_requests(&mut page, figures);
         let mut version = page.metric("minio_software_version_info", Kind::Gauge, "The version.");
@@ -168,7 +168,7 @@ fn write_requests(page: &mut Page, figures: &Figures) {
     traffic("minio_s3_traffic_sent_bytes", "Bytes of bodies of answers.", sent);
 }
 
-/// The operations whose handlers have other names in MinIO (`cmd/api-router.go`).
+/// Operations whose handlers have other names in MinIO (`cmd/api-router.go`).
 const APIS: [(&str, &str); 18] = [
     ("CreateBucket", "putbucket"),
     ("CreateMultipartUpload", "newmultipartupload"),
@@ -190,7 +190,7 @@ const APIS: [(&str, &str); 18] = [
     ("UploadPartCopy", "copyobjectpart"),
 ];
 
-/// The name of an operation in MinIO: that of its handler, in lower case.
+/// MinIO's name of an operation: its handler's name in lower case.
 fn api(operation: &str) -> String {
     let other = APIS.iter().find(|(name, _)| *name == operation);
     other.map_or_else(|| operation.to_ascii_lowercase(), |(_, api)| (*api).to_owned())

@@ -1,9 +1,9 @@
-//! Metrics for Prometheus: `/_liteio/metrics`, and the paths and names of MinIO.
+//! Metrics for Prometheus: `/_liteio/metrics`, and MinIO's paths and names.
 //!
-//! [`Counters`] are told of every request and count it. Everything else is looked up when somebody asks: the store
-//! keeps the usage of its buckets and counters of its work, the budget knows what is used. So an answer costs a
-//! look-up for each bucket and each vector index, whatever is in them, and for each content that waits to be deleted, up
-//! to a number.
+//! [`Counters`] counts requests as they happen. Everything else is read at scrape time: the store
+//! maintains bucket usage and counters of its work, the budget knows its use. So a scrape costs one
+//! lookup per bucket and vector index, independent of their size, and one per waiting deletion, up
+//! to a limit.
 
 mod access;
 mod figures;
@@ -27,12 +27,12 @@ use liteio_wire::reply::ApiError;
 /// The counters of one server.
 pub struct Counters {
     requests: Requests,
-    /// Set once the front is made.
+    /// Set once the HTTP front end exists.
     budget: OnceLock<Arc<Budget>>,
 }
 
 impl Counters {
-    /// Counters of the operations `s3` of S3, and of `others`.
+    /// Creates counters for the operations `s3` of S3 and `others` of other services.
     pub fn new(
         s3: impl Iterator<Item = &'static str>,
         others: impl Iterator<Item = &'static str>,
@@ -41,9 +41,9 @@ impl Counters {
         Counters { requests: Requests::new(s3, others), budget: OnceLock::new() }
     }
 
-    /// Lets the use of `budget` be told.
+    /// Adds the use of `budget` to the metrics.
     pub fn watch_budget(&self, budget: &Arc<Budget>) {
-        // The first is that of the server.
+        // The first budget is the server's; later ones are ignored.
         let _ = self.budget.set(Arc::clone(budget));
     }
 }
@@ -62,12 +62,12 @@ impl Observer for Counters {
 pub struct Metrics {
     app: Arc<App>,
     counters: Arc<Counters>,
-    /// Targets of events that do not take them.
+    /// The number of event targets that are failing.
     failing_targets: Box<dyn Fn() -> usize + Send + Sync>,
 }
 
 impl Metrics {
-    /// The metrics of `app`. `failing_targets` is asked for each answer.
+    /// Creates the metrics of `app`. `failing_targets` is called for each scrape.
     pub fn new(
         app: Arc<App>,
         counters: Arc<Counters>,

@@ -1,4 +1,4 @@
-//! LiteIO's own metrics. `docs/metrics.md` explains each of them.
+//! LiteIO's own metrics. `docs/metrics.md` describes each of them.
 
 use liteio_store::Usage;
 
@@ -150,7 +150,7 @@ fn write_background(page: &mut Page, figures: &Figures) {
     let outbox = store.outbox.as_ref();
     let waiting = outbox.map(|it| it.queues.values().map(|queue| queue.waiting).sum());
     optional(page, "liteio_events_waiting", "Events that wait for their targets.", waiting);
-    // Of the data directory, not of the process: it does not begin again with a start.
+    // Counted per data directory, not per process, so a restart does not reset it.
     let help = "Events that were lost because too many waited.";
     let mut lost = page.metric("liteio_events_lost_total", Kind::Counter, help);
     outbox.iter().for_each(|it| lost.sample(&[], it.lost()));
@@ -224,7 +224,7 @@ fn write_process(page: &mut Page, process: &Process) {
     );
 }
 
-/// A gauge that has no sample where nothing is known.
+/// A gauge without a sample if the value is unknown.
 fn optional(page: &mut Page, name: &'static str, help: &str, value: Option<u64>) {
     let mut metric = page.metric(name, Kind::Gauge, help);
     value.iter().for_each(|value| metric.sample(&[], value));

@@ -1,23 +1,23 @@
-//! [`Page`]: metrics as text, in the format of Prometheus or in OpenMetrics.
+//! [`Page`]: metrics as text, in the Prometheus format or in OpenMetrics.
 //!
-//! Kept instead of the crate `prometheus-client` 0.26 (3 crates, 6,600 lines), which could replace the 75 lines of
-//! [`Page`] and [`Metric`] alone. It appends `_total` to the name of every counter. Three of MinIO's counters, which
-//! dashboards know, do not end with it: `minio_node_process_cpu_total_seconds`, `minio_s3_traffic_received_bytes` and
-//! `minio_s3_traffic_sent_bytes`.
+//! The crate `prometheus-client` 0.26 (3 crates, 6,600 lines) could only replace the 75 lines of
+//! [`Page`] and [`Metric`]. It also appends `_total` to the name of every counter, but three of
+//! MinIO's counters that dashboards use do not end with it: `minio_node_process_cpu_total_seconds`,
+//! `minio_s3_traffic_received_bytes` and `minio_s3_traffic_sent_bytes`.
 
 use std::fmt::{Display, Write as _};
 
 /// The format of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Prometheus's own, which everything reads.
+    /// The Prometheus text format, which every scraper reads.
     Text,
     /// OpenMetrics 1.0.
     OpenMetrics,
 }
 
 impl Format {
-    /// The format that a scraper asks for.
+    /// The format that a scraper accepts.
     pub(super) fn accepted(accept: &str) -> Format {
         let kinds = accept.split(',').filter_map(|kind| kind.split(';').next());
         match kinds.map(str::trim).any(|kind| kind == "application/openmetrics-text") {
@@ -34,7 +34,7 @@ impl Format {
     }
 }
 
-/// The kind of a metric.
+/// The type of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Counter,
@@ -42,10 +42,11 @@ pub(super) enum Kind {
     Histogram,
 }
 
-/// A label with its value.
+/// A label name and its value.
 pub(super) type Label<'l> = (&'static str, &'l str);
 
-/// A metric that has one sample for each of some things: its name, its help, and its value of a thing.
+/// A metric with one sample per item: its name, its help, and the function that gives an item's
+/// value.
 pub(super) type Column<Thing> = (&'static str, &'static str, fn(&Thing) -> u64);
 
 /// Metrics as text.
@@ -59,8 +60,8 @@ impl Page {
         Page { format, text: String::with_capacity(16 << 10) }
     }
 
-    /// Begins a metric. `name` is that of its samples: a counter's ends in `_total`, but for those of MinIO, which are
-    /// not told in OpenMetrics.
+    /// Starts a metric. `name` is its samples' name: a counter's ends in `_total`, except MinIO's
+    /// counters, which are not served in OpenMetrics.
     pub(super) fn metric(&mut self, name: &'static str, kind: Kind, help: &str) -> Metric<'_> {
         let shown = match (self.format, kind) {
             (Format::OpenMetrics, Kind::Counter) => name.strip_suffix("_total").unwrap_or(name),
@@ -75,12 +76,12 @@ impl Page {
         Metric { name, page: self }
     }
 
-    /// A metric of one counter.
+    /// A counter with one sample.
     pub(super) fn counter(&mut self, name: &'static str, help: &str, value: impl Display) {
         self.metric(name, Kind::Counter, help).sample(&[], value);
     }
 
-    /// A metric of one gauge.
+    /// A gauge with one sample.
     pub(super) fn gauge(&mut self, name: &'static str, help: &str, value: impl Display) {
         self.metric(name, Kind::Gauge, help).sample(&[], value);
     }
@@ -121,7 +122,7 @@ impl Metric<'_> {
     }
 }
 
-/// The value of a label, so that it stays one.
+/// A label value, escaped.
 struct Escaped<'t>(&'t str);
 
 impl Display for Escaped<'_> {

@@ -1,4 +1,4 @@
-//! Figures of the process, as the system tells them. What it does not tell is left out.
+//! Process statistics from the operating system. Unavailable ones are left out.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -7,26 +7,26 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
 
-/// Figures of the process.
+/// Process statistics.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Process {
-    /// Seconds of processors.
+    /// CPU time in seconds.
     pub(super) cpu_seconds: f64,
     pub(super) resident_bytes: Option<u64>,
     pub(super) virtual_bytes: Option<u64>,
     pub(super) threads: Option<u64>,
     pub(super) open_files: Option<u64>,
     pub(super) open_files_max: Option<u64>,
-    /// Since 1970.
+    /// Start time in seconds since 1970.
     pub(super) started_seconds: f64,
 }
 
 impl Process {
-    /// Those of now.
+    /// The current statistics.
     pub(super) fn now() -> Process {
         let cpu = clock_gettime(ClockId::ProcessCPUTime);
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-        // A directory of one link for each; this one is open while it is counted.
+        // The directory has one link per open file, and is itself one of them while it is counted.
         let open = fs::read_dir("/proc/self/fd").ok().map(|files| files.count() as u64);
         Process {
             cpu_seconds: cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9,
@@ -40,7 +40,7 @@ impl Process {
     }
 }
 
-/// The begin of the process, as nearly as it is known: that of its first server.
+/// The start time of the process, approximated by the start of its first server.
 pub(super) fn started() -> f64 {
     static STARTED: OnceLock<f64> = OnceLock::new();
     *STARTED.get_or_init(|| {
@@ -48,7 +48,7 @@ pub(super) fn started() -> f64 {
     })
 }
 
-/// The number behind a name in the status of a process.
+/// The number after a name in `/proc/self/status`.
 fn field(status: &str, name: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()

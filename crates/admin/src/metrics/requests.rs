@@ -1,7 +1,7 @@
 //! [`Requests`]: counters of requests by operation.
 //!
-//! Each request adds to a few atomics of its operation, whose place is found in a table that never changes: no lock,
-//! and nothing that grows with what clients send. Only an error is counted under a lock, by its code.
+//! Each request increments a few atomics of its operation, found in an immutable table: no lock,
+//! and no memory that grows with client input. Only errors are counted under a lock, by code.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,13 +12,14 @@ use parking_lot::Mutex;
 use liteio_wire::front::{Finished, Observer};
 use liteio_wire::reply::ApiError;
 
-/// The operation of requests that have none: operational ones, preflights, and those that were refused before it
-/// was known.
+/// The operation label of requests without an operation: operational ones, preflights, and requests
+/// refused before routing.
 pub(super) const OTHER: &str = "other";
-/// Different errors that are counted one by one: all that there are. The rest would be one.
+/// Limit of distinct error counters, higher than the number of existing errors. Any further ones
+/// share a counter.
 const ERRORS_MAX: usize = 4_096;
 
-/// Upper ends of the buckets of durations, in microseconds, and as they are shown, in seconds.
+/// Upper bounds of the duration buckets, in microseconds, and as shown, in seconds.
 pub(super) const ENDS: [(u64, &str); 17] = [
     (250, "0.00025"),
     (500, "0.0005"),
@@ -39,58 +40,59 @@ pub(super) const ENDS: [(u64, &str); 17] = [
     (60_000_000, "60"),
 ];
 
-/// The classes of a status. The first is that of clients that went away before there was an answer.
+/// Status classes. The first one counts clients that disconnected before the response.
 pub(super) const CLASSES: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
 
-/// The counters of one operation. Their own lines of the cache, so that operations do not slow each other down.
+/// The counters of one operation, on their own cache lines to avoid false sharing.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Cell {
     classes: [AtomicU64; CLASSES.len()],
-    /// By the first end that is not below the duration; the last is of longer ones.
+    /// Requests by the first bound that is not below the duration; the last counter is for longer
+    /// ones.
     durations: [AtomicU64; ENDS.len() + 1],
     nanoseconds: AtomicU64,
     bytes_in: AtomicU64,
     bytes_out: AtomicU64,
 }
 
-/// The figures of one operation.
+/// The values of one operation.
 #[derive(Clone, Debug)]
 pub(super) struct Figures {
     pub(super) operation: &'static str,
-    /// The operation is one of S3 itself.
+    /// True for operations of the S3 API.
     pub(super) is_s3: bool,
     pub(super) classes: [u64; CLASSES.len()],
     pub(super) durations: [u64; ENDS.len() + 1],
     pub(super) seconds: f64,
     pub(super) bytes_in: u64,
     pub(super) bytes_out: u64,
-    /// By code.
+    /// Error counts by code.
     pub(super) errors: BTreeMap<String, u64>,
 }
 
 /// The counters of a server.
 #[derive(Debug)]
 pub(super) struct Requests {
-    /// [`OTHER`], then those of S3, then all others.
+    /// [`OTHER`], then the operations of S3, then all others.
     names: Vec<&'static str>,
     s3: usize,
     places: HashMap<&'static str, usize>,
     cells: Box<[Cell]>,
-    /// By place and code.
+    /// Counts by index of the operation and error code.
     errors: Mutex<BTreeMap<(usize, String), u64>>,
     rejected: AtomicU64,
 }
 
 impl Requests {
-    /// Counters of these operations: those of S3, and those of all other services.
+    /// Creates the counters for the operations of S3 and of all other services.
     pub(super) fn new(
         s3: impl Iterator<Item = &'static str>,
         others: impl Iterator<Item = &'static str>,
     ) -> Requests {
         let (mut names, mut places) = (vec![OTHER], HashMap::from([(OTHER, 0)]));
         let mut add = |name| {
-            // Services share a few names.
+            // Some operations of different services have the same name.
             places.entry(name).or_insert_with(|| {
                 names.push(name);
                 names.len() - 1
@@ -110,12 +112,12 @@ impl Requests {
         Requests { names, s3, places, cells, errors, rejected }
     }
 
-    /// Bytes that never became a request, and were answered with an error.
+    /// The number of inputs that were not valid HTTP requests and were answered with an error.
     pub(super) fn rejected_count(&self) -> u64 {
         self.rejected.load(Ordering::Relaxed)
     }
 
-    /// The figures of every operation that was asked for.
+    /// The values of every operation that was requested at least once.
     pub(super) fn figures(&self) -> Vec<Figures> {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let mut all = Vec::new();
@@ -235,7 +237,8 @@ mod tests {
         assert_eq!(requests.errors.lock().values().sum::<u64>(), 2 * ERRORS_MAX as u64);
     }
 
-    /// Not a benchmark: a lock or a scan of names would be far beyond it, even where the machine is busy.
+    /// Not a benchmark: the bound is wide enough for a busy machine, but a lock or a scan of names
+    /// would exceed it.
     #[test]
     fn counting_is_cheap() {
         let requests = requests();

@@ -1,4 +1,4 @@
-//! The paths of metrics.
+//! The routes of metrics.
 
 use std::sync::Arc;
 
@@ -16,12 +16,13 @@ use super::{Metrics, access, minio, own};
 use crate::operator::Refused;
 use liteio_wire::reply::{ApiError, Dialect, ErrorCode};
 
-/// The paths of MinIO's metrics begin so.
+/// Path prefix of MinIO's metrics.
 const MINIO: &str = "/minio/v2/metrics/";
-/// The path of its first version.
+/// The path of MinIO's metrics version 1.
 const MINIO_FIRST: &str = "/minio/prometheus/metrics";
 
-/// True for a path of MinIO's metrics, which is answered only while no bucket has the name in it.
+/// True for a path of MinIO's metrics, which is served only while no bucket has the name in the
+/// path.
 pub fn is_minio(path: &str) -> bool {
     path.starts_with(MINIO) || path == MINIO_FIRST
 }

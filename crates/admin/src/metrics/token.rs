@@ -1,5 +1,5 @@
-//! Tokens of scrapers, as `mc admin prometheus generate` makes them: a JSON Web Token that a user has signed with
-//! the secret key (HS512), for the issuer `prometheus`.
+//! Bearer tokens of scrapers, as created by `mc admin prometheus generate`: a JSON Web Token that a
+//! user has signed with the secret key (HS512), for the issuer `prometheus`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Map, Value};
@@ -7,12 +7,12 @@ use sha2::Sha512;
 
 use liteio_identity::SecretKey;
 
-/// The issuer that such a token names. Tokens that are made for something else do not count.
+/// The required issuer. Tokens made for another purpose are rejected.
 const ISSUER: &str = "prometheus";
-/// Longest token: a header and three claims.
+/// Longest accepted token; it has a header and three claims.
 const BYTES_MAX: usize = 4_096;
 
-/// A token whose signature is still to be verified.
+/// A token whose signature is not verified yet.
 #[derive(Debug)]
 pub(super) struct Token<'t> {
     claims: Map<String, Value>,
@@ -29,7 +29,7 @@ fn object(text: &str) -> Option<Map<String, Value>> {
 }
 
 impl<'t> Token<'t> {
-    /// Takes a token apart. Nothing in it is to be believed yet.
+    /// Parses a token. Its contents are untrusted until [`Token::is_good`].
     pub(super) fn parse(text: &'t str) -> Option<Token<'t>> {
         if text.len() > BYTES_MAX {
             return None;
@@ -37,24 +37,25 @@ impl<'t> Token<'t> {
         let (signed, signature) = text.rsplit_once('.')?;
         let (header, claims) = signed.split_once('.')?;
         let header = object(header)?;
-        // Of this algorithm alone: a token must not choose another, or none.
+        // Only this algorithm is accepted: a token must not choose another one, or none.
         if header.get("alg")?.as_str()? != "HS512" || header.contains_key("crit") {
             return None;
         }
         Some(Token { claims: object(claims)?, signed, signature: decoded(signature)? })
     }
 
-    /// The access key of its user.
+    /// The access key that the token names.
     pub(super) fn access_key(&self) -> Option<&str> {
         self.claims.get("sub")?.as_str()
     }
 
-    /// `true` if it is signed with this key, for scrapers, and its time is not over. `now` is in seconds since 1970.
+    /// True if the token is signed with this key, for scrapers, and valid at `now`, in seconds
+    /// since 1970.
     pub(super) fn is_good(&self, key: &SecretKey, now: i64) -> bool {
         let mut mac = Hmac::<Sha512>::new_from_slice(key.expose().as_bytes())
             .expect("a key of any length is one");
         mac.update(self.signed.as_bytes());
-        // In constant time.
+        // Compares in constant time.
         if mac.verify_slice(&self.signature).is_err() {
             return false;
         }
@@ -62,7 +63,7 @@ impl<'t> Token<'t> {
             let value: Option<&Value> = self.claims.get(name);
             value.map(|value| value.as_f64().unwrap_or(f64::NAN))
         };
-        // A time that is no number is never right.
+        // A time that is not a number is never valid.
         let has_begun = seconds("nbf").is_none_or(|begin| begin <= now as f64);
         let is_open = seconds("exp").is_some_and(|end| (now as f64) < end);
         let issuer = self.claims.get("iss").and_then(Value::as_str);
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_token_of_minios_client() {
-        // With the secret minioadmin, made by `mc admin prometheus generate`.
+        // Created by `mc admin prometheus generate` with the secret minioadmin.
         let text = "eyJhbGciOiJIUzUxMiIsInR5cCI6IkpXVCJ9.\
             eyJleHAiOjQ4MTAwNzIxNDQsImlzcyI6InByb21ldGhldXMiLCJzdWIiOiJtaW5pb2FkbWluIn0.\
             tzoJ7ifMxgx4jXfUKdD_Sq5Ll2-YlbaBu6FuNTZcc88t9o9STyg4yicRAgYmezVGFwYR2VFKvBSBnOnVnb0n4w";

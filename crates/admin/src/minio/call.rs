@@ -1,4 +1,4 @@
-//! [`Call`]: a request of the admin API, as its route sees it.
+//! [`Call`]: a request of the admin API, as its handler sees it.
 
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
@@ -17,7 +17,7 @@ use crate::operator::{Operator, Refused};
 use liteio_iam::minio::{Sender, bad_json, invalid_argument, of_store, too_large};
 use liteio_wire::reply::ApiError;
 
-/// Longest body: MinIO takes as much.
+/// Longest body. MinIO's limit.
 const BODY_BYTES_MAX: usize = 256 << 10;
 
 /// A signed request.
@@ -27,7 +27,7 @@ pub(super) struct Call {
     body: Body,
 }
 
-/// The parameters of a request, all of which its route knows.
+/// The query parameters of a request, all of them known to its handler.
 pub(super) struct Query<'c>(&'c [(String, String)]);
 
 impl<S: Sync> FromRequest<S> for Call {
@@ -43,10 +43,10 @@ impl<S: Sync> FromRequest<S> for Call {
 }
 
 impl Call {
-    /// Notes the operation, and returns its parameters.
+    /// Records the operation for the log, and returns the parameters.
     ///
     /// # Errors
-    /// `XMinioAdminInvalidArgument` for one that it does not know.
+    /// `XMinioAdminInvalidArgument` for an unknown parameter.
     pub(super) fn begin(
         &self,
         operation: &'static str,
@@ -62,7 +62,7 @@ impl Call {
         }
     }
 
-    /// Asks for the right to do one of `actions`, before the body is read.
+    /// Checks that the sender may do one of `actions`, before the body is read.
     ///
     /// # Errors
     /// `AccessDenied`.
@@ -81,18 +81,18 @@ impl Call {
         self.operator.sender()
     }
 
-    /// The canonical id of the sender's account.
+    /// The canonical ID of the sender's account.
     pub(super) fn account_id(&self) -> &str {
         self.operator.user().canonical_id()
     }
 
-    /// `true` for a connection that is encrypted, and the host as the sender calls it.
+    /// True for an encrypted connection, and the host that the sender used.
     pub(super) fn entrance(&self) -> (bool, &str) {
         let origin = self.operator.origin();
         (origin.peer.secure, origin.target.host())
     }
 
-    /// The body as it is.
+    /// The raw body.
     pub(super) async fn body(&mut self) -> Result<Bytes, ApiError> {
         let body = std::mem::take(&mut self.body);
         let collected = Limited::new(body, BODY_BYTES_MAX).collect().await;
@@ -105,17 +105,18 @@ impl Call {
         })
     }
 
-    /// The document in the body.
+    /// Parses the JSON document in the body.
     pub(super) async fn json<T: DeserializeOwned>(&mut self) -> Result<T, ApiError> {
         parse(&self.body().await?)
     }
 
-    /// The document in the body, which is encrypted.
+    /// Decrypts and parses the JSON document in the body.
     pub(super) async fn sealed_json<T: DeserializeOwned>(
         &mut self,
         admin: &Admin,
     ) -> Result<T, ApiError> {
-        // Each takes 64 MiB, and those that wait must not take blocking threads from others.
+        // One at a time, because each key derivation takes 64 MiB. An async mutex, so that waiting
+        // requests do not occupy blocking threads.
         static ALONE: Mutex<()> = Mutex::const_new(());
         let body = self.body().await?;
         let secret = self.operator.secret().clone();
@@ -135,7 +136,7 @@ impl Call {
         parse(&plain)
     }
 
-    /// An encrypted document as the answer.
+    /// Responds with an encrypted JSON document.
     pub(super) async fn seal(self, admin: &Admin, value: &impl Serialize) -> Answer {
         let plain = json_of(value)?;
         let secret = self.operator.secret().clone();
@@ -146,13 +147,13 @@ impl Call {
 }
 
 impl<'c> Query<'c> {
-    /// A parameter; empty if there is none.
+    /// The value of a parameter; empty if missing.
     pub(super) fn text(&self, name: &str) -> &'c str {
         let found = self.0.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 
-    /// A parameter that must be there.
+    /// The value of a required parameter.
     ///
     /// # Errors
     /// `XMinioAdminInvalidArgument`.
@@ -171,7 +172,7 @@ impl<'c> Query<'c> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Its words name fields and not what they hold.
+    // serde's data errors name the field at fault. Syntax errors are not passed on.
     serde_json::from_slice(bytes).map_err(|error| {
         let what = match error.classify() {
             serde_json::error::Category::Data => error.to_string(),
@@ -188,12 +189,12 @@ fn json_of(value: &impl Serialize) -> Result<Vec<u8>, ApiError> {
     })
 }
 
-/// A document as the answer.
+/// Responds with a JSON document.
 pub(super) fn json(value: &impl Serialize) -> Answer {
     Ok(([(CONTENT_TYPE, "application/json")], json_of(value)?).into_response())
 }
 
-/// The answer that it is done.
+/// Responds with success and no content.
 pub(super) fn done() -> Answer {
     Ok(Response::default())
 }

@@ -1,4 +1,4 @@
-//! The server and the use of its buckets.
+//! Server information and bucket usage.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::call::{Call, json};
 use super::{Admin, Answer};
 use liteio_iam::minio::of_store;
 
-/// The number of a backend that is one directory.
+/// MinIO's number of the file system backend.
 const FILE_SYSTEM: u8 = 1;
 
-/// The use of the buckets of an account.
+/// The usage of an account's buckets.
 async fn usage_of(admin: &Admin, account_id: &str) -> Result<Vec<BucketUsage>, StoreError> {
     let account_id = account_id.to_owned();
     admin.app.blocking(move |store| own_usage(store, &account_id)).await
@@ -43,7 +43,7 @@ fn sum(buckets: &[BucketUsage], of: impl Fn(&BucketUsage) -> u64) -> u64 {
 }
 
 pub(super) async fn server(State(admin): State<Arc<Admin>>, call: Call) -> Answer {
-    // What clients ask for beside it is no part of a server without drives of its own.
+    // Clients also request metrics of drives, which a server without drives of its own leaves out.
     call.begin("AdminServerInfo", &["metrics", "drivePerf"])?;
     call.may(&["admin:ServerInfo"])?;
     let usage = usage_of(&admin, call.account_id()).await.map_err(|error| of_store(&error))?;

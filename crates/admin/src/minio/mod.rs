@@ -1,8 +1,10 @@
-//! MinIO's admin API (`/minio/admin/v3/…`), as far as its client needs it to manage users and to look at the server.
+//! MinIO's admin API (`/minio/admin/v3/…`), as far as `mc admin` needs it to manage users and
+//! inspect the server.
 //!
-//! Requests are signed as those of S3. Bodies and answers with secrets are [encrypted](sealed) under the secret key of
-//! the sender besides. [`routes`] is the list of what there is; everything else below the path is answered with
-//! `NotImplemented`. Users are those of IAM ([`Manager`]).
+//! Requests are signed like S3 requests. In addition, bodies and responses with secrets are
+//! [encrypted](sealed) with the sender's secret key. [`routes`] lists the implemented operations;
+//! every other path below the prefix is answered with `NotImplemented`. Users are IAM users
+//! ([`Manager`]).
 
 mod call;
 mod groups;
@@ -26,10 +28,10 @@ use liteio_access::state::App;
 use liteio_iam::minio::{Manager, not_implemented};
 use liteio_observe::trace::Audience;
 
-/// The paths of the API begin so. A bucket of the name `minio` has them to itself.
+/// Path prefix of the API. It takes precedence over a bucket named `minio`.
 pub(crate) const PREFIX: &str = "/minio/admin/";
 
-/// What the routes work on.
+/// The state of the routes.
 pub struct Admin {
     app: Arc<App>,
     manager: Manager,
@@ -37,11 +39,11 @@ pub struct Admin {
     started: Timestamp,
 }
 
-/// The answer of a route.
+/// The response of a route.
 type Answer = Result<Response, Refused>;
 
 impl Admin {
-    /// Over these users and this trace.
+    /// Creates the state.
     pub fn new(app: Arc<App>, manager: Manager, audience: Audience) -> Admin {
         Admin { app, manager, audience, started: Timestamp::now() }
     }
@@ -81,7 +83,7 @@ pub fn routes() -> Router<Arc<Admin>> {
     Router::new().nest("/minio/admin/v3", routes).route("/minio/admin/{*path}", any(missing))
 }
 
-/// Only who has signed learns what there is.
+/// Only signed requests learn which operations exist.
 async fn missing(_call: Call) -> Refused {
     not_implemented(
         "LiteIO does not implement this operation of MinIO's admin API: see docs/admin.md for those that \

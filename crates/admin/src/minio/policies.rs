@@ -1,4 +1,4 @@
-//! Canned policies, and those to whom they are attached.
+//! Canned policies, and their attachment to users and groups.
 
 use std::sync::Arc;
 

@@ -1,11 +1,11 @@
-//! Encrypted bodies of MinIO's admin API, under a key that follows from the secret key of the sender.
+//! Encrypted bodies of MinIO's admin API, with a key derived from the sender's secret key.
 //!
 //! ```text
 //! salt, 32 bytes | cipher, 1 byte | nonce, 8 bytes | fragments of 16 KiB with a tag of 16 bytes each
 //! ```
-//! The nonce of fragment n, from 1, is the nonce of the body and n in little-endian. Its associated data is a
-//! byte, which marks the last fragment, and the tag of an empty text under number 0: fragments cannot be
-//! left out, cut off or moved.
+//! The nonce of fragment n, counted from 1, is the body's nonce followed by n in little-endian. The
+//! associated data is a byte that marks the last fragment, followed by the tag of an empty text
+//! under number 0. So fragments cannot be removed, truncated or reordered.
 
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use aws_lc_rs::aead::{
@@ -21,7 +21,7 @@ const TAG_BYTES: usize = 16;
 const FRAGMENT_BYTES: usize = 16 << 10;
 const KEY_BYTES: usize = 32;
 
-/// Memory that a key takes to be derived by Argon2id, in KiB: as much as all clients ask for.
+/// Memory of one key derivation with Argon2id, in KiB. All clients ask for this value.
 const ARGON2_MEMORY_KIB: u32 = 64 << 10;
 const ARGON2_LANES: u32 = 4;
 const PBKDF2_ROUNDS: std::num::NonZeroU32 =
@@ -29,18 +29,18 @@ const PBKDF2_ROUNDS: std::num::NonZeroU32 =
 
 const LAST: u8 = 0x80;
 
-/// The reason why a body is not opened.
+/// The reason why a body cannot be decrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unsealable {
-    /// It is too short to be one.
+    /// The body is too short.
     Cut,
-    /// The cipher has no known number.
+    /// The cipher number is unknown.
     UnknownCipher,
-    /// It was encrypted under another secret key, or changed.
+    /// The body was encrypted with another secret key, or modified.
     NotAuthentic,
 }
 
-/// The cipher of a body and how its key is made, by number.
+/// Cipher and key derivation of a body, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cipher {
     Argon2AesGcm = 0,
@@ -71,7 +71,7 @@ impl Cipher {
     }
 }
 
-/// Derives a key, which takes 64 MiB while it is made.
+/// Derives a key. Needs 64 MiB meanwhile.
 fn argon2id(secret: &str, salt: &[u8], key: &mut [u8; KEY_BYTES]) {
     let params = Params::new(ARGON2_MEMORY_KIB, 1, ARGON2_LANES, Some(KEY_BYTES));
     let params = params.expect("valid");
@@ -82,7 +82,7 @@ fn argon2id(secret: &str, salt: &[u8], key: &mut [u8; KEY_BYTES]) {
     derived.expect("a secret below 4 GiB and a salt of 32 bytes");
 }
 
-/// The key of one body and what makes its nonces and associated data.
+/// The key of one body, with the inputs of its nonces and associated data.
 struct Fragments {
     key: LessSafeKey,
     nonce: [u8; NONCE_BYTES],
@@ -113,8 +113,8 @@ impl Fragments {
     }
 }
 
-/// Opens a body that was encrypted under `secret`. Takes a tenth of a second and 64 MiB: the
-/// caller opens one at a time.
+/// Decrypts a body that was encrypted with `secret`. Takes a tenth of a second and 64 MiB, so
+/// callers decrypt one at a time.
 ///
 /// # Errors
 /// [`Unsealable`].
@@ -140,14 +140,14 @@ pub fn open(secret: &str, sealed: &[u8]) -> Result<Vec<u8>, Unsealable> {
     Ok(plain)
 }
 
-/// Encrypts an answer for who knows `secret`.
+/// Encrypts a response for a holder of `secret`.
 ///
-/// The key is made by PBKDF2, which every client takes and which needs no memory. It is guessed faster than
-/// one of Argon2id, but a guess at the signature of the request, which whoever reads the answer has seen, is
-/// faster still.
+/// The key is derived with PBKDF2, which every client supports and which needs no memory. Guessing
+/// it is faster than with Argon2id, but an attacker who reads the response has also seen the
+/// request, and guessing against its signature is faster still.
 ///
 /// # Errors
-/// [`StoreError`] when there are no random bytes.
+/// [`StoreError`] if the system has no random bytes.
 pub(crate) fn seal(secret: &str, plain: &[u8]) -> Result<Vec<u8>, StoreError> {
     let mut header = [0; HEADER_BYTES];
     SystemRandom.fill(&mut header)?;
@@ -177,7 +177,7 @@ mod tests {
 
     const SECRET: &str = "minioadmin";
 
-    /// Bodies that MinIO's client library has made, and what they hold.
+    /// Bodies recorded from MinIO's client library, and their plain texts.
     const RECORDED: [(&str, &str); 2] = [
         ("k5J553aXYw7dS2AuKDpaHjzI/gQcddqpfhJY5khENRkA9bO81mrkkU9+P6OFCDhUOjpt9DDh3kl1", ""),
         (

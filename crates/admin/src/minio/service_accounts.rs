@@ -1,4 +1,5 @@
-//! Service accounts. The right to one's own needs no policy, so the bodies of all users are read.
+//! Service accounts. Users may manage their own without a policy, so request bodies are read for
+//! all users.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The live trace of requests, as MinIO's client reads it.
+//! The live trace of requests, in the format of MinIO's client.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ use liteio_iam::minio::invalid_argument;
 use liteio_observe::trace::{Entry, Heard};
 use liteio_wire::reply::ApiError;
 
-/// The time after which a client that has heard nothing is sent a blank.
+/// Interval after which an idle client is sent a blank.
 const PULSE: Duration = Duration::from_secs(1);
 
-/// The kind of entries of requests to S3, in MinIO's numbers.
+/// MinIO's type number of S3 requests.
 const TYPE_S3: u64 = 4;
-/// The kind of all others.
+/// MinIO's type number of all other requests.
 const TYPE_INTERNAL: u64 = 8;
 
-/// The kinds of entries that a client can ask for. There are entries of the first two.
+/// The types that a client can ask for. Only the first two have entries here.
 const KINDS: [&str; 18] = [
     "s3",
     "internal",
@@ -49,7 +49,7 @@ const KINDS: [&str; 18] = [
     "batch-all",
 ];
 
-/// The entries that a client asks for.
+/// The filter of the entries that a client asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Wanted {
     of_s3: bool,
@@ -74,7 +74,7 @@ pub(super) async fn trace(State(admin): State<Arc<Admin>>, call: Call) -> Answer
                 Ok(Some(Heard::Request(entry))) => {
                     break format!("{}\n", told(&entry, &node)).into_bytes();
                 }
-                // The client has no words for what is lost.
+                // The client's format cannot report lost entries.
                 Ok(Some(Heard::Lost(_))) => {}
             }
         };
@@ -116,7 +116,7 @@ impl Wanted {
     }
 }
 
-/// A duration as Go writes it: numbers with units.
+/// Parses a Go duration: numbers with units.
 fn duration(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
@@ -149,7 +149,7 @@ fn kind(entry: &Entry) -> u64 {
     if is_other { TYPE_INTERNAL } else { TYPE_S3 }
 }
 
-/// An entry in MinIO's words.
+/// An entry in MinIO's format.
 fn told(entry: &Entry, node: &str) -> Value {
     let nanoseconds = (entry.milliseconds * 1e6) as u64;
     let kind = kind(entry);
@@ -192,7 +192,7 @@ fn told(entry: &Entry, node: &str) -> Value {
     told
 }
 
-/// Headers with all their values, in the writing that clients look for.
+/// Headers with all their values, in the case that clients look up.
 fn headers(headers: &[(String, String)]) -> Value {
     let mut told = Map::new();
     for (name, value) in headers {

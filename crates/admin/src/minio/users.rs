@@ -49,7 +49,8 @@ pub(super) async fn set_status(State(admin): State<Arc<Admin>>, call: Call) -> A
     let query = call.begin("AdminSetUserStatus", &["accessKey", "status"])?;
     let (name, status) = (query.required("accessKey")?, query.required("status")?);
     let set = admin.manager.change(call.sender(), "AdminSetUserStatus", |desk| {
-        // As MinIO, which has two actions and asks for this one.
+        // As in MinIO, which has separate actions for enabling and disabling but checks only this
+        // one.
         desk.may(&["admin:EnableUser"])?;
         desk.set_user_status(name, status)
     });

@@ -1,4 +1,4 @@
-//! Health: the sources of the answers, and the routes of LiteIO's own.
+//! Health checks: the state they report, and LiteIO's own routes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,24 +12,25 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// The process runs and answers.
+/// Liveness: the process runs and responds.
 const LIVE_PATH: &str = "/_liteio/health/live";
-/// Requests can be served.
+/// Readiness: requests can be served.
 pub const READY_PATH: &str = "/_liteio/health/ready";
 
-/// The answer of `/_liteio/health/ready`.
+/// The response of `/_liteio/health/ready`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Readiness {
-    /// Everything works.
+    /// All functions work.
     Ready,
-    /// Reads work and something else does not, for this reason: writes (the disk is full, say), or the
-    /// deletion of orphans. Still 200, so that load balancers keep sending requests.
+    /// Reads work, but something else does not, for the given reason: writes (for example, the disk
+    /// is full), or the deletion of orphans. Still 200, so that load balancers keep sending
+    /// requests.
     Degraded(Cow<'static, str>),
-    /// Nothing should be sent here, for this reason. 503.
+    /// No requests should be sent here, for the given reason. 503.
     NotReady(Cow<'static, str>),
 }
 
-/// The sources of an answer, asked for each request.
+/// The callbacks that provide the state, called for each request.
 pub struct Health {
     pub(super) readiness: Box<dyn Fn() -> Readiness + Send + Sync>,
     details: Box<dyn Fn() -> Map<String, Value> + Send + Sync>,
@@ -38,7 +39,8 @@ pub struct Health {
 }
 
 impl Health {
-    /// The sources: `readiness`, the `details` that go with it, and `has_buckets` are asked for each request.
+    /// Creates the checks: `readiness`, the `details` that go with it, and `has_buckets` are called
+    /// for each request.
     pub fn new(
         readiness: impl Fn() -> Readiness + Send + Sync + 'static,
         details: impl Fn() -> Map<String, Value> + Send + Sync + 'static,
@@ -78,7 +80,7 @@ pub(super) async fn ready(State(health): State<Arc<Health>>) -> Response {
     line(code, &told)
 }
 
-/// A line of JSON.
+/// A response with one line of JSON.
 fn line(status: StatusCode, value: &Value) -> Response {
     let json_type = HeaderValue::from_static("application/json");
     (status, [(CONTENT_TYPE, json_type)], format!("{value}\n")).into_response()

@@ -1,7 +1,7 @@
-//! The operational routes: those below `/_liteio/`, and those of [other servers](others).
+//! The operational routes: paths below `/_liteio/`, and paths of [other servers](others).
 //!
-//! An axum router, reached only by requests whose path is one of these:
-//! matching it would cost an S3 request 0.7 µs, the comparison costs nothing that can be measured.
+//! An axum router that only requests with one of these paths reach. Matching in the router would
+//! cost each S3 request 0.7 µs; the comparison before it is too cheap to measure.
 
 mod health;
 mod others;
@@ -27,28 +27,27 @@ use liteio_observe::trace::Audience;
 use liteio_wire::origin::Target;
 use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
 
-/// The first segment of every operational path. No bucket can have this name, for it starts with an
-/// underscore.
+/// The first segment of every operational path. No bucket can have this name, because it starts
+/// with an underscore.
 const FIRST_SEGMENT: &str = "_liteio";
-/// The paths that tell of the health begin so.
+/// Path prefix of LiteIO's health checks.
 const HEALTH_PATHS: &str = "/_liteio/health/";
 
-/// The way of an operational request.
+/// The processing path of an operational request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The question for the health, which is answered to everybody, and however busy the server is. Its body is
-    /// not read.
+    /// A health check, answered to everybody and regardless of load. Its body is not read.
     Health,
-    /// Within the limits of the server, with the identity of its sender.
+    /// Subject to the server's limits, with the sender's identity.
     Operator,
 }
 
-/// The claim of these routes to a request.
+/// The result of matching a request to these routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// How the request is answered.
+    /// The processing path.
     pub way: Way,
-    /// It is operational unless there is a bucket of the name in its path.
+    /// The path is operational only if no bucket has the name in it.
     pub is_borrowed: bool,
 }
 
@@ -58,7 +57,7 @@ pub struct Operational {
 }
 
 impl Operational {
-    /// The routes over what they tell of.
+    /// Creates the routes.
     pub fn new(
         health: Arc<Health>,
         audience: Audience,
@@ -74,19 +73,20 @@ impl Operational {
         Operational { router }
     }
 
-    /// These routes with those of MinIO's admin API.
+    /// Adds the routes of MinIO's admin API.
     pub fn with_admin(self, admin: Admin) -> Operational {
         let routes = admin::routes().method_not_allowed_fallback(method_not_allowed);
         Operational { router: self.router.merge(routes.with_state(Arc::new(admin))) }
     }
 
-    /// These routes with those of metrics.
+    /// Adds the routes of metrics.
     pub fn with_metrics(self, metrics: Metrics) -> Operational {
         let routes = metrics::routes().method_not_allowed_fallback(method_not_allowed);
         Operational { router: self.router.merge(routes.with_state(Arc::new(metrics))) }
     }
 
-    /// The claim to a request, if it is operational. In virtual-host addressing everything is a key.
+    /// Matches a request; `None` if it is not operational. In virtual-hosted style, every path is a
+    /// key.
     pub fn claim(head: &Parts, target: &Target) -> Option<Claim> {
         let path = target.path();
         if path.starts_with("/_") {
@@ -111,7 +111,7 @@ impl Operational {
         is_borrowed.then_some(Claim { way: Way::Health, is_borrowed })
     }
 
-    /// The error of an operational request in the words of its clients.
+    /// The error of an operational request in the format of its clients.
     pub fn refusal(path: &str, error: ApiError) -> ApiError {
         match path.starts_with(admin::PREFIX) {
             true => error.in_dialect(Dialect::Admin),
@@ -129,7 +129,7 @@ impl Operational {
         let mut response = called.unwrap_or_else(|never| match never {});
         match response.extensions_mut().remove::<ApiError>() {
             Some(error) => {
-                // The methods of the route, which the router knows.
+                // The `Allow` header of the router, which knows the route's methods.
                 let allow = response.headers_mut().remove(ALLOW);
                 Err(error.with_more_headers(allow.map(|it| (ALLOW, it)).into_iter().collect()))
             }
@@ -138,7 +138,7 @@ impl Operational {
     }
 }
 
-/// True for a request that somebody has signed, or has tried to.
+/// True for a request that is signed, validly or not.
 pub fn is_signed(head: &Parts) -> bool {
     let names = head.uri.query().unwrap_or_default().split('&');
     let mut names = names.filter_map(|pair| pair.split('=').next());

@@ -1,4 +1,4 @@
-//! The health paths of other servers, which clients, images and test libraries made for them wait for.
+//! Health paths of other servers, which clients, images and test libraries made for them poll.
 //!
 //! | Paths | Of |
 //! |---|---|
@@ -8,8 +8,9 @@
 //! | `/_floci/health` | Floci |
 //! | `/healthz`, `/healthz/{live,ready}` | LiteIO's ancestor, and habit |
 //!
-//! No bucket begins with an underscore, so those paths are always answered. The others could name an object:
-//! they are [borrowed](is_borrowed), while there is no such bucket.
+//! Bucket names cannot start with an underscore, so those paths are always served. The others could
+//! name an object: they are [borrowed](is_borrowed), that is, served only while no such bucket
+//! exists.
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use super::health::{Health, Readiness, live, ready};
 use crate::operator::Refused;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
-/// First segments of paths of others that no bucket can have as its name.
+/// First segments of other servers' paths that are not valid bucket names.
 pub(super) const SEGMENTS: [&str; 2] = ["_localstack", "_floci"];
 
 const MINIO_LIVE: &str = "/minio/health/live";
@@ -37,10 +38,11 @@ const HEALTHZ: &str = "/healthz";
 const HEALTHZ_LIVE: &str = "/healthz/live";
 const HEALTHZ_READY: &str = "/healthz/ready";
 
-/// The version of LocalStack whose answers these are, the last that asked for no account.
+/// The emulated version of LocalStack, the last one that needed no account.
 const LOCALSTACK_VERSION: &str = "4.14.0";
 
-/// The stages of LocalStack's scripts at its start, and those that are over: there are no scripts here.
+/// LocalStack's stages of startup scripts, and whether each is complete. Scripts are not supported
+/// here.
 const STAGES: [(&str, bool); 4] =
     [("BOOT", true), ("START", true), ("READY", true), ("SHUTDOWN", false)];
 
@@ -48,9 +50,10 @@ const SERVER_STATUS: HeaderName = HeaderName::from_static("x-minio-server-status
 const WRITE_QUORUM: HeaderName = HeaderName::from_static("x-minio-write-quorum");
 const READ_QUORUM: HeaderName = HeaderName::from_static("x-minio-read-quorum");
 
-/// True for a path that is answered only while no bucket has the name in it.
+/// True for a path that is served only while no bucket has the name in it.
 pub(super) fn is_borrowed(path: &str) -> bool {
-    // The second byte of all of these, before they are compared: this is asked for every request.
+    // Fast path: this runs for every request, so the second byte is tested before the paths are
+    // compared.
     matches!(path.as_bytes().get(1), Some(b'm' | b'f' | b'h'))
         && [
             MINIO_LIVE,
@@ -83,7 +86,7 @@ pub(super) fn routes() -> Router<Arc<Health>> {
         .route(HEALTHZ_LIVE, get(live))
 }
 
-/// 200, also when nothing is ready: the process need not be started anew.
+/// Liveness is 200 even if the server is not ready: restarting the process would not help.
 async fn minio_live(State(health): State<Arc<Health>>) -> Response {
     let offline = (SERVER_STATUS, HeaderValue::from_static("offline"));
     match (health.readiness)() {
@@ -96,7 +99,8 @@ async fn minio_ready(State(health): State<Arc<Health>>) -> StatusCode {
     status(&health)
 }
 
-/// With `maintenance`, the answer says that nobody else serves the data meanwhile.
+/// With `maintenance`, the question is whether the cluster could lose this node; a single node
+/// cannot, so the answer is no.
 async fn minio_cluster(State(health): State<Arc<Health>>, RawQuery(query): RawQuery) -> Response {
     let mut pairs = query.as_deref().unwrap_or_default().split('&');
     let status = match status(&health) {
@@ -112,7 +116,7 @@ async fn minio_cluster_read(State(health): State<Arc<Health>>) -> Response {
     (status(&health), [(READ_QUORUM, HeaderValue::from(1))]).into_response()
 }
 
-/// In LocalStack a service is running once it was used.
+/// LocalStack reports a service as running once it was used.
 async fn localstack_health(State(health): State<Arc<Health>>) -> Response {
     let state = if (health.has_buckets)() { "running" } else { "available" };
     let services = ["iam", "s3", "sts"].map(|service| format!("\"{service}\": \"{state}\""));
@@ -126,7 +130,7 @@ async fn localstack_health(State(health): State<Arc<Health>>) -> Response {
     )
 }
 
-/// LocalStack ends or begins anew on a request that anybody may send.
+/// LocalStack stops or restarts on a request that anybody may send; this server refuses.
 async fn no_action() -> Refused {
     ApiError::new(
         ErrorCode::NotImplemented,
@@ -170,7 +174,7 @@ fn status(health: &Health) -> StatusCode {
     }
 }
 
-/// A document with a space behind colons and commas, as Python writes them: scripts search it for
+/// A JSON document with a space after colons and commas, as Python writes it: scripts search for
 /// `"s3": "running"`.
 fn json(status: StatusCode, text: String) -> Response {
     let json_type = HeaderValue::from_static("application/json");

@@ -16,10 +16,10 @@ use serde_json::json;
 use crate::operator::{Operator, Refused};
 use liteio_observe::trace::{Audience, Heard};
 
-/// The action of policies, as MinIO names it.
+/// The policy action, with MinIO's name.
 const ACTION: &str = "admin:ServerTrace";
 
-/// A client that is gone without a word is noticed by what is sent to it.
+/// Interval of keep-alive lines: a client that vanished is noticed only by a failing write.
 const PULSE: Duration = Duration::from_secs(5);
 
 /// The route.
@@ -27,7 +27,8 @@ pub(super) fn routes() -> Router<Audience> {
     Router::new().route("/_liteio/trace", get(trace))
 }
 
-/// Lines of JSON, until the client ends the connection; an empty one where nothing else was sent for [`PULSE`].
+/// Streams JSON lines until the client disconnects, with an empty line after [`PULSE`] without
+/// entries.
 async fn trace(State(audience): State<Audience>, operator: Operator) -> Result<Response, Refused> {
     operator.may(ACTION)?;
     let listener = audience.join(operator.user().canonical_id(), |_| true);

@@ -1,4 +1,4 @@
-//! `curl` and `wget` in the image: as much of them as health checks use.
+//! `curl` and `wget` in the image: the subset that health checks use.
 
 mod options;
 mod target;
@@ -27,10 +27,10 @@ use liteio_wire::http_client::in_one_line;
 use liteio_wire::tls::{Trust, client_config};
 
 const REDIRECTS_MAX: usize = 50;
-/// Longest wait between two attempts that grows by itself.
+/// Longest pause of the exponential backoff between attempts.
 const DELAY_MAX: Duration = Duration::from_secs(600);
 
-/// A failure: curl's exit code, and a line.
+/// A failure: curl's exit code, and a message.
 #[derive(Debug, PartialEq, Eq)]
 struct Failure(u8, String);
 
@@ -70,17 +70,17 @@ fn fetch(options: &Options) -> Result<(), Failure> {
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|error| Failure(USAGE, error.to_string()))?;
     let result = runtime.block_on(attempts(options));
-    // A look-up of a name that takes longer than was wanted is on a thread that nobody waits for.
+    // A DNS lookup that exceeds the time limit continues on a thread that is not waited for.
     runtime.shutdown_background();
     result
 }
 
-/// The transfer, again where that was asked for and can help.
+/// Performs the transfer, with retries if they are requested and can help.
 async fn attempts(options: &Options) -> Result<(), Failure> {
     let mut left = options.retries.count;
     let mut delay = Duration::from_secs(1);
     loop {
-        // Of the last answer; 0 without one.
+        // The status of the last response; 0 without one.
         let mut status = 0;
         let transfer = follow(options, left > 0, &mut status);
         let result = match options.time_max {
@@ -95,20 +95,20 @@ async fn attempts(options: &Options) -> Result<(), Failure> {
         let code = result.as_ref().map_or_else(|failure| failure.0, |()| 0);
         if left == 0 || !is_worth_another(&options.retries, code, status) {
             if let Some(format) = &options.written {
-                // A closed standard output is no failure of the transfer.
+                // A closed standard output is not an error of the transfer.
                 let _ = io::stdout().write_all(format_of(format, status)?.as_bytes());
             }
             return result;
         }
         left -= 1;
-        // As with curl, a delay of none is one that grows.
+        // As in curl, a delay of 0 means exponential backoff.
         let wanted = options.retries.delay.filter(|it| !it.is_zero());
         tokio::time::sleep(wanted.unwrap_or(delay)).await;
         delay = (delay * 2).min(DELAY_MAX);
     }
 }
 
-/// True for an exit code and a status after which curl would try again.
+/// True if curl would retry after this exit code and status.
 fn is_worth_another(retries: &Retries, code: u8, status: u16) -> bool {
     let is_passing = matches!(status, 408 | 429 | 500 | 502 | 503 | 504);
     match code {
@@ -120,7 +120,7 @@ fn is_worth_another(retries: &Retries, code: u8, status: u16) -> bool {
     }
 }
 
-/// The request, and those that its answers redirect to on the same host.
+/// Sends the request, and follows redirects on the same host.
 async fn follow(options: &Options, has_more: bool, seen: &mut u16) -> Result<(), Failure> {
     let mut target = Target::parse(&options.url)?;
     for _ in 0..=REDIRECTS_MAX {
@@ -133,7 +133,7 @@ async fn follow(options: &Options, has_more: bool, seen: &mut u16) -> Result<(),
             continue;
         }
         let failed = failed_by_status(options, status);
-        // The body of an answer that is asked for again is not for the output.
+        // The body of a response that will be retried is not output.
         let is_in_between = has_more && is_worth_another(&options.retries, 0, *seen);
         if !is_in_between && (failed.is_ok() || options.writes_failed_body) {
             write(&mut answer, options).await?;
@@ -162,7 +162,7 @@ async fn ask(target: &Target, options: &Options) -> Result<Response<Incoming>, F
         }
         _ => connecting.await?,
     };
-    // The stream and the body of the server's own client: its code is there already.
+    // Reuses the stream and body types of the server's own client, whose code is already linked.
     let stream = TokioIo::new(stream);
     if !target.is_encrypted {
         return exchange(MaybeHttpsStream::Http(stream), target, options).await;
@@ -173,7 +173,7 @@ async fn ask(target: &Target, options: &Options) -> Result<Response<Incoming>, F
     let name = name.map_err(|error| Failure(BAD_URL, error.to_string()))?;
     let stream = TlsConnector::from(Arc::new(config)).connect(name, TokioIo::new(stream)).await;
     let stream = stream.map_err(|error| {
-        // The code of a certificate that is not trusted is its own.
+        // curl has an exit code of its own for untrusted certificates.
         let code = if error.to_string().contains("certificate") { CERTIFICATE } else { TLS };
         Failure(code, in_one_line(&error))
     })?;
@@ -205,7 +205,7 @@ async fn exchange(
     target: &Target,
     options: &Options,
 ) -> Result<Response<Incoming>, Failure> {
-    // Canceled: the other side closed the connection before the request was sent.
+    // Canceled: the peer closed the connection before the request was sent.
     let broken = |error: hyper::Error| match error.is_incomplete_message() || error.is_canceled() {
         true => Failure(NO_ANSWER, "Empty reply from server".to_owned()),
         false => Failure(RECEIVE, in_one_line(&error)),

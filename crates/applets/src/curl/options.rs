@@ -1,4 +1,4 @@
-//! The arguments of curl.
+//! Parses the arguments of curl.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use http::{HeaderName, HeaderValue, Method};
 
 use super::{Failure, USAGE, failure};
 
-/// The request, and the way to its answer.
+/// The request, and the treatment of its response.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     pub(super) url: String,
     pub(super) method: Option<Method>,
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     pub(super) fails_on_status: bool,
-    /// Also of an answer whose status fails.
+    /// Writes the body even if the status is an error.
     pub(super) writes_failed_body: bool,
     pub(super) is_silent: bool,
     pub(super) shows_errors: bool,
@@ -23,23 +23,23 @@ pub(super) struct Options {
     pub(super) trusts_all: bool,
     pub(super) prints_head: bool,
     pub(super) output: Option<PathBuf>,
-    /// The format of what is written after the last attempt.
+    /// The `--write-out` format, written after the last attempt.
     pub(super) written: Option<String>,
     pub(super) family: Option<Family>,
-    /// Of one attempt.
+    /// Time limit of one attempt.
     pub(super) time_max: Option<Duration>,
     pub(super) connect_time_max: Option<Duration>,
     pub(super) retries: Retries,
 }
 
-/// The addresses of the host that are taken.
+/// The accepted address families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     V4,
     V6,
 }
 
-/// Attempts after the first.
+/// Retries after the first attempt.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Retries {
     pub(super) count: u32,
@@ -48,7 +48,7 @@ pub(super) struct Retries {
     pub(super) after_all_errors: bool,
 }
 
-/// Letters, and the long option of each.
+/// Short options, and their long forms.
 const SHORT: [(char, &str); 18] = [
     ('#', "progress-bar"),
     ('4', "ipv4"),
@@ -108,7 +108,7 @@ pub(super) fn parse(arguments: &[OsString]) -> Result<Options, Failure> {
 }
 
 impl Options {
-    /// Takes a long option, which the user gave as `shown`.
+    /// Applies a long option, which the user wrote as `shown`.
     fn set(
         &mut self,
         name: &str,
@@ -131,13 +131,13 @@ impl Options {
             "location" => self.follows = true,
             "silent" => self.is_silent = true,
             "show-error" => self.shows_errors = true,
-            // Of what these change, nothing is here.
+            // These change nothing that exists here.
             "globoff" | "http1.1" | "no-buffer" | "no-progress-meter" | "progress-bar"
             | "verbose" => {}
             "output" => self.output = Some(wanted()?.into()),
             "write-out" => {
                 let format = wanted()?;
-                // Refused before anything is asked.
+                // An invalid format is rejected before the request is sent.
                 if format_of(&format, 0)? == format_of(&format, 1)? {
                     let line = format!("option {shown}: {format:?} has no %{{http_code}}");
                     return failure(USAGE, line);
@@ -181,10 +181,10 @@ pub(super) fn seconds(name: &str, text: &str) -> Result<Duration, Failure> {
         .ok_or_else(|| Failure(USAGE, format!("option {name}: {text:?} is no number of seconds")))
 }
 
-/// The text that `--write-out` makes of a format.
+/// Expands a `--write-out` format.
 ///
 /// # Errors
-/// It names something other than the status.
+/// It names a variable other than the status.
 pub(super) fn format_of(format: &str, status: u16) -> Result<String, Failure> {
     let mut text = String::new();
     let mut rest = format;

@@ -1,17 +1,17 @@
-//! URLs.
+//! Parses URLs.
 
 use http::{HeaderValue, Uri};
 
 use super::{BAD_URL, Failure, failure};
 
-/// A URL, taken apart.
+/// A parsed URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) is_encrypted: bool,
-    /// Without the brackets of an address.
+    /// The host, without brackets of an IPv6 address.
     pub(super) host: String,
     pub(super) port: u16,
-    /// The host as the URL has it, with the port, if that is not the usual one.
+    /// The host as in the URL, with the port unless it is the default.
     pub(super) authority: String,
     pub(super) path: String,
 }

@@ -1,4 +1,4 @@
-//! Arguments and URLs.
+//! Tests arguments and URLs.
 
 use super::options::parse;
 use super::*;

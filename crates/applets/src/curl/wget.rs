@@ -1,4 +1,5 @@
-//! `wget` in the image, for health checks: the same requests with the options and exit codes of GNU Wget.
+//! `wget` in the image, for health checks: the same requests, with GNU Wget's options and exit
+//! codes.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
@@ -23,7 +24,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         WRITE => 3,
         TLS | CERTIFICATE => 5,
         STATUS => 8,
-        // Of the network.
+        // A network failure.
         _ => 4,
     })
 }
@@ -33,7 +34,7 @@ fn parse(arguments: &[OsString]) -> Result<Options, Failure> {
     let mut has_output = false;
     let mut arguments = arguments.iter().map(|it| it.to_str().unwrap_or_default());
     while let Some(argument) = arguments.next() {
-        // `-qO-` is `-q -O-`.
+        // `-qO-` means `-q -O-`.
         let silent = argument.strip_prefix("-q").filter(|it| !it.is_empty());
         options.is_silent |= silent.is_some();
         let argument = silent.map_or(argument.to_owned(), |rest| format!("-{rest}"));
@@ -75,7 +76,7 @@ fn parse(arguments: &[OsString]) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// A flag, and the value that stands in the same argument.
+/// Splits a flag from a value in the same argument.
 fn parts(argument: &str) -> (&str, Option<&str>) {
     if argument.starts_with("--") {
         return argument.split_once('=').map_or((argument, None), |(it, value)| (it, Some(value)));

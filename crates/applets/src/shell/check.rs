@@ -1,14 +1,13 @@
-//! Refuses, before anything is run, what a script could not do.
+//! Rejects, before anything is run, commands that the script could not run.
 
 use super::run::{OWN_COMMANDS, options};
 use super::syntax::{Command, List, Pipeline, Refusal, Word, is_name};
 use crate::{builtin, names};
 
-/// Refuses commands that there are not, and arguments that those here do not take, as far as the script has them
-/// literally.
+/// Rejects unknown commands and unsupported arguments, as far as they are literal in the script.
 ///
 /// # Errors
-/// The first line that has such a thing.
+/// The first such line.
 pub(super) fn check(script: &List) -> Result<(), Refusal> {
     list(script, false)
 }
@@ -43,7 +42,7 @@ fn check_pipeline(pipeline: &Pipeline, in_loop: bool) -> Result<(), Refusal> {
             };
             reason.map_err(|reason| Refusal { line: pipeline.line, reason })
         }
-        // `break` in a subshell does not leave the loop around it.
+        // `break` in a subshell cannot leave the loop around it.
         Command::Group { list: body, is_subshell } => list(body, in_loop && !is_subshell),
         Command::If { branches, otherwise } => {
             for (condition, body) in branches {
@@ -62,14 +61,14 @@ fn check_pipeline(pipeline: &Pipeline, in_loop: bool) -> Result<(), Refusal> {
 
 fn simple(words: &[Word], in_loop: bool) -> Result<(), String> {
     let Some((name, arguments)) = words.split_first() else { return Ok(()) };
-    // Those from variables are seen when they are run.
+    // Names from variables are checked when they are run.
     let Some(name) = name.literal() else { return Ok(()) };
     if OWN_COMMANDS.contains(&&*name) {
         return own_command(&name, arguments, in_loop);
     }
     let is_known = builtin::find(&name).is_some()
         || names::applet_at(&name).is_some()
-        // A script, which may come into being while this one runs.
+        // A script file, which may be created while this script runs.
         || name.contains('/');
     if !is_known {
         return Err(format!("there is no command {name:?} in this image"));
@@ -114,7 +113,7 @@ fn own_command(name: &str, arguments: &[Word], in_loop: bool) -> Result<(), Stri
     }
 }
 
-/// The small commands, whose other options scripts would have to be told of in the middle.
+/// Checks the builtins' options, so that a script does not fail halfway.
 fn small_command(name: &str, arguments: &[Word]) -> Result<(), String> {
     let name = name.rsplit('/').next().unwrap_or(name);
     let refuse = |what: &str| Err(format!("{name} {what} is not supported here"));
@@ -147,13 +146,13 @@ fn small_command(name: &str, arguments: &[Word]) -> Result<(), String> {
     }
 }
 
-/// Options of `echo` other than `-n`.
+/// True for options of `echo` other than `-n`.
 fn is_echo_option(text: &str) -> bool {
     let letters = text.strip_prefix('-').filter(|it| !it.is_empty());
     text != "-n" && letters.is_some_and(|it| it.bytes().all(|byte| b"neE".contains(&byte)))
 }
 
-/// The first word that stands where an operator of `test` has to, looks like one, and is none.
+/// The first word in an operator's position of `test` that looks like an operator but is unknown.
 fn unknown_operator<'a>(words: &[Option<&'a str>]) -> Option<&'a str> {
     let is_binary = |index: Option<usize>| {
         let word = index.and_then(|index| *words.get(index)?);

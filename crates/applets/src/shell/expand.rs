@@ -1,4 +1,4 @@
-//! Words to the arguments of commands.
+//! Expands words to command arguments.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::syntax::{Piece, Word};
 #[derive(Clone)]
 pub(super) struct Variable {
     pub(super) value: String,
-    /// Programs get it in their environment.
+    /// Passed to programs in their environment.
     pub(super) is_exported: bool,
 }
 
-/// All that words can name.
+/// The variables and parameters that words can refer to.
 #[derive(Clone)]
 pub(super) struct Scope {
     pub(super) variables: BTreeMap<String, Variable>,
@@ -24,7 +24,8 @@ pub(super) struct Scope {
     pub(super) refuses_unset: bool,
 }
 
-/// Words under way: pieces without quotes are cut at blanks, and words of nothing but such are none.
+/// Fields under construction: unquoted pieces are split at blanks, and unquoted empty words
+/// disappear.
 #[derive(Default)]
 struct Fields {
     done: Vec<String>,
@@ -52,13 +53,13 @@ impl Fields {
     }
 }
 
-/// The pieces without quotes that are cut at blanks.
+/// The unquoted pieces to split at blanks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cuts {
     Nothing,
-    /// Those that come from variables; what stands in the script has been cut before.
+    /// Values of variables; literal text was already split by the lexer.
     Values,
-    /// The text of `${NAME:-TEXT}`, too.
+    /// Default texts of `${NAME:-TEXT}` as well.
     Defaults,
 }
 
@@ -90,10 +91,10 @@ impl Scope {
         }
     }
 
-    /// The arguments that words make.
+    /// Expands words to arguments.
     ///
     /// # Errors
-    /// The name of a variable that is not set, under `set -u`.
+    /// The name of an unset variable, under `set -u`.
     pub(super) fn fields(&self, words: &[Word]) -> Result<Vec<String>, String> {
         let mut fields = Fields::default();
         for word in words {
@@ -103,10 +104,10 @@ impl Scope {
         Ok(fields.done)
     }
 
-    /// The value that an assignment gets: one, however many words are in it.
+    /// Expands an assigned value to a single text, without splitting.
     ///
     /// # Errors
-    /// As `fields`.
+    /// As for `fields`.
     pub(super) fn text(&self, word: &Word) -> Result<String, String> {
         let mut fields = Fields::default();
         self.expand(word, Cuts::Nothing, &mut fields)?;
@@ -141,7 +142,7 @@ impl Scope {
                 Piece::Value { name, default, is_quoted } => {
                     let value = self.value(name);
                     if *is_quoted {
-                        // Quotes around nothing make an empty word.
+                        // Empty quotes make an empty word.
                         fields.add("");
                     }
                     match (value, default) {

@@ -1,4 +1,4 @@
-//! Scripts to tokens.
+//! The lexer: splits scripts into tokens.
 
 use super::syntax::{
     DEPTH_MAX, Default, Piece, Redirection, Refusal, Stream, Target, Word, is_in_name,
@@ -15,7 +15,7 @@ pub(super) enum Token {
 
 pub(super) const NEWLINE: &str = "\n";
 
-/// Longest first.
+/// Operators, the longest first, so that `&&` is not read as two `&`.
 const OPERATORS: [&str; 6] = ["&&", "||", ";", "&", "(", ")"];
 const REFUSED: [(&str, &str); 5] = [
     ("<(", "process substitution"),
@@ -25,7 +25,7 @@ const REFUSED: [(&str, &str); 5] = [
     (">(", "process substitution"),
 ];
 
-/// The tokens of a script, each with its line.
+/// Splits a script into tokens, each with its line.
 pub(super) fn tokens(script: &str) -> Result<Vec<(usize, Token)>, Refusal> {
     let mut lexer = Lexer { rest: script, line: 1 };
     let mut tokens = Vec::new();
@@ -40,12 +40,13 @@ struct Lexer<'a> {
     line: usize,
 }
 
-/// Ends a word where it stands without quotes.
+/// True for characters that end an unquoted word.
 fn is_meta(char: char) -> bool {
     matches!(char, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>')
 }
 
-/// True for a pattern: shells look for files of such names. URLs are none that files have, and values are assigned as they are.
+/// True for a glob pattern, which a shell would expand to file names. URLs are exempt, because no
+/// file has such a name, and so are assigned values, which are not expanded.
 fn is_pattern(word: &Word) -> bool {
     let shown = |piece: &Piece| match piece {
         Piece::Text { text, is_quoted: false } => text.clone(),
@@ -125,7 +126,7 @@ impl Lexer<'_> {
         Ok(Some((line, Token::Word(self.word()?))))
     }
 
-    /// `>/dev/null`, `2>&1` and their like, which are all that there is to redirect to.
+    /// Parses `>/dev/null`, `2>&1` and similar redirections, the only supported ones.
     fn redirection(&mut self) -> Result<Option<Redirection>, Refusal> {
         let forms = [("1>", Stream::Output), ("2>", Stream::Error), (">", Stream::Output)];
         if self.take("&>") {
@@ -207,7 +208,7 @@ impl Lexer<'_> {
         Ok(word)
     }
 
-    /// All up to this quote, which is taken, too.
+    /// Consumes the text up to and including this quote.
     fn take_while_counted(&mut self, quote: char) -> Result<String, Refusal> {
         let text = self.take_while(|char| char != quote);
         if self.char().is_none() {
@@ -217,12 +218,12 @@ impl Lexer<'_> {
         Ok(text)
     }
 
-    /// The text behind a double quote, to the one that ends it.
+    /// Parses the text after a double quote, up to the closing one.
     fn quoted(&mut self, word: &mut Word) -> Result<(), Refusal> {
         let mut text = String::new();
         let before = word.0.len();
         let end = |text: &mut String, word: &mut Word| {
-            // The text of "" makes a word of nothing; that around "$@" must not.
+            // `""` makes an empty word; the empty text around `"$@"` must not.
             if !text.is_empty() || word.0.len() == before {
                 word.0.push(Piece::Text { text: std::mem::take(text), is_quoted: true });
             }
@@ -260,7 +261,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The expansion behind a `$`.
+    /// Parses the expansion after `$`.
     fn value(&mut self, is_quoted: bool, depth: usize) -> Result<Piece, Refusal> {
         self.char();
         if depth > DEPTH_MAX {
@@ -285,13 +286,13 @@ impl Lexer<'_> {
             Some(char @ ('!' | '$' | '-' | '\'' | '"')) if char != '"' || !is_quoted => {
                 return self.refuse(&format!("${char}"));
             }
-            // A `$` before anything else is one.
+            // A `$` before any other character is literal.
             _ => return Ok(Piece::Text { text: "$".to_owned(), is_quoted: true }),
         };
         Ok(Piece::Value { name, default: None, is_quoted })
     }
 
-    /// The expansion behind `${`, to its `}`.
+    /// Parses the expansion after `${`, up to its `}`.
     fn braced(&mut self, is_quoted: bool, depth: usize) -> Result<Piece, Refusal> {
         for (text, is_joined) in [("@}", false), ("*}", true)] {
             if self.take(text) {

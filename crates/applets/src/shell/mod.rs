@@ -1,6 +1,7 @@
-//! `sh` and `bash` in the image: the shell forms of compose files, health checks and start scripts, and
-//! nothing else. A script that has anything more is refused as a whole, with a line that names it. Programs
-//! are this one under its other names, so a script starts nothing that the image does not hold.
+//! `sh` and `bash` in the image: the shell forms of compose files, health checks and start scripts,
+//! and nothing else. A script with any other form is rejected as a whole, with a message that names
+//! the line. All programs are this binary under its other names, so a script can only start what
+//! the image contains.
 
 mod check;
 mod expand;
@@ -20,7 +21,7 @@ use self::parse::parse;
 use self::run::Shell;
 use self::syntax::SCRIPT_BYTES_MAX;
 
-/// The script, or its arguments, cannot be run.
+/// Exit code: the script or its arguments cannot be run.
 const REFUSED: u8 = 2;
 const NOT_FOUND: u8 = 127;
 
@@ -40,7 +41,7 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         next += 1;
         match *flag {
             "--" => break,
-            // There are no such files here.
+            // The image has no such startup files.
             "--noprofile" | "--norc" | "--login" => continue,
             _ => {}
         }
@@ -49,7 +50,7 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
         if letters.len() < 2 {
             continue;
         }
-        // Each `o` takes the next argument, as in `bash -eo pipefail -c …`.
+        // Each `o` consumes the next argument, as in `bash -eo pipefail -c …`.
         let named = letters.matches('o').count();
         let names = arguments.iter().skip(next).take(named).map(|it| (*it).to_owned());
         let options: Vec<String> = std::iter::once(letters).chain(names).collect();
@@ -80,15 +81,15 @@ pub(super) fn run(arguments: &[OsString]) -> ExitCode {
     }
 }
 
-/// Has a signal to stop end the process from here on, also where it is process 1, which otherwise has none that
-/// it does not ask for.
+/// Makes stop signals end the process from here on, also as process 1, to which the kernel delivers
+/// only handled signals.
 pub(super) fn end_on_signal() {
     process::Programs::listening();
 }
 
 fn read(file: &str) -> io::Result<String> {
     let mut text = String::new();
-    // One more than a script may have: `parse` refuses it.
+    // Reads one byte more than the limit, so that `parse` rejects a longer script.
     std::fs::File::open(file)?.take(SCRIPT_BYTES_MAX as u64 + 1).read_to_string(&mut text)?;
     Ok(text)
 }
@@ -96,7 +97,7 @@ fn read(file: &str) -> io::Result<String> {
 impl Scope {
     fn of_process() -> Scope {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
-            // Others could not be named, nor cut into words.
+            // Non-UTF-8 variables could not be named or split into words.
             let value = value.into_string().ok()?;
             Some((name.into_string().ok()?, Variable { value, is_exported: true }))
         });

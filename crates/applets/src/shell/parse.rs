@@ -1,4 +1,4 @@
-//! Tokens to the syntax tree.
+//! The parser: builds the syntax tree from tokens.
 
 use super::lex::{NEWLINE, Token, tokens};
 use super::syntax::{
@@ -6,14 +6,14 @@ use super::syntax::{
     is_name,
 };
 
-/// Words that end a list, or stand inside a command.
+/// Keywords that end a list, or stand inside a compound command.
 const ENDS: [&str; 7] = ["then", "elif", "else", "fi", "do", "done", "}"];
 const REFUSED: [&str; 6] = ["case", "function", "select", "[[", "esac", "coproc"];
 
-/// The tree of a script, whole.
+/// Parses a whole script.
 ///
 /// # Errors
-/// The first line that has anything that is not known.
+/// The first line with an unsupported form.
 pub(super) fn parse(script: &str) -> Result<List, Refusal> {
     if script.len() > SCRIPT_BYTES_MAX {
         return Err(Refusal { line: 1, reason: "the script is too long".to_owned() });
@@ -89,7 +89,7 @@ impl Parser {
         while self.take_operator(NEWLINE) {}
     }
 
-    /// Commands up to an end: of the script, of a group, or a keyword.
+    /// Parses commands up to the end of the script or of a group, or to a keyword.
     fn list(&mut self) -> Result<List, Refusal> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -119,7 +119,7 @@ impl Parser {
         Ok(list)
     }
 
-    /// A list that has a command.
+    /// Parses a list with at least one command.
     fn body(&mut self) -> Result<List, Refusal> {
         let list = self.list()?;
         if list.is_empty() { self.unexpected() } else { Ok(list) }
@@ -198,7 +198,7 @@ impl Parser {
     fn conditional(&mut self) -> Result<Command, Refusal> {
         let mut branches = Vec::new();
         let mut otherwise = List::new();
-        // At "if", then at each "elif".
+        // The position is at "if", then at each "elif".
         loop {
             self.next += 1;
             let condition = self.body()?;

@@ -1,4 +1,5 @@
-//! Programs that a script starts, which are this one under other names, and signals to them.
+//! Starts a script's programs, which are this binary under other names, and forwards signals to
+//! them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -13,7 +14,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 use super::syntax::{Redirection, Stream, Target};
 use liteio_wire::serve::stop_signal;
 
-/// The place that output goes to.
+/// A destination of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sink {
     Output,
@@ -31,7 +32,7 @@ pub(super) struct Streams {
 impl Streams {
     pub(super) const OWN: Streams = Streams { output: Sink::Output, error: Sink::Error };
 
-    /// The streams after these redirections, in their order.
+    /// The streams after these redirections, applied in order.
     pub(super) fn redirected(mut self, redirections: &[Redirection]) -> Streams {
         for Redirection { from, to } in redirections {
             let sink = match to {
@@ -57,7 +58,7 @@ impl Streams {
 }
 
 fn write(sink: Sink, text: &str) {
-    // A closed stream is no failure of the command.
+    // A closed stream is not an error of the command.
     let _ = match sink {
         Sink::Output => io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()),
         Sink::Error => io::stderr().write_all(text.as_bytes()),
@@ -75,7 +76,7 @@ fn stdio(sink: Sink) -> io::Result<Stdio> {
 
 /// A program to start.
 pub(super) struct Program {
-    /// The name that this binary is to be called by, then the arguments.
+    /// The name to call this binary by, then the arguments.
     pub(super) words: Vec<OsString>,
     pub(super) environment: BTreeMap<String, String>,
     pub(super) streams: Streams,
@@ -91,22 +92,24 @@ impl Program {
     }
 }
 
-/// The programs that run. A signal to stop is passed on to them, and ends the script when they have ended.
+/// The running programs. A stop signal is forwarded to them, and the script ends after they have
+/// ended.
 pub(super) struct Programs {
     running: Arc<Mutex<Vec<Pid>>>,
 }
 
 impl Programs {
-    /// From here on a signal to stop ends the script. Process 1 of a container has none that it does not ask for,
-    /// so it asks before this returns.
+    /// Starts handling stop signals. Process 1 of a container gets only signals that it has a
+    /// handler for, so the handlers are installed before this returns.
     pub(super) fn listening() -> Programs {
         let running = Arc::<Mutex<Vec<Pid>>>::default();
-        // Without a handler or a thread for it, a signal has the effect that the system gives it.
+        // If installing fails, signals keep their default effect.
         let _ = listen(Arc::clone(&running));
         Programs { running }
     }
 
-    /// Becomes the program; returns only when that fails. A signal that is being passed on ends the process instead.
+    /// Replaces this process by the program; returns only on failure. If a signal is being
+    /// forwarded, the process ends instead.
     pub(super) fn become_it(&self, program: &Program) -> io::Error {
         let _running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         match program.command() {
@@ -122,7 +125,7 @@ impl Programs {
         Ok(child)
     }
 
-    /// The exit code of a program, once it has ended.
+    /// Waits for a program, and returns its exit code.
     pub(super) fn finish(&self, mut child: Child) -> u8 {
         let status = child.wait();
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -132,7 +135,7 @@ impl Programs {
     }
 }
 
-/// As shells count: signals above 128.
+/// Exit code as in shells: 128 plus the signal.
 fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
@@ -149,13 +152,13 @@ fn listen(running: Arc<Mutex<Vec<Pid>>>) -> io::Result<()> {
     Ok(())
 }
 
-/// Passes a signal to stop on, and ends the process after the last program.
+/// Forwards a stop signal, and ends the process after the last program.
 fn stop_with(name: &str, running: &Mutex<Vec<Pid>>) {
     let (signal, code) = if name == "SIGINT" { (Signal::INT, 130) } else { (Signal::TERM, 143) };
-    // Kept: nothing is started any more.
+    // The lock is never released, so no further program is started.
     let running = running.lock().unwrap_or_else(PoisonError::into_inner);
     for program in running.iter() {
-        // One that has just ended needs none.
+        // A program that has just ended needs no signal.
         let _ = kill_process(*program, signal);
     }
     while let Ok(Some(_)) | Err(rustix::io::Errno::INTR) = wait(WaitOptions::empty()) {}

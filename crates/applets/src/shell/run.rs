@@ -1,4 +1,4 @@
-//! Runs the syntax tree.
+//! The interpreter of the syntax tree.
 
 use std::process::Child;
 
@@ -8,23 +8,24 @@ use super::syntax::{AndOr, Command, Joint, List, Pipeline, Word, is_name};
 use crate::builtin::{self, Builtin};
 use crate::names;
 
-/// The script cannot go on: a program cannot be started, or `set -u` was broken.
+/// Exit code: the script cannot continue, because a program cannot be started or `set -u` was
+/// violated.
 const FAILED: u8 = 2;
 const NOT_FOUND: u8 = 127;
 const NOT_RUN: u8 = 126;
 
-/// The reason to leave a list before its end.
+/// The reason to leave a list early.
 pub(super) enum Leave {
     Script(u8),
     Loop { goes_on: bool },
 }
 
-/// The place of a command in the script.
+/// The context of a command in the script.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Nothing follows: the program can replace this process.
+    /// Nothing follows, so the program can replace this process.
     is_last: bool,
-    /// Its status decides what is done next, so `set -e` does not end the script.
+    /// The status is tested, so `set -e` does not end the script.
     is_condition: bool,
     streams: Streams,
 }
@@ -46,16 +47,16 @@ pub(super) struct Shell {
     pub(super) ends_on_failure: bool,
     programs: Programs,
     in_background: Vec<Child>,
-    /// `( … )` around the command that is run.
+    /// Depth of subshells around the current command.
     subshells: usize,
 }
 
-/// The commands that change the shell itself.
+/// Builtins that change the shell itself.
 pub(super) const OWN_COMMANDS: [&str; 10] =
     ["break", "cd", "continue", "exec", "exit", "export", "set", "unset", "wait", ":"];
 
 impl Shell {
-    /// From here on a signal to stop ends the script.
+    /// Starts handling stop signals, which end the script.
     pub(super) fn new(scope: Scope) -> Shell {
         Shell {
             scope,
@@ -66,12 +67,12 @@ impl Shell {
         }
     }
 
-    /// The exit code of the script, unless its last program replaces this process.
+    /// Runs a script, and returns its exit code, unless its last program replaces this process.
     pub(super) fn run(&mut self, script: &List) -> u8 {
         let place = Place { is_last: true, is_condition: false, streams: Streams::OWN };
         match self.list(script, place) {
             Ok(status) | Err(Leave::Script(status)) => status,
-            // `check` refuses it, but not where the name comes from a variable.
+            // `check` rejects it, unless the command's name comes from a variable.
             Err(Leave::Loop { .. }) => FAILED,
         }
     }
@@ -112,7 +113,7 @@ impl Shell {
         let place = if pipeline.is_negated { place.condition() } else { place };
         let status = self.command(&pipeline.command, place)?;
         let status = if pipeline.is_negated { u8::from(status == 0) } else { status };
-        // The commands in others have been looked at by themselves.
+        // Commands inside compound commands were checked individually.
         let ends = matches!(
             pipeline.command,
             Command::Simple { .. } | Command::Group { is_subshell: true, .. }
@@ -164,7 +165,8 @@ impl Shell {
         }
     }
 
-    /// Variables and the directory that change in it are as before after it, and `exit` leaves it alone.
+    /// Runs a subshell: variables and the working directory are restored after it, and `exit`
+    /// leaves only the subshell.
     fn subshell(&mut self, list: &List, place: Place) -> Result<u8, Leave> {
         let before = (self.scope.clone(), self.ends_on_failure);
         let directory = std::env::current_dir();
@@ -173,7 +175,7 @@ impl Shell {
         self.subshells -= 1;
         (self.scope, self.ends_on_failure) = before;
         if let Err(error) = directory.and_then(std::env::set_current_dir) {
-            // What follows would be done in another place than the script says.
+            // Otherwise the following commands would run in the wrong directory.
             place.streams.complain(&format!("sh: cannot go back from a subshell: {error}\n"));
             return Err(Leave::Script(FAILED));
         }
@@ -266,7 +268,7 @@ impl Shell {
         Ok(())
     }
 
-    /// The program of these words, with these variables beside those that are exported.
+    /// Builds the program of these words, with these variables in addition to the exported ones.
     fn program(
         &self,
         words: &[String],
@@ -303,7 +305,7 @@ impl Shell {
         let outcome = builtin(&words[1..], &mut |text| streams.print(text));
         outcome.unwrap_or_else(|reason| {
             streams.complain(&format!("{}: {reason}\n", words[0]));
-            // `test` says "no" by 1.
+            // Errors of `test` are 2, because 1 means false.
             if matches!(&*words[0], "[" | "test") { 2 } else { 1 }
         })
     }
@@ -375,7 +377,7 @@ impl Shell {
         }
     }
 
-    /// `set -eu`, and the same after `sh`.
+    /// Applies the options of `set -eu`, and of `sh -eu`.
     pub(super) fn set_options(&mut self, arguments: &[String]) -> Result<(), String> {
         for (option, is_on) in options(arguments)? {
             match option {
@@ -393,14 +395,14 @@ impl Shell {
 pub(super) enum ShellOption {
     EndsOnFailure,
     RefusesUnset,
-    /// `-x`, which would only print, and pipefail, as there are no pipes.
+    /// `-x`, which only prints, and `pipefail`, because there are no pipes.
     NoEffect,
 }
 
-/// The options of `-eu`, `+e` or `-eo pipefail`, each with whether it is turned on.
+/// Parses the options in `-eu`, `+e` or `-eo pipefail`; true turns an option on.
 ///
 /// # Errors
-/// A line that names what is not supported.
+/// A line that names the unsupported option.
 pub(super) fn options(arguments: &[String]) -> Result<Vec<(ShellOption, bool)>, String> {
     let mut options = Vec::new();
     let mut arguments = arguments.iter();

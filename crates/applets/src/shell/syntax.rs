@@ -1,11 +1,11 @@
 //! The syntax tree of a script.
 
-/// Deepest nesting of compound commands and of values in values.
+/// Deepest nesting of compound commands, and of values inside values.
 pub(super) const DEPTH_MAX: usize = 50;
 /// Longest script, in bytes.
 pub(super) const SCRIPT_BYTES_MAX: usize = 256 << 10;
 
-/// Commands one after another.
+/// A sequence of commands.
 pub(super) type List = Vec<AndOr>;
 
 /// Pipelines joined by `&&` and `||`.
@@ -13,7 +13,7 @@ pub(super) type List = Vec<AndOr>;
 pub(super) struct AndOr {
     pub(super) first: Pipeline,
     pub(super) rest: Vec<(Joint, Pipeline)>,
-    /// Ended by `&`: nobody waits for it.
+    /// Ended by `&`: the shell does not wait for it.
     pub(super) in_background: bool,
 }
 
@@ -23,13 +23,13 @@ pub(super) enum Joint {
     Or,
 }
 
-/// One command, whose status `!` turns around. Real pipes are refused.
+/// One command, whose status `!` negates. Real pipes are rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pipeline {
     pub(super) is_negated: bool,
     pub(super) command: Command,
     pub(super) redirections: Vec<Redirection>,
-    /// The line of the script, from 1.
+    /// The line in the script, from 1.
     pub(super) line: usize,
 }
 
@@ -39,17 +39,17 @@ pub(super) enum Command {
         assignments: Vec<(String, Word)>,
         words: Vec<Word>,
     },
-    /// `( … )`, whose variables are its own, or `{ …; }`.
+    /// `( … )`, a subshell with its own variables, or `{ …; }`.
     Group {
         list: List,
         is_subshell: bool,
     },
-    /// Each condition with what follows when it holds.
+    /// Each condition with its branch.
     If {
         branches: Vec<(List, List)>,
         otherwise: List,
     },
-    /// `until` wants the condition to fail.
+    /// `until` loops while the condition fails.
     While {
         is_until: bool,
         condition: List,
@@ -62,7 +62,7 @@ pub(super) enum Command {
     },
 }
 
-/// True for the name of a variable.
+/// True for a valid variable name.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(is_name_start) && text.chars().all(is_in_name)
 }
@@ -91,14 +91,14 @@ pub(super) enum Piece {
         default: Option<Default>,
         is_quoted: bool,
     },
-    /// `$@`, or `$*`, which is one word in quotes.
+    /// `$@`, or `$*`, which becomes one word in quotes.
     Arguments {
         is_quoted: bool,
         is_joined: bool,
     },
 }
 
-/// `${NAME:-WORD}`, or `${NAME-WORD}` for a variable that is not set at all.
+/// `${NAME:-WORD}`, or `${NAME-WORD}`, which replaces unset variables only, not empty ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Default {
     pub(super) also_if_empty: bool,
@@ -106,7 +106,7 @@ pub(super) struct Default {
 }
 
 impl Word {
-    /// The word, if nothing in it depends on variables.
+    /// The word's text, if it contains no expansions.
     pub(super) fn literal(&self) -> Option<String> {
         let text = |piece: &Piece| match piece {
             Piece::Text { text, .. } => Some(text.clone()),
@@ -124,7 +124,7 @@ impl Word {
         Some((name.to_owned(), Word([&[value], rest].concat())))
     }
 
-    /// The word, if no character of it is quoted: keywords and names of assignments are.
+    /// The word's text if it is unquoted, as keywords and assigned names must be.
     pub(super) fn bare(&self) -> Option<&str> {
         match &self.0[..] {
             [Piece::Text { text, is_quoted: false }] => Some(text),
@@ -133,7 +133,7 @@ impl Word {
     }
 }
 
-/// Standard output or standard error, and where it goes.
+/// A redirection of standard output or standard error.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Redirection {
     pub(super) from: Stream,
@@ -152,7 +152,7 @@ pub(super) enum Target {
     Stream(Stream),
 }
 
-/// The reason why a script is not run.
+/// The reason why a script is rejected.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) line: usize,

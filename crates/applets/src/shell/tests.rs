@@ -1,4 +1,4 @@
-//! Scripts that are taken, and scripts that are refused.
+//! Tests accepted and rejected scripts.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn checked(script: &str) -> Result<List, Refusal> {
     Ok(list)
 }
 
-/// The forms of compose files, of charts, and of start scripts.
+/// The forms in compose files, charts and start scripts.
 #[test]
 fn common_forms_are_taken() {
     let scripts = [
@@ -195,7 +195,7 @@ fn unset_variables_can_be_refused() {
     assert_eq!(scope.fields(words), Err("NO".to_owned()));
 }
 
-/// Pieces that scripts are made of, in any order.
+/// Fragments of scripts in random order.
 fn soup() -> impl Strategy<Value = String> {
     let pieces = [
         "if",
@@ -263,7 +263,7 @@ fn soup() -> impl Strategy<Value = String> {
     })
 }
 
-/// Every word of what was taken is expanded, as if all of it were run.
+/// Expands every word of an accepted script, as if all of it were run.
 fn expand_all(list: &List, scope: &Scope) {
     let expand = |words: &[syntax::Word]| {
         let _ = scope.fields(words);

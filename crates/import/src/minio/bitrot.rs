@@ -1,4 +1,5 @@
-//! The checksums of MinIO: before every block of a file or of inline bytes stands its `HighwayHash`, 32 bytes.
+//! MinIO's bitrot protection: every block of a file or of inline data is preceded by its 32-byte
+//! `HighwayHash`.
 
 use std::io::Read;
 
@@ -14,13 +15,13 @@ const KEY: Key = Key([
     0xa036_de22_139d_e097,
 ]);
 const SUM_BYTES: usize = 32;
-/// Longer blocks do not exist. MinIO's have 1 MiB, and had 10.
+/// Limit of the block size. MinIO uses 1 MiB, formerly 10 MiB.
 const BLOCK_BYTES_MAX: u64 = 64 << 20;
 
-/// Reads `bytes` bytes in blocks of `block_bytes`, verifies each, and gives it to `take`.
+/// Reads `bytes` bytes in blocks of `block_bytes`, verifies each block, and passes it to `take`.
 ///
 /// # Errors
-/// [`Failed`], when they are damaged, cut off or too many.
+/// [`Failed`] if the data is damaged, truncated or too long.
 pub(crate) fn read_verified<E: From<Failed>>(
     source: &mut impl Read,
     bytes: u64,
@@ -66,7 +67,7 @@ pub(super) fn checksum(bytes: &[u8]) -> [u8; SUM_BYTES] {
 mod tests {
     use super::*;
 
-    /// MinIO's own test of itself: 32 times the checksum of all checksums before.
+    /// MinIO's self-test: 32 times the checksum of all previous checksums.
     #[test]
     fn checksums_are_those_of_minio() {
         let mut all = Vec::new();

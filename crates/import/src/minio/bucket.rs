@@ -1,4 +1,4 @@
-//! The settings of a bucket of MinIO.
+//! The settings of a MinIO bucket.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,16 +13,16 @@ use super::object::read_small;
 use crate::documents::{Documents, settings};
 use crate::target::{Failure, Target};
 
-/// Longer settings do not exist: a policy has at most 20 KiB.
+/// Limit of the settings document; a policy, for example, has at most 20 KiB.
 const SETTINGS_BYTES_MAX: u64 = 64 << 20;
 
-/// The bucket in the target, with the settings that MinIO has of it.
+/// Creates or finds the bucket in the target, and applies MinIO's settings.
 ///
 /// # Errors
 /// [`Failure`].
 pub(super) fn open(target: &Target, root: &Path, name: &str) -> Result<Arc<Bucket>, Failure> {
     let directory = root.join(".minio.sys/buckets").join(name).join(".metadata.bin");
-    // A directory that was made beside MinIO is a bucket without settings.
+    // A directory that was created without MinIO is a bucket without settings.
     let is_there = fs::symlink_metadata(&directory);
     if is_there.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         return target.bucket(name);
@@ -35,7 +35,8 @@ pub(super) fn open(target: &Target, root: &Path, name: &str) -> Result<Arc<Bucke
         }
         Ok(settings(&target.tally, name, &documents))
     });
-    // Without its versioning and its object lock, its versions could only be imported as others than they are.
+    // Without the versioning and object lock settings, the versions could not be imported
+    // faithfully, so the bucket is skipped.
     let settings = settings.map_err(|error| {
         Failure::LeftOut(format!(
             "its settings cannot be read, so nothing of it is imported: {error}"
@@ -44,7 +45,7 @@ pub(super) fn open(target: &Target, root: &Path, name: &str) -> Result<Arc<Bucke
     target.set(&target.bucket(name)?, settings)
 }
 
-/// The documents of a bucket, and the names of settings that are not brought over.
+/// Parses the documents of a bucket, and the names of settings that are not imported.
 fn parse(bytes: &[u8]) -> Result<(Documents<'_>, Vec<&'static str>), Failed> {
     let Some((&[1, 0, 1, 0], map)) = bytes.split_first_chunk() else {
         return Err(Failed::new("their format is not known"));
@@ -75,7 +76,7 @@ fn parse(bytes: &[u8]) -> Result<(Documents<'_>, Vec<&'static str>), Failed> {
     Ok((documents, others))
 }
 
-/// The versioning in a document, which may have elements of MinIO's own.
+/// Parses the versioning state; the document may contain MinIO's own elements.
 fn versioning(document: &[u8]) -> Versioning {
     let text = String::from_utf8_lossy(document);
     match () {

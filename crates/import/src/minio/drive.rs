@@ -1,4 +1,4 @@
-//! `format.json`: the drives of a deployment of MinIO.
+//! `format.json`: the drives of a MinIO deployment.
 
 use std::io::read_to_string;
 use std::path::Path;

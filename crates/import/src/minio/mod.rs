@@ -1,4 +1,4 @@
-//! `liteio import minio`: the directory of a single drive of MinIO.
+//! `liteio import minio`: imports the directory of a single-drive MinIO.
 //!
 //! ```text
 //! DIR/.minio.sys/format.json                          the drives of the deployment
@@ -22,13 +22,13 @@ use std::io;
 use super::target::{Failure, Target};
 use crate::cli::ImportMinioArgs;
 
-/// Something of the source is not imported: the reason.
+/// The reason why an item of the source is not imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 enum Failed {
-    /// It is damaged, or cannot be taken as it is.
+    /// The item is damaged, or cannot be represented here.
     #[error("{0}")]
     Proven(String),
-    /// It could not be read, which says nothing about it.
+    /// The item could not be read; it may be intact.
     #[error("{0}")]
     Unread(String),
 }
@@ -47,7 +47,7 @@ impl Failed {
         }
     }
 
-    /// The same with the name of what it is about.
+    /// Adds the name of the item to the reason.
     fn of(self, what: &dyn Display) -> Failed {
         match self {
             Failed::Proven(reason) => Failed::Proven(format!("{what}: {reason}")),

@@ -1,20 +1,20 @@
-//! A reader of MessagePack, as far as MinIO writes it.
+//! A MessagePack reader for the subset that MinIO writes.
 //!
-//! It borrows what it reads, allocates nothing and does not recurse, so foreign bytes cost no more than their
-//! length.
+//! It borrows from its input, allocates nothing and does not recurse, so hostile input costs no
+//! more than its length.
 
-/// The bytes are not what is expected there.
+/// The input is malformed; names the expected item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is damaged: {0}")]
 pub(crate) struct Malformed(pub(crate) &'static str);
 
-/// The values that are left to be read.
+/// The rest of the input.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'b> {
     rest: &'b [u8],
 }
 
-/// The head of a value.
+/// The type and length of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Head {
     Nil,
@@ -22,11 +22,11 @@ enum Head {
     Unsigned(u64),
     Signed(i64),
     Float,
-    /// Their length in bytes, which follow.
+    /// A text or byte string; its length in bytes.
     Text(u32),
     Bytes(u32),
     Extension(u32),
-    /// The number of values that follow; of a map, twice that of its entries.
+    /// An array or map; the number of values that follow, two per map entry.
     Array(u32),
     Map(u32),
 }
@@ -36,12 +36,13 @@ impl<'b> Reader<'b> {
         Reader { rest: bytes }
     }
 
-    /// The bytes behind what was read.
+    /// The bytes that are not read yet.
     pub(super) fn rest(&self) -> &'b [u8] {
         self.rest
     }
 
-    /// The number of entries of a map: so many keys and values follow. `nil` is an empty one.
+    /// Reads the head of a map: the number of entries, each a key and a value. `nil` is an empty
+    /// map.
     pub(super) fn map(&mut self) -> Result<u32, Malformed> {
         match self.head()? {
             Head::Map(entries) => Ok(entries),
@@ -50,7 +51,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// The number of values of an array, which follow. `nil` is an empty one.
+    /// Reads the head of an array: the number of values that follow. `nil` is an empty array.
     pub(crate) fn array(&mut self) -> Result<u32, Malformed> {
         match self.head()? {
             Head::Array(values) => Ok(values),
@@ -59,7 +60,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Bytes, or a text. `nil` is empty.
+    /// Reads bytes or text. `nil` is empty.
     pub(super) fn bytes(&mut self) -> Result<&'b [u8], Malformed> {
         match self.head()? {
             Head::Bytes(length) | Head::Text(length) => self.take(length as usize),
@@ -72,7 +73,7 @@ impl<'b> Reader<'b> {
         std::str::from_utf8(self.bytes()?).map_err(|_| Malformed("a text is not UTF-8"))
     }
 
-    /// A number that is not negative.
+    /// Reads an unsigned number.
     pub(super) fn unsigned(&mut self) -> Result<u64, Malformed> {
         match self.head()? {
             Head::Unsigned(number) => Ok(number),
@@ -83,14 +84,14 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// An identifier of 16 bytes.
+    /// Reads a 16-byte ID.
     pub(super) fn id(&mut self) -> Result<[u8; 16], Malformed> {
         self.bytes()?.try_into().map_err(|_| Malformed("an id has not 16 bytes"))
     }
 
-    /// Passes over one value, with all that it holds.
+    /// Skips one value, including nested ones.
     pub(super) fn skip(&mut self) -> Result<(), Malformed> {
-        // Every value has at least one byte, so this ends with the bytes.
+        // Every value takes at least one byte, so the loop ends with the input.
         let mut values = 1_u64;
         while values > 0 {
             values -= 1;
@@ -116,7 +117,7 @@ impl<'b> Reader<'b> {
             0xc0 => Head::Nil,
             0xc2 | 0xc3 => Head::Bool,
             0xc4..=0xc6 => Head::Bytes(length(self.number(1 << (first - 0xc4))?)),
-            // The type of an extension is a byte of its own.
+            // The extension type takes one more byte.
             0xc7..=0xc9 => {
                 Head::Extension(length(self.number(1 << (first - 0xc7))?).saturating_add(1))
             }
@@ -148,7 +149,7 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// A length, which has at most 4 bytes.
+/// A length of at most 4 bytes.
 fn length(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
@@ -211,7 +212,7 @@ mod tests {
 
     #[test]
     fn depth_and_promised_lengths_cost_nothing() {
-        // A million arrays, each in the one before it, and an array that promises four thousand million values.
+        // A million nested arrays, and an array that claims four billion values.
         Reader::new(&vec![0x91; 1_000_000]).skip().expect_err("cut off");
         Reader::new(&[0xdd, 0xff, 0xff, 0xff, 0xff]).skip().expect_err("cut off");
         Reader::new(&[0xc6, 0xff, 0xff, 0xff, 0xff]).bytes().expect_err("cut off");

@@ -13,12 +13,12 @@ use super::{Failed, bucket};
 use crate::regular;
 use crate::target::{Failure, Job, Jobs, Target};
 
-/// Directories of the drive that are no buckets.
+/// Directories of the drive that are not buckets.
 const NO_BUCKETS: [&str; 2] = [".minio.sys", "lost+found"];
-/// Ends the name of the directory of a key that ends with `/`.
+/// Suffix of the directory name of a key that ends with `/`.
 const DIRECTORY: &str = "__XLDIR__";
 
-/// Finds every key of every bucket, and brings over the settings of each bucket before its keys.
+/// Finds every key of every bucket, and imports each bucket's settings before its keys.
 pub(super) fn buckets(target: &Target, jobs: &Jobs<'_>, root: &Path) -> Result<(), Failure> {
     let mut names = Vec::new();
     for entry in fs::read_dir(root)? {
@@ -47,7 +47,7 @@ struct Walk<'w> {
 }
 
 impl Walk<'_> {
-    /// `prefix`: that of the keys in the directory.
+    /// `prefix` is the prefix of the keys in the directory.
     fn directory(&self, path: &Path, prefix: &str) -> Result<(), Failure> {
         if prefix.len() > OBJECT_KEY_BYTES_MAX + DIRECTORY.len() {
             self.leave_out(path, "the keys of everything in it would be longer than 1024 bytes");
@@ -88,7 +88,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// `prefix`: the key with a `/` behind it.
+    /// `prefix` is the key followed by `/`.
     fn key(&self, path: &Path, prefix: &str) -> Result<(), Failure> {
         let key = match prefix.strip_suffix('/').map(|key| (key, key.strip_suffix(DIRECTORY))) {
             Some((_, Some(key))) => format!("{key}/"),
@@ -115,8 +115,8 @@ impl Walk<'_> {
     }
 }
 
-/// `true` for a directory with the parts of a version: it is named by a UUID, or `legacy`, and holds nothing but
-/// files named `part.N`.
+/// True for a directory with the parts of a version: its name is a UUID or `legacy`, and it
+/// contains only files named `part.N`.
 fn is_data_directory(path: &Path, name: &str) -> bool {
     let is_uuid = name.len() == 36
         && name.bytes().enumerate().all(|(at, byte)| match at {
@@ -133,12 +133,12 @@ fn is_data_directory(path: &Path, name: &str) -> bool {
         && fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_part))
 }
 
-/// The bytes of a file of metadata, which are few.
+/// Reads a small metadata file.
 ///
 /// # Errors
 /// [`Failed`].
 pub(super) fn read_metadata(path: &Path) -> Result<Vec<u8>, Failed> {
-    /// As long as two thousand versions with the longest inline bytes of MinIO's defaults.
+    /// The size of two thousand versions with the longest inline data of MinIO's defaults.
     const BYTES_MAX: u64 = 256 << 20;
     let read = || {
         let mut bytes = Vec::new();

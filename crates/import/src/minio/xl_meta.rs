@@ -1,4 +1,4 @@
-//! `xl.meta`: the versions of an object, their metadata, and the bytes of small ones.
+//! Parses `xl.meta`: the versions of an object, their metadata, and the data of small ones.
 //!
 //! ```text
 //! "XL2 " | major u16 | minor u16 | bin: the versions | u32: XXH64 of that, lower half | 1 | map: inline bytes
@@ -7,8 +7,8 @@
 //!                                      1.0 to 1.2: a map with "Versions", without a header each;
 //!                                          1.0 and 1.1 have no checksum, 1.0 has no bytes behind it
 //! ```
-//! Everything is MessagePack but the eight bytes at the start. The inline bytes are found by the id of the version,
-//! or `null`; they have checksums as the files of parts have.
+//! Everything except the first eight bytes is MessagePack. Inline data is keyed by version ID, or
+//! `null`, and has block checksums like part files.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ use twox_hash::XxHash64;
 
 use super::msgpack::{Malformed, Reader};
 
-/// An id that stands for `null`.
+/// The ID of the `null` version.
 const NULL: [u8; 16] = [0; 16];
-/// More parts than an object can have.
+/// Limit of parts, above S3's limit.
 const PARTS_MAX: u32 = 100_000;
 
 /// The versions of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct XlMeta<'b> {
-    /// The newest first.
+    /// Versions, the newest first.
     pub versions: Vec<Version>,
     inline: &'b [u8],
 }
@@ -33,9 +33,9 @@ pub(crate) struct XlMeta<'b> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub id: [u8; 16],
-    /// Its time, in nanoseconds since 1970.
+    /// Modification time in nanoseconds since 1970.
     pub(crate) modified_ns: u64,
-    /// None of a delete marker.
+    /// `None` for a delete marker.
     pub object: Option<Object>,
 }
 
@@ -43,20 +43,20 @@ pub(super) struct Version {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Object {
     pub(crate) data_directory: [u8; 16],
-    /// Drives that hold its data, and those that hold its parity.
+    /// Number of data and parity drives of the erasure code.
     pub drives: (u64, u64),
     pub(crate) block_bytes: u64,
     pub(crate) checksum_algorithm: u64,
     pub(crate) part_numbers: Vec<u64>,
-    /// Of the parts as they are stored.
+    /// Stored sizes of the parts.
     pub part_bytes: Vec<u64>,
-    /// Of the object as it is stored.
+    /// Stored size of the object.
     pub bytes: u64,
-    /// Metadata of MinIO's own; names in lower case.
+    /// MinIO's internal metadata; names in lower case.
     pub system: BTreeMap<String, Vec<u8>>,
-    /// Metadata of clients; names in lower case.
+    /// Client metadata; names in lower case.
     pub user: BTreeMap<String, String>,
-    /// The version is in the format before 2020, which only says so here.
+    /// The version's data is in the format before 2020, which is not supported.
     pub(crate) is_legacy: bool,
 }
 
@@ -65,13 +65,13 @@ impl Version {
         self.id == NULL
     }
 
-    /// The id as MinIO shows it.
+    /// The ID as MinIO shows it.
     pub(super) fn name(&self) -> String {
         if self.is_null() { "null".to_owned() } else { uuid(&self.id) }
     }
 }
 
-/// An id in the form that directories and versions are named by.
+/// The UUID form of an ID, which names directories and versions.
 pub(crate) fn uuid(id: &[u8; 16]) -> String {
     let digits = hex_simd::encode_to_string(id, hex_simd::AsciiCase::Lower);
     let parts = [0..8, 8..12, 12..16, 16..20, 20..32].map(|range| &digits[range]);
@@ -80,7 +80,7 @@ pub(crate) fn uuid(id: &[u8; 16]) -> String {
 
 impl<'b> XlMeta<'b> {
     /// # Errors
-    /// [`Malformed`] when it is damaged or of a format that is not known.
+    /// [`Malformed`] if it is damaged or of an unknown format.
     pub(super) fn parse(bytes: &'b [u8]) -> Result<XlMeta<'b>, Malformed> {
         let (head, body) = bytes.split_at_checked(8).ok_or(Malformed("it is cut off"))?;
         if head[..4] != *b"XL2 " {
@@ -110,7 +110,7 @@ impl<'b> XlMeta<'b> {
         Ok(XlMeta { versions, inline: reader.rest() })
     }
 
-    /// The inline bytes of a version, with their checksums, if they are there.
+    /// The inline data of a version, with its checksums, if it is stored inline.
     ///
     /// # Errors
     /// [`Malformed`].
@@ -136,10 +136,10 @@ impl<'b> XlMeta<'b> {
     }
 }
 
-/// Versions with a header each, in their order.
+/// Parses versions that have a header each, in stored order.
 fn indexed(bytes: &[u8]) -> Result<Vec<Version>, Malformed> {
     let mut reader = Reader::new(bytes);
-    // The versions of header and metadata; newer ones may mean something else.
+    // Format versions of headers and metadata; newer ones may have another meaning.
     if reader.unsigned()? > 3 || reader.unsigned()? > 3 {
         return Err(Malformed("the format of its versions is not known"));
     }
@@ -151,7 +151,7 @@ fn indexed(bytes: &[u8]) -> Result<Vec<Version>, Malformed> {
     Ok(versions)
 }
 
-/// Versions of the formats before 1.3, brought into the order of their times.
+/// Parses the versions of formats before 1.3, and sorts them by time.
 fn unindexed(bytes: &[u8]) -> Result<Vec<Version>, Malformed> {
     let mut reader = Reader::new(bytes);
     let mut versions = Vec::new();
@@ -169,7 +169,7 @@ fn unindexed(bytes: &[u8]) -> Result<Vec<Version>, Malformed> {
     Ok(versions)
 }
 
-/// A version; none of those that only remember content to be deleted elsewhere.
+/// Parses a version; `None` for entries that only record data to delete in another tier.
 fn version(reader: &mut Reader<'_>) -> Result<Option<Version>, Malformed> {
     let mut kind = 0;
     let (mut object, mut marker, mut has_legacy) = (None, None, false);

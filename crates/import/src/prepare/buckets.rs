@@ -1,4 +1,4 @@
-//! Buckets, with their policies and versioning.
+//! Prepares buckets, with their policies and versioning.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::policy::canned;
 use crate::prepare::settings::InitialBucket;
 use liteio_access::public_access_block;
 
-/// Makes the buckets that are missing, and lets everybody in and keeps versions as they say.
+/// Creates the missing buckets, with their anonymous access and versioning.
 pub(super) fn make(site: &Site, buckets: &[InitialBucket]) -> Result<(), String> {
     make_missing(site, buckets.iter().map(InitialBucket::name))?;
     for wanted in buckets.iter().filter(|wanted| site.wants(wanted.name().as_str())) {
@@ -24,21 +24,21 @@ pub(super) fn make(site: &Site, buckets: &[InitialBucket]) -> Result<(), String>
     Ok(())
 }
 
-/// Makes buckets of the empty directories that lie beside the data.
+/// Creates buckets for the empty directories in the data directory.
 pub(super) fn make_of_directories(site: &Site) -> Result<(), String> {
     let names = site.store.empty_directories();
     let names = names.map_err(|error| format!("cannot look for directories: {error}"))?;
     make_missing(site, names.iter())
 }
 
-/// The bucket of that name, which is made if it is missing.
+/// Finds the bucket, or creates it.
 pub(super) fn find_or_make(site: &Site, name: &str) -> Result<Arc<Bucket>, String> {
     let name = BucketName::new(name).map_err(|error| error.to_string())?;
     make_missing(site, std::iter::once(&name))?;
     site.store.bucket(&name).map_err(|error| cannot_make(&name, &error))
 }
 
-/// Makes those that are missing, all in one or a few commits.
+/// Creates the missing buckets in one or a few commits.
 fn make_missing<'n>(
     site: &Site,
     names: impl Iterator<Item = &'n BucketName>,
@@ -58,7 +58,7 @@ fn make_missing<'n>(
     for (name, pending) in pending {
         match pending.wait() {
             Ok(()) => tracing::info!(bucket = %name, "the bucket was made"),
-            // It was named twice.
+            // The bucket was listed twice.
             Err(
                 StoreError::BucketAlreadyOwnedByYou { .. } | StoreError::BucketAlreadyExists { .. },
             ) => {}
@@ -68,7 +68,7 @@ fn make_missing<'n>(
     Ok(())
 }
 
-/// Gives a bucket the policy, unless it has one.
+/// Sets the policy of a bucket that has none.
 fn open_up(site: &Site, bucket: &Arc<Bucket>, policy: String) -> Result<(), StoreError> {
     let name = &bucket.name;
     match bucket.settings.document(DocumentKind::Policy) {

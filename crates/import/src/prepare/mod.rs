@@ -1,7 +1,8 @@
-//! Buckets and objects that are there before the first request is answered.
+//! Prepares buckets and objects before the first request is served.
 //!
-//! A [`Plan`] is read and checked before the data is opened, so that a wrong one leaves no new data directory
-//! behind. It makes what is missing and changes nothing else: a start with the same plan finds everything there.
+//! A [`Plan`] is read and checked before the data is opened, so that an invalid one does not leave
+//! a new data directory behind. It creates missing items and changes nothing else, so it is
+//! idempotent.
 
 mod buckets;
 mod policy;
@@ -18,22 +19,22 @@ use self::seed::Seed;
 use crate::prepare::settings::{InitialBucket, Preparation};
 use liteio_policy::acl::Ownership;
 
-/// Largest file of buckets.
+/// Largest bucket file.
 const BUCKET_FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The store that things are made in, and what buckets are made with.
+/// The store to prepare, and the properties of new buckets.
 pub struct Site {
     /// The store.
     pub store: Store,
-    /// The owner of everything.
+    /// The owner of new buckets and objects.
     pub owner: Owner,
     /// The region of new buckets.
     pub region: String,
     /// The object ownership of new buckets.
     pub object_ownership: Ownership,
-    /// Of all that is to be made, this bucket alone; none for everything.
+    /// Restricts the preparation to this bucket; `None` for everything.
     pub only: Option<String>,
-    /// Nobody waits for the end any more.
+    /// Set if the caller no longer waits.
     pub given_up: Arc<AtomicBool>,
 }
 
@@ -42,13 +43,13 @@ impl Site {
         self.given_up.load(Ordering::Relaxed)
     }
 
-    /// True for a bucket that is to be made.
+    /// True if the bucket is to be prepared.
     fn wants(&self, bucket: &str) -> bool {
         self.only.as_ref().is_none_or(|only| only == bucket)
     }
 }
 
-/// The things to make.
+/// The buckets and objects to create.
 #[derive(Debug)]
 pub struct Plan {
     buckets: Vec<InitialBucket>,
@@ -57,7 +58,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads the files of a preparation.
+    /// Reads the files that the settings name.
     ///
     /// # Errors
     /// One line that names the file.
@@ -71,15 +72,15 @@ impl Plan {
         Ok(Plan { buckets, seed, directories_are_buckets })
     }
 
-    /// True when there is nothing to make.
+    /// True if there is nothing to create.
     pub fn is_empty(&self) -> bool {
         self.buckets.is_empty() && self.seed.is_none() && !self.directories_are_buckets
     }
 
-    /// Makes what is missing. Waits for the disk.
+    /// Creates the missing items. Blocks on the disk.
     ///
     /// # Errors
-    /// One line that names what could not be made. What was made before stays.
+    /// One line that names the item that failed. Items created before it stay.
     pub fn make(&self, site: &Site) -> Result<(), String> {
         buckets::make(site, &self.buckets)?;
         if self.directories_are_buckets {
@@ -89,7 +90,7 @@ impl Plan {
     }
 }
 
-/// The buckets in a file: one a line.
+/// Parses a bucket file: one bucket per line.
 fn read_bucket_file(path: &Path) -> Result<Vec<InitialBucket>, String> {
     let failed = |reason: &dyn std::fmt::Display| {
         format!("cannot read the buckets in {}: {reason}", path.display())

@@ -1,10 +1,10 @@
-//! The bucket policies that MinIO calls canned, as `mc anonymous set` makes them.
+//! MinIO's canned bucket policies, as `mc anonymous set` creates them.
 
 use serde_json::{Value, json};
 
 use crate::prepare::settings::PublicAccess;
 
-/// The policy of a bucket with this access; none if it has no access without a signature.
+/// The bucket policy for this access; `None` without anonymous access.
 ///
 /// Source: `SetPolicy` in
 /// [minio-go](https://github.com/minio/minio-go/blob/v6.0.14/pkg/policy/bucket-policy.go).

@@ -1,4 +1,4 @@
-//! Settings of the buckets and objects that exist when a server starts.
+//! Settings of buckets and objects that are created at startup.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,20 +7,22 @@ use std::str::FromStr;
 use liteio_store::BucketName;
 use liteio_wire::settings::{ConfigError, error};
 
-/// The buckets and objects that are made before the first request is answered, unless they are there.
+/// The buckets and objects to create before the first request, unless they exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preparation {
-    /// Buckets given one by one.
+    /// Buckets given individually.
     pub buckets: Vec<InitialBucket>,
-    /// A file with more of them: one a line, as [`InitialBucket`] reads it; `#` begins a comment.
+    /// A file with more buckets: one per line, as [`InitialBucket`] parses it; `#` starts a
+    /// comment.
     pub bucket_file: Option<PathBuf>,
-    /// A directory or an archive, whose directories are buckets and whose files are objects in them.
+    /// A directory or archive whose directories become buckets, and the files in them objects.
     pub seed: Option<PathBuf>,
-    /// Empty directories in the data directory that have the name of a bucket become buckets, as in MinIO.
+    /// Empty directories in the data directory with a valid bucket name become buckets, as in
+    /// MinIO.
     pub directories_are_buckets: bool,
 }
 
-/// A bucket that is made when the server starts, unless it is there. Read from
+/// A bucket that is created at startup, unless it exists. Parsed from
 /// `NAME[:public|download|upload][:versioned]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialBucket {
@@ -29,10 +31,10 @@ pub struct InitialBucket {
     is_versioned: bool,
 }
 
-/// The access to a bucket without a signature, by the policies that MinIO calls canned.
+/// Anonymous access to a bucket, by MinIO's canned policies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PublicAccess {
-    /// None.
+    /// No anonymous access.
     #[default]
     None,
     /// Reading and listing: `download`.
@@ -49,12 +51,12 @@ impl InitialBucket {
         &self.name
     }
 
-    /// The access to it without a signature.
+    /// Its anonymous access.
     pub fn access(&self) -> PublicAccess {
         self.access
     }
 
-    /// True when every version of its objects is kept.
+    /// True if its versioning is enabled.
     pub fn is_versioned(&self) -> bool {
         self.is_versioned
     }
@@ -75,7 +77,7 @@ impl FromStr for InitialBucket {
                     (has_versioning, bucket.is_versioned) = (true, true);
                     continue;
                 }
-                // In the words of `mc anonymous set`, too.
+                // The names of `mc anonymous set` are accepted, too.
                 "none" | "private" => PublicAccess::None,
                 "download" => PublicAccess::Download,
                 "upload" => PublicAccess::Upload,

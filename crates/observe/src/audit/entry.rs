@@ -1,11 +1,11 @@
-//! An entry of the audit log, in the form of MinIO's.
+//! An entry of the audit log, in MinIO's format.
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::trace::Entry;
 
-/// A line of JSON, without any secret.
+/// Formats an entry as a JSON line without secrets.
 pub(super) fn line(entry: &Entry) -> Vec<u8> {
     let nanoseconds = (entry.milliseconds * 1e6) as u64;
     let status = StatusCode::from_u16(entry.status).ok();

@@ -1,4 +1,4 @@
-//! A file of the audit log: lines of JSON, written by a thread of its own.
+//! The file of the audit log: JSON lines, written by a separate thread.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
@@ -14,12 +14,12 @@ use tokio::sync::Notify;
 use crate::audit::settings::AuditRotation;
 use crate::delivery::Queue;
 
-/// Bytes of one write.
+/// Limit of bytes in one write.
 const BATCH_BYTES_MAX: usize = 256 << 10;
-/// The time between two attempts to write what could not be written.
+/// Pause before a failed write is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A file, and the thread that writes it.
+/// The file, and its writer thread.
 pub(super) struct FileWriter {
     queue: Arc<Queue>,
     wants_new: Arc<AtomicBool>,
@@ -27,7 +27,7 @@ pub(super) struct FileWriter {
 }
 
 impl FileWriter {
-    /// Opens a file, whose end entries are added to. One that is new is readable for its owner alone.
+    /// Opens the file for appending. A new file is readable by its owner only.
     ///
     /// # Errors
     /// One line.
@@ -53,13 +53,13 @@ impl FileWriter {
         &self.queue
     }
 
-    /// Opens the file anew before the next entry.
+    /// Requests to reopen the file before the next entry.
     pub(super) fn reopen(&self) {
         self.wants_new.store(true, Ordering::Relaxed);
         self.queue.call();
     }
 
-    /// Waits for the end of the thread, after the queue was closed.
+    /// Waits for the thread to end, after the queue was closed.
     pub(super) async fn ended(&self, time: Duration) {
         let _ = tokio::time::timeout(time, self.ended.notified()).await;
     }
@@ -71,16 +71,17 @@ impl Drop for FileWriter {
     }
 }
 
-/// A file of lines that is added to.
+/// A file opened for appending lines.
 struct Lines {
     file: File,
-    /// Its last line has no end: who wrote it was ended meanwhile. The next one begins on a line of its own.
+    /// The last line is torn: its writer died in the middle. The next entry starts on a new line.
     is_torn: bool,
 }
 
 impl Lines {
     fn open(path: &Path) -> io::Result<Lines> {
-        // A pipe that nobody reads must not hold up the start, nor the thread for ever.
+        // Non-blocking, because opening or writing a pipe without a reader would block the start,
+        // or the thread, forever.
         let flags = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or_default();
         let mut options = OpenOptions::new();
         options.create(true).append(true).mode(0o600).custom_flags(flags);
@@ -89,7 +90,7 @@ impl Lines {
         Ok(Lines { file, is_torn })
     }
 
-    /// Writes some of the bytes of whole lines, behind the end of a torn one.
+    /// Writes some of the bytes of whole lines, after ending a torn line.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.is_torn {
             self.file.write_all(b"\n")?;
@@ -98,14 +99,14 @@ impl Lines {
         self.file.write(bytes)
     }
 
-    /// Bytes of a regular file; nothing of anything else.
+    /// Size of a regular file; 0 for anything else.
     fn bytes(&self) -> u64 {
         let metadata = self.file.metadata();
         metadata.ok().filter(Metadata::is_file).map_or(0, |metadata| metadata.len())
     }
 }
 
-/// The last byte of a regular file, if it has one that can be read.
+/// The last byte of a regular file, if it is readable and not empty.
 fn last_byte(path: &Path, file: &File) -> Option<u8> {
     let metadata = file.metadata().ok().filter(Metadata::is_file)?;
     let last = metadata.len().checked_sub(1)?;
@@ -114,11 +115,11 @@ fn last_byte(path: &Path, file: &File) -> Option<u8> {
     Some(byte[0])
 }
 
-/// The file, in the hands of its thread.
+/// The state of the writer thread.
 struct Writing {
     path: PathBuf,
     rotation: Option<AuditRotation>,
-    /// Bytes of a file that is not added to any more.
+    /// File size from which the next entry goes to a new file.
     rotates_at: u64,
     file: Lines,
     queue: Arc<Queue>,
@@ -138,7 +139,7 @@ impl Writing {
     }
 
     fn run(mut self) {
-        // A batch goes into one file.
+        // A batch is never split between two files.
         let batch_bytes =
             usize::try_from(self.rotates_at).unwrap_or(usize::MAX).min(BATCH_BYTES_MAX);
         loop {
@@ -160,7 +161,7 @@ impl Writing {
         }
     }
 
-    /// Writes entries, however often that fails; `false` if the queue is closed before they are written.
+    /// Writes entries, with retries; false if the queue is closed before they are written.
     fn write(&mut self, bytes: &[u8]) -> bool {
         let mut written = 0;
         loop {
@@ -184,7 +185,7 @@ impl Writing {
                     }
                     self.queue.pause(PAUSE);
                     if self.reopen() {
-                        // Another file begins with a whole entry.
+                        // After a reopen, the new file must start with a whole entry.
                         let before = &bytes[..written];
                         written =
                             before.iter().rposition(|byte| *byte == b'\n').map_or(0, |it| it + 1);
@@ -194,7 +195,7 @@ impl Writing {
         }
     }
 
-    /// Begins a new file, if the one that is there would get too large. It ends with a whole line.
+    /// Rotates the file if it would get too large. It ends with a whole line.
     fn rotate_before(&mut self, more: u64) {
         let Some(rotation) = self.rotation else { return };
         let bytes = self.file.bytes();
@@ -208,14 +209,15 @@ impl Writing {
                 self.rotates_at = rotation.bytes;
             }
             Err(error) => {
-                // The entries go on into the one that is open.
+                // Rotation failed: entries continue in the open file, and the next attempt comes
+                // one file size later.
                 self.rotates_at = bytes.saturating_add(rotation.bytes);
                 tracing::error!(path = %self.path.display(), %error, "the audit file cannot be rotated: it grows");
             }
         }
     }
 
-    /// Opens the file anew, if that is wanted. The old one stays in use while it cannot be.
+    /// Reopens the file, if requested. If that fails, the old file stays in use.
     fn reopen(&mut self) -> bool {
         if !self.wants_new.swap(false, Ordering::Relaxed) {
             return false;
@@ -258,7 +260,8 @@ mod tests {
         }
     }
 
-    /// The file that is opened anew while a write fails is torn: by an end of its writer, or by this very write.
+    /// A file that is reopened during a failing write is torn, by the death of another writer or by
+    /// this write.
     #[test]
     fn a_file_that_is_opened_anew_between_two_attempts_keeps_a_torn_line_apart() {
         let directory = tempfile::tempdir().expect("a directory");
@@ -266,7 +269,7 @@ mod tests {
         fs::write(&path, "{\"half of a li").expect("written");
         let full = Lines::open(Path::new("/dev/full")).expect("a device");
         let mut writing = Writing::new(&path, None, full);
-        // As a signal, which ends the pause after the first attempt.
+        // Like the signal, which ends the pause after the first attempt.
         writing.wants_new.store(true, Ordering::Relaxed);
         writing.queue.call();
         assert!(writing.write(b"{}\n"));

@@ -1,11 +1,11 @@
-//! The audit log: an entry for every request but those for the health, to a file and to webhooks.
+//! The audit log: one entry per request except health checks, to a file and to webhooks.
 //!
 //! ```text
 //!  a request ends ──► entry, a line of JSON ──► queue of each target ──► its thread or task ──► file, webhook
 //!                                               full: lost, counted
 //! ```
-//! A request never waits for a target. What a target does not take stays in its queue and is tried again, until
-//! the queue is full.
+//! A request never waits for a target. Entries that a target does not accept stay in its queue and
+//! are retried, until the queue is full.
 
 mod entry;
 mod file;
@@ -30,10 +30,10 @@ use crate::trace::Entry;
 use liteio_wire::front::{Finished, Observer};
 use liteio_wire::http_client::http_client;
 
-/// The time that targets have at the end of a server to take what waits for them.
+/// Time to deliver the queued entries when the server stops.
 const END: Duration = Duration::from_secs(5);
 
-/// Entries of one post of a webhook that takes batches.
+/// Entries per post of a webhook that accepts batches.
 const BATCH_ENTRIES_MAX: usize = 100;
 
 /// The audit log of a server.
@@ -44,10 +44,10 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Opens the targets; none without any.
+    /// Opens the targets; `None` if there are none.
     ///
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line with advice, without any secret.
     pub fn open(
         settings: &AuditSettings,
         ca_file: Option<&Path>,
@@ -72,7 +72,7 @@ impl Audit {
         self.file.iter().map(FileWriter::queue).chain(of_webhooks)
     }
 
-    /// Entries that were lost since the start.
+    /// Number of entries lost since the start.
     fn lost(&self) -> u64 {
         self.queues().map(Queue::lost).sum()
     }
@@ -135,7 +135,7 @@ impl Follower for Audit {
 fn destination(webhook: &AuditWebhook) -> Result<Destination, String> {
     let mut headers = HeaderMap::new();
     if let Some(token) = &webhook.token {
-        // As MinIO, which sends a token with its scheme as it is.
+        // As in MinIO, a token with a scheme is sent unchanged.
         let text = if token.contains(' ') { token.clone() } else { format!("Bearer {token}") };
         let value = HeaderValue::try_from(text);
         let mut value = value.map_err(|_| "the token of the audit webhook is not valid")?;
@@ -150,7 +150,7 @@ fn destination(webhook: &AuditWebhook) -> Result<Destination, String> {
     Ok(Destination { what, url, headers, body: Box::new(lines), entries_max })
 }
 
-/// One entry as MinIO posts it; several as lines.
+/// Formats one entry as MinIO posts it; several as JSON lines.
 fn lines(entries: &[Bytes]) -> (&'static str, Bytes) {
     let content_type = match entries.len() {
         1 => "application/json",
@@ -166,7 +166,7 @@ impl Observer for Audit {
 
     fn finished(&self, finished: &Finished<'_>) {
         let Some(heads) = finished.heads else { return };
-        // Who watches the server asks every few seconds.
+        // Monitoring polls the health every few seconds.
         if finished.origin.found.is_health() {
             return;
         }

@@ -1,7 +1,7 @@
-//! Rotation of a file: it becomes `FILE.1`, the one of that name `FILE.2`, and so on.
+//! File rotation: the file becomes `FILE.1`, the previous `FILE.1` becomes `FILE.2`, and so on.
 //!
-//! Each step is one rename, the oldest file first, so that a process that is ended between two of them leaves a gap in
-//! the numbers, and every file whole. The next rotation moves files up to the gap.
+//! Each step is one rename, the oldest file first. A crash between two steps leaves a gap in the
+//! numbers but no partial file, and the next rotation fills the gap.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use crate::audit::settings::AuditRotation;
 
 impl AuditRotation {
-    /// Moves the file away whose name is `path`, and deletes those that are not to be kept. Does nothing if the name is
-    /// that of another file than `open`: somebody else has moved it.
+    /// Moves the file at `path` away, and deletes files beyond the number to keep. Does nothing if
+    /// `path` is another file than `open`: something else has rotated it.
     ///
     /// # Errors
-    /// Those of the renames. The files that were not moved have the names that they had.
+    /// The errors of the renames. Files that were not moved keep their names.
     pub(super) fn rotate(&self, path: &Path, open: &File) -> io::Result<()> {
         if !is_same(path, open)? {
             return Ok(());
@@ -26,7 +26,7 @@ impl AuditRotation {
             fs::rename(numbered(path, number), numbered(path, number + 1))?;
         }
         fs::rename(path, numbered(path, 1))?;
-        // Fewer are kept than once were.
+        // The number to keep may be smaller than before.
         let surplus = (self.kept + 1..).take_while(|number| is_there(*number));
         for number in surplus {
             fs::remove_file(numbered(path, number))?;
@@ -54,7 +54,7 @@ fn is_same(path: &Path, open: &File) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    /// The files in a directory, with their contents.
+    /// The names and contents of the files in a directory.
     fn found(directory: &Path) -> Vec<(String, String)> {
         let entries = fs::read_dir(directory).expect("readable").map(|entry| {
             let path = entry.expect("an entry").path();

@@ -9,48 +9,48 @@ use liteio_wire::settings::{ConfigError, error};
 /// Longest token.
 const TOKEN_BYTES_MAX: usize = 4096;
 
-/// The targets of the audit log. Without any there is none.
+/// The targets of the audit log, which is disabled without any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditSettings {
-    /// A file, to whose end entries are added.
+    /// A file that entries are appended to.
     pub file: Option<PathBuf>,
-    /// The rotation of that file; without one it grows.
+    /// The rotation of that file; without it, the file grows.
     pub rotation: Option<AuditRotation>,
-    /// Targets that take entries by HTTP.
+    /// Webhook targets.
     pub webhooks: Vec<AuditWebhook>,
 }
 
-/// The rotation of the file of the audit log: the file becomes `FILE.1`, that one `FILE.2`, and so on.
+/// Rotation of the audit file: it becomes `FILE.1`, that one `FILE.2`, and so on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditRotation {
-    /// Bytes of a file that is not added to any more.
+    /// File size at which the file is rotated.
     pub bytes: u64,
-    /// Former files that are kept.
+    /// Number of rotated files to keep.
     pub kept: u32,
 }
 
-/// A target of the audit log that takes entries by HTTP.
+/// A webhook target of the audit log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuditWebhook {
     /// The URL that entries are posted to.
     pub url: String,
-    /// A token that is sent along: a bearer's, unless it has a scheme.
+    /// The token for the Authorization header, as a bearer token unless it has a scheme.
     pub token: Option<String>,
-    /// The entries of one post.
+    /// The entries per post.
     pub posts: AuditPosts,
 }
 
-/// The entries of one post to a target of the audit log.
+/// The entries per post to a webhook.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AuditPosts {
-    /// One, as MinIO posts them.
+    /// One entry per post, as MinIO does.
     Single,
-    /// Up to 100 when many wait, as lines of JSON.
+    /// Up to 100 entries as JSON lines, if many are queued.
     #[default]
     Batches,
 }
 
-// Never shows a secret; the path and the query of a URL may be one.
+// Written by hand, so that no secret is logged; the URL's path and query may be one.
 impl fmt::Debug for AuditWebhook {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("AuditWebhook").finish_non_exhaustive()
@@ -58,10 +58,10 @@ impl fmt::Debug for AuditWebhook {
 }
 
 impl AuditWebhook {
-    /// A checked target, which takes batches.
+    /// Checks the settings of a target that accepts batches.
     ///
     /// # Errors
-    /// [`ConfigError`] if the URL or the token is not valid; it shows neither.
+    /// [`ConfigError`] if the URL or the token is invalid; the error contains neither.
     pub fn new(url: impl Into<String>, token: Option<String>) -> Result<AuditWebhook, ConfigError> {
         let url = url.into();
         let is_url = url.parse::<Uri>().is_ok_and(|uri| {

@@ -1,7 +1,7 @@
-//! Delivery of what requests leave behind, entries of the audit log and spans, to targets that may be slow or down.
+//! Delivery of records of requests (audit entries, spans) to targets that may be slow or down.
 //!
-//! A request puts it into a [`Queue`], which bounds its bytes and counts what it loses, and goes on. A thread or a
-//! [`Sender`] gives it to the target, and again until the target takes it.
+//! A request adds its record to a [`Queue`], which bounds its bytes and counts losses, and goes on.
+//! A thread or a [`Sender`] delivers it, with retries until the target accepts it.
 
 mod queue;
 mod sender;
@@ -12,26 +12,26 @@ pub use self::queue::Queue;
 pub use self::sender::{Destination, Sender};
 use liteio_wire::front::Observer;
 
-/// An observer that gives what it makes of requests to targets.
+/// An observer that delivers records of requests to targets.
 #[async_trait::async_trait]
 pub trait Follower: Observer {
-    /// Its name among the details of the health.
+    /// Its name in the details of the health check.
     fn name(&self) -> &'static str;
 
-    /// Begins to give to the targets.
+    /// Starts the delivery.
     fn start(&self);
 
-    /// Opens files anew, which may have been moved away.
+    /// Reopens files, after log rotation moved them.
     fn reopen(&self) {}
 
-    /// The state, for who asks for the health.
+    /// The state for the details of the health check.
     fn state(&self) -> Value;
 
-    /// The reason why the health is not well.
+    /// The reason to report the server as degraded, if any.
     fn loss(&self) -> Option<String> {
         None
     }
 
-    /// Ends after what waits was given to the targets, or some time.
+    /// Stops after the queues are delivered, or after a timeout.
     async fn close(&self);
 }

@@ -1,4 +1,4 @@
-//! [`Queue`]: entries that wait for one target.
+//! [`Queue`]: the bounded queue of entries for one target.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,16 +8,16 @@ use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
-/// Bytes that wait for one target: some ten thousand entries. Those beyond are lost.
+/// Limit of queued bytes per target, some ten thousand entries. Further entries are lost.
 const WAITING_BYTES_MAX: usize = 16 << 20;
 
-/// Entries that wait for one target, in order.
+/// The entries for one target, in order.
 #[derive(Default)]
 pub struct Queue {
     lines: Mutex<Lines>,
-    /// For a thread that waits.
+    /// Wakes a waiting thread.
     changed: Condvar,
-    /// For a task that waits.
+    /// Wakes a waiting task.
     notify: Notify,
     lost: AtomicU64,
     is_failing: AtomicBool,
@@ -27,16 +27,16 @@ pub struct Queue {
 struct Lines {
     waiting: VecDeque<Bytes>,
     bytes: usize,
-    /// Entries that were taken, and are not given to the target yet, with their bytes.
+    /// Entries that were taken but not acknowledged by the target yet, with their bytes.
     taken: usize,
     taken_bytes: usize,
     is_closed: bool,
-    /// Somebody wants to be heard, whether there are entries or not.
+    /// The consumer was called, even if there are no entries.
     is_called: bool,
 }
 
 impl Queue {
-    /// Adds an entry, or counts it as lost. Waits for nothing.
+    /// Queues an entry, or counts it as lost. Never waits.
     pub fn push(&self, line: &Bytes) {
         {
             let mut lines = self.lines.lock();
@@ -51,13 +51,13 @@ impl Queue {
         self.wake();
     }
 
-    /// Wakes who waits for entries.
+    /// Wakes the consumer.
     pub fn call(&self) {
         self.lines.lock().is_called = true;
         self.wake();
     }
 
-    /// No entry is added any more.
+    /// Stops accepting entries.
     pub fn close(&self) {
         self.lines.lock().is_closed = true;
         self.wake();
@@ -65,17 +65,17 @@ impl Queue {
 
     fn wake(&self) {
         self.changed.notify_all();
-        // Remembered for a task that does not wait yet.
+        // `notify_one` stores a permit if no task is waiting yet, so no wake-up is lost.
         self.notify.notify_one();
     }
 
-    /// `true` once no more entries are accepted.
+    /// True once no more entries are accepted.
     pub fn is_closed(&self) -> bool {
         self.lines.lock().is_closed
     }
 
-    /// Takes up to so many entries and bytes, at least one if there is any. They wait until they are
-    /// [done](Queue::done).
+    /// Takes entries up to these limits, at least one if the queue is not empty. They count as
+    /// queued until they are [done](Queue::done).
     pub fn take(&self, lines_max: usize, bytes_max: usize) -> Vec<Bytes> {
         let mut lines = self.lines.lock();
         let (mut taken, mut bytes) = (Vec::new(), 0);
@@ -91,20 +91,20 @@ impl Queue {
         taken
     }
 
-    /// The target has those that were taken last.
+    /// Acknowledges the entries taken last.
     pub fn done(&self) {
         let mut lines = self.lines.lock();
         (lines.taken, lines.taken_bytes) = (0, 0);
     }
 
-    /// Counts those that were taken last as lost: the target will never have them.
+    /// Counts the entries taken last as lost.
     pub(crate) fn lose(&self) {
         let mut lines = self.lines.lock();
         self.lost.fetch_add(lines.taken as u64, Ordering::Relaxed);
         (lines.taken, lines.taken_bytes) = (0, 0);
     }
 
-    /// Puts those that were taken last back in front of the others.
+    /// Puts the entries taken last back to the front.
     pub(crate) fn put_back(&self, taken: &[Bytes]) {
         let mut lines = self.lines.lock();
         lines.bytes += lines.taken_bytes;
@@ -112,7 +112,8 @@ impl Queue {
         (lines.taken, lines.taken_bytes) = (0, 0);
     }
 
-    /// Blocks until there are entries, the queue is closed, or somebody calls, and tells if somebody did.
+    /// Blocks until there are entries, the queue is closed, or [`Queue::call`]; true in the last
+    /// case.
     pub fn wait(&self) -> bool {
         let mut lines = self.lines.lock();
         while lines.waiting.is_empty() && !lines.is_closed && !lines.is_called {
@@ -121,7 +122,8 @@ impl Queue {
         std::mem::take(&mut lines.is_called)
     }
 
-    /// Blocks for some time, or until the queue is closed or somebody calls, and tells if somebody did.
+    /// Blocks for this time, or until the queue is closed or [`Queue::call`]; true in the last
+    /// case.
     pub(crate) fn pause(&self, time: Duration) -> bool {
         let mut lines = self.lines.lock();
         let deadline = std::time::Instant::now() + time;
@@ -133,12 +135,12 @@ impl Queue {
         std::mem::take(&mut lines.is_called)
     }
 
-    /// Waits until there may be more entries, or the queue may be closed.
+    /// Waits until the queue may have entries or may be closed.
     pub async fn changed(&self) {
         self.notify.notified().await;
     }
 
-    /// Notes whether the target takes entries, and tells if that is new.
+    /// Records if the target is failing; true if that changed.
     pub(crate) fn note_failing(&self, is_failing: bool) -> bool {
         self.is_failing.swap(is_failing, Ordering::Relaxed) != is_failing
     }
@@ -147,13 +149,13 @@ impl Queue {
         self.is_failing.load(Ordering::Relaxed)
     }
 
-    /// Entries that the target does not have yet.
+    /// Number of entries that are not delivered yet.
     pub fn waiting(&self) -> u64 {
         let lines = self.lines.lock();
         (lines.waiting.len() + lines.taken) as u64
     }
 
-    /// Number of entries that were lost since the start.
+    /// Number of entries lost since the start.
     pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! [`Sender`]: entries are posted to a target, several at a time when many wait.
+//! [`Sender`]: posts queued entries to a target, several at once if many are queued.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,43 +13,44 @@ use liteio_wire::http_client::{HttpClient, in_one_line};
 
 const AGENT: &str = concat!("LiteIO/", env!("CARGO_PKG_VERSION"));
 
-/// Bytes of one request.
+/// Limit of bytes in one request.
 const BATCH_BYTES_MAX: usize = 1 << 20;
-/// From the begin of a request to the head of its answer.
+/// Timeout from the start of a request to the head of the response.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The time between two attempts: the first, and the longest.
+/// Pause between two attempts: the first one, and the longest one of the backoff.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// An answer is read up to here, so that its connection can be used again.
+/// Response bytes that are read, so that the connection can be reused.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 
-/// The media type and the body for some entries.
+/// Makes the media type and body for some entries.
 pub(super) type Frame = Box<dyn Fn(&[Bytes]) -> (&'static str, Bytes) + Send + Sync>;
 
-/// A target, and how bodies for it are made.
+/// A target, and the format of its bodies.
 pub struct Destination {
     /// Its name in the log.
     pub what: &'static str,
     /// The URL that entries are posted to.
     pub url: String,
-    /// Sent along with each request.
+    /// Headers of every request.
     pub headers: HeaderMap,
-    /// Makes a body of some entries.
+    /// Formats entries as a body.
     pub body: Frame,
-    /// Entries of one request.
+    /// Limit of entries in one request.
     pub(crate) entries_max: usize,
 }
 
-/// The fate of entries that were given to a target.
+/// The outcome of delivering entries.
 enum Given {
     Taken,
-    /// The target will not take them, however often they are sent.
+    /// The target rejects the entries, and would reject them again.
     Refused(StatusCode),
-    /// The queue was closed before the target could take them.
+    /// The queue was closed before the target accepted the entries.
     Abandoned,
 }
 
-/// Answers about the entries. All others are about the target, which may be another one soon.
+/// Statuses that reject the entries themselves. All other errors concern the state of the target,
+/// which may change, so they are retried.
 const REFUSALS: [StatusCode; 4] = [
     StatusCode::BAD_REQUEST,
     StatusCode::PAYLOAD_TOO_LARGE,
@@ -57,10 +58,10 @@ const REFUSALS: [StatusCode; 4] = [
     StatusCode::UNPROCESSABLE_ENTITY,
 ];
 
-/// A target that takes entries by HTTP, and those that wait for it.
+/// An HTTP target, and its queue.
 pub struct Sender {
     what: &'static str,
-    /// For the log: without a path, which may be a secret.
+    /// The host for the log. The path is left out, because it may be a secret.
     host: String,
     uri: Uri,
     headers: HeaderMap,
@@ -72,7 +73,7 @@ pub struct Sender {
 
 impl Sender {
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line with advice, without any secret.
     pub fn new(destination: Destination, client: HttpClient) -> Result<Sender, String> {
         let Destination { what, url, mut headers, body, entries_max } = destination;
         let uri: Uri = url.parse().map_err(|_| format!("the URL of the {what} is not valid"))?;
@@ -82,13 +83,14 @@ impl Sender {
         Ok(Sender { what, host, uri, headers, body, entries_max, client, queue })
     }
 
-    /// The queue that it empties.
+    /// The queue that feeds this sender.
     pub fn queue(&self) -> &Queue {
         &self.queue
     }
 
-    /// Posts entries, until the queue is closed and empty. Those of a batch that is refused are posted one by one: one of
-    /// them, or their number, may be the reason. One that is refused alone is lost, or all behind it would wait for ever.
+    /// Posts entries until the queue is closed and empty. If a batch is rejected, its entries are
+    /// posted one by one, because a single entry or the batch size may be the reason. An entry that
+    /// is rejected alone is dropped: otherwise it would block all entries behind it.
     pub async fn run(self: Arc<Sender>) {
         let mut singly = 0;
         loop {
@@ -121,7 +123,7 @@ impl Sender {
         }
     }
 
-    /// Posts entries, however often that fails, until they are taken or refused, or the queue is closed.
+    /// Posts entries, with retries, until they are accepted or rejected, or the queue is closed.
     async fn give(&self, lines: &[Bytes]) -> Given {
         let (content_type, body) = (self.body)(lines);
         let mut pause = PAUSE_MIN;
@@ -150,7 +152,7 @@ impl Sender {
         }
     }
 
-    /// Waits some time, less if the queue is closed meanwhile.
+    /// Waits, at most until the queue is closed.
     async fn pause(&self, time: Duration) {
         let closed = async {
             while !self.queue.is_closed() {
@@ -160,7 +162,7 @@ impl Sender {
         let _ = tokio::time::timeout(time, closed).await;
     }
 
-    /// Posts a body once: the status of the answer, or the reason why there is none.
+    /// Posts a body once. Returns the response status, or the reason why there is no response.
     async fn post(&self, content_type: &'static str, body: Bytes) -> Result<StatusCode, String> {
         let request = Request::post(self.uri.clone()).body(Full::new(body));
         let mut request = request.map_err(|error| error.to_string())?;
@@ -170,7 +172,7 @@ impl Sender {
         let answered = answered.map_err(|_| format!("no answer within {} s", TIMEOUT.as_secs()))?;
         let answer = answered.map_err(|error| in_one_line(&error))?;
         let status = answer.status();
-        // The head has decided.
+        // The head decides about success; the body is read only to reuse the connection.
         let rest = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
         let _ = tokio::time::timeout(PAUSE_MIN, rest).await;
         Ok(status)

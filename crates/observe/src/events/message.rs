@@ -1,6 +1,6 @@
-//! The documents that tell of events, as
-//! [Amazon S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html) writes
-//! them, with the two members that MinIO adds.
+//! The event messages in the format of [Amazon
+//! S3](https://docs.aws.amazon.com/AmazonS3/latest/userguide/notification-content-structure.html),
+//! with MinIO's two additional members.
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::target::Message;
 
-/// The sender of what a lifecycle rule does.
+/// The principal of lifecycle actions.
 const AMAZON: &str = "s3.amazonaws.com";
 
-/// The message about the event of that number.
+/// The message for the event with this number.
 pub(super) fn of_event(number: u64, event: &Event, region: &str) -> Message {
     let sequencer = format!("{number:016X}");
     let encoded = match event.kind {
@@ -23,7 +23,7 @@ pub(super) fn of_event(number: u64, event: &Event, region: &str) -> Message {
     Message { id: format!("{}-{sequencer}", event.bucket), body }
 }
 
-/// The document that a target gets when it is configured.
+/// AWS's test message, sent when a notification is configured.
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Test<'a> {
@@ -52,9 +52,9 @@ impl<'a> Test<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
 struct Document<'a> {
-    /// As MinIO tells it.
+    /// MinIO's member.
     event_name: String,
-    /// Bucket and key, as MinIO tells them.
+    /// MinIO's member: bucket and key.
     key: String,
     records: [Record<'a>; 1],
 }
@@ -176,7 +176,7 @@ fn requester(event: &Event) -> Option<&Requester> {
     }
 }
 
-/// AWS counts the version of the document up with kinds of events.
+/// AWS raised the message version with new kinds of events.
 fn version(kind: EventKind) -> &'static str {
     match kind {
         EventKind::ExpiredDelete
@@ -188,7 +188,7 @@ fn version(kind: EventKind) -> &'static str {
     }
 }
 
-/// The key as in a form: a space is `+`; slashes stay.
+/// The key in form encoding: a space is `+`; slashes are kept.
 fn encoded(key: &str) -> String {
     form_urlencoded::byte_serialize(key.as_bytes()).collect::<String>().replace("%2F", "/")
 }

@@ -1,8 +1,9 @@
-//! Telling events to others: from the outbox of the store to the targets of notifications.
+//! Event delivery: from the store's outbox to the targets of notifications.
 //!
-//! The store writes an event in the transaction of the change that it tells of. For each target a task reads its
-//! queue in order ([`sender`]), makes AWS's document of each event ([`message`]), gives it to the target
-//! ([`target`], of which there is one kind, [`webhook`]), and deletes those that were taken.
+//! The store writes an event in the transaction of the change that it describes (transactional
+//! outbox). For each target, a task reads its queue in order ([`sender`]), makes AWS's message of
+//! each event ([`message`]), sends it to the target ([`target`], of which there is one kind,
+//! [`webhook`]), and deletes the accepted ones.
 
 mod message;
 mod sender;

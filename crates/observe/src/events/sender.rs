@@ -1,9 +1,10 @@
-//! The tasks that tell events, one for each target.
+//! The tasks that deliver events, one per target.
 //!
-//! A task reads its queue in order, gives the events to the target, many at a time, and deletes those that were
-//! taken. Others are passed over; from the end of the queue it goes back to its front for them, after waits that
-//! become longer. So an event that a target always refuses does not hold up the rest. While nothing at all is
-//! taken, the target may be down: then it is given few events, with pauses.
+//! A task reads its queue in order, sends the events to the target, several in parallel, and
+//! deletes the accepted ones. Failed events are skipped; at the end of the queue, the task starts
+//! again at its front, after exponentially growing waits. So an event that a target always rejects
+//! does not block the others. As long as no event is accepted, the target may be down: then it gets
+//! few events, with pauses.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,21 +22,21 @@ use super::message;
 use super::target::{NotTaken, Target};
 use liteio_access::state::App;
 
-/// Events that are read at once.
+/// Events read per page.
 const PAGE: usize = 64;
-/// Events that a target is given at the same time.
+/// Events in flight per target.
 const AT_A_TIME: usize = 32;
-/// After so many refusals and nothing taken, a target may be down.
+/// Consecutive failures after which a target may be down.
 const DOUBTFUL: usize = 16;
-/// Events that it is given then, between two pauses.
+/// Events in flight then, between two pauses.
 const AT_A_TIME_DOUBTFUL: usize = 8;
-/// The wait before events are given again for the first time; each further one is twice as long.
+/// The first wait before failed events are retried; each further wait is twice as long.
 const WAIT_MIN: Duration = Duration::from_millis(100);
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Such a pause is no longer: others may be refused for what they are, and the next one taken.
+/// Longest pause: the failures may be due to the events themselves, and the next one accepted.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// The tasks. They end when this is dropped.
+/// The delivery tasks, which end when this is dropped.
 pub struct Senders {
     tasks: Vec<(Arc<AtomicBool>, JoinHandle<()>)>,
 }
@@ -51,12 +52,13 @@ impl Senders {
         Senders { tasks: targets.into_iter().map(start).collect() }
     }
 
-    /// The number of targets that do not take what they are given.
+    /// The number of failing targets.
     pub fn failing(&self) -> usize {
         self.tasks.iter().filter(|(is_failing, _)| is_failing.load(Ordering::Relaxed)).count()
     }
 
-    /// Ends the tasks. An event that is on its way is sent again after the next start.
+    /// Stops the tasks. Events in flight are sent again after the next start (delivery is at least
+    /// once).
     pub fn stop(&self) {
         self.tasks.iter().for_each(|(_, task)| task.abort());
     }
@@ -68,28 +70,28 @@ impl Drop for Senders {
     }
 }
 
-/// An event that was given, and what became of it.
+/// An event's number and the outcome of its delivery.
 type Given = (u64, Result<(), NotTaken>);
 
 struct Sender {
     app: Arc<App>,
     target: Arc<dyn Target>,
     is_failing: Arc<AtomicBool>,
-    /// Events that were read, and not given yet.
+    /// Events that were read but not sent yet.
     read: VecDeque<QueuedEvent>,
     on_the_way: FuturesUnordered<BoxFuture<'static, Given>>,
-    /// The number of the last event that was read since the front of the queue.
+    /// The number of the last event read since the front of the queue.
     position: Option<u64>,
-    /// The number of times that events were queued when the end of the queue was read.
+    /// The queue's counter of additions when its end was read.
     end_seen: Option<u64>,
-    /// The time to begin at the front again, for what was passed over.
+    /// The time to start again at the front, for skipped events.
     retry: Option<Instant>,
-    /// The wait before the next such time.
+    /// The wait before the next retry.
     wait: Duration,
     refused_in_a_row: usize,
-    /// Events that were lost, as the log says.
+    /// The number of lost events that was last logged.
     lost: u64,
-    /// The number of the last damaged event, as the log says.
+    /// The number of the last damaged event that was logged.
     damaged: Option<u64>,
 }
 
@@ -125,14 +127,14 @@ impl Sender {
         }
     }
 
-    /// Gives what there is room for, and waits for the first thing that happens.
+    /// Sends events while there is room, then waits for the next thing to happen.
     async fn step(&mut self) -> Result<(), StoreError> {
         let goes_back =
             self.end_seen.is_some() && self.retry.is_some_and(|at| at <= Instant::now());
         match (goes_back, self.on_the_way.is_empty()) {
             (false, _) => self.give_some().await?,
             (true, true) => self.begin_again(),
-            // What is on the way must not be read a second time.
+            // Events in flight must not be read a second time: wait for them before starting again.
             (true, false) => {}
         }
         if !self.on_the_way.is_empty() {
@@ -149,14 +151,14 @@ impl Sender {
             None => {
                 self.recovered();
                 queued.await;
-                // Nothing is left in the queue that could be told, so its front is its end.
+                // All deliverable events are gone, so the front of the queue is its end.
                 self.begin_again();
             }
         }
         Ok(())
     }
 
-    /// Gives events to the target, as many as it may have on the way.
+    /// Sends events up to the limit of events in flight.
     async fn give_some(&mut self) -> Result<(), StoreError> {
         let is_doubtful = self.refused_in_a_row >= DOUBTFUL;
         let room = match is_doubtful {
@@ -205,7 +207,8 @@ impl Sender {
     fn give(&mut self, QueuedEvent { number, event }: QueuedEvent) {
         let event = match event {
             Ok(event) => event,
-            // It stays, for verify and repair, and keeps nobody from the others.
+            // A damaged event stays in the queue for verify and repair, and does not block the
+            // others.
             Err(error) => {
                 if self.damaged.is_none_or(|last| number > last) {
                     self.damaged = Some(number);
@@ -220,7 +223,7 @@ impl Sender {
         self.on_the_way.push(async move { (number, target.give(&message).await) }.boxed());
     }
 
-    /// Deletes what was taken, of `first` and of all else that has come back.
+    /// Deletes the accepted events, of `first` and of all others that have completed.
     async fn settle(&mut self, first: Option<Given>) -> Result<(), StoreError> {
         let mut taken = Vec::new();
         let mut next = first;
@@ -239,7 +242,7 @@ impl Sender {
         }
         let forgotten = self.app.store.forget_events(self.target.name(), taken).await;
         if forgotten.is_err() {
-            // They are in the queue still, and will be given again.
+            // The deletion failed, so these events are still in the queue and will be sent again.
             self.retry = self.retry.or(Some(Instant::now() + WAIT_MAX));
         }
         forgotten
@@ -257,7 +260,7 @@ impl Sender {
         }
     }
 
-    /// Everything was taken.
+    /// Resets the backoff: all events were accepted.
     fn recovered(&mut self) {
         self.wait = WAIT_MIN;
         if self.is_failing.swap(false, Ordering::Relaxed) {

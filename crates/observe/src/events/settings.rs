@@ -13,18 +13,18 @@ const NAME_BYTES_MAX: usize = 64;
 /// Longest secret or token.
 const SECRET_BYTES_MAX: usize = 1024;
 
-/// The targets of events, and what bounds them.
+/// The targets of events, and their limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventSettings {
-    /// Targets given one by one.
+    /// Webhooks given individually.
     pub webhooks: Vec<Webhook>,
-    /// A TOML file with more of them.
+    /// A TOML file with more webhooks.
     pub webhook_file: Option<PathBuf>,
-    /// A PEM file of authorities whose certificates are trusted, beside those that browsers trust.
+    /// A PEM file of certificate authorities to trust, in addition to the built-in public ones.
     pub ca_file: Option<PathBuf>,
-    /// Events that wait for one target. Beyond them events are lost.
+    /// Limit of queued events per target. Further events are lost.
     pub waiting_max: u64,
-    /// Targets that there are no more: what waits for them is deleted at the start.
+    /// Names of removed targets, whose queued events are deleted at startup.
     pub dropped: Vec<String>,
 }
 
@@ -40,22 +40,22 @@ impl Default for EventSettings {
     }
 }
 
-/// A target of events that takes them by HTTP.
+/// A webhook target of events.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Webhook {
-    /// The name by which notifications of buckets name it.
+    /// The name that notifications refer to.
     pub name: String,
     /// The URL that events are posted to.
     pub url: String,
-    /// The secret that events are signed with: a text, or `whsec_` and base64.
+    /// The secret for signing events: a text, or `whsec_` and base64.
     pub secret: Option<String>,
-    /// A bearer token that is sent along.
+    /// The bearer token for the Authorization header.
     pub token: Option<String>,
-    /// The names of the users whose buckets may name it; none for all.
+    /// The names of the users whose buckets may refer to it; empty for all users.
     pub users: Vec<String>,
 }
 
-// Never shows a secret; the path and the query of a URL may be one.
+// Written by hand, so that no secret is logged; the URL's path and query may be one.
 impl fmt::Debug for Webhook {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Webhook").field("name", &self.name).finish_non_exhaustive()
@@ -63,10 +63,10 @@ impl fmt::Debug for Webhook {
 }
 
 impl Webhook {
-    /// A target without a secret.
+    /// Creates a webhook without a secret.
     ///
     /// # Errors
-    /// [`ConfigError`] if the name or the URL is not valid.
+    /// [`ConfigError`] if the name or the URL is invalid.
     pub fn new(name: impl Into<String>, url: impl Into<String>) -> Result<Webhook, ConfigError> {
         let (name, url) = (name.into(), url.into());
         let webhook = Webhook { name, url, secret: None, token: None, users: Vec::new() };
@@ -74,7 +74,7 @@ impl Webhook {
         Ok(webhook)
     }
 
-    /// Reads `NAME=URL`.
+    /// Parses `NAME=URL`.
     pub fn parse(text: &str) -> Result<Webhook, ConfigError> {
         match text.split_once('=') {
             Some((name, url)) => Webhook::new(name, url),
@@ -95,7 +95,7 @@ impl Webhook {
                  hyphens, underscores and dots"
             ));
         }
-        // Without the URL: its query may be a secret.
+        // The advice leaves the URL out, because its query may be a secret.
         let advice = || {
             error(format!(
                 "the URL of the webhook {name:?} is not valid: give http://HOST/PATH or \
@@ -121,10 +121,10 @@ impl Webhook {
         self.signing_key().map(drop)
     }
 
-    /// The key of signatures, if events are signed.
+    /// The signing key, if events are signed.
     ///
     /// # Errors
-    /// [`ConfigError`] if the secret should be base64 and is not.
+    /// [`ConfigError`] if the secret has the prefix `whsec_` but is not base64.
     pub(crate) fn signing_key(&self) -> Result<Option<Vec<u8>>, ConfigError> {
         let Some(secret) = &self.secret else { return Ok(None) };
         let Some(coded) = secret.strip_prefix("whsec_") else {
@@ -141,10 +141,10 @@ impl Webhook {
 }
 
 impl EventSettings {
-    /// All targets, those of the file too.
+    /// All webhooks, including the file's.
     ///
     /// # Errors
-    /// One line that says what to change, without any secret.
+    /// One line with advice, without any secret.
     pub fn all_webhooks(&self) -> Result<Vec<Webhook>, String> {
         let mut all = self.webhooks.clone();
         if let Some(path) = &self.webhook_file {
@@ -165,8 +165,8 @@ fn in_file(path: &Path, error: &str) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// Reads a file of targets: any number of `[[webhook]]` tables with `name`, `url` and, if wanted, `secret`,
-/// `token` and `users`.
+/// Parses a file of webhooks: any number of `[[webhook]]` tables with `name`, `url` and optionally
+/// `secret`, `token` and `users`.
 fn of_toml(text: &str) -> Result<Vec<Webhook>, String> {
     let document = tables::document(text, &["webhook"])?;
     let webhooks = tables::tables(&document, "webhook", &KNOWN)?;

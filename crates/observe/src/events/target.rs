@@ -1,30 +1,30 @@
-//! A target of events: whatever takes messages.
+//! The trait of event targets.
 
 use bytes::Bytes;
 
 /// A message to a target.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// The same each time that the event is sent, and of no other event.
+    /// The message ID: unique per event, and the same in every attempt.
     pub(super) id: String,
-    /// The document.
+    /// The message body.
     pub(super) body: Bytes,
 }
 
-/// The reason for which a message was not taken, in one line, without secrets.
+/// The reason why a message was not accepted, in one line without secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotTaken(pub(super) String);
 
-/// Whatever takes messages. It may be given one twice.
+/// A receiver of messages. Delivery is at least once: a message may arrive twice.
 #[async_trait::async_trait]
 pub trait Target: Send + Sync {
-    /// The name by which notifications name it.
+    /// The name that notifications refer to.
     fn name(&self) -> &str;
 
-    /// Gives a message to it. Returns once it has taken it.
+    /// Delivers a message. Returns once the target has accepted it.
     ///
     /// # Errors
-    /// [`NotTaken`]: it has to be given again, later.
+    /// [`NotTaken`]: the message must be sent again later.
     async fn give(&self, message: &Message) -> Result<(), NotTaken>;
 }

@@ -1,7 +1,7 @@
-//! Webhooks: a message is the body of a POST, and 2xx takes it.
+//! Webhooks: a message is the body of a POST; a 2xx status accepts it.
 //!
-//! The headers are those of [Standard Webhooks](https://www.standardwebhooks.com): an id, which a receiver
-//! that is given a message twice knows it by, the time, and a signature if there is a secret.
+//! The headers follow [Standard Webhooks](https://www.standardwebhooks.com): an ID, by which a
+//! receiver recognizes a duplicate, the time, and a signature if there is a secret.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,13 +22,15 @@ const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// From the begin of a request to the head of its answer. Standard Webhooks wants 15 to 30 s.
+/// Timeout from the start of a request to the head of the response. Standard Webhooks recommends 15
+/// to 30 s.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// An answer is read up to here, and so long, so that its connection can be used again.
+/// Limits of the response body, in bytes and time, which is read so that the connection can be
+/// reused.
 const ANSWER_BYTES_MAX: usize = 64 << 10;
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// A webhook, ready to be called.
+/// A webhook with its HTTP client.
 struct WebhookTarget {
     name: String,
     uri: Uri,
@@ -37,10 +39,11 @@ struct WebhookTarget {
     client: HttpClient,
 }
 
-/// These webhooks, ready to be called; certificates are trusted by the authorities of `ca_file`, too.
+/// Creates the targets for these webhooks, which additionally trust the certificate authorities in
+/// `ca_file`.
 ///
 /// # Errors
-/// One line that says what to change, without any secret.
+/// One line with advice, without any secret.
 pub fn open_webhooks(
     webhooks: &[Webhook],
     ca_file: Option<&Path>,
@@ -96,7 +99,7 @@ impl WebhookTarget {
             answered.map_err(|_| NotTaken(format!("no answer within {} s", TIMEOUT.as_secs())))?;
         let answer = answered.map_err(|error| NotTaken(in_one_line(&error)))?;
         let status = answer.status();
-        // The head has decided. A longer or slower answer costs its connection, and nothing else.
+        // The head decides about success. A longer or slower body only costs the connection.
         let rest = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect();
         let _ = tokio::time::timeout(ANSWER_TIMEOUT, rest).await;
         match status.is_success() {
@@ -132,7 +135,7 @@ fn signature(key: &[u8], id: &str, now_s: u64, body: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// The example of the specification of Standard Webhooks.
+    /// The example in the Standard Webhooks specification.
     #[test]
     fn the_signature_is_that_of_the_specification() {
         let webhook = Webhook {

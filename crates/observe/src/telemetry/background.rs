@@ -1,4 +1,4 @@
-//! Log lines on their way out: requests append to a buffer, a thread of its own writes it.
+//! Asynchronous log output: requests append to a buffer, a separate thread writes it.
 //!
 //! ```text
 //!          line                 first line, or an urgent one       written
@@ -6,8 +6,8 @@
 //!                  │ full: dropped and counted                 └ pauses, so that lines gather
 //! ```
 //!
-//! A request never waits for whoever reads the log. A killed process loses the lines of the last
-//! [`PAUSE`]; an orderly end loses none.
+//! A request never waits for the reader of the log. A killed process loses the lines of the last
+//! [`PAUSE`]; an orderly exit loses none.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use parking_lot::{Condvar, Mutex};
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The bound of lines that wait, in bytes: some 5,000 of them.
+/// Limit of buffered bytes, some 5,000 lines.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// The time in which lines gather for one write: soon enough for people, and a hundred wake-ups a second
-/// instead of one a request.
+/// Interval in which lines are collected for one write: short enough for human readers, and a
+/// hundred wake-ups a second instead of one per request.
 const PAUSE: Duration = Duration::from_millis(10);
-/// The longest wait, at the end, for a reader that has stalled.
+/// Longest wait at exit for a reader that has stalled.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Starts the thread that writes to `output`. Lines are accepted until the result's second half is dropped,
-/// which waits until all are written.
+/// Starts the thread that writes to `output`. Lines are accepted until the guard is dropped, which
+/// waits until all lines are written.
 ///
 /// # Errors
-/// When there can be no thread.
+/// The thread cannot be started.
 pub(super) fn start(output: impl Write + Send + 'static) -> io::Result<(LineWriter, LogGuard)> {
     let queue = Arc::new(Queue::default());
     let lines = Arc::clone(&queue);
@@ -52,12 +52,13 @@ impl<'writer> MakeWriter<'writer> for LineWriter {
     }
 
     fn make_writer_for(&'writer self, metadata: &Metadata<'_>) -> Line<'writer> {
-        // What went wrong should be seen even if the process dies of it.
+        // Warnings and errors are written at once, so that they are visible even if the process
+        // crashes.
         Line { queue: &self.queue, is_urgent: *metadata.level() <= Level::WARN }
     }
 }
 
-/// The place of one line, which the formatter writes at once.
+/// The writer of one line, which the formatter fills in a single write.
 #[derive(Debug)]
 pub(super) struct Line<'writer> {
     queue: &'writer Queue,
@@ -75,7 +76,7 @@ impl Write for Line<'_> {
     }
 }
 
-/// Writes what is left when it is dropped. Lines that come later are lost.
+/// Flushes the buffer when dropped. Later lines are lost.
 #[derive(Debug)]
 #[must_use = "lines are written until this is dropped"]
 pub struct LogGuard {
@@ -91,19 +92,19 @@ impl Drop for LogGuard {
 #[derive(Debug, Default)]
 struct Queue {
     waiting: Mutex<Waiting>,
-    /// There is something for the thread to do.
+    /// Wakes the thread.
     wake: Condvar,
-    /// The thread has ended.
+    /// Notified when the thread has ended.
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Waiting {
     lines: Vec<u8>,
-    /// Lines that found the buffer full since this was reported last.
+    /// Lines dropped because of a full buffer since the last report.
     dropped: u64,
     state: State,
-    /// The pause is to be cut short.
+    /// Ends the pause early.
     is_urgent: bool,
     is_closing: bool,
 }
@@ -111,10 +112,10 @@ struct Waiting {
 /// The state of the thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// It looks at the buffer before long without being told.
+    /// The thread is writing or pausing, and will look at the buffer again without a wake-up.
     #[default]
     Busy,
-    /// It waits for the first line.
+    /// The thread waits for a line.
     Idle,
     Ended,
 }
@@ -127,7 +128,7 @@ impl Queue {
             return;
         }
         waiting.lines.extend_from_slice(line);
-        // Well before the buffer is full.
+        // Ends the pause well before the buffer is full.
         let is_urgent = is_urgent || waiting.lines.len() > WAITING_BYTES_MAX / 4;
         if waiting.state == State::Idle || (is_urgent && !waiting.is_urgent) {
             waiting.is_urgent |= is_urgent;
@@ -137,7 +138,7 @@ impl Queue {
         }
     }
 
-    /// The thread: until the queue is closed and empty.
+    /// The thread's loop, until the queue is closed and empty.
     fn write_to(&self, mut output: impl Write) {
         let mut lines = Vec::new();
         loop {
@@ -157,7 +158,7 @@ impl Queue {
             std::mem::swap(&mut waiting.lines, &mut lines);
             let dropped = std::mem::take(&mut waiting.dropped);
             drop(waiting);
-            // Without standard error there is nobody to tell.
+            // If standard error fails, the failure cannot be reported anywhere.
             let _ = output.write_all(&lines).and_then(|()| output.flush());
             if dropped > 0 {
                 tracing::warn!(
@@ -194,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// A reader that takes nothing before it is told to.
+    /// An output that blocks until it is released.
     struct Stalled {
         go_on: mpsc::Receiver<()>,
         read: Arc<Mutex<Vec<u8>>>,
@@ -202,7 +203,7 @@ mod tests {
 
     impl Write for Stalled {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // Nobody is left to tell: nothing is held back any more.
+            // The other side is gone: writes are not held back any more.
             let _ = self.go_on.recv();
             self.read.lock().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -247,7 +248,7 @@ mod tests {
         drop(go_on);
         drop(guard);
         let written = read.lock().len() / line.len();
-        // The buffer, and what the thread had taken out of it.
+        // The buffer, and the lines that the thread had already taken.
         let bound = WAITING_BYTES_MAX / line.len();
         assert!((bound..=2 * bound).contains(&written), "{written}");
         assert_eq!(written as u64 + dropped, lines as u64);

@@ -1,6 +1,6 @@
-//! The fields of an event as text: `message name=value name="text"`.
+//! Formats the fields of an event: `message name=value name="text"`.
 //!
-//! The format of the log's library, without its styles, which cost more than all the rest of a line.
+//! The format of `tracing-subscriber` without its styles, which cost more than the rest of a line.
 
 use std::fmt::{self, Debug, Write};
 
@@ -9,7 +9,7 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::Writer;
 
-/// Writes fields in the order in which they were given.
+/// Writes fields in the given order.
 #[derive(Debug)]
 pub(super) struct PlainFields;
 
@@ -69,7 +69,7 @@ impl Visit for FieldWriter<'_> {
     }
 }
 
-/// Text that cannot end its line or steer a terminal, whatever a client put into a name.
+/// Escapes text, so that a name from a client cannot break its line or control a terminal.
 struct Escaping<'a, 'writer>(&'a mut Writer<'writer>);
 
 impl Write for Escaping<'_, '_> {
@@ -110,7 +110,7 @@ mod tests {
         }
     }
 
-    /// The line of whatever `log` emits.
+    /// The line that `log` emits.
     fn line(log: impl FnOnce()) -> String {
         let buffer = Buffer::default();
         let output = buffer.clone();

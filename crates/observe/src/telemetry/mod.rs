@@ -1,5 +1,5 @@
-//! The log: set up once, by the binary. The library only emits events, so that several servers in
-//! one process, and whoever embeds them, keep their own.
+//! The log, set up once by the binary. The library only emits events, so that several servers in
+//! one process, and programs that embed them, can use their own subscriber.
 
 mod background;
 mod fields;
@@ -14,8 +14,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 pub(crate) use self::background::LogGuard;
 use self::fields::PlainFields;
 
-/// Crates that would repeat what our own lines say: s3s logs every 4xx as an error, and at debug
-/// more than may ever be shown of a signature. No filter brings them back.
+/// Crates whose events are always dropped, whatever the filter: s3s logs every 4xx as an error, and
+/// logs parts of signatures at debug level.
 const NOISE: [&str; 4] = ["s3s", "hyper", "hyper_util", "h2"];
 
 /// The format of log lines.
@@ -40,10 +40,10 @@ impl FormatTime for Utc {
     }
 }
 
-/// Checks that [`init`] takes this filter.
+/// Checks that [`init`] accepts this filter.
 ///
 /// # Errors
-/// The reason for the refusal, in a few words.
+/// The reason, in a few words.
 pub fn check_filter(filter: &str) -> Result<(), String> {
     parse(filter).map(drop)
 }
@@ -52,7 +52,7 @@ fn parse(filter: &str) -> Result<Targets, String> {
     if filter.trim().is_empty() {
         return Err("it is empty".to_owned());
     }
-    // An empty level would be the most verbose one, and an empty target every one.
+    // `tracing` reads an empty level as the most verbose one, and an empty target as all targets.
     let is_half = |part: &str| part.starts_with('=') || part.ends_with('=');
     if let Some(half) = filter.split(',').map(str::trim).find(|part| is_half(part)) {
         return Err(format!("{half:?} is not TARGET=LEVEL"));
@@ -60,10 +60,10 @@ fn parse(filter: &str) -> Result<Targets, String> {
     filter.parse().map_err(|error: filter::ParseError| error.to_string())
 }
 
-/// Sends the events of this process to standard error, until the result is dropped.
+/// Writes the events of this process to standard error, until the guard is dropped.
 ///
 /// # Errors
-/// An invalid filter, a subscriber that is installed already, or no thread to write.
+/// An invalid filter, another subscriber that is already installed, or no thread for writing.
 pub fn init(filter: &str, format: LogFormat) -> Result<LogGuard, String> {
     let (writer, guard) = background::start(io::stderr())
         .map_err(|error| format!("cannot start the thread of the log: {error}"))?;

@@ -1,15 +1,16 @@
-//! [`Audience`]: the part of the trace that an account hears.
+//! [`Audience`]: restricts the trace to the entries that an account may see.
 
 use std::sync::Arc;
 
 use super::{Entry, Listener, Tracer};
 use liteio_identity::CurrentDirectory;
 
-/// The trace of a server for the users of its accounts.
+/// The trace of a server, by account.
 ///
-/// An account hears of the requests of its users and of those that have reached its buckets: others tell keys, users
-/// and metadata of strangers. Requests without either, refused before their sender or their bucket was known, may be
-/// anybody's; they are told where there is one account only.
+/// An account sees the requests of its users and the ones that reached its buckets: other requests
+/// reveal keys, users and metadata of other accounts. Requests without either, refused before their
+/// sender or bucket was known, could belong to any account, so they are shown only if there is a
+/// single account.
 #[derive(Clone)]
 pub struct Audience {
     tracer: Arc<Tracer>,
@@ -17,12 +18,12 @@ pub struct Audience {
 }
 
 impl Audience {
-    /// The trace, for the accounts of this directory.
+    /// Creates the audience for the accounts in this directory.
     pub fn new(tracer: Arc<Tracer>, directory: Arc<CurrentDirectory>) -> Audience {
         Audience { tracer, directory }
     }
 
-    /// Lets a user of the account with this canonical id listen from now on, to what `wants` holds for.
+    /// Subscribes a user of the account with this canonical ID to the entries that `wants` accepts.
     pub fn join(
         &self,
         account: &str,

@@ -1,4 +1,4 @@
-//! [`Entry`]: what is told of a request, without its secrets.
+//! [`Entry`]: the record of a finished request, without its secrets.
 
 use http::{HeaderMap, Uri};
 use jiff::Timestamp;
@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use liteio_wire::front::{Finished, Heads};
 
-/// Stands for a value that is not told.
+/// Placeholder for a secret value.
 pub const HIDDEN: &str = "***";
 
-/// Headers with secrets, in lower case: whoever reads a trace must not be able to act for the sender, nor to read what
-/// it has encrypted.
+/// Headers with secrets, in lower case: a reader of a trace must not be able to act as the sender,
+/// nor to decrypt the sender's data.
 const SECRET_HEADERS: [&str; 9] = [
     "authorization",
     "cookie",
@@ -23,51 +23,54 @@ const SECRET_HEADERS: [&str; 9] = [
     "x-auth-token",
 ];
 
-/// Headers with addresses, whose query may have secrets: a page that was opened by a presigned URL names it.
+/// Headers with URLs, whose query may contain secrets: a page that was opened by a presigned URL is
+/// named in `Referer`.
 const ADDRESS_HEADERS: [&str; 2] = ["location", "referer"];
 
-/// Query parameters likewise, in lower case, beside [`SECRET_HEADERS`]: a presigned query may carry any `x-amz-…` header.
+/// Query parameters with secrets, in lower case, in addition to [`SECRET_HEADERS`]: a presigned
+/// query may carry any `x-amz-…` header.
 const SECRET_PARAMETERS: [&str; 4] = ["signature", "token", "webidentitytoken", "x-amz-signature"];
 
-/// A request that has ended.
+/// A finished request.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(Default))]
 pub struct Entry {
-    /// When it came, as in RFC 3339 with microseconds.
+    /// Arrival time in RFC 3339 with microseconds.
     pub time: String,
     /// The request id.
     pub id: String,
     /// The address of the sender.
     pub client: String,
-    /// The name of the user who has signed it.
+    /// The name of the user who signed it.
     pub user: Option<String>,
-    /// The access key that it is signed with.
+    /// The access key that signed it.
     pub access_key: Option<String>,
-    /// The user, if the access key is one of a session.
+    /// The user, if the access key belongs to a session.
     #[serde(skip)]
     pub session: Option<String>,
-    /// The canonical ids of the account of the sender, and of the owner of the bucket that it has reached.
+    /// The canonical IDs of the sender's account, and of the owner of the bucket that the request
+    /// reached.
     #[serde(skip)]
     pub(super) accounts: [Option<String>; 2],
     /// The version of HTTP.
     pub protocol: String,
     /// The HTTP method.
     pub method: String,
-    /// As it was sent.
+    /// The path as sent.
     pub path: String,
     /// The query, without secrets.
     pub query: String,
-    /// The name of the operation, if the request was one.
+    /// The name of the operation, if it has one.
     pub operation: Option<&'static str>,
-    /// Empty where it names none.
+    /// The bucket; empty if none was addressed.
     pub bucket: String,
     /// The key of the object; empty if none was addressed.
     pub key: String,
-    /// 0: the client went away before there was an answer.
+    /// The status; 0 if the client disconnected before the response.
     pub status: u16,
-    /// The code of an error.
+    /// The error code.
     pub code: Option<String>,
-    /// Why access was denied.
+    /// The reason why access was denied.
     pub denied: Option<String>,
     /// Bytes of the request body.
     pub bytes_in: u64,
@@ -82,7 +85,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The entry of a request that has ended.
+    /// Creates the entry of a finished request.
     pub fn new(finished: &Finished<'_>, heads: &Heads) -> Entry {
         let origin = finished.origin;
         let begun = Timestamp::try_from(finished.begun()).unwrap_or_default();
@@ -116,12 +119,13 @@ impl Entry {
 }
 
 impl Entry {
-    /// True for a request of a user of the account with this canonical id, or for a bucket of it.
+    /// True for a request of a user of the account with this canonical ID, or on one of its
+    /// buckets.
     pub(super) fn concerns(&self, account: &str) -> bool {
         self.accounts.iter().any(|it| it.as_deref() == Some(account))
     }
 
-    /// About as many bytes as it takes in memory.
+    /// Approximate size in memory, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let headers = self.request_headers.iter().chain(&self.response_headers);
         let headers = headers.map(|(name, value)| name.len() + value.len() + 128);
@@ -153,7 +157,7 @@ pub fn query_without_secrets(uri: &Uri) -> String {
 fn pairs_without_secrets(query: &str) -> String {
     let pairs = query.split('&').map(|pair| {
         let name = pair.split('=').next().unwrap_or_default();
-        // A name may be written with escapes.
+        // Parameter names may be percent-encoded.
         let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
         let decoded = decoded.to_ascii_lowercase();
         let mut secret = SECRET_PARAMETERS.iter().chain(&SECRET_HEADERS);

@@ -1,4 +1,4 @@
-//! [`Listener`]: one who listens to the trace, and the requests that wait for it.
+//! [`Listener`]: a subscriber of the trace, and its queue of entries.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -8,25 +8,26 @@ use tokio::sync::Notify;
 
 use super::{Entry, Tracer};
 
-/// Bytes of requests that wait for one listener: some thousand. Beyond them it loses the oldest.
+/// Bytes of entries queued for one listener, some thousand entries. Beyond them, the oldest are
+/// dropped.
 const WAITING_BYTES_MAX: usize = 4 << 20;
 
-/// What a listener hears.
+/// An item of a listener's stream.
 #[derive(Clone, Debug)]
 pub enum Heard {
-    /// A request has ended.
+    /// A request has finished.
     Request(Arc<Entry>),
-    /// So many requests were lost: the listener is too slow.
+    /// This many entries were dropped, because the listener is too slow.
     Lost(u64),
 }
 
-/// One who listens, until it is dropped.
+/// A subscription, until it is dropped.
 pub struct Listener {
     mailbox: Arc<Mailbox>,
     tracer: Arc<Tracer>,
 }
 
-/// The requests that wait for a listener.
+/// The queue of entries for a listener.
 pub(super) struct Mailbox {
     wants: Box<dyn Fn(&Entry) -> bool + Send + Sync>,
     waiting: Mutex<Waiting>,
@@ -37,7 +38,7 @@ pub(super) struct Mailbox {
 struct Waiting {
     entries: VecDeque<Arc<Entry>>,
     bytes: usize,
-    /// Requests that were lost since the listener heard of it last.
+    /// Entries dropped since the listener was last told.
     lost: u64,
     is_closed: bool,
 }
@@ -47,7 +48,7 @@ impl Listener {
         Listener { mailbox, tracer }
     }
 
-    /// The next that is heard; `None` at the end of the server.
+    /// The next item; `None` at the end of the server.
     pub async fn next(&mut self) -> Option<Heard> {
         loop {
             {
@@ -73,16 +74,17 @@ impl Mailbox {
         Mailbox { wants: Box::new(wants), waiting: Mutex::default(), changed: Notify::new() }
     }
 
-    /// Adds a request, if the listener wants it. What it does not want does not wake it.
+    /// Queues an entry if the listener wants it. Unwanted entries do not wake the listener.
     pub(super) fn put(&self, entry: &Arc<Entry>) {
         if (self.wants)(entry) {
             self.waiting.lock().put(entry);
-            // Remembered for a listener that does not wait yet.
+            // `notify_one` stores a permit if the listener is not waiting yet, so no wake-up is
+            // lost.
             self.changed.notify_one();
         }
     }
 
-    /// Nothing is heard any more, after what waits.
+    /// Ends the stream after the queued entries.
     pub(super) fn close(&self) {
         self.waiting.lock().is_closed = true;
         self.changed.notify_one();
@@ -120,7 +122,7 @@ mod tests {
         Arc::new(Entry { id: id.to_string(), request_headers, ..Entry::default() })
     }
 
-    /// One that is woken for what it does not want would not send its pulse.
+    /// A listener that unwanted entries woke would not send its keep-alive.
     #[tokio::test]
     async fn a_listener_hears_what_it_wants_and_is_not_woken_for_the_rest() {
         let tracer = Arc::new(Tracer::default());

@@ -1,7 +1,7 @@
-//! The live trace of requests: what `/_liteio/trace` sends, a line of JSON for each request that ends.
+//! The live trace of requests, streamed by `/_liteio/trace`: one JSON line per finished request.
 //!
-//! Nothing is kept while nobody listens. Every [`Listener`] has requests waiting for it, up to some bytes; one that is
-//! slower loses the oldest and is told how many.
+//! Nothing is recorded without listeners. Every [`Listener`] has a queue bounded in bytes; a slow
+//! listener loses the oldest entries and is told how many.
 
 mod audience;
 mod entry;
@@ -18,23 +18,23 @@ use self::listener::Mailbox;
 pub use self::listener::{Heard, Listener};
 use liteio_wire::front::{Finished, Observer};
 
-/// Hands requests that have ended to those who listen.
+/// Distributes finished requests to the listeners.
 #[derive(Default)]
 pub struct Tracer {
     listeners: Mutex<Listeners>,
-    /// Their number, without the lock: every request asks for it.
+    /// Number of listeners, readable without the lock, because every request reads it.
     count: AtomicUsize,
 }
 
 #[derive(Default)]
 struct Listeners {
     mailboxes: Vec<Arc<Mailbox>>,
-    /// The server stops.
+    /// The server is stopping.
     is_stopped: bool,
 }
 
 impl Tracer {
-    /// Listens to every request that begins from now on and for which `wants` holds.
+    /// Subscribes to requests that start from now on and that `wants` accepts.
     fn listen(
         self: &Arc<Tracer>,
         wants: impl Fn(&Entry) -> bool + Send + Sync + 'static,
@@ -55,7 +55,8 @@ impl Tracer {
         self.count.store(listeners.mailboxes.len(), Ordering::Relaxed);
     }
 
-    /// Ends what listeners hear: the server stops, and waits for answers that are under way.
+    /// Ends all streams: the stopping server waits for responses in flight, and these would not end
+    /// by themselves.
     pub fn stop(&self) {
         let mut listeners = self.listeners.lock();
         listeners.is_stopped = true;
@@ -69,7 +70,7 @@ impl Observer for Tracer {
     }
 
     fn finished(&self, finished: &Finished<'_>) {
-        // Without heads the request began before anybody listened.
+        // A request without recorded heads started before the first listener.
         let Some(heads) = finished.heads else { return };
         if self.wants_heads() {
             let entry = Arc::new(Entry::new(finished, heads));

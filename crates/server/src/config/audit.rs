@@ -1,25 +1,25 @@
-//! The targets of the audit log, as they are configured.
+//! Resolves the targets of the audit log.
 
 use super::environment::Variables;
 use super::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook, ConfigError, error};
 use crate::cli::ServerArgs;
 
-/// The variables of MinIO, each with `_NAME` behind it where there are several webhooks.
+/// MinIO's variables, each with the suffix `_NAME` if there are several webhooks.
 const ENDPOINT: &str = "MINIO_AUDIT_WEBHOOK_ENDPOINT";
 const ENABLE: &str = "MINIO_AUDIT_WEBHOOK_ENABLE";
 const TOKEN: &str = "MINIO_AUDIT_WEBHOOK_AUTH_TOKEN";
 
-/// Largest size of a file of the audit log, 1 TiB.
+/// Largest audit file, 1 TiB.
 const SIZE_MIB_MAX: u32 = 1 << 20;
-/// Former files that are kept unless somebody says otherwise, and at most: each is renamed by every rotation.
+/// Rotated files to keep by default, and at most: each rotation renames all of them.
 const KEPT: u32 = 10;
 const KEPT_MAX: u32 = 1000;
 
-/// The targets that the arguments give.
+/// The targets in the arguments.
 ///
 /// # Errors
-/// [`ConfigError`] for a webhook that is not valid, for a token without a webhook, and for a rotation that is not valid
-/// or has no file.
+/// [`ConfigError`] for an invalid webhook, for a token without a webhook, and for a rotation that
+/// is invalid or has no file.
 pub(super) fn resolve(arguments: &ServerArgs) -> Result<AuditSettings, ConfigError> {
     let token = arguments.audit_webhook_token.clone();
     let mut webhooks = Vec::new();
@@ -57,17 +57,17 @@ fn rotation(arguments: &ServerArgs) -> Result<Option<AuditRotation>, ConfigError
     Ok(Some(AuditRotation { bytes: u64::from(mib) << 20, kept }))
 }
 
-/// `true` for a variable of MinIO that [`of_minio`] reads.
+/// True for a MinIO variable that [`of_minio`] reads.
 pub(super) fn is_of_minio(name: &str) -> bool {
     [ENDPOINT, ENABLE, TOKEN].iter().any(|known| {
         name.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     })
 }
 
-/// The webhooks that variables of MinIO enable.
+/// The webhooks that MinIO's variables enable.
 ///
 /// # Errors
-/// [`ConfigError`] for one that is enabled without a valid URL.
+/// [`ConfigError`] for an enabled webhook without a valid URL.
 pub(super) fn of_minio(variables: &Variables) -> Result<Vec<AuditWebhook>, ConfigError> {
     let mut webhooks = Vec::new();
     for (name, value) in variables.beginning_with(ENABLE) {
@@ -84,7 +84,7 @@ pub(super) fn of_minio(variables: &Variables) -> Result<Vec<AuditWebhook>, Confi
         let token = variables.get(&format!("{TOKEN}{suffix}")).map(str::to_owned);
         let webhook = AuditWebhook::new(url, token);
         let webhook = webhook.map_err(|error| ConfigError(format!("{endpoint}: {error}")))?;
-        // What was made to receive MinIO's posts reads one document.
+        // Receivers made for MinIO expect one document per post.
         webhooks.push(AuditWebhook { posts: AuditPosts::Single, ..webhook });
     }
     Ok(webhooks)

@@ -1,4 +1,4 @@
-//! Buckets and data that are there when the server starts, and pages that any bucket answers.
+//! Resolves the buckets and data to create at startup, and the default CORS origins.
 
 use super::{ConfigError, Preparation, Profile, error};
 use crate::cli::ServerArgs;
@@ -29,7 +29,7 @@ pub(super) fn resolve_preparation(
     })
 }
 
-/// The origins of pages that buckets without rules of their own answer.
+/// The origins allowed on buckets without CORS rules.
 pub(super) fn resolve_cors_origins(origins: &[String]) -> Result<Vec<String>, ConfigError> {
     let given = origins.iter().map(|origin| origin.trim()).filter(|origin| !origin.is_empty());
     let checked = given.map(|origin| match is_origin(origin) {
@@ -42,7 +42,7 @@ pub(super) fn resolve_cors_origins(origins: &[String]) -> Result<Vec<String>, Co
     checked.collect()
 }
 
-/// `*`, `null`, or a scheme and a host, without a path.
+/// True for `*`, `null`, or a scheme and a host without a path.
 fn is_origin(origin: &str) -> bool {
     let is_text = origin.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
     let host = origin.split_once("://").map(|(_, host)| host);

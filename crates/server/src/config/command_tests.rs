@@ -1,4 +1,4 @@
-//! Settings as a command gets them: arguments, variables of ours and of others, profiles.
+//! Tests the settings of a command: arguments, variables of ours and of others, profiles.
 
 use super::environment::Variables;
 use super::*;
@@ -9,7 +9,7 @@ fn of(line: &str, variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
     told(line, variables).map(|(config, _)| config)
 }
 
-/// The same, with what whoever starts the server is told.
+/// The settings with the warnings for the operator.
 fn told(line: &str, variables: &[(&str, &str)]) -> Result<(Config, Vec<String>), ConfigError> {
     let arguments = ["liteio"].into_iter().chain(line.split_whitespace()).map(Into::into);
     let command = match parse(arguments) {
@@ -74,7 +74,7 @@ fn a_flag_counts_before_ours_and_ours_before_others_and_the_profile_last() {
     assert_eq!(of_shell.credentials, pair("AKIAEXAMPLE", "long-enough"));
     let session = [aws[0], aws[1], ("AWS_SESSION_TOKEN", "token")];
     assert_eq!(of("", &session).expect("settings").credentials, CredentialsSource::well_known());
-    // Those that people use with LocalStack are none that a server should have.
+    // LocalStack's usual credentials are too weak for a server, so they are ignored.
     let short = [("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")];
     let (config, notes) = told("", &short).expect("settings");
     assert_eq!(config.credentials, CredentialsSource::well_known());
@@ -124,7 +124,7 @@ fn emulators_of_aws_are_in_memory_and_check_no_signature() {
         assert!(named.domains.iter().any(|domain| domain == name), "{name}");
     }
     assert!(named.cors_origins.iter().any(|origin| origin == "http://a"));
-    // A page that the developer opens must not use what looks at no signature.
+    // A web page that the developer opens must not use a server that checks no signatures.
     assert!(named.cors_origins.iter().all(|origin| origin != "*"));
     // The names of LocalStack's variables are too common to be read without its profile.
     let unread = [("PERSISTENCE", "maybe"), ("DEBUG", "maybe"), ("GATEWAY_LISTEN", "nonsense")];

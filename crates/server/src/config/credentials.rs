@@ -1,13 +1,13 @@
-//! The users who may sign requests.
+//! Resolves the users who may sign requests.
 
 use super::profile::Profile;
 use super::{ConfigError, CredentialsSource, error, named_by};
 use crate::cli::ServerArgs;
 use liteio_iam::settings::{LOCALSTACK_CREDENTIALS, MINIO_CREDENTIALS};
 
-/// Characters of an access key.
+/// Length of an access key in characters.
 const ACCESS_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=128;
-/// Characters of a secret key.
+/// Length of a secret key in characters.
 const SECRET_KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 8..=128;
 
 pub(super) fn resolve(
@@ -30,8 +30,8 @@ pub(super) fn resolve(
     };
     match (&arguments.credentials_file, pair) {
         (Some(_), _) if arguments.no_auth => error(
-            "--credentials-file and --no-auth contradict each other: without a check of signatures there \
-             is one user",
+            "--credentials-file and --no-auth contradict each other: without signature checks there \
+             is only the root user",
         ),
         (Some(_), Some(_)) => error(
             "--credentials-file and --access-key contradict each other: move the key into the \
@@ -52,7 +52,7 @@ pub(super) fn resolve(
             let least = if arguments.no_auth { 1 } else { *SECRET_KEY_CHARACTERS.start() };
             check_key("secret key", secret_key, least..=*SECRET_KEY_CHARACTERS.end())
                 .map_err(named("secret_key"))?;
-            // These end an access key within a signature's scope or a header.
+            // These characters end an access key in a credential scope or a header.
             if access_key.chars().any(|character| matches!(character, '/' | ',' | '=' | ' ')) {
                 let message = "the access key must not contain '/', ',', '=' or a space".to_owned();
                 return Err(named_by(arguments, "access_key", ConfigError(message)));
@@ -70,7 +70,7 @@ fn known((access_key, secret_key): (&str, &str)) -> CredentialsSource {
     CredentialsSource::Pair { access_key, secret_key }
 }
 
-/// True for a pair that would be taken.
+/// True for a valid pair.
 pub(super) fn is_usable(access_key: &str, secret_key: &str) -> bool {
     check_key("access key", access_key, ACCESS_KEY_CHARACTERS).is_ok()
         && check_key("secret key", secret_key, SECRET_KEY_CHARACTERS).is_ok()

@@ -1,19 +1,20 @@
-//! The readers of metrics, as they are configured.
+//! Resolves the access to metrics.
 
 use super::{ConfigError, error};
 
-/// The readers of metrics.
+/// The access to metrics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MetricsAuth {
-    /// Users who may do `admin:Prometheus`, with a token that `mc admin prometheus generate` makes, or a signature.
+    /// Users with `admin:Prometheus`, by a token from `mc admin prometheus generate` or a signed
+    /// request.
     #[default]
     Jwt,
-    /// Everybody.
+    /// Everybody, without authentication.
     Public,
 }
 
 impl MetricsAuth {
-    /// The readers by this name, which is MinIO's, too.
+    /// Parses the name, which is the same in MinIO.
     ///
     /// # Errors
     /// [`ConfigError`] for other names.
@@ -22,7 +23,7 @@ impl MetricsAuth {
             "jwt" => Ok(MetricsAuth::Jwt),
             "public" => Ok(MetricsAuth::Public),
             other => error(format!(
-                "{other:?} is no way to read metrics: give jwt, for tokens, or public, for everybody"
+                "{other:?} is not a valid --metrics-auth: give jwt (tokens) or public (no authentication)"
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! The settings, checked together before a file or a socket is touched.
+//! The settings, checked together before a file or socket is opened.
 
 mod audit;
 mod buckets;
@@ -39,19 +39,20 @@ use liteio_wire::settings::error;
 
 const DEFAULT_ADDRESS: &str = "127.0.0.1:9000";
 const DEFAULT_PORT: u16 = 9000;
-/// The volume of the image.
+/// The volume of the container image.
 const CONTAINER_DATA_DIR: &str = "/data";
 const DEFAULT_REGION: &str = "us-east-1";
 const DEFAULT_LOG: &str = "info";
 
-/// Virtual-host domains that need no setting: browsers and resolvers map them to this machine.
+/// Virtual-hosted-style domains that need no setting: browsers and resolvers map them to this
+/// machine.
 const ALWAYS_DOMAINS: [&str; 2] = ["localhost", "s3.localhost"];
 
 const REGION_BYTES_MAX: usize = 63;
 const DOMAIN_BYTES_MAX: usize = 253;
 const DOMAIN_LABEL_BYTES_MAX: usize = 63;
 
-/// An error of a setting, with the name of the variable that gave it.
+/// Adds the name of the variable that gave a setting to its error.
 fn named_by(arguments: &ServerArgs, setting: &str, error: ConfigError) -> ConfigError {
     match arguments.sources.get(setting) {
         Some(Source::Variable(name)) => ConfigError(format!("{name}: {error}")),
@@ -64,12 +65,12 @@ fn named_by(arguments: &ServerArgs, setting: &str, error: ConfigError) -> Config
 pub struct ListenAddress {
     /// An IP address without brackets, or a host name.
     pub host: String,
-    /// 0 takes a free one.
+    /// 0 picks a free port.
     pub port: u16,
 }
 
 impl ListenAddress {
-    /// Parses `HOST:PORT`; IPv6 addresses stand in brackets, an empty host means every IPv4 interface.
+    /// Parses `HOST:PORT`; IPv6 addresses are in brackets, an empty host means all IPv4 interfaces.
     ///
     /// # Errors
     /// [`ConfigError`] if the host is neither an IP address nor a host name, or the port is missing.
@@ -92,7 +93,7 @@ impl ListenAddress {
             Some(host) => host.parse::<Ipv6Addr>().is_ok(),
             None => host.is_empty() || host.parse::<IpAddr>().is_ok() || is_host_name(host),
         };
-        // Without brackets a colon could belong to the port or the address.
+        // Without brackets, a colon could belong to the port or to the address.
         if !valid || (bracketed.is_none() && host.contains(':')) {
             return Err(advice());
         }
@@ -100,7 +101,7 @@ impl ListenAddress {
         Ok(ListenAddress { host: host.to_owned(), port })
     }
 
-    /// True when only this machine can connect.
+    /// True if only this machine can connect.
     pub fn is_loopback(&self) -> bool {
         let ip = self.host.parse::<IpAddr>().map(|ip| ip.to_canonical());
         ip.map_or(self.host.eq_ignore_ascii_case("localhost"), |ip| ip.is_loopback())
@@ -116,10 +117,10 @@ impl fmt::Display for ListenAddress {
     }
 }
 
-/// The place of the data.
+/// The location of the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// In this process.
+    /// In memory of this process.
     Memory,
     /// In a directory.
     Directory {
@@ -133,13 +134,13 @@ pub enum Storage {
 /// The source of the master key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum MasterKeySource {
-    /// The text of a variable: keys in base64, separated by commas, the first of which encrypts.
+    /// The value of a variable: keys in base64, separated by commas; the first one encrypts.
     Text(String),
-    /// A file with one key a line, the first of which encrypts.
+    /// A file with one key per line; the first one encrypts.
     File(PathBuf),
 }
 
-// Never shows a key.
+// Written by hand, so that no key is logged.
 impl fmt::Debug for MasterKeySource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -149,7 +150,7 @@ impl fmt::Debug for MasterKeySource {
     }
 }
 
-/// The keys that objects are encrypted with.
+/// The encryption keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeySources {
     /// The master key of SSE-S3.
@@ -163,92 +164,95 @@ pub struct KeySources {
 pub struct Config {
     /// The address to listen on.
     pub address: ListenAddress,
-    /// The certificates for HTTPS; none for plain HTTP.
+    /// The certificates for HTTPS; `None` for plain HTTP.
     pub tls: Option<TlsSettings>,
-    /// The address for plain HTTP beside HTTPS.
+    /// The address for plain HTTP in addition to HTTPS.
     pub plain_address: Option<ListenAddress>,
-    /// The address for websites alone.
+    /// The address for websites only.
     pub website_address: Option<ListenAddress>,
-    /// The console is served.
+    /// The console is enabled.
     pub console: bool,
-    /// The address that browsers look for the console at, beside the others.
+    /// The second address of the console.
     pub console_address: Option<ConsoleAddress>,
-    /// The proxies whose `Forwarded` and `X-Forwarded-…` headers count.
+    /// The trusted proxies, whose `Forwarded` and `X-Forwarded-…` headers are used.
     pub trusted_proxies: Vec<Network>,
-    /// The place of the data.
+    /// The location of the data.
     pub storage: Storage,
-    /// Memory for metadata that was written lately, in bytes; none for what the memory of the process allows.
+    /// Memory of the metadata memtables and cache in bytes; `None` for a share of the process's
+    /// memory.
     pub metadata_bytes: Option<usize>,
     /// The users who may sign requests.
     pub credentials: CredentialsSource,
-    /// The keys that objects are encrypted with.
+    /// The encryption keys.
     pub keys: KeySources,
-    /// Take keys of clients (SSE-C) over connections that are not encrypted.
+    /// Accept customer-provided keys (SSE-C) over unencrypted connections.
     pub allow_insecure_sse_c: bool,
-    /// Take every request for one of the root user's, without a look at its signature.
+    /// Treat every request as the root user's; do not check signatures.
     pub no_auth: bool,
     /// The region of the server.
     pub region: String,
-    /// Take requests that are signed for any region, and make buckets in any.
+    /// Accept requests signed for any region, and buckets in any region.
     pub takes_any_region: bool,
     /// The server whose place this one takes.
     pub profile: Option<Profile>,
-    /// Virtual-host domains, in lower case, without a port.
+    /// Virtual-hosted-style domains, in lower case, without a port.
     pub domains: Vec<String>,
-    /// The object ownership of new buckets that name none.
+    /// The object ownership of new buckets that specify none.
     pub object_ownership: ObjectOwnership,
-    /// The buckets and objects that are made before the first request.
+    /// The buckets and objects to create before the first request.
     pub preparation: Preparation,
-    /// Patterns of origins whose pages may use buckets without CORS rules of their own, and what is no bucket.
+    /// Patterns of origins that CORS allows on buckets without CORS rules, and on paths outside
+    /// buckets.
     pub cors_origins: Vec<String>,
     /// The filter of the log.
     pub log: String,
     /// The format of the log.
     pub log_format: LogFormat,
-    /// The search for damage in the background.
+    /// The background scrub.
     pub scrub: Scrub,
-    /// The length of a day of lifecycle rules.
+    /// The length of a lifecycle day.
     pub lifecycle_day: Duration,
     /// The targets of events.
     pub events: EventSettings,
-    /// The readers of metrics.
+    /// The access to metrics.
     pub metrics_auth: MetricsAuth,
     /// The targets of the audit log.
     pub audit: AuditSettings,
-    /// The collector of OpenTelemetry.
+    /// The OpenTelemetry collector.
     pub otlp: Option<OtlpSettings>,
-    /// Those who may use the test API, if there is one.
+    /// The clients that may use the test API, if it is enabled.
     pub test_api: Option<TestAccess>,
-    /// The issuers of web identities, beside those of the credentials file.
+    /// The issuers of web identities, in addition to the credentials file's.
     pub oidc_issuers: Vec<OidcIssuer>,
 }
 
-/// The owner of objects in a bucket, and the validity of ACLs there.
+/// The object ownership of a bucket: the owner of objects, and whether ACLs are enabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ObjectOwnership {
-    /// The owner of the bucket owns all objects, and ACLs do not count. AWS's default.
+    /// The bucket owner owns all objects, and ACLs are disabled. AWS's default.
     #[default]
     BucketOwnerEnforced,
-    /// The owner of the bucket owns objects that are written with the ACL `bucket-owner-full-control`; others
-    /// belong to their writers. ACLs count.
+    /// The bucket owner owns objects written with the ACL `bucket-owner-full-control`; others
+    /// belong to their writers. ACLs are enabled.
     BucketOwnerPreferred,
-    /// Objects belong to their writers. ACLs count.
+    /// Objects belong to their writers. ACLs are enabled.
     ObjectWriter,
 }
 
-/// Memory for metadata: less would be drained all the time; more is more than its tables can have.
+/// Limits of the metadata memory: with less, the memtables would be drained all the time; the
+/// tables cannot use more.
 const METADATA_MIB_MIN: u32 = 8;
 const METADATA_MIB_MAX: u32 = 4_096;
 
 /// A day of 24 hours.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The search for damage in the background: everything is read again now and then.
+/// The background scrub, which reads all data again periodically to find damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scrub {
-    /// Days from the end of one to the begin of the next; 0 for none that nobody asked for.
+    /// Days between the end of one scrub and the start of the next; 0 for scrubs on request only.
     pub days: u32,
-    /// MiB that are read in a second.
+    /// Scrub rate in MiB per second.
     pub mib_per_second: u32,
 }
 
@@ -299,17 +303,17 @@ impl Default for Config {
 }
 
 impl ServerArgs {
-    /// The port to listen on, when no address is given.
+    /// The port to listen on if no address is given.
     fn port(&self, profile: Option<Profile>) -> u16 {
         self.port.or(profile.map(Profile::port)).unwrap_or(DEFAULT_PORT)
     }
 }
 
 impl Config {
-    /// Checks the arguments, each and all together. Touches no file and no socket.
+    /// Checks the arguments, individually and together. Opens no file and no socket.
     ///
     /// # Errors
-    /// [`ConfigError`] with what to change.
+    /// [`ConfigError`] with advice.
     pub(crate) fn resolve(arguments: &ServerArgs) -> Result<Config, ConfigError> {
         let named = |setting| move |error| named_by(arguments, setting, error);
         let profile = arguments.profile.as_deref().map(Profile::parse).transpose();
@@ -375,11 +379,11 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks the settings of a command: the arguments, what `variables` say of the rest, and the defaults of
-    /// the profile. Reads the files that variables name. Returns what whoever starts the server should know, too.
+    /// Resolves the settings of a command: the arguments, then `variables`, then the profile's
+    /// defaults. Reads the files that variables name. Also returns warnings to log.
     ///
     /// # Errors
-    /// [`ConfigError`] with what to change.
+    /// [`ConfigError`] with advice.
     pub(crate) fn of_command(
         arguments: &ServerArgs,
         variables: &Variables,
@@ -401,28 +405,28 @@ impl Config {
         Ok((config, notes))
     }
 
-    /// The warnings about settings that only a profile, a container or a flag allows.
+    /// Warnings about insecure settings, which only a profile, a container or a flag allows.
     fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let open =
             self.exposed().map_or(String::new(), |address| format!(", and {address} is open"));
         if self.no_auth {
-            warnings.push(format!(
-                "signatures are not checked: whoever reaches this server may do everything{open}"
-            ));
+            warnings
+                .push(format!("signatures are not checked: every client has full access{open}"));
         } else if self.credentials.is_well_known() && self.exposed().is_some() {
-            warnings.push(format!("the credentials are known to everybody{open}: set others"));
+            warnings
+                .push(format!("the default credentials are publicly known{open}: set your own"));
         }
         if self.test_api == Some(TestAccess::Any) {
             warnings.push(
-                "the test API is on: whoever reaches this server may delete everything in it, without a signature"
+                "the test API is on: every client can delete all data without a signature"
                     .to_owned(),
             );
         }
         warnings
     }
 
-    /// The settings of users.
+    /// The identity settings.
     pub(crate) fn identity(&self) -> IdentitySettings {
         IdentitySettings {
             credentials: self.credentials.clone(),
@@ -431,7 +435,7 @@ impl Config {
         }
     }
 
-    /// The rules for requests without a check of signatures, if signatures are not checked.
+    /// The rules for unsigned requests, if signatures are not checked.
     pub(crate) fn without_signatures(&self) -> Option<NoAuth> {
         let CredentialsSource::Pair { access_key, .. } = &self.credentials else { return None };
         let names = self.exposed().is_none().then(|| self.domains.clone());
@@ -445,7 +449,7 @@ impl Config {
         addresses.into_iter().flatten().find(|address| !address.is_loopback())
     }
 
-    /// Refuses to let other machines in without credentials of one's own.
+    /// Rejects addresses that other machines can reach if the credentials are the public defaults.
     fn check_exposure(&self, arguments: &ServerArgs) -> Result<(), ConfigError> {
         let Some(address) = self.exposed() else { return Ok(()) };
         if self.no_auth {
@@ -458,7 +462,7 @@ impl Config {
                 )),
             };
         }
-        // Those of a profile are its promise.
+        // A profile's credentials are part of the emulation.
         let is_allowed = arguments.allow_default_credentials || self.profile.is_some();
         match self.credentials.is_well_known() && !is_allowed {
             true => error(format!(
@@ -470,7 +474,7 @@ impl Config {
     }
 }
 
-/// The directory behind `liteio server` is that of the data.
+/// Takes the directory argument of `liteio server` as the data directory.
 fn take_directory(arguments: &mut ServerArgs) -> Result<(), ConfigError> {
     if arguments.directories.is_empty() {
         return Ok(());
@@ -546,10 +550,10 @@ fn resolve_storage(arguments: &ServerArgs) -> Result<Storage, ConfigError> {
     }
 }
 
-/// The sources of the keys of encryption.
+/// Resolves the sources of the encryption keys.
 ///
 /// # Errors
-/// [`ConfigError`] when they contradict each other.
+/// [`ConfigError`] if they contradict each other.
 pub(crate) fn resolve_keys(arguments: &KeyArgs) -> Result<KeySources, ConfigError> {
     let master = match (&arguments.master_key_file, &arguments.master_key) {
         (Some(_), Some(_)) => {
@@ -625,7 +629,7 @@ fn resolve_log_format(arguments: &ServerArgs) -> Result<LogFormat, ConfigError> 
 fn resolve_lifecycle_day(seconds: Option<u32>) -> Result<Duration, ConfigError> {
     match seconds {
         None => Ok(DAY),
-        Some(0) => error("a day of no seconds never ends: give --lifecycle-day 1 or more"),
+        Some(0) => error("a lifecycle day must not be 0 seconds: give --lifecycle-day 1 or more"),
         Some(seconds) => Ok(Duration::from_secs(seconds.into())),
     }
 }
@@ -633,7 +637,7 @@ fn resolve_lifecycle_day(seconds: Option<u32>) -> Result<Duration, ConfigError> 
 fn resolve_events(arguments: &ServerArgs) -> Result<EventSettings, ConfigError> {
     let waiting_max = match arguments.event_queue {
         None => liteio_store::limits::EVENTS_WAITING_MAX,
-        Some(0) => return error("a queue of no events loses all: give --event-queue 1 or more"),
+        Some(0) => return error("the event queue must not be 0: give --event-queue 1 or more"),
         Some(events) => u64::from(events),
     };
     let webhooks = arguments.webhook.iter().map(|text| Webhook::parse(text));
@@ -662,15 +666,16 @@ fn resolve_scrub(arguments: &ServerArgs) -> Result<Scrub, ConfigError> {
     let days = arguments.scrub_days.unwrap_or(default.days);
     let mib_per_second = arguments.scrub_rate.unwrap_or(default.mib_per_second);
     match mib_per_second {
-        0 => error("the scrub reads nothing at 0 MiB a second: give --scrub-rate 1 or more"),
+        0 => error("the scrub rate must not be 0: give --scrub-rate 1 or more"),
         _ => Ok(Scrub { days, mib_per_second }),
     }
 }
 
-/// The URL that `liteio health` asks: the one given, or that of the server that would start with these variables.
+/// The URL for `liteio health`: the given one, or the URL of a server that is started with these
+/// variables.
 ///
 /// # Errors
-/// [`ConfigError`] if the address is not valid.
+/// [`ConfigError`] if the address is invalid.
 pub(crate) fn resolve_health_url(
     arguments: &HealthArgs,
     variables: &Variables,
@@ -692,7 +697,7 @@ pub(crate) fn resolve_health_url(
     network::take_minio_certificates(&mut server, profile, variables);
     let default = format!("{}:{}", server.host(), server.port(profile));
     let mut address = ListenAddress::parse(server.address.as_deref().unwrap_or(&default))?;
-    // A server that listens on every interface is asked over the loopback interface.
+    // A server on all interfaces is reached over the loopback interface.
     match address.host.parse::<IpAddr>() {
         Ok(IpAddr::V4(ip)) if ip.is_unspecified() => address.host = "127.0.0.1".to_owned(),
         Ok(IpAddr::V6(ip)) if ip.is_unspecified() => address.host = "::1".to_owned(),

@@ -1,4 +1,4 @@
-//! The settings of connections: TLS, and the proxies that are trusted.
+//! Connection settings: TLS and trusted proxies.
 
 use std::path::Path;
 
@@ -7,15 +7,16 @@ use super::{CertificateFiles, ConfigError, ListenAddress, Profile, TlsSettings, 
 use crate::cli::{ServerArgs, Source};
 use liteio_wire::proxy::Network;
 
-/// The port that MinIO's images serve the console on.
+/// The console's port in MinIO's images.
 const MINIO_CONSOLE_PORT: u16 = 9001;
 
-/// An address that browsers look for the console at.
+/// A second address where browsers expect the console.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsoleAddress {
     /// The address to listen on.
     pub address: ListenAddress,
-    /// Somebody has asked for it: without, the server starts also if the port is taken.
+    /// The address was given explicitly: the server fails to start if the port is taken. Otherwise
+    /// it starts without it.
     pub is_given: bool,
 }
 
@@ -58,7 +59,7 @@ pub(super) fn resolve_website_address(
     address.map(|address| ListenAddress::parse_for("--website-address", address)).transpose()
 }
 
-/// The address of the console, if it has one of its own.
+/// Resolves the console's address, if it has one of its own.
 pub(super) fn resolve_console_address(
     arguments: &ServerArgs,
     profile: Option<Profile>,
@@ -71,7 +72,8 @@ pub(super) fn resolve_console_address(
         let address = ListenAddress::parse_for("--console-address", address)?;
         return Ok(Some(ConsoleAddress { address, is_given: true }));
     }
-    // As MinIO's images have it. Beside another port there may be a second server, with a console of its own.
+    // As in MinIO's images. With another main port, a second server may be running, with its own
+    // console.
     let is_default = profile == Some(Profile::Minio) && main.port == Profile::Minio.port();
     let address = ListenAddress { host: main.host.clone(), port: MINIO_CONSOLE_PORT };
     Ok(is_default.then_some(ConsoleAddress { address, is_given: false }))
@@ -81,8 +83,8 @@ pub(super) fn resolve_proxies(texts: &[String]) -> Result<Vec<Network>, ConfigEr
     texts.iter().map(|text| Network::parse(text)).collect()
 }
 
-/// Takes the certificate of MinIO's `--certs-dir`, or in its profile of its default directory, if there is one:
-/// without, MinIO does not encrypt.
+/// Uses the certificate in MinIO's `--certs-dir`, or, with its profile, in its default directory,
+/// if there is one: as in MinIO, connections are unencrypted otherwise.
 pub(super) fn take_minio_certificates(
     arguments: &mut ServerArgs,
     profile: Option<Profile>,

@@ -1,15 +1,15 @@
-//! The collector of OpenTelemetry, as it is configured.
+//! Resolves the OpenTelemetry collector.
 
 use http::{HeaderName, HeaderValue};
 
 use super::environment::Variables;
 use super::{ConfigError, OtlpSettings, error};
 
-/// The collector that the arguments or the variables of OpenTelemetry name. Without the feature, variables that
-/// are for all programs of a machine do nothing.
+/// The collector in the arguments or in OpenTelemetry's variables. Without the feature, the
+/// variables are ignored, because they may be set for all programs of a machine.
 ///
 /// # Errors
-/// [`ConfigError`] for an endpoint or headers that are not valid, and for an endpoint without the feature.
+/// [`ConfigError`] for an invalid endpoint or headers, and for an endpoint without the feature.
 pub(super) fn resolve(
     given: Option<&str>,
     variables: &Variables,
@@ -18,7 +18,7 @@ pub(super) fn resolve(
         return match given {
             None => Ok(None),
             Some(_) => error(
-                "this binary sends no spans: build one with --features otlp, or leave \
+                "this binary was built without OTLP: build it with --features otlp, or remove \
                  --otlp-endpoint out",
             ),
         };

@@ -1,17 +1,18 @@
-//! Profiles: the ports, credentials and defaults of the servers whose place this one takes. Nothing of a profile
-//! is in effect unless it was asked for.
+//! Profiles: the ports, credentials and defaults of emulated servers. A profile has no effect
+//! unless it is selected.
 
 use super::{ConfigError, error};
 use crate::cli::{ServerArgs, Source};
 
-/// The server whose place this one takes.
+/// The emulated server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// MinIO: its port, its well-known credentials, pages of every origin, empty directories as buckets.
+    /// MinIO: its port, its well-known credentials, CORS for all origins, empty directories as
+    /// buckets.
     Minio,
-    /// LocalStack: its port, in memory, local pages, without a check of signatures.
+    /// LocalStack: its port, in memory, CORS for local pages, no signature checks.
     Localstack,
-    /// S3Mock: its ports, in memory, local pages, without a check of signatures.
+    /// S3Mock: its ports, in memory, CORS for local pages, no signature checks.
     S3mock,
 }
 
@@ -19,7 +20,7 @@ impl Profile {
     /// Parses the name of a profile.
     ///
     /// # Errors
-    /// [`ConfigError`] if there is none of this name.
+    /// [`ConfigError`] if there is no such profile.
     pub(crate) fn parse(name: &str) -> Result<Profile, ConfigError> {
         match name {
             "minio" => Ok(Profile::Minio),
@@ -31,7 +32,7 @@ impl Profile {
         }
     }
 
-    /// The port for clients that do not encrypt.
+    /// The port for plain HTTP.
     pub(crate) fn port(self) -> u16 {
         match self {
             Profile::Minio => 9000,
@@ -40,7 +41,7 @@ impl Profile {
         }
     }
 
-    /// Fills the settings that are not given yet.
+    /// Fills in settings that are not given.
     pub(super) fn fill(self, arguments: &mut ServerArgs) {
         let mut defaults = Defaults(arguments);
         match self {
@@ -67,12 +68,12 @@ impl Profile {
     }
 }
 
-/// Names that resolve to 127.0.0.1 for everybody, which LocalStack's users send requests to.
+/// Public DNS names that resolve to 127.0.0.1, which LocalStack users send requests to.
 const LOCALSTACK_DOMAINS: [&str; 2] =
     ["localhost.localstack.cloud", "s3.localhost.localstack.cloud"];
 
-/// Pages that a developer serves himself. Not all pages: without a check of signatures any that the developer
-/// opens could do everything.
+/// Origins of pages that developers serve themselves. Not all origins: without signature checks,
+/// any web page that the developer opens could have full access.
 const LOCAL_ORIGINS: [&str; 8] = [
     "http://localhost",
     "http://localhost:*",
@@ -87,7 +88,7 @@ const LOCAL_ORIGINS: [&str; 8] = [
 /// S3Mock's port for HTTPS.
 const S3MOCK_TLS_PORT: u16 = 9191;
 
-/// Settings, some of which are not given yet.
+/// Settings to fill in where they are not given.
 struct Defaults<'a>(&'a mut ServerArgs);
 
 impl Defaults<'_> {
@@ -107,7 +108,7 @@ impl Defaults<'_> {
         self.give("memory", |it| it.memory = it.sources.get("data_dir").is_none());
     }
 
-    /// Plain HTTP at S3Mock's port, and HTTPS at its other one, unless addresses are given.
+    /// Serves plain HTTP and HTTPS at S3Mock's two ports, unless addresses are given.
     fn both_ports(&mut self) {
         let others = ["address", "port", "tls_cert", "tls_self_signed", "plain_address"];
         if others.iter().any(|name| self.0.sources.get(name).is_some()) {

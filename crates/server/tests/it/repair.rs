@@ -53,12 +53,12 @@ fn a_damaged_record_of_the_log_costs_its_own_updates_and_no_others() {
 
     let (code, told) = repair(&directory, &[]);
     assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("given up: records") && told.contains("nothing was changed"), "{told}");
+    assert!(told.contains("lost: log records") && told.contains("nothing was changed"), "{told}");
     assert!(fs::read(&path).expect("readable") == log, "nothing was changed");
 
     let (code, told) = repair(&directory, &["--yes"]);
     assert_eq!(code, Some(0), "{told}");
-    assert!(told.contains("given up: records"), "{told}");
+    assert!(told.contains("lost: log records"), "{told}");
     let running = serve(&directory);
     let found = OBJECTS.map(|object| status(&running, "GET", &format!("/bucket/{object}")));
     assert_eq!(found, [200, 404, 200]);

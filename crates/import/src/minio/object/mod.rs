@@ -1,4 +1,4 @@
-//! The versions of a key of MinIO, and their bytes.
+//! The versions of a MinIO key, and their data.
 
 use std::fs;
 use std::io::{ErrorKind, Read, empty};
@@ -14,16 +14,16 @@ use crate::stage::Stager;
 use crate::target::{Failure, SourceKey, SourceObject, SourceVersion};
 use crate::{metadata, regular};
 
-/// The one checksum that MinIO has written since 2020.
+/// The only checksum algorithm that MinIO has written since 2020.
 const HIGHWAY_HASH: u64 = 1;
 
-/// A key, by its directory.
+/// A key, represented by its directory.
 #[derive(Debug)]
 pub(super) struct StoredKey {
     directory: PathBuf,
-    /// The bytes of its `xl.meta`, once they were asked for.
+    /// The bytes of its `xl.meta`, loaded on first use.
     bytes: Vec<u8>,
-    /// The oldest first.
+    /// Versions, the oldest first.
     versions: Vec<Version>,
 }
 
@@ -32,10 +32,10 @@ impl StoredKey {
         StoredKey { directory: directory.to_owned(), bytes: Vec::new(), versions: Vec::new() }
     }
 
-    /// The parts of a version.
+    /// Opens the parts of a version.
     ///
     /// # Errors
-    /// [`Failed`], when it cannot be read.
+    /// [`Failed`] if the version cannot be read.
     fn parts(&self, version: &Version) -> Result<Vec<Part<'_>>, Failed> {
         let object = readable(version)?;
         let block_bytes = object.block_bytes;
@@ -75,10 +75,10 @@ enum Place<'m> {
 }
 
 impl Part<'_> {
-    /// Gives its bytes to `take`, verified.
+    /// Passes its verified bytes to `take`.
     ///
     /// # Errors
-    /// [`Failed`], and those of `take`.
+    /// [`Failed`], and the errors of `take`.
     fn read<E: From<Failed>>(self, take: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         let Part { bytes, block_bytes, place } = self;
         let path = match place {
@@ -122,7 +122,8 @@ impl SourceKey for StoredKey {
         for part in self.parts(version)? {
             let mut stager = Stager::new(store, part.bytes)?;
             part.read::<Failure>(&mut |bytes| {
-                // As many as were announced.
+                // `read` yields exactly the announced number of bytes, so the result needs no
+                // check.
                 stager.write(bytes)?;
                 Ok(())
             })?;
@@ -146,11 +147,12 @@ fn etag(object: &Object) -> Option<ETag> {
     object.user.get("etag").and_then(|tag| ETag::parse(tag))
 }
 
-/// Compares the tag of an object with the MD5s of its parts, where it was made of them: the checksums of blocks say
-/// nothing about their places. Parts of another number are others than those that were uploaded.
+/// Compares an object's ETag with the MD5s of its parts, because block checksums do not protect the
+/// order of blocks. A multipart ETag of another number of parts cannot be compared: MinIO then
+/// stores other parts than the client uploaded.
 ///
 /// # Errors
-/// [`Failed`], when it is the tag of other bytes.
+/// [`Failed`] if the ETag belongs to other bytes.
 fn compare(tag: Option<ETag>, md5s: &[[u8; 16]]) -> Result<(), Failed> {
     let of_bytes = match (tag, md5s) {
         (Some(ETag::Md5(_)), [md5]) => ETag::Md5(*md5),
@@ -168,7 +170,7 @@ fn compare(tag: Option<ETag>, md5s: &[[u8; 16]]) -> Result<(), Failed> {
     }
 }
 
-/// The object of a version, if its bytes are those of the client, and here.
+/// The object of a version, if its data is unmodified client data and on this drive.
 fn readable(version: &Version) -> Result<&Object, Failed> {
     let left_out = |reason: &str| Err(Failed::new(reason));
     let Some(object) = &version.object else { return left_out("it is a delete marker") };
@@ -204,7 +206,7 @@ fn readable(version: &Version) -> Result<&Object, Failed> {
     }
 }
 
-/// The bytes of an object of metadata, at most `bytes_max`.
+/// Reads a metadata object of at most `bytes_max` bytes.
 ///
 /// # Errors
 /// [`Failed`].

@@ -1,4 +1,4 @@
-//! Damage of every byte of a drive.
+//! Damages every byte of a drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use twox_hash::XxHash64;
 
 use super::*;
 
-/// A drive of MinIO: see the page beside it.
+/// A MinIO drive; the page next to it describes it.
 const DRIVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/minio");
 
-/// A version with what an import would make of it, or the reason why it is left out.
+/// A version with the imported object, or the reason why it is skipped.
 type Read =
     (SourceVersion, Result<(Vec<[u8; 16]>, Option<ETag>, ObjectMetadata, ObjectLock), String>);
 
-/// Everything that an import reads of a key.
+/// Reads a key like an import does.
 fn read(store: &Store, directory: &Path) -> Result<Vec<Read>, String> {
     let mut key = StoredKey::new(directory);
     let versions = key.versions().map_err(|failure| failure.to_string())?;
@@ -89,7 +89,8 @@ fn damage_of_any_byte_is_found_or_has_no_effect() {
     }
 }
 
-/// Versions whose checksum matches may still be anything: MinIO may have had an error, or somebody means harm.
+/// Versions with a matching checksum may still be invalid: through an error of MinIO, or on
+/// purpose.
 #[test]
 fn versions_of_any_bytes_are_read_without_harm() {
     for key in ["plain/hello.txt", "plain/upload", "versions/k", "versions/gone"] {
@@ -119,8 +120,8 @@ fn versions_of_any_bytes_are_read_without_harm() {
     }
 }
 
-/// The checksums of blocks say nothing about where they belong: here those of the object are others, as they are when
-/// two blocks or two files have changed places.
+/// Block checksums do not protect positions: here the object's ETag differs, as if two blocks or
+/// two files had been swapped.
 #[test]
 fn bytes_of_another_entity_tag_are_left_out() {
     let store = Store::open(StoreConfig::memory()).expect("opens");

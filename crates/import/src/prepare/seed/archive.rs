@@ -1,4 +1,4 @@
-//! Archives: the entries of a tar archive, which may be compressed with gzip, and of a zip archive.
+//! Archives as seeds: tar, optionally compressed with gzip, and zip.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -22,7 +22,7 @@ pub(in crate::prepare) enum Format {
 }
 
 impl Format {
-    /// The format of an archive of that name.
+    /// The format by the archive's file name.
     pub(super) fn of_name(name: &str) -> Option<Format> {
         let name = name.to_ascii_lowercase();
         let formats = [
@@ -35,7 +35,7 @@ impl Format {
     }
 }
 
-/// Puts the objects of an archive.
+/// Stores the objects of an archive.
 ///
 /// # Errors
 /// One line that names the entry.
@@ -77,10 +77,10 @@ fn sow_entry(entry: &Entry, body: &mut dyn Read, sower: &mut Sower<'_>) -> Resul
     }
 }
 
-/// The place that the name of an entry stands for.
+/// The target of an entry's name.
 #[derive(Debug, PartialEq, Eq)]
 enum Place<'n> {
-    /// The directory that everything is in.
+    /// The root directory of the archive.
     Root,
     /// A bucket.
     Bucket(&'n str),
@@ -90,7 +90,7 @@ enum Place<'n> {
 
 impl Place<'_> {
     /// # Errors
-    /// The name leads out of the archive.
+    /// The name is a path that leaves the archive.
     fn of(name: &str) -> Result<Place<'_>, String> {
         if name.starts_with('/') {
             return Err("its name begins at the root of the file system".to_owned());

@@ -1,4 +1,4 @@
-//! An entry of an archive, and the reasons why none can be read.
+//! An archive entry, and the errors of reading archives.
 
 use std::io;
 
@@ -20,7 +20,7 @@ pub(super) fn cut_off() -> String {
     "the archive is cut off".to_owned()
 }
 
-/// An error of reading an archive.
+/// Describes an error of reading an archive.
 pub(super) fn damaged(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => cut_off(),

@@ -1,13 +1,14 @@
-//! Seed data: the directories of a directory or an archive as buckets, and the files in them as objects.
+//! Seed data: the top directories of a directory or archive become buckets, and the files in them
+//! objects.
 //!
 //! ```text
 //! directory ──► import::walk ─┐
 //!                             ├──► Sower ──► store: put_object
 //! archive ──► tar, zip ───────┘
 //! ```
-//! An object that is there is left as it is. What is no file or directory below the seed ends the start: whoever
-//! wrote the seed has to know. Memory is bounded by [`PIECE_BYTES`], the writes in flight and the names of one
-//! entry, whatever the archive says; bytes are bounded by the disk.
+//! Existing objects are left unchanged. An item that is neither a file nor a directory fails the
+//! start, so that the author of the seed notices. Memory is bounded by [`PIECE_BYTES`], the writes
+//! in flight and the names of one entry, for any archive.
 
 mod archive;
 mod entry;
@@ -25,10 +26,10 @@ use self::sower::Sower;
 use super::Site;
 use crate::walk::{Found, FoundFile, walk};
 
-/// Bytes that are read at once.
+/// Size of one read.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// The place of seed data, which was there when the configuration was read.
+/// The location of seed data, which existed when the configuration was read.
 #[derive(Debug)]
 pub(super) enum Seed {
     Directory(PathBuf),
@@ -36,10 +37,10 @@ pub(super) enum Seed {
 }
 
 impl Seed {
-    /// Looks for it, and tells its kind.
+    /// Finds the seed and its kind.
     ///
     /// # Errors
-    /// One line that names it.
+    /// One line that names the seed.
     pub(super) fn find(path: &Path) -> Result<Seed, String> {
         let failed = |error: io::Error| format!("cannot read the seed {}: {error}", path.display());
         let metadata = fs::metadata(path).map_err(failed)?;
@@ -57,17 +58,18 @@ impl Seed {
         Ok(Seed::Archive { path: path.to_owned(), format })
     }
 
-    /// Puts what is missing.
+    /// Stores the missing objects.
     ///
     /// # Errors
-    /// One line that names the seed and the entry, and says how many objects were put before.
+    /// One line that names the seed and the entry, and how many objects were stored before.
     pub(super) fn sow(&self, site: &Site) -> Result<(), String> {
         let mut sower = Sower::new(site);
         let (path, sown) = match self {
             Seed::Directory(path) => (path, sow_directory(path, &mut sower)),
             Seed::Archive { path, format } => (path, archive::sow(path, *format, &mut sower)),
         };
-        // Those that are on their way are put, or fail, in any case.
+        // Writes in flight complete or fail in any case, so they are counted before the error is
+        // returned.
         let ended = sower.finish();
         let counts = sower.counts();
         match sown.and(ended) {
@@ -87,7 +89,7 @@ impl Seed {
     }
 }
 
-/// The end of a walk.
+/// An error that ends the walk.
 struct Refused(String);
 
 impl From<io::Error> for Refused {

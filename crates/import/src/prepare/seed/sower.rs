@@ -1,4 +1,4 @@
-//! Putting objects one after the other, with some of the writes in flight.
+//! Stores objects one after the other, with a bounded number of writes in flight.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -14,23 +14,23 @@ use liteio_store::{
 use super::PIECE_BYTES;
 use crate::prepare::{Site, buckets};
 
-/// Writes that are waited for together.
+/// Limit of writes in flight.
 const IN_FLIGHT_MAX: usize = 64;
 
-/// Puts objects that are missing.
+/// Stores missing objects.
 pub(super) struct Sower<'s> {
     site: &'s Site,
-    /// With bucket and key.
+    /// Pending writes, with bucket and key.
     in_flight: VecDeque<(String, Pending<ObjectVersion>)>,
     counts: Counts,
     piece: Vec<u8>,
 }
 
-/// The objects so far.
+/// Counts of objects so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) put: u64,
-    /// They were there before.
+    /// Objects that existed before.
     pub(super) present: u64,
 }
 
@@ -44,17 +44,17 @@ impl<'s> Sower<'s> {
         self.counts
     }
 
-    /// True for a bucket that is to be made.
+    /// True if the bucket is to be prepared.
     pub(super) fn wants(&self, bucket: &str) -> bool {
         self.site.wants(bucket)
     }
 
-    /// The bucket of that name, which is made if it is missing.
+    /// Finds the bucket, or creates it.
     pub(super) fn bucket(&self, name: &str) -> Result<Arc<Bucket>, String> {
         buckets::find_or_make(self.site, name)
     }
 
-    /// Puts the bytes that `body` has, so many, unless there is an object.
+    /// Stores `bytes` bytes of `body`, unless the object exists.
     pub(super) fn object(
         &mut self,
         bucket: &Arc<Bucket>,
@@ -103,7 +103,7 @@ impl<'s> Sower<'s> {
         let options = PutOptions {
             metadata: ObjectMetadata { headers, ..ObjectMetadata::default() },
             checksum: body.digests().checksum(algorithm).copied().map(ObjectChecksum::full_object),
-            // One that the archive has twice is the first.
+            // Of two entries with the same name, the first is kept.
             conditions: WriteConditions {
                 if_none_match: Some(EtagCondition::Any),
                 ..WriteConditions::default()
@@ -116,7 +116,7 @@ impl<'s> Sower<'s> {
         self.wait_until(IN_FLIGHT_MAX)
     }
 
-    /// Waits for everything in flight.
+    /// Waits for all writes in flight.
     pub(super) fn finish(&mut self) -> Result<(), String> {
         let mut result = Ok(());
         while !self.in_flight.is_empty() {
@@ -125,7 +125,7 @@ impl<'s> Sower<'s> {
         result
     }
 
-    /// Waits until so many are left.
+    /// Waits until at most `left` writes are in flight.
     fn wait_until(&mut self, left: usize) -> Result<(), String> {
         while self.in_flight.len() > left {
             let Some((name, pending)) = self.in_flight.pop_front() else { break };
@@ -138,7 +138,7 @@ impl<'s> Sower<'s> {
         Ok(())
     }
 
-    /// The encryption that the bucket has for objects that name none.
+    /// The bucket's default encryption.
     fn sealing(&self, bucket: &Bucket) -> Result<Option<Sealing>, String> {
         let Some(default) = &bucket.settings.default_encryption else { return Ok(None) };
         let store = &self.site.store;

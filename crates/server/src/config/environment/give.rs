@@ -1,11 +1,11 @@
-//! The settings that variables give: each function takes the value of one, and says false if it gives nothing after
-//! all.
+//! Conversions from variables to settings: each function takes a variable's value, and returns
+//! false if it has no effect after all.
 
 use std::path::PathBuf;
 
 use crate::cli::ServerArgs;
 
-/// `1`, `true`, `yes`, `on` and their opposites.
+/// Parses `1`, `true`, `yes`, `on` and their opposites.
 fn truth(value: &str) -> Result<bool, String> {
     match value.to_ascii_lowercase().as_str() {
         "1" | "true" | "yes" | "on" => Ok(true),
@@ -14,7 +14,7 @@ fn truth(value: &str) -> Result<bool, String> {
     }
 }
 
-/// As LocalStack has it: any other value is false.
+/// As in LocalStack, any other value is false.
 fn is_true(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "1" | "true")
 }
@@ -31,7 +31,7 @@ pub(super) fn host(value: &str, arguments: &mut ServerArgs) -> Result<bool, Stri
 }
 
 pub(super) fn port(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
-    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is no port"))?;
+    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is not a port number"))?;
     arguments.port = Some(port);
     Ok(true)
 }
@@ -52,7 +52,7 @@ pub(super) fn console_address(value: &str, arguments: &mut ServerArgs) -> Result
 }
 
 pub(super) fn console_port(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
-    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is no port"))?;
+    let port = value.parse::<u16>().map_err(|_| format!("{value:?} is not a port number"))?;
     arguments.console_address = Some(format!(":{port}"));
     Ok(true)
 }
@@ -76,7 +76,7 @@ pub(super) fn driver(value: &str, arguments: &mut ServerArgs) -> Result<bool, St
         None => arguments.data_dir = Some(value.into()),
         Some(_) => {
             return Err(format!(
-                "the driver {value:?} is not there: give memory:// or local:///DIR, or LITEIO_DATA_DIR"
+                "the driver {value:?} is not supported: give memory:// or local:///DIR, or LITEIO_DATA_DIR"
             ));
         }
     }
@@ -93,7 +93,7 @@ pub(super) fn not_in_memory(value: &str, arguments: &mut ServerArgs) -> Result<b
     Ok(true)
 }
 
-/// Without retention S3Mock deletes its files at its end: then they are in memory here.
+/// Without retention, S3Mock deletes its files at exit; here the data is then kept in memory.
 pub(super) fn retained_root(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     match arguments.sources.get("memory").is_some() && !arguments.memory {
         true => volumes(value, arguments),
@@ -138,7 +138,7 @@ pub(super) fn debug(value: &str, arguments: &mut ServerArgs) -> Result<bool, Str
     Ok(is_wanted)
 }
 
-/// LocalStack has levels that are ours, and `trace-internal`.
+/// Parses LocalStack's log levels: ours, and `trace-internal`.
 pub(super) fn level(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     let level = value.strip_suffix("-internal").unwrap_or(value).replace("warning", "warn");
     arguments.log = Some(level);
@@ -160,7 +160,7 @@ pub(super) fn domains(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
     Ok(true)
 }
 
-/// A host name, with a port behind it or not, beside those of the profile; an address is no domain.
+/// A host name with an optional port, added to the profile's domains; IP addresses are ignored.
 pub(super) fn localstack_host(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     let host = value.rsplit_once(':').map_or(value, |(host, _)| host);
     if host.parse::<std::net::IpAddr>().is_err() {
@@ -169,19 +169,19 @@ pub(super) fn localstack_host(value: &str, arguments: &mut ServerArgs) -> Result
     Ok(false)
 }
 
-/// Beside those of the profile.
+/// Added to the profile's origins.
 pub(super) fn more_origins(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     arguments.cors_origin.extend(words(value));
     Ok(false)
 }
 
-/// One directory: of several, each would hold a part of the data.
+/// A single directory: with several, MinIO would store a part of the data in each.
 pub(super) fn volumes(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     arguments.data_dir = Some(one_directory(&words(value))?);
     Ok(true)
 }
 
-/// The one directory among the arguments of `minio server`.
+/// The single directory among the arguments of `minio server`.
 ///
 /// # Errors
 /// One line that says what to give instead.
@@ -214,7 +214,7 @@ pub(super) fn kms_key(value: &str, arguments: &mut ServerArgs) -> Result<bool, S
             Ok(true)
         }
         Some(_) => Ok(false),
-        None => Err("it is not NAME:KEY".to_owned()),
+        None => Err("not in the form NAME:KEY".to_owned()),
     }
 }
 

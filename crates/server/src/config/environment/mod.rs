@@ -1,7 +1,8 @@
-//! The variables of other servers that this one understands: the table, which docs/environment.md repeats, and
-//! its reading.
+//! Environment variables of other servers that this one understands: the table, which
+//! docs/environment.md quotes, and its evaluation.
 //!
-//! A variable counts where neither a flag nor a variable of our own (`LITEIO_…`) gives the setting.
+//! A variable has effect only if neither a flag nor a variable of our own (`LITEIO_…`) gives the
+//! setting.
 
 mod give;
 mod table;
@@ -18,7 +19,7 @@ use super::profile::Profile;
 use super::{ConfigError, credentials, error};
 use crate::cli::{ServerArgs, Source};
 
-/// Pairs of variables with credentials; the first that is given counts.
+/// Pairs of credential variables; the first given pair wins.
 const PAIRS: [(&str, &str); 4] = [
     ("LITEIO_ACCESS_KEY", "LITEIO_SECRET_KEY"),
     ("MINIO_ROOT_USER", "MINIO_ROOT_PASSWORD"),
@@ -26,15 +27,16 @@ const PAIRS: [(&str, &str); 4] = [
     ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
 ];
 
-/// Beginnings of names that are one program's alone: an unknown variable there is told of.
+/// Name prefixes that only one program uses: unknown variables with them are reported.
 const PREFIXES: [&str; 2] = ["MINIO_", "COM_ADOBE_TESTING_S3MOCK_"];
 
-/// The variables of the process, and those of the file that one of them names. An empty one counts as none.
+/// The variables of the process and of the file that one of them names. Empty variables count as
+/// unset.
 #[derive(Debug, Default)]
 pub(crate) struct Variables(BTreeMap<String, String>);
 
 impl Variables {
-    /// Reads them.
+    /// Reads the variables.
     ///
     /// # Errors
     /// [`ConfigError`] when the file cannot be read.
@@ -61,7 +63,7 @@ impl Variables {
         self.0.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The variables whose names begin so.
+    /// The variables with this name prefix.
     pub(super) fn beginning_with<'v>(
         &'v self,
         prefix: &'v str,
@@ -77,7 +79,7 @@ impl Variables {
         Variables(pairs.collect())
     }
 
-    /// The variables that look like those of a program of the table, and are none.
+    /// Unknown variables with the prefix of a program in the table.
     pub(crate) fn unknown(&self) -> Vec<&str> {
         let names = self.0.keys().map(String::as_str);
         let is_foreign = |name: &&str| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
@@ -90,7 +92,7 @@ pub(crate) fn is_known(name: &str) -> bool {
     TABLE.iter().any(|row| row.name == name) || super::audit::is_of_minio(name)
 }
 
-/// Fills the settings that are not given yet with what the variables say, in the order of the table.
+/// Fills in settings that are not given from the variables, in table order.
 ///
 /// # Errors
 /// [`ConfigError`] with the name of the variable.
@@ -113,7 +115,7 @@ pub(crate) fn fill(
     fill_some(arguments, profile, variables, |_| true)
 }
 
-/// The same for the address to listen on alone.
+/// The same for the listen address only.
 ///
 /// # Errors
 /// [`ConfigError`] with the name of the variable.
@@ -165,7 +167,8 @@ fn fill_credentials(
     }
     for (access, secret) in PAIRS {
         let is_aws = access.starts_with("AWS_");
-        // Those of a session are no use without its token, and a profile promises others.
+        // Session credentials are useless without their token, and a profile promises other
+        // credentials.
         let is_skipped =
             is_aws && (variables.get("AWS_SESSION_TOKEN").is_some() || profile.is_some());
         if is_skipped {
@@ -182,7 +185,7 @@ fn fill_credentials(
             }
             (Some((from, key)), Some((secret_from, secret_key))) => {
                 if is_aws {
-                    arguments.notes.push(format!("the access key is the one of {access}"));
+                    arguments.notes.push(format!("the access key is the value of {access}"));
                 }
                 arguments.access_key = Some(key);
                 arguments.secret_key = Some(secret_key);
@@ -198,14 +201,15 @@ fn fill_credentials(
     Ok(())
 }
 
-/// The value of a variable, or of the file that its sister names, with the name of the one that gave it.
+/// The value of a variable, or of the file that its `_FILE` sibling names, with the name of the
+/// variable that gave it.
 fn credential(name: &str, variables: &Variables) -> Result<Option<(String, String)>, ConfigError> {
     if let Some(value) = variables.get(name) {
         return Ok(Some((name.to_owned(), value.to_owned())));
     }
     let file = format!("{name}_FILE");
     let Some(path) = variables.get(&file).filter(|_| is_known(&file)) else { return Ok(None) };
-    // The engine of containers keeps secrets there, and MinIO takes their bare names.
+    // Container engines mount secrets there, and MinIO accepts their bare names.
     let secret = Path::new("/run/secrets").join(path);
     let path = if secret.is_file() { secret } else { PathBuf::from(path) };
     match text_of(&file, &path)?.trim() {
@@ -220,7 +224,7 @@ fn text_of(variable: &str, path: &Path) -> Result<String, ConfigError> {
     })
 }
 
-/// The lines `NAME=VALUE`, `export NAME=VALUE` and `NAME="VALUE"` of a file.
+/// Parses the lines `NAME=VALUE`, `export NAME=VALUE` and `NAME="VALUE"` of a file.
 fn read_variables(text: &str) -> Vec<(String, String)> {
     let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
     let pairs = lines.filter_map(|line| line.trim_start_matches("export ").split_once('='));

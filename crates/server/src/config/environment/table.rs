@@ -1,11 +1,11 @@
-//! The table.
+//! The table of variables.
 
 use std::fmt::Write as _;
 
 use super::give;
 use crate::cli::ServerArgs;
 
-/// The program whose variable it is.
+/// The program that defines the variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     LiteIo,
@@ -18,13 +18,14 @@ pub(super) enum Program {
 /// The effect of a variable.
 #[derive(Clone, Copy)]
 pub(super) enum Effect {
-    /// Gives the setting of this name in [`ServerArgs`], by this function, unless that says false.
+    /// Gives the setting with this field name in [`ServerArgs`], by this function, unless it
+    /// returns false.
     Gives(&'static str, fn(&str, &mut ServerArgs) -> Result<bool, String>),
     /// Half of the credentials ([`super::PAIRS`]), or the name of a file with it.
     Credentials,
     /// Names a file with variables ([`super::Variables::read`]).
     File,
-    /// Known, and without effect.
+    /// Known, but without effect.
     Nothing,
 }
 
@@ -33,7 +34,7 @@ pub(super) struct Variable {
     pub(super) name: &'static str,
     pub(super) program: Program,
     pub(super) effect: Effect,
-    /// The setting in words.
+    /// The description of the setting.
     pub(super) note: &'static str,
 }
 
@@ -44,8 +45,8 @@ const fn row(name: &'static str, program: Program, effect: Effect, note: &'stati
     Variable { name, program, effect, note }
 }
 
-/// All of them, in the order in which they count. Those of LocalStack have common names, and are read in its
-/// profile only.
+/// All variables, in order of precedence. LocalStack's have common names, so they are read only in
+/// its profile.
 pub(super) const TABLE: &[Variable] = &[
     row("LITEIO_ACCESS_KEY_FILE", LiteIo, Credentials, "file with the access key"),
     row("LITEIO_SECRET_KEY_FILE", LiteIo, Credentials, "file with the secret key"),
@@ -55,27 +56,47 @@ pub(super) const TABLE: &[Variable] = &[
         "LITEIO_DRIVER",
         LiteIo,
         Gives("data_dir", give::driver),
-        "`memory://` is `--memory`; `local:///DIR` or `/DIR` is `--data-dir`; others are refused",
+        "`memory://` is `--memory`; `local:///DIR` or `/DIR` is `--data-dir`; other values are rejected",
     ),
     row("LITEIO_IN_MEMORY", LiteIo, Gives("memory", give::memory), "`--memory`"),
     row("LITEIO_NO_FSYNC", LiteIo, Gives("durability", give::no_fsync), "`--durability os`"),
     row("LITEIO_NO_LOG", LiteIo, Gives("log", give::no_log), "`--log warn`"),
-    row("LITEIO_REST", LiteIo, Nothing, "the REST API of Supabase Storage is not there"),
+    row("LITEIO_REST", LiteIo, Nothing, "the REST API of Supabase Storage is not supported"),
     row("LITEIO_JWT_SECRET", LiteIo, Nothing, "as `LITEIO_REST`"),
     row(
         "MINIO_CONFIG_ENV_FILE",
         Minio,
         File,
-        "file of `NAME=VALUE` lines, which count before the environment",
+        "file of `NAME=VALUE` lines, which take precedence over the environment",
     ),
     row("MINIO_ROOT_USER", Minio, Credentials, "`--access-key`"),
     row("MINIO_ROOT_PASSWORD", Minio, Credentials, "`--secret-key`"),
-    row("MINIO_ROOT_USER_FILE", Minio, Credentials, "file with it, also below `/run/secrets/`"),
-    row("MINIO_ROOT_PASSWORD_FILE", Minio, Credentials, "file with it, also below `/run/secrets/`"),
+    row(
+        "MINIO_ROOT_USER_FILE",
+        Minio,
+        Credentials,
+        "file with the value, also below `/run/secrets/`",
+    ),
+    row(
+        "MINIO_ROOT_PASSWORD_FILE",
+        Minio,
+        Credentials,
+        "file with the value, also below `/run/secrets/`",
+    ),
     row("MINIO_ACCESS_KEY", Minio, Credentials, "`--access-key`"),
     row("MINIO_SECRET_KEY", Minio, Credentials, "`--secret-key`"),
-    row("MINIO_ACCESS_KEY_FILE", Minio, Credentials, "file with it, also below `/run/secrets/`"),
-    row("MINIO_SECRET_KEY_FILE", Minio, Credentials, "file with it, also below `/run/secrets/`"),
+    row(
+        "MINIO_ACCESS_KEY_FILE",
+        Minio,
+        Credentials,
+        "file with the value, also below `/run/secrets/`",
+    ),
+    row(
+        "MINIO_SECRET_KEY_FILE",
+        Minio,
+        Credentials,
+        "file with the value, also below `/run/secrets/`",
+    ),
     row("MINIO_REGION", Minio, Gives("region", give::region), "`--region`"),
     row("MINIO_SITE_REGION", Minio, Gives("region", give::region), "`--region`"),
     row("MINIO_REGION_NAME", Minio, Gives("region", give::region), "`--region`"),
@@ -112,19 +133,24 @@ pub(super) const TABLE: &[Variable] = &[
         "port of `--console-address`",
     ),
     row("MINIO_BROWSER", Minio, Gives("console", give::console), "`--console`"),
-    row("MINIO_BROWSER_REDIRECT_URL", Minio, Nothing, "browsers are led to the host they asked"),
-    row("MINIO_SERVER_URL", Minio, Nothing, "presigned URLs are valid for any host they name"),
+    row(
+        "MINIO_BROWSER_REDIRECT_URL",
+        Minio,
+        Nothing,
+        "browsers are redirected to the host of their request",
+    ),
+    row("MINIO_SERVER_URL", Minio, Nothing, "presigned URLs are valid for any host"),
     row(
         "MINIO_PROMETHEUS_AUTH_TYPE",
         Minio,
         Gives("metrics_auth", give::metrics_auth),
         "`--metrics-auth`",
     ),
-    row("MINIO_PROMETHEUS_URL", Minio, Nothing, "nothing here asks Prometheus"),
-    row("MINIO_UPDATE", Minio, Nothing, "nothing updates itself"),
-    row("MINIO_CI_CD", Minio, Nothing, "one directory is always enough"),
-    row("MINIO_OPTS", Minio, Nothing, "of a service file, which gives it as arguments"),
-    row("MINIO_STORAGE_CLASS_STANDARD", Minio, Nothing, "one directory has no parity"),
+    row("MINIO_PROMETHEUS_URL", Minio, Nothing, "LiteIO does not query Prometheus"),
+    row("MINIO_UPDATE", Minio, Nothing, "LiteIO does not update itself"),
+    row("MINIO_CI_CD", Minio, Nothing, "a single directory is always allowed"),
+    row("MINIO_OPTS", Minio, Nothing, "a service file passes it as arguments"),
+    row("MINIO_STORAGE_CLASS_STANDARD", Minio, Nothing, "a single directory has no parity"),
     row(
         "COM_ADOBE_TESTING_S3MOCK_STORE_INITIAL_BUCKETS",
         S3Mock,
@@ -141,25 +167,25 @@ pub(super) const TABLE: &[Variable] = &[
         "COM_ADOBE_TESTING_S3MOCK_STORE_REGION",
         S3Mock,
         Gives("told_region", give::told_region),
-        "the region that buckets are told to be in; any is accepted",
+        "region reported for buckets; any region is accepted",
     ),
     row(
         "COM_ADOBE_TESTING_S3MOCK_REGION",
         S3Mock,
         Gives("told_region", give::told_region),
-        "as the one above",
+        "as the variable above",
     ),
     row(
         "COM_ADOBE_TESTING_S3MOCK_STORE_RETAIN_FILES_ON_EXIT",
         S3Mock,
         Gives("memory", give::not_in_memory),
-        "without it everything is in memory",
+        "otherwise all data is in memory",
     ),
     row(
         "COM_ADOBE_TESTING_S3MOCK_DOMAIN_RETAIN_FILES_ON_EXIT",
         S3Mock,
         Gives("memory", give::not_in_memory),
-        "without it everything is in memory",
+        "otherwise all data is in memory",
     ),
     row(
         "COM_ADOBE_TESTING_S3MOCK_STORE_ROOT",
@@ -177,19 +203,19 @@ pub(super) const TABLE: &[Variable] = &[
         "COM_ADOBE_TESTING_S3MOCK_STORE_VALID_KMS_KEYS",
         S3Mock,
         Nothing,
-        "keys are those of `--kms-key-file`",
+        "keys come from `--kms-key-file`",
     ),
     row(
         "COM_ADOBE_TESTING_S3MOCK_DOMAIN_VALID_KMS_KEYS",
         S3Mock,
         Nothing,
-        "keys are those of `--kms-key-file`",
+        "keys come from `--kms-key-file`",
     ),
     row(
         "COM_ADOBE_TESTING_S3MOCK_CONTROLLER_CONTEXT_PATH",
         S3Mock,
         Nothing,
-        "there is no path before buckets",
+        "no path prefix before buckets",
     ),
     row(
         "GATEWAY_LISTEN",
@@ -202,13 +228,13 @@ pub(super) const TABLE: &[Variable] = &[
         "PERSISTENCE",
         LocalStack,
         Gives("memory", give::persistence),
-        "`1`: not in memory, but in `/var/lib/localstack`",
+        "`1`: data is kept in `/var/lib/localstack`",
     ),
     row(
         "LOCALSTACK_HOST",
         LocalStack,
         Gives("domain", give::localstack_host),
-        "`--domain`, with `s3.` before it, too",
+        "`--domain`, with and without the prefix `s3.`",
     ),
     row(
         "EXTRA_CORS_ALLOWED_ORIGINS",
@@ -224,8 +250,8 @@ pub(super) const TABLE: &[Variable] = &[
     ),
     row("DEBUG", LocalStack, Gives("log", give::debug), "`1`: `--log debug`"),
     row("LS_LOG", LocalStack, Gives("log", give::level), "`--log`"),
-    row("SERVICES", LocalStack, Nothing, "S3, S3 Vectors, IAM and STS are always there"),
-    row("EAGER_SERVICE_LOADING", LocalStack, Nothing, "everything is there from the start"),
+    row("SERVICES", LocalStack, Nothing, "S3, S3 Vectors, IAM and STS are always available"),
+    row("EAGER_SERVICE_LOADING", LocalStack, Nothing, "all services are available from the start"),
     row("AWS_ACCESS_KEY_ID", Aws, Credentials, "`--access-key`, unless `AWS_SESSION_TOKEN` is set"),
     row(
         "AWS_SECRET_ACCESS_KEY",
@@ -237,12 +263,17 @@ pub(super) const TABLE: &[Variable] = &[
         "AWS_REGION",
         Aws,
         Gives("told_region", give::told_region),
-        "the region that buckets are told to be in; any is accepted",
+        "region reported for buckets; any region is accepted",
     ),
-    row("AWS_DEFAULT_REGION", Aws, Gives("told_region", give::told_region), "as the one above"),
+    row(
+        "AWS_DEFAULT_REGION",
+        Aws,
+        Gives("told_region", give::told_region),
+        "as the variable above",
+    ),
 ];
 
-/// The table as docs/environment.md has it, in Markdown.
+/// The table in Markdown, as in docs/environment.md.
 pub(crate) fn table() -> String {
     let mut text = String::from("| Variable | Of | Setting |\n|---|---|---|\n");
     for Variable { name, program, effect, note } in TABLE {

@@ -1,40 +1,41 @@
-//! Reading tar archives: the formats of POSIX (ustar, pax) and GNU, without links, devices and sparse files.
+//! Reads tar archives: the formats of POSIX (ustar, pax) and GNU, without links, devices and sparse
+//! files.
 //!
-//! A header is 512 bytes; the bytes of the entry follow, filled up to a multiple of 512; two headers of zeros end
-//! the archive. Sources: POSIX, `pax` («ustar Interchange Format», «pax Header Block»), and the manual of GNU tar
-//! («Basic Tar Format»).
+//! A header has 512 bytes; the entry's data follows, padded to a multiple of 512; two zero headers
+//! end the archive. Sources: POSIX, `pax` («ustar Interchange Format», «pax Header Block»), and the
+//! manual of GNU tar («Basic Tar Format»).
 //!
-//! Kept instead of the crate `tar` 0.4.46 (2 crates, 5,300 lines), which reads some archives otherwise than their
-//! writers meant, without an error:
-//! - It splits extended headers at newlines, not by the lengths of their records (composefs/tar-rs#452). It loses a
-//!   name with a newline, and takes a line in the value of another record, of an extended attribute for example, for
-//!   the name of the entry.
-//! - It gives the long name of an entry to a global header that stands between both.
-//! - It reads an extended header of any length into memory.
-//! - It takes an archive that is cut off behind an entry for a whole one.
+//! The crate `tar` 0.4.46 (2 crates, 5,300 lines) is not used, because it misreads some archives
+//! without an error:
+//! - It splits extended headers at newlines, not by the lengths of their records
+//!   (composefs/tar-rs#452). So it truncates a name with a newline, and takes a line in another
+//!   record's value, such as an extended attribute, for the name of the entry.
+//! - It applies the long name of an entry to a global header between the two.
+//! - It reads extended headers of any length into memory.
+//! - It accepts an archive that is truncated after an entry.
 //!
-//! `tar-core` reads records by their lengths, but 0.1.0, its only release, lacks corrections that were made since.
+//! `tar-core` reads records by their lengths, but 0.1.0, its only release, lacks later fixes.
 
 use std::io::{self, Read};
 
 use super::entry::{Entry, Kind, cut_off, damaged};
 
 const BLOCK: usize = 512;
-/// Longest name, and longest extended header, of an entry. They are held in memory.
+/// Longest name and extended header of an entry, which are held in memory.
 const EXTENSION_BYTES_MAX: u64 = 64 << 10;
-/// Bytes behind the end, which writers fill up to the length of their records.
+/// Padding after the end of the archive, which writers add to fill their last record.
 const FILLING_BYTES_MAX: u64 = 1 << 20;
 
-/// An archive that is read from its begin to its end.
+/// A streaming reader of an archive.
 pub(super) struct Tar<R> {
     input: R,
-    /// Bytes of the entry that were not read yet.
+    /// Bytes of the current entry that are not read yet.
     body_left: u64,
-    /// Bytes behind them, up to the next header.
+    /// Padding after the current entry.
     filling: u64,
 }
 
-/// The fields that headers before that of an entry replace.
+/// Fields from extended headers, which override the next entry's header.
 #[derive(Default)]
 struct Extended {
     name: Option<String>,
@@ -46,7 +47,7 @@ impl<R: Read> Tar<R> {
         Tar { input, body_left: 0, filling: 0 }
     }
 
-    /// The next entry; none at the end of the archive.
+    /// The next entry; `None` at the end of the archive.
     ///
     /// # Errors
     /// One line that names the entry, if it has a name.
@@ -70,14 +71,15 @@ impl<R: Read> Tar<R> {
                 b'L' | b'K' | b'x' | b'g' => bytes,
                 _ => extended.bytes.unwrap_or(bytes),
             };
-            // More than a file can have would overflow.
+            // Sizes beyond any file's would overflow.
             let whole = bytes.checked_next_multiple_of(BLOCK as u64).filter(|it| *it < 1 << 62);
             let whole = whole.ok_or_else(|| failed("its length is no number"))?;
             (self.body_left, self.filling) = (bytes, whole - bytes);
             match header[156] {
                 b'L' => extended.name = Some(text(self.extension(&failed)?, &failed)?),
                 b'x' => read_pax(&self.extension(&failed)?, &mut extended, &failed)?,
-                // The target of a link, whose header follows; properties of the whole archive.
+                // Long link targets and global properties are ignored; links are rejected by their
+                // own header.
                 b'K' | b'g' => {}
                 kind => {
                     let name = match extended.name.take() {
@@ -92,12 +94,12 @@ impl<R: Read> Tar<R> {
         }
     }
 
-    /// The bytes of the entry that was read last.
+    /// The data of the current entry.
     pub(super) fn body(&mut self) -> Body<'_, R> {
         Body(self)
     }
 
-    /// The whole of a header that extends the next one.
+    /// Reads a whole extended header.
     fn extension(&mut self, failed: &dyn Fn(&str) -> String) -> Result<Vec<u8>, String> {
         if self.body_left > EXTENSION_BYTES_MAX {
             return Err(failed("its extended header is too long"));
@@ -108,7 +110,7 @@ impl<R: Read> Tar<R> {
         if read as u64 == length { Ok(bytes) } else { Err(cut_off()) }
     }
 
-    /// Reads what is behind the end: a compressed archive has its checksum there.
+    /// Reads up to the end of the input, where a compressed archive has its checksum.
     fn finish(&mut self) -> Result<(), String> {
         let mut rest = (&mut self.input).take(FILLING_BYTES_MAX + 1);
         let filling = io::copy(&mut rest, &mut io::sink()).map_err(|error| damaged(&error))?;
@@ -129,7 +131,7 @@ impl<R: Read> Tar<R> {
     }
 }
 
-/// The bytes of an entry.
+/// The data of an entry.
 pub(super) struct Body<'t, R>(&'t mut Tar<R>);
 
 impl<R: Read> Read for Body<'_, R> {
@@ -146,7 +148,7 @@ impl<R: Read> Read for Body<'_, R> {
     }
 }
 
-/// Compares the sum of a header's bytes with that in it, whose own bytes count as spaces.
+/// Verifies the header checksum: the sum of its bytes, with the checksum field counted as spaces.
 fn check(header: &[u8; BLOCK]) -> Result<(), String> {
     let own = 148..156;
     let rest = header.iter().enumerate().filter(|(at, _)| !own.contains(at));
@@ -157,7 +159,7 @@ fn check(header: &[u8; BLOCK]) -> Result<(), String> {
     }
 }
 
-/// The name in a header: that of ustar may be in two fields.
+/// The name in a header; ustar may split it into two fields.
 fn header_name(header: &[u8; BLOCK]) -> Vec<u8> {
     let field = |bytes: &[u8]| bytes.split(|byte| *byte == 0).next().unwrap_or_default().to_vec();
     let name = field(&header[..100]);
@@ -167,7 +169,7 @@ fn header_name(header: &[u8; BLOCK]) -> Vec<u8> {
     }
 }
 
-/// A number: octal digits, or a big-endian binary number behind a set bit.
+/// Parses a number: octal digits, or big-endian binary if the first bit is set.
 fn number(field: &[u8]) -> Option<u64> {
     if field[0] & 0x80 != 0 {
         let (first, rest) = field.split_first()?;
@@ -194,7 +196,7 @@ fn text(mut bytes: Vec<u8>, failed: &dyn Fn(&str) -> String) -> Result<String, S
 
 fn kind_of(kind: u8, name: &str) -> Result<Kind, &'static str> {
     match kind {
-        // Archives before POSIX have directories by their name.
+        // Archives before POSIX mark directories by a trailing slash only.
         b'0' | 0 if name.ends_with('/') => Ok(Kind::Directory),
         b'0' | b'7' | 0 => Ok(Kind::File),
         b'5' => Ok(Kind::Directory),
@@ -206,7 +208,8 @@ fn kind_of(kind: u8, name: &str) -> Result<Kind, &'static str> {
     }
 }
 
-/// Reads the records of an extended header: `LENGTH KEY=VALUE\n`, where the length is that of the whole record.
+/// Parses the records of an extended header: `LENGTH KEY=VALUE\n`, with the length of the whole
+/// record.
 fn read_pax(
     mut records: &[u8],
     extended: &mut Extended,

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A header of ustar.
+/// A ustar header.
 fn header(name: &str, kind: u8, bytes: u64) -> Vec<u8> {
     let mut header = vec![0; BLOCK];
     header[..name.len()].copy_from_slice(name.as_bytes());
@@ -96,7 +96,7 @@ fn records_of_extended_headers_end_where_their_lengths_say() {
     let archive = ended(&[
         pax("path", "photos/a\nb"),
         entry("photos/ab", b'0', b"1"),
-        // The value of an attribute, and no name of the entry.
+        // The value of an attribute, which must not be taken for the entry's name.
         pax("SCHILY.xattr.user.note", "x\n21 path=photos/other\n"),
         entry("photos/c", b'0', b"2"),
     ]);
@@ -167,7 +167,7 @@ fn lengths_that_no_memory_would_hold_are_refused() {
 }
 
 proptest! {
-    /// Any bytes give entries or one line, and never a panic.
+    /// Arbitrary bytes give entries or one error line, never a panic.
     #[test]
     fn any_bytes_are_read(
         at in 0_usize..4096,

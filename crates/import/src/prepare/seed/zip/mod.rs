@@ -1,9 +1,10 @@
-//! Reading zip archives: entries that are stored or deflated, in the order of the central directory.
+//! Reads zip archives: stored or deflated entries, in the order of the central directory.
 //!
-//! The crate `rawzip`, which has no dependencies, reads the records, one at a time into a buffer of fixed size, and
-//! compares lengths and checksums. The crate `zip` 9.8 brings three crates, holds the directory of the whole archive in
-//! memory and drops all but one of the entries that share a name; its iterator without these limits is
-//! `zip::unstable`, for users that pin an exact version.
+//! The crate `rawzip`, which has no dependencies, reads the records one at a time into a buffer of
+//! fixed size, and verifies lengths and checksums. The crate `zip` 9.8 brings three crates, holds
+//! the whole directory in memory and drops all but one of the entries that share a name; its
+//! iterator without these limits is in `zip::unstable`, which is for users that pin an exact
+//! version.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -17,11 +18,11 @@ use rawzip::{
 use super::PIECE_BYTES;
 use super::entry::{Entry, Kind, damaged};
 
-/// The bits of a mode that hold the kind of the file.
+/// The file type bits of a Unix mode.
 const KIND_BITS: u32 = 0o170_000;
 
-/// Reads an archive. `take` gets each entry with its bytes, whose end is an error if they are not the bytes that the
-/// archive was made of.
+/// Reads an archive. `take` gets each entry with its data; the end of the data is an error if the
+/// checksum does not match.
 ///
 /// # Errors
 /// One line that names the entry, if it has a name.
@@ -49,7 +50,7 @@ pub(super) fn read(
         };
         taken.map_err(named)?;
     }
-    // Writers without zip64 count modulo 65,536.
+    // Writers without zip64 store the count modulo 65,536.
     match count as u16 == archive.entries_hint() as u16 {
         true => Ok(()),
         false => Err("the archive is damaged: its end record has another number of entries".into()),
@@ -57,7 +58,7 @@ pub(super) fn read(
 }
 
 fn entry_of(record: &ZipFileHeaderRecord<'_>) -> Result<Entry, &'static str> {
-    // Many archivers write UTF-8 without setting its flag.
+    // Many archivers write UTF-8 without setting its flag, so the flag is ignored.
     let name = record.file_path();
     let name = str::from_utf8(name.as_ref()).map_err(|_| "its name is not UTF-8")?;
     if record.flags().is_encrypted() {
@@ -77,7 +78,7 @@ fn entry_of(record: &ZipFileHeaderRecord<'_>) -> Result<Entry, &'static str> {
     Ok(Entry { name: name.to_owned(), kind, bytes: record.uncompressed_size_hint() })
 }
 
-/// The bytes of an entry.
+/// The data of an entry.
 struct Body<R>(R);
 
 impl<R: Read> Read for Body<R> {

@@ -15,7 +15,7 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 const ENCRYPTED: u16 = 1;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
-/// The system in the upper byte of «version made by» whose attributes are modes.
+/// The system number in the upper byte of «version made by» that marks Unix modes.
 const UNIX: u8 = 3;
 
 /// An entry to write.
@@ -161,7 +161,7 @@ fn archives_that_are_cut_off_or_damaged_are_refused() {
     let mut changed = whole.clone();
     changed[at] ^= 1;
     assert!(list(&changed).expect_err("changed").contains("checksum"));
-    // A body that is longer than the directory says: a bomb.
+    // A body that is longer than the directory says: a zip bomb.
     let mut bomb = archive(&[file("photos/a", &[0; 90_000], DEFLATED)], false);
     let central = bomb.windows(4).position(|bytes| bytes == CENTRAL).expect("a directory");
     bomb[central + 24..central + 28].copy_from_slice(&9_u32.to_le_bytes());
@@ -202,7 +202,7 @@ fn names_are_utf_8_and_directories_may_be_told_by_their_mode() {
 fn an_entry_that_is_not_where_the_directory_says_is_refused() {
     let whole = archive(&[file("photos/a", b"x", STORED)], false);
     let central = whole.windows(4).position(|bytes| bytes == CENTRAL).expect("a directory");
-    // The number of packed bytes, and the place.
+    // The compressed size, and the offset.
     for (at, value, told) in
         [(20, 1_u32 << 30, "size"), (42, 1 << 30, "cut off"), (42, 4, "damaged")]
     {
@@ -214,7 +214,7 @@ fn an_entry_that_is_not_where_the_directory_says_is_refused() {
 }
 
 proptest! {
-    /// Any bytes give entries or one line, and never a panic.
+    /// Arbitrary bytes give entries or one error line, never a panic.
     #[test]
     fn any_bytes_are_read(
         at in 0_usize..1200,
