@@ -71,7 +71,7 @@ class Sandbox:
              "-keyout", "privkey.pem", "-out", "fullchain.pem"],
             cwd=self.directory, check=True, capture_output=True)
         # Without the objects that an import leaves out, with exit code 1.
-        shutil.copytree(ROOT / "crates/server/tests/fixtures/minio", self.directory / "minio",
+        shutil.copytree(ROOT / "crates/import/tests/fixtures/minio", self.directory / "minio",
                         ignore=shutil.ignore_patterns("pressed.cmp", "sealed"))
         os.symlink(os.environ["EXAMPLES_NODE_MODULES"], self.directory / "node_modules")
 

@@ -48,7 +48,7 @@ pub struct ImportMinioArgs {
 /// The arguments of `liteio import s3`.
 #[derive(Args, Clone)]
 pub struct ImportS3Args {
-    /// http(s)://HOST[:PORT] imports all buckets of the user; with /BUCKET or /BUCKET/PREFIX, only
+    /// http(s)://HOST or http(s)://HOST:PORT imports all buckets of the user; with /BUCKET or /BUCKET/PREFIX, only
     /// that part.
     #[arg(value_name = "URL")]
     pub url: String,

@@ -132,11 +132,7 @@ pub enum Verdict<'p> {
     /// The statement denies; no other policy can override it.
     Denied(&'p Statement),
     /// The statement allows, and none denies.
-    Allowed(
-        #[cfg_attr(not(any(test, feature = "fuzzing")), expect(dead_code, reason = "tests ask"))]
-        &'p Statement,
-        Grantee,
-    ),
+    Allowed(&'p Statement, Grantee),
     /// No statement applies to the request.
     Neutral,
 }

@@ -11,14 +11,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
-use liteio_kv::{DroppedTail, Kv, KvConfig, Spilling};
+#[cfg(any(test, feature = "test-util"))]
+use liteio_kv::Spilling;
+use liteio_kv::{DroppedTail, Kv, KvConfig};
 
 use crate::attachment::BlobAttachments;
 use crate::blob::{FileBlobStore, MemoryBlobStore};
 use crate::config::{Backend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
-#[cfg(any(test, feature = "test-util"))]
 use crate::meta::bucket::{FORMAT, StoreRecord};
 use crate::store::{Opened, Store};
 

@@ -2,7 +2,7 @@
 //!
 //! An [`Acl`] is a list of [`Grant`]s. It counts only where the [`Ownership`] of the bucket says so
 //! ([`Ownership::acls_count`]), and its grants to everybody only where the [`PublicAccessBlock`] does not
-//! ignore them ([`PublicGrants`]). [`permission_for`] tells the permission that an action needs. The decision about
+//! ignore them (`PublicGrants`). [`permission_for`] tells the permission that an action needs. The decision about
 //! a request is made from these elsewhere.
 //!
 //! Source: [Access control list overview](https://docs.aws.amazon.com/AmazonS3/latest/userguide/acl-overview.html).
