@@ -41,7 +41,6 @@ pub struct KvConfig {
     ///
     /// - [`Durability::Fsync`]: after its log record was synced. It survives a power cut.
     /// - [`Durability::Os`]: after its log record was written. It survives the end of the process,
-    /// - [`Durability::Os`]: after its log record was written. It survives the end of the process,
     ///   `kill -9` included. Attachments and log are synced every [`KvConfig::sync_interval`], so a
     ///   power cut loses at most the updates since the last sync. It loses whole updates, newest
     ///   first, and never damages older ones, because the tree behind the log is synced in order at

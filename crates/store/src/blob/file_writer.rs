@@ -184,9 +184,11 @@ impl BlobWriter for FileWriter {
         let (bytes, in_buffer) = self.write_end()?;
         let blob = SealedBlob { id: self.id, bytes };
         // Three ways to seal:
-        //   `Os`                        link only, synced later; noted without contents `Fsync`,
-        //   short, few writers link only, synced later; noted with contents, so the log can restore
-        //   it `Fsync` otherwise           sync, link, sync the directory; no note
+        //
+        //   `Os`                          link only, synced later; noted without contents
+        //   `Fsync`, short, few writers   link only, synced later; noted with contents, from
+        //                                 which the log can restore it
+        //   `Fsync` otherwise             sync, link, sync the directory; no note
         let is_logged = prefers_note && bytes <= self.shared.logged_bytes_max as u64;
         let in_buffer = match (self.shared.durability, in_buffer) {
             (Durability::Os, _) => None,

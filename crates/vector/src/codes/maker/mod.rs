@@ -229,9 +229,11 @@ impl Maker {
         let is_enough = vectors >= self.partitions_from;
         let has_partitions = self.trained_at >= self.partitions_from;
         // Growth is measured against the last training:
-        //   no table, or no centroid left         train enough vectors for partitions         train
-        //   at the first time, at twice the vectors, or after as many changes too few vectors for
-        //   partitions        one centroid, again at GROWTH_MAX times the vectors
+        //
+        //   no table, or no centroid left    train
+        //   enough vectors for partitions    train at the first time, at twice the vectors, or
+        //                                    after as many changes
+        //   too few vectors for partitions   one centroid, again at GROWTH_MAX times the vectors
         let is_grown = match (&self.table, is_enough) {
             (None, _) => true,
             (Some(table), _) if !table.centroids.has_takers() => true,
