@@ -353,5 +353,5 @@ fn a_signal_ends_a_start_that_takes_long() {
     assert!(sent.expect("kill runs").success());
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
     let rest: Vec<String> = log.map_while(Result::ok).collect();
-    assert!(rest.iter().any(|line| line.contains("stopped before")), "{rest:?}");
+    assert!(rest.iter().any(|line| line.contains("stopped during")), "{rest:?}");
 }
