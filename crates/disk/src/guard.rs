@@ -123,7 +123,7 @@ extern "C" fn handle(
         let page = address - address % installed.page_bytes;
         // SAFETY: the faulting thread uses the map, so the map is not unmapped meanwhile and the
         // page belongs to it. Readers accept any bits, and discard their result when they see the
-        // mark. Bytes written to the page are lost, and the writer is told so by the mark.
+        // mark. Bytes written to the page are lost; the mark reports this to the writer.
         let mapped = unsafe {
             libc::mmap(
                 page as *mut libc::c_void,

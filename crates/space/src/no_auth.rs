@@ -6,6 +6,7 @@ use http::header::{HOST, HeaderMap, ORIGIN};
 use http::{Method, Request};
 
 use liteio_wire::cors::Cors;
+use liteio_wire::origin::without_port;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
 /// The rules for unsigned requests.
@@ -83,10 +84,7 @@ impl NoAuth {
 fn asked_host<B>(request: &Request<B>) -> Option<&str> {
     let header = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     let host = request.uri().authority().map(|authority| authority.as_str()).or(header)?;
-    match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => Some(name),
-        _ => Some(host),
-    }
+    Some(without_port(host))
 }
 
 /// True for an IP address, and for one of the names or a name below it.

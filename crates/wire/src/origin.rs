@@ -92,10 +92,7 @@ fn site_domains(domain: &str, region: &str) -> [String; 2] {
 /// The buckets that a host may name on a socket for websites only, the most specific first: the
 /// whole host, then each prefix before a dot.
 fn site_buckets(host: &str) -> Vec<&str> {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    };
+    let name = without_port(host);
     let dots = name.rmatch_indices('.').map(|(at, _)| &name[..at]);
     std::iter::once(name).chain(dots).filter(|name| !name.is_empty()).collect()
 }

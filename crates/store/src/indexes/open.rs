@@ -124,8 +124,8 @@ impl Vectors {
 
     /// Closes all indexes and saves their codes, so that the next opening need not compute them.
     pub(crate) fn close(&self) {
-        // Before the entries are taken: a request that asks now would open an index that nobody
-        // closes.
+        // Before the entries are taken: a request after that would open an index that is never
+        // closed.
         self.is_closed.store(true, Ordering::Release);
         self.columns.stop();
         let entries = std::mem::take(&mut *self.entries.lock());

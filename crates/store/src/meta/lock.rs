@@ -9,7 +9,7 @@ use crate::error::StoreError;
 pub enum RetentionMode {
     /// A request with the permission to bypass it deletes the version all the same.
     Governance,
-    /// Nobody can delete the version, and the retention is never shortened.
+    /// Deletion before the end is always refused, and the retention is never shortened.
     Compliance,
 }
 

@@ -35,7 +35,7 @@ impl Store {
         }
     }
 
-    /// Has columns of an index made, if nobody has asked for them yet.
+    /// Requests the columns of an index, unless they are requested already.
     pub(super) fn want_columns(&self, index: &Index, entries: &[ColumnEntry]) {
         let columns = &self.inner.vectors.columns;
         {

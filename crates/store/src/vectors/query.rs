@@ -150,9 +150,9 @@ pub struct QueryAnswer {
 impl Store {
     /// Recall of the searches by distance in an index. Now and then, about once in a thousand scans
     /// of all vectors, a query is answered exactly in the background and compared with the results
-    /// of a search. `None` before 32 comparisons, for an index that is not open because nobody has
-    /// used it lately, and for an index of so few or so short vectors that all are compared. The
-    /// call opens no files.
+    /// of a search. `None` before 32 comparisons, for an index that is closed because
+    /// it was not used lately, and for an index whose vectors are so few or so short that all are
+    /// compared. The call opens no files.
     ///
     /// # Errors
     /// [`StoreError::NoSuchIndex`].

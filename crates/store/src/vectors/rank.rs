@@ -159,8 +159,8 @@ impl Ranking<'_> {
         let search = Search::new(vector, depth).within(allowed);
         let found = self.open.vectors.find(self.view, &search);
         let found = found.map_err(|error| compare::failure(&self.scope, error))?;
-        // Vectors that nobody has read since the opening are verified before the results depend on
-        // them.
+        // Vectors not yet compared with their records since the index was opened are verified before
+        // the results depend on them.
         compare::found_with_records(&self.scope, self.view, &found.unknown)?;
         Ok(by_distance(
             found.neighbours.into_iter().map(|found| (found.slot, found.distance)).collect(),

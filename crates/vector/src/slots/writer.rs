@@ -269,7 +269,7 @@ impl Writer {
         Ok(result?)
     }
 
-    /// Checks that nobody has truncated the file. Writing behind its new end would make a hole,
+    /// Refuses a file that was truncated from outside. Writing behind its new end would make a hole,
     /// whose zeros look like vectors.
     pub(super) fn check_length(&self, file: &dyn DiskFile) -> Result<(), VectorError> {
         if file.len()? < self.file_end { Err(VectorError::Corrupt(TRUNCATED)) } else { Ok(()) }
