@@ -17,6 +17,8 @@ use_one_build() {
     local variable=${CARGO_BUILD_TARGET^^}
     variable=CARGO_TARGET_${variable//-/_}
     export CARGO_BUILD_TARGET CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_TARGET_DIR=$PWD/target
+    # A panic tells its line without them.
+    export CARGO_PROFILE_DEV_DEBUG=none
     export "${variable}_RUSTFLAGS=${static_flags[*]}" "${variable}_RUSTDOCFLAGS=${static_flags[*]}"
     export "${variable}_RUNNER=$PWD/.ci/test-runner"
     debug_server=$CARGO_TARGET_DIR/$CARGO_BUILD_TARGET/debug/liteio

@@ -171,11 +171,12 @@ class Page:
     def click(self, what, role="button", count=1):
         find = f"({FIND})({json.dumps(what)}, {json.dumps(role)})"
         self.until(f"!!{find} && !{find}.disabled")
-        middle = (f"(() => {{ const it = {find}; it.scrollIntoView({{ block: 'nearest' }}); const box = it.getBoundingClientRect();"
+        # An answer of the server may draw the page again in between: there is no element for a moment.
+        middle = (f"(() => {{ const it = {find}; if (!it) return []; it.scrollIntoView({{ block: 'nearest' }}); const box = it.getBoundingClientRect();"
                   " return [box.x + box.width / 2, box.y + box.height / 2]; })()")
         # What is still moving would be missed. A tab in the background has no frames.
         frame = "(new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 100); }))"
-        settled = f"(async () => {{ const before = {middle}; await {frame}; const after = {middle}; return before.join() === after.join() && after; }})()"
+        settled = f"(async () => {{ const before = {middle}; await {frame}; const after = {middle}; return before.length && before.join() === after.join() && after; }})()"
         self.click_at(*until(lambda: self.run(settled, wait=True), f"{what} stays where it is"), count=count)
 
     def click_at(self, x, y, count=1):
@@ -184,14 +185,13 @@ class Page:
 
     def fill(self, label, text):
         find = f"({FIND})({json.dumps(label)}, 'field')"
-        self.until(f"!!{find}")
-        self.run(f"(() => {{ const it = {find}; it.focus(); if (it.select) it.select(); }})()")
+        self.until(f"(() => {{ const it = {find}; if (!it) return false; it.focus(); if (it.select) it.select(); return true; }})()")
         self.send("Input.insertText", text=text)
 
     def choose(self, label, value):
         find = f"({FIND})({json.dumps(label)}, 'field')"
-        self.until(f"!!{find}")
-        self.run(f"(() => {{ const it = {find}; it.value = {json.dumps(value)}; it.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()")
+        self.until(f"(() => {{ const it = {find}; if (!it) return false; it.value = {json.dumps(value)}; "
+                   "it.dispatchEvent(new Event('change', { bubbles: true })); return true; })()")
 
     def press(self, key, modifiers=0):
         code, text = KEYS.get(key, (ord(key.upper()) if len(key) == 1 else 0, key))
