@@ -11,7 +11,7 @@ static_flags=(
 host_target() { rustc -vV | sed -n 's/^host: //p'; }
 
 # Every build of the checks names its target, and is static: `cargo test` builds a debug server anyway, and so
-# all suites run with it. The variables are used instead of RUSTFLAGS, which would build build scripts anew.
+# all suites run with it. Warnings are errors. The variables are used instead of RUSTFLAGS, which would build build scripts anew.
 use_one_build() {
     CARGO_BUILD_TARGET=$(host_target)
     local variable=${CARGO_BUILD_TARGET^^}
@@ -19,7 +19,7 @@ use_one_build() {
     export CARGO_BUILD_TARGET CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_TARGET_DIR=$PWD/target
     # A panic tells its line without them.
     export CARGO_PROFILE_DEV_DEBUG=none
-    export "${variable}_RUSTFLAGS=${static_flags[*]}" "${variable}_RUSTDOCFLAGS=${static_flags[*]}"
+    export "${variable}_RUSTFLAGS=${static_flags[*]} -D warnings" "${variable}_RUSTDOCFLAGS=${static_flags[*]}"
     export "${variable}_RUNNER=$PWD/.ci/test-runner"
     debug_server=$CARGO_TARGET_DIR/$CARGO_BUILD_TARGET/debug/liteio
     export debug_server

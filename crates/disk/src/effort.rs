@@ -47,48 +47,49 @@ fn rotated(few: u64, all: u64, rotation: u64) -> impl Iterator<Item = u64> {
     (first..first + few).map(move |seed| seed % all)
 }
 
-/// Points of `0..all`, such as operations that fail or bytes that are damaged: all of them in a full run, else about
-/// `few` at equal distances, with a first one by the rotation.
+/// About `few` points of `0..all` at equal distances, such as operations that fail or bytes that are damaged, between
+/// `few / 2` and `few`: [`one_in`] for a test whose work must not grow with `all`.
 ///
 /// # Panics
 /// If `few` is 0, or `LITEIO_SEED_ROTATION` is not a number.
 pub fn points(few: u64, all: u64) -> impl Iterator<Item = u64> {
-    spread(if is_full() { all.max(1) } else { few }, all, rotation())
+    one_in(distance(few, all), 0..all)
 }
 
-/// Between `few / 2` and `few` of `0..all`, or all of them where there are no more.
-fn spread(few: u64, all: u64, rotation: u64) -> impl Iterator<Item = u64> {
-    assert!(few > 0, "no points");
-    let distance = all.div_ceil(few).max(1);
-    // Multiplied, because a test may take its seeds by the same rotation: with the remainders of one number, some
-    // seeds would never meet some points.
-    let mixed = rotation.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-    (mixed % distance..all).step_by(usize::try_from(distance).expect("fewer points than memory"))
-}
-
-/// Points of `all`, such as operations of a disk or places of a byte: all of them in a full run,
-/// else one in `step`, by the rotation. A prime `step` is best: the points of a run then differ in
-/// their remainders of other numbers, by which a test may vary its checks.
+/// One in `step` points of `all`, the first of them by the rotation; all of them in a full run. A prime `step` is
+/// best: the points of a run then differ in their remainders of other numbers, by which a test may vary its checks.
 ///
 /// # Panics
 /// If `step` is 0, or `LITEIO_SEED_ROTATION` is not a number.
 pub fn one_in(step: u64, all: Range<u64>) -> impl Iterator<Item = u64> {
-    let (step, rotation) = if is_full() { (1, 0) } else { (step, rotation()) };
-    all.filter(move |point| point % step == rotation % step)
+    if is_full() { spread(1, all, 0) } else { spread(step, all, rotation()) }
+}
+
+/// The distance at which `0..all` has no more than `few` points.
+fn distance(few: u64, all: u64) -> u64 {
+    assert!(few > 0, "no points");
+    all.div_ceil(few).max(1)
+}
+
+fn spread(step: u64, all: Range<u64>, rotation: u64) -> impl Iterator<Item = u64> {
+    // Multiplied, because a test may take its seeds by the same rotation: with the remainders of one number, some
+    // seeds would never meet some points.
+    let rest = (rotation.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % step;
+    all.filter(move |point| point % step == rest)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{rotated, spread};
+    use super::{distance, rotated, spread};
 
     #[test]
     fn rotations_meet_every_point_with_every_seed() {
         for (few, all) in [(1, 1), (1, 7), (3, 7), (7, 7), (9, 7), (24, 1_000_u64)] {
             let mut met = BTreeSet::new();
             for rotation in 0..2_000 {
-                let points: Vec<u64> = spread(few, all, rotation).collect();
+                let points: Vec<u64> = spread(distance(few, all), 0..all, rotation).collect();
                 assert!(points.len() as u64 >= few.min(all) / 2 && points.len() as u64 <= few);
                 for seed in rotated(1, 4, rotation) {
                     met.extend(points.iter().map(|point| (seed, *point)));
@@ -96,7 +97,9 @@ mod tests {
             }
             assert_eq!(met.len() as u64, all * 4, "{few} of {all}");
         }
-        assert_eq!(spread(3, 0, 5).count(), 0);
+        assert_eq!(spread(3, 0..0, 5).count(), 0);
+        let within = |rotation| spread(5, 12..40, rotation).all(|point| (12..40).contains(&point));
+        assert!((0..50).all(within));
     }
 
     #[test]

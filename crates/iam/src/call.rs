@@ -223,7 +223,9 @@ impl Call<'_> {
             Some(marker) => {
                 let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(marker).ok();
                 let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-                Some(text.ok_or_else(|| error::validation("Invalid Marker: give that of a list."))?)
+                Some(text.ok_or_else(|| {
+                    error::validation("Invalid Marker: give the marker that a list returned.")
+                })?)
             }
         };
         let is_after = |key: &String| after.as_ref().is_none_or(|after| key > after);

@@ -171,7 +171,7 @@ impl Iam {
         // As in AWS, where keys of GetSessionToken reach IAM only with a second factor.
         let is_plain = sender.session.as_ref().is_some_and(|session| !session.is_of_console);
         if is_plain && sender.caller.kind != CallerKind::AssumedRole {
-            let message = "Keys of GetSessionToken cannot call IAM: use those of the user.";
+            let message = "Keys of GetSessionToken cannot call IAM: use the user's own keys.";
             return Err(error::access_denied(message));
         }
         let account = sender.account.id.clone();

@@ -296,7 +296,9 @@ fn add_service_key(
         return Err("its user is of another account".to_owned());
     }
     if directory.so_far().find(&record.id).is_some() {
-        return Err("that of the credentials file, or of a user, counts".to_owned());
+        return Err(
+            "the credentials file or a user has this access key, which takes precedence".to_owned()
+        );
     }
     let user = match &record.policy {
         None => Arc::clone(user),

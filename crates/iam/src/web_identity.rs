@@ -343,7 +343,7 @@ mod tests {
         assert!(checked(&claims, &issuer(url, &["*"])).is_ok());
         assert!(checked(&claims, &issuer(url, &["other", "app"])).is_ok());
         assert!(checked(&claims, &issuer(url, &["other"])).is_err());
-        // Those of IAM have as many as they were given, and no wildcard.
+        // An issuer created through IAM has the audiences that it was given, and no wildcard.
         let made = |audiences: &[&str]| {
             let audiences = audiences.iter().map(|&it| it.to_owned()).collect();
             Issuer { url: url.to_owned(), audiences, account: Some("1".to_owned()) }

@@ -146,11 +146,11 @@ impl DirectoryBuilder {
     pub fn account(&mut self, account: Account) -> Result<Arc<Account>, IdentityError> {
         let Directory { accounts, by_canonical_id, first_account, .. } = &mut self.directory;
         if by_canonical_id.contains_key(&account.canonical_id) {
-            return fail("the id is that of another user");
+            return fail("another user has this id");
         }
         if accounts.contains_key(&account.id) {
             return fail(format!(
-                "the account {} is that of another user; give account = \"…\", 12 digits",
+                "the account {} belongs to another user; give account = \"…\", 12 digits",
                 account.id
             ));
         }
@@ -178,7 +178,7 @@ impl DirectoryBuilder {
         let id = key.id.clone();
         match self.directory.keys.insert(id, Arc::new(key)) {
             None => Ok(()),
-            Some(key) => fail(format!("the access_key {:?} is that of another user", key.id)),
+            Some(key) => fail(format!("another user has the access_key {:?}", key.id)),
         }
     }
 

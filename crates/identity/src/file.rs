@@ -178,7 +178,7 @@ impl<'t> Entry<'t> {
         directory: &mut DirectoryBuilder,
     ) -> Result<(), IdentityError> {
         if let Some(key) = ROOT_KEYS.into_iter().find(|key| self.fields.has(key)) {
-            return fail(format!("{key} is that of the parent; remove it, or remove parent"));
+            return fail(format!("{key} is the parent's; remove it, or remove parent"));
         }
         let user = User::member(&self.name, account, policies_of(self.fields, read)?)?;
         directory.key(self.key(self.fields.required("access_key")?, user)?)
@@ -330,19 +330,22 @@ mod tests {
             (user("a", "a/b/c", "hush-hush"), "visible ASCII"),
             (user("a", "abc", "hush"), "user \"a\": secret_key is shorter than 8"),
             (a.clone() + &user("a", "abd", "hush-hush"), "are named \"a\""),
-            (a.clone() + &user("b", "abc", "hush-hush"), "user \"b\": the id is that of another"),
-            (a.clone() + &user("b", "abc", "hush-hush") + "id = 'b'", "access_key \"abc\" is that"),
+            (a.clone() + &user("b", "abc", "hush-hush"), "user \"b\": another user has this id"),
+            (
+                a.clone() + &user("b", "abc", "hush-hush") + "id = 'b'",
+                "another user has the access_key \"abc\"",
+            ),
             (a.clone() + "colour = 'red'", "unknown key \"colour\""),
             (a.clone() + "id = ''", "id is empty"),
             (a.clone() + "account = '1'", "user \"a\": account needs 12 digits"),
             (
                 a.clone() + "account = '123456789012'\n" + &b + "account = '123456789012'",
-                "user \"b\": the account 123456789012 is that of another user",
+                "user \"b\": the account 123456789012 belongs to another user",
             ),
             (a.clone() + "policies = ['hush']", "user \"a\": policies has no effect on the root"),
             (a.clone() + "parent = 'a'", "user \"a\": there is no user \"a\" without a parent"),
             (a.clone() + &b + "parent = 'c'", "user \"b\": there is no user \"c\""),
-            (a.clone() + &b + "parent = 'a'\nid = 'b'", "user \"b\": id is that of the parent"),
+            (a.clone() + &b + "parent = 'a'\nid = 'b'", "user \"b\": id is the parent's"),
             (
                 a.clone() + &b + "parent = 'a'\npolicy_files = ['none.json']",
                 "user \"b\": cannot read none.json",

@@ -34,7 +34,7 @@ impl Issuer {
         }
         if audiences.is_empty() {
             return fail(format!(
-                "the issuer {url:?} has no audiences: name those of the tokens that are meant for this \
+                "the issuer {url:?} has no audiences: name the audiences of the tokens meant for this \
                  server, or \"*\" for tokens that are meant for anybody"
             ));
         }

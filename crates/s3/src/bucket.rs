@@ -5,7 +5,7 @@ use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
-use super::convert::{header_value, page_size, xml_response};
+use super::convert::{header_value, xml_response};
 use super::document::NewBucketTags;
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
@@ -179,17 +179,21 @@ pub(super) async fn list_buckets(
     let owner = granted.owner();
     let ListBucketsInput { bucket_region, continuation_token, max_buckets, prefix } = request.input;
     let limit = liteio_store::limits::LIST_BUCKETS_MAX;
-    if max_buckets.is_some_and(|max| !(1..=10_000).contains(&max)) {
-        return Err(s3_error!(
-            InvalidArgument,
-            "Argument max-buckets must be an integer between 1 and 10000"
-        ));
-    }
+    let max = match max_buckets.map(usize::try_from) {
+        None => limit,
+        Some(Ok(max)) if (1..=limit).contains(&max) => max,
+        Some(_) => {
+            return Err(s3_error!(
+                InvalidArgument,
+                "Argument max-buckets must be an integer between 1 and {limit}"
+            ));
+        }
+    };
     let query = ListBuckets {
         prefix: prefix.clone(),
         after: continuation_token.as_deref().map(name_of_token).transpose()?,
         owner_id: Some(owner.id.clone()),
-        max: page_size("max-buckets", max_buckets, limit)?,
+        max,
     };
     let page = app.blocking(move |store| store.list_buckets(&query)).await;
     let page = page.map_err(error::from_store)?;

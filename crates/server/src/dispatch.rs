@@ -14,6 +14,7 @@ use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::spaces::Spaces;
 use liteio_access as access;
 use liteio_access::state::App;
 use liteio_admin::console::Console;
@@ -30,31 +31,11 @@ use liteio_observe::trace::{Audience, Tracer};
 use liteio_s3 as s3;
 use liteio_s3vectors as vectors;
 use liteio_space::Space;
-use liteio_testkit::{TestApi, TestControl};
 use liteio_wire::budget::Budget;
 use liteio_wire::front::body::RequestBody;
 use liteio_wire::front::{Allowance, Handler, HandlerFuture, Observer, Observers, Plan};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::Reply;
-
-/// The spaces of a server.
-#[derive(Clone)]
-pub(crate) enum Spaces {
-    /// A single space.
-    One(Arc<Space>),
-    /// The spaces of the test API.
-    Many(Arc<TestApi>),
-}
-
-impl Spaces {
-    /// The main space, for requests that name no other.
-    fn main(&self) -> Arc<Space> {
-        match self {
-            Spaces::One(space) => Arc::clone(space),
-            Spaces::Many(tests) => tests.main(),
-        }
-    }
-}
 
 /// The handler behind the HTTP front end.
 pub(crate) struct Dispatch {
@@ -111,9 +92,7 @@ impl Dispatch {
             follower.start();
             observers.push(Arc::clone(follower) as _);
         }
-        if let Spaces::Many(tests) = &spaces {
-            observers.push(tests.observer());
-        }
+        observers.extend(spaces.observer());
         let health = Arc::new(health);
         let shown = (&health, &tracer, &counters);
         let operational = operational(shown, &spaces.main(), has_console);
@@ -127,14 +106,6 @@ impl Dispatch {
             health,
             has_console,
             stopping,
-        }
-    }
-
-    /// The control of the test API, for programs that embed the server.
-    pub(crate) fn test_control(&self) -> Option<TestControl> {
-        match &self.spaces {
-            Spaces::One(_) => None,
-            Spaces::Many(tests) => Some(TestControl::new(Arc::clone(tests))),
         }
     }
 
@@ -238,40 +209,37 @@ impl Handler for Dispatch {
         let guard = self.guard(&head, &origin);
         let request = Request::from_parts(head, body);
         let shown = Arc::clone(&self.operational);
-        match (way, &self.spaces) {
-            (Some(Way::Health), _) => {
+        let spaces = &self.spaces;
+        match way {
+            Some(Way::Health) => {
                 origin.found.note_health();
                 let request = request.map(|_| Empty::new());
                 Box::pin(async move { shown.call(request).await })
             }
-            (Some(Way::Operator), Spaces::Many(tests)) if TestApi::claims(&origin) => {
-                let tests = Arc::clone(tests);
-                Box::pin(async move { tests.operate(request, &origin).await })
-            }
-            (Some(Way::Operator), spaces) => {
+            Some(Way::Operator) => {
+                #[cfg(feature = "testkit")]
+                if let Some(tests) = spaces.test_api(&origin) {
+                    return Box::pin(async move { tests.operate(request, &origin).await });
+                }
                 let space = spaces.main();
                 // A reset replaces the space that the routes were created for, so the current one
                 // is looked up each time.
-                let shown = match spaces {
-                    Spaces::One(_) => shown,
-                    Spaces::Many(_) => {
-                        let of_server = (&self.health, &self.tracer, &self.counters);
-                        Arc::new(operational(of_server, &space, self.has_console))
-                    }
+                let shown = if spaces.can_be_replaced() {
+                    let of_server = (&self.health, &self.tracer, &self.counters);
+                    Arc::new(operational(of_server, &space, self.has_console))
+                } else {
+                    shown
                 };
                 Box::pin(async move {
                     let reply = operate(&shown, &space, request, &origin, &allowance).await;
                     reply.map_err(|error| Operational::refusal(origin.target.path(), error))
                 })
             }
-            (None, _) if is_for_console => Box::pin(async { browser::to_console() }),
-            (None, spaces) => {
+            None if is_for_console => Box::pin(async { browser::to_console() }),
+            None => {
                 let spaces = spaces.clone();
                 Box::pin(async move {
-                    let reply = match spaces {
-                        Spaces::One(space) => space.call(request, &origin, &allowance).await,
-                        Spaces::Many(tests) => tests.call(request, &origin, &allowance).await,
-                    };
+                    let reply = spaces.call(request, &origin, &allowance).await;
                     match guard {
                         Some(guard) => guard.put(reply),
                         None => reply,
@@ -300,9 +268,7 @@ impl Handler for Dispatch {
 
     fn stop(&self) {
         self.tracer.stop();
-        if let Spaces::Many(tests) = &self.spaces {
-            tests.stop();
-        }
+        self.spaces.stop();
         self.stopping.store(true, Ordering::Relaxed);
     }
 

@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::cli::{ServerArgs, Source};
-use crate::config::{Config, ConfigError, CredentialsSource, TestAccess};
+use crate::config::{Config, ConfigError, CredentialsSource, test_api};
 use crate::platform::is_ignored;
 use crate::server::{Server, ServerError, ServerHandle};
 
@@ -97,9 +97,9 @@ pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
     }
 }
 
-/// The server's settings, with the test API enabled.
+/// The server's settings, with the test API enabled, if this build has it.
 pub(crate) fn settings(config: Config) -> Config {
-    Config { test_api: config.test_api.or(Some(TestAccess::Local)), ..config }
+    Config { test_api: config.test_api.or(test_api::OF_EXEC), ..config }
 }
 
 /// Runs a command with a server, and returns its exit code.

@@ -31,7 +31,7 @@
 //! This crate composes the others: it resolves settings, opens users and data, listens, and passes requests on.
 //!
 //! ```text
-//! main ──► run ──► liteio_applets ──► command ──► cli ──► config ──► server ──► open, dispatch
+//! main ──► run ──► liteio_applets ──► command ──► cli ──► config ──► server ──► dispatch ──► spaces ──► open
 //!                                       └──► exec, verify, repair, keys, health
 //! ```
 //!
@@ -39,14 +39,22 @@
 //! |---|---|
 //! | `server` | [`Server::builder`], [`ServerHandle`]: any number of servers in one process |
 //! | `dispatch` | The choice between routes for operators, the test API and the space |
+//! | `spaces` | The main space, or the spaces of the test API, of which no other module knows |
 //! | `open` | Opening the users, the targets of events and the data of a configuration, and what is prepared in it |
-//! | `cli`, `config` | Every setting once; settings checked together, from flags, our variables and those of other servers (`config/environment`), and profiles |
+//! | `cli`, `config` | Every setting once; settings checked together, from flags, our variables and the variables of other servers (`config/environment`), and profiles |
 //! | `command`, `banner`, `health`, `exec`, `verify`, `repair`, `keys` | The command and its subcommands |
 //! | `made_credentials` | Credentials that are made at the first start of a container |
 //! | `platform` | Signals and limits of the process |
 //!
 //! The crate must not know redb, file names, page layouts or syncs: those are below `liteio_store`. Only `server`
-//! names `dispatch` and `open`, and only they know that there are several services.
+//! names `dispatch`, and only `dispatch` and `open` know that there are several services.
+//!
+//! # Features
+//! | Feature | Content |
+//! |---|---|
+//! | `testkit` (default) | The test API, `/_liteio/test`, for programs that embed a server too |
+//! | `otlp` | Spans of requests for collectors of OpenTelemetry |
+//! | `test-util` | Servers over a store that the caller has opened |
 
 mod banner;
 mod cli;
@@ -65,6 +73,7 @@ mod repair;
 #[cfg(test)]
 mod serve_tests;
 mod server;
+mod spaces;
 mod verify;
 
 use std::ffi::OsString;
@@ -78,6 +87,7 @@ pub use config::{
     TestAccess, TlsSettings, Webhook,
 };
 pub use liteio_observe::telemetry::LogFormat;
+#[cfg(feature = "testkit")]
 pub use liteio_testkit::{FaultRule, TestControl, TestError, TestSpace};
 pub use liteio_wire::front::limits::Limits;
 pub use liteio_wire::proxy::Network;

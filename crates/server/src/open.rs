@@ -144,6 +144,7 @@ fn followers(config: &Config) -> Result<Vec<Arc<dyn Follower>>, String> {
 ///
 /// # Errors
 /// [`OpenError`].
+#[cfg(feature = "testkit")]
 pub(crate) async fn prepare_bucket(
     config: &Config,
     app: &App,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use liteio_store::{ShiftedClock, Store, SystemClock};
+use liteio_store::Store;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -15,15 +15,15 @@ use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource,
     Durability, EventSettings, InitialBucket, KeySources, ListenAddress, MetricsAuth,
-    ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Storage, TestAccess, TlsSettings,
+    ObjectOwnership, OidcIssuer, OtlpSettings, Storage, TestAccess, TlsSettings,
 };
-use crate::dispatch::{Dispatch, Spaces};
+use crate::dispatch::Dispatch;
 use crate::made_credentials::MadeCredentials;
-use crate::open::{OpenError, Opened, TestHooks, open, prepare_bucket};
+use crate::open::OpenError;
 use crate::platform::Grant;
-use liteio_observe::delivery::Follower;
-use liteio_space::{MAIN, Space, SpaceParts};
-use liteio_testkit::{Contents, Events, Making, Setup, Tap, TestApi, TestControl};
+use crate::spaces::{self, OpenedSpaces};
+#[cfg(feature = "testkit")]
+use liteio_testkit::TestControl;
 use liteio_wire::front::limits::Limits;
 use liteio_wire::front::{Front, Handler};
 use liteio_wire::origin::{Domains, Entrance};
@@ -380,16 +380,21 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
-    let (mut made_credentials, mut test_control) = (None, None);
+    let mut made_credentials = None;
+    #[cfg(feature = "testkit")]
+    let mut test_control = None;
     let handler = match handler {
         Some(handler) => handler,
         None => {
             let endpoint = banner::endpoint(address, config.tls.is_some());
-            let (spaces, followers, made) = spaces(&config, store, endpoint).await?;
+            let opened = spaces::open(&config, store, endpoint).await?;
+            let OpenedSpaces { spaces, followers, made } = opened;
             made_credentials = made;
-            let dispatch = Dispatch::new(spaces, followers, config.console);
-            test_control = dispatch.test_control();
-            Arc::new(dispatch)
+            #[cfg(feature = "testkit")]
+            {
+                test_control = spaces.test_control();
+            }
+            Arc::new(Dispatch::new(spaces, followers, config.console))
         }
     };
     // A self-signed certificate is kept in the data directory, which exists and is locked by now.
@@ -426,95 +431,12 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         console_address,
         certificates,
         made_credentials,
+        #[cfg(feature = "testkit")]
         test_control,
         handler,
         stop,
         task: Some(task),
     })
-}
-
-/// Creates the main space, and the test API around it, if enabled.
-async fn spaces(
-    config: &Config,
-    store: Option<Store>,
-    endpoint: String,
-) -> Result<(Spaces, Vec<Arc<dyn Follower>>, Option<MadeCredentials>), ServerError> {
-    let tests = config.test_api.map(|access| {
-        let clock = Arc::new(ShiftedClock::new(Arc::new(SystemClock)));
-        let events = Arc::<Events>::default();
-        let tap = Tap::new(&events, MAIN);
-        (access, clock, events, tap)
-    });
-    let hooks = tests.as_ref().map(|(_, clock, _, tap)| hooks(clock, tap));
-    let opened = open(config, hooks.as_ref(), None, store).await?;
-    let Opened { app, users, targets, followers, made } = opened;
-    // A space that replaces this one must have the same users.
-    let credentials = made.as_ref().map_or(&config.credentials, |made| &made.source);
-    let config = Config { credentials: credentials.clone(), ..config.clone() };
-    let no_auth = config.without_signatures();
-    let name = MAIN.to_owned();
-    let is_clock_shifted = tests.is_some();
-    let main = Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted });
-    let Some((access, clock, events, tap)) = tests else {
-        return Ok((Spaces::One(Arc::new(main)), followers, made));
-    };
-    let is_in_memory = config.storage == Storage::Memory;
-    let setup = Setup {
-        access,
-        domains: config.domains.clone(),
-        region: config.region.clone(),
-        endpoint,
-        main,
-        clock,
-        events,
-        tap,
-        is_in_memory,
-        prepare: Box::new({
-            let config = config.clone();
-            move |app, name| {
-                let config = config.clone();
-                Box::pin(async move {
-                    let prepared = prepare_bucket(&config, &app, name).await;
-                    prepared.map_err(|error| error.to_string())
-                })
-            }
-        }),
-        make: Box::new(move |making| Box::pin(make_space(config.clone(), making))),
-    };
-    Ok((Spaces::Many(Arc::new(TestApi::new(setup))), followers, made))
-}
-
-fn hooks(clock: &Arc<ShiftedClock>, tap: &Arc<Tap>) -> TestHooks {
-    TestHooks { clock: Arc::clone(clock), events: Arc::clone(tap) as _ }
-}
-
-/// Makes a space.
-async fn make_space(config: Config, making: Making) -> Result<Space, String> {
-    let Making { name, credentials, clock, tap, contents } = making;
-    // Audit log and spans are recorded once, for all spaces.
-    let (audit, otlp) = (AuditSettings::default(), None);
-    let mut config = Config { audit, otlp, ..config };
-    // Events to drop were deleted at startup.
-    config.events.dropped.clear();
-    if let Some((access_key, secret_key)) = credentials {
-        config.credentials = CredentialsSource::Pair { access_key, secret_key };
-    }
-    let (image, store) = match contents {
-        Contents::Prepared => (None, None),
-        Contents::Image(image) => {
-            config.preparation = Preparation::default();
-            (Some(image), None)
-        }
-        Contents::Emptied(store) => (None, Some(store)),
-    };
-    if store.is_none() {
-        config.storage = Storage::Memory;
-    }
-    let opened = open(&config, Some(&hooks(&clock, &tap)), image, store).await;
-    let Opened { app, users, targets, .. } = opened.map_err(|error| error.to_string())?;
-    let no_auth = config.without_signatures();
-    let is_clock_shifted = true;
-    Ok(Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted }))
 }
 
 async fn listen(
@@ -558,6 +480,7 @@ pub struct ServerHandle {
     console_address: Option<SocketAddr>,
     certificates: Option<Arc<Certificates>>,
     made_credentials: Option<MadeCredentials>,
+    #[cfg(feature = "testkit")]
     test_control: Option<TestControl>,
     handler: Arc<dyn Handler>,
     stop: watch::Sender<bool>,
@@ -621,6 +544,7 @@ impl ServerHandle {
     /// # Ok(())
     /// # }
     /// ```
+    #[cfg(feature = "testkit")]
     pub fn test_control(&self) -> Option<TestControl> {
         self.test_control.clone()
     }

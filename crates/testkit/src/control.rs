@@ -258,7 +258,7 @@ impl TestApi {
         check_name("space", &name)?;
         if name == MAIN {
             return Err(bad_request(
-                "The name \"main\" is that of the space that is there anyway.",
+                "The name \"main\" belongs to the main space, which always exists.",
             ));
         }
         self.named.check_room(&name)?;

@@ -135,7 +135,7 @@ impl FaultRule {
             return Err(bad_request("The status of a fault is from 400 to 599."));
         }
         if !is_error && (self.code.is_some() || self.message.is_some()) {
-            return Err(bad_request("code and message are those of an error: give status, too."));
+            return Err(bad_request("code and message describe an error: give status, too."));
         }
         let is_code = |code: &String| {
             !code.is_empty() && code.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'.')

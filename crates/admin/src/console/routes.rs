@@ -126,7 +126,7 @@ async fn sign_in(
     if operator.user().session.is_some() {
         return Err(ApiError::new(
             ErrorCode::AccessDenied,
-            "Sign in with the keys of a user: those of a session cannot begin another one.",
+            "Sign in with the keys of a user: a session cannot begin another session.",
         )
         .into());
     }

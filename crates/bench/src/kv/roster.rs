@@ -52,7 +52,7 @@ pub(crate) const FLOOR: &str = "floor";
 
 /// Description of a given cache in reports.
 const GIVEN: &str = "cache: 256 MiB";
-const PAGES: &str = "cache: that of the kernel";
+const PAGES: &str = "cache: the kernel's";
 const INDEX: &str = "index in memory, values in the cache of the kernel";
 const ALL: &str = "everything in memory";
 

@@ -103,36 +103,35 @@ fn all(sizes: &Sizes) -> Vec<Job<Exercise>> {
     let (entries, scan_entries) = (shown(puts), SCAN_ENTRIES);
     let job = |sync, work, rows| Job::new(Exercise { sync, work }, rows);
     let single = "Not synced, one thread";
-    let mut jobs =
-        vec![
-            job(
-                Synced::No,
-                Work::Single { puts, gets: puts, scans, scan_entries },
-                vec![
-                    RowPlan::new(single, "Put", "put", TIME)
-                        .note(format!("{entries} entries in random order, one transaction each")),
-                    RowPlan::new(single, "Get at random", "get", TIME).note(format!(
-                        "{entries} of them, each in a transaction or snapshot of its own"
-                    )),
-                    RowPlan::new(single, "Scan 1,000 in order", "scan", TIME)
-                        .note("from a random key, every value read"),
-                ],
-            ),
-            job(
-                Synced::No,
-                Work::Timed { puts },
-                vec![RowPlan::new(single, "Put, each timed", "timed", P999).note(
-                    "the same puts; its time per put less that of Put is what the clock costs",
-                )],
-            ),
-            job(
-                Synced::No,
-                Work::Ahead { puts, window: WINDOW },
-                vec![RowPlan::new(single, "Put, 1,000 on their way", "ahead", TIME).note(
+    let mut jobs = vec![
+        job(
+            Synced::No,
+            Work::Single { puts, gets: puts, scans, scan_entries },
+            vec![
+                RowPlan::new(single, "Put", "put", TIME)
+                    .note(format!("{entries} entries in random order, one transaction each")),
+                RowPlan::new(single, "Get at random", "get", TIME).note(format!(
+                    "{entries} of them, each in a transaction or snapshot of its own"
+                )),
+                RowPlan::new(single, "Scan 1,000 in order", "scan", TIME)
+                    .note("from a random key, every value read"),
+            ],
+        ),
+        job(
+            Synced::No,
+            Work::Timed { puts },
+            vec![RowPlan::new(single, "Put, each timed", "timed", P999).note(
+                "the same puts; its time per put minus the time of Put is the cost of the clock",
+            )],
+        ),
+        job(
+            Synced::No,
+            Work::Ahead { puts, window: WINDOW },
+            vec![RowPlan::new(single, "Put, 1,000 on their way", "ahead", TIME).note(
                 "a transaction each, but the next does not wait for the last to be acknowledged",
             )],
-            ),
-        ];
+        ),
+    ];
     for (writers, puts) in sizes.writers.iter().copied() {
         let threads = if writers == 1 { "writer" } else { "writers" };
         let name = format!("Synced put, {writers} {threads}");

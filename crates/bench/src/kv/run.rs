@@ -175,11 +175,11 @@ fn notes(report: &mut Report, options: &Options) {
          directory, with the settings it comes with. All get the same entries in the same order; what \
          they hold is checked after each phase, outside the measured time. Then the file system is \
          synced.",
-        "Allocations are those of Rust and of Go: engines in C and C++ (LMDB, RocksDB, SQLite) \
-         allocate what nobody counts. Memory at the most is that of the single-threaded test with all \
-         of its pages, mapped ones too; that of its own is without pages of files, before closing. Disk used and \
+        "Allocations are counted in Rust and Go only: engines in C and C++ (LMDB, RocksDB, SQLite) \
+         allocate uncounted. Peak memory is from the single-threaded test with all \
+         of its pages, mapped ones too; own memory excludes pages of files, before closing. Disk used and \
          bytes written are after closing.",
-        "Processor time per operation is that of all threads of the process, work in the background \
+        "Processor time per operation covers all threads of the process, work in the background \
          included, without the time in which the benchmark prepares entries and checks answers. What is put off \
          until the process closes is not in it: the time to close says how much that is.",
         "Bytes passed to write() are exact, but know nothing of mapped memory.",

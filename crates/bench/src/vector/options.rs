@@ -31,7 +31,7 @@ pub struct Options {
     #[arg(long, value_name = "N", value_delimiter = ',',
         value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     pub vectors: Vec<u32>,
-    /// Search vectors of so many elements [default: 768]. Files and servers have those of 768.
+    /// Search vectors of so many elements [default: 768]. Files and servers always have 768.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub dimension: Option<u32>,
     /// Compare with this target [default: chassis if it is measured, else exact].

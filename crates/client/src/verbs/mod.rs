@@ -141,7 +141,7 @@ async fn act(session: &Arc<Session>, verb: Verb) -> Result<(), Error> {
         Verb::Ping(arguments) => ping::run(session, &arguments).await,
         Verb::Admin(_) => Err(elsewhere(
             "admin",
-            "users, keys and settings are those of the server: `liteio --help` lists its commands",
+            "users, keys and settings belong to the server: `liteio --help` lists its commands",
         )),
         Verb::Event(_) => {
             Err(elsewhere("event", "use `aws s3api put-bucket-notification-configuration`"))

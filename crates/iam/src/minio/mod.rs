@@ -96,7 +96,7 @@ impl Manager {
         // As in IAM: a session of the console has the rights of its user.
         let is_plain = user.session.as_ref().is_some_and(|session| !session.is_of_console);
         if is_plain && user.caller.kind != CallerKind::AssumedRole {
-            let message = "Keys of GetSessionToken cannot change users: use those of the user.";
+            let message = "Keys of GetSessionToken cannot change users: use the user's own keys.";
             return Err(error::access_denied(message));
         }
         let done = run(&mut desk)?;

@@ -163,7 +163,7 @@ impl Queue {
             if dropped > 0 {
                 tracing::warn!(
                     dropped,
-                    "log lines were dropped: whoever reads the log had stalled"
+                    "log lines were dropped: the reader of the log had stalled"
                 );
             }
             let pause_end = Instant::now() + PAUSE;

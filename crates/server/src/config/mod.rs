@@ -8,6 +8,7 @@ mod metrics;
 mod network;
 mod otlp;
 mod profile;
+pub(crate) mod test_api;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -19,13 +20,13 @@ pub use liteio_store::Durability;
 pub use self::metrics::MetricsAuth;
 pub use self::network::ConsoleAddress;
 pub use self::profile::Profile;
+pub use self::test_api::TestAccess;
 pub use liteio_iam::settings::{CredentialsSource, OidcIssuer};
 pub use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use liteio_import::prepare::settings::{InitialBucket, Preparation, PublicAccess};
 pub use liteio_observe::audit::settings::{AuditPosts, AuditRotation, AuditSettings, AuditWebhook};
 pub use liteio_observe::events::settings::{EventSettings, Webhook};
 pub use liteio_observe::otlp_settings::OtlpSettings;
-pub use liteio_testkit::TestAccess;
 pub use liteio_wire::settings::{CertificateFiles, ConfigError, TlsSettings};
 
 use self::environment::Variables;
@@ -372,7 +373,8 @@ impl Config {
                 .map_err(named("metrics_auth"))?,
             audit: audit::resolve(arguments)?,
             otlp: None,
-            test_api: resolve_test_api(arguments.test_api.as_deref()).map_err(named("test_api"))?,
+            test_api: test_api::resolve(arguments.test_api.as_deref())
+                .map_err(named("test_api"))?,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
         };
         config.check_exposure(arguments)?;
@@ -417,7 +419,7 @@ impl Config {
             warnings
                 .push(format!("the default credentials are publicly known{open}: set your own"));
         }
-        if self.test_api == Some(TestAccess::Any) {
+        if test_api::is_open(self.test_api) {
             warnings.push(
                 "the test API is on: every client can delete all data without a signature"
                     .to_owned(),
@@ -486,17 +488,6 @@ fn take_directory(arguments: &mut ServerArgs) -> Result<(), ConfigError> {
     arguments.data_dir = Some(directory.map_err(ConfigError)?);
     arguments.sources.note("data_dir", Source::Flag);
     Ok(())
-}
-
-fn resolve_test_api(access: Option<&str>) -> Result<Option<TestAccess>, ConfigError> {
-    match access {
-        None | Some("off" | "false" | "0") => Ok(None),
-        Some("local" | "true" | "1") => Ok(Some(TestAccess::Local)),
-        Some("any") => Ok(Some(TestAccess::Any)),
-        Some(other) => {
-            error(format!("the value {other:?} of --test-api is unknown: give local or any"))
-        }
-    }
 }
 
 fn resolve_ownership(ownership: Option<&str>) -> Result<ObjectOwnership, ConfigError> {

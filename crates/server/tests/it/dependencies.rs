@@ -149,7 +149,10 @@ const RULES: &[Rule] = &[
     in_all("s3vectors", Paths(&["liteio_access::offload"])),
     in_all("iam", Paths(&["liteio_access::offload"])),
     // Only the top knows that there are several services.
-    except("server", &["server"], Paths(&["crate::dispatch", "crate::open"])),
+    except("server", &["server"], Paths(&["crate::dispatch"])),
+    // Whether there is one space or those of the test API.
+    except("server", &["server", "dispatch"], Paths(&["crate::spaces"])),
+    except("server", &["server", "spaces"], Paths(&["crate::open"])),
     except("server", &["dispatch", "health"], Paths(&["liteio_admin::operational"])),
     // Decisions know neither protocols nor the state of a server.
     within(

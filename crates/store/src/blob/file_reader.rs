@@ -157,7 +157,7 @@ impl FileReader {
         let mut tail = [0; TAIL_BYTES];
         self.fill(&mut tail, offset, patience)?;
         let declared = footer::declared_block_bytes(&tail);
-        declared.ok_or_else(|| self.corrupt("its end is not that of a blob").into())
+        declared.ok_or_else(|| self.corrupt("it does not end as a blob does").into())
     }
 
     /// Fills `buf` from `offset`. A short file is damage.

@@ -91,7 +91,7 @@ pub(super) fn declared_block_bytes(end_of_file: &[u8]) -> Option<u32> {
 pub(super) fn decode(id: &BlobId, body_bytes: u64, bytes: &[u8]) -> Result<Footer, BlobError> {
     let corrupt = |what| Err(BlobError::Corrupt { id: *id, what });
     let Some(block_bytes) = declared_block_bytes(bytes) else {
-        return corrupt("its end is not that of a blob");
+        return corrupt("it does not end as a blob does");
     };
     let Some((covered, stored)) = bytes.split_last_chunk::<4>() else {
         return corrupt("its end is missing");
@@ -115,7 +115,7 @@ pub(super) fn decode(id: &BlobId, body_bytes: u64, bytes: &[u8]) -> Result<Foote
         return corrupt("it is the file of another blob");
     }
     if u64::from_le_bytes(field(tail, 16)) != body_bytes {
-        return corrupt("its length is not that of its record");
+        return corrupt("its length differs from the length in its record");
     }
     if bytes.len() as u64 != footer_bytes(body_bytes, block_bytes) {
         return corrupt("its number of blocks is wrong");

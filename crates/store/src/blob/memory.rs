@@ -64,7 +64,7 @@ impl BlobStore for MemoryBlobStore {
         if blob.bytes != body_bytes {
             return Err(BlobError::Corrupt {
                 id: *id,
-                what: "its length is not that of its record",
+                what: "its length differs from the length in its record",
             });
         }
         Ok(blob)

@@ -67,7 +67,7 @@ fn encoding(left: &[u8], right: &[u8], tail: &[u8]) {
     let encoded = (ended(left, tail), ended(right, b""));
     assert_eq!(key::split_ended(&encoded.0), Some((left.to_vec(), tail)));
     let order = left.cmp(right).then(tail.cmp(b""));
-    assert_eq!(encoded.0.cmp(&encoded.1), order, "the order is that of the keys");
+    assert_eq!(encoded.0.cmp(&encoded.1), order, "the order is the order of the keys");
     let mut prefix = Vec::new();
     key::append_escaped(right, &mut prefix);
     assert_eq!(encoded.0.starts_with(&prefix), left.starts_with(right));

@@ -143,7 +143,7 @@ fn part(bytes: &[u8]) {
 /// Every range of a content can be sliced out of it.
 fn content(content: &Content, bytes: u64) {
     if let Some(known) = content.bytes() {
-        assert_eq!(known, bytes, "the size of the record is that of its content");
+        assert_eq!(known, bytes, "the size of the record matches its content");
     }
     let Content::Extents(extents) = content else { return };
     for extent in extents {

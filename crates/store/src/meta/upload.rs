@@ -131,7 +131,7 @@ impl PartRecord {
         if !has_size(&facts, &extensions, &content)
             || facts.start.checked_add(facts.bytes).is_none()
         {
-            return Err(StoreError::corrupt("a part's size is not that of its manifest"));
+            return Err(StoreError::corrupt("a part's size differs from its manifest's"));
         }
         Ok(Self { facts, extensions, content })
     }
@@ -145,7 +145,7 @@ impl PartRecord {
         let content = Content::from_stored(stored, &[])?;
         match has_size(&facts, &extensions, &content) {
             true => Ok(content),
-            false => Err(StoreError::corrupt("a part's size is not that of its manifest")),
+            false => Err(StoreError::corrupt("a part's size differs from its manifest's")),
         }
     }
 

@@ -72,7 +72,7 @@ pub(crate) async fn run(
         stopped.push(target.server.stop().await);
     }
     bench.report.notes.push(
-        "Bodies for the servers are those of boto3: Python's JSON, its digits, Signature Version 4 for \
+        "Bodies for the servers are as boto3 sends them: Python's JSON, its digits, Signature Version 4 for \
          s3vectors. They are made and hashed before they are sent. Client and servers share the \
          machine; all clients run on one thread."
             .to_owned(),

@@ -164,7 +164,7 @@ fn compare(tag: Option<ETag>, md5s: &[[u8; 16]]) -> Result<(), Failed> {
     match tag == Some(of_bytes) {
         true => Ok(()),
         false => Err(Failed::new(format!(
-            "its bytes are not those of its entity tag, but of {of_bytes}: start MinIO on it, and if it is whole there, \
+            "its bytes do not match its entity tag, but {of_bytes}: start MinIO on it, and if it is whole there, \
              import it with `liteio import s3 URL`"
         ))),
     }

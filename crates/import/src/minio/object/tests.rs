@@ -138,7 +138,7 @@ fn bytes_of_another_entity_tag_are_left_out() {
         fs::write(&path, stored).expect("written");
         let read = read(&store, &copied).expect("versions");
         let reason = read[0].1.as_ref().expect_err("other bytes");
-        assert!(reason.starts_with("its bytes are not those of its entity tag"), "{key} {reason}");
+        assert!(reason.starts_with("its bytes do not match its entity tag"), "{key} {reason}");
     }
 }
 

@@ -238,7 +238,7 @@ impl ObjectRecord {
         let expected = self.extensions.content_bytes(self.bytes);
         match content.bytes().is_none_or(|bytes| Some(bytes) == expected) {
             true => Ok(content),
-            false => Err(StoreError::corrupt("an object's size is not that of its manifest")),
+            false => Err(StoreError::corrupt("an object's size differs from its manifest's")),
         }
     }
 

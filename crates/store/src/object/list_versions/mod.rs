@@ -254,7 +254,7 @@ fn read_history(cursor: &mut Cursor<'_>) -> Result<Option<Version>, StoreError> 
         .ok_or_else(|| StoreError::corrupt("the key of a version's record"))?;
     let listed = Listed::decode(place, record)?;
     if listed.stamp != stamp {
-        return Err(StoreError::corrupt("a version's record is not that of its key"));
+        return Err(StoreError::corrupt("a version's record belongs to another key"));
     }
     Ok(Some(Version { key: key_text(&key)?.to_owned(), listed }))
 }
