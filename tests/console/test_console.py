@@ -151,7 +151,7 @@ def test_an_object_that_is_opened_reaches_nothing_of_the_console(page, server, s
 
 
 def test_signing_out_leaves_nothing(page):
-    assert page.run("sessionStorage.length") == 1
+    assert page.run("sessionStorage.length") == 0
     assert "liteio123" not in page.run("JSON.stringify(sessionStorage) + JSON.stringify(localStorage)")
     page.click("Sign out")
     page.sees("Access key")
@@ -159,10 +159,25 @@ def test_signing_out_leaves_nothing(page):
 
 
 def test_an_ended_session_asks_to_sign_in_again(page):
-    page.run("sessionStorage.setItem('liteio-session', sessionStorage.getItem('liteio-session').replace(/\"expires\":\"\\d+/, '\"expires\":\"2001'))")
+    # What the page leaves to itself for the reload, with an end in the past.
+    page.run("addEventListener('pagehide', () => sessionStorage.setItem('liteio-session', "
+             "sessionStorage.getItem('liteio-session').replace(/\"expires\":\"\\d+/, '\"expires\":\"2001')))")
     page.run("location.reload()")
     page.sees("Access key")
     assert page.run("sessionStorage.length") == 0
+
+
+def test_a_reload_keeps_the_session_and_leaves_no_keys(page):
+    page.run("window.before = true; location.reload()")
+    page.until("!window.before")
+    page.sees("New bucket")
+    assert page.run("sessionStorage.length") == 0
+
+
+def test_the_next_document_of_the_tab_finds_no_keys(page, server):
+    page.open(f"{server}/_liteio/console/lib/sign.js")
+    assert page.run("window.origin") == server
+    assert page.run("sessionStorage.length + localStorage.length") == 0 and page.run("document.cookie") == ""
 
 
 def test_no_other_host_is_asked(page, server):

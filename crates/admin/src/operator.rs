@@ -11,7 +11,7 @@ use liteio_auth::Identity;
 use liteio_iam::minio::Sender;
 use liteio_iam::{self as iam, Circumstances};
 use liteio_identity::{AccessKey, SecretKey, User};
-use liteio_wire::origin::{Moment, Origin};
+use liteio_wire::origin::{DenialBy, Moment, Origin};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
 /// The resource of server-wide actions.
@@ -33,7 +33,7 @@ impl Operator {
     pub fn may(&self, action: &str) -> Result<(), ApiError> {
         iam::check(&self.key.user, action, SERVER, &self.circumstances()).map_err(|refusal| {
             let message = refusal.message().to_owned();
-            self.origin.found.note_denial(|| message.clone());
+            self.origin.found.note_denial(DenialBy::Sender, || message.clone());
             ApiError::new(ErrorCode::AccessDenied, message)
         })
     }

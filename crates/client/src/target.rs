@@ -1,9 +1,10 @@
 //! Targets on the command line: `ALIAS[/BUCKET[/KEY]]`, or the path of a file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::Error;
+use crate::local::{Local, RelativeName};
 use crate::s3::S3;
 use crate::session::Session;
 
@@ -23,12 +24,6 @@ pub(crate) struct Remote {
     pub(crate) key: String,
 }
 
-/// A file or directory, as it was written. A slash at the end denotes a directory.
-#[derive(Clone, Debug)]
-pub(crate) struct Local {
-    pub(crate) text: String,
-}
-
 impl Target {
     /// Parses a name. A relative path whose first part does not exist is taken for an unknown
     /// alias.
@@ -46,11 +41,9 @@ impl Target {
         }
         let (name, rest) = text.split_once('/').unwrap_or((text, ""));
         let Some((alias, _)) = session.aliases.get(name)? else {
-            let local = Local { text: text.to_owned() };
-            return if local.looks_like_alias() {
-                Err(no_alias(text))
-            } else {
-                Ok(Target::Local(local))
+            return match looks_like_alias(text) {
+                true => Err(no_alias(text)),
+                false => Ok(Target::Local(Local::given(text))),
             };
         };
         let s3 = session.client(name, &alias)?;
@@ -69,7 +62,7 @@ impl Target {
     pub(crate) fn remote(session: &Session, text: &str) -> Result<Remote, Error> {
         match Target::parse(session, text)? {
             Target::Remote(remote) => Ok(remote),
-            Target::Local(Local { text }) => Err(no_alias(&text)),
+            Target::Local(local) => Err(no_alias(local.text())),
         }
     }
 
@@ -104,25 +97,20 @@ impl Target {
     pub(crate) fn name(&self) -> String {
         match self {
             Target::Remote(remote) => remote.name(),
-            Target::Local(local) => local.text.clone(),
+            Target::Local(local) => local.text().to_owned(),
         }
     }
 
-    /// The target with `more` behind it, after a slash.
-    pub(crate) fn join(&self, more: &str) -> Target {
-        let between = |text: &str| if text.is_empty() || text.ends_with('/') { "" } else { "/" };
+    /// The place of a name below this folder. Names may come from a service.
+    ///
+    /// # Errors
+    /// The name would lead elsewhere.
+    pub(crate) fn place(&self, name: &str) -> Result<Target, Error> {
         match self {
-            Target::Remote(remote) if remote.bucket.is_empty() => {
-                let (bucket, key) = more.split_once('/').unwrap_or((more, ""));
-                let (bucket, key) = (bucket.to_owned(), key.to_owned());
-                Target::Remote(Remote { bucket, key, ..remote.clone() })
-            }
-            Target::Remote(remote) => {
-                let key = format!("{}{}{more}", remote.key, between(&remote.key));
-                Target::Remote(Remote { key, ..remote.clone() })
-            }
-            Target::Local(Local { text }) => {
-                Target::Local(Local { text: format!("{text}{}{more}", between(text)) })
+            Target::Remote(remote) => remote.place(name).map(Target::Remote),
+            Target::Local(local) => {
+                let name = RelativeName::parse(name).map_err(Error::Refused)?;
+                Ok(Target::Local(local.below(&name)))
             }
         }
     }
@@ -131,14 +119,14 @@ impl Target {
     pub(crate) fn folder(&self) -> Target {
         match self {
             Target::Remote(remote) => Target::Remote(remote.folder()),
-            Target::Local(_) => self.join(""),
+            Target::Local(local) => Target::Local(local.folder()),
         }
     }
 
     pub(crate) fn ends_with_slash(&self) -> bool {
         match self {
             Target::Remote(remote) => remote.key.is_empty() || remote.key.ends_with('/'),
-            Target::Local(local) => local.text.ends_with('/'),
+            Target::Local(local) => local.ends_with_slash(),
         }
     }
 }
@@ -153,6 +141,24 @@ impl Remote {
         }
     }
 
+    /// A bucket of this service, by a name that the service tells.
+    ///
+    /// # Errors
+    /// It is no name of a bucket.
+    pub(crate) fn bucket(&self, name: &str) -> Result<Remote, Error> {
+        check_bucket(name)?;
+        Ok(Remote { bucket: name.to_owned(), key: String::new(), ..self.clone() })
+    }
+
+    /// The place of a name below this folder; below a service it begins with a bucket.
+    fn place(&self, name: &str) -> Result<Remote, Error> {
+        if self.bucket.is_empty() {
+            let (bucket, key) = name.split_once('/').unwrap_or((name, ""));
+            return Ok(self.bucket(bucket)?.with_key(key));
+        }
+        Ok(self.with_key(&format!("{}{name}", self.folder().key)))
+    }
+
     pub(crate) fn with_key(&self, key: &str) -> Remote {
         Remote { key: key.to_owned(), ..self.clone() }
     }
@@ -163,21 +169,21 @@ impl Remote {
     }
 }
 
-impl Local {
-    pub(crate) fn path(&self) -> &Path {
-        Path::new(&self.text)
-    }
+/// `true` for `NAME/REST` if no directory NAME exists here.
+fn looks_like_alias(text: &str) -> bool {
+    let mut parts = text.trim_end_matches('/').splitn(2, '/');
+    let first = parts.next().unwrap_or_default();
+    parts.next().is_some() && crate::session::is_name(first) && !Path::new(first).exists()
+}
 
-    pub(crate) fn of(path: &Path) -> Local {
-        Local { text: path.to_string_lossy().into_owned() }
+/// Refuses a text that is no name of a bucket on any service, and could be read as another place.
+fn check_bucket(name: &str) -> Result<(), Error> {
+    let is_strange = |it: char| it.is_control() || matches!(it, '/' | '\\' | '?' | '#' | '%');
+    if name.is_empty() || name == "." || name == ".." || name.contains(is_strange) {
+        let name = name.escape_debug();
+        return Err(Error::refused(format!("'{name}' cannot be the name of a bucket")));
     }
-
-    /// `true` for `NAME/REST` if no directory NAME exists here.
-    fn looks_like_alias(&self) -> bool {
-        let mut parts = self.text.trim_end_matches('/').splitn(2, '/');
-        let first = parts.next().unwrap_or_default();
-        parts.next().is_some() && crate::session::is_name(first) && !PathBuf::from(first).exists()
-    }
+    Ok(())
 }
 
 fn no_alias(text: &str) -> Error {
@@ -186,4 +192,20 @@ fn no_alias(text: &str) -> Error {
         "'{name}' is no alias; make it with `alias set {name} URL ACCESSKEY SECRETKEY`, or write \
          ./{text} for a path"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strange_names_of_buckets_are_refused() {
+        for name in ["photos", "my.bucket", "Old_Bucket", "a--x-s3", "bücher"] {
+            check_bucket(name).expect(name);
+        }
+        for name in ["", ".", "..", "a/b", "../x", "a\\b", "a\0", "a\n", "a?policy", "a#b", "%2e"] {
+            let reason = check_bucket(name).expect_err(name).to_string();
+            assert!(!reason.contains(['\n', '\0']), "{reason}");
+        }
+    }
 }

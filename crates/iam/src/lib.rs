@@ -17,7 +17,7 @@
 //! | `operations` | The table of IAM's operations, one file per family |
 //! | `permission` | The decision about a request, with the facts for conditions |
 //! | `sts`, `web_identity`, `jwt` | Temporary keys; tokens of OpenID Connect, verified with the keys of their issuer |
-//! | `records`, `state`, `limits` | Records of users, groups, roles, policies and providers; their state in memory; AWS's default quotas |
+//! | `records`, `tag_set`, `state`, `limits` | Records of users, groups, roles, policies and providers; their state in memory; AWS's default quotas |
 //! | `users` | The directory of all users; the credentials file is read again when it changes |
 //! | [`minio`] | The same users for MinIO's admin API |
 //! | [`settings`] | Sources of credentials, issuers of web identities |
@@ -55,6 +55,7 @@ mod service;
 pub mod settings;
 mod state;
 mod sts;
+mod tag_set;
 mod users;
 mod web_identity;
 mod xml;

@@ -7,10 +7,8 @@ use std::sync::Arc;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub(super) use super::tag_set::Tags;
 use liteio_policy::{Kind, Policy};
-
-/// Tags, sorted by key.
-pub(super) type Tags = BTreeMap<String, String>;
 
 /// A policy document: its source text and its parsed form.
 #[derive(Clone, Debug)]

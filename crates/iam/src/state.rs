@@ -231,6 +231,7 @@ impl AccountState {
             unique_id: role.id.clone(),
             account: Arc::clone(account),
             trust: Arc::clone(&role.trust.policy),
+            tags: role.tags.clone().into_iter().collect(),
             policies: policies.into(),
             session_seconds_max: role.session_seconds_max,
         }
@@ -249,7 +250,7 @@ impl AccountState {
             add_policies(&mut policies, &format!("{}/", group.name), &group.policies, so_far);
         }
         let UserRecord { name, path, id, tags, .. } = record;
-        let tags = tags.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let tags = tags.clone().into_iter().collect();
         User::made(name, path, id.clone(), Arc::clone(account), policies.into(), tags)
     }
 

@@ -112,6 +112,7 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     let directory = asked.directory.now();
     let role = directory.role(arn);
     let role = role.ok_or_else(|| cannot_assume(&user.caller.arn, "sts:AssumeRole", arn))?;
+    add_tags(&mut asked.context, role);
     check_role(user, "sts:AssumeRole", role, &asked.context)?;
     let is_chained = user.caller.kind == CallerKind::AssumedRole;
     let mut session = begin(asked, role, name, is_chained, &directory)?;
@@ -160,6 +161,7 @@ pub(super) async fn assume_role_with_web_identity(
     };
     asked.context.more.extend(identity.keys.iter().cloned());
     asked.context.more.push(("sts:RoleSessionName".to_owned(), vec![name.to_owned()]));
+    add_tags(&mut asked.context, role);
     let request = Request {
         caller: Some(&caller),
         action: ACTION,
@@ -179,6 +181,15 @@ pub(super) async fn assume_role_with_web_identity(
     xml.text("PackedPolicySize", &packed_size(&session).to_string());
     write_credentials(&mut xml, asked, session)?;
     Ok(xml)
+}
+
+/// Adds the tags of the role, which is the resource of the request.
+fn add_tags(context: &mut Circumstances<'_>, role: &Role) {
+    for (key, value) in &role.tags {
+        for name in ["aws:ResourceTag", "iam:ResourceTag"] {
+            context.more.push((format!("{name}/{key}"), vec![value.clone()]));
+        }
+    }
 }
 
 /// The session that a role request asks for.

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use liteio_store::vectors::ListVectorBuckets;
 use liteio_store::{
-    EncryptionKey, IdentityEntry, KeyRing, ListBuckets, SecretKeys, Store, StoreError, SystemRandom,
+    EncryptionKey, IdentityEntry, KeyRing, ListBuckets, RandomSource as _, SecretKeys, Store,
+    StoreError, SystemRandom,
 };
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
@@ -182,6 +183,27 @@ pub fn reseal_secrets(store: &Store, ring: &KeyRing) -> Result<u64, StoreError> 
 /// begin with their kind and a slash.
 const OWN_KEY: &[u8] = b"own-key";
 
+/// The entry with the random id of a data directory, to which session tokens are bound.
+const OWN_ID: &[u8] = b"own-id";
+const ID_BYTES: usize = 16;
+
+/// The id of the data directory, generated if there is none.
+fn own_id(entries: &[IdentityEntry], store: &Store) -> Result<Vec<u8>, StoreError> {
+    let known = entries.iter().find(|entry| entry.key == OWN_ID);
+    let known = known.and_then(|entry| entry.value.clone());
+    if let Some(id) = known.filter(|id| id.len() == ID_BYTES) {
+        return Ok(id);
+    }
+    let mut id = vec![0; ID_BYTES];
+    SystemRandom.fill(&mut id)?;
+    let entry = IdentityEntry { key: OWN_ID.to_vec(), value: Some(id.clone()) };
+    if let Err(error) = store.change_identities(vec![entry]).wait() {
+        // The storage device may be full. Reading works, with sessions that end with the process.
+        tracing::warn!(%error, "sessions will not outlive this process");
+    }
+    Ok(id)
+}
+
 impl Users {
     /// Adds the users created at run time. Without a master key, secrets are sealed with a key that
     /// is kept in the key space.
@@ -221,9 +243,10 @@ impl Users {
         }
         let ConfiguredUsers { source, directory, stamps, ca_file, issuers, owner_id } = configured;
         let current = state.directory(&directory, &keys);
+        let sessions = Sessions::new(keys.clone(), &own_id(&entries, store)?);
         Ok(Users {
             source,
-            current: Arc::new(CurrentDirectory::new(current, Sessions::new(keys.clone()))),
+            current: Arc::new(CurrentDirectory::new(current, sessions)),
             keys,
             ca_file,
             issuers,
@@ -305,6 +328,11 @@ impl Users {
     /// `true` for an access key of these users, whether valid, expired or inactive.
     pub fn know(&self, access_key: &str, token: Option<&str>) -> bool {
         self.current.knows(access_key, token) || self.state().has_key(access_key)
+    }
+
+    /// `true` for an access key of the configuration.
+    pub fn configure(&self, access_key: &str) -> bool {
+        self.configured().find(access_key).is_some()
     }
 
     /// Reloads the file. An invalid file leaves the users as they are.

@@ -56,6 +56,12 @@ impl Directory {
         own.map(|key| &*key.id).min()
     }
 
+    /// The keys of the user with this unique id, without its service accounts.
+    pub(super) fn long_term_keys(&self, user_id: &str) -> impl Iterator<Item = &Arc<AccessKey>> {
+        let keys = self.keys.values().filter(|key| !key.is_of_service);
+        keys.filter(move |key| key.user.caller.user_id == user_id)
+    }
+
     /// The key with this id.
     pub fn find(&self, access_key: &str) -> Option<&Arc<AccessKey>> {
         self.keys.get(access_key)
@@ -318,7 +324,7 @@ impl CurrentDirectory {
     /// # Errors
     /// [`StoreError`] without random bytes.
     pub fn begin(&self, session: Session) -> Result<Issued, StoreError> {
-        self.sessions.issue(session)
+        self.sessions.issue(&self.now(), session)
     }
 
     /// Replaces the directory. Requests authenticated from now on see the new one.

@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use liteio_store::{RandomSource as _, StoreError, SystemRandom};
 
+use zeroize::Zeroizing;
+
 use super::user::User;
 use super::{IdentityError, fail};
 
@@ -17,9 +19,10 @@ const ACCESS_KEY_BYTES_MAX: usize = 128;
 const SECRET_KEY_BYTES_MIN: usize = 8;
 pub(super) const LOCALSTACK_SECRET_KEY: &str = "test";
 
-/// A secret key. `Debug` hides it, and it has no `Display`, so it is never printed.
+/// A secret key. `Debug` hides it, and it has no `Display`, so it is never printed. Its memory is
+/// cleared when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SecretKey(String);
+pub struct SecretKey(Zeroizing<String>);
 
 impl SecretKey {
     /// A secret of at least 8 characters.
@@ -27,7 +30,7 @@ impl SecretKey {
     /// # Errors
     /// [`IdentityError`] if it is too short or has a control character.
     pub fn new(secret: impl Into<String>) -> Result<SecretKey, IdentityError> {
-        let secret = secret.into();
+        let secret = Zeroizing::new(secret.into());
         if secret.len() < SECRET_KEY_BYTES_MIN {
             return fail(format!("secret_key is shorter than {SECRET_KEY_BYTES_MIN} characters"));
         }
@@ -39,7 +42,7 @@ impl SecretKey {
 
     /// LocalStack's well-known secret, which is shorter than the minimum.
     pub(super) fn of_localstack() -> SecretKey {
-        SecretKey(LOCALSTACK_SECRET_KEY.to_owned())
+        SecretKey(Zeroizing::new(LOCALSTACK_SECRET_KEY.to_owned()))
     }
 
     /// The secret, for signing.

@@ -25,6 +25,8 @@ pub struct Role {
     pub account: Arc<Account>,
     /// The trust policy: it allows principals to assume the role.
     pub trust: Arc<Policy>,
+    /// The tags, which policies read as `aws:PrincipalTag/…` of its sessions.
+    pub tags: Vec<(String, String)>,
     /// The policies that grant its rights.
     pub policies: Arc<[AttachedPolicy]>,
     /// Longest session, 3,600 to 43,200 s.
@@ -57,6 +59,7 @@ impl Role {
             unique_id: unique_id("AROA", &[&account.id, name]),
             account,
             trust: Arc::new(trust),
+            tags: Vec::new(),
             policies,
             session_seconds_max: seconds,
         })

@@ -1,22 +1,27 @@
 //! Sessions: temporary keys, whose token contains the whole session.
 //!
-//! A token is sealed (AES-256-GCM) with a key that only this server has. So nothing is stored for a
-//! session, and a truncated, changed or foreign token does not open. Its user or role is looked up
-//! in the directory at every use: when it is removed, so is the session.
+//! A token is sealed (AES-256-GCM) with a key that only this server has, for one data directory or
+//! test space. So nothing is stored for a session, and a truncated, changed or foreign token does
+//! not open. Its user or role is looked up in the directory at every use: when it is removed, so is
+//! the session. The id of a configured user stays the same when its keys change, so its sessions
+//! are also bound to its keys.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use liteio_store::{SecretKeys, StoreError, SystemRandom};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::directory::Directory;
 use super::key::{AccessKey, SecretKey};
 use super::user::{AttachedPolicy, SessionFacts, User};
 use liteio_policy::{Caller, CallerKind, Kind, Policy, PolicyError};
 
-/// The purpose for which tokens are sealed.
+/// The purpose for which tokens are sealed, followed by the id of their directory.
 const PURPOSE: &str = "session token";
 /// Maximum bytes of a token. The longest issued ones have about 6 KiB.
 const TOKEN_BYTES_MAX: usize = 12 << 10;
@@ -28,9 +33,12 @@ const KEPT_MAX: usize = 1024;
 pub struct Session {
     /// The access key of the session, and its secret.
     key: String,
-    secret: String,
+    secret: SecretText,
     /// The unique id of the user or role; for a root user, the account.
     pub of: String,
+    /// The fingerprint of the keys of a configured user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    keys: Option<String>,
     /// The name of a role's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -53,6 +61,23 @@ pub struct Session {
     /// `true` for a session of the console, which may call IAM.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_of_console: bool,
+}
+
+/// A secret in a token. Its memory is cleared when it is dropped.
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+struct SecretText(String);
+
+impl Drop for SecretText {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl fmt::Debug for SecretText {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[hidden]")
+    }
 }
 
 /// The issued keys of a session.
@@ -79,8 +104,9 @@ impl Session {
     pub fn new(of: &str, issued: i64, seconds: u32) -> Session {
         Session {
             key: String::new(),
-            secret: String::new(),
+            secret: SecretText::default(),
             of: of.to_owned(),
+            keys: None,
             name: None,
             issued,
             expires: issued.saturating_add(seconds.into()),
@@ -97,6 +123,7 @@ impl Session {
 #[derive(Debug, Default)]
 pub struct Sessions {
     keys: Option<SecretKeys>,
+    purpose: String,
     opened: Mutex<HashMap<String, Kept>>,
 }
 
@@ -110,23 +137,30 @@ struct Kept {
 }
 
 impl Sessions {
-    /// Sessions whose tokens are sealed with these keys.
-    pub fn new(keys: SecretKeys) -> Sessions {
-        Sessions { keys: Some(keys), opened: Mutex::default() }
+    /// Sessions whose tokens are sealed with these keys, for the data directory or space with this
+    /// id. Servers may share a master key.
+    pub fn new(keys: SecretKeys, directory: &[u8]) -> Sessions {
+        let id = base64_simd::URL_SAFE_NO_PAD.encode_to_string(directory);
+        Sessions { keys: Some(keys), purpose: format!("{PURPOSE} {id}"), opened: Mutex::default() }
     }
 
     /// Issues the keys of a session.
     ///
     /// # Errors
     /// [`StoreError`] without random bytes.
-    pub fn issue(&self, mut session: Session) -> Result<Issued, StoreError> {
+    pub(super) fn issue(
+        &self,
+        directory: &Directory,
+        mut session: Session,
+    ) -> Result<Issued, StoreError> {
+        session.keys = directory.user_of_id(&session.of).and_then(|it| keys_of(directory, it));
         let keys = self.keys.as_ref().ok_or(StoreError::NoMasterKey)?;
         session.key = super::key::random_id("ASIA")?;
-        session.secret = super::key::random_secret()?;
-        let json = serde_json::to_vec(&session).unwrap_or_default();
-        let sealed = keys.seal(PURPOSE, &json, &SystemRandom)?;
+        session.secret = SecretText(super::key::random_secret()?);
+        let json = Zeroizing::new(serde_json::to_vec(&session).unwrap_or_default());
+        let sealed = keys.seal(&self.purpose, &json, &SystemRandom)?;
         let token = base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed);
-        Ok(Issued { access_key: session.key, secret_key: session.secret, token })
+        Ok(Issued { access_key: session.key, secret_key: std::mem::take(&mut session.secret.0), token })
     }
 
     /// The key of the session in `token`, if its id is `access_key`.
@@ -147,12 +181,12 @@ impl Sessions {
             };
         }
         let session = self.open(token).filter(|session| session.key == access_key);
-        let session = session.ok_or(TokenError::Invalid)?;
+        let mut session = session.ok_or(TokenError::Invalid)?;
         if now >= session.expires {
             return Err(TokenError::Expired);
         }
         let user = user_of(directory, &session).ok_or(TokenError::Invalid)?;
-        let secret = SecretKey::new(session.secret).map_err(|_| TokenError::Invalid)?;
+        let secret = SecretKey::new(std::mem::take(&mut session.secret.0)).map_err(|_| TokenError::Invalid)?;
         let key = AccessKey::new(session.key, secret, Arc::new(user));
         let mut key = key.map_err(|_| TokenError::Invalid)?;
         key.token = Some(token.to_owned());
@@ -178,7 +212,7 @@ impl Sessions {
             return None;
         }
         let sealed = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(token).ok()?;
-        let json = self.keys.as_ref()?.open(PURPOSE, &sealed)?;
+        let json = Zeroizing::new(self.keys.as_ref()?.open(&self.purpose, &sealed)?);
         serde_json::from_slice(&json).ok()
     }
 }
@@ -193,6 +227,9 @@ fn user_of(directory: &Directory, session: &Session) -> Option<User> {
         is_of_console: session.is_of_console,
     };
     if let Some(user) = directory.user_of_id(&session.of) {
+        if session.keys != keys_of(directory, user) {
+            return None;
+        }
         let mut user = User::clone(user);
         user.session = Some(facts);
         user.session_policies = narrowed;
@@ -214,11 +251,27 @@ fn user_of(directory: &Directory, session: &Session) -> Option<User> {
         name: caller.arn.clone(),
         caller,
         account: Arc::clone(account),
-        tags: Vec::new(),
+        tags: role.tags.clone(),
         policies: Arc::clone(&role.policies),
         session_policies: narrowed,
         session: Some(facts),
     })
+}
+
+/// The fingerprint of the long-term keys of a configured user; `None` for a user created at run
+/// time, whose id is random, and whose keys are created and deleted one by one.
+fn keys_of(directory: &Directory, user: &User) -> Option<String> {
+    if user.name == user.caller.arn {
+        return None;
+    }
+    let mut keys: Vec<_> = directory.long_term_keys(&user.caller.user_id).collect();
+    keys.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+    let mut digest = Sha256::new_with_prefix("liteio keys of a session:");
+    for text in keys.iter().flat_map(|key| [key.id.as_str(), key.secret.expose()]) {
+        digest.update((text.len() as u64).to_be_bytes());
+        digest.update(text);
+    }
+    Some(base64_simd::URL_SAFE_NO_PAD.encode_to_string(digest.finalize()))
 }
 
 /// The policies that narrow the session. A missing managed policy denies everything, because it may
@@ -265,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_until_its_last_second_for_its_key_alone() {
-        let current = CurrentDirectory::new(directory(), Sessions::new(keys(1)));
+        let current = CurrentDirectory::new(directory(), Sessions::new(keys(1), b"here"));
         let account = current.now().find("alice-key").expect("alice").user.account.id.clone();
         let issued = current.begin(Session::new(&account, NOW, 900)).expect("random bytes");
         let other = current.begin(Session::new(&account, NOW, 900)).expect("random bytes");
@@ -288,9 +341,21 @@ mod tests {
             current.key("alice-key", Some(&issued.token), NOW).expect_err("not its key"),
             invalid
         );
-        let elsewhere = CurrentDirectory::new(directory(), Sessions::new(keys(2)));
-        let refused = elsewhere.key(&issued.access_key, Some(&issued.token), NOW);
-        assert_eq!(refused.expect_err("another server"), invalid);
+        // A server with another master key, another directory of the same one, other keys.
+        let of_roots = |roots| Directory::of_roots(roots).expect("valid");
+        let rows = [
+            (directory(), keys(2), &b"here"[..], false),
+            (directory(), keys(1), b"there", false),
+            (directory(), keys(1), b"", false),
+            (of_roots(&[("alice", "alice-key", "changed-secret")]), keys(1), b"here", false),
+            (directory(), keys(1), b"here", true),
+        ];
+        for (directory, keys, id, is_valid) in rows {
+            let elsewhere = CurrentDirectory::new(directory, Sessions::new(keys, id));
+            let found = elsewhere.key(&issued.access_key, Some(&issued.token), NOW);
+            assert_eq!(found.map(drop), if is_valid { Ok(()) } else { Err(invalid) });
+            assert_eq!(elsewhere.knows(&issued.access_key, Some(&issued.token)), is_valid);
+        }
         let before = at(&issued.token, NOW).expect("valid");
         assert!(current.again(&before, NOW + 899).is_ok());
         assert!(current.again(&before, NOW + 900).is_err());

@@ -40,6 +40,8 @@ enum Quantifier {
 #[derive(Debug)]
 enum Operands {
     Text(Box<[Template]>),
+    /// Booleans and binary values, compared as texts.
+    Coded(Box<[Template]>),
     Arn(Box<[ArnPattern]>),
     Number(Comparison, Box<[f64]>),
     Time(Comparison, Box<[Timestamp]>),
@@ -176,21 +178,24 @@ impl Condition {
         }
     }
 
-    /// The text and ARN operands, each up to its first wildcard or variable, and `true` if that is
-    /// the whole operand.
-    pub(super) fn fixed_parts(&self) -> impl Iterator<Item = (String, bool)> {
-        let (texts, arns): (&[Template], &[ArnPattern]) = match &self.operands {
-            Operands::Text(texts) => (texts, &[]),
-            Operands::Arn(arns) => (&[], arns),
-            _ => (&[], &[]),
-        };
-        texts.iter().map(Template::fixed_part).chain(arns.iter().map(ArnPattern::fixed_part))
+    /// The text or ARN operands, each up to its first wildcard or variable, and `true` if that is
+    /// the whole operand. `None` for operators that compare anything else.
+    pub(super) fn fixed_parts(&self) -> Option<Vec<(String, bool)>> {
+        match &self.operands {
+            Operands::Text(texts) => Some(texts.iter().map(Template::fixed_part).collect()),
+            Operands::Arn(arns) => Some(arns.iter().map(ArnPattern::fixed_part).collect()),
+            Operands::Coded(_)
+            | Operands::Number(..)
+            | Operands::Time(..)
+            | Operands::Address(_)
+            | Operands::Null(_) => None,
+        }
     }
 
     /// The keys that it reads: its own, and the keys of variables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
         let (texts, arns): (&[Template], &[ArnPattern]) = match &self.operands {
-            Operands::Text(texts) => (texts, &[]),
+            Operands::Text(texts) | Operands::Coded(texts) => (texts, &[]),
             Operands::Arn(arns) => (&[], arns),
             _ => (&[], &[]),
         };
@@ -209,23 +214,27 @@ impl Operands {
     ) -> Result<Operands, PolicyError> {
         let templates = |syntax: Syntax| {
             let all = texts.iter().map(|text| Template::parse(text, syntax));
-            all.collect::<Result<_, _>>().map(Operands::Text)
+            all.collect::<Result<Box<[_]>, _>>()
         };
         let check = |is_right: &dyn Fn(&str) -> bool| match texts.iter().find(|it| !is_right(it)) {
             Some(text) => Err(wrong(text)),
             None => Ok(()),
         };
         match operator {
-            Operator::Text { wildcards, case } => templates(Syntax { wildcards, variables, case }),
+            Operator::Text { wildcards, case } => {
+                templates(Syntax { wildcards, variables, case }).map(Operands::Text)
+            }
             Operator::Bool => {
                 check(&|text| variables && text.contains("${") || boolean(text).is_some())?;
                 templates(Syntax { wildcards: false, variables, case: Case::Ignored })
+                    .map(Operands::Coded)
             }
             Operator::Binary => {
                 // Both sides are Base64, which has one encoding for each value, so texts can be
                 // compared.
                 check(&|text| base64_simd::STANDARD.check(text.as_bytes()).is_ok())?;
                 templates(Syntax { wildcards: false, variables: false, case: Case::Differs })
+                    .map(Operands::Coded)
             }
             Operator::Arn => {
                 let all = texts.iter().map(|text| ArnPattern::parse(text, variables));
@@ -243,7 +252,9 @@ impl Operands {
     /// `true` if one of the operands matches the value.
     fn contain(&self, value: &str, request: &Request<'_>) -> bool {
         match self {
-            Operands::Text(texts) => texts.iter().any(|text| text.matches(value, request)),
+            Operands::Text(texts) | Operands::Coded(texts) => {
+                texts.iter().any(|text| text.matches(value, request))
+            }
             Operands::Arn(arns) => arns.iter().any(|arn| arn.matches(value, request)),
             Operands::Number(comparison, numbers) => number(value).is_some_and(|value| {
                 let mut orders = numbers.iter().filter_map(|number| value.partial_cmp(number));

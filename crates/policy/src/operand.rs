@@ -1,6 +1,6 @@
 //! Operands of conditions: numbers, times, addresses, ARNs.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use jiff::Timestamp;
 
@@ -105,9 +105,10 @@ impl AddressRange {
     }
 
     /// `true` if the range is so wide that it counts as public: wider than /8, or /32 for IPv6
-    /// (AWS, "The meaning of public").
+    /// (AWS, "The meaning of public"). A range of IPv6 that holds all of IPv4 is as wide as that.
     pub(super) fn is_wide(self) -> bool {
-        self.prefix_bits < if self.first.is_ipv4() { 8 } else { 32 }
+        let holds_ipv4 = self.first.is_ipv6() && self.contains(Ipv4Addr::UNSPECIFIED.into());
+        holds_ipv4 || self.prefix_bits < if self.first.is_ipv4() { 8 } else { 32 }
     }
 }
 

@@ -179,6 +179,8 @@ impl Principal {
         let caller = caller?;
         match self {
             Principal::Everyone | Principal::Service(_) => None,
+            // A web identity belongs to no account.
+            Principal::Account(_) | Principal::CanonicalUser(_) if !caller.has_account() => None,
             Principal::Account(account) => {
                 (**account == *caller.account).then_some(Grantee::Account)
             }
@@ -202,6 +204,10 @@ impl Principal {
 }
 
 impl Caller {
+    fn has_account(&self) -> bool {
+        !self.account.is_empty()
+    }
+
     fn is_named(&self, name: &str) -> bool {
         self.arn == name || self.aliases.iter().any(|alias| alias == name)
     }

@@ -136,7 +136,7 @@ impl<'r> Request<'r> {
 }
 
 /// The account and the user id of anonymous senders.
-const ANONYMOUS: &str = "anonymous";
+pub(super) const ANONYMOUS: &str = "anonymous";
 
 /// A context without values.
 #[cfg(any(test, feature = "fuzzing"))]

@@ -342,7 +342,7 @@ pub(super) fn refused(sent: Sent<'_>, refusal: access::Refusal) -> S3Error {
     match refusal {
         access::Refusal::Denied(denial) => {
             if let Some(origin) = sent.origin() {
-                origin.found.note_denial(|| denial.to_string());
+                origin.found.note_denial(denial.by(), || denial.to_string());
             }
             S3Error::with_message(S3ErrorCode::AccessDenied, denial.message())
         }

@@ -269,7 +269,8 @@ fn not_modified(
 ) -> S3Result<S3Error> {
     let mut headers = metadata::object_headers(bucket, object)?;
     encryption::insert(&mut headers, object.encryption.as_ref(), customer)?;
-    for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_DISPOSITION] {
+    // The content type is not sent either, but decides how browsers may show the object.
+    for name in [CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_DISPOSITION] {
         headers.remove(name);
     }
     let mut error = error::from_store(StoreError::NotModified);

@@ -106,7 +106,7 @@ impl Call {
         match refusal {
             Refusal::Denied(denial) => {
                 if let Some(origin) = &self.sent.origin {
-                    origin.found.note_denial(|| denial.to_string());
+                    origin.found.note_denial(denial.by(), || denial.to_string());
                 }
                 Exception::access_denied(denial.message())
             }

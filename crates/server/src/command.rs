@@ -8,7 +8,9 @@ use std::process::ExitCode;
 use crate::cli::{self, Command, ExecCommand, HealthArgs, ServerArgs, Source, Stop};
 use crate::config::environment::{self, Variables};
 use crate::config::{Config, Profile, resolve_health_url};
-use crate::platform::{disable_huge_pages, raise_file_limit, reload_signal, scrub_signal};
+use crate::platform::{
+    disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
+};
 use crate::server::{Server, ServerError, ServerHandle};
 use crate::{exec, health, keys, repair, verify};
 use liteio_import as import;
@@ -118,6 +120,7 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         tracing::warn!("{note}");
     }
     warn_of_scripts(config.profile);
+    hide_memory();
     raise_file_limit();
     disable_huge_pages();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -152,6 +155,7 @@ fn execute(arguments: &ExecCommand) -> ExitCode {
         Ok(log) => log,
         Err(reason) => return fail(FAILED, &reason),
     };
+    hide_memory();
     raise_file_limit();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

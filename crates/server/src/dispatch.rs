@@ -18,7 +18,7 @@ use crate::spaces::Spaces;
 use liteio_access as access;
 use liteio_access::state::App;
 use liteio_admin::console::Console;
-use liteio_admin::console::browser::{self, Guard};
+use liteio_admin::console::browser;
 use liteio_admin::metrics::{Counters, Metrics};
 use liteio_admin::minio::Admin;
 use liteio_admin::operational::{Health, Operational, Readiness, Way, is_signed};
@@ -33,7 +33,9 @@ use liteio_s3vectors as vectors;
 use liteio_space::Space;
 use liteio_wire::budget::Budget;
 use liteio_wire::front::body::RequestBody;
-use liteio_wire::front::{Allowance, Handler, HandlerFuture, Observer, Observers, Plan};
+use liteio_wire::front::{
+    Allowance, Handler, HandlerFuture, Isolate, Observer, Observers, Plan,
+};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::Reply;
 
@@ -117,9 +119,9 @@ impl Dispatch {
             && browser::looks_for_console(head)
     }
 
-    /// The guard for a response that shares the console's origin.
-    fn guard(&self, head: &Parts, origin: &Origin) -> Option<Guard> {
-        (self.has_console && !origin.target.is_site()).then(|| Guard::of(head))
+    /// The isolation of an answer that shares the console's origin.
+    fn isolation(&self, head: &Parts, origin: &Origin) -> Option<Isolate> {
+        (self.has_console && !origin.target.is_site()).then(|| browser::isolation(head)).flatten()
     }
 
     /// The processing path of an operational request. An existing bucket takes precedence over a
@@ -193,7 +195,7 @@ impl Handler for Dispatch {
         }
         let form = self.spaces.main().is_form_upload(head, origin);
         let held = !form && s3::holds_body(head, target.names_key());
-        Plan { exempt: false, held, form }
+        Plan { held, form, isolate: self.isolation(head, origin), ..Plan::default() }
     }
 
     fn call(
@@ -206,7 +208,6 @@ impl Handler for Dispatch {
         let way = self.operational_way(&head, origin);
         let origin = Arc::clone(origin);
         let is_for_console = way.is_none() && self.is_for_console(&head, &origin);
-        let guard = self.guard(&head, &origin);
         let request = Request::from_parts(head, body);
         let shown = Arc::clone(&self.operational);
         let spaces = &self.spaces;
@@ -238,13 +239,7 @@ impl Handler for Dispatch {
             None if is_for_console => Box::pin(async { browser::to_console() }),
             None => {
                 let spaces = spaces.clone();
-                Box::pin(async move {
-                    let reply = spaces.call(request, &origin, &allowance).await;
-                    match guard {
-                        Some(guard) => guard.put(reply),
-                        None => reply,
-                    }
-                })
+                Box::pin(async move { spaces.call(request, &origin, &allowance).await })
             }
         }
     }

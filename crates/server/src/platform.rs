@@ -17,6 +17,18 @@ pub(crate) fn disable_huge_pages() {
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
+/// Keeps other processes of the same user, and core dumps, from the memory of this one, which holds
+/// keys and secrets. A program that it starts is not affected.
+pub(crate) fn hide_memory() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+            tracing::warn!(%error, "other processes of this user can read the memory of the server");
+        }
+    }
+}
+
 /// Raises the limit on open files to its maximum. Every connection and every open blob needs a
 /// descriptor: the usual limit of 1,024 would be reached long before our own limits.
 pub(crate) fn raise_file_limit() {

@@ -143,6 +143,14 @@ impl Space {
         self.users.know(access_key, token)
     }
 
+    /// True if the configuration names this access key, or one of its sessions has this token.
+    pub fn owns(&self, access_key: &str, token: Option<&str>) -> bool {
+        match token {
+            None => self.users.configure(access_key),
+            Some(_) => self.users.current().knows(access_key, token),
+        }
+    }
+
     /// Authenticates a request, and reserves memory for its body.
     ///
     /// # Errors

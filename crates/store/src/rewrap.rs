@@ -130,7 +130,8 @@ fn rewrap_upload(
     let id = space::split_upload(place).ok_or_else(|| StoreError::corrupt("an upload's key"))?;
     let Some(record) = UploadRecord::read(write, &id)? else { return Ok(Outcome::Unchanged) };
     let Some(encryption) = record.extensions.encryption()? else { return Ok(Outcome::Unchanged) };
-    let (outcome, encryption) = rewrapped(shared, &encryption, Identity::Upload(&id))?;
+    let identity = record.identity(&id);
+    let (outcome, encryption) = rewrapped(shared, &encryption, identity)?;
     if let Some(encryption) = encryption {
         let extensions = record.extensions.clone().with_encryption(Some(&encryption));
         write.put(place, &UploadRecord { extensions, ..record }.encode(place))?;

@@ -268,6 +268,17 @@ pub fn timestamp(ms: u64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX)
 }
 
+/// The account whose policies the reason of a refusal names. Another account must not learn it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenialBy {
+    /// The account of the sender.
+    Sender,
+    /// The owner of the bucket.
+    Owner,
+    /// The reason names none.
+    Nobody,
+}
+
 /// The user, the operation and other findings of a request, noted by the layers that determine
 /// them.
 #[derive(Debug, Default)]
@@ -281,7 +292,7 @@ pub struct Found {
     /// The access key, and `true` if it belongs to a session.
     key: OnceLock<(String, bool)>,
     operation: OnceLock<&'static str>,
-    denial: OnceLock<String>,
+    denial: OnceLock<(DenialBy, String)>,
     locale: OnceLock<Arc<Locale>>,
 }
 
@@ -334,14 +345,19 @@ impl Found {
         self.operation.get_or_init(|| name);
     }
 
-    /// Notes the reason why access was denied. The first counts.
-    pub fn note_denial(&self, reason: impl FnOnce() -> String) {
-        self.denial.get_or_init(reason);
+    /// Notes the reason why access was denied, and whose documents it names. The first counts.
+    pub fn note_denial(&self, by: DenialBy, reason: impl FnOnce() -> String) {
+        self.denial.get_or_init(|| (by, reason()));
     }
 
     /// The reason why access was denied, if it was.
     pub fn denial(&self) -> Option<&str> {
-        self.denial.get().map(String::as_str)
+        self.denial.get().map(|(_, reason)| reason.as_str())
+    }
+
+    /// The account whose documents the reason names.
+    pub fn denial_by(&self) -> Option<DenialBy> {
+        self.denial.get().map(|(by, _)| *by)
     }
 
     /// Notes region and clock of the services that answer.

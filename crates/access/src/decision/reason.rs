@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Action, Resource};
 use liteio_policy::Statement;
+use liteio_wire::origin::DenialBy;
 
 /// A refused request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,6 +100,17 @@ impl Denial {
     /// `true` if a statement denies it, or only the client can resolve it.
     pub(crate) fn is_explicit(&self) -> bool {
         matches!(self.reason, Reason::Explicit { .. } | Reason::UnexpectedOwner)
+    }
+
+    /// The account whose policies the line for the log names.
+    pub fn by(&self) -> DenialBy {
+        match &self.reason {
+            Reason::Explicit { source: Source::Resource, .. } => DenialBy::Owner,
+            Reason::Explicit { source: Source::Identity(_) | Source::Session, .. } => {
+                DenialBy::Sender
+            }
+            _ => DenialBy::Nobody,
+        }
     }
 
     /// The message for the sender.

@@ -1,5 +1,6 @@
 // The session: temporary keys that the server created for this address. The secret key of the user is used for one
-// request and forgotten; nothing is stored beyond the tab.
+// request and forgotten. The temporary keys are in the memory of this page. Other documents of this origin, which a tab
+// may show next, share its storage: the keys are there only while this page is reloaded.
 
 import { signHeaders } from './sign.js';
 import { hex, sha256 } from './hash.js';
@@ -28,8 +29,6 @@ export function onSession(listener) {
 
 function set(next, reason) {
   session = next;
-  if (next) sessionStorage.setItem(NAME, JSON.stringify(next));
-  else sessionStorage.removeItem(NAME);
   for (const listener of listeners) listener(next, reason);
 }
 
@@ -41,16 +40,37 @@ export async function ask() {
   skew = Date.parse(server.now) - Date.now();
 }
 
-/** Resumes the session of this tab if it is still valid. */
-export async function start() {
-  await ask();
+/** Takes what this page has left to itself for a reload. */
+function takeSaved() {
+  const saved = sessionStorage.getItem(NAME);
+  sessionStorage.removeItem(NAME);
   try {
-    const saved = JSON.parse(sessionStorage.getItem(NAME));
-    if (saved && Date.parse(saved.expires) > now()) session = saved;
-    else sessionStorage.removeItem(NAME);
+    return JSON.parse(saved);
   } catch {
-    sessionStorage.removeItem(NAME);
+    return null;
   }
+}
+
+let isReloading = false;
+
+// Browsers tell of `location.reload()` here, and of the keyboard below, but of their button nowhere: it ends the session.
+globalThis.navigation?.addEventListener('navigate', (event) => {
+  isReloading = event.navigationType === 'reload';
+});
+addEventListener('keydown', (event) => {
+  if (event.key !== 'F5' && !((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'r')) return;
+  isReloading = true;
+  setTimeout(() => { isReloading = false; }, 2000);
+});
+addEventListener('pagehide', () => {
+  if (isReloading && session) sessionStorage.setItem(NAME, JSON.stringify(session));
+});
+
+/** Resumes the session after a reload if it is still valid. */
+export async function start() {
+  const saved = takeSaved();
+  await ask();
+  if (saved && Date.parse(saved.expires) > now()) session = saved;
 }
 
 /** The keys that requests are signed with. */

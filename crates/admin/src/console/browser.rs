@@ -2,15 +2,17 @@
 //! which they share an origin.
 
 use http::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue,
-    USER_AGENT, VARY,
+    ACCEPT, AUTHORIZATION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, ORIGIN,
+    REFERER, USER_AGENT, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::request::Parts;
 use http::{HeaderName, Method, StatusCode};
 
+use liteio_wire::front::Isolate;
 use liteio_wire::reply::{Reply, ReplyBody};
 
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// `Sec-Fetch-Dest` values for which a response becomes a document that runs scripts.
 const DOCUMENTS: [&str; 5] = ["document", "embed", "frame", "iframe", "object"];
@@ -21,43 +23,61 @@ const SANDBOX: HeaderValue = HeaderValue::from_static(
     "sandbox allow-scripts allow-forms allow-popups allow-modals allow-downloads",
 );
 
-/// Decides about the isolation headers of the response to one request.
-#[derive(Clone, Copy)]
-pub struct Guard {
-    is_document: bool,
-    may_be_cached: bool,
-}
+/// The content types that need no sandbox, as the whole value of the header: a browser may read a
+/// longer value in another way.
+///
+/// PDF cannot run scripts of its origin, and browsers' viewers do not work in a sandbox.
+const HARMLESS: [&[u8]; 1] = [b"application/pdf"];
 
-impl Guard {
-    /// Creates the guard for a request.
-    pub fn of(head: &Parts) -> Guard {
-        let may_be_cached = matches!(head.method, Method::GET | Method::HEAD);
-        Guard { is_document: opens_document(head), may_be_cached }
-    }
-
-    /// Adds the sandbox to a response that becomes a document.
-    ///
-    /// Responses to other uses get no sandbox. `Vary` tells caches not to reuse them for a
-    /// navigation: another page of the same site could have put them into the browser's cache.
-    pub fn put(self, reply: Reply) -> Reply {
-        let mut response = reply?;
-        let headers = response.headers_mut();
-        if self.may_be_cached {
-            headers.append(VARY, HeaderValue::from_static("Sec-Fetch-Dest"));
-        }
-        if self.is_document && !is_pdf(headers) {
-            headers.append(CONTENT_SECURITY_POLICY, SANDBOX);
-        }
-        Ok(response)
+/// The isolation of the answer to a request, whoever makes the answer and whatever its status.
+pub fn isolation(head: &Parts) -> Option<Isolate> {
+    let may_be_cached = matches!(head.method, Method::GET | Method::HEAD);
+    let may_be_shown = may_be_cached || head.method == Method::POST;
+    match (may_be_shown && !is_program(head), may_be_cached) {
+        (true, true) => Some(|headers| {
+            vary(headers);
+            confine(headers);
+        }),
+        (true, false) => Some(confine),
+        (false, true) => Some(vary),
+        (false, false) => None,
     }
 }
 
-/// True for PDF: it cannot run scripts of its origin, and browsers' viewers do not work in a
-/// sandbox.
-fn is_pdf(headers: &HeaderMap) -> bool {
-    let kind = headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/pdf")
+/// Tells caches not to give the answer to another use: they may hold answers that were made for
+/// programs.
+fn vary(headers: &mut HeaderMap) {
+    headers.append(VARY, HeaderValue::from_static("Sec-Fetch-Dest"));
+}
+
+/// Puts an answer into the sandbox.
+///
+/// It is the same for all uses. A browser may show later what it has loaded for a video, and a 304
+/// changes only some headers of the cached answer.
+fn confine(headers: &mut HeaderMap) {
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if !is_harmless(headers) {
+        headers.append(CONTENT_SECURITY_POLICY, SANDBOX);
+    }
+}
+
+fn is_harmless(headers: &HeaderMap) -> bool {
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    match (kinds.next(), kinds.next()) {
+        (Some(kind), None) => HARMLESS.contains(&kind.as_bytes()),
+        _ => false,
+    }
+}
+
+/// True for a request that no browser sends to open a page: it is signed in a header, and has no
+/// header of a browser.
+fn is_program(head: &Parts) -> bool {
+    let signature = head.headers.get(AUTHORIZATION);
+    signature.is_some_and(|it| it.as_bytes().starts_with(b"AWS"))
+        && ![SEC_FETCH_DEST, SEC_FETCH_SITE, ORIGIN, REFERER]
+            .iter()
+            .any(|name| head.headers.contains_key(name))
+        && !looks_like_browser(head)
 }
 
 /// True if a browser may show the response as a document.
@@ -68,14 +88,20 @@ fn opens_document(head: &Parts) -> bool {
     if !matches!(head.method, Method::GET | Method::POST) {
         return false;
     }
-    let text = |name| head.headers.get(name).and_then(|it: &HeaderValue| it.to_str().ok());
-    match text(SEC_FETCH_DEST) {
+    match text(head, &SEC_FETCH_DEST) {
         Some(destination) => DOCUMENTS.contains(&destination),
-        None => {
-            text(USER_AGENT).is_some_and(|it| it.starts_with("Mozilla/"))
-                || text(ACCEPT).is_some_and(|it| it.contains("text/html"))
-        }
+        None => looks_like_browser(head),
     }
+}
+
+/// True for the name of a browser, or for a wish for HTML.
+fn looks_like_browser(head: &Parts) -> bool {
+    text(head, &USER_AGENT).is_some_and(|it| it.starts_with("Mozilla/"))
+        || text(head, &ACCEPT).is_some_and(|it| it.contains("text/html"))
+}
+
+fn text<'a>(head: &'a Parts, name: &HeaderName) -> Option<&'a str> {
+    head.headers.get(name).and_then(|it| it.to_str().ok())
 }
 
 /// True if a person typed the server's address into a browser: neither signed nor asking for an
@@ -99,7 +125,7 @@ pub fn to_console() -> Reply {
 
 #[cfg(test)]
 mod tests {
-    use http::{Request, Response};
+    use http::Request;
 
     use super::*;
 
@@ -130,43 +156,98 @@ mod tests {
         assert!(!opens("PUT", &[browser]) && !opens("HEAD", &[browser]));
     }
 
+    /// The headers of an answer with these content types, after the isolation.
+    fn isolated(request: &Parts, kinds: &[&'static str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for kind in kinds {
+            headers.append(CONTENT_TYPE, HeaderValue::from_static(kind));
+        }
+        if let Some(isolate) = isolation(request) {
+            isolate(&mut headers);
+        }
+        headers
+    }
+
     #[test]
-    fn everything_but_pdf_is_put_into_a_sandbox() {
-        let rows = [
-            (Some("text/html"), true),
-            (Some("image/svg+xml; charset=utf-8"), true),
-            (Some("text/xml"), true),
-            (None, true),
-            (Some("application/pdf"), false),
+    fn everything_but_exactly_pdf_is_put_into_a_sandbox() {
+        let rows: [(&[&str], bool); 20] = [
+            (&["application/pdf"], false),
+            (&[], true),
+            (&[""], true),
+            (&["text/html"], true),
+            (&["text/plain"], true),
+            (&["image/svg+xml; charset=utf-8"], true),
+            (&["text/xml"], true),
+            // Browsers take the last type of a list, and the parameters of the first one.
+            (&["application/pdf;x=,text/html"], true),
+            (&["application/pdf,text/html"], true),
+            (&["application/pdf, text/html"], true),
+            (&["text/html,application/pdf"], true),
+            (&["application/pdf", "text/html"], true),
+            (&["application/pdf", "application/pdf"], true),
+            (&["application/pdf;charset=utf-8"], true),
+            (&["application/pdf; x=\"", "\",text/html"], true),
+            (&["application/pdf "], true),
+            (&["application/pdf\t"], true),
+            (&["Application/PDF"], true),
+            (&["application/pdf+html"], true),
+            (&["*/*"], true),
         ];
-        for (kind, expected) in rows {
-            let mut response = Response::new(ReplyBody::empty());
-            if let Some(kind) = kind {
-                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        let request = head("GET", &[("sec-fetch-dest", "document")]);
+        for (kinds, expected) in rows {
+            let headers = isolated(&request, kinds);
+            let policy = headers.get(CONTENT_SECURITY_POLICY);
+            assert_eq!(policy == Some(&SANDBOX), expected, "{kinds:?}");
+            assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff", "{kinds:?}");
+        }
+    }
+
+    #[test]
+    fn every_use_of_a_browser_is_isolated() {
+        let signed = ("authorization", "AWS4-HMAC-SHA256 Credential=x");
+        let rows: [(&str, &[(&str, &str)], bool); 15] = [
+            ("GET", &[("sec-fetch-dest", "document")], true),
+            ("GET", &[("sec-fetch-dest", "video"), signed], true),
+            ("GET", &[("sec-fetch-dest", "empty"), signed], true),
+            ("GET", &[("sec-fetch-site", "cross-site"), signed], true),
+            ("GET", &[("user-agent", "Mozilla/5.0"), signed], true),
+            ("GET", &[("accept", "text/html,*/*"), signed], true),
+            ("GET", &[("origin", "null"), signed], true),
+            ("GET", &[("referer", "http://127.0.0.1:9000/"), signed], true),
+            // A public object or a link, by a browser that does not tell what it is.
+            ("GET", &[], true),
+            ("GET", &[("authorization", "Basic eDp4")], true),
+            ("HEAD", &[], true),
+            ("POST", &[("user-agent", "Mozilla/5.0")], true),
+            ("GET", &[signed], false),
+            ("GET", &[("user-agent", "aws-cli/2.0"), ("accept", "*/*"), signed], false),
+            ("PUT", &[("user-agent", "Mozilla/5.0")], false),
+        ];
+        for (method, headers, expected) in rows {
+            let isolated = isolated(&head(method, headers), &["text/html"]);
+            for name in [CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS] {
+                assert_eq!(isolated.contains_key(&name), expected, "{method} {headers:?} {name}");
             }
-            let guard = Guard::of(&head("GET", &[("sec-fetch-dest", "document")]));
-            let response = guard.put(Ok(response)).expect("no error");
-            let policy = response.headers().get(CONTENT_SECURITY_POLICY);
-            assert_eq!(policy == Some(&SANDBOX), expected, "{kind:?}");
         }
     }
 
     #[test]
     fn what_is_cached_of_one_use_answers_no_other_one() {
-        let rows = [
-            ("GET", "document", true),
-            ("GET", "image", true),
-            ("HEAD", "empty", true),
-            ("PUT", "empty", false),
-        ];
-        for (method, destination, expected) in rows {
-            let guard = Guard::of(&head(method, &[("sec-fetch-dest", destination)]));
-            let mut response = Response::new(ReplyBody::empty());
-            response.headers_mut().insert(VARY, HeaderValue::from_static("Origin"));
-            let response = guard.put(Ok(response)).expect("no error");
-            let varies: Vec<_> = response.headers().get_all(VARY).into_iter().collect();
-            let expected: &[_] = if expected { &["Origin", "Sec-Fetch-Dest"] } else { &["Origin"] };
-            assert_eq!(varies, expected, "{method} {destination}");
+        let signed = ("authorization", "AWS4-HMAC-SHA256 Credential=x");
+        for method in ["GET", "HEAD", "POST", "PUT", "DELETE"] {
+            for request in [head(method, &[signed]), head(method, &[])] {
+                let mut headers = HeaderMap::new();
+                headers.insert(VARY, HeaderValue::from_static("Origin"));
+                if let Some(isolate) = isolation(&request) {
+                    isolate(&mut headers);
+                }
+                let varies: Vec<_> = headers.get_all(VARY).into_iter().collect();
+                let expected: &[_] = match method {
+                    "GET" | "HEAD" => &["Origin", "Sec-Fetch-Dest"],
+                    _ => &["Origin"],
+                };
+                assert_eq!(varies, expected, "{method}");
+            }
         }
     }
 }

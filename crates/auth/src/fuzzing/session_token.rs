@@ -16,7 +16,7 @@ static KEYS: LazyLock<SecretKeys> = LazyLock::new(|| {
 static DIRECTORY: LazyLock<CurrentDirectory> = LazyLock::new(|| {
     let users = [("example", "AKIAIOSFODNN7EXAMPLE", "a secret of the user")];
     let directory = Directory::of_roots(&users).expect("valid users");
-    CurrentDirectory::new(directory, Sessions::new(KEYS.clone()))
+    CurrentDirectory::new(directory, Sessions::new(KEYS.clone(), b"fuzzing"))
 });
 
 /// An issued token.

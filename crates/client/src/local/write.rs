@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::place::Local;
 use crate::error::Error;
 
 const PREFIX: &str = ".liteio-";
@@ -29,16 +30,15 @@ impl NewFile {
     /// Creates the file, and the missing directories above.
     ///
     /// # Errors
-    /// There is a directory of this name, or no file can be made.
-    pub(crate) fn create(target: &Path) -> Result<NewFile, Error> {
+    /// There is a directory of this name, a link leads out of the user's directory, or no file can
+    /// be made.
+    pub(crate) fn create(place: &Local) -> Result<NewFile, Error> {
+        let (target, directory) = (place.path(), place.parent());
+        directory.make_directory()?;
+        let directory = directory.path();
         if target.is_dir() {
             return Err(Error::refused(format!("{} is a directory", target.display())));
         }
-        let directory = match target.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent,
-            _ => Path::new("."),
-        };
-        std::fs::create_dir_all(directory).map_err(Error::file(directory))?;
         let chance = getrandom::u64()
             .map_err(|error| Error::refused(format!("this system has no randomness: {error}")))?;
         // A short name, however long the target's is.
@@ -107,13 +107,14 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let target = directory.path().join("a").join("x".repeat(255));
         let names = || std::fs::read_dir(target.parent().expect("a parent")).expect("read").count();
-        let mut file = NewFile::create(&target).expect("made");
+        let place = Local::found(&target);
+        let mut file = NewFile::create(&place).expect("made");
         file.write(b"half").expect("written");
         let written = file.written.file_name().expect("a name").to_str().expect("text");
         assert!(is_unfinished(written) && !is_unfinished("a.part"), "{written}");
         drop(file);
         assert_eq!(names(), 0);
-        let mut file = NewFile::create(&target).expect("made");
+        let mut file = NewFile::create(&place).expect("made");
         file.write(b"whole").expect("written");
         assert!(!target.exists());
         file.finish().expect("renamed");
@@ -122,6 +123,6 @@ mod tests {
         persist(&target).expect("it is there");
         persist(target.parent().expect("a parent")).expect("it is there");
         assert!(persist(&directory.path().join("none")).is_err());
-        assert!(NewFile::create(directory.path()).is_err());
+        assert!(NewFile::create(&Local::found(directory.path())).is_err());
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use tokio::task::block_in_place;
 
 use crate::error::Error;
-use crate::local::NewFile;
+use crate::local::{Local, NewFile};
 use crate::s3::Sent;
 use crate::target::Remote;
 
@@ -19,7 +19,7 @@ const PIECE_BYTES: usize = 1 << 20;
 pub(super) async fn download(
     source: &Remote,
     version: Option<&str>,
-    target: &Path,
+    target: &Local,
     sent: Option<Sent>,
 ) -> Result<(), Error> {
     let mut download = source.s3.download(&source.bucket, &source.key, version, 0).await?;
@@ -30,7 +30,7 @@ pub(super) async fn download(
                 source.key
             )));
         }
-        return std::fs::create_dir_all(target).map_err(Error::file(target));
+        return target.make_directory();
     }
     let mut file = NewFile::create(target)?;
     let mut piece = Vec::with_capacity(PIECE_BYTES);
@@ -48,7 +48,7 @@ pub(super) async fn download(
 }
 
 /// Copies a file.
-pub(super) fn duplicate(source: &Path, target: &Path, sent: Option<Sent>) -> Result<(), Error> {
+pub(super) fn duplicate(source: &Path, target: &Local, sent: Option<Sent>) -> Result<(), Error> {
     let mut from = File::open(source).map_err(Error::file(source))?;
     if !from.metadata().map_err(Error::file(source))?.is_file() {
         return Err(Error::refused(format!("{} is no regular file", source.display())));

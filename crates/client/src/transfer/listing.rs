@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 
 use crate::error::Error;
-use crate::local::Walk;
+use crate::local::{Local, Walk};
 use crate::s3::{Entry, Listed, Lister, Scope};
 use crate::session::Session;
-use crate::target::{Local, Remote, Target};
+use crate::target::{Remote, Target};
 use crate::text::of_system;
 
 /// An object, a file or a folder.
@@ -64,6 +64,7 @@ impl Listing {
                 Listing::Remote { lister: Lister::new(&base.s3, scope), base: base.clone() }
             }
             Target::Local(base) => {
+                base.refuse_links()?;
                 let walk = Walk::new(base.path(), recursive)?;
                 Listing::Local { walk, whole: true }
             }
@@ -106,7 +107,7 @@ impl Listing {
                             key: found.key.clone(),
                             ..Entry::default()
                         };
-                        let target = Target::Local(Local::of(&found.path));
+                        let target = Target::Local(Local::found(&found.path));
                         return Ok(Some(Item { relative: found.key, target, entry }));
                     }
                 }

@@ -84,7 +84,7 @@ pub(crate) async fn copy(
             upload(session, target, headers, &mut reader, sizes, sent).await.map(drop)
         }
         (Target::Remote(source), Target::Local(target)) => {
-            file::download(source, job.version.as_deref(), target.path(), sent).await
+            file::download(source, job.version.as_deref(), target, sent).await
         }
         (Target::Remote(source), Target::Remote(target)) => {
             if source.s3.is_same_service(&target.s3) {
@@ -98,7 +98,7 @@ pub(crate) async fn copy(
             }
         }
         (Target::Local(source), Target::Local(target)) => {
-            file::duplicate(source.path(), target.path(), sent)
+            file::duplicate(source.path(), target, sent)
         }
     }
 }

@@ -107,7 +107,7 @@ fn real(path: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Local;
+    use crate::local::Local;
 
     #[test]
     fn files_and_folders_are_the_same_whatever_their_paths_are() {
@@ -116,7 +116,7 @@ mod tests {
         std::fs::create_dir_all(path.join("a/b")).expect("made");
         std::fs::write(path.join("a/file"), "x").expect("written");
         std::fs::write(path.join("a/other"), "x").expect("written");
-        let target = |name: &str| Target::Local(Local::of(&path.join(name)));
+        let target = |name: &str| Target::Local(Local::found(&path.join(name)));
         assert!(is_same(&target("a/file"), &target("a/b/../file")));
         assert!(!is_same(&target("a/file"), &target("a/other")));
         assert!(!is_same(&target("none"), &target("none")));

@@ -10,10 +10,10 @@ use super::age::Age;
 use super::properties::properties;
 use crate::cli::CpArgs;
 use crate::error::Error;
-use crate::local::{below, persist};
+use crate::local::persist;
 use crate::s3::{Listed, Removal, Sent};
 use crate::session::{Progress, Session};
-use crate::target::{Local, Target};
+use crate::target::Target;
 use crate::transfer::{
     Job, Listing, Named, Pool, Properties, copy, folder_or_object, is_same, is_within, modified,
     names_within, refuse_same,
@@ -111,7 +111,7 @@ impl Copier<'_> {
             true => {
                 let name = source.name();
                 let name = name.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-                place(target, name)?
+                target.place(name)?
             }
         };
         let job = Job { source, version, size, etag, target };
@@ -142,7 +142,7 @@ impl Copier<'_> {
             && remote.bucket.is_empty()
         {
             for bucket in remote.s3.buckets().await? {
-                let below = source.join(&format!("{}/", bucket.key));
+                let below = Target::Remote(remote.bucket(&bucket.key)?);
                 self.all(&below, &bucket.key, target).await?;
             }
             return Ok(());
@@ -171,7 +171,7 @@ impl Copier<'_> {
                 continue;
             }
             let name = format!("{prefix}{slash}{}", item.relative);
-            let job = place(target, &name).and_then(|target| {
+            let job = target.place(&name).and_then(|target| {
                 let job = Job {
                     source: item.target.clone(),
                     version: None,
@@ -292,17 +292,6 @@ async fn copy_for_good(
         Target::Local(local) => tokio::task::block_in_place(|| persist(local.path())),
         // A service answers after the object is stored.
         Target::Remote(_) => Ok(()),
-    }
-}
-
-/// The place of a name in a folder. In a directory, only names that stay within it are allowed.
-pub(super) fn place(folder: &Target, name: &str) -> Result<Target, Error> {
-    match folder {
-        Target::Remote(_) => Ok(folder.join(name)),
-        Target::Local(local) => {
-            let path = below(local.path(), name).map_err(Error::Refused)?;
-            Ok(Target::Local(Local::of(&path)))
-        }
     }
 }
 

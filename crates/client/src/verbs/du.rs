@@ -144,7 +144,7 @@ impl Sums<'_> {
             if let Some((_, outer)) = open.last_mut() {
                 outer.add(sum);
             }
-            tell(self.session, name(&folder.folder().join(&prefix)), sum, self.versions)?;
+            tell(self.session, below(&name(folder), &prefix), sum, self.versions)?;
         }
         Ok(())
     }
@@ -156,8 +156,14 @@ fn name(target: &Target) -> String {
         Target::Remote(remote) => {
             format!("{}/{}", remote.bucket, remote.key).trim_matches('/').to_owned()
         }
-        Target::Local(local) => local.text.trim_end_matches('/').to_owned(),
+        Target::Local(local) => local.text().trim_end_matches('/').to_owned(),
     }
+}
+
+/// The name of a folder below another one.
+fn below(outer: &str, prefix: &str) -> String {
+    let slash = if outer.is_empty() { "" } else { "/" };
+    format!("{outer}{slash}{}", prefix.trim_matches('/'))
 }
 
 fn tell(session: &Session, prefix: String, sum: Sum, is_versions: bool) -> Result<(), Error> {

@@ -39,7 +39,8 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &FindArgs) -> Result<
     let starts = match &target {
         Target::Remote(remote) if remote.bucket.is_empty() => {
             let buckets = remote.s3.buckets().await?;
-            buckets.iter().map(|it| target.join(&format!("{}/", it.key))).collect()
+            let starts = buckets.iter().map(|it| remote.bucket(&it.key).map(Target::Remote));
+            starts.collect::<Result<Vec<_>, _>>()?
         }
         _ => vec![target.folder()],
     };

@@ -116,7 +116,7 @@ async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), E
     let url = match &target {
         Target::Remote(remote) if remote.bucket.is_empty() => remote.s3.url("", ""),
         Target::Remote(remote) => remote.s3.url(&remote.bucket, &remote.key) + folder_slash(remote),
-        Target::Local(local) => local.text.clone(),
+        Target::Local(local) => local.text().to_owned(),
     };
     let summary = Summary { objects: 0, size: 0 };
     let mut lines = Lines { session, url, summary, same: Vec::new() };
@@ -132,7 +132,7 @@ async fn list(session: &Session, arguments: &LsArgs, text: &str) -> Result<(), E
         // Every bucket, with everything below it.
         Target::Remote(remote) if remote.bucket.is_empty() && arguments.recursive => {
             for bucket in remote.s3.buckets().await? {
-                let below = target.join(&format!("{}/", bucket.key));
+                let below = Target::Remote(remote.bucket(&bucket.key)?);
                 let mut listing = Listing::of(&below, true, listed).await?;
                 while let Some(mut item) = listing.next(session).await? {
                     item.relative = format!("{}/{}", bucket.key, item.relative);

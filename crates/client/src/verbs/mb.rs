@@ -45,7 +45,7 @@ async fn make(session: &Session, arguments: &MbArgs, target: &str) -> Result<(),
     let remote = match Target::to_write(session, target)? {
         Target::Remote(remote) => remote,
         Target::Local(local) => {
-            return std::fs::create_dir_all(local.path()).map_err(Error::file(local.path()));
+            return local.make_directory();
         }
     };
     if !remote.key.is_empty() {

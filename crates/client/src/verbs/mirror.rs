@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use super::SUCCESS;
 use super::age::Age;
-use super::cp::place;
 use super::merge::{Difference, Merge, Pair, difference};
 use super::properties::properties;
 use super::removal::{How, Remover};
@@ -75,8 +74,17 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Resul
                 if excluded.iter().any(|it| it.matches(&bucket.key)) {
                     continue;
                 }
-                let name = format!("{}/", bucket.key);
-                mirror.folder(&source.join(&name), &target.join(&name)).await?;
+                // The name is the service's, so it may be no name of a bucket or directory.
+                let places = from.bucket(&bucket.key).and_then(|source| {
+                    Ok((Target::Remote(source), target.place(&format!("{}/", bucket.key))?))
+                });
+                match places {
+                    Ok((source, target)) => mirror.folder(&source, &target).await?,
+                    Err(error) => {
+                        let name = bucket.key.escape_debug();
+                        mirror.fail(&format!("{}/{name}", from.alias), &error);
+                    }
+                }
             }
         }
         (_, Target::Remote(to)) if to.bucket.is_empty() => {
@@ -87,7 +95,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Resul
             if let Target::Local(local) = &source
                 && !local.path().is_dir()
             {
-                let reason = format!("'{}' is no directory; `cp` copies files", local.text);
+                let reason = format!("'{}' is no directory; `cp` copies files", local.text());
                 return Err(Error::refused(reason));
             }
             mirror.folder(&source.folder(), &target.folder()).await?;
@@ -240,12 +248,10 @@ impl Mirror<'_> {
     }
 
     async fn add(&mut self, item: Item, target: &Target) -> Result<(), Error> {
-        let target = match place(target, &item.relative) {
+        let target = match target.place(&item.relative) {
             Ok(target) => target,
             Err(error) => {
-                let message = format!("Unable to copy `{}`.", item.target.name());
-                self.session.output.failure(&message, &error);
-                self.failed = true;
+                self.fail(&item.target.name(), &error);
                 return Ok(());
             }
         };
@@ -267,11 +273,16 @@ impl Mirror<'_> {
         Ok(())
     }
 
+    /// Reports what is not copied. Nothing is removed after this.
+    fn fail(&mut self, source: &str, error: &Error) {
+        let message = format!("Unable to copy `{source}`.");
+        self.session.output.failure(&message, error);
+        self.failed = true;
+    }
+
     fn done(&mut self, job: Job, result: Result<(), Error>) -> Result<(), Error> {
         if let Err(error) = result {
-            let message = format!("Unable to copy `{}`.", job.source.name());
-            self.session.output.failure(&message, &error);
-            self.failed = true;
+            self.fail(&job.source.name(), &error);
             return Ok(());
         }
         self.count += 1;

@@ -47,7 +47,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &PipeArgs) -> Result<
             upload(session, &remote, headers, &mut reader, sizes, Some(progress.counter())).await?
         }
         Target::Local(local) => {
-            let mut file = NewFile::create(local.path())?;
+            let mut file = NewFile::create(&local)?;
             let mut piece = vec![0; 1 << 20];
             let mut size = 0;
             block_in_place(|| {

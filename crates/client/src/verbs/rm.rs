@@ -8,9 +8,10 @@ use super::age::Age;
 use super::removal::{How, Remover, RmMessage};
 use crate::cli::RmArgs;
 use crate::error::Error;
+use crate::local::Local;
 use crate::s3::{Entry, Listed, Removal, Removed, Upload};
 use crate::session::Session;
-use crate::target::{Local, Remote, Target};
+use crate::target::{Remote, Target};
 use crate::transfer::{Listing, modified};
 
 pub(super) async fn run(session: &Arc<Session>, arguments: &RmArgs) -> Result<(), Error> {
@@ -247,7 +248,7 @@ fn remove_file(session: &Session, arguments: &RmArgs, local: &Local) -> Result<(
     }
     session.output.print(&RmMessage {
         status: SUCCESS,
-        key: local.text.clone(),
+        key: local.text().to_owned(),
         delete_marker: false,
         version_id: String::new(),
         dry_run: arguments.dry_run,

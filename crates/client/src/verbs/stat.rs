@@ -117,7 +117,7 @@ async fn one(session: &Session, arguments: &StatArgs, text: &str) -> Result<(), 
             let modified = modified(&metadata);
             session.output.print(&StatMessage {
                 status: SUCCESS,
-                name: local.text.clone(),
+                name: local.text().to_owned(),
                 last_modified: modified.map(|it| it.to_string()).unwrap_or_default(),
                 size: metadata.len(),
                 etag: String::new(),

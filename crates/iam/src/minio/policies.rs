@@ -143,7 +143,7 @@ impl Desk<'_> {
                 versions: Vec::new(),
                 default: 1,
                 next: 1,
-                tags: BTreeMap::new(),
+                tags: Default::default(),
             },
         };
         let version = VersionRecord { number: policy.next, created: self.now, document };

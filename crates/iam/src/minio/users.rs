@@ -131,7 +131,7 @@ impl Desk<'_> {
             keys: Vec::new(),
             disabled: false,
             policies: Policies::default(),
-            tags: BTreeMap::new(),
+            tags: Default::default(),
         })
     }
 

@@ -1,7 +1,7 @@
 //! Tags of users, roles and policies.
 
 use super::super::call::{Call, Named};
-use super::super::error::{self, ApiResult};
+use super::super::error::{self, ApiError, ApiResult};
 use super::super::form::Form;
 use super::super::records::{PolicyRecord, ProviderRecord, RoleRecord, Tags, UserRecord};
 use super::super::xml::Xml;
@@ -15,6 +15,10 @@ const VALUE_CHARACTERS_MAX: usize = 256;
 
 /// A resource with tags.
 pub(super) trait Tagged: Named {
+    /// A tag replaces one whose key differs by case only, as in AWS. AWS keeps both for policies
+    /// and providers, which conditions could not tell apart here, so the second one is refused.
+    const REPLACES_OTHER_CASE: bool;
+
     fn tags(&self) -> &Tags;
     fn tags_mut(&mut self) -> &mut Tags;
     /// The resource named by a request.
@@ -22,8 +26,10 @@ pub(super) trait Tagged: Named {
 }
 
 macro_rules! tagged {
-    ($($record:ident $of:expr;)*) => {
+    ($($record:ident $replaces:literal $of:expr;)*) => {
         $(impl Tagged for $record {
+            const REPLACES_OTHER_CASE: bool = $replaces;
+
             fn tags(&self) -> &Tags {
                 &self.tags
             }
@@ -41,10 +47,10 @@ macro_rules! tagged {
 }
 
 tagged! {
-    UserRecord |call| call.named();
-    RoleRecord |call| call.named();
-    PolicyRecord |call| call.policy_of_arn(call.form.required("PolicyArn")?);
-    ProviderRecord super::providers::provider_of;
+    UserRecord true |call| call.named();
+    RoleRecord true |call| call.named();
+    PolicyRecord false |call| call.policy_of_arn(call.form.required("PolicyArn")?);
+    ProviderRecord false super::providers::provider_of;
 }
 
 /// The tags in a request.
@@ -53,7 +59,7 @@ pub(super) fn new_tags(form: &Form) -> ApiResult<Tags> {
     if keys.len() != values.len() {
         return Err(error::validation("Every tag needs a Key and a Value."));
     }
-    let mut tags = Tags::new();
+    let mut tags = Tags::default();
     for (key, value) in keys.into_iter().zip(values) {
         let allowed = |text: &str, max: usize| {
             let is_allowed = |it: char| it.is_alphanumeric() || " _.:/=+-@".contains(it);
@@ -69,12 +75,17 @@ pub(super) fn new_tags(form: &Form) -> ApiResult<Tags> {
                  has up to 256; both hold letters, digits, spaces and _.:/=+-@",
             ));
         }
-        if tags.insert(key.to_owned(), value.to_owned()).is_some() {
-            return Err(error::invalid_input("Duplicate tag keys found."));
-        }
+        tags.add(key, value).map_err(|_| duplicate())?;
     }
     check_count(&tags)?;
     Ok(tags)
+}
+
+/// AWS's refusal of a list with two keys that are equal, ignoring case.
+fn duplicate() -> ApiError {
+    error::invalid_input(
+        "Duplicate tag keys found. Please note that Tag keys are case insensitive.",
+    )
 }
 
 fn check_count(tags: &Tags) -> ApiResult<()> {
@@ -98,7 +109,13 @@ fn write_tag(xml: &mut Xml, (key, value): (&String, &String)) {
 
 pub(super) fn tag<R: Tagged>(call: &mut Call<'_>) -> Done {
     let mut record = R::of(call)?;
-    record.tags_mut().extend(new_tags(call.form)?);
+    for (key, value) in new_tags(call.form)? {
+        let known = record.tags().same(&key);
+        if !R::REPLACES_OTHER_CASE && known.is_some_and(|known| known != key) {
+            return Err(duplicate());
+        }
+        record.tags_mut().set(key, value);
+    }
     check_count(record.tags())?;
     call.draft.put(record);
     Ok(None)

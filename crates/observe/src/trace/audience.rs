@@ -8,7 +8,8 @@ use liteio_identity::CurrentDirectory;
 /// The trace of a server, by account.
 ///
 /// An account sees the requests of its users and the ones that reached its buckets: other requests
-/// reveal keys, users and metadata of other accounts. Requests without either, refused before their
+/// reveal keys, users and metadata of other accounts. Of a request by another account it does not
+/// see the names of that account's policies, nor the sources of copies. Requests without either, refused before their
 /// sender or bucket was known, could belong to any account, so they are shown only if there is a
 /// single account.
 #[derive(Clone)]
@@ -31,8 +32,11 @@ impl Audience {
     ) -> Listener {
         let (account, directory) = (account.to_owned(), Arc::clone(&self.directory));
         self.tracer.listen(move |entry| {
-            let may_hear = entry.concerns(&account) || directory.now().has_one_account();
-            may_hear && wants(entry)
+            let seen = match directory.now().has_one_account() {
+                true => Some(Arc::clone(entry)),
+                false => entry.seen_by(&account),
+            };
+            seen.filter(|seen| wants(seen))
         })
     }
 }

@@ -1,10 +1,13 @@
 //! [`Entry`]: the record of a finished request, without its secrets.
 
+use std::sync::Arc;
+
 use http::{HeaderMap, Uri};
 use jiff::Timestamp;
 use serde::Serialize;
 
 use liteio_wire::front::{Finished, Heads};
+use liteio_wire::origin::DenialBy;
 
 /// Placeholder for a secret value.
 pub const HIDDEN: &str = "***";
@@ -72,6 +75,9 @@ pub struct Entry {
     pub code: Option<String>,
     /// The reason why access was denied.
     pub denied: Option<String>,
+    /// The account whose policies the reason names.
+    #[serde(skip)]
+    pub(super) denied_by: Option<DenialBy>,
     /// Bytes of the request body.
     pub bytes_in: u64,
     /// Bytes of the response body.
@@ -109,6 +115,7 @@ impl Entry {
             status: finished.status,
             code: finished.code.map(str::to_owned),
             denied: origin.found.denial().map(str::to_owned),
+            denied_by: origin.found.denial_by(),
             bytes_in: finished.bytes_in,
             bytes_out: finished.bytes_out,
             milliseconds: finished.duration.as_micros() as f64 / 1000.0,
@@ -119,10 +126,32 @@ impl Entry {
 }
 
 impl Entry {
-    /// True for a request of a user of the account with this canonical ID, or on one of its
-    /// buckets.
-    pub(super) fn concerns(&self, account: &str) -> bool {
-        self.accounts.iter().any(|it| it.as_deref() == Some(account))
+    /// The entry as the account with this canonical ID may see it: a request of one of its users,
+    /// or on one of its buckets. `None` for other requests.
+    ///
+    /// If only one of both is its own, it does not learn the policies of the other account, nor the
+    /// buckets that the sender copies from.
+    pub(super) fn seen_by(self: &Arc<Entry>, account: &str) -> Option<Arc<Entry>> {
+        let [is_sender, is_owner] = [&self.accounts[0], &self.accounts[1]]
+            .map(|it| it.as_deref().is_some_and(|it| it == account));
+        let foreign = match (is_sender, is_owner, &self.accounts[1]) {
+            (true, true, _) | (true, false, None) => return Some(Arc::clone(self)),
+            (true, false, Some(_)) => DenialBy::Owner,
+            (false, true, _) => DenialBy::Sender,
+            (false, false, _) => return None,
+        };
+        let mut seen = Entry::clone(self);
+        if self.denied_by == Some(foreign) {
+            seen.denied = Some("denied by a policy of another account".to_owned());
+        }
+        if !is_sender {
+            seen.query = pairs_without(&seen.query, is_of_source);
+            for headers in [&mut seen.request_headers, &mut seen.response_headers] {
+                let of_source = headers.iter_mut().filter(|(name, _)| is_of_source(name));
+                of_source.for_each(|(_, value)| HIDDEN.clone_into(value));
+            }
+        }
+        Some(Arc::new(seen))
     }
 
     /// Approximate size in memory, in bytes.
@@ -155,13 +184,24 @@ pub fn query_without_secrets(uri: &Uri) -> String {
 }
 
 fn pairs_without_secrets(query: &str) -> String {
+    pairs_without(query, |name| {
+        let mut secret = SECRET_PARAMETERS.iter().chain(&SECRET_HEADERS);
+        secret.any(|it| *it == name)
+    })
+}
+
+/// `true` for a header, in lower case, that tells the source of a copy.
+fn is_of_source(name: &str) -> bool {
+    name.starts_with("x-amz-copy-source") || name == "x-amz-source-expected-bucket-owner"
+}
+
+/// A query, with [`HIDDEN`] in place of the values of these names, given in lower case.
+fn pairs_without(query: &str, is_hidden: impl Fn(&str) -> bool) -> String {
     let pairs = query.split('&').map(|pair| {
         let name = pair.split('=').next().unwrap_or_default();
         // Parameter names may be percent-encoded.
         let decoded = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
-        let decoded = decoded.to_ascii_lowercase();
-        let mut secret = SECRET_PARAMETERS.iter().chain(&SECRET_HEADERS);
-        match secret.any(|name| *name == decoded) {
+        match is_hidden(&decoded.to_ascii_lowercase()) {
             true => format!("{name}={HIDDEN}"),
             false => pair.to_owned(),
         }
@@ -175,6 +215,49 @@ mod tests {
     use http::header::{AUTHORIZATION, HOST, REFERER};
 
     use super::*;
+
+    #[test]
+    fn an_account_learns_nothing_of_the_policies_and_sources_of_another_one() {
+        let pair = |name: &str| (name.to_owned(), "theirs/key".to_owned());
+        let entry = |owner: Option<&str>, by| {
+            Arc::new(Entry {
+                accounts: [Some("sender"), owner].map(|it| it.map(str::to_owned)),
+                denied: Some("denied by the policy \"secret-project\"".to_owned()),
+                denied_by: by,
+                query: "X-Amz-Copy-Source=theirs/key&partNumber=1".to_owned(),
+                request_headers: vec![
+                    pair("x-amz-copy-source"),
+                    pair("x-amz-copy-source-range"),
+                    pair("x-amz-source-expected-bucket-owner"),
+                    ("user-agent".to_owned(), "x".to_owned()),
+                ],
+                response_headers: vec![pair("x-amz-copy-source-version-id")],
+                ..Entry::default()
+            })
+        };
+        let (sender, owner, both) = (Some("sender"), Some("owner"), Some("sender"));
+        // Owner, account of the reason, listener, and what the listener sees: reason, source.
+        let rows = [
+            (owner, Some(DenialBy::Sender), "sender", Some((true, true))),
+            (owner, Some(DenialBy::Sender), "owner", Some((false, false))),
+            (owner, Some(DenialBy::Owner), "sender", Some((false, true))),
+            (owner, Some(DenialBy::Owner), "owner", Some((true, false))),
+            (owner, Some(DenialBy::Nobody), "owner", Some((true, false))),
+            (owner, Some(DenialBy::Nobody), "sender", Some((true, true))),
+            (both, Some(DenialBy::Sender), "sender", Some((true, true))),
+            (None, Some(DenialBy::Sender), "sender", Some((true, true))),
+            (owner, Some(DenialBy::Sender), "other", None),
+            (sender, Some(DenialBy::Owner), "owner", None),
+        ];
+        for (owner, by, listener, expected) in rows {
+            let seen = entry(owner, by).seen_by(listener).map(|seen| {
+                let text = serde_json::to_string(&*seen).expect("JSON");
+                assert!(text.contains("user-agent") && text.contains("partNumber=1"), "{text}");
+                (text.contains("secret-project"), text.contains("theirs"))
+            });
+            assert_eq!(seen, expected, "{owner:?} {by:?} {listener}");
+        }
+    }
 
     #[test]
     fn secrets_are_not_told() {

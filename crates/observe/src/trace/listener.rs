@@ -27,9 +27,13 @@ pub struct Listener {
     tracer: Arc<Tracer>,
 }
 
+/// What a listener sees of an entry.
+type View = Box<dyn Fn(&Arc<Entry>) -> Option<Arc<Entry>> + Send + Sync>;
+
 /// The queue of entries for a listener.
 pub(super) struct Mailbox {
-    wants: Box<dyn Fn(&Entry) -> bool + Send + Sync>,
+    /// The entry as the listener may see it; `None` if it does not want it.
+    view: View,
     waiting: Mutex<Waiting>,
     changed: Notify,
 }
@@ -70,14 +74,16 @@ impl Drop for Listener {
 }
 
 impl Mailbox {
-    pub(super) fn new(wants: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Mailbox {
-        Mailbox { wants: Box::new(wants), waiting: Mutex::default(), changed: Notify::new() }
+    pub(super) fn new(
+        view: impl Fn(&Arc<Entry>) -> Option<Arc<Entry>> + Send + Sync + 'static,
+    ) -> Mailbox {
+        Mailbox { view: Box::new(view), waiting: Mutex::default(), changed: Notify::new() }
     }
 
     /// Queues an entry if the listener wants it. Unwanted entries do not wake the listener.
     pub(super) fn put(&self, entry: &Arc<Entry>) {
-        if (self.wants)(entry) {
-            self.waiting.lock().put(entry);
+        if let Some(seen) = (self.view)(entry) {
+            self.waiting.lock().put(&seen);
             // `notify_one` stores a permit if the listener is not waiting yet, so no wake-up is
             // lost.
             self.changed.notify_one();
@@ -126,7 +132,7 @@ mod tests {
     #[tokio::test]
     async fn a_listener_hears_what_it_wants_and_is_not_woken_for_the_rest() {
         let tracer = Arc::new(Tracer::default());
-        let mut listener = tracer.listen(|entry| entry.id == "1");
+        let mut listener = tracer.listen(|entry| (entry.id == "1").then(|| Arc::clone(entry)));
         listener.mailbox.put(&entry(0, 1));
         let woken = std::future::poll_fn(|context| {
             let notified = std::pin::pin!(listener.mailbox.changed.notified());
@@ -137,7 +143,10 @@ mod tests {
         assert!(matches!(listener.next().await, Some(Heard::Request(entry)) if entry.id == "1"));
         tracer.stop();
         assert!(listener.next().await.is_none());
-        assert!(tracer.listen(|_| true).next().await.is_none(), "it has ended before");
+        assert!(
+            tracer.listen(|entry| Some(Arc::clone(entry))).next().await.is_none(),
+            "it has ended before"
+        );
         drop(listener);
         assert_eq!(tracer.count.load(std::sync::atomic::Ordering::Relaxed), 0);
     }
@@ -146,7 +155,7 @@ mod tests {
     async fn requests_with_large_heads_wait_in_few_bytes_and_the_oldest_are_lost() {
         const HEAD_BYTES: usize = 32 << 10;
         let tracer = Arc::new(Tracer::default());
-        let mut listener = tracer.listen(|_| true);
+        let mut listener = tracer.listen(|entry| Some(Arc::clone(entry)));
         (0..1_000).for_each(|id| listener.mailbox.put(&entry(id, HEAD_BYTES)));
         let waiting = listener.mailbox.waiting.lock().entries.len();
         assert!((1..=WAITING_BYTES_MAX / HEAD_BYTES).contains(&waiting), "{waiting} wait");

@@ -34,12 +34,12 @@ struct Listeners {
 }
 
 impl Tracer {
-    /// Subscribes to requests that start from now on and that `wants` accepts.
+    /// Subscribes to requests that start from now on, as `view` shows them.
     fn listen(
         self: &Arc<Tracer>,
-        wants: impl Fn(&Entry) -> bool + Send + Sync + 'static,
+        view: impl Fn(&Arc<Entry>) -> Option<Arc<Entry>> + Send + Sync + 'static,
     ) -> Listener {
-        let mailbox = Arc::new(Mailbox::new(wants));
+        let mailbox = Arc::new(Mailbox::new(view));
         let mut listeners = self.listeners.lock();
         if listeners.is_stopped {
             mailbox.close();

@@ -69,6 +69,27 @@ const TRUST: &[Row] = &[
         "web AssumeRoleWithWebIdentity * idp.example.com:aud=other",
         "none",
     ),
+    // A web identity is of no account, so an account without digits does not name it.
+    (
+        "'Action':'sts:AssumeRoleWithWebIdentity','Principal':{'AWS':'arn:aws:iam:::root'}",
+        "web AssumeRoleWithWebIdentity *",
+        "none",
+    ),
+    (
+        "'Action':'sts:AssumeRoleWithWebIdentity','Principal':{'AWS':'arn:aws-cn:iam:::root'}",
+        "web AssumeRoleWithWebIdentity *",
+        "none",
+    ),
+    (
+        "'Action':'sts:*','Principal':{'AWS':['111122223333','arn:aws:iam:::root']}",
+        "web AssumeRoleWithWebIdentity *",
+        "none",
+    ),
+    (
+        "'Action':'sts:*','Principal':'*'||'Effect':'Deny','Action':'sts:*','NotPrincipal':{'AWS':'arn:aws:iam:::root'}",
+        "web AssumeRoleWithWebIdentity *",
+        "deny",
+    ),
     (
         "'Condition':{'StringEquals':{'sts:ExternalId':'x'}}",
         "alice AssumeRole * sts:ExternalId=x",

@@ -72,10 +72,16 @@ fn caller(name: &str) -> Option<Caller> {
         "anonymous" => return None,
         "root" | "alice" | "named-root" => ("111122223333", name),
         "bob" | "other-root" => ("222233334444", name),
-        "role" | "federated" | "web" => ("111122223333", name),
+        "role" | "federated" => ("111122223333", name),
+        // A web identity has no account.
+        "web" => ("", name),
         _ => panic!("no sender {name}"),
     };
-    let canonical_id = if account == "111122223333" { "c1" } else { "c2" };
+    let canonical_id = match account {
+        "" => "",
+        "111122223333" => "c1",
+        _ => "c2",
+    };
     let (arn, aliases, user_id, kind) = match kind {
         "root" | "other-root" => {
             (format!("arn:aws:iam::{account}:root"), vec![], account.to_owned(), CallerKind::Root)
@@ -102,7 +108,7 @@ fn caller(name: &str) -> Option<Caller> {
             "https://idp.example.com".to_owned(),
             vec![
                 "idp.example.com".to_owned(),
-                format!("arn:aws:iam::{account}:oidc-provider/idp.example.com"),
+                "arn:aws:iam::111122223333:oidc-provider/idp.example.com".to_owned(),
             ],
             "idp.example.com:subject".to_owned(),
             CallerKind::FederatedUser,

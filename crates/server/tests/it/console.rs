@@ -151,7 +151,7 @@ async fn keys_of_a_link_read_one_object_and_make_no_other_link() {
 }
 
 #[tokio::test]
-async fn an_object_that_a_browser_opens_has_an_origin_of_its_own() {
+async fn an_object_in_a_browser_has_an_origin_of_its_own() {
     let server = memory().await;
     server.bucket("photos").await;
     let put = server.request("PUT", "/photos/page.html").header("content-type", "text/html");
@@ -159,19 +159,66 @@ async fn an_object_that_a_browser_opens_has_an_origin_of_its_own() {
     let rows = [
         (("sec-fetch-dest", "document"), true),
         (("sec-fetch-dest", "iframe"), true),
-        (("sec-fetch-dest", "image"), false),
+        // A browser shows later what it has loaded for a picture or a video.
+        (("sec-fetch-dest", "image"), true),
+        (("sec-fetch-dest", "video"), true),
         (("user-agent", "Mozilla/5.0"), true),
         (("user-agent", "aws-cli/2"), false),
     ];
     for ((name, value), expected) in rows {
         let reply = server.request("GET", "/photos/page.html").header(name, value).send().await;
         let reply = reply.expect_status(200);
-        // Else a browser could answer a navigation with what it kept for an image.
+        // Else a browser could answer a navigation with what it kept for a program.
         assert_eq!(reply.header("vary"), Some("Sec-Fetch-Dest"), "{name}: {value}");
         let policy = reply.header("content-security-policy").unwrap_or_default();
         assert_eq!(policy.starts_with("sandbox "), expected, "{name}: {value}");
         assert!(!policy.contains("allow-same-origin"));
     }
+}
+
+#[tokio::test]
+async fn every_answer_for_an_object_in_a_browser_is_isolated() {
+    let server = memory().await;
+    server.bucket("photos").await;
+    for (key, kind) in [
+        ("page", "text/html"),
+        ("file", "application/pdf"),
+        ("trick", "application/pdf;x=,text/html"),
+    ] {
+        let put = server.request("PUT", &format!("/photos/{key}")).header("content-type", kind);
+        put.body("<script>alert(1)</script>").send().await.expect_status(200);
+    }
+    let rows: [(&str, &str, (&str, &str), u16, bool); 14] = [
+        ("GET", "/photos/page", ("range", "bytes=0-3"), 206, true),
+        ("GET", "/photos/page", ("if-none-match", "*"), 304, true),
+        ("HEAD", "/photos/page", ("if-none-match", "*"), 304, true),
+        ("GET", "/photos/page", ("if-match", "\"none\""), 412, true),
+        ("GET", "/photos/page", ("range", "bytes=1000-"), 416, true),
+        ("GET", "/photos/page?response-content-type=a%0Ab", ("x-row", ""), 400, true),
+        ("GET", "/photos/none", ("x-row", ""), 404, true),
+        ("GET", "/none/none", ("x-row", ""), 404, true),
+        ("GET", "/photos/trick", ("x-row", ""), 200, true),
+        ("GET", "/photos/trick", ("if-none-match", "*"), 304, true),
+        ("GET", "/photos", ("x-row", ""), 200, true),
+        ("GET", "/photos/file", ("x-row", ""), 200, false),
+        ("GET", "/photos/file", ("if-none-match", "*"), 304, false),
+        ("GET", "/photos/file", ("range", "bytes=1000-"), 416, true),
+    ];
+    for (method, path, (name, value), status, is_confined) in rows {
+        for destination in ["document", "video"] {
+            let request = server.request(method, path).header("sec-fetch-dest", destination);
+            let reply = request.header(name, value).send().await.expect_status(status);
+            let row = format!("{method} {path} {name} {destination}");
+            let policy = reply.header("content-security-policy").unwrap_or_default();
+            assert_eq!(policy.starts_with("sandbox "), is_confined, "{row}");
+            assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{row}");
+            assert_eq!(reply.header("vary"), Some("Sec-Fetch-Dest"), "{row}");
+        }
+    }
+    // Nobody has signed: neither the object nor the refusal runs as the console.
+    let refused = server.request("GET", "/photos/page").anonymous().send().await;
+    let refused = refused.expect_error(403, "AccessDenied");
+    assert!(refused.header("content-security-policy").is_some_and(|it| it.starts_with("sandbox ")));
 }
 
 #[tokio::test]

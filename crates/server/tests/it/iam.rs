@@ -312,6 +312,82 @@ async fn conditions_see_the_tags_of_users_and_those_that_are_given() {
     by_carol("Action=UntagUser&UserName=erin&TagKeys.member.1=team").await.expect_status(200);
 }
 
+/// The calls that give tags, for a resource of this name, and the lists of what was given.
+const TAGGING: [(&str, &str, &str); 4] = [
+    ("CreateUser&UserName=NAME", "TagUser&UserName=NAME", "ListUserTags&UserName=NAME"),
+    (
+        "CreateRole&RoleName=NAME&AssumeRolePolicyDocument=TRUST",
+        "TagRole&RoleName=NAME",
+        "ListRoleTags&RoleName=NAME",
+    ),
+    (
+        "CreatePolicy&PolicyName=NAME&PolicyDocument=POLICY",
+        "TagPolicy&PolicyArn=arn:aws:iam::ACCOUNT:policy/NAME",
+        "ListPolicyTags&PolicyArn=arn:aws:iam::ACCOUNT:policy/NAME",
+    ),
+    (
+        "CreateOpenIDConnectProvider&Url=https://NAME.example.com",
+        "TagOpenIDConnectProvider&OpenIDConnectProviderArn=arn:aws:iam::ACCOUNT:oidc-provider/NAME.example.com",
+        "ListOpenIDConnectProviderTags&OpenIDConnectProviderArn=arn:aws:iam::ACCOUNT:oidc-provider/NAME.example.com",
+    ),
+];
+
+fn tags(keys: &[&str]) -> String {
+    let one = |(index, key): (usize, &&str)| {
+        let at = index + 1;
+        format!("&Tags.member.{at}.Key={}&Tags.member.{at}.Value=v{at}", encoded(key))
+    };
+    keys.iter().enumerate().map(one).collect()
+}
+
+#[tokio::test]
+async fn no_two_keys_of_tags_differ_by_case_only() {
+    let server = memory().await;
+    let account = server.form("sts", "Action=GetCallerIdentity").send().await.element("Account");
+    let trust = encoded(
+        r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Principal":"*","Action":"sts:AssumeRole"}}"#,
+    );
+    let send = |call: &str, name: &str, tags: &str| {
+        let form = call
+            .replace("NAME", name)
+            .replace("ACCOUNT", &account)
+            .replace("TRUST", &trust)
+            .replace("POLICY", &policy("Allow", "s3:GetObject"));
+        server.form("iam", &format!("Action={form}{tags}")).send_owned()
+    };
+    let pairs: [[&str; 2]; 5] =
+        [["Team", "TEAM"], ["team", "Team"], ["a", "A"], ["\u{e9}", "\u{c9}"], ["x y", "X Y"]];
+    for (create, tag, list) in TAGGING {
+        for keys in pairs {
+            let refused = send(create, "twice", &tags(&keys)).await;
+            refused.expect_error(400, "InvalidInput");
+        }
+        send(create, "one", &tags(&["Team", "other"])).await.expect_status(200);
+        for keys in pairs {
+            send(tag, "one", &tags(&keys)).await.expect_error(400, "InvalidInput");
+        }
+        let listed = |reply: Reply| reply.elements("Key");
+        assert_eq!(listed(send(list, "one", "").await), ["Team", "other"], "{list}");
+        // As in AWS, users and roles take the new key in place of the known one.
+        let reply = send(tag, "one", &tags(&["TEAM"])).await;
+        let replaces = tag.starts_with("TagUser") || tag.starts_with("TagRole");
+        let expected = match replaces {
+            true => {
+                reply.expect_status(200);
+                ["TEAM", "other"]
+            }
+            false => {
+                reply.expect_error(400, "InvalidInput");
+                ["Team", "other"]
+            }
+        };
+        assert_eq!(listed(send(list, "one", "").await), expected, "{list}");
+        let untag = tag.replace("Tag", "Untag");
+        send(&untag, "one", "&TagKeys.member.1=team").await.expect_status(200);
+        assert_eq!(listed(send(list, "one", "").await), ["other"], "{untag}");
+    }
+}
+
 const CONFIGURED: &str = r#"
     [[user]]
     name = "alice"

@@ -13,6 +13,7 @@ mod bucket_settings;
 mod checksum;
 mod client;
 mod client_losses;
+mod client_names;
 mod command;
 mod compatibility;
 mod conditional;

@@ -2,12 +2,12 @@
 
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
-use liteio::OidcIssuer;
+use liteio::{KeySources, MasterKeySource, OidcIssuer, Server, ServerHandle};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
-use crate::harness::{BOB, TestServer, User, memory, start_with};
+use crate::harness::{ALICE, BOB, RawRequest, TestServer, User, memory, start_with};
 use crate::iam::{encoded, key_of, policy, user_with_key};
 use crate::reply::Reply;
 
@@ -164,6 +164,69 @@ async fn a_role_is_assumed_by_those_whom_it_trusts() {
     iam(&server, "Action=DeleteRole&RoleName=reader").await;
     session.who(&server).await.expect_error(403, "InvalidClientTokenId");
     assume(carol, "&ExternalId=x1").await.expect_error(403, "AccessDenied");
+}
+
+#[tokio::test]
+async fn the_tags_of_a_role_are_those_of_its_sessions() {
+    let server = memory().await;
+    server.bucket("bucket").await;
+    server.put("/bucket/key", "x").await.expect_status(200);
+    let carol = user_with_key(&server, "carol").await;
+    let trust = encoded(
+        r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Principal":"*","Action":"sts:AssumeRole"}}"#,
+    );
+    let tag = "Tags.member.1.Key=Team&Tags.member.1.Value=red";
+    let form = format!("Action=CreateRole&RoleName=reader&AssumeRolePolicyDocument={trust}&{tag}");
+    let arn = iam(&server, &form).await.element("Arn");
+    let form = format!(
+        "Action=PutRolePolicy&RoleName=reader&PolicyName=p&PolicyDocument={}",
+        policy("Allow", "s3:GetObject")
+    );
+    iam(&server, &form).await;
+    let form = format!("Action=AssumeRole&RoleArn={arn}&RoleSessionName=now");
+    let session = Session::of(&server.form("sts", &form).by(carol).send().await.expect_status(200));
+    let get = || {
+        let request = server.request("GET", "/bucket/key").by(session.key);
+        request.header("x-amz-security-token", session.token).send_owned()
+    };
+    get().await.expect_status(200);
+    // A statement that denies by tag, and its effect on a session of the role with the tag `red`.
+    let rows = [
+        (r#""StringEquals":{"aws:PrincipalTag/Team":"red"}"#, 403),
+        (r#""StringEquals":{"aws:PrincipalTag/team":"red"}"#, 403),
+        (r#""StringNotEquals":{"aws:PrincipalTag/Team":"blue"}"#, 403),
+        (r#""Null":{"aws:PrincipalTag/Team":"false"}"#, 403),
+        (r#""StringEquals":{"aws:PrincipalTag/Team":"blue"}"#, 200),
+        (r#""StringEquals":{"aws:PrincipalTag/other":"red"}"#, 200),
+        (r#""Null":{"aws:PrincipalTag/Team":"true"}"#, 200),
+    ];
+    for (condition, status) in rows {
+        let denies = format!(
+            r#"{{"Version":"2012-10-17","Statement":{{"Effect":"Deny","Principal":"*","Action":"s3:GetObject","Resource":"arn:aws:s3:::bucket/*","Condition":{{{condition}}}}}}}"#
+        );
+        server.request("PUT", "/bucket?policy").body(denies).send().await.expect_status(204);
+        get().await.expect_status(status);
+    }
+    // A change counts at once, and so does a variable.
+    iam(&server, &format!("Action=TagRole&RoleName=reader&{}", tag.replace("red", "blue"))).await;
+    server.request("DELETE", "/bucket?policy").send().await.expect_status(204);
+    let denies = r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Principal":"*","Action":"s3:GetObject","NotResource":"arn:aws:s3:::bucket/${aws:PrincipalTag/Team}/*"}}"#;
+    server.request("PUT", "/bucket?policy").body(denies).send().await.expect_status(204);
+    server.put("/bucket/blue/key", "x").await.expect_status(200);
+    get().await.expect_status(403);
+    let request = server.request("GET", "/bucket/blue/key").by(session.key);
+    request.header("x-amz-security-token", session.token).send().await.expect_status(200);
+    // The role is the resource of the call that assumes it.
+    let form = format!(
+        "Action=PutUserPolicy&UserName=carol&PolicyName=p&PolicyDocument={}",
+        encoded(
+            r#"{"Version":"2012-10-17","Statement":{"Effect":"Deny","Action":"sts:AssumeRole","Resource":"*","Condition":{"StringEquals":{"aws:ResourceTag/team":"blue"}}}}"#
+        )
+    );
+    iam(&server, &form).await;
+    let form = format!("Action=AssumeRole&RoleArn={arn}&RoleSessionName=now");
+    let refused = server.form("sts", &form).by(carol).send().await;
+    refused.expect_error(403, "AccessDenied");
 }
 
 #[tokio::test]
@@ -358,4 +421,78 @@ async fn an_issuer_that_does_not_answer_is_an_error_of_its_tokens() {
     );
     let reply = server.form("sts", &form).anonymous().send().await;
     reply.expect_error(400, "IDPCommunicationError");
+}
+
+/// A server over this directory with the master key that all of them share.
+async fn sharing(folder: &std::path::Path, access_key: &str, secret_key: &str) -> ServerHandle {
+    const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let keys = KeySources { master: Some(MasterKeySource::Text(KEY.to_owned())), kms_file: None };
+    let builder = Server::builder().data_dir(folder).credentials(access_key, secret_key);
+    builder.keys(keys).spawn().await.expect("starts")
+}
+
+#[tokio::test]
+async fn sessions_of_root_end_with_its_keys_and_are_good_for_one_directory() {
+    let (here, there) = (tempfile::tempdir(), tempfile::tempdir());
+    let (here, there) = (here.expect("a folder"), there.expect("a folder"));
+    let send = |server: &ServerHandle, form: &str, by: User, token: &str| {
+        let request = RawRequest::of_form(server.address(), "sts", form).by(by);
+        let request =
+            if token.is_empty() { request } else { request.header("x-amz-security-token", token) };
+        request.send_owned()
+    };
+    let server = sharing(here.path(), "alice-key", "alice's secret").await;
+    let reply = send(&server, "Action=GetSessionToken", ALICE, "").await.expect_status(200);
+    let session = Session::of(&reply);
+    server.stop().await;
+    // The directory, the keys of root, and whether the session is good.
+    let rows = [
+        (&here, "alice-key", "alice's secret", true),
+        (&there, "alice-key", "alice's secret", false),
+        (&here, "other-key", "alice's secret", false),
+        (&here, "alice-key", "another secret", false),
+        (&here, "other-key", "another secret", false),
+        (&here, "alice-key", "alice's secret", true),
+    ];
+    for (folder, access_key, secret_key, is_good) in rows {
+        let server = sharing(folder.path(), access_key, secret_key).await;
+        let reply = send(&server, "Action=GetCallerIdentity", session.key, session.token).await;
+        let status = if is_good { 200 } else { 403 };
+        assert_eq!(reply.status, status, "{access_key} {secret_key}: {}", reply.text());
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn sessions_are_good_for_one_test_space() {
+    let server = crate::test_api::server().await;
+    let other = crate::test_api::space(&server, "other").await;
+    server.bucket("main-bucket").await;
+    server.request("PUT", "/other-bucket").by(other).send().await.expect_status(200);
+    let of_main = server.form("sts", "Action=GetSessionToken").send().await.expect_status(200);
+    let of_main = Session::of(&of_main);
+    let of_other = server.form("sts", "Action=GetSessionToken").by(other).send().await;
+    let of_other = Session::of(&of_other.expect_status(200));
+    let list = |session: Session, space: &str| {
+        let request = server.request("GET", "/").by(session.key);
+        let request = request.header("x-amz-security-token", session.token);
+        match space {
+            "" => request.send_owned(),
+            space => request.header("x-liteio-space", space).send_owned(),
+        }
+    };
+    // Each is led to its own space, and is good there only.
+    assert_eq!(list(of_main, "").await.expect_status(200).elements("Name"), ["main-bucket"]);
+    assert_eq!(list(of_other, "").await.expect_status(200).elements("Name"), ["other-bucket"]);
+    list(of_main, "main").await.expect_status(200);
+    list(of_other, "other").await.expect_status(200);
+    list(of_main, "other").await.expect_error(400, "InvalidToken");
+    list(of_other, "main").await.expect_error(400, "InvalidToken");
+    // A user of a space has the access key of the main space's root.
+    let body = serde_json::json!({ "secretKey": "another secret", "status": "enabled" });
+    let path = format!("/minio/admin/v3/add-user?accessKey={}", ALICE.access_key);
+    let request = server.request("PUT", &path).by(other).header("x-liteio-space", "other");
+    let _ = request.body(body.to_string()).send().await;
+    let names = server.request("GET", "/").send().await.expect_status(200).elements("Name");
+    assert_eq!(names, ["main-bucket"]);
 }

@@ -8,6 +8,7 @@ use super::object::Extensions;
 use super::record::{Body, Sealed};
 use super::{ContentHeaders, ObjectMetadata, Owner, record, space};
 use crate::checksum::{ChecksumAlgorithm, ChecksumType, ChecksumValue};
+use crate::encryption::Identity;
 use crate::error::StoreError;
 use crate::name::{BucketId, UploadId};
 
@@ -45,6 +46,11 @@ impl UploadRecord {
         Self::read(from, id)?
             .filter(|upload| upload.bucket == bucket && upload.key == key)
             .ok_or_else(|| StoreError::NoSuchUpload { upload: id.to_string() })
+    }
+
+    /// The identity that the wrapped key of the upload `id` is bound to.
+    pub(crate) fn identity<'a>(&'a self, id: &'a UploadId) -> Identity<'a> {
+        Identity::Parts { list: id, bucket: self.bucket, key: &self.key, stamp: None }
     }
 
     /// The upload `id`, if it is in progress.

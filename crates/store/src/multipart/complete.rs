@@ -6,6 +6,7 @@ use std::sync::Arc;
 use liteio_kv::{Read, Transaction, Write};
 
 use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, ObjectChecksum};
+use crate::encryption::{EncryptionScheme, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::OBJECT_BYTES_MAX;
@@ -86,6 +87,8 @@ impl Store {
             let checksum = object_checksum(&upload, &chosen, options.checksum)?;
             slot.check(&options.conditions)?;
 
+            let sealing = sealing_of(shared, &upload, &id)?;
+
             // Then the parts are renumbered, the upload's record goes, and the object's record
             // comes. All of it commits at once, so a reader sees the upload or the object.
             let released = keep_parts(write, shared, &id, &parts)?;
@@ -99,10 +102,9 @@ impl Store {
                 checksum,
                 metadata: upload.metadata,
                 lock: upload.extensions.lock()?,
-                // The data key stays bound to the upload's id, which is the id of the part list:
-                // parts keep their keys.
+                // The data key stays, so parts keep their keys. It is wrapped for the new version.
                 extensions: upload.extensions,
-                sealing: None,
+                sealing,
                 content: Content::Parts { list: id, count, is_original: true },
                 event: EventKind::CreatedComplete,
                 cause: options.cause.clone(),
@@ -110,6 +112,24 @@ impl Store {
             let (object, wakes) = slot.publish(write, new)?;
             Ok(Committed::with_guard(object, (released, wakes)))
         })
+    }
+}
+
+/// The data key of an upload, to be wrapped for the object that it becomes. `None` without
+/// encryption, and for the key of a client, who does not send it again: the wrapping of the upload
+/// stays, which is bound to bucket and key.
+fn sealing_of(
+    shared: &Shared,
+    upload: &UploadRecord,
+    id: &UploadId,
+) -> Result<Option<ObjectSealing>, StoreError> {
+    let keys = &shared.config.keys;
+    match upload.extensions.encryption()? {
+        Some(encryption) if !matches!(encryption.scheme, EncryptionScheme::Customer) => {
+            let data = keys.unlock(&encryption, upload.identity(id), None)?;
+            keys.resealing(&encryption, data, None).map(Some)
+        }
+        _ => Ok(None),
     }
 }
 

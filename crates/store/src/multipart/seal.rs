@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::encryption::{EncryptionKey, Identity, Sealing};
+use crate::encryption::{EncryptionKey, Sealing};
 use crate::error::StoreError;
 use crate::meta::upload::UploadRecord;
 use crate::name::{ObjectKey, UploadId};
@@ -34,7 +34,7 @@ impl Store {
                 Some(_) => Err(StoreError::CustomerKeyNotApplicable),
             };
         };
-        let data_key = self.keys().unlock(&encryption, Identity::Upload(id), customer)?;
+        let data_key = self.keys().unlock(&encryption, upload.identity(id), customer)?;
         let random = &*self.shared().config.random;
         Sealing::part(*id, &encryption.scheme, &data_key, random).map(Some)
     }

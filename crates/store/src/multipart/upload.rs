@@ -85,7 +85,8 @@ impl Store {
                 return Err(missing_lock_configuration());
             }
             let id = shared.ids.upload(&shared.config)?;
-            let wrap = |it: &ObjectSealing| it.wrap(Identity::Upload(&id), &*random);
+            let identity = Identity::Parts { list: &id, bucket, key: key.as_str(), stamp: None };
+            let wrap = |it: &ObjectSealing| it.wrap(identity, &*random);
             let encryption = sealing.as_ref().map(wrap).transpose()?;
             let initiated_ms = shared.config.clock.now_ms();
             let name = key.as_str().to_owned();

@@ -313,8 +313,7 @@ impl<'a> Slot<'a> {
         // Before the first write: a wrong customer key must leave everything as it is.
         let data_key = unlock(self.shared, self.state.id, self.key, &record, customer)?;
         let sealing = match (record.extensions.encryption()?, data_key) {
-            // The key of a part list is bound to the list's id, which does not change.
-            (Some(encryption), Some(data)) if !matches!(record.content, Content::Parts { .. }) => {
+            (Some(encryption), Some(data)) => {
                 Some(self.shared.config.keys.resealing(&encryption, data, customer)?)
             }
             _ => None,

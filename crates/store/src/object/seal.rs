@@ -36,8 +36,9 @@ pub(crate) fn identity<'a>(
     content: &'a Content,
 ) -> Identity<'a> {
     match content {
-        // Keys of parts are bound to the id of their list, which copies share.
-        Content::Parts { list, .. } => Identity::Upload(list),
+        Content::Parts { list, .. } => {
+            Identity::Parts { list, bucket, key: key.as_str(), stamp: Some(stamp) }
+        }
         _ => Identity::Object { bucket, key: key.as_str(), stamp },
     }
 }

@@ -3,7 +3,6 @@
 use super::bodies::{DataKey, VerifiedBody};
 use super::verifier::{Failure, Location, Verifier};
 use crate::checksum::{ChecksumAlgorithm, ChecksumType, Digests};
-use crate::encryption::Identity;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::Content;
@@ -37,9 +36,6 @@ impl Verifier<'_> {
         if record.is_delete_marker {
             return Ok(());
         }
-        if let Content::Parts { list, count, .. } = &record.content {
-            return self.verify_parts(&record, list, *count);
-        }
         let key = match &location.key {
             Some(key) => {
                 let identity = identity(bucket, key, &record.stamp, &record.content);
@@ -47,6 +43,9 @@ impl Verifier<'_> {
             }
             None => DataKey::Unknown,
         };
+        if let Content::Parts { list, count, .. } = &record.content {
+            return self.verify_parts(&record, list, *count, &key);
+        }
         // Only a checksum over the object's bytes can be recomputed; a composite one was checked
         // against the parts when the upload was completed.
         let full = record.checksum.filter(|it| it.kind == ChecksumType::FullObject);
@@ -73,8 +72,8 @@ impl Verifier<'_> {
         record: &ObjectRecord,
         list: &UploadId,
         count: u32,
+        key: &DataKey,
     ) -> Result<(), Failure> {
-        let key = self.data_key(&record.extensions, Identity::Upload(list))?;
         let mut md5s = Vec::new();
         let mut start = 0;
         for number in 1..=count {
@@ -87,7 +86,7 @@ impl Verifier<'_> {
             if part.facts.start != start {
                 return Err(StoreError::corrupt(format!("part {number} is out of place")).into());
             }
-            self.verify_part_bytes(&part, &key)?;
+            self.verify_part_bytes(&part, key)?;
             start += part.facts.bytes;
             md5s.push(part.facts.md5);
         }

@@ -259,7 +259,7 @@ impl Verifier<'_> {
             }
             Err(error) => return Err(error),
         };
-        let data_key = self.data_key(&upload.extensions, Identity::Upload(id));
+        let data_key = self.data_key(&upload.extensions, upload.identity(id));
         let key = ObjectKey::new(upload.key).ok();
         Ok(Some((Location { bucket: Some(upload.bucket), key, version: None }, data_key)))
     }

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use http::HeaderMap;
 use http::Request;
 use http::request::Parts;
 
@@ -27,7 +28,13 @@ pub struct Plan {
     pub held: bool,
     /// The body is a form, whose first fields authenticate the sender.
     pub form: bool,
+    /// Completes the headers of the answer, whoever makes it.
+    pub isolate: Option<Isolate>,
 }
+
+/// Completes the headers of an answer so that a browser keeps it apart from other pages of the
+/// server. It sees the content type of the object also for a 304, which is sent without one.
+pub type Isolate = fn(&mut HeaderMap);
 
 /// Everything behind the front.
 ///

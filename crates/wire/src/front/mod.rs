@@ -14,16 +14,18 @@ pub mod received;
 
 use std::sync::Arc;
 
-use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER};
+use http::header::{
+    CONNECTION, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER,
+};
 use http::request::Parts;
-use http::{Method, Request, Response, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 
 pub use self::allowance::{Allowance, PieceRoom, Room};
 use self::body::RequestBody;
 use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
-pub use self::handler::{Handler, HandlerFuture, Plan};
+pub use self::handler::{Handler, HandlerFuture, Isolate, Plan};
 use self::limits::Limits;
 pub use self::observer::{Finished, Heads, Observer, Observers};
 use self::received::ReceivedBody;
@@ -31,7 +33,7 @@ use crate::budget::{Budget, Client, Seat};
 use crate::connection::ConnectionState;
 use crate::origin::{Domains, Entrance, Found, Origin, Peer, Target};
 use crate::proxy::Proxies;
-use crate::reply::{ApiError, ErrorCode, ReplyBody, Withheld};
+use crate::reply::{ApiError, ErrorCode, Reply, ReplyBody, Withheld};
 use crate::request_id::{RequestIdSource, RequestIds};
 
 /// The sender of the requests of one connection.
@@ -149,6 +151,10 @@ impl Front {
         let reply = reply.and_then(|mut response| {
             allowance.charge_document(response.body_mut()).map(|()| response)
         });
+        let reply = match plan.isolate {
+            Some(isolate) => isolated(reply, isolate),
+            None => reply,
+        };
         let response = reply.unwrap_or_else(|error| {
             // A 304 or a redirect is the requested outcome, not an error.
             if error.status().as_u16() >= 400 {
@@ -238,6 +244,22 @@ fn body_too_large() -> ApiError {
 /// it times out.
 fn is_waiting_for_continue(parts: &Parts, body: &RequestBody) -> bool {
     body.is_end_stream() && parts.headers.contains_key(EXPECT)
+}
+
+/// Completes the headers of a reply, good or bad: a browser shows an error as a page, too, and
+/// updates what it has cached by the headers of a 304.
+fn isolated(mut reply: Reply, isolate: Isolate) -> Reply {
+    match &mut reply {
+        Ok(response) => isolate(response.headers_mut()),
+        Err(error) => {
+            if error.status() != StatusCode::NOT_MODIFIED {
+                // The document has its own.
+                error.headers_mut().remove(CONTENT_TYPE);
+            }
+            isolate(error.headers_mut());
+        }
+    }
+    reply
 }
 
 fn finish(

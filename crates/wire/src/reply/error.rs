@@ -121,6 +121,11 @@ impl ApiError {
         &self.0.headers
     }
 
+    /// The same headers, to be changed.
+    pub(crate) fn headers_mut(&mut self) -> &mut HeaderMap {
+        &mut self.0.headers
+    }
+
     /// The first `ApiError` among an error and its sources. Bodies pass their errors through the
     /// error types of other libraries.
     pub fn find<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a ApiError> {

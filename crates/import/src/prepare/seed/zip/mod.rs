@@ -6,6 +6,7 @@
 //! iterator without these limits is in `zip::unstable`, which is for users that pin an exact
 //! version.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -36,6 +37,7 @@ pub(super) fn read(
         .map_err(|error| format!("it is no zip archive, or is cut off: {error}"))?;
     let mut entries = archive.entries(&mut buffer);
     let mut count: u64 = 0;
+    let mut spans = Spans::default();
     while let Some(record) = entries.next_entry().map_err(damaged_record)? {
         count += 1;
         let named = |reason: String| {
@@ -43,6 +45,10 @@ pub(super) fn read(
         };
         let entry = entry_of(&record).map_err(|reason| named(reason.to_owned()))?;
         let body = archive.get_entry(record.wayfinder()).map_err(damaged_record).map_err(named)?;
+        let (_, end) = body.compressed_data_range();
+        if !spans.add(record.local_header_offset(), end) {
+            return Err(named("its bytes are those of another entry, too".to_owned()));
+        }
         let packed = BufReader::with_capacity(PIECE_BYTES, body.reader());
         let taken = match record.compression_method() {
             CompressionMethod::STORE => take(&entry, &mut Body(body.verifying_reader(packed))),
@@ -76,6 +82,37 @@ fn entry_of(record: &ZipFileHeaderRecord<'_>) -> Result<Entry, &'static str> {
         _ => return Err("it is neither a file nor a directory"),
     };
     Ok(Entry { name: name.to_owned(), kind, bytes: record.uncompressed_size_hint() })
+}
+
+/// The bytes of the entries so far.
+///
+/// Entries that share bytes are refused: a small archive could become any number of large objects.
+/// Entries in order need one span in memory.
+#[derive(Debug, Default)]
+struct Spans(BTreeMap<u64, u64>);
+
+/// The shortest entry: a header without a name.
+const ENTRY_BYTES_MIN: u64 = 30;
+
+impl Spans {
+    /// Adds the bytes of an entry, from its header to the end of its data. `false` if some of them
+    /// belong to another entry.
+    fn add(&mut self, start: u64, end: u64) -> bool {
+        let before = self.0.range(..end).next_back().map(|(from, to)| (*from, *to));
+        let Some((from, to)) = before.filter(|_| start < end) else {
+            self.0.insert(start, end);
+            return start < end;
+        };
+        if to > start {
+            return false;
+        }
+        // No entry fits into the gap, which holds a data descriptor.
+        match start - to < ENTRY_BYTES_MIN {
+            true => self.0.insert(from, end),
+            false => self.0.insert(start, end),
+        };
+        true
+    }
 }
 
 /// The data of an entry.

@@ -171,6 +171,75 @@ fn archives_that_are_cut_off_or_damaged_are_refused() {
 }
 
 #[test]
+fn entries_that_share_bytes_are_refused() {
+    // Each row: the entries whose header is where that of another entry is, and the compressed size
+    // of the first entry, if it is changed so that its data hold the second entry.
+    let rows: [(&[(usize, usize)], Option<u32>); 5] = [
+        (&[(1, 0)], None),
+        (&[(0, 1)], None),
+        (&[(2, 0)], None),
+        (&[(1, 0), (2, 0)], None),
+        (&[], Some(60)),
+    ];
+    for (moved, size) in rows {
+        let entries = ["b/a", "b/b", "b/c"].map(|name| file(name, b"twelve bytes", STORED));
+        let mut archive = archive(&entries, false);
+        let central: Vec<_> =
+            (0..archive.len() - 4).filter(|at| archive[*at..at + 4] == *CENTRAL).collect();
+        for (entry, of) in moved {
+            let offset = archive[central[*of] + 42..central[*of] + 46].to_vec();
+            archive[central[*entry] + 42..central[*entry] + 46].copy_from_slice(&offset);
+        }
+        if let Some(size) = size {
+            for at in [20, 24] {
+                let at = central[0] + at;
+                archive[at..at + 4].copy_from_slice(&u32::to_le_bytes(size));
+            }
+        }
+        let refused = list(&archive).expect_err("they share bytes");
+        let is_told = refused.contains("another entry") || refused.contains("checksum");
+        assert!(is_told, "{moved:?} {size:?}: {refused}");
+    }
+    // One body with 300 names.
+    let names: Vec<_> = (0..300).map(|_| file("b/a", &[0; 90_000], DEFLATED)).collect();
+    let mut bomb = archive(&names[..1], false);
+    let central = bomb.windows(4).position(|bytes| bytes == CENTRAL).expect("a directory");
+    let end = bomb.windows(4).rposition(|bytes| bytes == END).expect("an end");
+    let record = bomb[central..end].to_vec();
+    let tail = bomb.split_off(end);
+    (1..300).for_each(|_| bomb.extend_from_slice(&record));
+    bomb.extend_from_slice(&tail);
+    let end = bomb.len() - tail.len();
+    for at in [8, 10] {
+        bomb[end + at..end + at + 2].copy_from_slice(&300_u16.to_le_bytes());
+    }
+    let bytes = (record.len() * 300) as u32;
+    bomb[end + 12..end + 16].copy_from_slice(&bytes.to_le_bytes());
+    assert!(list(&bomb).expect_err("a bomb").contains("another entry"));
+}
+
+#[test]
+fn spans_in_order_are_one_and_others_do_not_overlap() {
+    let mut spans = Spans::default();
+    for start in (0..1000).map(|it| it * 100) {
+        assert!(spans.add(start, start + 88), "{start}");
+    }
+    assert_eq!(spans.0.len(), 1);
+    let rows: [(u64, u64, bool); 7] = [
+        (200_000, 200_100, true),
+        (150_000, 150_100, true),
+        (150_099, 150_200, false),
+        (149_000, 150_001, false),
+        (149_000, 160_000, false),
+        (150_100, 150_200, true),
+        (300_000, 300_000, false),
+    ];
+    for (start, end, expected) in rows {
+        assert_eq!(spans.add(start, end), expected, "{start}..{end}");
+    }
+}
+
+#[test]
 fn the_number_of_entries_is_compared() {
     let mut whole = archive(&photos(), false);
     let end = whole.windows(4).rposition(|bytes| bytes == END).expect("an end");
