@@ -423,11 +423,14 @@ pub(crate) enum KeyCommand {
     /// only decrypt.
     Rotate(KeyFileArgs),
     /// Re-encrypt the data keys of all objects in a data directory that no server uses with the
-    /// newest keys; the old keys are no longer needed afterwards.
+    /// newest keys. The directory needs its former keys no longer afterwards; backups made before
+    /// do.
     Rewrap(RewrapArgs),
+    /// List the ids of the keys in a file, as `liteio verify` and `liteio key rewrap` name them.
+    List(KeyFileArgs),
 }
 
-/// The arguments of `liteio key new` and `liteio key rotate`.
+/// The arguments of `liteio key new`, `liteio key rotate` and `liteio key list`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KeyFileArgs {
     /// The key file.
@@ -493,6 +496,8 @@ pub(crate) struct RepairArgs {
     /// Repair the directory. Copy it first.
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
 }
 
 /// The arguments of `liteio client`, which parses them itself.

@@ -39,6 +39,7 @@ mod lifecycle;
 mod listing;
 mod metrics;
 mod metrics_of_the_store;
+mod missing_keys;
 mod multipart;
 mod object;
 mod object_lock;

@@ -45,7 +45,7 @@ impl Verifier<'_> {
                 let identity = identity(bucket, key, &record.stamp, &record.content);
                 self.data_key(&record.extensions, identity)?
             }
-            None => DataKey::Unknown,
+            None => DataKey::Unknown { missing: None },
         };
         // Only a checksum over the object's bytes can be recomputed; a composite one was checked
         // against the parts when the upload was completed.
