@@ -203,6 +203,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "LITEIO_ALLOW_INSECURE_SSE_C", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) allow_insecure_sse_c: bool,
+    /// Accept Signature Version 2 in the Authorization header of S3 requests, as old clients send
+    /// it. It covers neither the body nor most of the query, so use HTTPS.
+    #[arg(long, env = "LITEIO_ALLOW_SIGNATURE_V2", action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) allow_signature_v2: bool,
     /// Region that requests must be signed for [default: us-east-1].
     #[arg(long, value_name = "REGION", env = "LITEIO_REGION")]
     pub(crate) region: Option<String>,

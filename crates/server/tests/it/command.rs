@@ -165,6 +165,7 @@ fn help_names_every_variable_and_shows_no_secret() {
         "MASTER_KEY",
         "KMS_KEY_FILE",
         "ALLOW_INSECURE_SSE_C",
+        "ALLOW_SIGNATURE_V2",
         "REGION",
         "DOMAIN",
         "BUCKET",
