@@ -56,6 +56,7 @@ mod repair;
 mod reply;
 mod scrub;
 mod secrets;
+mod snowball;
 mod sources;
 mod sts;
 mod tagging;
