@@ -24,8 +24,13 @@ pub struct App {
     pub takes_any_region: bool,
     /// The targets of events.
     pub event_targets: Vec<EventTarget>,
+    /// `true` if Signature Version 2 is accepted in the Authorization header.
+    pub takes_version_2: bool,
     /// `true` if client keys (SSE-C) are accepted over unencrypted connections.
     pub allows_keys_in_plain: bool,
+    /// `true` if uploads with MinIO's `X-Amz-Meta-Snowball-Auto-Extract` become the objects of their
+    /// archive. They are refused otherwise.
+    pub extracts_archives: bool,
     /// The object ownership of new buckets that name none.
     pub object_ownership: Ownership,
     /// The CORS rules of requests to buckets without their own, and to no bucket.
@@ -46,8 +51,12 @@ pub struct Settings {
     pub takes_any_region: bool,
     /// See [`App::event_targets`].
     pub event_targets: Vec<EventTarget>,
+    /// See [`App::takes_version_2`].
+    pub takes_version_2: bool,
     /// See [`App::allows_keys_in_plain`].
     pub allows_keys_in_plain: bool,
+    /// See [`App::extracts_archives`].
+    pub extracts_archives: bool,
     /// See [`App::object_ownership`].
     pub object_ownership: Ownership,
     /// See [`App::cors`].
@@ -96,7 +105,9 @@ impl App {
             region,
             takes_any_region,
             event_targets,
+            takes_version_2,
             allows_keys_in_plain,
+            extracts_archives,
             object_ownership,
             cors,
             metrics_are_public,
@@ -106,7 +117,9 @@ impl App {
             region,
             takes_any_region,
             event_targets,
+            takes_version_2,
             allows_keys_in_plain,
+            extracts_archives,
             object_ownership,
             cors,
             metrics_are_public,

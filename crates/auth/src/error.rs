@@ -96,7 +96,8 @@ pub(super) fn only_one_mechanism() -> ApiError {
 pub(super) fn signature_version_2() -> ApiError {
     invalid_request(
         "The authorization mechanism you have provided is not supported. Please use \
-         AWS4-HMAC-SHA256.",
+         AWS4-HMAC-SHA256. A server started with --allow-signature-v2 \
+         (LITEIO_ALLOW_SIGNATURE_V2=true) accepts Signature Version 2 for S3.",
     )
 }
 

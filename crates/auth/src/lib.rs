@@ -1,7 +1,7 @@
 //! Authentication: every request passes this crate before any service.
 //!
 //! It verifies Signature Version 4 in the Authorization header, in the query (presigned URLs) and in browser forms,
-//! Version 2 in the latter two, and accepts requests without a signature as anonymous. A server can be configured
+//! Version 2 in the latter two and by a rule in the header, and accepts requests without a signature as anonymous. A server can be configured
 //! to skip signatures ([`Rules`]).
 //!
 //! ```text
@@ -17,7 +17,7 @@
 //! |---|---|
 //! | `head`, `query`, `carried` | The security headers, the query, and headers carried in a query, each scanned once |
 //! | `sigv4`, `canonical`, `signing_key`, `amz_date` | Version 4 in a header: scope, canonical request, derived keys and their cache, time stamps |
-//! | `presigned`, `sigv2` | Version 4 and Version 2 in a query |
+//! | `presigned`, `sigv2` | Version 4 in a query; Version 2 in a query and in a header |
 //! | `post_object`, `post_form`, `post_file`, `post_policy`, `post_tagging` | Form uploads, which become a PUT |
 //! | `payload`, `chunked`, `trailer` | The declared payload; aws-chunked framing; trailers |
 //! | `body`, `collect` | The verified body; bodies that are read whole |
@@ -44,7 +44,8 @@
 //! // The keys, the moment and the presigned URL of AWS's documentation.
 //! let directory = only_user("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", None)?;
 //! let directory = Arc::new(CurrentDirectory::new(directory, Sessions::default()));
-//! let rules = Rules { region: "us-east-1".to_owned(), takes_any_region: false, everyone_is: None };
+//! let region = "us-east-1".to_owned();
+//! let rules = Rules { region, takes_any_region: false, takes_version_2: false, everyone_is: None };
 //! let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_369_353_600);
 //! let authenticator = Authenticator::new(directory, rules, Arc::new(move || now));
 //!
@@ -133,7 +134,7 @@ use self::signing_key::{Signature, SigningKeyCache, hex_digest};
 use self::sigv2::{Version2Query, is_version_2};
 use self::sigv4::{Claim, Place};
 use self::trailer::TrailerBlock;
-use liteio_identity::CurrentDirectory;
+use liteio_identity::{AccessKey, CurrentDirectory};
 use liteio_wire::reply::{ApiError, BoxError};
 
 /// The clock of an authenticator.
@@ -226,6 +227,16 @@ impl Authenticator {
         }
         let found = SecurityHeaders::scan(&parts.headers)?;
         let presigned = PresignedQuery::find(&query)?;
+        if let Some(signature) = self.version_2_header(&parts, &found)? {
+            if presigned.is_some() {
+                return Err(error::only_one_mechanism());
+            }
+            let key =
+                self.check_version_2_header(&parts, &found, &query, &signature, host_bucket)?;
+            let content_length = found.content_length;
+            let verified = Verified::version_2(key, Place::Header, &found)?;
+            return finish(parts, verified, source, content_length);
+        }
         let mut content_length = found.content_length;
         let mut verified = match self.check_head(&parts, &found, &query, presigned.as_deref())? {
             Outcome::Done(verified) => verified,
@@ -275,9 +286,7 @@ impl Authenticator {
         let found = SecurityHeaders::scan(&parts.headers)?;
         let token = found.security_token;
         let key = self.check_version_2_query(&parts, &query, token, host_bucket)?;
-        let (identity, service) = (Identity::User(key), Some(Service::S3));
-        let mut verified = Verified::without_key(identity, service, &found)?;
-        verified.signed_as = Some(SignedAs::version_2(Place::Query));
+        let verified = Verified::version_2(key, Place::Query, &found)?;
         let content_length = found.content_length;
         finish(parts, verified, source, content_length)
     }
@@ -350,6 +359,16 @@ impl Verified {
             ));
         }
         Ok(Verified { identity, signed_as: None, service, payload, chain: None })
+    }
+
+    /// The result after a Version 2 signature was verified. It is for S3 only.
+    fn version_2(
+        key: Arc<AccessKey>,
+        place: Place,
+        found: &SecurityHeaders<'_>,
+    ) -> Result<Verified, ApiError> {
+        let verified = Verified::without_key(Identity::User(key), Some(Service::S3), found)?;
+        Ok(Verified { signed_as: Some(SignedAs::version_2(place)), ..verified })
     }
 
     /// The result after the signature of the claim was verified.

@@ -7,6 +7,9 @@ pub struct Rules {
     pub region: String,
     /// Accept signatures for any region: each signature covers the region that it names.
     pub takes_any_region: bool,
+    /// Accept Signature Version 2 in the Authorization header, which does not cover the body and
+    /// most of the query.
+    pub takes_version_2: bool,
     /// Treat every request as this access key's; do not check signatures. `None` if signatures are
     /// checked.
     pub everyone_is: Option<String>,
@@ -16,6 +19,11 @@ impl Rules {
     /// Rules that check signatures, for this region only.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(crate) fn strict(region: &str) -> Rules {
-        Rules { region: region.to_owned(), takes_any_region: false, everyone_is: None }
+        Rules {
+            region: region.to_owned(),
+            takes_any_region: false,
+            takes_version_2: false,
+            everyone_is: None,
+        }
     }
 }

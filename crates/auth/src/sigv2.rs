@@ -1,5 +1,6 @@
-//! Signature Version 2, in presigned URLs and browser forms only: boto3 and the AWS CLI use it
-//! there on every endpoint outside of AWS by default.
+//! Signature Version 2: in presigned URLs and browser forms, where boto3 and the AWS CLI use it on
+//! every endpoint outside of AWS by default; and in the Authorization header, where old clients use
+//! it, if the rules allow that.
 //!
 //! It covers less than Version 4: not the host, no query parameter that only filters (`prefix`),
 //! and no headers but Content-MD5, Content-Type and `x-amz-*`. Here every parameter that selects an
@@ -17,14 +18,19 @@ use sha1::Sha1;
 use subtle::ConstantTimeEq;
 
 use super::Authenticator;
-use super::amz_date::display_time;
+use super::amz_date::{AmzDate, display_time};
 use super::carried::{CarriedHeaders, is_amz, repeated};
 use super::error::{self, SignatureDiagnostics};
+use super::head::{SecurityHeaders, X_AMZ_DATE};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::presigned::with_path_and_query;
 use super::query::{Query, decoded};
+use super::sigv4::ADMIN_PATHS;
 use liteio_identity::{AccessKey, SecretKey};
 use liteio_wire::reply::ApiError;
+
+/// The scheme of the Authorization header.
+const SCHEME: &str = "AWS";
 
 const CONTENT_MD5: &str = "content-md5";
 
@@ -169,30 +175,72 @@ impl Version2Query {
         carried.insert_into(&mut parts.headers);
         Ok(Version2Query { access_key, signature, expires, canonical_query })
     }
+}
 
+/// The signed facts of a request, except for its path.
+#[derive(Clone, Copy)]
+struct Signed<'a> {
+    parts: &'a Parts,
+    /// The date, or the time of expiry.
+    time: &'a str,
+    /// The header that `time` stands for, if that is one of the signed headers.
+    leaves_out: Option<&'static str>,
+    /// The signed parameters in canonical form, including the question mark.
+    query: &'a [u8],
+}
+
+impl Signed<'_> {
     /// The string to sign, for a path that includes the bucket.
-    fn string_to_sign(&self, parts: &Parts, path: &str) -> Vec<u8> {
+    fn string_to_sign(&self, path: &str) -> Vec<u8> {
+        let headers = &self.parts.headers;
         let mut out = Vec::with_capacity(256);
-        out.extend_from_slice(parts.method.as_str().as_bytes());
+        out.extend_from_slice(self.parts.method.as_str().as_bytes());
         out.push(b'\n');
-        push_values(&mut out, &parts.headers, CONTENT_MD5);
+        push_values(&mut out, headers, CONTENT_MD5);
         out.push(b'\n');
-        push_values(&mut out, &parts.headers, CONTENT_TYPE.as_str());
+        push_values(&mut out, headers, CONTENT_TYPE.as_str());
         out.push(b'\n');
-        out.extend_from_slice(self.expires.as_bytes());
+        out.extend_from_slice(self.time.as_bytes());
         out.push(b'\n');
-        let names = parts.headers.keys().map(HeaderName::as_str);
-        let mut names: Vec<&str> = names.filter(|name| name.starts_with("x-amz-")).collect();
+        let names = headers.keys().map(HeaderName::as_str);
+        let is_signed = |name: &&str| name.starts_with("x-amz-") && self.leaves_out != Some(*name);
+        let mut names: Vec<&str> = names.filter(is_signed).collect();
         names.sort_unstable();
         for name in names {
             out.extend_from_slice(name.as_bytes());
             out.push(b':');
-            push_values(&mut out, &parts.headers, name);
+            push_values(&mut out, headers, name);
             out.push(b'\n');
         }
         out.extend_from_slice(path.as_bytes());
-        out.extend_from_slice(&self.canonical_query);
+        out.extend_from_slice(self.query);
         out
+    }
+
+    /// `true` if `secret_key` made the signature for this path.
+    fn is_signed(&self, path: &str, secret_key: &SecretKey, signature: &str) -> bool {
+        if is_signature_of(secret_key, &self.string_to_sign(path), signature) {
+            return true;
+        }
+        // Signers append a slash to the name of a bucket, even where they send none.
+        path.len() > 1
+            && !path[1..].contains('/')
+            && is_signature_of(secret_key, &self.string_to_sign(&format!("{path}/")), signature)
+    }
+}
+
+/// A Version 2 signature in the Authorization header, before it is checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Version2Header<'a> {
+    access_key: &'a str,
+    signature: &'a str,
+}
+
+/// The path with the bucket that the host names.
+fn path_with_bucket<'a>(parts: &'a Parts, host_bucket: Option<&str>) -> Cow<'a, str> {
+    match host_bucket {
+        Some(bucket) => Cow::Owned(format!("/{bucket}{}", parts.uri.path())),
+        None => Cow::Borrowed(parts.uri.path()),
     }
 }
 
@@ -272,22 +320,89 @@ impl Authenticator {
     ) -> Result<Arc<AccessKey>, ApiError> {
         self.check_expires(&query.expires)?;
         let key = self.access_key(&query.access_key, token)?;
-        let path = match host_bucket {
-            Some(bucket) => Cow::Owned(format!("/{bucket}{}", parts.uri.path())),
-            None => Cow::Borrowed(parts.uri.path()),
-        };
-        let string_to_sign = query.string_to_sign(parts, &path);
-        if is_signature_of(&key.secret, &string_to_sign, &query.signature) {
+        let path = path_with_bucket(parts, host_bucket);
+        let signed =
+            Signed { parts, time: &query.expires, leaves_out: None, query: &query.canonical_query };
+        match signed.is_signed(&path, &key.secret, &query.signature) {
+            true => Ok(key),
+            false => {
+                Err(mismatch(&query.access_key, &signed.string_to_sign(&path), &query.signature))
+            }
+        }
+    }
+
+    /// The Version 2 signature in the Authorization header, if there is one and the rules allow it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it is malformed. `InvalidRequest` for the routes of operators, whose
+    /// queries it would not cover.
+    pub(super) fn version_2_header<'a>(
+        &self,
+        parts: &Parts,
+        found: &SecurityHeaders<'a>,
+    ) -> Result<Option<Version2Header<'a>>, ApiError> {
+        // Without the rule, Version 4 refuses the scheme.
+        let text = found.authorization.filter(|_| self.rules.takes_version_2).unwrap_or_default();
+        let (scheme, fields) = text.split_once(' ').unwrap_or((text, ""));
+        if scheme != SCHEME {
+            return Ok(None);
+        }
+        let path = parts.uri.path();
+        if path.starts_with(ADMIN_PATHS) || path.starts_with("/_") {
+            return Err(error::signature_version_2());
+        }
+        match fields.trim().rsplit_once(':') {
+            Some((access_key, signature)) if !access_key.is_empty() && !signature.is_empty() => {
+                Ok(Some(Version2Header { access_key, signature }))
+            }
+            _ => Err(error::invalid_argument(
+                "AWS authorization header is invalid.  Expected AwsAccessKeyId:signature",
+            )
+            .with("ArgumentName", "Authorization")),
+        }
+    }
+
+    /// The user who signed a request with Version 2 in its Authorization header.
+    ///
+    /// # Errors
+    /// `AccessDenied` without a date, `RequestTimeTooSkewed`, `InvalidAccessKeyId`, `InvalidToken`,
+    /// `SignatureDoesNotMatch`.
+    pub(super) fn check_version_2_header(
+        &self,
+        parts: &Parts,
+        found: &SecurityHeaders<'_>,
+        query: &Query<'_>,
+        header: &Version2Header<'_>,
+        host_bucket: Option<&str>,
+    ) -> Result<Arc<AccessKey>, ApiError> {
+        let date =
+            found.amz_date.or(found.date).and_then(AmzDate::parse_http).ok_or_else(|| {
+                error::access_denied(
+                    "AWS authentication requires a valid Date or x-amz-date header",
+                )
+            })?;
+        self.check_skew(&date)?;
+        let key = self.access_key(header.access_key, found.security_token)?;
+        let parameters = query.parameters().iter().map(|parameter| {
+            let has_value = parameter.pair.len() > parameter.name.len();
+            (parameter.decoded_name(), has_value.then(|| decoded(parameter.value)))
+        });
+        let query = canonical_query(parameters.filter(|it| is_signed_parameter(&it.0)).collect());
+        let path = path_with_bucket(parts, host_bucket);
+        // With x-amz-date, which is one of the signed headers, the place of the date is empty.
+        let time = if found.amz_date.is_some() { "" } else { found.date.unwrap_or_default() };
+        let signed = Signed { parts, time, leaves_out: None, query: &query };
+        if signed.is_signed(&path, &key.secret, header.signature) {
             return Ok(key);
         }
-        // Signers append a slash to the name of a bucket, even where they send none.
-        if path.len() > 1 && !path[1..].contains('/') {
-            let with_slash = query.string_to_sign(parts, &format!("{path}/"));
-            if is_signature_of(&key.secret, &with_slash, &query.signature) {
+        // AWS's example of a DELETE has the value of x-amz-date there, and not among the headers.
+        if let Some(time) = found.amz_date {
+            let as_date = Signed { time, leaves_out: Some(X_AMZ_DATE), ..signed };
+            if as_date.is_signed(&path, &key.secret, header.signature) {
                 return Ok(key);
             }
         }
-        Err(mismatch(&query.access_key, &string_to_sign, &query.signature))
+        Err(mismatch(header.access_key, &signed.string_to_sign(&path), header.signature))
     }
 
     /// The access key that signed the policy of a form with Version 2.

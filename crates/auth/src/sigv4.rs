@@ -24,7 +24,7 @@ pub(super) const ALGORITHM_ASYMMETRIC: &str = "AWS4-ECDSA-P256-SHA256";
 const SCOPE_END: &str = "aws4_request";
 
 /// Path prefix of requests whose region may be empty.
-const ADMIN_PATHS: &str = "/minio/admin/";
+pub(super) const ADMIN_PATHS: &str = "/minio/admin/";
 
 /// The region of services that AWS runs in one region only.
 const GLOBAL_REGION: &str = "us-east-1";
@@ -318,7 +318,7 @@ impl Authenticator {
         Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
     }
 
-    fn check_skew(&self, date: &AmzDate) -> Result<(), ApiError> {
+    pub(super) fn check_skew(&self, date: &AmzDate) -> Result<(), ApiError> {
         let now = self.signers_unix_seconds(date.unix_seconds());
         let skew = now.saturating_sub(date.unix_seconds()).saturating_abs();
         if skew <= CLOCK_SKEW_SECONDS_MAX {

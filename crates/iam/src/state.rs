@@ -107,6 +107,8 @@ impl AccountState {
 #[derive(Clone, Debug, Default)]
 pub(super) struct State {
     accounts: BTreeMap<String, Arc<AccountState>>,
+    /// Number of entries that were skipped: unreadable, or of a newer version.
+    skipped: u64,
 }
 
 /// The key of a record.
@@ -119,6 +121,7 @@ impl State {
     /// denies everything to its holders. A skipped group loses its rights, but also its denials.
     pub(super) fn read(entries: &[IdentityEntry]) -> State {
         let mut accounts: BTreeMap<String, AccountState> = BTreeMap::new();
+        let mut skipped = 0;
         for IdentityEntry { key, value } in entries {
             let Some(value) = value else { continue };
             let text = String::from_utf8_lossy(key);
@@ -131,12 +134,22 @@ impl State {
             match accounts.entry(account.to_owned()).or_default().read(kind, name, value) {
                 Ok(true) => {}
                 Ok(false) => {
-                    tracing::warn!(entry = %text, "an entry of a newer version is ignored")
+                    tracing::warn!(entry = %text, "an entry of a newer version is ignored");
+                    skipped += 1;
                 }
-                Err(error) => tracing::error!(entry = %text, %error, "an entry cannot be read"),
+                Err(error) => {
+                    tracing::error!(entry = %text, %error, "an entry cannot be read");
+                    skipped += 1;
+                }
             }
         }
-        State { accounts: accounts.into_iter().map(|(id, it)| (id, Arc::new(it))).collect() }
+        let accounts = accounts.into_iter().map(|(id, it)| (id, Arc::new(it))).collect();
+        State { accounts, skipped }
+    }
+
+    /// The number of entries that were skipped.
+    pub(super) fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// The users, groups, roles, policies and providers of an account.
@@ -157,7 +170,7 @@ impl State {
     pub(super) fn with(&self, account: String, state: AccountState) -> State {
         let mut accounts = self.accounts.clone();
         accounts.insert(account, Arc::new(state));
-        State { accounts }
+        State { accounts, skipped: self.skipped }
     }
 
     /// The directory of the configured users and of all records.

@@ -164,19 +164,34 @@ fn own_key(entries: &[IdentityEntry]) -> Option<EncryptionKey> {
     own.map(EncryptionKey::new)
 }
 
-/// Seals the secrets of access keys with the newest master key. Returns the number of secrets that
-/// no key opens.
+/// Seals the secrets of all access keys with the newest master key. Without `changes` it only looks
+/// for secrets that cannot be sealed anew.
 ///
 /// # Errors
-/// Errors of the store.
-pub fn reseal_secrets(store: &Store, ring: &KeyRing) -> Result<u64, StoreError> {
-    let (entries, _) = store.identities()?;
+/// [`StoreError::KeyMissing`] if a secret is sealed by a master key that `ring` lacks, and
+/// [`StoreError::Corrupt`] if an entry about users cannot be read: nothing is changed then. Other
+/// errors of the store.
+pub fn reseal_secrets(store: &Store, ring: &KeyRing, changes: bool) -> Result<(), StoreError> {
+    let (entries, damaged) = store.identities()?;
+    let state = State::read(&entries);
+    let unreadable = damaged.len() as u64 + state.skipped();
+    if unreadable > 0 {
+        let what = format!(
+            "{unreadable} entries about users, which may have secrets, cannot be read: they are damaged, or of a \
+             newer version of LiteIO"
+        );
+        return Err(StoreError::Corrupt { what });
+    }
     let keys = SecretKeys::new(ring, own_key(&entries).as_ref());
-    let (resealed, missing) = resealed(&State::read(&entries), &keys)?;
-    if !resealed.is_empty() {
+    let (resealed, missing) = resealed(&state, &keys)?;
+    if missing > 0 {
+        let key = format!("a master key ({missing} secrets of access keys)");
+        return Err(StoreError::KeyMissing { key });
+    }
+    if changes && !resealed.is_empty() {
         store.change_identities(resealed).wait()?;
     }
-    Ok(missing)
+    Ok(())
 }
 
 /// The entry with the generated key of a data directory without a master key. Entries of users

@@ -14,6 +14,9 @@ use super::stage::Stager;
 use super::target::{Failure, Job, Jobs, SourceKey, SourceObject, SourceVersion, Target};
 use crate::cli::ImportS3Args;
 
+/// Parts of an object, S3's limit.
+const PARTS_MAX: u32 = 10_000;
+
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Failure {
         match error {
@@ -301,6 +304,11 @@ async fn part_bytes(
             Ok(None) | Err(SourceError::Refused(_)) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
+        // A count that changes would be asked for without an end.
+        let is_expected = if number == 1 { parts <= PARTS_MAX } else { parts == count };
+        if !is_expected {
+            return Ok(None);
+        }
         sizes.push(bytes);
         count = parts;
         number += 1;

@@ -146,6 +146,9 @@ impl Target {
             None => owner_of_all(&store).unwrap_or_else(|| of_key(DEFAULT_ACCESS_KEY)),
         };
         let tally = Tally::new(store.now_ms());
+        if let Some(end) = store.log_end() {
+            tally.note(end);
+        }
         let name = path.display().to_string();
         Ok(Target { store, tally, owner, overwrites: arguments.overwrite, name })
     }

@@ -292,6 +292,16 @@ pub(super) fn of_object(
     allowed.map_err(|refusal| refused(sent, refusal))
 }
 
+/// Authorizes writing another object than the request's own one, with the headers of the request.
+pub(super) fn of_written(app: &App, granted: &Granted, sent: Sent<'_>, key: &str) -> S3Result<()> {
+    let route = sent.extensions.get::<&'static Route>().copied();
+    let actions = actions(route.ok_or_else(error::access_denied)?, sent, false);
+    let about_bucket = Question::about_bucket(actions.as_slice(), &sent);
+    let question = Question { key: Some(key), writes: true, ..about_bucket };
+    let allowed = app.look(|store| granted.allows(store, &question));
+    allowed.map_err(|refusal| refused(sent, refusal))
+}
+
 /// Authorizes actions on the target of a copy that receives these tags.
 pub(super) fn of_copied_tags(
     app: &App,

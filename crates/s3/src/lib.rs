@@ -23,6 +23,7 @@
 //! | `bucket`, `bucket_…` | Operations on buckets and their settings, one file each; `bucket_defaults` answers for settings that no bucket can have yet |
 //! | `acl`, `acl_request` | ACLs of buckets and objects |
 //! | `website`, `website_rules` | Websites of buckets |
+//! | [`archive`], `snowball` | tar archives, for seeds and for MinIO's uploads whose members become objects |
 //! | [`foreign`] | Documents of buckets of other stores, for imports |
 //! | `limits` | Limits of XML, metadata, tags and batches |
 //!
@@ -46,6 +47,7 @@
 mod access;
 mod acl;
 mod acl_request;
+pub mod archive;
 mod body_in;
 mod body_out;
 mod bucket;
@@ -95,6 +97,7 @@ mod plain;
 mod refusal;
 mod route;
 mod service;
+mod snowball;
 mod tagging;
 mod unsupported;
 mod website;

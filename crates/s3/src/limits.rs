@@ -79,5 +79,14 @@ pub(super) const FILTER_VALUE_BYTES_MAX: usize = 1024;
 
 /// Routing rules per website. S3's limit.
 pub(super) const ROUTING_RULES_MAX: usize = 50;
+/// Members of an archive that becomes objects. AWS's limit for Snowball's batches.
+pub(super) const ARCHIVE_MEMBERS_MAX: usize = 10_000;
+/// An archive may unpack to this many times its length, and this many bytes more: gzip makes a
+/// thousandth of zeros.
+pub(super) const ARCHIVE_RATIO_MAX: u64 = 100;
+pub(super) const ARCHIVE_BYTES_FREE: u64 = 64 << 20;
+/// Members whose names are checked in one go, and members that are being written at a time.
+pub(super) const ARCHIVE_BATCH: usize = 64;
+
 /// CORS rules per bucket. S3's limit.
 pub(super) const CORS_RULES_MAX: usize = 100;

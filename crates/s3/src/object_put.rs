@@ -18,7 +18,7 @@ use super::service::Answer;
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
-    object_lock,
+    object_lock, snowball, unsupported,
 };
 use liteio_access::Granted;
 use liteio_access::state::App;
@@ -29,6 +29,12 @@ pub(super) async fn put_object(
     granted: Granted,
     request: Req<PutObjectInput>,
 ) -> Resp<PutObjectOutput> {
+    if request.input.metadata.is_some()
+        && unsupported::is_true(&request.headers, &unsupported::EXTRACTS)
+    {
+        // Boxed, so that other writes do not carry its state.
+        return Box::pin(snowball::put(app, granted, request)).await;
+    }
     let Req { input, headers, mut extensions, .. } = request;
     let checks = BodyChecks::from_request(&headers, &extensions)?;
     let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;

@@ -23,7 +23,7 @@ use super::object_get::ReadRequest;
 use super::plain::PlainRequest;
 use super::refusal::{self, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{bucket_cors, condition, error, website};
+use super::{bucket_cors, condition, error, unsupported, website};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::front::Allowance;
@@ -98,6 +98,7 @@ impl S3Service {
         name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
         let (mut head, body) = request.into_parts();
         let target = Target::of(&head.uri).map_err(refusal::of_error)?;
+        unsupported::check(&head.headers).map_err(refusal::of_error)?;
         let route = Route::of(&head, &target).map_err(refusal::of_error)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refusal::of_error)?;

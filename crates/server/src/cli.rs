@@ -203,6 +203,11 @@ pub(crate) struct ServerArgs {
     #[arg(long, env = "LITEIO_ALLOW_INSECURE_SSE_C", action = ArgAction::SetTrue,
         value_parser = BoolishValueParser::new())]
     pub(crate) allow_insecure_sse_c: bool,
+    /// Accept Signature Version 2 in the Authorization header of S3 requests, as old clients send
+    /// it. It covers neither the body nor most of the query, so use HTTPS.
+    #[arg(long, env = "LITEIO_ALLOW_SIGNATURE_V2", action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) allow_signature_v2: bool,
     /// Region that requests must be signed for [default: us-east-1].
     #[arg(long, value_name = "REGION", env = "LITEIO_REGION")]
     pub(crate) region: Option<String>,
@@ -423,11 +428,14 @@ pub(crate) enum KeyCommand {
     /// only decrypt.
     Rotate(KeyFileArgs),
     /// Re-encrypt the data keys of all objects in a data directory that no server uses with the
-    /// newest keys; the old keys are no longer needed afterwards.
+    /// newest keys. The directory needs its former keys no longer afterwards; backups made before
+    /// do.
     Rewrap(RewrapArgs),
+    /// List the ids of the keys in a file, as `liteio verify` and `liteio key rewrap` name them.
+    List(KeyFileArgs),
 }
 
-/// The arguments of `liteio key new` and `liteio key rotate`.
+/// The arguments of `liteio key new`, `liteio key rotate` and `liteio key list`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct KeyFileArgs {
     /// The key file.
@@ -493,6 +501,8 @@ pub(crate) struct RepairArgs {
     /// Repair the directory. Copy it first.
     #[arg(long)]
     pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
 }
 
 /// The arguments of `liteio client`, which parses them itself.

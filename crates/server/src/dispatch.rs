@@ -315,6 +315,20 @@ fn found_damage(store: &Store, logged: &Mutex<String>) -> Option<String> {
     (reads > 0).then(|| format!("{reads} {told} to find it"))
 }
 
+/// The encrypted objects that nobody can read, because the server lacks their keys.
+fn missing_keys(store: &Store) -> Option<String> {
+    let advice = "start it with all keys that the directory needs; `liteio verify` names them";
+    if let Some(scrub) = store.scrub_state().filter(|scrub| scrub.keyless > 0) {
+        let keyless = scrub.keyless;
+        return Some(format!(
+            "the scrub has found {keyless} encrypted objects whose keys the server lacked: {advice}"
+        ));
+    }
+    let reads = store.stats().keyless_reads;
+    let told = "reads have met encrypted objects whose keys the server lacks:";
+    (reads > 0).then(|| format!("{reads} {told} {advice}"))
+}
+
 fn readiness(
     app: &App,
     stopping: &AtomicBool,
@@ -328,6 +342,7 @@ fn readiness(
     match app.store.health() {
         StoreHealth::Ready => {
             let told = found_damage(&app.store, logged);
+            let told = told.or_else(|| missing_keys(&app.store));
             let told = told.or_else(|| lost_events(&app.store, lost_at_start));
             let told = told.or_else(|| followers.iter().find_map(|it| it.loss()));
             told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
@@ -363,6 +378,7 @@ fn details(app: &App, senders: &Senders) -> Map<String, Value> {
             "ended_ms": scrub.ended_ms,
             "records": scrub.records,
             "damaged": scrub.damaged,
+            "keyless": scrub.keyless,
         });
         told.insert("scrub".to_owned(), scrub);
     }

@@ -12,8 +12,12 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use liteio_store::{EncryptionKey, KeyRing, NamedKey, Store, StoreConfig, SystemRandom};
+use liteio_store::{
+    EncryptionKey, KeyRing, MissingKeys, NamedKey, Rewrapped, Store, StoreConfig, StoreError,
+    SystemRandom, WrappingReport,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{KeyCommand, KeyFileArgs, RewrapArgs};
@@ -74,6 +78,7 @@ pub(crate) fn run(command: &KeyCommand) -> Result<String, String> {
         KeyCommand::New(arguments) => new_key(arguments),
         KeyCommand::Rotate(arguments) => rotate(arguments),
         KeyCommand::Rewrap(arguments) => rewrap(arguments),
+        KeyCommand::List(arguments) => list(arguments),
     }
 }
 
@@ -129,6 +134,21 @@ fn rotate(arguments: &KeyFileArgs) -> Result<String, String> {
     ))
 }
 
+/// The ids of the keys in a file, the newest version of each key first.
+fn list(arguments: &KeyFileArgs) -> Result<String, String> {
+    let path = &arguments.file;
+    let in_file = |error: String| format!("{}: {error}", path.display());
+    let text = read(path)?;
+    // Whatever TOML refuses is a file of master keys, or neither.
+    let (master, named) = match kms_file(&text).and_then(|file| named_keys(&file)) {
+        Ok(named) if !named.is_empty() => (Vec::new(), named),
+        _ => (master_keys(&text).map_err(in_file)?, Vec::new()),
+    };
+    let ids = KeyRing::new(master, named).ids();
+    let wanted = |name: &Option<String>| arguments.name.is_none() || *name == arguments.name;
+    Ok(ids.iter().filter(|id| wanted(&id.name)).map(|id| format!("{id}\n")).collect())
+}
+
 fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
     let path = arguments.data_dir.as_deref().unwrap_or(Path::new(DEFAULT_DIRECTORY));
     if !path.is_dir() {
@@ -136,28 +156,64 @@ fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
     }
     let sources = resolve_keys(&arguments.keys).map_err(|error| error.to_string())?;
     let keys: Arc<KeyRing> = open(&sources)?.into();
-    let named = |error: liteio_store::StoreError| format!("{}: {error}", path.display());
     let ring = Arc::clone(&keys);
-    let config = StoreConfig { keys, scrub_interval: None, ..StoreConfig::directory(path) };
-    let store = Store::open(config).map_err(named)?;
-    let report = store.rewrap_keys();
-    let sealed = reseal_secrets(&store, &ring);
+    let config = StoreConfig {
+        keys,
+        scrub_interval: None,
+        // The command must not expire objects.
+        lifecycle_day: Duration::from_secs(10 * 365 * 24 * 60 * 60),
+        ..StoreConfig::directory(path)
+    };
+    let named = |reason: String| format!("{}: {reason}", path.display());
+    let store = Store::open_existing(config).map_err(|error| named(error.to_string()))?;
+    let rewrapped = rewrap_all(&store, &ring);
+    let log_end = store.log_end().map(|end| format!("{}: {end}\n", path.display()));
     store.close();
-    let (mut report, sealed) = (report.map_err(named)?, sealed.map_err(named)?);
-    report.missing += sealed;
-    match report.missing {
-        0 => Ok(format!(
-            "{}: {} objects and uploads re-encrypted with the newest keys; all others already were\n",
-            path.display(),
-            report.rewrapped
-        )),
-        missing => Err(format!(
-            "{}: {missing} objects, uploads and secrets are encrypted by keys that are not in the files; {} are \
-             encrypted with the newest keys now",
-            path.display(),
-            report.rewrapped
-        )),
+    let told = rewrapped.map_err(named)?;
+    Ok(format!("{}{}: {told}\n", log_end.unwrap_or_default(), path.display()))
+}
+
+/// Rewraps all data keys and reseals all secrets, or nothing: the former keys are retired after
+/// this, so a partial success must not look like success.
+fn rewrap_all(store: &Store, ring: &KeyRing) -> Result<String, String> {
+    let unchanged = |error: StoreError| format!("{error}. Nothing was changed. {ADVICE}");
+    // Everything is checked before anything is changed.
+    reseal_secrets(store, ring, false).map_err(unchanged)?;
+    let (rewrapped, newest) = match store.rewrap_keys().map_err(|error| error.to_string())? {
+        Rewrapped::All { rewrapped, newest } => (rewrapped, newest),
+        Rewrapped::Refused(missing) => {
+            let missing = describe_missing(&missing);
+            return Err(format!("{missing}. Nothing was changed. {ADVICE}"));
+        }
+    };
+    reseal_secrets(store, ring, true).map_err(|error| error.to_string())?;
+    // Counted again from the records: the claim below must be true.
+    let WrappingReport { former, missing, .. } =
+        store.wrapping_keys().map_err(|error| error.to_string())?;
+    if former > 0 || !missing.is_empty() {
+        return Err("the directory was changed meanwhile: repeat the command".to_owned());
     }
+    Ok(match rewrapped + newest {
+        0 => "no object or upload is encrypted with a key of the server".to_owned(),
+        _ => format!(
+            "{rewrapped} objects and uploads re-encrypted with the newest keys, {newest} already were. The directory \
+             needs no former keys now; backups made before still do"
+        ),
+    })
+}
+
+/// The advice for missing keys.
+pub(crate) const ADVICE: &str = "Give all keys of the directory with --master-key-file FILE and --kms-key-file FILE \
+     (`liteio key list FILE` prints their ids), or delete what no key opens";
+
+/// Names the keys that are not given, and counts the objects that need them.
+pub(crate) fn describe_missing(missing: &MissingKeys) -> String {
+    let keys = missing.iter().map(|(key, count)| format!("{key} ({count})"));
+    format!(
+        "{} encrypted objects, parts or uploads need keys that are not given: {}",
+        missing.values().sum::<u64>(),
+        keys.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// Parses master keys; the first one encrypts.

@@ -9,7 +9,7 @@ use liteio_store::{
 };
 
 use crate::config::{
-    Config, CredentialsSource, EventSettings, MetricsAuth, ObjectOwnership, Storage,
+    Config, CredentialsSource, EventSettings, MetricsAuth, ObjectOwnership, Profile, Storage,
 };
 use crate::keys;
 use crate::made_credentials::MadeCredentials;
@@ -116,7 +116,9 @@ pub(crate) async fn open(
         region: config.region.clone(),
         takes_any_region: config.takes_any_region,
         event_targets: named.collect(),
+        takes_version_2: config.allow_signature_v2,
         allows_keys_in_plain: config.allow_insecure_sse_c,
+        extracts_archives: config.profile == Some(Profile::Minio),
         object_ownership,
         cors: Cors::of_server(&config.cors_origins).map(Arc::new),
         metrics_are_public: config.no_auth || config.metrics_auth == MetricsAuth::Public,

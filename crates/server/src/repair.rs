@@ -1,15 +1,18 @@
 //! `liteio repair`: recovers a damaged data directory, and reports the losses.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use liteio_store::{RepairReport, Store, StoreConfig};
 
 use crate::cli::RepairArgs;
-use crate::verify::{Progress, describe};
+use crate::config::resolve_keys;
+use crate::keys;
+use crate::verify::{Progress, describe, print_missing, undecrypted};
 use liteio_store::DEFAULT_DIRECTORY;
 
 /// Repairs the directory, or without `--yes` only reports the actions. `Ok(false)` if damage
-/// remains.
+/// remains, or objects were not decrypted for want of their keys.
 ///
 /// # Errors
 /// The reason why the directory cannot be repaired, in one line.
@@ -20,25 +23,28 @@ pub(crate) fn run(arguments: &RepairArgs) -> Result<bool, String> {
     }
     let progress = Progress::new();
     let only_look = !arguments.yes;
-    let report = Store::repair(StoreConfig::directory(path), only_look, &mut |at| {
-        progress.set(at.done, at.total);
-    });
+    let keys = resolve_keys(&arguments.keys).map_err(|error| error.to_string())?;
+    let keys = Arc::new(keys::open(&keys)?);
+    let config = StoreConfig { keys, ..StoreConfig::directory(path) };
+    let report = Store::repair(config, only_look, &mut |at| progress.set(at.done, at.total));
     progress.bar.finish_and_clear();
     let report = report.map_err(|error| format!("{}: {error}", path.display()))?;
     print(&report);
+    print_missing(path, &report.missing);
     let verb = if only_look { "would be " } else { "" };
     println!(
-        "{}: {} removed, {verb}set aside in blobs/lost: {} blobs, {} left",
+        "{}: {} removed, {verb}set aside in blobs/lost: {} blobs, {} left{}",
         path.display(),
         report.removed.len(),
         report.set_aside,
-        report.left.len()
+        report.left.len(),
+        undecrypted(&report.missing)
     );
     if only_look && !report.is_empty() {
         println!("nothing was changed: copy the directory, then repeat with --yes");
         return Ok(false);
     }
-    Ok(report.left.is_empty())
+    Ok(report.left.is_empty() && report.missing.is_empty())
 }
 
 fn print(report: &RepairReport) {

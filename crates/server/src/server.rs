@@ -227,6 +227,12 @@ impl ServerBuilder {
         self
     }
 
+    /// Accepts Signature Version 2 in the Authorization header of S3 requests.
+    pub fn allow_signature_v2(mut self) -> ServerBuilder {
+        self.config.allow_signature_v2 = true;
+        self
+    }
+
     /// Sets the object ownership of new buckets that specify none.
     pub fn object_ownership(mut self, ownership: ObjectOwnership) -> ServerBuilder {
         self.config.object_ownership = ownership;

@@ -4,14 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use liteio_store::{Damage, KeyRing, Store, StoreConfig};
+use liteio_store::{Damage, KeyRing, MissingKeys, Store, StoreConfig, StoreError};
 
 use crate::cli::VerifyArgs;
 use crate::config::resolve_keys;
 use crate::keys;
 use liteio_store::DEFAULT_DIRECTORY;
 
-/// Checks the directory without changing it, and prints the damage. `Ok(false)` if there is any.
+/// Checks the directory without changing it, and prints the damage and the missing keys.
+/// `Ok(false)` if there is any.
 ///
 /// # Errors
 /// The reason why the directory cannot be checked, in one line.
@@ -23,25 +24,61 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
     let progress = Progress::new();
     let keys = resolve_keys(&arguments.keys).map_err(|error| error.to_string())?;
     let keys = keys::open(&keys)?;
-    let damaged = verify(path, keys, &mut |done, total| progress.set(done, total))?;
+    let Found { damaged, missing } =
+        verify(path, keys, &mut |done, total| progress.set(done, total))?;
     progress.bar.finish_and_clear();
     for line in &damaged {
         println!("damaged: {line}");
     }
-    println!("{}: {} damaged", path.display(), damaged.len());
-    Ok(damaged.is_empty())
+    print_missing(path, &missing);
+    println!("{}: {} damaged{}", path.display(), damaged.len(), undecrypted(&missing));
+    println!("{COPY_ADVICE}");
+    Ok(damaged.is_empty() && missing.is_empty())
 }
 
-/// Prints one line per damaged item.
-fn verify(
-    path: &Path,
-    keys: KeyRing,
-    progress: &mut dyn FnMut(u64, u64),
-) -> Result<Vec<String>, String> {
+/// The rule for backups. A copy of a directory in use has files of different moments, and is mostly
+/// damaged.
+const COPY_ADVICE: &str = "To back a data directory up, copy it while no server uses it, or from a snapshot of its \
+     volume: a copy of a directory in use is damaged.";
+
+/// The findings of a check.
+struct Found {
+    damaged: Vec<String>,
+    missing: MissingKeys,
+}
+
+/// Prints the keys without which objects were not decrypted.
+pub(crate) fn print_missing(path: &Path, missing: &MissingKeys) {
+    if !missing.is_empty() {
+        let keys = keys::describe_missing(missing);
+        println!("{}: {keys}; only their ciphertext was checked. {}", path.display(), keys::ADVICE);
+    }
+}
+
+/// The end of the last line: a count of damage alone would look like a check of everything.
+pub(crate) fn undecrypted(missing: &MissingKeys) -> String {
+    match missing.values().sum::<u64>() {
+        0 => String::new(),
+        count => format!(", {count} not decrypted for want of their keys"),
+    }
+}
+
+/// Prints the totals, and returns the findings.
+fn verify(path: &Path, keys: KeyRing, progress: &mut dyn FnMut(u64, u64)) -> Result<Found, String> {
     let named = |error: liteio_store::StoreError| format!("{}: {error}", path.display());
     let config = StoreConfig { keys: Arc::new(keys), ..StoreConfig::directory(path) };
     let report = Store::verify_closed(config, &mut |at| progress(at.done, at.total));
-    let report = report.map_err(named)?;
+    let report = report.map_err(|error| match error {
+        StoreError::InUse { .. } => format!("{}; stop it first. {COPY_ADVICE}", named(error)),
+        error => named(error),
+    })?;
+    if report.is_unlocked {
+        println!(
+            "{}: the lock file is missing or cannot be read, so a server that uses the directory was not noticed: \
+             stop it first",
+            path.display()
+        );
+    }
     println!(
         "{}: {} objects, {} blobs, {} vectors and {} bytes checked, {} orphans, {} lost",
         path.display(),
@@ -54,7 +91,7 @@ fn verify(
     );
     if report.sealed > 0 {
         println!(
-            "{}: {} encrypted objects were checked only as stored: their keys are not available",
+            "{}: {} objects that are encrypted with keys of clients were checked only as stored",
             path.display(),
             report.sealed
         );
@@ -65,7 +102,8 @@ fn verify(
     if let Some(end) = &report.log_end {
         println!("{}: {end}", path.display());
     }
-    Ok(report.damaged.iter().map(describe).collect())
+    let damaged = report.damaged.iter().map(describe).collect();
+    Ok(Found { damaged, missing: report.missing })
 }
 
 pub(crate) fn describe(damage: &Damage) -> String {

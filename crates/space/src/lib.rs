@@ -101,6 +101,7 @@ impl Space {
         let rules = Rules {
             region: app.region.clone(),
             takes_any_region: app.takes_any_region,
+            takes_version_2: app.takes_version_2,
             everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
         };
         let authenticator = Authenticator::new(Arc::clone(users.current()), rules, Arc::new(time));

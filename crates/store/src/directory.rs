@@ -74,12 +74,33 @@ pub(crate) fn empty_directories(disk: &dyn Disk) -> Result<Vec<BucketName>, Stor
     Ok(empty)
 }
 
-/// Refuses to create a new key space beside existing blobs: no record would reference them, and the
-/// sweep would delete them all.
-pub(crate) fn refuse_blobs_without(disk: &dyn Disk, key_space: &str) -> Result<(), StoreError> {
-    match disk.open(key_space, OpenMode::Read) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        file => return file.map(drop).map_err(StoreError::from),
+/// `true` if there is a file of this name.
+///
+/// # Errors
+/// [`StoreError::Io`] if that cannot be determined.
+pub(crate) fn has_file(disk: &dyn Disk, name: &str) -> Result<bool, StoreError> {
+    match disk.open(name, OpenMode::Read) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Refuses to create a new key space where there was one: beside existing blobs, which no record
+/// would reference and the sweep would delete; and after an orderly shutdown, which only an
+/// existing key space has.
+pub(crate) fn refuse_lost_key_space(disk: &dyn Disk, key_space: &str) -> Result<(), StoreError> {
+    if has_file(disk, key_space)? {
+        return Ok(());
+    }
+    let missing = |proof: &str| {
+        StoreError::corrupt(format!(
+            "{key_space} is missing, but {proof}. Nothing was changed: put {key_space} and {key_space}.log back from \
+             a copy, or move the directory away to begin anew."
+        ))
+    };
+    if has_file(disk, CLEAN_FILE)? {
+        return Err(missing("the directory was in use before"));
     }
     let list = |path: &str| match disk.list(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -87,10 +108,7 @@ pub(crate) fn refuse_blobs_without(disk: &dyn Disk, key_space: &str) -> Result<(
     };
     for entry in list("blobs")? {
         if !list(&format!("blobs/{}", entry.name))?.is_empty() {
-            return Err(StoreError::corrupt(format!(
-                "{key_space} is missing, but there are blobs. Nothing was changed: put {key_space} and \
-                 {key_space}.log back from a copy, or move the directory away to begin anew."
-            )));
+            return Err(missing("there are blobs"));
         }
     }
     Ok(())

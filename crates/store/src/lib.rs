@@ -308,7 +308,7 @@ pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 pub use config::{Backend, DEFAULT_DIRECTORY, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
-    NamedKey, Sealing, SecretKeys,
+    MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,
 };
 pub use error::{DeleteMarker, StoreError};
 pub use identities::IdentityEntry;
@@ -344,7 +344,7 @@ pub use process::Bucket;
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;
-pub use rewrap::RewrapReport;
+pub use rewrap::{Rewrapped, WrappingReport};
 pub use stats::StoreStats;
 pub use store::{Store, StoreHealth};
 pub use usage::BucketUsage;

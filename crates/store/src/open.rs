@@ -38,6 +38,22 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the store that `config` describes, as [`Store::open`], but creates none.
+    ///
+    /// # Errors
+    /// [`StoreError::NotADataDirectory`] for a directory without a store, [`StoreError::Corrupt`]
+    /// for one whose key space is missing; the errors of [`Store::open`].
+    pub fn open_existing(config: StoreConfig) -> Result<Self, StoreError> {
+        if let Backend::Directory(path) = &config.backend {
+            let disk = RealDisk::open_existing(path)?;
+            if checked_format(&disk)?.is_none() {
+                return Err(StoreError::NotADataDirectory { path: path.display().to_string() });
+            }
+            refuse_without_key_space(&disk)?;
+        }
+        Self::open(config)
+    }
+
     /// Starts the threads of an open store.
     pub(crate) fn start(&self) -> Result<(), StoreError> {
         self.start_reclaimer()?;
@@ -134,6 +150,7 @@ fn open_existing_on(
         let path = "the data directory".to_owned();
         return Err(StoreError::NotADataDirectory { path });
     }
+    refuse_without_key_space(&*disk)?;
     // No merging or compaction: for a look it would have to hold everything in memory.
     let idle = Duration::MAX;
     let salvage = damaged == Damaged::PassOver;
@@ -197,12 +214,23 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     Ok(Opened { was_clean, ..opened })
 }
 
+/// Refuses a directory without a key space: a new one would be empty, so nothing would be missing
+/// in it.
+fn refuse_without_key_space(disk: &dyn Disk) -> Result<(), StoreError> {
+    match directory::has_file(disk, KEY_SPACE_FILE)? {
+        true => Ok(()),
+        false => Err(StoreError::corrupt(format!(
+            "{KEY_SPACE_FILE} is missing: it was removed, or the first start was interrupted"
+        ))),
+    }
+}
+
 /// The format of the directory; `None` if it has none. Checked before anything is created: opening
 /// the key space would create a new one in place of a missing one.
 fn checked_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     let format = directory::known_format(disk)?;
     if format.is_some() {
-        directory::refuse_blobs_without(disk, KEY_SPACE_FILE)?;
+        directory::refuse_lost_key_space(disk, KEY_SPACE_FILE)?;
     }
     Ok(format)
 }

@@ -15,6 +15,7 @@ use liteio_kv::{Read as _, Transaction, Write as _};
 
 use crate::config::StoreConfig;
 use crate::directory;
+use crate::encryption::MissingKeys;
 use crate::error::StoreError;
 use crate::meta::bucket::StoreRecord;
 use crate::meta::content::{Content, ContentId};
@@ -50,13 +51,20 @@ pub struct RepairReport {
     pub left: Vec<Damage>,
     /// Blobs moved to `blobs/lost/`.
     pub set_aside: u64,
+    /// Number of objects and parts by the key that is not configured: only their ciphertext was
+    /// verified.
+    pub missing: MissingKeys,
 }
 
 impl RepairReport {
-    /// `true` if nothing was damaged.
+    /// `true` if nothing was damaged. Missing keys are no damage.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let Self { passed_over, lost_blocks, log_end, removed, mended, left, set_aside, .. } = self;
+        passed_over.is_empty()
+            && (*lost_blocks, *set_aside) == (0, 0)
+            && log_end.is_none()
+            && [removed, mended, left].into_iter().all(Vec::is_empty)
     }
 }
 
@@ -164,6 +172,7 @@ pub(crate) fn repair(
     for _ in 0..ROUNDS_MAX {
         let found = store.verify(progress)?;
         report.left.clear();
+        report.missing = found.missing;
         let mut is_changed = false;
         for damage in found.damaged {
             let mended = store.mend(&damage)?;

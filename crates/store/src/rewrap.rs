@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use liteio_kv::{Transaction, Write as _};
 
-use crate::encryption::{EncryptionRecord, Identity};
+use crate::encryption::{EncryptionRecord, Identity, MissingKeys, Wrapping};
 use crate::error::StoreError;
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
@@ -18,84 +18,130 @@ use crate::object::identity;
 use crate::pending::Committed;
 use crate::store::{Shared, Store};
 
+/// The wrapping keys of all objects and uploads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WrappingReport {
+    /// Number of objects and uploads whose data key is wrapped by the newest version of its key.
+    pub newest: u64,
+    /// Number of objects and uploads whose data key is wrapped by a former version.
+    pub former: u64,
+    /// Number of objects and uploads by the key that is not configured.
+    pub missing: MissingKeys,
+}
+
 /// The result of [`Store::rewrap_keys`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RewrapReport {
-    /// Number of objects and uploads whose data key was rewrapped.
-    pub rewrapped: u64,
-    /// Number of objects and uploads whose wrapping key is not configured.
-    pub missing: u64,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rewrapped {
+    /// All data keys are wrapped by the newest versions of their keys: `rewrapped` of them since
+    /// this call, `newest` before.
+    All {
+        /// Number of objects and uploads whose data key was rewrapped.
+        rewrapped: u64,
+        /// Number of objects and uploads whose data key needed no rewrapping.
+        newest: u64,
+    },
+    /// Keys of objects and uploads are not configured. Nothing was rewrapped.
+    Refused(MissingKeys),
 }
 
 /// Key spaces of records with wrapped keys.
 const SPACES: [&[u8]; 3] = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_UPLOADS];
 
-/// The outcome for one record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    Unchanged,
-    Rewrapped,
-    Missing,
-}
-
 impl Store {
     /// Rewraps every data key that is not wrapped by the first version of its key. It may be
-    /// interrupted and repeated.
+    /// interrupted and repeated. If a key is missing, nothing is rewrapped: a caller who is told of
+    /// some success might remove the former keys.
     ///
     /// # Errors
-    /// The errors of a write; [`StoreError::Corrupt`] for an unreadable record.
-    pub fn rewrap_keys(&self) -> Result<RewrapReport, StoreError> {
-        let mut report = RewrapReport::default();
+    /// The errors of a write; [`StoreError::KeyMissing`] if an object with a missing key was
+    /// written meanwhile; [`StoreError::Corrupt`] for an unreadable record.
+    pub fn rewrap_keys(&self) -> Result<Rewrapped, StoreError> {
+        let WrappingReport { newest, missing, .. } = self.wrapping_keys()?;
+        if !missing.is_empty() {
+            return Ok(Rewrapped::Refused(missing));
+        }
+        let mut rewrapped = 0;
+        self.walk_wrapped(&mut |found| {
+            let is_outdated = |(_, encryption): &(Vec<u8>, EncryptionRecord)| {
+                let wrapping = self.keys().wrapping(encryption);
+                matches!(wrapping, Wrapping::Former | Wrapping::Missing(_))
+            };
+            let places = found.into_iter().filter(is_outdated).map(|(place, _)| place).collect();
+            rewrapped += self.rewrap(places)?;
+            Ok(())
+        })?;
+        Ok(Rewrapped::All { rewrapped, newest })
+    }
+
+    /// The wrapping keys of all objects and uploads, from every record.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] for an unreadable record.
+    pub fn wrapping_keys(&self) -> Result<WrappingReport, StoreError> {
+        let mut report = WrappingReport::default();
+        self.walk_wrapped(&mut |found| {
+            for (_, encryption) in found {
+                match self.keys().wrapping(&encryption) {
+                    Wrapping::Customer => {}
+                    Wrapping::Newest => report.newest += 1,
+                    Wrapping::Former => report.former += 1,
+                    Wrapping::Missing(key) => *report.missing.entry(key).or_default() += 1,
+                }
+            }
+            Ok(())
+        })?;
+        Ok(report)
+    }
+
+    /// Calls `found` with the encrypted objects and uploads of each batch of records, by place.
+    fn walk_wrapped(
+        &self,
+        found: &mut dyn FnMut(Vec<(Vec<u8>, EncryptionRecord)>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         for space in SPACES {
             let mut position = Bound::Included(space.to_vec());
             loop {
                 let batch = self.read_batch(space, &position)?;
                 let Some((last, _)) = batch.last() else { break };
                 position = Bound::Excluded(last.clone());
-                let mut places = Vec::new();
+                let mut encrypted = Vec::new();
                 for (place, value) in batch {
-                    if self.is_outdated(&place, &value)? {
-                        places.push(place);
+                    if let Some(encryption) = encryption_of(&place, &value)? {
+                        encrypted.push((place, encryption));
                     }
                 }
-                self.rewrap(places, &mut report)?;
+                found(encrypted)?;
             }
         }
-        Ok(report)
+        Ok(())
     }
 
-    fn is_outdated(&self, place: &[u8], value: &[u8]) -> Result<bool, StoreError> {
-        let encryption = match space::is_upload(place) {
-            true => UploadRecord::decode(place, value)?.extensions.encryption()?,
-            false => ObjectRecord::decode(place, value)?.extensions.encryption()?,
-        };
-        Ok(encryption.is_some_and(|encryption| self.keys().is_outdated(&encryption)))
-    }
-
-    fn rewrap(&self, places: Vec<Vec<u8>>, report: &mut RewrapReport) -> Result<(), StoreError> {
+    /// Rewraps the data keys of the records at `places`, and returns how many.
+    fn rewrap(&self, places: Vec<Vec<u8>>) -> Result<u64, StoreError> {
         if places.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         // The records are read again inside the transaction: they may have changed since the batch
         // was read.
         let update = self.update(move |write, shared| {
-            let mut outcomes = Vec::with_capacity(places.len());
+            let mut rewrapped = 0;
             for place in &places {
-                outcomes.push(match space::is_upload(place) {
+                rewrapped += u64::from(match space::is_upload(place) {
                     true => rewrap_upload(write, shared, place)?,
                     false => rewrap_object(write, shared, place)?,
                 });
             }
-            Ok(Committed::new(outcomes))
+            Ok(Committed::new(rewrapped))
         });
-        for outcome in update.wait()? {
-            match outcome {
-                Outcome::Unchanged => {}
-                Outcome::Rewrapped => report.rewrapped += 1,
-                Outcome::Missing => report.missing += 1,
-            }
-        }
-        Ok(())
+        update.wait()
+    }
+}
+
+/// The encryption of the object or upload at `place`.
+fn encryption_of(place: &[u8], value: &[u8]) -> Result<Option<EncryptionRecord>, StoreError> {
+    match space::is_upload(place) {
+        true => UploadRecord::decode(place, value)?.extensions.encryption(),
+        false => ObjectRecord::decode(place, value)?.extensions.encryption(),
     }
 }
 
@@ -103,9 +149,9 @@ fn rewrap_object(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
     place: &[u8],
-) -> Result<Outcome, StoreError> {
-    let Some(record) = ObjectRecord::read(write, place)? else { return Ok(Outcome::Unchanged) };
-    let Some(encryption) = record.extensions.encryption()? else { return Ok(Outcome::Unchanged) };
+) -> Result<bool, StoreError> {
+    let Some(record) = ObjectRecord::read(write, place)? else { return Ok(false) };
+    let Some(encryption) = record.extensions.encryption()? else { return Ok(false) };
     let split = space::split_current(place).map(|(bucket, key)| (bucket, key.to_vec()));
     let split = split.or_else(|| space::split_history(place).map(|it| (it.0, it.1)));
     let key = split.and_then(|(bucket, key)| {
@@ -114,44 +160,39 @@ fn rewrap_object(
     });
     let (bucket, key) = key.ok_or_else(|| StoreError::corrupt("the key of a record"))?;
     let identity = identity(bucket, &key, &record.stamp, &record.content);
-    let (outcome, encryption) = rewrapped(shared, &encryption, identity)?;
-    if let Some(encryption) = encryption {
-        let extensions = record.extensions.clone().with_encryption(Some(&encryption));
-        ObjectRecord { extensions, ..record }.write(write, place)?;
-    }
-    Ok(outcome)
+    let Some(encryption) = rewrapped(shared, &encryption, identity)? else { return Ok(false) };
+    let extensions = record.extensions.clone().with_encryption(Some(&encryption));
+    ObjectRecord { extensions, ..record }.write(write, place)?;
+    Ok(true)
 }
 
 fn rewrap_upload(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
     place: &[u8],
-) -> Result<Outcome, StoreError> {
+) -> Result<bool, StoreError> {
     let id = space::split_upload(place).ok_or_else(|| StoreError::corrupt("an upload's key"))?;
-    let Some(record) = UploadRecord::read(write, &id)? else { return Ok(Outcome::Unchanged) };
-    let Some(encryption) = record.extensions.encryption()? else { return Ok(Outcome::Unchanged) };
-    let identity = record.identity(&id);
-    let (outcome, encryption) = rewrapped(shared, &encryption, identity)?;
-    if let Some(encryption) = encryption {
-        let extensions = record.extensions.clone().with_encryption(Some(&encryption));
-        write.put(place, &UploadRecord { extensions, ..record }.encode(place))?;
-    }
-    Ok(outcome)
+    let Some(record) = UploadRecord::read(write, &id)? else { return Ok(false) };
+    let Some(encryption) = record.extensions.encryption()? else { return Ok(false) };
+    let encryption = rewrapped(shared, &encryption, record.identity(&id))?;
+    let Some(encryption) = encryption else { return Ok(false) };
+    let extensions = record.extensions.clone().with_encryption(Some(&encryption));
+    write.put(place, &UploadRecord { extensions, ..record }.encode(place))?;
+    Ok(true)
 }
 
-/// The encryption record with its data key rewrapped, if that is needed and possible.
+/// The encryption record with its data key rewrapped; `None` if that is not needed.
 fn rewrapped(
     shared: &Shared,
     encryption: &EncryptionRecord,
     identity: Identity<'_>,
-) -> Result<(Outcome, Option<EncryptionRecord>), StoreError> {
+) -> Result<Option<EncryptionRecord>, StoreError> {
     let config = &shared.config;
-    if !config.keys.is_outdated(encryption) {
-        return Ok((Outcome::Unchanged, None));
-    }
-    match config.keys.rewrap(encryption, identity, &*config.random) {
-        Ok(encryption) => Ok((Outcome::Rewrapped, Some(encryption))),
-        Err(StoreError::KeyMissing { .. }) => Ok((Outcome::Missing, None)),
-        Err(error) => Err(error),
+    match config.keys.wrapping(encryption) {
+        Wrapping::Customer | Wrapping::Newest => Ok(None),
+        // A missing key is an error of `unlock`, which names it.
+        Wrapping::Former | Wrapping::Missing(_) => {
+            config.keys.rewrap(encryption, identity, &*config.random).map(Some)
+        }
     }
 }

@@ -20,7 +20,7 @@ use liteio_kv::{Read as _, Write as _};
 
 use crate::error::StoreError;
 use crate::meta::bucket::StoreRecord;
-use crate::meta::{ScrubState, record, space};
+use crate::meta::{ScrubState, space};
 use crate::pending::Committed;
 use crate::process::{Background, Calls};
 use crate::store::{Inner, Store};
@@ -172,6 +172,7 @@ impl Store {
                 state.position.clone_from(last);
                 state.records += batch.len() as u64;
                 verifier.take_damage().iter().for_each(|damage| note(state, damage));
+                state.keyless += verifier.take_missing().values().sum::<u64>();
                 calls.show(state);
                 if saved.elapsed() >= SAVE_EVERY {
                     self.write_scrub(state)?;
@@ -186,13 +187,13 @@ impl Store {
         let snapshot = self.snapshot()?;
         match snapshot.get(space::SCRUB_KEY)? {
             // A damaged position means a fresh start; nothing else depends on it.
-            Some(bytes) => Ok(record::decode(&bytes, "the scrub's record").unwrap_or_default()),
+            Some(bytes) => Ok(ScrubState::decode(&bytes).unwrap_or_default()),
             None => Ok(ScrubState::default()),
         }
     }
 
     fn write_scrub(&self, state: &ScrubState) -> Result<(), StoreError> {
-        let bytes = record::encode(1, state);
+        let bytes = state.encode();
         let update = self.update(move |write, _| {
             write.put(space::SCRUB_KEY, &bytes)?;
             Ok(Committed::new(()))

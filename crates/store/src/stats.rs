@@ -19,6 +19,8 @@ pub struct StoreStats {
     pub sweeps: u64,
     /// Reads of objects and vectors that found damaged or missing data since the store was opened.
     pub damaged_reads: u64,
+    /// Reads of encrypted objects whose key is not configured, since the store was opened.
+    pub keyless_reads: u64,
     /// Counters of the key space.
     pub kv: KvStats,
 }
@@ -31,15 +33,19 @@ pub(crate) struct Counters {
     pub(crate) lost_blobs: AtomicU64,
     pub(crate) sweeps: AtomicU64,
     pub(crate) damaged_reads: AtomicU64,
+    pub(crate) keyless_reads: AtomicU64,
 }
 
 impl Counters {
-    /// Counts a failed read if the reason is damage.
+    /// Counts a failed read if the reason is damage, or a missing key.
     pub(crate) fn failed_read(&self, error: &StoreError) {
-        use StoreError::{Corrupt, IndexDamaged, Io};
-        if matches!(error, Corrupt { .. } | IndexDamaged { .. } | Io(_)) {
-            self.damaged_reads.fetch_add(1, Ordering::Relaxed);
-        }
+        use StoreError::{Corrupt, IndexDamaged, Io, KeyMissing};
+        let counter = match error {
+            Corrupt { .. } | IndexDamaged { .. } | Io(_) => &self.damaged_reads,
+            KeyMissing { .. } => &self.keyless_reads,
+            _ => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn snapshot(&self, kv: KvStats) -> StoreStats {
@@ -49,6 +55,7 @@ impl Counters {
             lost_blobs: self.lost_blobs.load(Ordering::Relaxed),
             sweeps: self.sweeps.load(Ordering::Relaxed),
             damaged_reads: self.damaged_reads.load(Ordering::Relaxed),
+            keyless_reads: self.keyless_reads.load(Ordering::Relaxed),
             kv,
         }
     }

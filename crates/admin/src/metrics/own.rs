@@ -144,6 +144,8 @@ fn write_background(page: &mut Page, figures: &Figures) {
     optional(page, "liteio_scrub_records", help, scrub.map(|it| it.records));
     let help = "Damage that it has found.";
     optional(page, "liteio_scrub_damaged", help, scrub.map(|it| it.damaged));
+    let help = "Encrypted objects and parts whose keys it has not found.";
+    optional(page, "liteio_scrub_keyless", help, scrub.map(|it| it.keyless));
     let ended = scrub.and_then(|it| it.ended_ms).map(|ms| ms / 1_000);
     let help = "End of the last scrub, in seconds since 1970.";
     optional(page, "liteio_scrub_ended_timestamp_seconds", help, ended);

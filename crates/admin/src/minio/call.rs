@@ -17,6 +17,10 @@ use crate::operator::{Operator, Refused};
 use liteio_iam::minio::{Sender, bad_json, invalid_argument, of_store, too_large};
 use liteio_wire::reply::ApiError;
 
+/// One key derivation at a time, because each takes 64 MiB. An async mutex, so that waiting requests
+/// do not occupy blocking threads.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
 /// Longest body. MinIO's limit.
 const BODY_BYTES_MAX: usize = 256 << 10;
 
@@ -115,9 +119,6 @@ impl Call {
         &mut self,
         admin: &Admin,
     ) -> Result<T, ApiError> {
-        // One at a time, because each key derivation takes 64 MiB. An async mutex, so that waiting
-        // requests do not occupy blocking threads.
-        static ALONE: Mutex<()> = Mutex::const_new(());
         let body = self.body().await?;
         let secret = self.operator.secret().clone();
         let _alone = ALONE.lock().await;
@@ -140,6 +141,7 @@ impl Call {
     pub(super) async fn seal(self, admin: &Admin, value: &impl Serialize) -> Answer {
         let plain = json_of(value)?;
         let secret = self.operator.secret().clone();
+        let _alone = ALONE.lock().await;
         let sealed = admin.app.blocking(move |_| sealed::seal(secret.expose(), &plain));
         let sealed = sealed.await.map_err(|error| of_store(&error))?;
         Ok(([(CONTENT_TYPE, "application/json")], sealed).into_response())

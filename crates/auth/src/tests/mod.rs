@@ -8,6 +8,7 @@ mod presigned;
 mod published;
 mod signer;
 mod sigv2;
+mod sigv2_header;
 mod unchecked;
 
 use std::collections::VecDeque;

@@ -1,6 +1,7 @@
 //! Listings, page by page: objects, versions, incomplete uploads, buckets.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
+use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::Arc;
 
 use http::Method;
@@ -59,11 +60,48 @@ pub(crate) struct Lister {
     page: VecDeque<Entry>,
     /// Parameters of the next page; `None` after the last page.
     next: Option<Vec<(&'static str, String)>>,
+    progress: Progress,
+}
+
+/// Empty pages in a row that a listing may have. Services skip deleted keys page by page.
+const EMPTY_PAGES_MAX: usize = 1_000;
+
+/// The pages of a listing so far: a service that repeats itself would be listed forever. A listing
+/// has each entry and each continuation once, in whatever order. 16 bytes a page.
+#[derive(Debug, Default)]
+struct Progress {
+    seen: HashSet<u64>,
+    hasher: RandomState,
+    empty_pages: usize,
+}
+
+impl Progress {
+    /// Notes a page, with its first entry and the parameters of the next page.
+    ///
+    /// # Errors
+    /// The service repeats itself, or sends nothing but empty pages.
+    fn page<T: Hash>(&mut self, first: Option<&Entry>, next: Option<&T>) -> Result<(), Error> {
+        let first = first.map(|it| self.hasher.hash_one((0, &it.key, &it.version)));
+        self.empty_pages = if first.is_some() { 0 } else { self.empty_pages + 1 };
+        let next = next.map(|it| self.hasher.hash_one((1, it)));
+        let is_new =
+            |hash: Option<u64>, seen: &mut HashSet<u64>| hash.is_none_or(|it| seen.insert(it));
+        if !is_new(first, &mut self.seen) || !is_new(next, &mut self.seen) {
+            return Err(Error::transport("the listing does not go on: the service repeats itself"));
+        }
+        match self.empty_pages > EMPTY_PAGES_MAX {
+            true => Err(Error::transport(format!(
+                "the listing does not go on: the service sent {EMPTY_PAGES_MAX} empty pages in a row"
+            ))),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Lister {
     pub(crate) fn new(s3: &Arc<S3>, scope: Scope) -> Lister {
-        Lister { s3: s3.clone(), scope, page: VecDeque::new(), next: Some(Vec::new()) }
+        let (s3, page, next) = (s3.clone(), VecDeque::new(), Some(Vec::new()));
+        Lister { s3, scope, page, next, progress: Progress::default() }
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Entry>, Error> {
@@ -116,16 +154,17 @@ impl Lister {
         }
         // Folders and objects arrive apart. A stable sort keeps versions of a key in their order.
         entries.sort_by(|a, b| a.key.cmp(&b.key));
-        self.page = entries.into();
         if page.text("IsTruncated") == Some("true") {
             let next = continuation(&page, *listed, plain)?;
-            if next.is_empty() || next == from {
+            if next.is_empty() {
                 return Err(Error::transport(
-                    "the listing does not go on: the service repeats itself",
+                    "the listing does not go on: it is truncated, and the service does not say where",
                 ));
             }
             self.next = Some(next);
         }
+        self.progress.page(entries.first(), self.next.as_ref())?;
+        self.page = entries.into();
         Ok(())
     }
 }
@@ -135,11 +174,13 @@ impl S3 {
     pub(crate) async fn buckets(&self) -> Result<Vec<Entry>, Error> {
         let mut buckets = Vec::new();
         let mut token: Option<String> = None;
+        let mut progress = Progress::default();
         loop {
             let request =
                 Request::new(Method::GET, "", "").query_if("continuation-token", token.as_deref());
             let page = self.send(&request).await?.document().await?;
             let list = page.child("Buckets").map(|it| it.children()).unwrap_or_default();
+            let begin = buckets.len();
             buckets.extend(list.iter().map(|bucket| Entry {
                 key: bucket.text("Name").unwrap_or_default().to_owned(),
                 is_folder: true,
@@ -147,9 +188,10 @@ impl S3 {
                 ..Entry::default()
             }));
             let next = page.text("ContinuationToken").filter(|it| !it.is_empty());
-            match next.map(ToOwned::to_owned) {
-                Some(next) if token.as_ref() != Some(&next) => token = Some(next),
-                _ => break,
+            token = next.map(ToOwned::to_owned);
+            progress.page(buckets.get(begin), token.as_ref())?;
+            if token.is_none() {
+                break;
             }
         }
         buckets.sort_by(|a, b| a.key.cmp(&b.key));
@@ -207,4 +249,52 @@ fn continuation(
         }
     }
     Ok(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(key: &str) -> Entry {
+        Entry { key: key.to_owned(), ..Entry::default() }
+    }
+
+    /// The page, counted from 0, at which a listing of these pages is given up: the key of their
+    /// first entries, and their continuation tokens.
+    fn given_up(pages: impl Iterator<Item = (Option<String>, String)>) -> Option<usize> {
+        let mut progress = Progress::default();
+        { pages }.position(|(first, token)| {
+            let first = first.map(|key| entry(&key));
+            progress.page(first.as_ref(), Some(&token)).is_err()
+        })
+    }
+
+    #[test]
+    fn a_listing_that_repeats_itself_ends() {
+        type Page = fn(usize) -> (Option<String>, String);
+        let rows: [(&str, Page, Option<usize>); 7] = [
+            ("that goes on", |page| (Some(format!("{page}")), format!("t{page}")), None),
+            (
+                "of any order",
+                |page| (Some(format!("{}", page ^ 1)), format!("t{}", page ^ 3)),
+                None,
+            ),
+            ("with the same token", |page| (Some(format!("{page}")), "t".to_owned()), Some(1)),
+            (
+                "with tokens in a circle",
+                |page| (Some(format!("{page}")), format!("{}", page % 3)),
+                Some(3),
+            ),
+            ("that ignores its token", |page| (Some("k".to_owned()), format!("{page}")), Some(1)),
+            ("of empty pages", |page| (None, format!("{page}")), Some(EMPTY_PAGES_MAX)),
+            (
+                "with many empty pages",
+                |page| ((page % 900 == 0).then(|| format!("{page}")), format!("{page}")),
+                None,
+            ),
+        ];
+        for (name, page, expected) in rows {
+            assert_eq!(given_up((0..5_000).map(page)), expected, "a listing {name}");
+        }
+    }
 }

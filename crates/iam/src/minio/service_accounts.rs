@@ -20,18 +20,27 @@ use liteio_wire::reply::ApiError;
 const NAME_BYTES_MAX: usize = 32;
 const DESCRIPTION_BYTES_MAX: usize = 256;
 
-/// A request for a new service account.
+/// A request for a new service account. Clients leave fields out, or send `null` or nothing in them.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NewServiceAccount {
     policy: Value,
+    #[serde(deserialize_with = "text")]
     target_user: String,
+    #[serde(deserialize_with = "text")]
     access_key: String,
+    #[serde(deserialize_with = "text")]
     secret_key: String,
+    #[serde(deserialize_with = "text")]
     name: String,
+    #[serde(deserialize_with = "text")]
     description: String,
     /// The description under the name that old clients use.
+    #[serde(deserialize_with = "text")]
     comment: String,
+    /// `enabled` if it is empty.
+    #[serde(deserialize_with = "text")]
+    status: String,
     #[serde(deserialize_with = "seconds")]
     expiration: Option<i64>,
 }
@@ -41,9 +50,13 @@ pub struct NewServiceAccount {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ServiceAccountChange {
     new_policy: Value,
+    #[serde(deserialize_with = "text")]
     new_secret_key: String,
+    #[serde(deserialize_with = "text")]
     new_status: String,
+    #[serde(deserialize_with = "text")]
     new_name: String,
+    #[serde(deserialize_with = "text")]
     new_description: String,
     #[serde(deserialize_with = "seconds")]
     new_expiration: Option<i64>,
@@ -98,9 +111,17 @@ pub struct AccessKeys {
     session_keys: Vec<ServiceAccountInfo>,
 }
 
-/// A time in seconds since 1970. The years 1 and 1970 mean none.
+/// A text; empty for `null`.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// A time in seconds since 1970; none if it is empty. The years 1 and 1970 mean none.
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    let text = text(deserializer)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
     let time: Timestamp = text.parse().map_err(serde::de::Error::custom)?;
     Ok(Some(time.as_second()).filter(|seconds| *seconds > 0))
 }
@@ -179,7 +200,7 @@ impl Desk<'_> {
         let record = ServiceKeyRecord {
             id: id.clone(),
             secret: sealed.map_err(|error| error::of_store(&error))?,
-            active: true,
+            active: new.status.is_empty() || is_enabled(&new.status)?,
             created: self.now,
             owner,
             name: checked_name(&new.name)?,

@@ -188,6 +188,8 @@ pub struct Config {
     pub keys: KeySources,
     /// Accept customer-provided keys (SSE-C) over unencrypted connections.
     pub allow_insecure_sse_c: bool,
+    /// Accept Signature Version 2 in the Authorization header of S3 requests.
+    pub allow_signature_v2: bool,
     /// Treat every request as the root user's; do not check signatures.
     pub no_auth: bool,
     /// The region of the server.
@@ -281,6 +283,7 @@ impl Default for Config {
             credentials: CredentialsSource::well_known(),
             keys: KeySources::default(),
             allow_insecure_sse_c: false,
+            allow_signature_v2: false,
             no_auth: false,
             region: DEFAULT_REGION.to_owned(),
             takes_any_region: true,
@@ -349,6 +352,7 @@ impl Config {
             credentials: credentials::resolve(arguments, profile)?,
             keys: resolve_keys(&arguments.keys)?,
             allow_insecure_sse_c: arguments.allow_insecure_sse_c,
+            allow_signature_v2: arguments.allow_signature_v2,
             no_auth: arguments.no_auth,
             region: resolve_region(region).map_err(named(setting))?,
             takes_any_region: arguments.region.is_none(),

@@ -47,6 +47,7 @@ impl Profile {
         match self {
             Profile::Minio => {
                 defaults.give("cors_origin", |it| it.cors_origin = vec!["*".to_owned()]);
+                defaults.give("allow_signature_v2", |it| it.allow_signature_v2 = true);
                 defaults.give("object_ownership", |it| {
                     it.object_ownership = Some("bucket-owner-preferred".to_owned());
                 });

@@ -165,6 +165,7 @@ fn help_names_every_variable_and_shows_no_secret() {
         "MASTER_KEY",
         "KMS_KEY_FILE",
         "ALLOW_INSECURE_SSE_C",
+        "ALLOW_SIGNATURE_V2",
         "REGION",
         "DOMAIN",
         "BUCKET",
@@ -413,7 +414,7 @@ fn keys_are_made_replaced_and_retired() {
 
     let rewrap = || key(&directory, &["rewrap", "--data-dir", &data, "--master-key-file", path]);
     let (message, code) = rewrap();
-    assert!(code == Some(0) && message.contains("1 objects"), "{message}");
+    assert!(code == Some(0) && message.contains("1 objects and uploads"), "{message}");
     std::fs::write(&file, format!("{newest}\n")).expect("only the newest is left");
     let server = serve();
     assert_eq!(body(&server, "GET").expect_status(200).text(), "secret text");
@@ -424,7 +425,7 @@ fn keys_are_made_replaced_and_retired() {
     body(&server, "GET").expect_error(400, "KMS.NotFoundException");
     drop(server);
     let (message, code) = rewrap();
-    assert!(code == Some(1) && message.contains("not in the files"), "{message}");
+    assert!(code == Some(1) && message.contains("not given"), "{message}");
 }
 
 #[test]

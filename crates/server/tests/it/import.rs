@@ -9,6 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use tempfile::TempDir;
 
 use crate::command::{Running, liteio, stderr};
+use crate::failing::{Failing, error, ok};
 use crate::raw::{Keys, Request, send};
 use crate::reply::Reply;
 
@@ -437,4 +438,45 @@ fn everything_of_a_server_comes_over() {
     let verified =
         liteio(&directory).args(["verify", "--data-dir", "copy"]).output().expect("it runs");
     assert_eq!(verified.status.code(), Some(0), "{}", String::from_utf8_lossy(&verified.stdout));
+}
+
+/// A service whose listing has no end must not be listed without one, and an import of the part that
+/// came must not look complete.
+#[test]
+fn a_listing_without_an_end_is_an_error() {
+    let page = |number: usize, keys: &[String], token: &str| {
+        let contents = keys.iter().map(|key| {
+            format!(
+                "<Contents><Key>{key}</Key><Size>1</Size><ETag>\"{number:032x}\"</ETag>\
+                 <LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+            )
+        });
+        let contents: String = contents.collect();
+        format!(
+            "<ListBucketResult><IsTruncated>true</IsTruncated>{contents}\
+             <NextContinuationToken>{token}</NextContinuationToken></ListBucketResult>"
+        )
+    };
+    type Page = fn(usize) -> (Vec<String>, String);
+    let rows: [(&str, Page, &str); 4] = [
+        ("the same token", |number| (vec![format!("k{number}")], "t".to_owned()), "repeats itself"),
+        ("tokens in a circle", |number| (Vec::new(), format!("t{}", number % 3)), "repeats itself"),
+        ("the same page", |number| (vec!["k".to_owned()], format!("t{number}")), "repeats itself"),
+        ("no token", |_| (Vec::new(), String::new()), "does not say where"),
+    ];
+    for (name, of, told) in rows {
+        let pages = std::sync::atomic::AtomicUsize::new(0);
+        let service = Failing::start(move |head, _| {
+            if !head.contains("list-type=2") {
+                return error(403, "AccessDenied");
+            }
+            let number = pages.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let (keys, token) = of(number);
+            ok(&[], page(number, &keys, &token).as_bytes())
+        });
+        let directory = directory();
+        let output = import(&directory, &["s3", &format!("{}/bucket", service.url())]);
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        assert!(stderr(&output).contains(told), "{name}: {}", stderr(&output));
+    }
 }

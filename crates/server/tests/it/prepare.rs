@@ -160,7 +160,7 @@ fn buckets_are_given_by_flag_and_variable() {
 }
 
 /// A header of a tar archive with its body. `kind`: `0` a file, `5` a directory, `2` a link.
-fn tar_entry(name: &str, kind: u8, body: &[u8]) -> Vec<u8> {
+pub(crate) fn tar_entry(name: &str, kind: u8, body: &[u8]) -> Vec<u8> {
     let mut entry = vec![0; 512];
     entry[..name.len()].copy_from_slice(name.as_bytes());
     entry[124..136].copy_from_slice(format!("{:011o}\0", body.len()).as_bytes());
@@ -174,11 +174,11 @@ fn tar_entry(name: &str, kind: u8, body: &[u8]) -> Vec<u8> {
     entry
 }
 
-fn tar(entries: &[Vec<u8>]) -> Vec<u8> {
+pub(crate) fn tar(entries: &[Vec<u8>]) -> Vec<u8> {
     [&entries.concat()[..], &[0; 1024]].concat()
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("compressed")
 }
@@ -255,6 +255,51 @@ async fn seed_data_is_encrypted_as_its_bucket_says() {
     let text = send(&server, "GET", "/photos/a.txt").await.expect_status(200);
     assert_eq!(text.header("x-amz-server-side-encryption"), Some("AES256"));
     assert_eq!(text.text(), "from the seed");
+}
+
+/// A seed packed by a file manager, or kept in a repository.
+#[tokio::test]
+async fn what_tools_leave_at_the_top_of_a_seed_is_passed_over_with_a_warning() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let at = |name: &str| directory.path().join(name);
+    let files = [
+        ".DS_Store",
+        ".git/HEAD",
+        ".gitkeep",
+        "LICENSE",
+        "README.md",
+        "Thumbs.db",
+        "__MACOSX/photos/._a.jpg",
+        "lost+found/x",
+    ];
+    for name in files.into_iter().chain(["photos/a.jpg", "photos/.keep"]) {
+        let path = at("seed").join(name);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("created");
+        std::fs::write(path, "x").expect("written");
+    }
+    // A broken link would end the start anywhere else.
+    std::os::unix::fs::symlink("nowhere", at("seed/.git/link")).expect("a link");
+    let entries = files.into_iter().chain(["photos/a.jpg", "photos/.keep"]);
+    let entries: Vec<_> = entries.map(|name| tar_entry(name, b'0', b"x")).collect();
+    std::fs::write(at("seed.tar"), tar(&entries)).expect("written");
+    for seed in ["seed", "seed.tar"] {
+        let arguments = ["--memory", "--address", "127.0.0.1:0", "--seed", seed];
+        let server = Running::start_with(&directory, &arguments, &[("LITEIO_LOG", "warn")]);
+        let address = server.endpoint().strip_prefix("http://").expect("a URL");
+        let address = address.parse().expect("an address");
+        let user = harness::User { access_key: "liteio", secret_key: "liteio123", ..ALICE };
+        let list = |target: &'static str| {
+            RawRequest::of_s3(address, "us-east-1", "GET", target).by(user).send()
+        };
+        assert_eq!(list("/").await.expect_status(200).elements("Name"), ["photos"], "{seed}");
+        assert_eq!(list("/photos").await.elements("Key"), [".keep", "a.jpg"], "{seed}");
+        let (_, log) = server.signal("TERM");
+        for name in files {
+            let top = name.split('/').next().expect("a name");
+            let warnings = log.lines().filter(|line| line.contains(top) && line.contains("WARN"));
+            assert_eq!(warnings.count(), 1, "{seed} {top}: {log}");
+        }
+    }
 }
 
 #[test]

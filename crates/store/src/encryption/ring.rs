@@ -1,9 +1,11 @@
 //! The keys that the process holds, which wrap data keys.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use liteio_disk::RandomSource;
 
+use super::key::Fingerprint;
 use super::{
     Encryption, EncryptionKey, EncryptionRecord, EncryptionScheme, Identity, ObjectSealing,
 };
@@ -17,6 +19,40 @@ pub struct NamedKey {
     /// The versions: the first one wraps, the others only unwrap. A key without versions is never
     /// used.
     pub versions: Vec<EncryptionKey>,
+}
+
+/// The identity of a wrapping key, without the key. Sorted by name, the master key first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WrappingKeyId {
+    /// The name; `None` for a master key.
+    pub name: Option<String>,
+    fingerprint: Fingerprint,
+}
+
+impl fmt::Display for WrappingKeyId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            None => write!(formatter, "the master key ")?,
+            Some(name) => write!(formatter, "the key {name:?} ")?,
+        }
+        self.fingerprint.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+/// The number of records by the wrapping key that the process lacks.
+pub type MissingKeys = BTreeMap<WrappingKeyId, u64>;
+
+/// The wrapping key of a record, as a ring knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wrapping {
+    /// A key of the client.
+    Customer,
+    /// The first version of its key, which also wraps new data keys.
+    Newest,
+    /// A former version of its key.
+    Former,
+    /// A key that the ring lacks.
+    Missing(WrappingKeyId),
 }
 
 /// The keys that wrap data keys. With an empty ring only customer keys can encrypt.
@@ -127,9 +163,7 @@ impl KeyRing {
                 (find(&self.master, record, "the master key")?, damaged())
             }
             (EncryptionScheme::Named { key, .. }, None) => {
-                let named = self.named.iter().find(|named| named.name == *key);
-                let versions = named.map_or(&[][..], |named| &named.versions);
-                (find(versions, record, key)?, damaged())
+                (find(self.versions(key), record, key)?, damaged())
             }
         };
         record.unwrap(wrapping, identity).ok_or(error)
@@ -169,10 +203,41 @@ impl KeyRing {
         EncryptionRecord::wrap(&data, wrapping, record.scheme.clone(), identity, random)
     }
 
-    /// `true` if the record's data key was wrapped by another key than the current first one.
-    pub(crate) fn is_outdated(&self, record: &EncryptionRecord) -> bool {
-        let first = self.first(&record.scheme);
-        first.is_some_and(|first| first.fingerprint() != *record.wrapped_by())
+    /// The wrapping key of a record, among the keys of this ring.
+    pub(crate) fn wrapping(&self, record: &EncryptionRecord) -> Wrapping {
+        let (name, versions) = match &record.scheme {
+            EncryptionScheme::Customer => return Wrapping::Customer,
+            EncryptionScheme::Master => (None, &self.master[..]),
+            EncryptionScheme::Named { key, .. } => (Some(key), self.versions(key)),
+        };
+        let fingerprint = *record.wrapped_by();
+        match versions.iter().position(|key| key.fingerprint() == fingerprint) {
+            Some(0) => Wrapping::Newest,
+            Some(_) => Wrapping::Former,
+            None => Wrapping::Missing(WrappingKeyId { name: name.cloned(), fingerprint }),
+        }
+    }
+
+    /// The identities of all keys: the master keys, then the named ones, each with its newest
+    /// version first.
+    #[must_use]
+    pub fn ids(&self) -> Vec<WrappingKeyId> {
+        let id = |name: Option<&String>, key: &EncryptionKey| WrappingKeyId {
+            name: name.cloned(),
+            fingerprint: key.fingerprint(),
+        };
+        let master = self.master.iter().map(|key| id(None, key));
+        let versions = |named: &'_ NamedKey| {
+            let ids: Vec<_> = named.versions.iter().map(|key| id(Some(&named.name), key)).collect();
+            ids
+        };
+        master.chain(self.named.iter().flat_map(versions)).collect()
+    }
+
+    /// The versions of a named key; none if the ring lacks it.
+    fn versions(&self, name: &str) -> &[EncryptionKey] {
+        let named = self.named.iter().find(|named| named.name == name);
+        named.map_or(&[], |named| &named.versions)
     }
 
     /// The current wrapping key of a scheme; `None` for customer keys.
@@ -180,10 +245,7 @@ impl KeyRing {
         match scheme {
             EncryptionScheme::Customer => None,
             EncryptionScheme::Master => self.master.first(),
-            EncryptionScheme::Named { key, .. } => {
-                let named = self.named.iter().find(|named| named.name == *key);
-                named.and_then(|named| named.versions.first())
-            }
+            EncryptionScheme::Named { key, .. } => self.versions(key).first(),
         }
     }
 }

@@ -10,7 +10,9 @@ use bytes::Bytes;
 
 use crate::blob::BlobWriter;
 use crate::checksum::{ChecksumAlgorithm, DigestSet, Digests};
-use crate::encryption::{ObjectSealing, PartSalt, Sealer, Sealing, SealingTarget, stored_bytes};
+use crate::encryption::{
+    BodyKey, ObjectSealing, PartSalt, Sealer, Sealing, SealingTarget, stored_bytes,
+};
 use crate::error::StoreError;
 use crate::limits::PART_BYTES_MAX;
 use crate::meta::content::{Content, Extent};
@@ -380,6 +382,11 @@ impl StagedBody {
     #[must_use]
     pub fn is_inline(&self) -> bool {
         self.blob.is_none()
+    }
+
+    /// The stored content, and the key of its bytes.
+    pub(super) fn stored(&self) -> (&Content, Option<&BodyKey>) {
+        (&self.content, self.sealing.as_ref().map(Sealing::key))
     }
 
     pub(crate) fn into_parts(self) -> (NewBody, Option<StagedBlob>) {

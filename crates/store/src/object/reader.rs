@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use liteio_kv::{Read, Snapshot};
 
+use super::body::StagedBody;
 use super::parts::{find_part, read_part};
 use super::sealed::{Patience, SealedReader};
 use crate::blob::{BlobError, BlobExtent, BlobId, ExtentReader};
@@ -91,6 +92,20 @@ impl From<BlobError> for OpenError {
             BlobError::NotFound { .. } => Self::Missing(error.into()),
             error => Self::Failed(error.into()),
         }
+    }
+}
+
+impl StagedBody {
+    /// Opens the bytes for reading, before they belong to an object. The reader must not outlive
+    /// this body.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`].
+    pub fn open(&self, store: &Store) -> Result<ObjectReader, StoreError> {
+        let (content, key) = self.stored();
+        let bytes = self.digests().bytes;
+        let opened = ObjectReader::open_body(store, content, bytes, 0..bytes, key);
+        opened.map_err(OpenError::into_inner)
     }
 }
 

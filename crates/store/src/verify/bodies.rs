@@ -1,7 +1,9 @@
 //! The bytes of a record, decrypted if the key is available.
 
 use crate::checksum::{ChecksumAlgorithm, DigestSet, Digests};
-use crate::encryption::{BodyKey, EncryptionKey, EncryptionRecord, Identity, object_body_key};
+use crate::encryption::{
+    BodyKey, EncryptionKey, EncryptionRecord, Identity, Wrapping, WrappingKeyId, object_body_key,
+};
 use crate::error::StoreError;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;
@@ -18,9 +20,9 @@ pub(super) enum DataKey {
     None,
     /// Encrypted, with an available key.
     Known { key: EncryptionKey, hides_md5: bool },
-    /// Encrypted with a customer key, or a key that is not configured. Only the ciphertext is
-    /// verified, by the checksums of records and blobs.
-    Unknown,
+    /// Encrypted with a customer key, or with this key, which is not configured. Only the
+    /// ciphertext is verified, by the checksums of records and blobs.
+    Unknown { missing: Option<WrappingKeyId> },
 }
 
 /// The body of one record.
@@ -44,20 +46,21 @@ impl DataKey {
     ) -> Result<Self, StoreError> {
         let Some(encryption) = extensions.encryption()? else { return Ok(Self::None) };
         let EncryptionRecord { scheme, .. } = &encryption;
-        match store.keys().unlock(&encryption, identity, None) {
-            Ok(key) => Ok(Self::Known { key, hides_md5: scheme.hides_md5() }),
+        match store.keys().wrapping(&encryption) {
             // Not damage: the process does not have the key.
-            Err(StoreError::CustomerKeyRequired | StoreError::KeyMissing { .. }) => {
-                Ok(Self::Unknown)
+            Wrapping::Customer => Ok(Self::Unknown { missing: None }),
+            Wrapping::Missing(key) => Ok(Self::Unknown { missing: Some(key) }),
+            Wrapping::Newest | Wrapping::Former => {
+                let key = store.keys().unlock(&encryption, identity, None)?;
+                Ok(Self::Known { key, hides_md5: scheme.hides_md5() })
             }
-            Err(error) => Err(error),
         }
     }
 
     /// The body of an object of `bytes` bytes.
     pub(super) fn body<'a>(&self, content: &'a Content, bytes: u64) -> VerifiedBody<'a> {
         match self {
-            Self::None | Self::Unknown => VerifiedBody::stored(content),
+            Self::None | Self::Unknown { .. } => VerifiedBody::stored(content),
             Self::Known { key, hides_md5 } => {
                 let key = Some(object_body_key(key.clone()));
                 VerifiedBody { content, bytes, key, hides_md5: *hides_md5 }
@@ -72,7 +75,7 @@ impl DataKey {
     pub(super) fn part<'a>(&self, part: &'a PartRecord) -> Result<VerifiedBody<'a>, StoreError> {
         let (data_key, hides_md5) = match self {
             Self::None => (None, false),
-            Self::Unknown => return Ok(VerifiedBody::stored(&part.content)),
+            Self::Unknown { .. } => return Ok(VerifiedBody::stored(&part.content)),
             Self::Known { key, hides_md5 } => (Some(key), *hides_md5),
         };
         let key = body_key(part, data_key)?;
@@ -81,7 +84,7 @@ impl DataKey {
 
     /// `true` if the plaintext can be compared with the record.
     pub(super) fn is_known(&self) -> bool {
-        !matches!(self, Self::Unknown)
+        !matches!(self, Self::Unknown { .. })
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use liteio_disk::Disk;
 use liteio_kv::Read;
 
-use crate::config::StoreConfig;
+use crate::config::{Backend, StoreConfig};
 use crate::error::StoreError;
 use crate::meta::key::successor;
 use crate::meta::space;
@@ -36,7 +36,11 @@ impl Store {
         config: StoreConfig,
         progress: &mut dyn FnMut(VerifyProgress),
     ) -> Result<VerifyReport, StoreError> {
-        verify_opened(open::open_to_look(config), progress)
+        let is_directory = matches!(config.backend, Backend::Directory(_));
+        let opened = open::open_to_look(config);
+        let is_locked = opened.as_ref().is_ok_and(|opened| opened.directory_lock.is_some());
+        let report = verify_opened(opened, progress)?;
+        Ok(VerifyReport { is_unlocked: is_directory && !is_locked, ..report })
     }
 
     /// [`Store::verify_closed`] on `disk`. The backend in `config` is ignored.

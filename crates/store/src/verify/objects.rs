@@ -41,7 +41,7 @@ impl Verifier<'_> {
                 let identity = identity(bucket, key, &record.stamp, &record.content);
                 self.data_key(&record.extensions, identity)?
             }
-            None => DataKey::Unknown,
+            None => DataKey::Unknown { missing: None },
         };
         if let Content::Parts { list, count, .. } = &record.content {
             return self.verify_parts(&record, list, *count, &key);

@@ -1,5 +1,6 @@
 //! The report of a verification.
 
+use crate::encryption::MissingKeys;
 use crate::error::StoreError;
 use crate::name::{BucketId, BucketName, ObjectKey, VersionId};
 
@@ -53,15 +54,21 @@ pub struct VerifyReport {
     pub vectors: u64,
     /// Bytes read and verified.
     pub bytes: u64,
-    /// Number of objects and parts whose encryption key is not available: only their ciphertext was
-    /// verified.
+    /// Number of objects and parts that are encrypted with keys of clients: only their ciphertext
+    /// was verified.
     pub sealed: u64,
+    /// Number of objects and parts by the key that is not configured: only their ciphertext was
+    /// verified, and nobody can read them without the key.
+    pub missing: MissingKeys,
     /// The damage found.
     pub damaged: Vec<Damage>,
     /// Blobs that no record references; 0 if a record is damaged, because its blobs are unknown.
     pub orphans: u64,
     /// Paths of the orphans that a sweep has moved to `blobs/lost/`.
     pub lost: Vec<String>,
+    /// `true` if the lock of the directory could not be taken, so that a process that uses it would
+    /// not have been noticed. Only for a closed store.
+    pub is_unlocked: bool,
     /// The place and reason of the log's end, if it did not end in order. Only for a closed store.
     pub log_end: Option<String>,
 }

@@ -8,7 +8,7 @@ use liteio_kv::{KvError, Read};
 use super::bodies::DataKey;
 use super::vectors::VectorVerifier;
 use super::{Damage, Remedy, VerifyReport};
-use crate::encryption::Identity;
+use crate::encryption::{Identity, MissingKeys};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketRecord;
 use crate::meta::event::{Event, OutboxState};
@@ -98,6 +98,11 @@ impl<'a> Verifier<'a> {
     pub(super) fn into_report(mut self) -> VerifyReport {
         let damaged = self.take_damage();
         VerifyReport { damaged, ..self.report }
+    }
+
+    /// The missing keys found since the last call.
+    pub(crate) fn take_missing(&mut self) -> MissingKeys {
+        std::mem::take(&mut self.report.missing)
     }
 
     /// The damage found since the last call.
@@ -241,7 +246,13 @@ impl Verifier<'_> {
         identity: Identity<'_>,
     ) -> Result<DataKey, StoreError> {
         let key = DataKey::of(self.store, extensions, identity)?;
-        self.report.sealed += u64::from(!key.is_known());
+        match &key {
+            DataKey::None | DataKey::Known { .. } => {}
+            DataKey::Unknown { missing: None } => self.report.sealed += 1,
+            DataKey::Unknown { missing: Some(missing) } => {
+                *self.report.missing.entry(missing.clone()).or_default() += 1;
+            }
+        }
         Ok(key)
     }
 
@@ -255,7 +266,7 @@ impl Verifier<'_> {
             Ok(None) => return Ok(None),
             // The damaged upload record is reported by itself.
             Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => {
-                return Ok(Some((Location::default(), Ok(DataKey::Unknown))));
+                return Ok(Some((Location::default(), Ok(DataKey::Unknown { missing: None }))));
             }
             Err(error) => return Err(error),
         };

@@ -7,8 +7,9 @@ use liteio_disk::SimulatedDisk;
 use liteio_store::limits::PIECE_BYTES;
 use liteio_store::{
     BodyOptions, ChecksumAlgorithm, CopyOptions, CopyPartOptions, Durability, ETag, Encryption,
-    EncryptionKey, EncryptionScheme, GetOptions, KeyRing, NamedKey, ObjectId, ObjectVersion,
-    PutOptions, RenameOptions, Selection, Store, StoreConfig, StoreError, UploadOptions,
+    EncryptionKey, EncryptionScheme, GetOptions, KeyRing, MissingKeys, NamedKey, ObjectId,
+    ObjectVersion, PutOptions, RenameOptions, Rewrapped, Selection, Store, StoreConfig, StoreError,
+    UploadOptions,
 };
 
 use crate::harness::*;
@@ -592,17 +593,37 @@ fn keys_are_replaced_and_old_ones_are_needed_only_until_all_is_wrapped_anew() {
         assert!(matches!(error, StoreError::KeyMissing { .. }), "{error:?}");
     }
     let report = store.verify(&mut |_| {}).expect("verified");
-    assert_eq!((report.damaged, report.sealed), (Vec::new(), 5));
-    let report = store.rewrap_keys().expect("rewrapped");
-    assert_eq!((report.rewrapped, report.missing), (0, 5));
+    assert_eq!((report.damaged, report.sealed), (Vec::new(), 1));
+    let counts = |missing: &MissingKeys| {
+        missing.iter().map(|(key, count)| (key.name.clone(), *count)).collect::<Vec<_>>()
+    };
+    let first = || Some("first".to_owned());
+    assert_eq!(counts(&report.missing), [(None, 3), (first(), 1)]);
+    assert_eq!(store.stats().keyless_reads, 3);
     store.close();
+
+    // Some keys, or none, are never enough: nothing is rewrapped, and the missing ones are named.
+    let rows: [(&[u8], &[u8], &[_]); 4] = [
+        (&[11], &[12], &[(None, 4), (first(), 1)]),
+        (&[11, 1], &[12], &[(first(), 1)]),
+        (&[11], &[12, 2], &[(None, 4)]),
+        (&[], &[], &[(None, 4), (first(), 1)]),
+    ];
+    for (master, named, expected) in rows {
+        let store = Store::open(config(master, named)).expect("opens");
+        let Rewrapped::Refused(missing) = store.rewrap_keys().expect("looked") else {
+            panic!("{master:?} {named:?}: all keys were found")
+        };
+        assert_eq!(counts(&missing), expected, "{master:?} {named:?}");
+        assert_eq!(store.wrapping_keys().expect("looked").missing, missing);
+        store.close();
+    }
 
     let store = Store::open(config(&[11, 1], &[12, 2])).expect("opens");
     check(&store);
-    let report = store.rewrap_keys().expect("rewrapped");
-    assert_eq!((report.rewrapped, report.missing), (5, 0));
-    let report = store.rewrap_keys().expect("rewrapped");
-    assert_eq!((report.rewrapped, report.missing), (0, 0));
+    let all = |rewrapped, newest| Rewrapped::All { rewrapped, newest };
+    assert_eq!(store.rewrap_keys().expect("rewrapped"), all(5, 0));
+    assert_eq!(store.rewrap_keys().expect("rewrapped"), all(0, 5));
     store.close();
 
     let store = Store::open(config(&[11], &[12])).expect("opens");

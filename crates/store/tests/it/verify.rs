@@ -155,6 +155,51 @@ fn a_directory_without_a_store_gets_none() {
     let missing = directory.path().join("missing");
     Store::verify_closed(on_directory(&missing), &mut |_| {}).expect_err("nothing there");
     assert!(!missing.exists());
+    let refused = Store::open_existing(on_directory(directory.path())).map(drop);
+    assert!(matches!(refused, Err(StoreError::NotADataDirectory { .. })), "{refused:?}");
+    Store::open_existing(on_directory(&missing)).map(drop).expect_err("nothing there");
+    assert!(!missing.exists());
+    assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 0);
+}
+
+/// A key space that is gone is never replaced by a new one that is whole, because it is empty.
+#[test]
+fn a_directory_without_its_key_space_is_not_sound() {
+    for is_large in [false, true] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let store = Store::open(on_directory(directory.path())).expect("opens");
+        create_bucket(&store, "bucket");
+        put(&store, "object", &vec![7; if is_large { 1 << 20 } else { 10 }]);
+        store.close();
+        fs::remove_file(directory.path().join("meta.redb")).expect("removed");
+        let config = || on_directory(directory.path());
+        let report = Store::verify_closed(config(), &mut |_| {}).expect("looked");
+        assert!(report.damaged[0].what.contains("meta.redb is missing"), "{report:?}");
+        for refused in [
+            Store::open(config()).map(drop),
+            Store::open_existing(config()).map(drop),
+            Store::repair(config(), true, &mut |_| {}).map(drop),
+            Store::repair(config(), false, &mut |_| {}).map(drop),
+        ] {
+            let error = refused.expect_err("no key space").to_string();
+            assert!(error.contains("meta.redb is missing"), "{error}");
+        }
+        assert!(!directory.path().join("meta.redb").exists());
+    }
+}
+
+/// Without a lock file, a server that changes the directory meanwhile would go unnoticed.
+#[test]
+fn a_check_without_the_lock_is_told() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    Store::open(on_directory(directory.path())).expect("opens").close();
+    let is_unlocked = || {
+        let report = Store::verify_closed(on_directory(directory.path()), &mut |_| {});
+        report.expect("verified").is_unlocked
+    };
+    assert!(!is_unlocked());
+    fs::remove_file(directory.path().join("lock")).expect("removed");
+    assert!(is_unlocked());
 }
 
 /// As `liteio verify` finds the disk.

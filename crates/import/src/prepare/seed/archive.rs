@@ -8,10 +8,9 @@ use flate2::bufread::MultiGzDecoder;
 use liteio_store::ObjectKey;
 
 use super::PIECE_BYTES;
-use super::entry::{Entry, Kind};
 use super::sower::Sower;
-use super::tar::Tar;
 use super::zip;
+use liteio_s3::archive::{Entry, Kind, Tar, words};
 
 /// The format of an archive.
 #[derive(Clone, Copy, Debug)]
@@ -60,76 +59,20 @@ fn sow_tar(mut archive: Tar<impl Read>, sower: &mut Sower<'_>) -> Result<(), Str
 }
 
 fn sow_entry(entry: &Entry, body: &mut dyn Read, sower: &mut Sower<'_>) -> Result<(), String> {
-    match (entry.kind, Place::of(&entry.name)?) {
-        (_, Place::Root) => Ok(()),
-        (_, Place::Bucket(bucket) | Place::Inside(bucket, _)) if !sower.wants(bucket) => Ok(()),
-        (Kind::Directory, Place::Bucket(bucket) | Place::Inside(bucket, _)) => {
-            sower.bucket(bucket).map(drop)
-        }
-        (Kind::File, Place::Bucket(_)) => {
-            Err("it is in no directory, and so in no bucket".to_owned())
-        }
-        (Kind::File, Place::Inside(bucket, key)) => {
-            let key = ObjectKey::new(key).map_err(|error| error.to_string())?;
+    let words = words(&entry.name)?;
+    let Some((bucket, rest)) = words.split_first() else { return Ok(()) };
+    let is_in_bucket = !rest.is_empty() || entry.kind == Kind::Directory;
+    if sower.clutter.takes(bucket, is_in_bucket) || !sower.wants(bucket) {
+        return Ok(());
+    }
+    match entry.kind {
+        Kind::Directory => sower.bucket(bucket).map(drop),
+        Kind::Other(reason) => Err(reason.to_owned()),
+        Kind::File if !is_in_bucket => Err("it is in no directory, and so in no bucket".to_owned()),
+        Kind::File => {
+            let key = ObjectKey::new(rest.join("/")).map_err(|error| error.to_string())?;
             let bucket = sower.bucket(bucket)?;
             sower.object(&bucket, key, entry.bytes, body)
-        }
-    }
-}
-
-/// The target of an entry's name.
-#[derive(Debug, PartialEq, Eq)]
-enum Place<'n> {
-    /// The root directory of the archive.
-    Root,
-    /// A bucket.
-    Bucket(&'n str),
-    /// A bucket and a key.
-    Inside(&'n str, String),
-}
-
-impl Place<'_> {
-    /// # Errors
-    /// The name is a path that leaves the archive.
-    fn of(name: &str) -> Result<Place<'_>, String> {
-        if name.starts_with('/') {
-            return Err("its name begins at the root of the file system".to_owned());
-        }
-        if name.contains('\0') {
-            return Err("its name has a zero byte".to_owned());
-        }
-        let mut words = name.split('/').filter(|word| !matches!(*word, "" | "."));
-        if words.clone().any(|word| word == "..") {
-            return Err("its name leads out of the archive".to_owned());
-        }
-        let Some(bucket) = words.next() else { return Ok(Place::Root) };
-        let key = words.collect::<Vec<_>>().join("/");
-        Ok(if key.is_empty() { Place::Bucket(bucket) } else { Place::Inside(bucket, key) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_stay_within_the_archive() {
-        let inside = |key: &str| Place::Inside("photos", key.to_owned());
-        let rows = [
-            ("", Place::Root),
-            ("./", Place::Root),
-            ("photos", Place::Bucket("photos")),
-            ("./photos/", Place::Bucket("photos")),
-            ("photos/a", inside("a")),
-            ("./photos//./a/b/", inside("a/b")),
-            ("photos/..a/b..", inside("..a/b..")),
-        ];
-        for (name, expected) in rows {
-            assert_eq!(Place::of(name), Ok(expected), "{name}");
-        }
-        for name in ["/photos/a", "..", "photos/../a", "photos/a/..", "../photos/a", "photos/a\0b"]
-        {
-            assert!(Place::of(name).is_err(), "{name}");
         }
     }
 }

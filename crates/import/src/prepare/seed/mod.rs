@@ -6,14 +6,14 @@
 //!                             ├──► Sower ──► store: put_object
 //! archive ──► tar, zip ───────┘
 //! ```
-//! Existing objects are left unchanged. An item that is neither a file nor a directory fails the
-//! start, so that the author of the seed notices. Memory is bounded by [`PIECE_BYTES`], the writes
-//! in flight and the names of one entry, for any archive.
+//! Existing objects are left unchanged. [Names](clutter) that tools leave at the top are passed
+//! over. Another item that is neither a file nor a directory fails the start, so that the author of
+//! the seed notices. Memory is bounded by [`PIECE_BYTES`], the writes in flight and the names of one
+//! entry, for any archive.
 
 mod archive;
-mod entry;
+mod clutter;
 mod sower;
-mod tar;
 mod zip;
 
 use std::ffi::OsStr;
@@ -22,6 +22,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use self::archive::Format;
+use self::clutter::Clutter;
 use self::sower::Sower;
 use super::Site;
 use crate::walk::{Found, FoundFile, walk};
@@ -99,16 +100,22 @@ impl From<io::Error> for Refused {
 }
 
 fn sow_directory(root: &Path, sower: &mut Sower<'_>) -> Result<(), String> {
+    let root = &fs::canonicalize(root).map_err(|error| error.to_string())?;
     for entry in fs::read_dir(root).map_err(|error| error.to_string())? {
         let entry = entry.map_err(|error| error.to_string())?;
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !sower.clutter.takes(&entry.file_name().to_string_lossy(), is_directory) && !is_directory
+        {
             return Err(format!("{:?} is no directory, and so no bucket", entry.path()));
         }
     }
     let mut sow = |found: Found<'_>| match found {
-        Found::Bucket(name) | Found::File(FoundFile { bucket: name, .. }) if !sower.wants(name) => {
+        Found::Bucket(name) | Found::File(FoundFile { bucket: name, .. })
+            if sower.clutter.takes(name, true) || !sower.wants(name) =>
+        {
             Ok(())
         }
+        Found::LeftOut(path, _) if is_below_clutter(root, path, &mut sower.clutter) => Ok(()),
         Found::Bucket(name) => sower.bucket(name).map(drop).map_err(Refused),
         Found::LeftOut(path, reason) => Err(Refused(format!("{path:?}: {reason}"))),
         Found::File(found) => {
@@ -120,4 +127,13 @@ fn sow_directory(root: &Path, sower: &mut Sower<'_>) -> Result<(), String> {
         }
     };
     walk(root, None, &mut sow).map_err(|Refused(reason)| reason)
+}
+
+/// `true` for a path whose first name below `root` is passed over.
+fn is_below_clutter(root: &Path, path: &Path, clutter: &mut Clutter) -> bool {
+    let Ok(below) = path.strip_prefix(root) else { return false };
+    let mut names = below.iter();
+    let Some(top) = names.next() else { return false };
+    let is_directory = names.next().is_some() || path.is_dir();
+    clutter.takes(&top.to_string_lossy(), is_directory)
 }

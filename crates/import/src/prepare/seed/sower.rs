@@ -12,6 +12,7 @@ use liteio_store::{
 };
 
 use super::PIECE_BYTES;
+use super::clutter::Clutter;
 use crate::prepare::{Site, buckets};
 
 /// Limit of writes in flight.
@@ -24,6 +25,7 @@ pub(super) struct Sower<'s> {
     in_flight: VecDeque<(String, Pending<ObjectVersion>)>,
     counts: Counts,
     piece: Vec<u8>,
+    pub(super) clutter: Clutter,
 }
 
 /// Counts of objects so far.
@@ -37,7 +39,8 @@ pub(super) struct Counts {
 impl<'s> Sower<'s> {
     pub(super) fn new(site: &'s Site) -> Sower<'s> {
         let piece = vec![0; PIECE_BYTES];
-        Sower { site, in_flight: VecDeque::new(), counts: Counts::default(), piece }
+        let (in_flight, counts, clutter) = <_>::default();
+        Sower { site, in_flight, counts, piece, clutter }
     }
 
     pub(super) fn counts(&self) -> Counts {

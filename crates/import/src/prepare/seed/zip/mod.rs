@@ -17,7 +17,7 @@ use rawzip::{
 };
 
 use super::PIECE_BYTES;
-use super::entry::{Entry, Kind, damaged};
+use liteio_s3::archive::{Entry, Kind, damaged};
 
 /// The file type bits of a Unix mode.
 const KIND_BITS: u32 = 0o170_000;
@@ -81,7 +81,8 @@ fn entry_of(record: &ZipFileHeaderRecord<'_>) -> Result<Entry, &'static str> {
         0o120_000 => return Err("it is a link"),
         _ => return Err("it is neither a file nor a directory"),
     };
-    Ok(Entry { name: name.to_owned(), kind, bytes: record.uncompressed_size_hint() })
+    let (name, bytes) = (name.to_owned(), record.uncompressed_size_hint());
+    Ok(Entry { name, kind, bytes, of_minio: Vec::new() })
 }
 
 /// The bytes of the entries so far.

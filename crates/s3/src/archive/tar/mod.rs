@@ -18,7 +18,7 @@
 
 use std::io::{self, Read};
 
-use super::entry::{Entry, Kind, cut_off, damaged};
+use super::entry::{Entry, Kind, MINIO, cut_off, damaged};
 
 const BLOCK: usize = 512;
 /// Longest name and extended header of an entry, which are held in memory.
@@ -27,7 +27,8 @@ const EXTENSION_BYTES_MAX: u64 = 64 << 10;
 const FILLING_BYTES_MAX: u64 = 1 << 20;
 
 /// A streaming reader of an archive.
-pub(super) struct Tar<R> {
+#[derive(Debug)]
+pub struct Tar<R> {
     input: R,
     /// Bytes of the current entry that are not read yet.
     body_left: u64,
@@ -40,10 +41,12 @@ pub(super) struct Tar<R> {
 struct Extended {
     name: Option<String>,
     bytes: Option<u64>,
+    of_minio: Vec<(String, String)>,
 }
 
 impl<R: Read> Tar<R> {
-    pub(super) fn new(input: R) -> Tar<R> {
+    /// A reader of the archive in `input`.
+    pub fn new(input: R) -> Tar<R> {
         Tar { input, body_left: 0, filling: 0 }
     }
 
@@ -51,7 +54,7 @@ impl<R: Read> Tar<R> {
     ///
     /// # Errors
     /// One line that names the entry, if it has a name.
-    pub(super) fn next_entry(&mut self) -> Result<Option<Entry>, String> {
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, String> {
         let mut extended = Extended::default();
         loop {
             self.skip(self.body_left + self.filling)?;
@@ -86,16 +89,16 @@ impl<R: Read> Tar<R> {
                         Some(name) => name,
                         None => text(name.clone(), &failed)?,
                     };
-                    let kind =
-                        kind_of(kind, &name).map_err(|reason| format!("{name:?}: {reason}"))?;
-                    return Ok(Some(Entry { name, kind, bytes }));
+                    let kind = kind_of(kind, &name);
+                    let of_minio = extended.of_minio;
+                    return Ok(Some(Entry { name, kind, bytes, of_minio }));
                 }
             }
         }
     }
 
     /// The data of the current entry.
-    pub(super) fn body(&mut self) -> Body<'_, R> {
+    pub fn body(&mut self) -> Body<'_, R> {
         Body(self)
     }
 
@@ -132,7 +135,8 @@ impl<R: Read> Tar<R> {
 }
 
 /// The data of an entry.
-pub(super) struct Body<'t, R>(&'t mut Tar<R>);
+#[derive(Debug)]
+pub struct Body<'t, R>(&'t mut Tar<R>);
 
 impl<R: Read> Read for Body<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -194,17 +198,17 @@ fn text(mut bytes: Vec<u8>, failed: &dyn Fn(&str) -> String) -> Result<String, S
     String::from_utf8(bytes).map_err(|_| failed("its name is not UTF-8"))
 }
 
-fn kind_of(kind: u8, name: &str) -> Result<Kind, &'static str> {
+fn kind_of(kind: u8, name: &str) -> Kind {
     match kind {
         // Archives before POSIX mark directories by a trailing slash only.
-        b'0' | 0 if name.ends_with('/') => Ok(Kind::Directory),
-        b'0' | b'7' | 0 => Ok(Kind::File),
-        b'5' => Ok(Kind::Directory),
-        b'1' | b'2' => Err("it is a link"),
-        b'3' | b'4' => Err("it is a device"),
-        b'6' => Err("it is a named pipe"),
-        b'S' => Err("it is a sparse file"),
-        _ => Err("it is neither a file nor a directory"),
+        b'0' | 0 if name.ends_with('/') => Kind::Directory,
+        b'0' | b'7' | 0 => Kind::File,
+        b'5' => Kind::Directory,
+        b'1' | b'2' => Kind::Other("it is a link"),
+        b'3' | b'4' => Kind::Other("it is a device"),
+        b'6' => Kind::Other("it is a named pipe"),
+        b'S' => Kind::Other("it is a sparse file"),
+        _ => Kind::Other("it is neither a file nor a directory"),
     }
 }
 
@@ -231,6 +235,10 @@ fn read_pax(
                 extended.bytes = Some(size.ok_or_else(invalid)?);
             }
             _ if key.starts_with(b"GNU.sparse.") => return Err(failed("it is a sparse file")),
+            _ if key.starts_with(MINIO.as_bytes()) => {
+                let property = (text(key.to_vec(), failed)?, text(value.to_vec(), failed)?);
+                extended.of_minio.push(property);
+            }
             _ => {}
         }
         records = &records[length..];

@@ -40,6 +40,9 @@ fn list(archive: &[u8]) -> Result<Listed, String> {
         let mut body = Vec::new();
         tar.body().read_to_end(&mut body).map_err(|error| error.to_string())?;
         assert_eq!(body.len() as u64, entry.bytes);
+        if let Kind::Other(reason) = entry.kind {
+            return Err(format!("{:?}: {reason}", entry.name));
+        }
         listed.push((entry.name, entry.kind, body));
     }
     Ok(listed)
