@@ -160,7 +160,11 @@ impl Sessions {
         let json = Zeroizing::new(serde_json::to_vec(&session).unwrap_or_default());
         let sealed = keys.seal(&self.purpose, &json, &SystemRandom)?;
         let token = base64_simd::URL_SAFE_NO_PAD.encode_to_string(sealed);
-        Ok(Issued { access_key: session.key, secret_key: std::mem::take(&mut session.secret.0), token })
+        Ok(Issued {
+            access_key: session.key,
+            secret_key: std::mem::take(&mut session.secret.0),
+            token,
+        })
     }
 
     /// The key of the session in `token`, if its id is `access_key`.
@@ -186,7 +190,8 @@ impl Sessions {
             return Err(TokenError::Expired);
         }
         let user = user_of(directory, &session).ok_or(TokenError::Invalid)?;
-        let secret = SecretKey::new(std::mem::take(&mut session.secret.0)).map_err(|_| TokenError::Invalid)?;
+        let secret = SecretKey::new(std::mem::take(&mut session.secret.0))
+            .map_err(|_| TokenError::Invalid)?;
         let key = AccessKey::new(session.key, secret, Arc::new(user));
         let mut key = key.map_err(|_| TokenError::Invalid)?;
         key.token = Some(token.to_owned());
@@ -345,10 +350,10 @@ mod tests {
         let of_roots = |roots| Directory::of_roots(roots).expect("valid");
         let rows = [
             (directory(), keys(2), &b"here"[..], false),
-            (directory(), keys(1), b"there", false),
-            (directory(), keys(1), b"", false),
-            (of_roots(&[("alice", "alice-key", "changed-secret")]), keys(1), b"here", false),
-            (directory(), keys(1), b"here", true),
+            (directory(), keys(1), &b"there"[..], false),
+            (directory(), keys(1), &b""[..], false),
+            (of_roots(&[("alice", "alice-key", "changed-secret")]), keys(1), &b"here"[..], false),
+            (directory(), keys(1), &b"here"[..], true),
         ];
         for (directory, keys, id, is_valid) in rows {
             let elsewhere = CurrentDirectory::new(directory, Sessions::new(keys, id));

@@ -33,9 +33,7 @@ use liteio_space::Space;
 use liteio_testkit::{TestApi, TestControl};
 use liteio_wire::budget::Budget;
 use liteio_wire::front::body::RequestBody;
-use liteio_wire::front::{
-    Allowance, Handler, HandlerFuture, Isolate, Observer, Observers, Plan,
-};
+use liteio_wire::front::{Allowance, Handler, HandlerFuture, Isolate, Observer, Observers, Plan};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::Reply;
 
