@@ -350,10 +350,10 @@ mod tests {
         let of_roots = |roots| Directory::of_roots(roots).expect("valid");
         let rows = [
             (directory(), keys(2), &b"here"[..], false),
-            (directory(), keys(1), b"there", false),
-            (directory(), keys(1), b"", false),
-            (of_roots(&[("alice", "alice-key", "changed-secret")]), keys(1), b"here", false),
-            (directory(), keys(1), b"here", true),
+            (directory(), keys(1), &b"there"[..], false),
+            (directory(), keys(1), &b""[..], false),
+            (of_roots(&[("alice", "alice-key", "changed-secret")]), keys(1), &b"here"[..], false),
+            (directory(), keys(1), &b"here"[..], true),
         ];
         for (directory, keys, id, is_valid) in rows {
             let elsewhere = CurrentDirectory::new(directory, Sessions::new(keys, id));
