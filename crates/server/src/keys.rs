@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_store::{
-    EncryptionKey, KeyRing, MissingKeys, NamedKey, Rewrapped, Store, StoreConfig, StoreError,
-    SystemRandom, WrappingReport,
+    EncryptionKey, KeyRing, MissingKeys, NamedKey, Rewrapped, Store, StoreConfig, SystemRandom,
+    WrappingReport,
 };
 use serde::{Deserialize, Serialize};
 
@@ -176,15 +176,17 @@ fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
 /// Rewraps all data keys and reseals all secrets, or nothing: the former keys are retired after
 /// this, so a partial success must not look like success.
 fn rewrap_all(store: &Store, ring: &KeyRing) -> Result<String, String> {
-    let unchanged = |error: StoreError| format!("{error}. Nothing was changed. {ADVICE}");
-    // Everything is checked before anything is changed.
-    reseal_secrets(store, ring, false).map_err(unchanged)?;
+    // Everything is checked before anything is changed, and all reasons are told at once.
+    let secrets = reseal_secrets(store, ring, false).err().map(|error| error.to_string());
+    let missing = store.wrapping_keys().map_err(|error| error.to_string())?.missing;
+    let objects = (!missing.is_empty()).then(|| describe_missing(&missing));
+    let reasons: Vec<String> = objects.into_iter().chain(secrets).collect();
+    if !reasons.is_empty() {
+        return Err(format!("{}. Nothing was changed. {ADVICE}", reasons.join("; ")));
+    }
     let (rewrapped, newest) = match store.rewrap_keys().map_err(|error| error.to_string())? {
         Rewrapped::All { rewrapped, newest } => (rewrapped, newest),
-        Rewrapped::Refused(missing) => {
-            let missing = describe_missing(&missing);
-            return Err(format!("{missing}. Nothing was changed. {ADVICE}"));
-        }
+        Rewrapped::Refused(missing) => return Err(describe_missing(&missing)),
     };
     reseal_secrets(store, ring, true).map_err(|error| error.to_string())?;
     // Counted again from the records: the claim below must be true.

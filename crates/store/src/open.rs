@@ -129,7 +129,12 @@ fn open_existing(
         Backend::Memory => open_memory(config),
         Backend::Directory(path) => {
             let disk: Arc<dyn Disk> = Arc::new(RealDisk::open_existing(&path)?);
-            directory::refuse_foreign(&*disk, &path.display().to_string(), false)?;
+            let shown = path.display().to_string();
+            directory::refuse_foreign(&*disk, &shown, false)?;
+            // Before the lock, which would create its file.
+            if checked_format(&*disk)?.is_none() {
+                return Err(StoreError::NotADataDirectory { path: shown });
+            }
             let (lock, disk): (_, Arc<dyn Disk>) = match only_look {
                 true => (DirectoryLock::share(&path), Arc::new(OverlayDisk::new(disk))),
                 false => (DirectoryLock::acquire(&path).map(Some), disk),

@@ -31,6 +31,11 @@ pub(super) fn make_of_directories(site: &Site) -> Result<(), String> {
     make_missing(site, names.iter())
 }
 
+/// `true` for a name that a bucket can have.
+pub(super) fn is_name(name: &str) -> bool {
+    BucketName::new(name).is_ok()
+}
+
 /// Finds the bucket, or creates it.
 pub(super) fn find_or_make(site: &Site, name: &str) -> Result<Arc<Bucket>, String> {
     let name = BucketName::new(name).map_err(|error| error.to_string())?;

@@ -158,6 +158,30 @@ async fn a_service_account_of_a_root_user_may_no_more_than_its_policy_says() {
     assert_eq!(listed["accounts"], json!([]));
 }
 
+/// minio-py has no absent fields, but null, and it says how the account begins.
+#[tokio::test]
+async fn a_service_account_of_minio_py_is_made() {
+    let server = in_memory_with_users(ACCOUNTS).await;
+    let add = |new: Value| sealed(&server, ALICE, "PUT", "add-service-account", new);
+    let new = json!({ "status": "enabled", "accessKey": null, "secretKey": null });
+    let reply = add(new).await;
+    // The cipher of the answer: Argon2id with AES-GCM, which all clients have.
+    assert_eq!(reply.body[32], 0);
+    let made = opened(reply, ALICE);
+    let id = made["credentials"]["accessKey"].as_str().expect("a key").to_owned();
+    let info = opened(get(&server, &format!("info-service-account?accessKey={id}")).await, ALICE);
+    assert_eq!(info["accountStatus"], "on");
+    let off = json!({
+        "status": "off", "accessKey": NARROW.access_key, "secretKey": NARROW.secret_key,
+        "name": null, "description": "", "policy": null, "expiration": "",
+    });
+    opened(add(off).await, ALICE);
+    let refused = server.request("GET", "/").by(NARROW).send().await;
+    refused.expect_error(403, "InvalidAccessKeyId");
+    check_error(&add(json!({ "status": "odd" })).await, 400, "XMinioAdminInvalidArgument");
+    check_error(&add(json!({ "odd": true })).await, 400, "XMinioAdminConfigBadJSON");
+}
+
 #[tokio::test]
 async fn a_service_account_begins_no_session_which_would_have_more_rights_and_outlive_it() {
     let server = in_memory_with_users(ACCOUNTS).await;

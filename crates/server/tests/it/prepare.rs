@@ -296,7 +296,8 @@ async fn what_tools_leave_at_the_top_of_a_seed_is_passed_over_with_a_warning() {
         let (_, log) = server.signal("TERM");
         for name in files {
             let top = name.split('/').next().expect("a name");
-            let warnings = log.lines().filter(|line| line.contains(top) && line.contains("WARN"));
+            let named = format!("name=\"{top}\"");
+            let warnings = log.lines().filter(|line| line.contains(&named));
             assert_eq!(warnings.count(), 1, "{seed} {top}: {log}");
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use liteio_store::BucketName;
+use crate::prepare::buckets;
 
 /// Names of files and directories, compared without case.
 const NAMES: [&str; 8] = [
@@ -39,7 +39,7 @@ impl Clutter {
 
 fn is_clutter(name: &str, is_directory: bool) -> bool {
     // Even a listed name is a bucket, if it can be one.
-    if is_directory && BucketName::new(name).is_ok() {
+    if is_directory && buckets::is_name(name) {
         return false;
     }
     // No name of a bucket begins with a dot: `.git`, `.DS_Store`, `.gitkeep`, `._photos`.
