@@ -174,7 +174,8 @@ fn archives_that_are_cut_off_or_damaged_are_refused() {
 fn entries_that_share_bytes_are_refused() {
     // Each row: the entries whose header is where that of another entry is, and the compressed size
     // of the first entry, if it is changed so that its data hold the second entry.
-    let rows: [(&[(usize, usize)], Option<u32>); 5] = [
+    type Row<'a> = (&'a [(usize, usize)], Option<u32>);
+    let rows: [Row<'_>; 5] = [
         (&[(1, 0)], None),
         (&[(0, 1)], None),
         (&[(2, 0)], None),
