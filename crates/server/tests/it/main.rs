@@ -30,6 +30,7 @@ mod exec;
 mod failing;
 mod form;
 mod harness;
+mod header_names;
 mod health_paths;
 mod hostile;
 mod iam;
