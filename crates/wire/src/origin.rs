@@ -1,7 +1,6 @@
 //! [`Origin`]: the sender of a request, its connection, and its target. Determined once, where the
 //! request enters, and carried in its extensions.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -125,6 +124,8 @@ enum Place {
 #[derive(Clone, Debug)]
 pub struct Target {
     uri: Uri,
+    /// The decoded path, if it differs from the path as sent.
+    decoded: Option<Box<str>>,
     host: Option<HeaderValue>,
     place: Place,
     /// The kind of website access; `None` for an API request.
@@ -147,16 +148,26 @@ impl Target {
             }
             None => (domains.bucket_bytes(name).map(Place::Host), None),
         };
+        let decoded = match uri.path().contains('%') {
+            true => Some(percent_decode_str(uri.path()).decode_utf8_lossy().into()),
+            false => None,
+        };
         let place = match place {
             Some(place) => place,
             None => {
-                let path = uri.path();
+                let path = decoded.as_deref().unwrap_or(uri.path());
                 let start = usize::from(path.starts_with('/'));
                 let bytes = path[start..].find('/').unwrap_or(path.len() - start);
                 Place::Path(start..start + bytes)
             }
         };
-        Target { uri, host, place, site }
+        Target { uri, decoded, host, place, site }
+    }
+
+    /// The decoded path. Bucket and key are found in it, as in the path that operations read: a
+    /// slash ends the bucket even if it is encoded.
+    fn decoded(&self) -> &str {
+        self.decoded.as_deref().unwrap_or(self.uri.path())
     }
 
     /// The path as sent.
@@ -177,7 +188,7 @@ impl Target {
     /// The bucket; empty for the service itself.
     pub fn bucket(&self) -> &str {
         match &self.place {
-            Place::Path(range) => &self.uri.path()[range.clone()],
+            Place::Path(range) => &self.decoded()[range.clone()],
             Place::Host(bytes) => &self.host()[..*bytes],
         }
     }
@@ -214,16 +225,12 @@ impl Target {
 
     /// `true` if the request names a key.
     pub fn names_key(&self) -> bool {
-        !self.raw_key().is_empty()
+        !self.key().is_empty()
     }
 
     /// The key, decoded; empty for a bucket.
-    pub fn key(&self) -> Cow<'_, str> {
-        percent_decode_str(self.raw_key()).decode_utf8_lossy()
-    }
-
-    fn raw_key(&self) -> &str {
-        let path = self.uri.path();
+    pub fn key(&self) -> &str {
+        let path = self.decoded();
         match &self.place {
             Place::Path(range) => path.get(range.end + 1..).unwrap_or_default(),
             Place::Host(_) => path.strip_prefix('/').unwrap_or(path),
@@ -403,7 +410,7 @@ mod tests {
             let target = target(host, "/a%20b/");
             assert_eq!(target.is_site(), bucket.is_some(), "{host}");
             if let Some(bucket) = bucket {
-                assert_eq!((target.site_buckets(), &*target.key()), (vec![bucket], "a b/"));
+                assert_eq!((target.site_buckets(), target.key()), (vec![bucket], "a b/"));
             }
         }
         let request = Request::builder().uri("/a").header("host", "www.example.com:80").body(());
@@ -420,6 +427,8 @@ mod tests {
             ("127.0.0.1:9000", "/bucket", "bucket", ""),
             ("127.0.0.1:9000", "/bucket/", "bucket", ""),
             ("127.0.0.1:9000", "/bucket/a%20b//c", "bucket", "a b//c"),
+            ("127.0.0.1:9000", "/%62ucket/a%2Fb", "bucket", "a/b"),
+            ("127.0.0.1:9000", "/bucket%2Fa%2fb", "bucket", "a/b"),
             ("127.0.0.1:9000", "*", "*", ""),
             ("localhost:9000", "/bucket/key", "bucket", "key"),
             ("s3.localhost", "/bucket/key", "bucket", "key"),
@@ -430,11 +439,12 @@ mod tests {
         ];
         for (host, path, bucket, key) in rows {
             let target = target(host, path);
-            assert_eq!((target.bucket(), &*target.key()), (bucket, key), "{host}{path}");
+            assert_eq!((target.bucket(), target.key()), (bucket, key), "{host}{path}");
             assert_eq!(target.host_bucket(), None, "{host}");
         }
         let rows = [
             ("photos.localhost:9000", "/key", "photos", "key"),
+            ("photos.localhost:9000", "/%6Bey%2fa", "photos", "key/a"),
             ("photos.localhost:9000", "/", "photos", ""),
             ("my.photos.S3.LocalHost", "/a/b", "my.photos", "a/b"),
             ("my.photos.S3.localhost", "//a", "my.photos", "/a"),

@@ -48,6 +48,7 @@ mod operations;
 mod otlp;
 mod prepare;
 mod profiles;
+mod query_parameters;
 mod range;
 mod raw;
 mod receiver;
