@@ -129,7 +129,7 @@ impl Read {
     fn parse(app: &App, head: &mut Parts, key: &str) -> S3Result<Read> {
         let customer = encryption::of_read(app, &head.headers, &head.extensions)?;
         let found = Parameters::of(Query::in_extensions(&head.extensions))?;
-        let LenientHeaders { range, object: conditions, .. } =
+        let LenientHeaders { range, range_of, object: conditions, .. } =
             condition::take(&mut head.headers, false)?;
         Ok(Read {
             key: object_key(key.to_owned())?,
@@ -137,6 +137,7 @@ impl Read {
                 version: version_id(found.version)?,
                 conditions,
                 select: selection(found.part, range)?,
+                range_of,
                 customer_key: customer.as_ref().map(|customer| customer.key.clone()),
             },
             wants_checksum: header(&head.headers, "x-amz-checksum-mode")
@@ -206,7 +207,7 @@ impl Read {
     /// Ranges and parts are answered with 206 even if they cover the whole object. The single part
     /// of an empty object is 200, because no `Content-Range` can describe it.
     fn is_partial(&self, found: &FoundObject) -> bool {
-        self.options.select != Selection::Whole && !found.range.is_empty()
+        (found.is_range || found.part.is_some()) && !found.range.is_empty()
     }
 
     fn headers(&self, bucket: &Bucket, found: &FoundObject) -> S3Result<HeaderMap> {
@@ -237,7 +238,7 @@ impl Read {
     fn insert_checksum(&self, found: &FoundObject, headers: &mut HeaderMap) -> S3Result<()> {
         let FoundObject { object, part, .. } = found;
         match (part.as_ref().filter(|_| object.part_count.is_some()), &object.checksum) {
-            _ if matches!(self.options.select, Selection::Range(_)) => Ok(()),
+            _ if found.is_range => Ok(()),
             (Some(part), whole) => match &part.checksum {
                 Some(value) => checksum::insert_part(headers, value, whole.as_ref()),
                 None => Ok(()),

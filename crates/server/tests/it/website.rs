@@ -89,6 +89,11 @@ async fn pages_indexes_and_errors() {
     let range = visit(&server, "GET", "site", "/").header("range", "bytes=4-8");
     assert_eq!(range.send().await.expect_status(206).text(), "index");
     let etag = head.header("etag").expect("an entity tag");
+    for (condition, body) in [(etag, "index"), ("\"of another page\"", "the index")] {
+        let range = visit(&server, "GET", "site", "/").header("range", "bytes=4-8");
+        let range = range.header("if-range", condition).send().await;
+        assert_eq!(range.text(), body, "{condition}");
+    }
     let same = visit(&server, "GET", "site", "/").header("if-none-match", etag).send().await;
     same.expect_status(304);
     // Nothing else than reading.
