@@ -191,7 +191,7 @@ async fn operate(
 ) -> Reply {
     // This also rejects a web page that reaches the server by DNS rebinding and sends a token.
     if let Some(no_auth) = space.no_auth() {
-        no_auth.check(&request)?;
+        no_auth.check(&request, |_| false)?;
     }
     let (mut head, body) = request.into_parts();
     // A bearer token is checked by the route that accepts it.
