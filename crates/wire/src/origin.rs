@@ -47,6 +47,7 @@ pub struct Domains {
     names: Arc<[String]>,
     /// The domains whose subdomains are websites of buckets.
     sites: Arc<[String]>,
+    region: Arc<str>,
 }
 
 /// The kind of socket that accepted a request.
@@ -62,7 +63,7 @@ impl Domains {
     /// These domains, for a server in the region `region`.
     pub fn new(names: Vec<String>, region: &str) -> Domains {
         let sites = names.iter().flat_map(|name| site_domains(name, region)).collect();
-        Domains { names: names.into(), sites }
+        Domains { names: names.into(), sites, region: region.into() }
     }
 
     /// The length of the bucket name at the start of `bucket.s3-website.domain[:port]`.
@@ -72,20 +73,61 @@ impl Domains {
     }
 
     /// The length of the bucket name at the start of `bucket.domain[:port]`, using the longest
-    /// matching domain.
+    /// matching domain. Between them may be the name of the service in a region.
     fn bucket_bytes(&self, host: &str) -> Option<usize> {
         let name = without_port(host);
         if self.names.iter().any(|domain| name.eq_ignore_ascii_case(domain)) {
             return None;
         }
-        self.names.iter().filter_map(|domain| subdomain_bytes(name, domain)).min()
+        let bytes = self.names.iter().filter_map(|domain| subdomain_bytes(name, domain)).min()?;
+        let bytes = bytes - self.service_bytes(&name[..bytes]);
+        (bytes > 0).then_some(bytes)
+    }
+
+    /// The length of the name of S3 in a region at the end of a text, with the dot before it: AWS's
+    /// `s3.REGION`, `s3-REGION` and `s3.dualstack.REGION`. 0 without one.
+    fn service_bytes(&self, name: &str) -> usize {
+        let is = |label: &str, text: &str| label.eq_ignore_ascii_case(text);
+        let is_region = |label: &str| is_region(label) || is(label, &self.region);
+        let mut labels = name.rsplit('.');
+        let service = match [labels.next(), labels.next(), labels.next()] {
+            [Some(region), Some(s3), _] if is(s3, "s3") && is_region(region) => {
+                s3.len() + 1 + region.len()
+            }
+            [Some(region), Some(dual), Some(s3)]
+                if is(s3, "s3") && is(dual, "dualstack") && is_region(region) =>
+            {
+                s3.len() + 1 + dual.len() + 1 + region.len()
+            }
+            [Some(last), ..] => match last.split_once('-') {
+                Some((s3, region)) if is(s3, "s3") && is_region(region) => last.len(),
+                _ => return 0,
+            },
+            _ => return 0,
+        };
+        // The dot, if a bucket is before it.
+        service + usize::from(service < name.len())
     }
 }
 
-/// The host suffixes of bucket websites for a domain: `BUCKET.s3-website.DOMAIN` and
-/// `BUCKET.s3-website-REGION.DOMAIN`.
-fn site_domains(domain: &str, region: &str) -> [String; 2] {
-    [format!("s3-website.{domain}"), format!("s3-website-{region}.{domain}")]
+/// `true` for a name in the form of AWS's regions, such as `eu-central-1` or `us-gov-west-1`.
+fn is_region(name: &str) -> bool {
+    let Some((place, number)) = name.rsplit_once('-') else { return false };
+    let is_word =
+        |word: &str| word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_number = (1..=2).contains(&number.len()) && number.bytes().all(|it| it.is_ascii_digit());
+    let area = place.split('-').next().unwrap_or_default();
+    is_number && area.len() <= 4 && place.contains('-') && place.split('-').all(is_word)
+}
+
+/// The host suffixes of bucket websites for a domain: `BUCKET.s3-website.DOMAIN`,
+/// `BUCKET.s3-website-REGION.DOMAIN` and `BUCKET.s3-website.REGION.DOMAIN`.
+fn site_domains(domain: &str, region: &str) -> [String; 3] {
+    [
+        format!("s3-website.{domain}"),
+        format!("s3-website-{region}.{domain}"),
+        format!("s3-website.{region}.{domain}"),
+    ]
 }
 
 /// The buckets that a host may name on a socket for websites only, the most specific first: the
@@ -402,6 +444,7 @@ mod tests {
         let rows = [
             ("photos.s3-website.localhost:9000", Some("photos")),
             ("my.photos.S3-Website-EU-West-1.localhost", Some("my.photos")),
+            ("photos.s3-website.eu-west-1.localhost", Some("photos")),
             ("photos.s3-website-us-east-1.localhost", None),
             ("s3-website.localhost", None),
             ("photos.localhost", None),
@@ -451,8 +494,43 @@ mod tests {
         ];
         for (host, path, bucket, key) in rows {
             let target = target(host, path);
-            assert_eq!((target.bucket(), &*target.key()), (bucket, key), "{host}{path}");
+            assert_eq!((target.bucket(), target.key()), (bucket, key), "{host}{path}");
             assert_eq!(target.host_bucket(), Some(bucket), "{host}");
+        }
+    }
+
+    /// Endpoints of AWS in a region, and the hosts of LocalStack.
+    #[test]
+    fn hosts_with_a_region() {
+        let rows = [
+            ("s3.us-east-1.localhost", None),
+            ("s3.us-east-1.localhost:9000", None),
+            ("s3-us-west-2.localhost", None),
+            ("s3.dualstack.eu-west-1.localhost", None),
+            ("S3.EU-West-1.LocalHost", None),
+            ("photos.s3.us-east-1.localhost:9000", Some("photos")),
+            ("my.photos.s3.ap-southeast-2.localhost", Some("my.photos")),
+            ("photos.s3.us-gov-west-1.localhost", Some("photos")),
+            ("photos.s3-us-west-2.localhost", Some("photos")),
+            ("photos.s3.dualstack.eu-west-1.localhost", Some("photos")),
+            ("photos.s3.eu-west-1.s3.localhost", Some("photos")),
+            // Names of buckets that only look like it.
+            ("us-east-1.localhost", Some("us-east-1")),
+            ("photos.us-east-1.localhost", Some("photos.us-east-1")),
+            ("s3.photos.localhost", Some("s3.photos")),
+            ("photos.s3.data-1.localhost", Some("photos.s3.data-1")),
+            ("photos.s3.eu-west.localhost", Some("photos.s3.eu-west")),
+            ("photos.dualstack.eu-west-1.localhost", Some("photos.dualstack.eu-west-1")),
+            ("dualstack.eu-west-1.localhost", Some("dualstack.eu-west-1")),
+            ("s3-photos.localhost", Some("s3-photos")),
+            ("s3-.localhost", Some("s3-")),
+            ("photos.s3-website-us-east-1.localhost", Some("photos.s3-website-us-east-1")),
+        ];
+        for (host, bucket) in rows {
+            let target = target(host, "/a/b");
+            assert_eq!(target.host_bucket(), bucket, "{host}");
+            let expected = if bucket.is_some() { "a/b" } else { "b" };
+            assert_eq!(target.key(), expected, "{host}");
         }
     }
 
@@ -473,7 +551,11 @@ mod tests {
         assert!(site_buckets("").is_empty() && site_buckets(":80").is_empty());
         assert_eq!(
             site_domains("example.com", "eu-central-1"),
-            ["s3-website.example.com", "s3-website-eu-central-1.example.com"]
+            [
+                "s3-website.example.com",
+                "s3-website-eu-central-1.example.com",
+                "s3-website.eu-central-1.example.com"
+            ]
         );
     }
 }
