@@ -166,7 +166,7 @@ fn every_name_is_spelled_as_s3_spells_it() {
         ("list", signed("GET", "/bucket?list-type=2"), 200, &document),
         ("uploads", signed("POST", "/bucket/other?uploads"), 200, &document),
         ("part", signed("PUT", &part).body("part"), 200, &["ETag"]),
-        ("method", signed("PATCH", "/bucket/full"), 405, &document),
+        ("method", signed("DELETE", "/bucket/full?acl"), 405, &document),
         ("rules", signed("PUT", "/bucket?cors").body(cors), 200, &[]),
         (
             "preflight",

@@ -182,11 +182,8 @@ async fn a_container_answers_to_its_own_names_only() {
         ("127.0.0.1.evil.example", 403),
     ];
     for (host, status) in rows {
-        for method in ["GET", "HEAD"] {
-            let request = RawRequest::of_s3(address, "here", method, "/").anonymous();
-            let reply = request.header("host", host).send().await;
-            assert_eq!(reply.status, status, "{method} {host}");
-        }
+        let list = RawRequest::of_s3(address, "here", "GET", "/").anonymous();
+        assert_eq!(list.header("host", host).send().await.status, status, "{host}");
         let form = "Action=ListUsers";
         let users = RawRequest::of_form(address, "iam", form).by(NOBODY).header("host", host);
         assert_eq!(users.send().await.status, status, "IAM {host}");
