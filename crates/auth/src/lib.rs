@@ -137,6 +137,14 @@ use self::trailer::TrailerBlock;
 use liteio_identity::{AccessKey, CurrentDirectory};
 use liteio_wire::reply::{ApiError, BoxError};
 
+/// `true` if a request is signed in its Authorization header or its query, validly or not.
+pub fn is_signed(head: &Parts) -> bool {
+    let query = Query::parse(head.uri.query().unwrap_or_default());
+    let mut names = query.parameters().iter().map(|parameter| parameter.decoded_name());
+    head.headers.contains_key(AUTHORIZATION)
+        || names.any(|name| matches!(&*name, b"X-Amz-Signature" | b"Signature"))
+}
+
 /// The clock of an authenticator.
 pub(crate) type ClockFn = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
@@ -389,6 +397,7 @@ impl Verified {
             version: Version::Four,
             age_ms: None,
             content_sha256: None,
+            covers_query: true,
         });
         Verified { identity, signed_as, service: Some(claim.scope.service), payload, chain }
     }

@@ -84,7 +84,7 @@ impl Authenticator {
         }
         // `?delete` (DeleteObjects) is the only other POST to a bucket.
         let query = Query::parse(parts.uri.query().unwrap_or_default());
-        if query.parameters().iter().any(|parameter| parameter.name == "delete") {
+        if query.parameters().iter().any(|parameter| *parameter.decoded_name() == *b"delete") {
             return Ok(None);
         }
         let path = parts.uri.path().trim_start_matches('/');

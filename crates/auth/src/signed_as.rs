@@ -11,6 +11,8 @@ pub struct SignedAs {
     pub age_ms: Option<u64>,
     /// The declared hash of the body, or the keyword in its place.
     pub content_sha256: Option<Box<str>>,
+    /// The signature covers every parameter of the query.
+    pub(super) covers_query: bool,
 }
 
 /// The version of a signature.
@@ -23,13 +25,31 @@ pub(super) enum Version {
 impl SignedAs {
     /// A Version 2 signature.
     pub(super) fn version_2(place: Place) -> SignedAs {
-        SignedAs { place, version: Version::Two, age_ms: None, content_sha256: None }
+        SignedAs {
+            place,
+            version: Version::Two,
+            age_ms: None,
+            content_sha256: None,
+            covers_query: false,
+        }
     }
 
     /// A Version 4 signature in a form.
     pub(super) fn form() -> SignedAs {
         let place = Place::Form;
-        SignedAs { place, version: Version::Four, age_ms: None, content_sha256: None }
+        SignedAs {
+            place,
+            version: Version::Four,
+            age_ms: None,
+            content_sha256: None,
+            covers_query: false,
+        }
+    }
+
+    /// `true` if the signature covers every parameter of the query, as those of Version 4 do. Without a check of
+    /// signatures, it says what the sender claims.
+    pub fn covers_query(&self) -> bool {
+        self.covers_query
     }
 
     /// The value of `s3:authType`.

@@ -134,14 +134,12 @@ impl Version2Query {
         let mut kept = String::with_capacity(parts.uri.path().len() + 64);
         kept.push_str(parts.uri.path());
         let mut separator = '?';
-        let query = parts.uri.query().unwrap_or_default();
-        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-            let (name, value) = match pair.split_once('=') {
-                Some((name, value)) => (name, Some(decoded(value))),
-                None => (pair, None),
-            };
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        for parameter in query.parameters() {
+            let pair = parameter.pair;
+            let value = (pair != parameter.name).then(|| decoded(parameter.value));
             // By the decoded name, as the inner layers read it.
-            let name = decoded(name);
+            let name = parameter.decoded_name();
             let place = match &*name {
                 b"AWSAccessKeyId" => &mut access_key,
                 b"Signature" => &mut signature,

@@ -29,11 +29,12 @@ impl Authenticator {
     ) -> Result<Request<AuthBody>, ApiError> {
         let sender = self.access_key(key, None)?;
         let mut in_query = None;
-        let mut claimed = None;
+        let (mut claimed, mut covers_query) = (None, false);
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         if let Some(presigned) = PresignedQuery::find(&query)? {
             in_query = presigned.content_sha256.as_deref().map(str::to_owned);
             claimed = presigned.credential.as_deref().and_then(Service::of_credential);
+            covers_query = true;
             Stripped::of(&parts.uri, &query)?.put_into(&mut parts);
         } else if is_version_2(&query) {
             Version2Query::take(&mut parts)?;
@@ -51,8 +52,10 @@ impl Authenticator {
         }
         let place = if claimed.is_some() { Place::Query } else { Place::Header };
         let content_sha256 = found.content_sha256.map(Into::into);
+        covers_query |= found.authorization.is_some();
         let signed_as =
-            Some(SignedAs { place, version: Version::Four, age_ms: None, content_sha256 });
+            SignedAs { place, version: Version::Four, age_ms: None, content_sha256, covers_query };
+        let signed_as = Some(signed_as);
         let content_length = found.content_length;
         let identity = Identity::User(sender);
         let verified = Verified { identity, signed_as, service, payload, chain: None };

@@ -53,8 +53,9 @@ pub fn is_web_identity(head: &Parts) -> bool {
         return false;
     }
     if head.method == Method::GET {
-        let query = head.uri.query().unwrap_or_default();
-        return query.split('&').any(|pair| pair == "Action=AssumeRoleWithWebIdentity");
+        let query = head.uri.query().unwrap_or_default().as_bytes();
+        let mut fields = form_urlencoded::parse(query);
+        return fields.any(|field| field == ("Action".into(), "AssumeRoleWithWebIdentity".into()));
     }
     let content_type = head.headers.get(CONTENT_TYPE).and_then(|it| it.to_str().ok());
     let essence = content_type.and_then(|it| it.split(';').next()).unwrap_or_default();

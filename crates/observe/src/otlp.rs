@@ -203,7 +203,7 @@ fn span(
             attributes.push(text("aws.s3.bucket", target.bucket()));
         }
         if target.names_key() {
-            attributes.push(text("aws.s3.key", &target.key()));
+            attributes.push(text("aws.s3.key", target.key()));
         }
     }
     if let Some(agent) = header("user-agent") {

@@ -113,9 +113,9 @@ pub(super) fn of_request(
     let question = Question {
         actions,
         key,
-        version: version.as_deref(),
+        version,
         expected_owner: expected_owner.as_deref(),
-        overrides_response: sent.uri.query().is_some_and(overrides_response),
+        overrides_response: sent.query().overrides().next().is_some(),
         writes: WRITES_ACL.contains(&route.operation),
         tells_missing: route.answerer == Answerer::Own,
         context: &sent,
@@ -372,10 +372,6 @@ fn refused_in_region(sent: Sent<'_>, refusal: access::Refusal, app: &App) -> S3E
         error.set_headers(HeaderMap::from_iter([(BUCKET_REGION, region)]));
     }
     error
-}
-
-fn overrides_response(query: &str) -> bool {
-    query.split('&').any(|pair| pair.starts_with("response-"))
 }
 
 /// s3s calls the access check only if an authentication is configured. Signatures are checked and

@@ -19,7 +19,8 @@ use s3s::xml::{Deserialize, Deserializer};
 
 use super::convert::{header, unix_seconds};
 use super::error;
-use super::route::{Route, parameters};
+use super::query::Query;
+use super::route::Route;
 use super::tagging::{self, Tagged, Tags};
 use liteio_access::circumstances;
 use liteio_auth::SignedAs;
@@ -105,9 +106,13 @@ impl<'a> Sent<'a> {
     }
 
     /// The decoded value of a query parameter.
-    pub(super) fn parameter(&self, name: &str) -> Option<Cow<'a, str>> {
-        let mut parameters = self.uri.query().into_iter().flat_map(parameters);
-        parameters.find(|(other, _)| other == name).map(|(_, value)| value)
+    pub(super) fn parameter(&self, name: &str) -> Option<&'a str> {
+        self.query().get(name)
+    }
+
+    /// The query parameters.
+    pub(super) fn query(&self) -> &'a Query {
+        Query::in_extensions(self.extensions)
     }
 
     /// The origin of the request, if it came through the HTTP front end.
@@ -152,7 +157,7 @@ impl<'a> Sent<'a> {
     fn of_list(&self, name: &str) -> Value<'a> {
         let route = self.extensions.get::<&'static Route>();
         let is_known = route.is_some_and(|route| route.known.contains(&name));
-        self.parameter(name).filter(|_| is_known).map_or(Value::None, Value::One)
+        Value::of(self.parameter(name).filter(|_| is_known))
     }
 
     /// The tags in the request; empty if they are invalid, because the request will be rejected for
@@ -224,7 +229,7 @@ impl Context for Sent<'_> {
             Key::S3Prefix => self.of_list("prefix"),
             Key::S3Delimiter => self.of_list("delimiter"),
             Key::S3MaxKeys => self.of_list("max-keys"),
-            Key::S3VersionId => self.parameter("versionId").map_or(Value::None, Value::One),
+            Key::S3VersionId => Value::of(self.parameter("versionId")),
             Key::S3AuthType => Value::of(self.signed_as().map(SignedAs::auth_type)),
             Key::S3SignatureVersion => Value::of(self.signed_as().map(SignedAs::version)),
             Key::S3SignatureAge => self

@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Method, Request, Uri};
+use http::{Method, Request};
 use liteio_store::DigestSet;
-use percent_encoding::percent_decode_str;
 use quick_xml::events::{BytesText, Event};
 use quick_xml::{Reader, Writer};
 use s3s::dto::{BucketInfo, LocationInfo, TagSet};
@@ -17,7 +16,7 @@ use super::completed_parts::CompletedParts;
 use super::document_rules::{Digest, Elements, Rules};
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
-use super::{body_in, context, error};
+use super::{body_in, context, error, query};
 use liteio_auth::{CollectError, collect};
 
 /// A request whose body is a document that s3s parses. Handlers get parsed values only, so digests
@@ -118,20 +117,13 @@ fn new_bucket_tags(document: &[u8]) -> S3Result<Option<TagSet>> {
 pub fn holds_body(head: &Parts, names_key: bool) -> bool {
     match head.method {
         Method::POST => true,
-        Method::PUT => !names_key || KEY_DOCUMENTS.iter().any(|name| has_query(&head.uri, name)),
+        Method::PUT => !names_key || query::names_any(&head.uri, &KEY_DOCUMENTS),
         _ => false,
     }
 }
 
 /// Subresources of a key that a PUT replaces, instead of the object.
 const KEY_DOCUMENTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
-
-/// True if the query has the parameter. The name is decoded, as s3s does it.
-fn has_query(uri: &Uri, name: &str) -> bool {
-    let pairs = uri.query().unwrap_or_default().split('&');
-    let mut names = pairs.filter_map(|pair| pair.split('=').next());
-    names.any(|sent| percent_decode_str(sent).eq(name.bytes()))
-}
 
 /// Rejects documents that cost the parser far more than their size (deep nesting, huge element
 /// counts), document types, which define entities, and elements that the document type does not

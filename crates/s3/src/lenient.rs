@@ -5,12 +5,13 @@
 //! been checked, and handlers get the parsed values from the extensions.
 
 use http::header::{
-    HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_UNMODIFIED_SINCE, RANGE,
+    HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE,
+    IF_UNMODIFIED_SINCE, RANGE,
 };
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use liteio_store::{ByteRange, EtagCondition, ReadConditions};
+use liteio_store::{ByteRange, ETagText, EtagCondition, RangeCondition, ReadConditions};
 
 const COPY_IF_MATCH: HeaderName = HeaderName::from_static("x-amz-copy-source-if-match");
 const COPY_IF_NONE_MATCH: HeaderName = HeaderName::from_static("x-amz-copy-source-if-none-match");
@@ -32,6 +33,8 @@ pub(super) const RENAME_IF_UNMODIFIED_SINCE: HeaderName =
 pub(super) struct LenientHeaders {
     /// `Range`; `None` also if it was malformed or had several ranges.
     pub(super) range: Option<ByteRange>,
+    /// `If-Range`: the object that the range is for.
+    pub(super) range_of: Option<RangeCondition>,
     /// `If-Match` and the like: conditions on the object in the request path.
     pub(super) object: ReadConditions,
     /// `x-amz-copy-source-if-match` and the like: conditions on a copy source.
@@ -50,6 +53,7 @@ impl LenientHeaders {
         }
         LenientHeaders {
             range: take_one(headers, &RANGE).and_then(|text| ByteRange::parse(&text)),
+            range_of: take_range_condition(headers),
             object: ReadConditions {
                 if_match: take_etags(headers, &IF_MATCH),
                 if_none_match: take_etags(headers, &IF_NONE_MATCH),
@@ -108,6 +112,26 @@ fn take_etags(headers: &mut HeaderMap, name: &HeaderName) -> Option<EtagConditio
 
 fn take_date(headers: &mut HeaderMap, name: &HeaderName) -> Option<i64> {
     take_one(headers, name).and_then(|text| parse_date(&text))
+}
+
+/// The value of `If-Range`. One that is no tag and no date names no object: unlike other conditions it must not be
+/// ignored, because its range would then count.
+fn take_range_condition(headers: &mut HeaderMap) -> Option<RangeCondition> {
+    headers.get(IF_RANGE)?;
+    let text = take_one(headers, &IF_RANGE).unwrap_or_default();
+    let text = text.trim();
+    let quoted = |text: &str| {
+        let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+        (!inner.contains('"')).then(|| ETagText::strong(inner))
+    };
+    let date = || parse_date(text).map(RangeCondition::ModifiedInS);
+    // As in other conditions, a tag may lack its quotes.
+    let is_bare =
+        !text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-');
+    let bare = || is_bare.then(|| RangeCondition::Etag(ETagText::strong(text)));
+    // A weak tag never matches.
+    let found = quoted(text).map(RangeCondition::Etag).or_else(date).or_else(bare);
+    Some(found.unwrap_or(RangeCondition::Nothing))
 }
 
 /// Parses an HTTP date (RFC 1123, RFC 850, asctime) or ISO 8601, in seconds since 1970.
@@ -175,6 +199,37 @@ mod tests {
         assert_eq!(lenient.copy_source.if_modified_since_s, Some(784_111_777));
 
         assert_eq!(LenientHeaders::take(&mut headers), LenientHeaders::default());
+    }
+
+    #[test]
+    fn what_names_no_object_is_a_range_of_none() {
+        let tag = |text| Some(RangeCondition::Etag(ETagText::strong(text)));
+        let second = Some(RangeCondition::ModifiedInS(784_111_777));
+        let none = Some(RangeCondition::Nothing);
+        let rows: [(&[&'static str], Option<RangeCondition>); 14] = [
+            (&[], None),
+            (&["\"abc\""], tag("abc")),
+            (&["\"abc-2\""], tag("abc-2")),
+            (&["abc-2"], tag("abc-2")),
+            (&["W/\"abc\""], none.clone()),
+            (&["w/\"abc\""], none.clone()),
+            (&["\"a\", \"b\""], none.clone()),
+            (&["\"a\"", "\"a\""], none.clone()),
+            (&["*"], none.clone()),
+            (&["\""], none.clone()),
+            (&[""], none.clone()),
+            (&["Sun, 06 Nov 1994 08:49:37 GMT"], second.clone()),
+            (&["Sunday, 06-Nov-94 08:49:37 GMT"], second),
+            (&["Sun, 06 Nov 1994"], none),
+        ];
+        for (sent, expected) in rows {
+            let mut headers = HeaderMap::new();
+            for value in sent {
+                headers.append(IF_RANGE, value.parse().expect("a header value"));
+            }
+            assert_eq!(LenientHeaders::take(&mut headers).range_of, expected, "{sent:?}");
+            assert!(headers.is_empty());
+        }
     }
 
     #[test]

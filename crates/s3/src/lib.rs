@@ -12,7 +12,7 @@
 //!
 //! | Module | Content |
 //! |---|---|
-//! | `service`, `route`, `dispatch` | The service; from method, path and query to an operation; the table |
+//! | `service`, `route`, `query`, `dispatch` | The service; from method, path and query to an operation; the parameters, decoded once; the table |
 //! | `access`, `context` | The question to `liteio_access`; the facts of a request for conditions |
 //! | `error`, `refusal` | The only map from `StoreError` to S3; errors on their way out of s3s |
 //! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
@@ -37,7 +37,7 @@
 //! let uri = "/photos/cat.jpg?partNumber=1&uploadId=7";
 //! let (head, ()) = Request::put(uri).body(())?.into_parts();
 //! let target = Target::of(&head, &Domains::new(Vec::new(), "us-east-1"), Entrance::All);
-//! assert_eq!((target.bucket(), &*target.key()), ("photos", "cat.jpg"));
+//! assert_eq!((target.bucket(), target.key()), ("photos", "cat.jpg"));
 //!
 //! assert_eq!(liteio_s3::operation_of(&head, &target), Some("UploadPart"));
 //! assert_eq!(liteio_s3::known_operation("UploadParts"), None);
@@ -94,6 +94,7 @@ mod object_version;
 mod page_token;
 mod part;
 mod plain;
+mod query;
 mod refusal;
 mod route;
 mod service;

@@ -1,12 +1,11 @@
 //! GetObject and HeadObject, implemented without s3s: they are the most frequent requests, and need
 //! almost nothing of its typed layer.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH,
-    CONTENT_RANGE, CONTENT_TYPE, EXPIRES,
+    CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LENGTH, CONTENT_RANGE,
+    CONTENT_TYPE,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
@@ -20,7 +19,8 @@ use super::context::Sent;
 use super::convert::{header, header_value, object_key, part_number, version_id};
 use super::encryption::{self, CustomerKey};
 use super::lenient::LenientHeaders;
-use super::route::{Route, Target, parameters};
+use super::query::Query;
+use super::route::{Route, Target};
 use super::{access, body_out, bucket_lifecycle, checksum, condition, error, metadata};
 use liteio_access::Granted;
 use liteio_access::state::App;
@@ -128,11 +128,8 @@ struct Read {
 impl Read {
     fn parse(app: &App, head: &mut Parts, key: &str) -> S3Result<Read> {
         let customer = encryption::of_read(app, &head.headers, &head.extensions)?;
-        let mut found = Parameters::default();
-        for (name, value) in head.uri.query().into_iter().flat_map(parameters) {
-            found.take(&name, value)?;
-        }
-        let LenientHeaders { range, object: conditions, .. } =
+        let found = Parameters::of(Query::in_extensions(&head.extensions))?;
+        let LenientHeaders { range, range_of, object: conditions, .. } =
             condition::take(&mut head.headers, false)?;
         Ok(Read {
             key: object_key(key.to_owned())?,
@@ -140,6 +137,7 @@ impl Read {
                 version: version_id(found.version)?,
                 conditions,
                 select: selection(found.part, range)?,
+                range_of,
                 customer_key: customer.as_ref().map(|customer| customer.key.clone()),
             },
             wants_checksum: header(&head.headers, "x-amz-checksum-mode")
@@ -160,33 +158,35 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn take(&mut self, name: &str, value: Cow<'_, str>) -> S3Result<()> {
-        let repeated =
-            || Err(s3_error!(InvalidArgument, "A query parameter is given more than once"));
-        if name == "partNumber" {
-            let number = value.parse().map_or_else(|_| part_number(0), part_number)?;
-            return self.part.replace(number).map_or(Ok(()), |_| repeated());
+    fn of(query: &Query) -> S3Result<Parameters> {
+        let repeated = || s3_error!(InvalidArgument, "A query parameter is given more than once");
+        let mut found = Parameters::default();
+        for (name, value) in query.pairs() {
+            let is_repeated = match name {
+                "partNumber" => {
+                    let number = value.parse().map_or_else(|_| part_number(0), part_number)?;
+                    found.part.replace(number).is_some()
+                }
+                "versionId" => found.version.replace(value.to_owned()).is_some(),
+                _ => false,
+            };
+            if is_repeated {
+                return Err(repeated());
+            }
         }
-        if name == "versionId" {
-            return self.version.replace(value.into_owned()).map_or(Ok(()), |_| repeated());
+        for (name, value) in query.overrides() {
+            if found.overrides.iter().any(|(other, _)| *other == name) {
+                return Err(repeated());
+            }
+            let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
+                s3_error!(
+                    InvalidArgument,
+                    "Header value cannot be represented using ISO-8859-1, or has control characters."
+                )
+            })?;
+            found.overrides.push((name, value));
         }
-        let name = match name.strip_prefix("response-") {
-            Some("cache-control") => CACHE_CONTROL,
-            Some("content-disposition") => CONTENT_DISPOSITION,
-            Some("content-encoding") => CONTENT_ENCODING,
-            Some("content-language") => CONTENT_LANGUAGE,
-            Some("content-type") => CONTENT_TYPE,
-            Some("expires") => EXPIRES,
-            _ => return Ok(()),
-        };
-        if self.overrides.iter().any(|(other, _)| *other == name) {
-            return repeated();
-        }
-        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
-            s3_error!(InvalidArgument, "Header value cannot be represented using ISO-8859-1.")
-        })?;
-        self.overrides.push((name, value));
-        Ok(())
+        Ok(found)
     }
 }
 
@@ -207,7 +207,7 @@ impl Read {
     /// Ranges and parts are answered with 206 even if they cover the whole object. The single part
     /// of an empty object is 200, because no `Content-Range` can describe it.
     fn is_partial(&self, found: &FoundObject) -> bool {
-        self.options.select != Selection::Whole && !found.range.is_empty()
+        (found.is_range || found.part.is_some()) && !found.range.is_empty()
     }
 
     fn headers(&self, bucket: &Bucket, found: &FoundObject) -> S3Result<HeaderMap> {
@@ -238,7 +238,7 @@ impl Read {
     fn insert_checksum(&self, found: &FoundObject, headers: &mut HeaderMap) -> S3Result<()> {
         let FoundObject { object, part, .. } = found;
         match (part.as_ref().filter(|_| object.part_count.is_some()), &object.checksum) {
-            _ if matches!(self.options.select, Selection::Range(_)) => Ok(()),
+            _ if found.is_range => Ok(()),
             (Some(part), whole) => match &part.checksum {
                 Some(value) => checksum::insert_part(headers, value, whole.as_ref()),
                 None => Ok(()),

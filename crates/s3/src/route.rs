@@ -10,7 +10,9 @@ use percent_encoding::percent_decode_str;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::S3Api;
+use super::query::Query;
 use liteio_access::Action;
+use liteio_auth::SignedAs;
 
 /// One operation, and the requests that it matches.
 #[derive(Debug)]
@@ -88,16 +90,11 @@ impl Target {
     }
 }
 
-/// The decoded parameters of a query.
-pub(super) fn parameters(query: &str) -> form_urlencoded::Parse<'_> {
-    form_urlencoded::parse(query.as_bytes())
-}
-
 /// The name of the operation that a request resembles, even if it is invalid. For logs and metrics.
 pub fn operation_of(head: &Parts, target: &liteio_wire::origin::Target) -> Option<&'static str> {
-    let (bucket, key) = (target.bucket().to_owned(), target.key().into_owned());
-    let names: Vec<_> = head.uri.query().into_iter().flat_map(parameters).collect();
-    let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
+    let (bucket, key) = (target.bucket().to_owned(), target.key().to_owned());
+    let query = Query::of(&head.uri);
+    let names: Vec<&str> = query.names().collect();
     let is_copy = head.method == Method::PUT && head.headers.contains_key("x-amz-copy-source");
     let level = Target { bucket, key }.level();
     Route::find(&head.method, level, &names, is_copy).map(|route| route.operation)
@@ -113,14 +110,21 @@ impl Route {
     ///
     /// # Errors
     /// A query parameter that the operation does not know.
-    pub(super) fn of(head: &Parts, target: &Target) -> S3Result<Option<&'static Route>> {
-        let names: Vec<_> = head.uri.query().into_iter().flat_map(parameters).collect();
-        let names: Vec<&str> = names.iter().map(|(name, _)| &**name).collect();
+    pub(super) fn of(
+        head: &Parts,
+        target: &Target,
+        query: &Query,
+    ) -> S3Result<Option<&'static Route>> {
+        let names: Vec<&str> = query.names().collect();
         let is_copy = head.method == Method::PUT && head.headers.contains_key("x-amz-copy-source");
         let Some(route) = Route::find(&head.method, target.level(), &names, is_copy) else {
             return Ok(None);
         };
-        if let Some(name) = names.iter().find(|name| !route.knows(name)) {
+        // The signer meant a parameter that the signature covers: it is the application's, and no
+        // slip that changes the meaning of a write.
+        let is_signed = head.extensions.get().is_some_and(SignedAs::covers_query);
+        let passes = |name: &str| route.knows(name) || (is_signed && !is_of_model(name));
+        if let Some(name) = names.iter().find(|name| !passes(name)) {
             return Err(route.refusal(name));
         }
         // A repeated parameter is ambiguous: authorization could use one value and the operation
@@ -158,8 +162,8 @@ impl Route {
     }
 
     /// True for a parameter that the operation knows or that does not matter. As on AWS, reads
-    /// ignore parameters that are not in the S3 model; writes do not, because such a parameter may
-    /// change their meaning.
+    /// ignore parameters that are not in the S3 model; writes do so only if the signature covers
+    /// them, because a parameter may change their meaning.
     fn knows(&self, name: &str) -> bool {
         self.required.contains(&name)
             || self.known.contains(&name)
@@ -244,7 +248,7 @@ mod tests {
         let (head, ()) =
             Request::builder().method(method).uri(uri).body(()).expect("valid").into_parts();
         let target = Target::of(&head.uri).expect("text");
-        match Route::of(&head, &target) {
+        match Route::of(&head, &target, &Query::of(&head.uri)) {
             Ok(route) => Ok(route.map(|route| route.operation)),
             Err(error) => Err(error.code().as_str().to_owned()),
         }
@@ -274,7 +278,8 @@ mod tests {
             for uri in [head.uri.clone(), all.parse().expect("a URI")] {
                 head.uri = uri;
                 let target = Target::of(&head.uri).expect("text");
-                let found = Route::of(&head, &target).expect("known").expect("found");
+                let found = Route::of(&head, &target, &Query::of(&head.uri));
+                let found = found.expect("known").expect("found");
                 // These two differ from others by more than parameters.
                 let same = ["ListDirectoryBuckets", "WriteGetObjectResponse"];
                 assert!(

@@ -21,6 +21,7 @@ use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::object_get::ReadRequest;
 use super::plain::PlainRequest;
+use super::query::Query;
 use super::refusal::{self, Refusal};
 use super::route::{Answerer, Route, Target};
 use super::{bucket_cors, condition, error, unsupported, website};
@@ -99,7 +100,9 @@ impl S3Service {
         let (mut head, body) = request.into_parts();
         let target = Target::of(&head.uri).map_err(refusal::of_error)?;
         unsupported::check(&head.headers).map_err(refusal::of_error)?;
-        let route = Route::of(&head, &target).map_err(refusal::of_error)?;
+        let query = Query::of(&head.uri);
+        let route = Route::of(&head, &target, &query).map_err(refusal::of_error)?;
+        query.put_into(&mut head.extensions);
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refusal::of_error)?;
         }

@@ -7,6 +7,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use super::object_get::ReadRequest;
+use super::query::Query;
 use super::route::{Route, Target};
 use super::{bucket_cors, bucket_website, refusal};
 use crate::website_rules::{self, Asked, Pages, Redirect, Website};
@@ -62,7 +63,7 @@ impl Visit<'_> {
             return Err(page(ErrorCode::MethodNotAllowed, message));
         }
         let website = self.website()?;
-        let key = self.origin.target.key().into_owned();
+        let key = self.origin.target.key().to_owned();
         let (scheme, host) = (self.origin.peer.scheme(), self.origin.target.host());
         let asked = Asked { scheme, host, key: &key, query: self.origin.target.query() };
         if let Some(redirect) = website.redirect(asked) {
@@ -110,7 +111,7 @@ impl Visit<'_> {
             head.headers.extend(value.map(|value| (HeaderName::from_static(name), value)));
         }
         let target = Target::of(&head.uri).map_err(refusal::of_error)?;
-        let route = Route::of(&head, &target).map_err(refusal::of_error)?;
+        let route = Route::of(&head, &target, &Query::default()).map_err(refusal::of_error)?;
         let Some(route) = route else {
             return Err(page(ErrorCode::InvalidURI, "Couldn't parse the specified URI."));
         };

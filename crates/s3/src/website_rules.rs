@@ -140,9 +140,12 @@ impl Rule {
     }
 }
 
-/// A key encoded as a URL path.
+/// A key encoded as a URL path. A slash at its start is encoded, too: `//HOST/` would be the address
+/// of another host.
 pub(crate) fn path(key: &str) -> String {
-    format!("/{}", utf8_percent_encode(key, IN_PATH))
+    let rest = key.trim_start_matches('/');
+    let slashes = "%2F".repeat(key.len() - rest.len());
+    format!("/{slashes}{}", utf8_percent_encode(rest, IN_PATH))
 }
 
 #[cfg(test)]
@@ -223,6 +226,21 @@ mod tests {
             };
             let expected = expected.map(|(status, location)| Redirect { status, location });
             assert_eq!(found, expected, "{key:?} {failed:?} {pages:?}");
+        }
+    }
+
+    #[test]
+    fn no_path_is_the_address_of_a_host() {
+        let rows = [
+            ("", "/"),
+            ("a/b//c", "/a/b//c"),
+            ("/evil.example/", "/%2Fevil.example/"),
+            ("//evil.example", "/%2F%2Fevil.example"),
+            ("\\evil.example/", "/%5Cevil.example/"),
+            ("\t/evil.example", "/%09/evil.example"),
+        ];
+        for (key, expected) in rows {
+            assert_eq!(path(key), expected, "{key:?}");
         }
     }
 

@@ -170,7 +170,8 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "HOST:PORT", env = "LITEIO_CONSOLE_ADDRESS")]
     pub(crate) console_address: Option<String>,
     /// Address or network of a trusted proxy, whose Forwarded and X-Forwarded headers are used;
-    /// repeatable.
+    /// repeatable. With "=for+proto+host" only the X-Forwarded headers named there, which the proxy
+    /// sets.
     #[arg(long, value_name = "CIDR", env = "LITEIO_TRUSTED_PROXY", value_delimiter = ',')]
     pub(crate) trusted_proxy: Vec<String>,
     /// Directory of all data; created if missing [default: ./data].

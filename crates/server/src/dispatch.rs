@@ -21,8 +21,8 @@ use liteio_admin::console::Console;
 use liteio_admin::console::browser;
 use liteio_admin::metrics::{Counters, Metrics};
 use liteio_admin::minio::Admin;
-use liteio_admin::operational::{Health, Operational, Readiness, Way, is_signed};
-use liteio_auth::Identity;
+use liteio_admin::operational::{Health, Operational, Readiness, Way};
+use liteio_auth::{Identity, is_signed};
 use liteio_iam as iam;
 use liteio_iam::minio::Manager;
 use liteio_observe::delivery::Follower;
@@ -162,7 +162,7 @@ async fn operate(
 ) -> Reply {
     // This also rejects a web page that reaches the server by DNS rebinding and sends a token.
     if let Some(no_auth) = space.no_auth() {
-        no_auth.check(&request)?;
+        no_auth.check(&request, |_| false)?;
     }
     let (mut head, body) = request.into_parts();
     // A bearer token is checked by the route that accepts it.

@@ -69,6 +69,20 @@ pub(crate) fn refusal_to_write(directory: &Path) -> Option<String> {
     }
 }
 
+/// The names of this machine or container: the short one, and with its domain if it has one.
+pub(crate) fn host_names() -> Vec<String> {
+    let system = rustix::system::uname();
+    let name = system.nodename().to_string_lossy().into_owned();
+    #[cfg(target_os = "linux")]
+    let domain = Some(system.domainname().to_string_lossy().into_owned());
+    #[cfg(not(target_os = "linux"))]
+    let domain: Option<String> = None;
+    // Linux writes "(none)" for no domain.
+    let domain = domain.filter(|domain| !domain.is_empty() && !domain.starts_with('('));
+    let whole = domain.map(|domain| format!("{name}.{domain}"));
+    [name].into_iter().chain(whole).filter(|name| !name.is_empty()).collect()
+}
+
 /// The resources that the system grants to the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {

@@ -100,7 +100,7 @@ async fn read_answer(stream: &mut TcpStream) -> String {
     let complete = |text: &[u8]| {
         let text = std::str::from_utf8(text).ok()?;
         let (head, body) = text.split_once("\r\n\r\n")?;
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
         let length = length.map_or(0, |digits| digits.parse().expect("a length"));
         (body.len() >= length).then_some(())
     };
@@ -225,7 +225,7 @@ async fn a_refusal_comes_before_100_continue() {
     .await;
     let answer = read_to_end(&mut stream).await;
     assert_s3_error(&answer, 403, "AccessDenied");
-    assert!(answer.contains("connection: close"), "{answer}");
+    assert!(answer.contains("Connection: close"), "{answer}");
 }
 
 #[tokio::test]
@@ -254,7 +254,7 @@ async fn who_waits_in_vain_with_an_empty_body_is_told_to_connect_again() {
         .await;
         let answer = read_answer(&mut stream).await;
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-        assert_eq!(answer.contains("connection: close"), is_closed, "{answer}");
+        assert_eq!(answer.contains("Connection: close"), is_closed, "{answer}");
     }
 }
 
@@ -351,7 +351,7 @@ async fn over_the_budget_is_slow_down_and_normal_again_at_once() {
     send(&mut second, &head).await;
     let refusal = read_to_end(&mut second).await;
     assert_s3_error(&refusal, 503, "SlowDown");
-    assert!(refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
+    assert!(refusal.contains("\r\nRetry-After: 1\r\n"), "{refusal}");
     // Small bodies have a reserve of their own.
     let mut small = connect(&server).await;
     send(&mut small, "PUT /b/k HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi").await;
@@ -382,7 +382,7 @@ async fn over_the_connections_is_slow_down_and_normal_again() {
     let mut second = connect(&server).await;
     let refusal = read_to_end(&mut second).await;
     assert_s3_error(&refusal, 503, "SlowDown");
-    assert!(refusal.contains("\r\nretry-after: 1\r\n"), "{refusal}");
+    assert!(refusal.contains("\r\nRetry-After: 1\r\n"), "{refusal}");
     drop(first);
     let recovered = async {
         loop {

@@ -12,23 +12,24 @@
 //! | Module | Content |
 //! |---|---|
 //! | root | [`Space`] and its [`SpaceParts`] |
-//! | [`no_auth`] | The guard of a server that does not check signatures: it refuses pages of other origins and foreign host names |
+//! | [`no_auth`] | The guard of a server that does not check signatures: it refuses pages of other origins, foreign host names, and IAM in URLs |
 //!
 //! The crate must not know sockets, settings, routes for operators or other spaces. It alone, and the dispatch of
 //! the server, know that there are several services.
 //!
 //! ```
 //! use http::Request;
-//! use liteio_space::no_auth::{NoAuth, is_own};
+//! use liteio_space::no_auth::{HostNames, NoAuth, is_own};
 //!
 //! let names = ["localhost".to_owned()];
 //! assert!(is_own("photos.localhost", &names));
 //! assert!(is_own("127.0.0.1", &names));
 //!
 //! // A foreign name that resolves to this machine (DNS rebinding).
-//! let guard = NoAuth::new("liteio".to_owned(), &[], Some(names.to_vec()));
-//! let request = Request::post("/photos").header("host", "rebound.example.com").body(())?;
-//! assert!(guard.check(&request).is_err());
+//! let names = HostNames { domains: names.to_vec(), of_container: None };
+//! let guard = NoAuth::new("liteio".to_owned(), &[], names);
+//! let request = Request::get("/photos").header("host", "rebound.example.com").body(())?;
+//! assert!(guard.check(&request, |_| false).is_err());
 //! # Ok::<(), http::Error>(())
 //! ```
 
@@ -39,12 +40,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, ORIGIN};
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request};
 use http_body::Body;
 
-use crate::no_auth::NoAuth;
+use crate::no_auth::{NoAuth, RESOURCE_POLICY, SAME_SITE};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
 use liteio_iam::{self as iam, Api, Iam, Users, Watch, is_web_identity};
@@ -224,12 +225,24 @@ impl Space {
             return self.s3.preflight(&head.headers, origin);
         }
         let page = Page::of(&request);
-        let checked = self.no_auth.as_ref().map_or(Ok(()), |it| it.check(&request));
+        let method = request.method().clone();
+        let guarded = self.no_auth.as_ref().map(|no_auth| {
+            no_auth.check(&request, |page| {
+                let headers = self.s3.cors_headers(page, &method, origin);
+                headers.is_some_and(|it| it.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN))
+            })
+        });
+        let (checked, policy) = match guarded {
+            None => (Ok(()), None),
+            Some(Ok(policy)) => (Ok(()), Some(policy)),
+            Some(Err(error)) => (Err(error), Some(SAME_SITE)),
+        };
         let reply = match checked {
             Ok(()) => self.signed(request, origin, allowance).await,
             Err(error) => Err(error),
         };
-        self.for_page(reply, page, origin)
+        let policy = policy.map(|policy| HeaderMap::from_iter([(RESOURCE_POLICY, policy)]));
+        reply::with_headers(self.for_page(reply, page, origin), policy)
     }
 
     /// Rejects a request before its operation starts. The sender is recorded if the signature is
@@ -280,6 +293,11 @@ impl Space {
                 });
             }
         };
+        if let (Some(no_auth), Some(Service::Iam)) = (&self.no_auth, request.extensions().get()) {
+            no_auth
+                .check_iam(request.method(), authorization.is_some())
+                .map_err(|error| iam::refusal(&error))?;
+        }
         match request.extensions().get() {
             Some(Service::S3Vectors) => return self.vectors.call(request).await,
             Some(Service::Iam) => return self.iam.call(Api::Iam, request, origin).await,

@@ -354,5 +354,7 @@ pub use checksum::{
     ChecksumAlgorithm, ChecksumSet, ChecksumType, ChecksumValue, DigestSet, Digests, ObjectChecksum,
 };
 pub use etag::ETag;
-pub use precondition::{ConditionResult, ETagText, EtagCondition, ReadConditions, WriteConditions};
+pub use precondition::{
+    ConditionResult, ETagText, EtagCondition, RangeCondition, ReadConditions, WriteConditions,
+};
 pub use range::ByteRange;

@@ -77,7 +77,7 @@ impl Observer for Requests {
             method: finished.method.to_string(),
             operation: origin.found.operation(),
             bucket: origin.target.bucket().to_owned(),
-            key: origin.target.key().into_owned(),
+            key: origin.target.key().to_owned(),
             query: query_without_secrets(&heads.uri),
             status: finished.status,
             code: finished.code.map(str::to_owned),

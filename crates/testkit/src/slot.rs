@@ -110,7 +110,7 @@ impl Slot {
         let name = operation(&mut request, origin).await?;
         let key = origin.target.key();
         let bucket = origin.target.bucket();
-        let effects = self.faults.of(&Asked { operation: name.as_deref(), bucket, key: &key });
+        let effects = self.faults.of(&Asked { operation: name.as_deref(), bucket, key });
         if !effects.latency.is_zero() {
             sleep(effects.latency).await;
         }

@@ -1,7 +1,6 @@
 //! [`Origin`]: the sender of a request, its connection, and its target. Determined once, where the
 //! request enters, and carried in its extensions.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -48,6 +47,7 @@ pub struct Domains {
     names: Arc<[String]>,
     /// The domains whose subdomains are websites of buckets.
     sites: Arc<[String]>,
+    region: Arc<str>,
 }
 
 /// The kind of socket that accepted a request.
@@ -63,7 +63,7 @@ impl Domains {
     /// These domains, for a server in the region `region`.
     pub fn new(names: Vec<String>, region: &str) -> Domains {
         let sites = names.iter().flat_map(|name| site_domains(name, region)).collect();
-        Domains { names: names.into(), sites }
+        Domains { names: names.into(), sites, region: region.into() }
     }
 
     /// The length of the bucket name at the start of `bucket.s3-website.domain[:port]`.
@@ -73,20 +73,61 @@ impl Domains {
     }
 
     /// The length of the bucket name at the start of `bucket.domain[:port]`, using the longest
-    /// matching domain.
+    /// matching domain. Between them may be the name of the service in a region.
     fn bucket_bytes(&self, host: &str) -> Option<usize> {
         let name = without_port(host);
         if self.names.iter().any(|domain| name.eq_ignore_ascii_case(domain)) {
             return None;
         }
-        self.names.iter().filter_map(|domain| subdomain_bytes(name, domain)).min()
+        let bytes = self.names.iter().filter_map(|domain| subdomain_bytes(name, domain)).min()?;
+        let bytes = bytes - self.service_bytes(&name[..bytes]);
+        (bytes > 0).then_some(bytes)
+    }
+
+    /// The length of the name of S3 in a region at the end of a text, with the dot before it: AWS's
+    /// `s3.REGION`, `s3-REGION` and `s3.dualstack.REGION`. 0 without one.
+    fn service_bytes(&self, name: &str) -> usize {
+        let is = |label: &str, text: &str| label.eq_ignore_ascii_case(text);
+        let is_region = |label: &str| is_region(label) || is(label, &self.region);
+        let mut labels = name.rsplit('.');
+        let service = match [labels.next(), labels.next(), labels.next()] {
+            [Some(region), Some(s3), _] if is(s3, "s3") && is_region(region) => {
+                s3.len() + 1 + region.len()
+            }
+            [Some(region), Some(dual), Some(s3)]
+                if is(s3, "s3") && is(dual, "dualstack") && is_region(region) =>
+            {
+                s3.len() + 1 + dual.len() + 1 + region.len()
+            }
+            [Some(last), ..] => match last.split_once('-') {
+                Some((s3, region)) if is(s3, "s3") && is_region(region) => last.len(),
+                _ => return 0,
+            },
+            _ => return 0,
+        };
+        // The dot, if a bucket is before it.
+        service + usize::from(service < name.len())
     }
 }
 
-/// The host suffixes of bucket websites for a domain: `BUCKET.s3-website.DOMAIN` and
-/// `BUCKET.s3-website-REGION.DOMAIN`.
-fn site_domains(domain: &str, region: &str) -> [String; 2] {
-    [format!("s3-website.{domain}"), format!("s3-website-{region}.{domain}")]
+/// `true` for a name in the form of AWS's regions, such as `eu-central-1` or `us-gov-west-1`.
+fn is_region(name: &str) -> bool {
+    let Some((place, number)) = name.rsplit_once('-') else { return false };
+    let is_word =
+        |word: &str| word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_number = (1..=2).contains(&number.len()) && number.bytes().all(|it| it.is_ascii_digit());
+    let area = place.split('-').next().unwrap_or_default();
+    is_number && area.len() <= 4 && place.contains('-') && place.split('-').all(is_word)
+}
+
+/// The host suffixes of bucket websites for a domain: `BUCKET.s3-website.DOMAIN`,
+/// `BUCKET.s3-website-REGION.DOMAIN` and `BUCKET.s3-website.REGION.DOMAIN`.
+fn site_domains(domain: &str, region: &str) -> [String; 3] {
+    [
+        format!("s3-website.{domain}"),
+        format!("s3-website-{region}.{domain}"),
+        format!("s3-website.{region}.{domain}"),
+    ]
 }
 
 /// The buckets that a host may name on a socket for websites only, the most specific first: the
@@ -125,6 +166,8 @@ enum Place {
 #[derive(Clone, Debug)]
 pub struct Target {
     uri: Uri,
+    /// The decoded path, if it differs from the path as sent.
+    decoded: Option<Box<str>>,
     host: Option<HeaderValue>,
     place: Place,
     /// The kind of website access; `None` for an API request.
@@ -147,16 +190,26 @@ impl Target {
             }
             None => (domains.bucket_bytes(name).map(Place::Host), None),
         };
+        let decoded = match uri.path().contains('%') {
+            true => Some(percent_decode_str(uri.path()).decode_utf8_lossy().into()),
+            false => None,
+        };
         let place = match place {
             Some(place) => place,
             None => {
-                let path = uri.path();
+                let path = decoded.as_deref().unwrap_or(uri.path());
                 let start = usize::from(path.starts_with('/'));
                 let bytes = path[start..].find('/').unwrap_or(path.len() - start);
                 Place::Path(start..start + bytes)
             }
         };
-        Target { uri, host, place, site }
+        Target { uri, decoded, host, place, site }
+    }
+
+    /// The decoded path. Bucket and key are found in it, as in the path that operations read: a
+    /// slash ends the bucket even if it is encoded.
+    fn decoded(&self) -> &str {
+        self.decoded.as_deref().unwrap_or(self.uri.path())
     }
 
     /// The path as sent.
@@ -177,7 +230,7 @@ impl Target {
     /// The bucket; empty for the service itself.
     pub fn bucket(&self) -> &str {
         match &self.place {
-            Place::Path(range) => &self.uri.path()[range.clone()],
+            Place::Path(range) => &self.decoded()[range.clone()],
             Place::Host(bytes) => &self.host()[..*bytes],
         }
     }
@@ -214,16 +267,12 @@ impl Target {
 
     /// `true` if the request names a key.
     pub fn names_key(&self) -> bool {
-        !self.raw_key().is_empty()
+        !self.key().is_empty()
     }
 
     /// The key, decoded; empty for a bucket.
-    pub fn key(&self) -> Cow<'_, str> {
-        percent_decode_str(self.raw_key()).decode_utf8_lossy()
-    }
-
-    fn raw_key(&self) -> &str {
-        let path = self.uri.path();
+    pub fn key(&self) -> &str {
+        let path = self.decoded();
         match &self.place {
             Place::Path(range) => path.get(range.end + 1..).unwrap_or_default(),
             Place::Host(_) => path.strip_prefix('/').unwrap_or(path),
@@ -411,6 +460,7 @@ mod tests {
         let rows = [
             ("photos.s3-website.localhost:9000", Some("photos")),
             ("my.photos.S3-Website-EU-West-1.localhost", Some("my.photos")),
+            ("photos.s3-website.eu-west-1.localhost", Some("photos")),
             ("photos.s3-website-us-east-1.localhost", None),
             ("s3-website.localhost", None),
             ("photos.localhost", None),
@@ -419,7 +469,7 @@ mod tests {
             let target = target(host, "/a%20b/");
             assert_eq!(target.is_site(), bucket.is_some(), "{host}");
             if let Some(bucket) = bucket {
-                assert_eq!((target.site_buckets(), &*target.key()), (vec![bucket], "a b/"));
+                assert_eq!((target.site_buckets(), target.key()), (vec![bucket], "a b/"));
             }
         }
         let request = Request::builder().uri("/a").header("host", "www.example.com:80").body(());
@@ -436,6 +486,8 @@ mod tests {
             ("127.0.0.1:9000", "/bucket", "bucket", ""),
             ("127.0.0.1:9000", "/bucket/", "bucket", ""),
             ("127.0.0.1:9000", "/bucket/a%20b//c", "bucket", "a b//c"),
+            ("127.0.0.1:9000", "/%62ucket/a%2Fb", "bucket", "a/b"),
+            ("127.0.0.1:9000", "/bucket%2Fa%2fb", "bucket", "a/b"),
             ("127.0.0.1:9000", "*", "*", ""),
             ("localhost:9000", "/bucket/key", "bucket", "key"),
             ("s3.localhost", "/bucket/key", "bucket", "key"),
@@ -446,19 +498,55 @@ mod tests {
         ];
         for (host, path, bucket, key) in rows {
             let target = target(host, path);
-            assert_eq!((target.bucket(), &*target.key()), (bucket, key), "{host}{path}");
+            assert_eq!((target.bucket(), target.key()), (bucket, key), "{host}{path}");
             assert_eq!(target.host_bucket(), None, "{host}");
         }
         let rows = [
             ("photos.localhost:9000", "/key", "photos", "key"),
+            ("photos.localhost:9000", "/%6Bey%2fa", "photos", "key/a"),
             ("photos.localhost:9000", "/", "photos", ""),
             ("my.photos.S3.LocalHost", "/a/b", "my.photos", "a/b"),
             ("my.photos.S3.localhost", "//a", "my.photos", "/a"),
         ];
         for (host, path, bucket, key) in rows {
             let target = target(host, path);
-            assert_eq!((target.bucket(), &*target.key()), (bucket, key), "{host}{path}");
+            assert_eq!((target.bucket(), target.key()), (bucket, key), "{host}{path}");
             assert_eq!(target.host_bucket(), Some(bucket), "{host}");
+        }
+    }
+
+    /// Endpoints of AWS in a region, and the hosts of LocalStack.
+    #[test]
+    fn hosts_with_a_region() {
+        let rows = [
+            ("s3.us-east-1.localhost", None),
+            ("s3.us-east-1.localhost:9000", None),
+            ("s3-us-west-2.localhost", None),
+            ("s3.dualstack.eu-west-1.localhost", None),
+            ("S3.EU-West-1.LocalHost", None),
+            ("photos.s3.us-east-1.localhost:9000", Some("photos")),
+            ("my.photos.s3.ap-southeast-2.localhost", Some("my.photos")),
+            ("photos.s3.us-gov-west-1.localhost", Some("photos")),
+            ("photos.s3-us-west-2.localhost", Some("photos")),
+            ("photos.s3.dualstack.eu-west-1.localhost", Some("photos")),
+            ("photos.s3.eu-west-1.s3.localhost", Some("photos")),
+            // Names of buckets that only look like it.
+            ("us-east-1.localhost", Some("us-east-1")),
+            ("photos.us-east-1.localhost", Some("photos.us-east-1")),
+            ("s3.photos.localhost", Some("s3.photos")),
+            ("photos.s3.data-1.localhost", Some("photos.s3.data-1")),
+            ("photos.s3.eu-west.localhost", Some("photos.s3.eu-west")),
+            ("photos.dualstack.eu-west-1.localhost", Some("photos.dualstack.eu-west-1")),
+            ("dualstack.eu-west-1.localhost", Some("dualstack.eu-west-1")),
+            ("s3-photos.localhost", Some("s3-photos")),
+            ("s3-.localhost", Some("s3-")),
+            ("photos.s3-website-us-east-1.localhost", Some("photos.s3-website-us-east-1")),
+        ];
+        for (host, bucket) in rows {
+            let target = target(host, "/a/b");
+            assert_eq!(target.host_bucket(), bucket, "{host}");
+            let expected = if bucket.is_some() { "a/b" } else { "b" };
+            assert_eq!(target.key(), expected, "{host}");
         }
     }
 
@@ -479,7 +567,11 @@ mod tests {
         assert!(site_buckets("").is_empty() && site_buckets(":80").is_empty());
         assert_eq!(
             site_domains("example.com", "eu-central-1"),
-            ["s3-website.example.com", "s3-website-eu-central-1.example.com"]
+            [
+                "s3-website.example.com",
+                "s3-website-eu-central-1.example.com",
+                "s3-website.eu-central-1.example.com"
+            ]
         );
     }
 }

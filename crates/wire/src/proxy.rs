@@ -5,24 +5,40 @@
 //! peer, and are only as trustworthy as the peer. So the list is read from its right end: the
 //! sender is the first address that is not a trusted proxy. From other peers the headers are
 //! ignored.
+//!
+//! `X-Forwarded-Proto`, `-Host` and `-Port` have no such order: a proxy that sets `-For` only passes
+//! on the ones that the client has made. So the setting of a network may name the headers that its
+//! proxies set, and the others do not count.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::str::FromStr as _;
 
 use http::header::{FORWARDED, HeaderMap, HeaderName, HeaderValue};
 
-use crate::origin::Peer;
+use crate::origin::{Peer, without_port};
 use crate::settings::ConfigError;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+const X_FORWARDED_PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 
-/// A network of addresses, or one address.
+/// A network of addresses, or one address, and the headers that its proxies set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: u128,
     bits: u32,
+    sets: Sets,
+}
+
+/// The headers that a proxy sets besides the address of the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sets {
+    /// `X-Forwarded-Proto`.
+    protocol: bool,
+    /// `X-Forwarded-Host` and `X-Forwarded-Port`.
+    host: bool,
 }
 
 impl Network {
@@ -34,7 +50,8 @@ impl Network {
             IpAddr::V6(_) if bits <= 128 => bits,
             _ => return None,
         };
-        let network = Network { address: number(address), bits };
+        let sets = Sets { protocol: true, host: true };
+        let network = Network { address: number(address), bits, sets };
         (network.address & network.mask() == network.address).then_some(network)
     }
 
@@ -80,6 +97,23 @@ struct Hop<'h> {
     from: &'h str,
     secure: Option<bool>,
     host: Option<&'h str>,
+    /// The port of a host that is told without one.
+    port: Option<&'h str>,
+}
+
+impl<'h> Hop<'h> {
+    /// The host, with its port unless that is one that clients leave out.
+    fn host(&self) -> Option<HeaderValue> {
+        let host = self.host.filter(|host| is_host(host))?;
+        let port = self.port.and_then(|port| port.parse::<u16>().ok());
+        // Proxies behind others tell 80 for connections that began as HTTPS, so the scheme is no help.
+        let port = port.filter(|port| !matches!(port, 0 | 80 | 443));
+        let told: Cow<'h, str> = match port {
+            Some(port) if without_port(host) == host => format!("{host}:{port}").into(),
+            _ => host.into(),
+        };
+        told.parse().ok()
+    }
 }
 
 impl Proxies {
@@ -93,16 +127,24 @@ impl Proxies {
         self.0.iter().any(|network| network.contains(address))
     }
 
+    /// The headers that the proxy at this address sets, by the smallest network that it is in.
+    fn sets(&self, address: IpAddr) -> Sets {
+        let networks = self.0.iter().filter(|network| network.contains(address));
+        let smallest = networks.max_by_key(|network| network.bits);
+        smallest.map_or(Sets { protocol: false, host: false }, |network| network.sets)
+    }
+
     /// The request that the trusted proxy `proxy` forwards. If a header is malformed, the last
     /// well-formed hop is the sender.
     ///
     /// # Errors
     /// [`Contradiction`].
     pub fn told(&self, proxy: Peer, headers: &HeaderMap) -> Result<Told, Contradiction> {
+        let sets = self.sets(proxy.address.ip());
         let standard =
             texts(headers, &FORWARDED).map(|values| self.sender(proxy, forwarded(&values)));
-        let usual = texts(headers, &X_FORWARDED_FOR)
-            .map(|values| self.sender(proxy, x_forwarded(&values, headers)));
+        let by_usual = |values: &[&str]| self.sender(proxy, x_forwarded(values, headers, sets));
+        let usual = texts(headers, &X_FORWARDED_FOR).map(|values| by_usual(&values));
         match (standard, usual) {
             (Some(standard), Some(usual))
                 if standard.peer.address.ip() != usual.peer.address.ip() =>
@@ -112,15 +154,15 @@ impl Proxies {
             (Some(mut told), usual) => {
                 // The client may have forged one of the two: the connection counts as secure only
                 // if both say so.
-                let usual = usual.unwrap_or_else(|| self.sender(proxy, x_forwarded(&[], headers)));
-                if headers.contains_key(&X_FORWARDED_PROTO) {
+                let usual = usual.unwrap_or_else(|| by_usual(&[]));
+                if sets.protocol && headers.contains_key(&X_FORWARDED_PROTO) {
                     told.peer.secure &= usual.peer.secure;
                 }
                 Ok(told)
             }
             (None, Some(told)) => Ok(told),
             // The proxy does not send addresses.
-            (None, None) => Ok(self.sender(proxy, x_forwarded(&[], headers))),
+            (None, None) => Ok(by_usual(&[])),
         }
     }
 
@@ -129,8 +171,7 @@ impl Proxies {
         let mut told = Told { peer: proxy, host: None };
         for hop in hops.unwrap_or_default() {
             told.peer.secure = hop.secure.unwrap_or(told.peer.secure);
-            told.host =
-                hop.host.filter(|it| is_host(it)).and_then(|it| it.parse().ok()).or(told.host);
+            told.host = hop.host().or(told.host);
             let Some(address) = address(hop.from) else {
                 break;
             };
@@ -154,12 +195,17 @@ fn texts<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<Vec<&'h str>> 
 
 /// The hops of `X-Forwarded-…`, the nearest first. Protocols and hosts are assigned to hops one by
 /// one if their counts match; otherwise the last of them belongs to the nearest hop.
-fn x_forwarded<'h>(values: &[&'h str], headers: &'h HeaderMap) -> Option<Vec<Hop<'h>>> {
+fn x_forwarded<'h>(values: &[&'h str], headers: &'h HeaderMap, sets: Sets) -> Option<Vec<Hop<'h>>> {
     let list = |lines: &[&'h str]| -> Vec<&'h str> {
         lines.iter().rev().flat_map(|line| line.split(',').rev()).map(str::trim).collect()
     };
-    let protocols = list(&texts(headers, &X_FORWARDED_PROTO).unwrap_or_default());
-    let hosts = list(&texts(headers, &X_FORWARDED_HOST).unwrap_or_default());
+    let set = |name: HeaderName, is_set: bool| match texts(headers, &name) {
+        Some(values) if is_set => list(&values),
+        _ => Vec::new(),
+    };
+    let protocols = set(X_FORWARDED_PROTO, sets.protocol);
+    let hosts = set(X_FORWARDED_HOST, sets.host);
+    let ports = set(X_FORWARDED_PORT, sets.host);
     let mut addresses = list(values);
     if addresses.is_empty() {
         // No address, but perhaps a protocol and a host.
@@ -173,6 +219,7 @@ fn x_forwarded<'h>(values: &[&'h str], headers: &'h HeaderMap) -> Option<Vec<Hop
         from,
         secure: of_hop(&protocols, at).and_then(is_secure),
         host: of_hop(&hosts, at),
+        port: of_hop(&ports, at),
     };
     Some(addresses.into_iter().enumerate().map(hop).collect())
 }
@@ -254,18 +301,32 @@ fn is_host(text: &str) -> bool {
 }
 
 impl Network {
-    /// Parses an address, or `ADDRESS/BITS`.
+    /// Parses an address, or `ADDRESS/BITS`, and after an equals sign the headers that the proxies set:
+    /// `for`, `proto` and `host`, separated by plus signs. Without them, they set all.
     ///
     /// # Errors
-    /// [`ConfigError`] if it is not an address or a network, or has host bits set.
+    /// [`ConfigError`] if it is not an address or a network, has host bits set, or names no header.
     pub fn parse(text: &str) -> Result<Network, ConfigError> {
         let advice = || {
             ConfigError(format!(
                 "the network {text:?} is not valid: give --trusted-proxy ADDRESS or ADDRESS/BITS, such as \
-                 10.0.0.0/8"
+                 10.0.0.0/8, or with the headers that the proxy sets, 10.0.0.0/8=for+proto+host"
             ))
         };
-        let (address, bits) = match text.split_once('/') {
+        let (network, headers) = match text.split_once('=') {
+            Some((network, headers)) => (network, Some(headers)),
+            None => (text, None),
+        };
+        let mut sets = Sets { protocol: headers.is_none(), host: headers.is_none() };
+        for header in headers.into_iter().flat_map(|headers| headers.split('+')) {
+            match header {
+                "for" => {}
+                "proto" => sets.protocol = true,
+                "host" => sets.host = true,
+                _ => return Err(advice()),
+            }
+        }
+        let (address, bits) = match network.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
         };
@@ -279,7 +340,8 @@ impl Network {
             None if address.is_ipv4() => 32,
             None => 128,
         };
-        Network::new(address, bits).ok_or_else(advice)
+        let network = Network::new(address, bits).ok_or_else(advice)?;
+        Ok(Network { sets, ..network })
     }
 }
 
@@ -319,6 +381,11 @@ mod tests {
             "10.0.0.0/+8",
             "host",
             "1.2.3.4:5",
+            "10.0.0.0/8=",
+            "10.0.0.0/8=from",
+            "10.0.0.0/8=for,proto",
+            "10.0.0.0/8=for++host",
+            "=for",
         ];
         for text in bad {
             assert!(Network::parse(text).is_err(), "{text}");
@@ -328,7 +395,14 @@ mod tests {
     /// The sender, its scheme and the host as told by a proxy at 10.0.0.1; `None` for a
     /// contradiction.
     fn told(headers: &[(&'static str, &'static str)]) -> Option<(String, bool, String)> {
-        let proxies = Proxies::new(vec![network("10.0.0.0/8"), network("fd00::/8")]);
+        told_to(&["10.0.0.0/8", "fd00::/8"], headers)
+    }
+
+    fn told_to(
+        networks: &[&str],
+        headers: &[(&'static str, &'static str)],
+    ) -> Option<(String, bool, String)> {
+        let proxies = Proxies::new(networks.iter().copied().map(network).collect());
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_static(value));
@@ -352,6 +426,36 @@ mod tests {
         assert!(secure(&[(f, own), by, ("x-forwarded-proto", "https")]));
     }
 
+    /// A client sends headers of its own through a proxy that sets others only.
+    #[test]
+    fn headers_that_the_proxy_does_not_set_are_the_clients() {
+        let by = |value| ("x-forwarded-for", value);
+        let headers = [
+            by("192.0.2.1"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "s3.example"),
+            ("x-forwarded-port", "8443"),
+        ];
+        let rows: [(&[&str], bool, &str); 7] = [
+            (&["10.0.0.0/8=for"], false, ""),
+            (&["10.0.0.0/8=for+proto"], true, ""),
+            (&["10.0.0.0/8=for+host"], false, "s3.example:8443"),
+            (&["10.0.0.0/8=proto+for+host"], true, "s3.example:8443"),
+            (&["10.0.0.0/8"], true, "s3.example:8443"),
+            // The smallest network decides.
+            (&["10.0.0.0/8", "10.0.0.1=for"], false, ""),
+            (&["10.0.0.0/8=for", "10.0.0.1"], true, "s3.example:8443"),
+        ];
+        for (networks, secure, host) in rows {
+            let expected = Some(("192.0.2.1".to_owned(), secure, host.to_owned()));
+            assert_eq!(told_to(networks, &headers), expected, "{networks:?}");
+        }
+        // One that does not count makes nothing insecure, either.
+        let standard = [("forwarded", "for=192.0.2.1;proto=https"), ("x-forwarded-proto", "http")];
+        let told = told_to(&["10.0.0.0/8=for"], &standard).expect("no contradiction");
+        assert!(told.1);
+    }
+
     const PROXY: &str = "10.0.0.1:1234";
 
     #[test]
@@ -359,6 +463,7 @@ mod tests {
         let f = "x-forwarded-for";
         let p = "x-forwarded-proto";
         let h = "x-forwarded-host";
+        let o = "x-forwarded-port";
         type Row<'a> = (&'a [(&'static str, &'static str)], (&'a str, bool, &'a str));
         let rows: &[Row<'_>] = &[
             (&[], (PROXY, false, "")),
@@ -389,6 +494,18 @@ mod tests {
             (&[(f, "192.0.2.1"), (h, "s3.example:8443")], ("192.0.2.1", false, "s3.example:8443")),
             (&[(f, "192.0.2.1"), (h, "s3 example")], ("192.0.2.1", false, "")),
             (&[(f, "192.0.2.1"), (h, "u@s3.example")], ("192.0.2.1", false, "")),
+            // A port beside a host without one.
+            (&[(h, "s3.example"), (o, "8443")], (PROXY, false, "s3.example:8443")),
+            (&[(h, "[2001:db8::1]"), (o, "8443")], (PROXY, false, "[2001:db8::1]:8443")),
+            (&[(h, "s3.example:9000"), (o, "8443")], (PROXY, false, "s3.example:9000")),
+            (&[(h, "s3.example"), (p, "https"), (o, "443")], (PROXY, true, "s3.example")),
+            (&[(h, "s3.example"), (p, "http"), (o, "80")], (PROXY, false, "s3.example")),
+            (&[(h, "s3.example"), (p, "https"), (o, "80")], (PROXY, true, "s3.example")),
+            (&[(h, "s3.example"), (o, "port")], (PROXY, false, "s3.example")),
+            (&[(h, "s3.example"), (o, "0")], (PROXY, false, "s3.example")),
+            (&[(h, "s3.example"), (o, "70000")], (PROXY, false, "s3.example")),
+            (&[(h, "s3.example"), (o, "7000, 8443")], (PROXY, false, "s3.example:8443")),
+            (&[(o, "8443")], (PROXY, false, "")),
         ];
         for (headers, expected) in rows {
             let expected = (expected.0.to_owned(), expected.1, expected.2.to_owned());

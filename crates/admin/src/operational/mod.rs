@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use bytes::Bytes;
-use http::header::{ALLOW, AUTHORIZATION, HeaderMap, HeaderValue};
+use http::header::{ALLOW, HeaderMap, HeaderValue};
 use http::request::Parts;
 use http::{Method, Request};
 use http_body_util::BodyExt as _;
@@ -23,6 +23,7 @@ use crate::console::{self, Console};
 use crate::metrics::{self, Metrics};
 use crate::minio::{self as admin, Admin};
 use crate::operator::Refused;
+use liteio_auth::is_signed;
 use liteio_observe::trace::Audience;
 use liteio_wire::origin::Target;
 use liteio_wire::reply::{ApiError, BoxError, Dialect, ErrorCode, Reply, ReplyBody};
@@ -136,14 +137,6 @@ impl Operational {
             None => Ok(response.map(|body| ReplyBody::stream(body.map_err(Into::into)))),
         }
     }
-}
-
-/// True for a request that is signed, validly or not.
-pub fn is_signed(head: &Parts) -> bool {
-    let names = head.uri.query().unwrap_or_default().split('&');
-    let mut names = names.filter_map(|pair| pair.split('=').next());
-    head.headers.contains_key(AUTHORIZATION)
-        || names.any(|name| matches!(name, "X-Amz-Signature" | "Signature"))
 }
 
 async fn unknown() -> Refused {

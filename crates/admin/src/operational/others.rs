@@ -102,9 +102,10 @@ async fn minio_ready(State(health): State<Arc<Health>>) -> StatusCode {
 /// With `maintenance`, the question is whether the cluster could lose this node; a single node
 /// cannot, so the answer is no.
 async fn minio_cluster(State(health): State<Arc<Health>>, RawQuery(query): RawQuery) -> Response {
-    let mut pairs = query.as_deref().unwrap_or_default().split('&');
+    let query = query.unwrap_or_default();
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
     let status = match status(&health) {
-        StatusCode::OK if pairs.any(|pair| pair == "maintenance=true") => {
+        StatusCode::OK if pairs.any(|pair| pair == ("maintenance".into(), "true".into())) => {
             StatusCode::PRECONDITION_FAILED
         }
         status => status,

@@ -111,7 +111,7 @@ impl Entry {
             query: query_without_secrets(&heads.uri),
             operation: origin.found.operation(),
             bucket: origin.target.bucket().to_owned(),
-            key: origin.target.key().into_owned(),
+            key: origin.target.key().to_owned(),
             status: finished.status,
             code: finished.code.map(str::to_owned),
             denied: origin.found.denial().map(str::to_owned),

@@ -31,9 +31,10 @@ pub use liteio_wire::settings::{CertificateFiles, ConfigError, TlsSettings};
 
 use self::environment::Variables;
 use crate::cli::{HealthArgs, KeyArgs, ServerArgs, Source};
+use crate::platform;
 use liteio_iam::settings::IdentitySettings;
 use liteio_observe::telemetry::{self, LogFormat};
-use liteio_space::no_auth::NoAuth;
+use liteio_space::no_auth::{HostNames, NoAuth};
 use liteio_store::DEFAULT_DIRECTORY;
 use liteio_wire::proxy::Network;
 use liteio_wire::settings::error;
@@ -444,8 +445,11 @@ impl Config {
     /// The rules for unsigned requests, if signatures are not checked.
     pub(crate) fn without_signatures(&self) -> Option<NoAuth> {
         let CredentialsSource::Pair { access_key, .. } = &self.credentials else { return None };
-        let names = self.exposed().is_none().then(|| self.domains.clone());
-        self.no_auth.then(|| NoAuth::new(access_key.clone(), &self.cors_origins, names))
+        let names = || HostNames {
+            domains: self.domains.clone(),
+            of_container: self.exposed().map(|_| platform::host_names()),
+        };
+        self.no_auth.then(|| NoAuth::new(access_key.clone(), &self.cors_origins, names()))
     }
 
     /// The first address that other machines can connect to.

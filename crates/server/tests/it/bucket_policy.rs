@@ -109,8 +109,11 @@ async fn a_policy_gives_anonymous_requests_what_it_says_and_no_more() {
     get("/mine/missing").await.expect_error(404, "NoSuchKey");
     assert!(get("/mine").await.expect_status(200).text().contains("<Key>key</Key>"));
     // Headers of the response are still not theirs to choose.
-    let reply = get("/mine/key?response-content-type=text/html").await;
-    reply.expect_error(400, "InvalidRequest");
+    for name in ["response-content-type", "%72esponse-content-type", "response%2dcontent%2Dtype"] {
+        let target = format!("/mine/key?{name}=text/html");
+        let reply = server.request("GET", &target).anonymous().send().await;
+        reply.expect_error(400, "InvalidRequest");
+    }
 }
 
 #[tokio::test]

@@ -77,10 +77,117 @@ async fn in_the_place_of_localstack() {
     rebound.header("host", "evil.example").send().await.expect_error(403, "AccessDenied");
     let get = RawRequest::of_s3(address(&server), "here", "GET", "/photos/a").anonymous();
     let get = get.header("origin", "https://evil.example").send().await;
+    let get = get.expect_error(403, "AccessDenied");
     assert_eq!(get.header("access-control-allow-origin"), None);
     let (_, log) = server.signal("TERM");
     assert!(log.contains("signatures are not checked"), "{log}");
     assert_eq!(std::fs::read_dir(directory.path()).expect("read").count(), 0, "it is in memory");
+}
+
+/// Everything that a browser sends for a page, by whatever method, is refused unless rules allow the page.
+#[tokio::test]
+async fn pages_of_other_origins_are_refused_where_signatures_are_not_checked() {
+    let directory = directory();
+    let arguments = ["--profile", "localstack", "--address", "127.0.0.1:0"];
+    let server = Running::start_with(&directory, &arguments, &[]);
+    let ask = |method, target: &str, headers: &[(&str, &str)]| {
+        let request = RawRequest::of_s3(address(&server), "here", method, target).anonymous();
+        request.headers(headers).send()
+    };
+    for bucket in ["/photos", "/open"] {
+        ask("PUT", bucket, &[]).await.expect_status(200);
+        ask("PUT", &format!("{bucket}/a"), &[]).await.expect_status(200);
+    }
+    let rules = "<CORSConfiguration><CORSRule><AllowedOrigin>https://app.example</AllowedOrigin>\
+                 <AllowedMethod>GET</AllowedMethod></CORSRule></CORSConfiguration>";
+    let put = RawRequest::of_s3(address(&server), "here", "PUT", "/open?cors").by(NOBODY);
+    put.body(rules).send().await.expect_status(200);
+    let evil = [
+        &[("origin", "https://evil.example")][..],
+        &[("origin", "null")],
+        &[("sec-fetch-site", "cross-site")],
+        &[("sec-fetch-site", "same-site")],
+        &[("sec-fetch-site", "cross-site"), ("referer", "https://evil.example/page")],
+    ];
+    let iam = "/?Action=CreateUser&UserName=mallory&Version=2010-05-08&X-Amz-Algorithm=AWS4-HMAC-SHA256\
+               &X-Amz-Credential=test%2F20260101%2Fus-east-1%2Fiam%2Faws4_request";
+    let targets = [
+        ("GET", "/"),
+        ("GET", "/open"),
+        ("GET", "/photos/a"),
+        ("HEAD", "/photos/a"),
+        ("PUT", "/photos/b"),
+        ("DELETE", "/photos/a"),
+        ("POST", "/photos?delete"),
+        ("GET", iam),
+        ("POST", "/"),
+    ];
+    for headers in evil {
+        for (method, target) in targets {
+            let refused = ask(method, target, headers).await;
+            assert_eq!(refused.status, 403, "{method} {target} {headers:?}");
+            let policy = refused.header("cross-origin-resource-policy");
+            assert_eq!(policy, Some("same-site"), "{method} {target}");
+        }
+    }
+    // Without these headers, as over plain HTTP from another machine, a URL still makes no user.
+    ask("GET", iam, &[]).await.expect_error(403, "AccessDenied");
+    let form = "Action=ListUsers";
+    let users = RawRequest::of_form(address(&server), "iam", form).by(NOBODY);
+    let users = users.send().await.expect_status(200);
+    assert!(!users.text().contains("mallory"), "{}", users.text());
+    // Pages that rules allow, the typed address, programs.
+    let allowed = [
+        ("/open/a", &[("origin", "https://app.example")][..], "cross-origin"),
+        ("/photos/a", &[("origin", "http://localhost:3000")], "cross-origin"),
+        (
+            "/photos/a",
+            &[("sec-fetch-site", "same-site"), ("referer", "http://localhost:3000/page")],
+            "cross-origin",
+        ),
+        ("/photos/a", &[("sec-fetch-site", "none")], "same-site"),
+        ("/photos/a", &[("sec-fetch-site", "same-origin")], "same-site"),
+        ("/photos/a", &[], "same-site"),
+    ];
+    for (target, headers, policy) in allowed {
+        let got = ask("GET", target, headers).await.expect_status(200);
+        let found = got.header("cross-origin-resource-policy");
+        assert_eq!(found, Some(policy), "{target} {headers:?}");
+    }
+    // The rules name one method of one bucket.
+    let page = [("origin", "https://app.example")];
+    for (method, target) in [("PUT", "/open/b"), ("GET", "/photos/a"), ("GET", "/")] {
+        ask(method, target, &page).await.expect_error(403, "AccessDenied");
+    }
+}
+
+/// In a container the server listens for other machines, whose names for it are unknown. The names of services have no
+/// dot, and names of the public DNS have one.
+#[tokio::test]
+async fn a_container_answers_to_its_own_names_only() {
+    let directory = directory();
+    let arguments = ["--profile", "localstack", "--in-container", "--address", "0.0.0.0:0"];
+    let arguments = [&arguments[..], &["--domain", "s3.example.com"]].concat();
+    let server = Running::start_with(&directory, &arguments, &[]);
+    let address = address(&server);
+    let rows = [
+        ("localhost", 200),
+        ("s3.localhost:4566", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:4566", 200),
+        ("localstack:4566", 200),
+        ("s3.example.com", 200),
+        ("evil.example", 403),
+        ("localhost.evil.example", 403),
+        ("127.0.0.1.evil.example", 403),
+    ];
+    for (host, status) in rows {
+        let list = RawRequest::of_s3(address, "here", "GET", "/").anonymous();
+        assert_eq!(list.header("host", host).send().await.status, status, "{host}");
+        let form = "Action=ListUsers";
+        let users = RawRequest::of_form(address, "iam", form).by(NOBODY).header("host", host);
+        assert_eq!(users.send().await.status, status, "IAM {host}");
+    }
 }
 
 #[test]

@@ -54,6 +54,56 @@ async fn ranges_are_answered_as_http_says() {
     }
 }
 
+/// RFC 9110, section 13.1.5. A client that resumes a download would otherwise join bytes of two objects.
+#[tokio::test]
+async fn a_range_of_a_replaced_object_is_the_whole_new_one() {
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        let old = server.put("/mine/digits", "abcdefghij").await.expect_status(200);
+        let old = old.header("etag").expect("a tag").to_owned();
+        server.put("/mine/digits", "0123456789").await.expect_status(200);
+        let now = server.head("/mine/digits").await;
+        let (tag, date) = (now.header("etag"), now.header("last-modified"));
+        let (tag, date) = (tag.expect("a tag"), date.expect("a date"));
+        let weak = format!("W/{tag}");
+        let rows = [
+            (tag, true),
+            (tag.trim_matches('"'), true),
+            (date, true),
+            (&old, false),
+            (&weak, false),
+            ("\"other\"", false),
+            ("*", false),
+            ("", false),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", false),
+            ("Fri, 01 Jan 2100 00:00:00 GMT", false),
+            ("tomorrow", false),
+        ];
+        for (condition, counts) in rows {
+            for method in ["GET", "HEAD"] {
+                let got = |range| {
+                    let request = server.request(method, "/mine/digits").header("range", range);
+                    request.header("if-range", condition).send()
+                };
+                let part = got("bytes=5-").await;
+                assert_eq!(part.status, if counts { 206 } else { 200 }, "{method} {condition}");
+                let length = if counts { "5" } else { "10" };
+                assert_eq!(part.header("content-length"), Some(length), "{method} {condition}");
+                assert_eq!(part.header("content-range").is_some(), counts, "{method} {condition}");
+                // There is no such range, and if it does not count nobody asked for it.
+                let outside = got("bytes=10-").await;
+                assert_eq!(outside.status, if counts { 416 } else { 200 }, "{method} {condition}");
+            }
+            // Without a range there is nothing to decide.
+            let whole = server.request("GET", "/mine/digits").header("if-range", condition);
+            assert_eq!(whole.send().await.expect_status(200).body, b"0123456789", "{condition}");
+        }
+        let both = server.request("GET", "/mine/digits").header("if-range", tag);
+        let both = both.header("range", "bytes=5-").header("if-none-match", tag).send().await;
+        assert_eq!(both.status, 304, "conditions are decided before");
+    }
+}
+
 #[tokio::test]
 async fn ranges_of_large_objects_are_exact() {
     for server in harness::both().await {

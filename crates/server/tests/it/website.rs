@@ -89,6 +89,11 @@ async fn pages_indexes_and_errors() {
     let range = visit(&server, "GET", "site", "/").header("range", "bytes=4-8");
     assert_eq!(range.send().await.expect_status(206).text(), "index");
     let etag = head.header("etag").expect("an entity tag");
+    for (condition, body) in [(etag, "index"), ("\"of another page\"", "the index")] {
+        let range = visit(&server, "GET", "site", "/").header("range", "bytes=4-8");
+        let range = range.header("if-range", condition).send().await;
+        assert_eq!(range.text(), body, "{condition}");
+    }
     let same = visit(&server, "GET", "site", "/").header("if-none-match", etag).send().await;
     same.expect_status(304);
     // Nothing else than reading.
@@ -100,6 +105,25 @@ async fn pages_indexes_and_errors() {
     let regional =
         regional.header("host", "site.s3-website-us-east-1.s3.localhost:80").send().await;
     assert_eq!(regional.expect_status(200).text(), "the index");
+}
+
+/// A path that begins with two slashes is the address of another host in a `Location`.
+#[tokio::test]
+async fn redirects_to_an_index_stay_on_the_host() {
+    let server = memory().await;
+    site(&server, "site", &document(&format!("{INDEX}{ERROR}"))).await;
+    let rows = [
+        ("//evil.example", "/site//evil.example/index.html", "/%2Fevil.example/"),
+        ("/%2Fevil.example", "/site//evil.example/index.html", "/%2Fevil.example/"),
+        ("/%5Cevil.example", "/site/%5Cevil.example/index.html", "/%5Cevil.example/"),
+        ("///evil.example", "/site///evil.example/index.html", "/%2F%2Fevil.example/"),
+    ];
+    for (path, key, location) in rows {
+        server.put(key, "its index").await.expect_status(200);
+        let reply = get(&server, "site", path).await.expect_status(302);
+        assert_eq!(reply.header("location"), Some(location), "{path}");
+        assert_eq!(get(&server, "site", location).await.expect_status(200).text(), "its index");
+    }
 }
 
 #[tokio::test]

@@ -135,6 +135,7 @@ impl Store {
             conditions: options.conditions.clone(),
             select: options.range.map_or(Selection::Whole, Selection::Range),
             customer_key: options.source_key.clone(),
+            range_of: None,
         };
         let opened = self.get_object(&source.bucket, &source.key, &wanted);
         let mut opened = opened.map_err(|error| match StoreError::from(error) {

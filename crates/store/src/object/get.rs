@@ -16,7 +16,7 @@ use crate::meta::object::Extensions;
 use crate::meta::space;
 use crate::meta::upload::PartFacts;
 use crate::name::{ObjectKey, PartNumber, VersionId};
-use crate::precondition::{ConditionResult, ReadConditions};
+use crate::precondition::{ConditionResult, RangeCondition, ReadConditions};
 use crate::process::{Bucket, Shared};
 use crate::range::ByteRange;
 use crate::store::Store;
@@ -44,6 +44,8 @@ pub struct GetOptions {
     pub conditions: ReadConditions,
     /// The bytes to read.
     pub select: Selection,
+    /// The object that a selected range is for. If it is another one, all bytes are read.
+    pub range_of: Option<RangeCondition>,
 }
 
 /// An object with the selection of a read, from one snapshot.
@@ -53,6 +55,8 @@ pub struct FoundObject {
     pub object: ObjectVersion,
     /// The selected part, if one was selected.
     pub part: Option<PartInfo>,
+    /// `true` if a range was selected and counts.
+    pub is_range: bool,
     /// The selected bytes.
     pub range: Range<u64>,
     pub(crate) content: Content,
@@ -253,16 +257,19 @@ impl FoundObject {
                 return Err(StoreError::PreconditionFailed { condition }.into());
             }
         }
+        let is_same = |it: &RangeCondition| it.holds(&object.etag, object.modified_ms);
+        let is_range = matches!(options.select, Selection::Range(_))
+            && options.range_of.as_ref().is_none_or(is_same);
         let (part, range) = match options.select {
-            Selection::Whole => (None, 0..object.bytes),
-            Selection::Range(range) => (None, range.resolve(object.bytes)?),
+            Selection::Range(range) if is_range => (None, range.resolve(object.bytes)?),
+            Selection::Whole | Selection::Range(_) => (None, 0..object.bytes),
             Selection::Part(number) => {
                 let part = find_part_info(snapshot, &object, &content, number)?;
                 let range = part.offset..part.offset + part.bytes;
                 (Some(part), range)
             }
         };
-        Ok(Self { object, part, range, content, stamp, extensions })
+        Ok(Self { object, part, is_range, range, content, stamp, extensions })
     }
 
     /// The data key of the object; `None` if it is not encrypted.

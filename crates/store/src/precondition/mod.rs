@@ -12,6 +12,10 @@
 //!
 //! HTTP dates have a resolution of seconds, so times are compared in whole seconds.
 //!
+//! `If-Range` (section 13.1.5) is decided after these. If the object is not the one that it names, the range is
+//! ignored and the answer is the whole object: a client would otherwise append bytes of a new object to those of an
+//! old one.
+//!
 //! # Writing
 //! `If-None-Match: *` requires that no current object exists, `If-Match` that one with this tag
 //! does. The two further conditions of DeleteObject compare its size and its time; RenameObject's
@@ -108,6 +112,29 @@ pub struct ReadConditions {
     pub if_modified_since_s: Option<i64>,
     /// `If-Unmodified-Since`, in seconds since 1970.
     pub if_unmodified_since_s: Option<i64>,
+}
+
+/// The object that a range is for: the value of `If-Range`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RangeCondition {
+    /// The object with this entity tag; never one that is weak.
+    Etag(ETagText),
+    /// The object that was last modified in exactly this second since 1970.
+    ModifiedInS(i64),
+    /// No object: the client sent something that is neither a tag nor a date.
+    Nothing,
+}
+
+impl RangeCondition {
+    /// `true` for an object with this tag, last modified at `modified_ms` since 1970.
+    #[must_use]
+    pub fn holds(&self, etag: &ETag, modified_ms: u64) -> bool {
+        match self {
+            Self::Etag(tag) => !tag.is_weak && tag.text == etag.to_string(),
+            Self::ModifiedInS(second) => seconds(modified_ms) == *second,
+            Self::Nothing => false,
+        }
+    }
 }
 
 /// The outcome of conditions on a read.

@@ -142,3 +142,20 @@ fn writes_are_decided_by_the_current_object() {
         assert_eq!(conditions.check(None), without, "{conditions:?}");
     }
 }
+
+#[test]
+fn a_range_is_for_exactly_one_object() {
+    let etag = |tag| RangeCondition::Etag(tag);
+    let rows = [
+        (etag(ETagText::strong(&TAG.to_string())), true),
+        (etag(ETagText::weak(&TAG.to_string())), false),
+        (etag(ETagText::strong("other")), false),
+        (RangeCondition::ModifiedInS(MODIFIED_S), true),
+        (RangeCondition::ModifiedInS(MODIFIED_S + 1), false),
+        (RangeCondition::ModifiedInS(MODIFIED_S - 1), false),
+        (RangeCondition::Nothing, false),
+    ];
+    for (condition, expected) in rows {
+        assert_eq!(condition.holds(&TAG, MODIFIED_MS), expected, "{condition:?}");
+    }
+}

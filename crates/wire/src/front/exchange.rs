@@ -182,7 +182,7 @@ impl Drop for Exchange {
             method = %self.method,
             operation = found.operation(),
             bucket = target.bucket(),
-            key = &*target.key(),
+            key = target.key(),
             query = Some(&*query).filter(|query| !query.is_empty()),
             status = self.status.load(Ordering::Relaxed),
             code = self.code.get().map(String::as_str),

@@ -13,6 +13,7 @@ pub(crate) mod pace;
 pub mod received;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use http::header::{
     CONNECTION, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderValue, RETRY_AFTER, SERVER,
@@ -20,6 +21,7 @@ use http::header::{
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
+use httpdate::HttpDate;
 
 pub use self::allowance::{Allowance, PieceRoom, Room};
 use self::body::RequestBody;
@@ -202,12 +204,13 @@ impl Front {
         self.observers.iter().for_each(|observer| observer.rejected(error));
         let xml = error_document::xml_document(error, "/", &ids);
         let retry = error.headers().get(RETRY_AFTER).and_then(|seconds| seconds.to_str().ok());
-        let retry = retry.map(|seconds| format!("retry-after: {seconds}\r\n"));
+        let retry = retry.map(|seconds| format!("Retry-After: {seconds}\r\n"));
         format!(
-            "HTTP/1.1 {status}\r\nx-amz-request-id: {}\r\nx-amz-id-2: {}\r\nserver: LiteIO\r\n{}\
-             content-type: application/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{xml}",
+            "HTTP/1.1 {status}\r\nx-amz-request-id: {}\r\nx-amz-id-2: {}\r\nDate: {}\r\nServer: LiteIO\r\n{}\
+             Content-Type: application/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{xml}",
             ids.request_id(),
             ids.host_id(),
+            HttpDate::from(SystemTime::now()),
             retry.unwrap_or_default(),
             xml.len()
         )

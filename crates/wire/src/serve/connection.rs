@@ -31,6 +31,7 @@ use tokio::time::timeout;
 
 use super::http2;
 use super::io::ConnectionIo;
+use super::spelling::spell;
 use super::transport::Transport;
 use super::watchdog::Watchdog;
 use crate::budget::Seat;
@@ -64,7 +65,11 @@ impl Service<Request<Incoming>> for FrontService {
         let (front, state) = (Arc::clone(&self.front), Arc::clone(&self.state));
         let sender = self.sender.clone();
         let request = request.map(ReceivedBody::Http1);
-        Box::pin(async move { front.answer(request, sender, state).await })
+        Box::pin(async move {
+            let mut response = front.answer(request, sender, state).await?;
+            spell(&mut response);
+            Ok(response)
+        })
     }
 }
 

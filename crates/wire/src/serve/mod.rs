@@ -3,6 +3,7 @@
 mod connection;
 mod http2;
 mod io;
+mod spelling;
 mod stop;
 mod transport;
 mod watchdog;
