@@ -96,10 +96,11 @@ impl Authenticator {
         }
         let bucket = path.strip_suffix('/').unwrap_or(path);
         if bucket.is_empty() {
-            return Err(ApiError::new(
+            let error = ApiError::new(
                 ErrorCode::MethodNotAllowed,
                 "The specified method is not allowed against this resource.",
-            ));
+            );
+            return Err(error.with("Method", "POST").with("ResourceType", "SERVICE"));
         }
         // A bucket name has no escapes, and a slash would begin the key that the policy covers.
         match bucket.contains(['/', '%']) {
@@ -265,7 +266,9 @@ fn form_key(form: &Form) -> Result<String, ApiError> {
         return Err(error::invalid_argument(message).with("ArgumentName", "key"));
     }
     if key.len() > OBJECT_KEY_BYTES_MAX {
-        return Err(ApiError::new(ErrorCode::KeyTooLongError, "Your key is too long"));
+        return Err(ApiError::new(ErrorCode::KeyTooLongError, "Your key is too long")
+            .with("Size", key.len().to_string())
+            .with("MaxSizeAllowed", OBJECT_KEY_BYTES_MAX.to_string()));
     }
     Ok(key.to_owned())
 }

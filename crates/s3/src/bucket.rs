@@ -6,6 +6,7 @@ use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::convert::{header_value, page_size, xml_response};
+use super::details::Details;
 use super::document::NewBucketTags;
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
@@ -73,7 +74,7 @@ fn asked_region(configuration: Option<&CreateBucketConfiguration>) -> S3Result<O
         Some("EU") => Ok(Some("eu-west-1")),
         None => Ok(None),
         Some(constraint) if is_word(constraint) => Ok(Some(constraint)),
-        Some(_) => Err(invalid_location()),
+        Some(constraint) => Err(invalid_location(constraint)),
     }
 }
 
@@ -84,11 +85,11 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
     match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
         None if region == US_EAST_1 => Ok(()),
         None => Err(illegal_location(region, "unspecified")),
-        Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location()),
+        Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location(US_EAST_1)),
         Some(constraint) if constraint == region => Ok(()),
         Some("EU") if region == "eu-west-1" => Ok(()),
         Some(constraint) if is_region(constraint) => Err(illegal_location(region, constraint)),
-        Some(_) => Err(invalid_location()),
+        Some(constraint) => Err(invalid_location(constraint)),
     }
 }
 
@@ -119,8 +120,9 @@ fn is_region(text: &str) -> bool {
             && words.all(is_word))
 }
 
-fn invalid_location() -> S3Error {
+fn invalid_location(constraint: &str) -> S3Error {
     s3_error!(
+        Details::of("LocationConstraint", error::quoted(constraint)),
         InvalidLocationConstraint,
         "The specified location-constraint is not valid. Name the region of this server, or nothing \
          when that is us-east-1."
@@ -181,6 +183,7 @@ pub(super) async fn list_buckets(
     let limit = liteio_store::limits::LIST_BUCKETS_MAX;
     if max_buckets.is_some_and(|max| !(1..=10_000).contains(&max)) {
         return Err(s3_error!(
+            Details::argument("max-buckets", &max_buckets.unwrap_or_default().to_string()),
             InvalidArgument,
             "Argument max-buckets must be an integer between 1 and 10000"
         ));

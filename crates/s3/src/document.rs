@@ -14,7 +14,7 @@ use s3s::{Body, S3Result, s3_error};
 
 use super::acl_request::{self, AclDocument};
 use super::checksum::BodyChecks;
-use super::completed_parts::CompletedParts;
+use super::completed_parts::{AnnouncedBytes, CompletedParts};
 use super::document_rules::{Digest, Elements, Rules};
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
@@ -66,6 +66,9 @@ impl Document {
         };
         if self.0.operation == CompletedParts::OPERATION {
             parts.extensions.insert(CompletedParts::of(&text)?);
+            if let Some(announced) = AnnouncedBytes::take(&mut parts.headers)? {
+                parts.extensions.insert(announced);
+            }
             text = CompletedParts::EMPTY;
         }
         if is_acl && !text.is_empty() {

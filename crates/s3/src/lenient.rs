@@ -32,6 +32,8 @@ pub(super) const RENAME_IF_UNMODIFIED_SINCE: HeaderName =
 pub(super) struct LenientHeaders {
     /// `Range`; `None` also if it was malformed or had several ranges.
     pub(super) range: Option<ByteRange>,
+    /// `Range` as sent, for the error.
+    pub(super) range_sent: Option<String>,
     /// `If-Match` and the like: conditions on the object in the request path.
     pub(super) object: ReadConditions,
     /// `x-amz-copy-source-if-match` and the like: conditions on a copy source.
@@ -48,8 +50,10 @@ impl LenientHeaders {
         if !headers.keys().any(is_lenient) {
             return LenientHeaders::default();
         }
+        let range_sent = take_one(headers, &RANGE);
         LenientHeaders {
-            range: take_one(headers, &RANGE).and_then(|text| ByteRange::parse(&text)),
+            range: range_sent.as_deref().and_then(ByteRange::parse),
+            range_sent,
             object: ReadConditions {
                 if_match: take_etags(headers, &IF_MATCH),
                 if_none_match: take_etags(headers, &IF_NONE_MATCH),

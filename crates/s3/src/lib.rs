@@ -14,7 +14,7 @@
 //! |---|---|
 //! | `service`, `route`, `dispatch` | The service; from method, path and query to an operation; the table |
 //! | `access`, `context` | The question to `liteio_access`; the facts of a request for conditions |
-//! | `error`, `refusal` | The only map from `StoreError` to S3; errors on their way out of s3s |
+//! | `error`, `details`, `refusal` | The only map from `StoreError` to S3; elements of error documents; errors on their way out of s3s |
 //! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
 //! | `convert`, `lenient`, `condition`, `metadata`, `checksum`, `encryption`, `tagging`, `event_cause`, `unsupported` | Headers and values that operations share |
 //! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
@@ -67,6 +67,7 @@ mod completed_parts;
 mod condition;
 mod context;
 mod convert;
+mod details;
 mod dispatch;
 mod document;
 mod document_rules;
