@@ -17,11 +17,14 @@ use liteio_store::{
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::context::Sent;
-use super::convert::{header, header_value, object_key, part_number, version_id};
+use super::convert::{header, header_value, object_key, part_number_text, version_id};
+use super::details::Details;
 use super::encryption::{self, CustomerKey};
 use super::lenient::LenientHeaders;
 use super::route::{Route, Target, parameters};
-use super::{access, body_out, bucket_lifecycle, checksum, condition, error, metadata};
+use super::{
+    access, body_out, bucket_lifecycle, checksum, condition, error, header_text, metadata,
+};
 use liteio_access::Granted;
 use liteio_access::state::App;
 use liteio_wire::front::Allowance;
@@ -120,6 +123,8 @@ impl ReadRequest<'_> {
 struct Read {
     key: ObjectKey,
     options: GetOptions,
+    /// `Range` as sent.
+    range_sent: Option<String>,
     wants_checksum: bool,
     overrides: Vec<(HeaderName, HeaderValue)>,
     customer: Option<CustomerKey>,
@@ -132,7 +137,7 @@ impl Read {
         for (name, value) in head.uri.query().into_iter().flat_map(parameters) {
             found.take(&name, value)?;
         }
-        let LenientHeaders { range, object: conditions, .. } =
+        let LenientHeaders { range, range_sent, object: conditions, .. } =
             condition::take(&mut head.headers, false)?;
         Ok(Read {
             key: object_key(key.to_owned())?,
@@ -142,6 +147,7 @@ impl Read {
                 select: selection(found.part, range)?,
                 customer_key: customer.as_ref().map(|customer| customer.key.clone()),
             },
+            range_sent,
             wants_checksum: header(&head.headers, "x-amz-checksum-mode")
                 .is_some_and(|mode| mode.eq_ignore_ascii_case("ENABLED")),
             overrides: found.overrides,
@@ -161,15 +167,18 @@ struct Parameters {
 
 impl Parameters {
     fn take(&mut self, name: &str, value: Cow<'_, str>) -> S3Result<()> {
-        let repeated =
-            || Err(s3_error!(InvalidArgument, "A query parameter is given more than once"));
+        let repeated = || {
+            let details = Details::named(name);
+            Err(s3_error!(details, InvalidArgument, "A query parameter is given more than once"))
+        };
         if name == "partNumber" {
-            let number = value.parse().map_or_else(|_| part_number(0), part_number)?;
+            let number = part_number_text(&value)?;
             return self.part.replace(number).map_or(Ok(()), |_| repeated());
         }
         if name == "versionId" {
             return self.version.replace(value.into_owned()).map_or(Ok(()), |_| repeated());
         }
+        let sent = name;
         let name = match name.strip_prefix("response-") {
             Some("cache-control") => CACHE_CONTROL,
             Some("content-disposition") => CONTENT_DISPOSITION,
@@ -182,8 +191,12 @@ impl Parameters {
         if self.overrides.iter().any(|(other, _)| *other == name) {
             return repeated();
         }
-        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
-            s3_error!(InvalidArgument, "Header value cannot be represented using ISO-8859-1.")
+        let value = header_text::to_latin1(&value).ok_or_else(|| {
+            s3_error!(
+                Details::argument(sent, &value),
+                InvalidArgument,
+                "Header value cannot be represented using ISO-8859-1."
+            )
         })?;
         self.overrides.push((name, value));
         Ok(())
@@ -250,13 +263,27 @@ impl Read {
 }
 
 impl Read {
+    /// Names the range or part that the object does not have.
+    fn with_selection(&self, error: S3Error) -> S3Error {
+        match (error.code().as_str(), self.options.select) {
+            ("InvalidRange", _) => {
+                let sent = self.range_sent.as_deref().unwrap_or_default();
+                Details::add(error, "RangeRequested", error::quoted(sent))
+            }
+            ("InvalidPartNumber", Selection::Part(part)) => {
+                Details::add(error, "PartNumberRequested", part)
+            }
+            _ => error,
+        }
+    }
+
     fn refusal(&self, bucket: &Bucket, error: ReadError) -> S3Error {
         match error {
             ReadError::NotModified { object } => {
                 let customer = self.customer.as_ref();
                 not_modified(bucket, &object, customer).unwrap_or_else(|error| error)
             }
-            ReadError::Store(error) => error::from_store(error),
+            ReadError::Store(error) => self.with_selection(error::from_store(error)),
         }
     }
 }

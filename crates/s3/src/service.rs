@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -19,6 +19,7 @@ use super::context::Sent;
 use super::convert::header_value;
 use super::details::Details;
 use super::document::Document;
+use super::header_text::SystemHeaders;
 use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::object_get::ReadRequest;
@@ -40,10 +41,6 @@ pub(super) struct Answer {
     /// The response document, replacing the one made from the output.
     pub(super) xml: Option<Bytes>,
 }
-
-/// `Expires` as sent: S3 keeps it verbatim, s3s rejects values that are not dates.
-#[derive(Clone, Debug)]
-pub(super) struct VerbatimExpires(pub(super) HeaderValue);
 
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
 
@@ -239,8 +236,8 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     }
     plain_copy_source(request.headers_mut())?;
     join_user_metadata(request.headers_mut())?;
-    if let Some(expires) = request.headers_mut().remove(EXPIRES) {
-        request.extensions_mut().insert(VerbatimExpires(expires));
+    if let Some(taken) = SystemHeaders::take(request.headers_mut()) {
+        request.extensions_mut().insert(taken);
     }
     match Document::of(&request) {
         Some(document) => document.read(request).await,

@@ -56,6 +56,7 @@ mod reply;
 mod scrub;
 mod secrets;
 mod sources;
+mod spelling;
 mod sts;
 mod tagging;
 mod test_api;
