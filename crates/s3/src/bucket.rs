@@ -1,5 +1,6 @@
 //! CreateBucket, HeadBucket, DeleteBucket, ListBuckets and GetBucketLocation.
 
+use http::HeaderMap;
 use http::header::{HeaderName, LOCATION};
 use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError};
 use s3s::dto::*;
@@ -39,6 +40,8 @@ pub(super) async fn create_bucket(
     };
     let owner = granted.owner();
     let name = granted.new_bucket_name(request.input.bucket).map_err(error::from_store)?;
+    let account = || app.account_id(&owner.id);
+    check_namespace(&request.headers, name.as_str(), account, &region)?;
     let location = header_value(&format!("/{name}"))?;
     let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
     let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);
@@ -92,6 +95,39 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
         Some(constraint) => Err(invalid_location(constraint)),
     }
 }
+
+/// Checks that a bucket of the account's namespace has the name that this demands:
+/// `PREFIX-ACCOUNT-REGION-an`. No other account can have such a name, since it is not its id.
+fn check_namespace(
+    headers: &HeaderMap,
+    name: &str,
+    account: impl FnOnce() -> String,
+    region: &str,
+) -> S3Result<()> {
+    let Some(namespace) = headers.get(NAMESPACE) else { return Ok(()) };
+    match namespace.as_bytes() {
+        b"global" => Ok(()),
+        b"account-regional" => {
+            let suffix = format!("-{}-{region}-an", account());
+            match name.strip_suffix(&*suffix).is_some_and(|prefix| !prefix.is_empty()) {
+                true => Ok(()),
+                false => Err(s3_error!(
+                    Details::of("BucketName", name),
+                    InvalidBucketName,
+                    "The specified bucket is not valid. In the namespace account-regional its name ends \
+                     with {suffix}."
+                )),
+            }
+        }
+        other => Err(s3_error!(
+            Details::argument(NAMESPACE, &String::from_utf8_lossy(other)),
+            InvalidArgument,
+            "The {NAMESPACE} header must be global or account-regional."
+        )),
+    }
+}
+
+const NAMESPACE: &str = "x-amz-bucket-namespace";
 
 fn refuse_directory_bucket(configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
     if configuration.is_some_and(|it| it.bucket.is_some() || it.location.is_some()) {

@@ -26,7 +26,7 @@ use super::object_get::ReadRequest;
 use super::plain::PlainRequest;
 use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{bucket_cors, condition, error, website};
+use super::{bucket_cors, condition, error, request_headers, website};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::front::Allowance;
@@ -102,6 +102,7 @@ impl S3Service {
         let (method, level) = (head.method.clone(), target.level());
         let refused = |error| refusal::with_method(refusal::of_error(error), &method, level);
         let route = Route::of(&head, &target).map_err(refused)?;
+        request_headers::check(&head.headers).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refused)?;
         }
