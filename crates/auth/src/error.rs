@@ -66,7 +66,7 @@ pub(super) fn access_denied(message: impl Into<Cow<'static, str>>) -> ApiError {
 pub(super) fn entity_too_large() -> ApiError {
     ApiError::new(
         ErrorCode::EntityTooLarge,
-        "Your proposed upload exceeds the maximum allowed object size.",
+        "Your proposed upload exceeds the maximum allowed size",
     )
 }
 

@@ -153,7 +153,9 @@ impl FileDecoder {
     fn count(&mut self, data: Bytes) -> Result<Step, ApiError> {
         self.file_bytes += data.len() as u64;
         if self.file_bytes > self.length.max {
-            return Err(error::entity_too_large());
+            return Err(error::entity_too_large()
+                .with("ProposedSize", self.file_bytes.to_string())
+                .with("MaxSizeAllowed", self.length.max.to_string()));
         }
         Ok(Step::Data(data))
     }
@@ -169,8 +171,10 @@ impl FileDecoder {
 
     fn check_end(&self) -> Result<(), ApiError> {
         if self.file_bytes < self.length.min {
-            let message = "Your proposed upload is smaller than the minimum allowed object size.";
-            return Err(ApiError::new(ErrorCode::EntityTooSmall, message));
+            let message = "Your proposed upload is smaller than the minimum allowed size";
+            return Err(ApiError::new(ErrorCode::EntityTooSmall, message)
+                .with("ProposedSize", self.file_bytes.to_string())
+                .with("MinSizeAllowed", self.length.min.to_string()));
         }
         Ok(())
     }

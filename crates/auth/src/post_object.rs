@@ -96,10 +96,11 @@ impl Authenticator {
         }
         let bucket = path.strip_suffix('/').unwrap_or(path);
         if bucket.is_empty() {
-            return Err(ApiError::new(
+            let error = ApiError::new(
                 ErrorCode::MethodNotAllowed,
                 "The specified method is not allowed against this resource.",
-            ));
+            );
+            return Err(error.with("Method", "POST").with("ResourceType", "SERVICE"));
         }
         // A bucket name has no escapes, and a slash would begin the key that the policy covers.
         match bucket.contains(['/', '%']) {
@@ -265,7 +266,9 @@ fn form_key(form: &Form) -> Result<String, ApiError> {
         return Err(error::invalid_argument(message).with("ArgumentName", "key"));
     }
     if key.len() > OBJECT_KEY_BYTES_MAX {
-        return Err(ApiError::new(ErrorCode::KeyTooLongError, "Your key is too long"));
+        return Err(ApiError::new(ErrorCode::KeyTooLongError, "Your key is too long")
+            .with("Size", key.len().to_string())
+            .with("MaxSizeAllowed", OBJECT_KEY_BYTES_MAX.to_string()));
     }
     Ok(key.to_owned())
 }
@@ -353,10 +356,15 @@ fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ApiErr
     };
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
     let text = value.trim();
-    // Non-ASCII user metadata is encoded according to RFC 2047.
+    // Non-ASCII user metadata is encoded according to RFC 2047. The other headers are ISO-8859-1 on
+    // S3, where a blank replaces each character that this does not have.
     let value = if !text.is_ascii() && name.as_str().starts_with("x-amz-meta-") {
         let base64 = base64_simd::STANDARD.encode_to_string(text.as_bytes());
         HeaderValue::from_str(&format!("=?UTF-8?B?{base64}?="))
+    } else if !text.is_ascii() && !name.as_str().starts_with("x-amz-") {
+        let bytes: Vec<u8> =
+            text.chars().map(|character| u8::try_from(character).unwrap_or(b' ')).collect();
+        HeaderValue::from_bytes(&bytes)
     } else {
         HeaderValue::from_bytes(text.as_bytes())
     };

@@ -14,7 +14,11 @@ use liteio_store::{ContentHeaders, ObjectLock, ObjectMetadata, Retention, Retent
 pub(crate) fn of_headers(
     headers: &BTreeMap<String, String>,
 ) -> Result<(ObjectMetadata, ObjectLock), String> {
-    let text = |name: &str| headers.get(name).filter(|text| !text.is_empty()).cloned();
+    // A kept header has one character for each byte that was sent.
+    let text = |name: &str| {
+        let text = headers.get(name).filter(|text| !text.is_empty())?;
+        Some(text.bytes().map(char::from).collect())
+    };
     let content = ContentHeaders {
         content_type: text("content-type"),
         cache_control: text("cache-control"),

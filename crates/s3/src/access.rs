@@ -20,7 +20,7 @@ use liteio_access::state::App;
 use liteio_access::{self as access, Action, Granted, GrantedAccount, Principal, Question};
 use liteio_auth::Identity;
 
-const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
+pub(super) const BUCKET_REGION: HeaderName = HeaderName::from_static("x-amz-bucket-region");
 
 /// Operations whose request document supplies policy condition keys (tags, retention, legal hold).
 /// They are authorized after the document has been read.

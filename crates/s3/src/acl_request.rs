@@ -1,16 +1,16 @@
 //! The ACL in a request: canned, in `x-amz-grant-*` headers, or in a document.
 
-use http::{Extensions, HeaderMap, StatusCode};
+use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use s3s::dto::{AccessControlPolicy, Grant as GrantDto};
 use s3s::xml::{Deserialize as _, Deserializer};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
+use super::details::Details;
 use super::error;
 use liteio_access::state::App;
 use liteio_policy::acl::{
     Acl, CannedAcl, Grant, Grantee, Group, NamedGrantee, Party, Permission, parse_grants,
 };
-use liteio_wire::reply::{ApiError, ErrorCode};
 
 /// The requested ACL. Grantees are not resolved to accounts yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,10 +44,12 @@ impl AskedAcl {
         let names = headers.keys().filter(|name| name.as_str().starts_with(GRANT));
         for name in names {
             let permission = Permission::ALL.into_iter().find(|it| it.header() == name.as_str());
-            let permission = permission.ok_or_else(not_recognized)?;
-            for value in headers.get_all(name) {
-                let value = value.to_str().map_err(|_| not_recognized())?;
-                let grantees = parse_grants(value).map_err(|_| not_recognized())?;
+            let values = headers.get_all(name).iter();
+            let permission = permission.ok_or_else(|| not_recognized(name, b""))?;
+            for value in values {
+                let refused = || not_recognized(name, value.as_bytes());
+                let grantees = value.to_str().ok().and_then(|value| parse_grants(value).ok());
+                let grantees = grantees.ok_or_else(refused)?;
                 grants.extend(grantees.into_iter().map(|grantee| (grantee, permission)));
             }
         }
@@ -57,11 +59,14 @@ impl AskedAcl {
         let mut canned = headers.get_all(CANNED).iter();
         match (canned.next(), canned.next()) {
             (None, _) => Ok((!grants.is_empty()).then_some(AskedAcl::Grants(grants))),
-            (Some(canned), None) if grants.is_empty() => {
-                let canned = canned.to_str().ok().and_then(CannedAcl::of_name);
-                canned.map(|canned| Some(AskedAcl::Canned(canned))).ok_or_else(no_canned_acl)
+            (Some(sent), None) if grants.is_empty() => {
+                let canned = sent.to_str().ok().and_then(CannedAcl::of_name);
+                let canned = canned.map(|canned| Some(AskedAcl::Canned(canned)));
+                canned.ok_or_else(|| no_canned_acl(&String::from_utf8_lossy(sent.as_bytes())))
             }
-            (Some(_), Some(_)) => Err(no_canned_acl()),
+            (Some(_), Some(second)) => {
+                Err(no_canned_acl(&String::from_utf8_lossy(second.as_bytes())))
+            }
             (Some(_), None) => Err(s3_error!(
                 InvalidRequest,
                 "Specifying both Canned ACLs and Header Grants is not allowed"
@@ -81,12 +86,15 @@ impl AskedAcl {
                 "This request does not support content: send the ACL in headers or in a document, not \
                  both.",
             )),
-            (None, None) => Err(error::custom(
-                "MissingSecurityHeader",
-                StatusCode::BAD_REQUEST,
-                "Your request was missing a required header: send x-amz-acl, x-amz-grant-* or a \
-                 document.",
-            )),
+            (None, None) => {
+                let error = error::custom(
+                    "MissingSecurityHeader",
+                    StatusCode::BAD_REQUEST,
+                    "Your request was missing a required header: send x-amz-acl, x-amz-grant-* or a \
+                     document.",
+                );
+                Err(Details::add(error, "MissingHeaderName", CANNED))
+            }
         }
     }
 
@@ -94,7 +102,7 @@ impl AskedAcl {
     pub(super) fn of_bucket(&self, app: &App, owner: Party<'_>) -> S3Result<Acl> {
         match self {
             AskedAcl::Canned(canned) => Ok(canned.of_bucket(owner)),
-            AskedAcl::Grants(grants) => resolve(app, grants),
+            AskedAcl::Grants(grants) => resolve(app, grants, &IN_HEADERS),
             AskedAcl::Document(document) => document.resolve(app, owner),
         }
     }
@@ -108,9 +116,11 @@ impl AskedAcl {
     ) -> S3Result<Acl> {
         match self {
             // Log files are delivered to buckets; the canned ACL does not exist for objects.
-            AskedAcl::Canned(CannedAcl::LogDeliveryWrite) => Err(no_canned_acl()),
+            AskedAcl::Canned(CannedAcl::LogDeliveryWrite) => {
+                Err(no_canned_acl("log-delivery-write"))
+            }
             AskedAcl::Canned(canned) => Ok(canned.of_object(owner, bucket_owner)),
-            AskedAcl::Grants(grants) => resolve(app, grants),
+            AskedAcl::Grants(grants) => resolve(app, grants, &IN_HEADERS),
             AskedAcl::Document(document) => document.resolve(app, owner),
         }
     }
@@ -147,7 +157,7 @@ impl AclDocument {
     /// The ACL of a resource of `owner`, which the document must name as owner.
     fn resolve(&self, app: &App, owner: Party<'_>) -> S3Result<Acl> {
         match self.owner_id == owner.id {
-            true => resolve(app, &self.grants),
+            true => resolve(app, &self.grants, &IN_DOCUMENT),
             false => Err(S3Error::with_message(
                 S3ErrorCode::AccessDenied,
                 "Access Denied: the owner in the document is not the owner of the resource, which an \
@@ -171,8 +181,17 @@ fn named_grant(grant: GrantDto) -> S3Result<NamedGrant> {
     Ok((grantee.ok_or_else(malformed)?, permission))
 }
 
+/// The names of a canonical ID and of a group, by the place of the grants.
+struct GranteeNames {
+    id: &'static str,
+    uri: &'static str,
+}
+
+const IN_HEADERS: GranteeNames = GranteeNames { id: "id", uri: "uri" };
+const IN_DOCUMENT: GranteeNames = GranteeNames { id: "CanonicalUser/ID", uri: "Group/URI" };
+
 /// Resolves the grantees to accounts.
-fn resolve(app: &App, grants: &[NamedGrant]) -> S3Result<Acl> {
+fn resolve(app: &App, grants: &[NamedGrant], names: &GranteeNames) -> S3Result<Acl> {
     let grants = grants.iter().map(|(named, permission)| {
         let grantee = match named {
             NamedGrantee::Id(id) => match app.account(id) {
@@ -180,11 +199,11 @@ fn resolve(app: &App, grants: &[NamedGrant]) -> S3Result<Acl> {
                     id: account.canonical_id.clone(),
                     display_name: account.display_name.clone(),
                 },
-                None => return Err(invalid_argument("Invalid id", "CanonicalUser/ID", id)),
+                None => return Err(invalid_argument("Invalid id", names.id, id)),
             },
             NamedGrantee::Uri(uri) => match Group::of_uri(uri) {
                 Some(group) => Grantee::Group(group),
-                None => return Err(invalid_argument("Invalid group uri", "Group/URI", uri)),
+                None => return Err(invalid_argument("Invalid group uri", names.uri, uri)),
             },
             NamedGrantee::Email(_) => {
                 return Err(s3_error!(
@@ -207,23 +226,19 @@ pub(super) fn malformed() -> S3Error {
     )
 }
 
-fn not_recognized() -> S3Error {
+fn not_recognized(name: &HeaderName, value: &[u8]) -> S3Error {
     s3_error!(
+        Details::argument(name, &String::from_utf8_lossy(value)),
         InvalidArgument,
         "Argument format not recognized: x-amz-grant-read, -write, -read-acp, -write-acp and \
          -full-control have values such as id=\"CANONICAL ID\", uri=\"GROUP\"."
     )
 }
 
-fn no_canned_acl() -> S3Error {
-    s3_error!(InvalidArgument, "The canned ACL is not valid")
+fn no_canned_acl(sent: &str) -> S3Error {
+    s3_error!(Details::argument(CANNED, sent), InvalidArgument, "The canned ACL is not valid")
 }
 
 fn invalid_argument(message: &'static str, name: &'static str, value: &str) -> S3Error {
-    let whole = ApiError::new(ErrorCode::InvalidArgument, message)
-        .with("ArgumentName", name)
-        .with("ArgumentValue", error::quoted(value));
-    let mut error = S3Error::with_message(S3ErrorCode::InvalidArgument, message);
-    error.set_source(Box::new(whole));
-    error
+    s3_error!(Details::argument(name, value), InvalidArgument, "{message}")
 }

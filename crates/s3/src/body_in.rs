@@ -15,6 +15,7 @@ use s3s::dto::StreamingBlob;
 use s3s::{S3Error, S3Result, StdError, s3_error};
 
 use super::convert::header;
+use super::details::Details;
 use super::error;
 use super::lane::{self, Batch, Lane};
 use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
@@ -29,10 +30,16 @@ pub(super) fn declared_bytes(headers: &HeaderMap) -> S3Result<u64> {
             "You must provide the Content-Length HTTP header."
         ));
     };
-    let invalid = |_| s3_error!(InvalidArgument, "The Content-Length HTTP header is invalid.");
+    let invalid = |_| {
+        s3_error!(
+            Details::argument("Content-Length", length),
+            InvalidArgument,
+            "The Content-Length HTTP header is invalid."
+        )
+    };
     match length.parse().map_err(invalid)? {
         bytes if bytes <= PART_BYTES_MAX => Ok(bytes),
-        _ => Err(error::too_large()),
+        bytes => Err(error::too_large(bytes, PART_BYTES_MAX)),
     }
 }
 
@@ -198,7 +205,7 @@ impl Receiver {
         if self.bytes > self.bytes_expected.unwrap_or(PART_BYTES_MAX) {
             return Err(match self.bytes_expected {
                 Some(_) => incomplete_body(),
-                None => error::too_large(),
+                None => error::too_large(self.bytes, PART_BYTES_MAX),
             });
         }
         Ok(Some(chunk))
@@ -216,7 +223,7 @@ fn incomplete_body() -> S3Error {
 /// `IncompleteBody`, because then the client closed the connection.
 pub(super) fn from_body(error: &StdError) -> S3Error {
     match ApiError::find(&**error) {
-        Some(found) => error::custom(found.code(), found.status(), found.message()),
+        Some(found) => error::of_api(found.clone()),
         None => incomplete_body(),
     }
 }

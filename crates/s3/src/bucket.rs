@@ -1,11 +1,13 @@
 //! CreateBucket, HeadBucket, DeleteBucket, ListBuckets and GetBucketLocation.
 
+use http::HeaderMap;
 use http::header::{HeaderName, LOCATION};
 use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::convert::{header_value, xml_response};
+use super::details::Details;
 use super::document::NewBucketTags;
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
@@ -38,6 +40,8 @@ pub(super) async fn create_bucket(
     };
     let owner = granted.owner();
     let name = granted.new_bucket_name(request.input.bucket).map_err(error::from_store)?;
+    let account = || app.account_id(&owner.id);
+    check_namespace(&request.headers, name.as_str(), account, &region)?;
     let location = header_value(&format!("/{name}"))?;
     let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
     let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);
@@ -73,7 +77,7 @@ fn asked_region(configuration: Option<&CreateBucketConfiguration>) -> S3Result<O
         Some("EU") => Ok(Some("eu-west-1")),
         None => Ok(None),
         Some(constraint) if is_word(constraint) => Ok(Some(constraint)),
-        Some(_) => Err(invalid_location()),
+        Some(constraint) => Err(invalid_location(constraint)),
     }
 }
 
@@ -84,13 +88,46 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
     match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
         None if region == US_EAST_1 => Ok(()),
         None => Err(illegal_location(region, "unspecified")),
-        Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location()),
+        Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location(US_EAST_1)),
         Some(constraint) if constraint == region => Ok(()),
         Some("EU") if region == "eu-west-1" => Ok(()),
         Some(constraint) if is_region(constraint) => Err(illegal_location(region, constraint)),
-        Some(_) => Err(invalid_location()),
+        Some(constraint) => Err(invalid_location(constraint)),
     }
 }
+
+/// Checks that a bucket of the account's namespace has the name that this demands:
+/// `PREFIX-ACCOUNT-REGION-an`. No other account can have such a name, since it is not its id.
+fn check_namespace(
+    headers: &HeaderMap,
+    name: &str,
+    account: impl FnOnce() -> String,
+    region: &str,
+) -> S3Result<()> {
+    let Some(namespace) = headers.get(NAMESPACE) else { return Ok(()) };
+    match namespace.as_bytes() {
+        b"global" => Ok(()),
+        b"account-regional" => {
+            let suffix = format!("-{}-{region}-an", account());
+            match name.strip_suffix(&*suffix).is_some_and(|prefix| !prefix.is_empty()) {
+                true => Ok(()),
+                false => Err(s3_error!(
+                    Details::of("BucketName", name),
+                    InvalidBucketName,
+                    "The specified bucket is not valid. In the namespace account-regional its name ends \
+                     with {suffix}."
+                )),
+            }
+        }
+        other => Err(s3_error!(
+            Details::argument(NAMESPACE, &String::from_utf8_lossy(other)),
+            InvalidArgument,
+            "The {NAMESPACE} header must be global or account-regional."
+        )),
+    }
+}
+
+const NAMESPACE: &str = "x-amz-bucket-namespace";
 
 fn refuse_directory_bucket(configuration: Option<&CreateBucketConfiguration>) -> S3Result<()> {
     if configuration.is_some_and(|it| it.bucket.is_some() || it.location.is_some()) {
@@ -119,8 +156,9 @@ fn is_region(text: &str) -> bool {
             && words.all(is_word))
 }
 
-fn invalid_location() -> S3Error {
+fn invalid_location(constraint: &str) -> S3Error {
     s3_error!(
+        Details::of("LocationConstraint", error::quoted(constraint)),
         InvalidLocationConstraint,
         "The specified location-constraint is not valid. Name the region of this server, or nothing \
          when that is us-east-1."
@@ -184,6 +222,7 @@ pub(super) async fn list_buckets(
         Some(Ok(max)) if (1..=limit).contains(&max) => max,
         Some(_) => {
             return Err(s3_error!(
+                Details::argument("max-buckets", &max_buckets.unwrap_or_default().to_string()),
                 InvalidArgument,
                 "Argument max-buckets must be an integer between 1 and {limit}"
             ));

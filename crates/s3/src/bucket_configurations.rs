@@ -12,6 +12,7 @@ use s3s::xml::{Deserialize, Serialize};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{from_xml, to_xml};
+use super::details::Details;
 use super::limits::{CONFIGURATIONS_MAX, LIST_CONFIGURATIONS_MAX};
 use super::{Req, Resp, error};
 use liteio_access::Granted;
@@ -39,6 +40,7 @@ async fn put(
 ) -> S3Result<()> {
     if id != sent_id {
         return Err(s3_error!(
+            Details::argument("id", &id),
             InvalidArgument,
             "The id in the query is not the Id of the configuration. Send the same in both."
         ));

@@ -58,9 +58,16 @@ fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Cors>>> {
     bucket.settings.parsed(DocumentKind::Cors, |document| parse(&from_xml(document)?))
 }
 
+/// The bucket of a preflight request, and whether the request names a key of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    pub(super) bucket: &'a str,
+    pub(super) names_key: bool,
+}
+
 /// Answers a preflight request by the bucket's rules, or by the server's if it has none. Browsers
 /// do not sign preflight requests; the response reveals only the rules.
-pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str, found: &Found) -> Reply {
+pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found: &Found) -> Reply {
     let header = |name| headers.get(name);
     let Some(page) = header(ORIGIN) else {
         return Err(bad_request("Insufficient information. Origin request header needed."));
@@ -75,7 +82,8 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, bucket: &str, found: &Fo
     let names = header(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|names| names.to_str().ok());
     let names = names.unwrap_or_default().split(',').map(str::trim);
     let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
-    let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).ok();
+    let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).ok();
+    let forbidden = |message| forbidden(message, method, place);
     if let Some(bucket) = &bucket {
         found.note_owner(&bucket.owner.id);
     }
@@ -116,8 +124,10 @@ fn bad_request(message: &'static str) -> ApiError {
     ApiError::new(ErrorCode::BadRequest, message)
 }
 
-fn forbidden(message: &'static str) -> ApiError {
-    ApiError::new(ErrorCode::AccessForbidden, message)
+fn forbidden(message: &'static str, method: &str, place: Place<'_>) -> ApiError {
+    let resource = if place.names_key { "OBJECT" } else { "BUCKET" };
+    let error = ApiError::new(ErrorCode::AccessForbidden, message);
+    error.with("Method", method).with("ResourceType", resource)
 }
 
 /// Parses and checks the rules in a document.

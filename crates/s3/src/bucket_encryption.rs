@@ -5,6 +5,7 @@ use liteio_store::{Bucket, DefaultEncryption, DefaultMethod, Encryption};
 use s3s::dto::*;
 use s3s::{S3Response, S3Result, s3_error};
 
+use super::details::Details;
 use super::{Req, Resp, encryption, error};
 use liteio_access::Granted;
 use liteio_access::state::App;
@@ -30,6 +31,7 @@ fn from_document(configuration: ServerSideEncryptionConfiguration) -> S3Result<D
         (ServerSideEncryption::AES256, None) => DefaultMethod::Master,
         (ServerSideEncryption::AES256, Some(_)) => {
             return Err(s3_error!(
+                Details::named("ApplyServerSideEncryptionByDefault"),
                 InvalidArgument,
                 "a KMSMasterKeyID is not applicable if the default sse algorithm is not aws:kms"
             ));

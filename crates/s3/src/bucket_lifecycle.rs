@@ -1,6 +1,8 @@
 //! Lifecycle rules: the document, its operations, and the response headers that announce
 //! expirations.
 
+use std::io::Write;
+
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
     Bucket, Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
@@ -15,10 +17,14 @@ use s3s::dto::{
     PutBucketLifecycleConfigurationOutput, Tag, Timestamp, TransitionDefaultMinimumObjectSize,
     TransitionStorageClass,
 };
+use s3s::xml::{
+    DeResult, Deserialize, Deserializer, SerResult, Serialize, SerializeContent, Serializer,
+};
 use s3s::{S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{from_xml, name_rules, to_xml};
-use super::convert::{http_date, insert_text, unix_seconds};
+use super::convert::{http_date, insert_text, iso_date, unix_seconds};
+use super::details::Details;
 use super::limits::{LIFECYCLE_RULES_MAX, NEWER_NONCURRENT_MAX, RULE_ID_BYTES_MAX};
 use super::page_token::IN_HEADER;
 use super::tagging::{self, Tagged};
@@ -37,13 +43,13 @@ pub(super) async fn put_bucket_lifecycle_configuration(
     granted: Granted,
     request: Req<PutBucketLifecycleConfigurationInput>,
 ) -> Resp<PutBucketLifecycleConfigurationOutput> {
+    let minimum = minimum(request.input.transition_default_minimum_object_size)?;
     let sent = request.input.lifecycle_configuration.ok_or_else(error::malformed_xml)?;
-    let lifecycle = parse(sent)?;
+    let lifecycle = parse_with(sent, &minimum)?;
     let set = app.store.set_lifecycle(granted.bucket(), Some(lifecycle)).await;
     set.map_err(error::from_store)?;
-    let transition_default_minimum_object_size = Some(minimum_of_transitions());
     Ok(S3Response::new(PutBucketLifecycleConfigurationOutput {
-        transition_default_minimum_object_size,
+        transition_default_minimum_object_size: Some(minimum),
     }))
 }
 
@@ -55,10 +61,10 @@ pub(super) async fn get_bucket_lifecycle_configuration(
     let lifecycle = granted.bucket().settings.lifecycle.as_ref().ok_or_else(|| {
         s3_error!(NoSuchLifecycleConfiguration, "The lifecycle configuration does not exist")
     })?;
-    let kept: BucketLifecycleConfiguration = from_xml(&lifecycle.document)?;
+    let kept: Kept = from_xml(&lifecycle.document)?;
     Ok(S3Response::new(GetBucketLifecycleConfigurationOutput {
         rules: Some(kept.rules),
-        transition_default_minimum_object_size: Some(minimum_of_transitions()),
+        transition_default_minimum_object_size: Some(kept.minimum),
     }))
 }
 
@@ -71,10 +77,77 @@ pub(super) async fn delete_bucket_lifecycle(
     Ok(S3Response::new(DeleteBucketLifecycleOutput::default()))
 }
 
-fn minimum_of_transitions() -> TransitionDefaultMinimumObjectSize {
-    TransitionDefaultMinimumObjectSize::from_static(
-        TransitionDefaultMinimumObjectSize::ALL_STORAGE_CLASSES_128K,
-    )
+/// The smallest objects that transitions move; S3's default without one. Kept for programs that ask for
+/// it: transitions move nothing here.
+fn minimum(
+    sent: Option<TransitionDefaultMinimumObjectSize>,
+) -> S3Result<TransitionDefaultMinimumObjectSize> {
+    match sent {
+        None => Ok(default_minimum()),
+        Some(sent) if MINIMUMS.contains(&sent.as_str()) => Ok(sent),
+        Some(other) => Err(error::invalid_request(format!(
+            "Invalid TransitionDefaultMinimumObjectSize found: {}",
+            error::quoted(other.as_str())
+        ))),
+    }
+}
+
+const MINIMUMS: [&str; 2] = [
+    TransitionDefaultMinimumObjectSize::ALL_STORAGE_CLASSES_128K,
+    TransitionDefaultMinimumObjectSize::VARIES_BY_STORAGE_CLASS,
+];
+
+fn default_minimum() -> TransitionDefaultMinimumObjectSize {
+    TransitionDefaultMinimumObjectSize::from_static(MINIMUMS[0])
+}
+
+/// The element of a kept document with the minimum, which is a header of requests. Absent for the
+/// default, and ignored by versions that do not know it.
+const MINIMUM: &str = "TransitionDefaultMinimumObjectSize";
+
+/// A kept document.
+struct Kept {
+    rules: Vec<RuleDto>,
+    minimum: TransitionDefaultMinimumObjectSize,
+}
+
+impl<'xml> Deserialize<'xml> for Kept {
+    fn deserialize(parser: &mut Deserializer<'xml>) -> DeResult<Kept> {
+        let (mut rules, mut minimum) = (Vec::new(), default_minimum());
+        parser.named_element("LifecycleConfiguration", |parser| {
+            parser.for_each_element(|parser, name| {
+                if name == MINIMUM.as_bytes() {
+                    minimum = parser.content::<String>()?.into();
+                } else {
+                    rules.push(parser.content()?);
+                }
+                Ok(())
+            })
+        })?;
+        Ok(Kept { rules, minimum })
+    }
+}
+
+/// A document to keep.
+struct ToKeep<'a> {
+    sent: &'a BucketLifecycleConfiguration,
+    minimum: &'a TransitionDefaultMinimumObjectSize,
+}
+
+impl Serialize for ToKeep<'_> {
+    fn serialize<W: Write>(&self, serializer: &mut Serializer<W>) -> SerResult {
+        serializer.content("LifecycleConfiguration", self)
+    }
+}
+
+impl SerializeContent for ToKeep<'_> {
+    fn serialize_content<W: Write>(&self, serializer: &mut Serializer<W>) -> SerResult {
+        self.sent.serialize_content(serializer)?;
+        if *self.minimum != default_minimum() {
+            serializer.content(MINIMUM, self.minimum.as_str())?;
+        }
+        Ok(())
+    }
 }
 
 /// Adds `x-amz-expiration`: the expiry date of a current object, and the rule's ID.
@@ -124,7 +197,14 @@ pub(super) fn insert_abort(
 
 /// Parses and checks the rules in a document. Returns them with the document, in which every rule
 /// has an ID.
-pub(super) fn parse(mut sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
+pub(super) fn parse(sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
+    parse_with(sent, &default_minimum())
+}
+
+fn parse_with(
+    mut sent: BucketLifecycleConfiguration,
+    minimum: &TransitionDefaultMinimumObjectSize,
+) -> S3Result<Lifecycle> {
     if sent.rules.is_empty() || sent.rules.len() > LIFECYCLE_RULES_MAX {
         return Err(error::malformed_xml());
     }
@@ -137,7 +217,7 @@ pub(super) fn parse(mut sent: BucketLifecycleConfiguration) -> S3Result<Lifecycl
             "Rule ID must be unique. Found same ID for more than one rule"
         ));
     }
-    Ok(Lifecycle { rules, document: to_xml(&sent)? })
+    Ok(Lifecycle { rules, document: to_xml(&ToKeep { sent: &sent, minimum })? })
 }
 
 fn parse_rule(sent: &RuleDto) -> S3Result<LifecycleRule> {
@@ -274,8 +354,13 @@ fn parse_expiration(
 fn midnight(date: &Timestamp) -> S3Result<u64> {
     let seconds = unix_seconds(date.clone()).filter(|seconds| seconds % DAY_S == 0);
     let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
-    let seconds =
-        seconds.ok_or_else(|| error::invalid_argument("'Date' must be at midnight GMT"))?;
+    let seconds = seconds.ok_or_else(|| {
+        let details = match unix_seconds(date.clone()).and_then(|it| u64::try_from(it).ok()) {
+            Some(seconds) => Details::argument("Date", &iso_date(seconds.saturating_mul(1000))),
+            None => Details::named("Date"),
+        };
+        s3_error!(details, InvalidArgument, "'Date' must be at midnight GMT")
+    })?;
     Ok(seconds * 1000)
 }
 

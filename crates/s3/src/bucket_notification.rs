@@ -9,9 +9,10 @@ use s3s::dto::{
     PutBucketNotificationConfigurationInput, PutBucketNotificationConfigurationOutput,
     QueueConfiguration, TopicConfiguration,
 };
-use s3s::{S3Response, S3Result};
+use s3s::{S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{from_xml, name_rules, to_xml};
+use super::details::Details;
 use super::limits::{FILTER_VALUE_BYTES_MAX, NOTIFICATION_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, error, event_cause};
 use liteio_access::Granted;
@@ -68,6 +69,15 @@ impl Destination {
             Destination::Queue => "sqs",
             Destination::Topic => "sns",
             Destination::Function => "lambda",
+        }
+    }
+
+    /// The element of its ARN in the document.
+    fn element(self) -> &'static str {
+        match self {
+            Destination::Queue => "Queue",
+            Destination::Topic => "Topic",
+            Destination::Function => "CloudFunction",
         }
     }
 }
@@ -193,9 +203,11 @@ fn parse_one(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<Notifica
         let known = EVENTS.contains(event);
         let name = event.strip_prefix("s3:").filter(|_| known).ok_or_else(|| {
             let event = error::quoted(event);
-            error::invalid_argument(format!(
+            s3_error!(
+                Details::argument("Event", event),
+                InvalidArgument,
                 "The event '{event}' is not supported for notifications"
-            ))
+            )
         })?;
         events.insert(name.to_owned());
     }
@@ -221,9 +233,11 @@ fn parse_filter(filter: Option<&NotificationConfigurationFilter>) -> S3Result<(S
         let place = match name.as_str().to_ascii_lowercase().as_str() {
             "prefix" => &mut prefix,
             "suffix" => &mut suffix,
-            _ => {
-                return Err(error::invalid_argument(
-                    "filter rule name must be either prefix or suffix",
+            other => {
+                return Err(s3_error!(
+                    Details::argument("FilterRule.Name", other),
+                    InvalidArgument,
+                    "filter rule name must be either prefix or suffix"
                 ));
             }
         };
@@ -252,12 +266,14 @@ fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
         }
         ["arn", _, found, _, _, name] if *found == service && service != "lambda" => name,
         _ => {
-            return Err(error::invalid_argument(format!(
+            return Err(s3_error!(
+                Details::argument(sent.destination.element(), sent.arn),
+                InvalidArgument,
                 "The ARN '{}' is not valid here: give one of the service {service}, such as \
                  arn:aws:{service}:us-east-1:000000000000:{}NAME with the name of a webhook.",
                 error::quoted(sent.arn),
                 if service == "lambda" { "function:" } else { "" },
-            )));
+            ));
         }
     };
     let user = granted.user_name().unwrap_or_default();
@@ -265,8 +281,11 @@ fn target(app: &App, granted: &Granted, sent: &Sent<'_>) -> S3Result<String> {
         return Ok((*name).to_owned());
     }
     let name = error::quoted(name);
-    Err(error::invalid_argument(format!(
+    Err(s3_error!(
+        Details::of("ArgumentName1", error::quoted(sent.arn))
+            .and("ArgumentValue1", "The destination does not exist"),
+        InvalidArgument,
         "Unable to validate the following destination configurations: there is no webhook named \
          '{name}' for you. The server is told of one by --webhook {name}=URL."
-    )))
+    ))
 }

@@ -16,6 +16,7 @@ use s3s::dto::{
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::drop_kept;
+use super::details::Details;
 use super::{Req, Resp, acl, error};
 use liteio_access::state::App;
 use liteio_access::{Granted, object_ownership};
@@ -38,7 +39,12 @@ pub(super) fn of_header(headers: &HeaderMap) -> S3Result<Option<Ownership>> {
     let Some(asked) = headers.get(HEADER) else { return Ok(None) };
     match asked.to_str().ok().and_then(Ownership::of_name) {
         Some(ownership) => Ok(Some(ownership)),
-        None => Err(s3_error!(InvalidArgument, "Invalid x-amz-object-ownership header")),
+        None => Err(s3_error!(
+            Details::named(HEADER),
+            InvalidArgument,
+            "Invalid x-amz-object-ownership header: {}",
+            error::quoted(&String::from_utf8_lossy(asked.as_bytes()))
+        )),
     }
 }
 

@@ -9,6 +9,7 @@ use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::context::Sent;
+use super::details::Details;
 use super::tagging::{self, Tagged};
 use super::{Req, Resp, access, error};
 use liteio_access::state::App;
@@ -129,6 +130,7 @@ fn check_logging_target(
     let is_owned = |found: &Granted| found.bucket().owner.id == granted.bucket().owner.id;
     found.ok().filter(is_owned).map(drop).ok_or_else(|| {
         s3_error!(
+            Details::of("TargetBucket", error::quoted(target)),
             InvalidTargetBucketForLogging,
             "The target bucket for logging does not exist, is not owned by you, or does not have the \
              appropriate grants for the log-delivery group."

@@ -11,6 +11,7 @@ use s3s::dto::{
 use s3s::{S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{drop_kept, from_xml, keep, kept};
+use super::details::Details;
 use super::limits::ROUTING_RULES_MAX;
 use super::{Req, Resp, error};
 use crate::website_rules::{NewKey, Pages, Rule, Website};
@@ -68,6 +69,7 @@ fn parse(sent: &WebsiteConfiguration) -> S3Result<Website> {
     if let Some(elsewhere) = &sent.redirect_all_requests_to {
         if sent.index_document.is_some() || sent.error_document.is_some() || !rules.is_empty() {
             return Err(s3_error!(
+                Details::argument("RedirectAllRequestsTo", "not null"),
                 InvalidArgument,
                 "RedirectAllRequestsTo cannot be provided in conjunction with other Routing Rules."
             ));
@@ -77,16 +79,25 @@ fn parse(sent: &WebsiteConfiguration) -> S3Result<Website> {
     }
     let Some(index) = &sent.index_document else {
         return Err(s3_error!(
+            Details::argument("IndexDocument", "null"),
             InvalidArgument,
             "A value for IndexDocument Suffix must be provided if RedirectAllRequestsTo is empty"
         ));
     };
     if index.suffix.is_empty() || index.suffix.contains('/') {
-        return Err(s3_error!(InvalidArgument, "The IndexDocument Suffix is not well formed"));
+        return Err(s3_error!(
+            Details::argument("IndexDocument", &index.suffix),
+            InvalidArgument,
+            "The IndexDocument Suffix is not well formed"
+        ));
     }
     let error = sent.error_document.as_ref().map(|document| document.key.clone());
     if error.as_ref().is_some_and(String::is_empty) {
-        return Err(s3_error!(InvalidArgument, "The ErrorDocument Key is not well formed"));
+        return Err(s3_error!(
+            Details::argument("ErrorDocument", ""),
+            InvalidArgument,
+            "The ErrorDocument Key is not well formed"
+        ));
     }
     if rules.len() > ROUTING_RULES_MAX {
         return Err(error::invalid_request(format!(
@@ -163,7 +174,11 @@ fn host(text: &str) -> S3Result<String> {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
     match is_host {
         true => Ok(text.to_owned()),
-        false => Err(s3_error!(InvalidArgument, "The HostName of a redirect must be a host name.")),
+        false => Err(s3_error!(
+            Details::argument("HostName", text),
+            InvalidArgument,
+            "The HostName of a redirect must be a host name."
+        )),
     }
 }
 

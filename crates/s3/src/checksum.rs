@@ -6,6 +6,7 @@ use liteio_store::{ChecksumAlgorithm, ChecksumType, ChecksumValue, Digests, Obje
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::convert::{header, header_value};
+use super::details::{Details, quoted};
 use super::xml::XmlWriter;
 use liteio_auth::TrailerHandle;
 
@@ -113,8 +114,12 @@ impl BodyChecks {
     /// Compares the announced digests with the computed ones. Call it after the end of the body: a
     /// checksum in a trailer arrives only then.
     pub(super) fn verify(&self, digests: &Digests) -> S3Result<()> {
-        if self.content_md5.is_some_and(|md5| md5 != digests.md5) {
+        if let Some(md5) = self.content_md5.filter(|md5| *md5 != digests.md5) {
+            // The two encodings are AWS's.
+            let expected = hex_simd::encode_to_string(md5, hex_simd::AsciiCase::Lower);
             return Err(s3_error!(
+                Details::of("ExpectedDigest", expected)
+                    .and("CalculatedDigest", base64_simd::STANDARD.encode_to_string(digests.md5)),
                 BadDigest,
                 "The Content-MD5 you specified did not match what we received."
             ));
@@ -222,7 +227,11 @@ fn content_md5(headers: &HeaderMap) -> S3Result<Option<[u8; 16]>> {
     let md5 = base64_simd::STANDARD.decode_to_vec(value.as_bytes()).ok();
     match md5.and_then(|md5| md5.try_into().ok()) {
         Some(md5) => Ok(Some(md5)),
-        None => Err(s3_error!(InvalidDigest, "The Content-MD5 you specified was invalid.")),
+        None => Err(s3_error!(
+            Details::of("Content-MD5", quoted(&String::from_utf8_lossy(value.as_bytes()))),
+            InvalidDigest,
+            "The Content-MD5 you specified was invalid."
+        )),
     }
 }
 

@@ -3,12 +3,40 @@
 //! Parsed here, because s3s knows only the first five checksum algorithms.
 
 use bytes::Bytes;
+use http::HeaderMap;
 use liteio_store::ChecksumAlgorithm;
 use s3s::S3Result;
 use s3s::dto::ETag;
 use s3s::xml::{DeError, DeResult, Deserializer};
 
 use super::{checksum, error};
+
+/// The size of the object, as announced in a header of the request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AnnouncedBytes(pub(super) u64);
+
+const OBJECT_SIZE: &str = "x-amz-mp-object-size";
+
+impl AnnouncedBytes {
+    /// Removes the header from a request. s3s answers with another code to a wrong one, and reads
+    /// `5.0` as 5.
+    ///
+    /// # Errors
+    /// `InvalidRequest`.
+    pub(super) fn take(headers: &mut HeaderMap) -> S3Result<Option<AnnouncedBytes>> {
+        let Some(sent) = headers.remove(OBJECT_SIZE) else { return Ok(None) };
+        let text = String::from_utf8_lossy(sent.as_bytes());
+        if let Ok(bytes) = text.parse() {
+            return Ok(Some(AnnouncedBytes(bytes)));
+        }
+        let fault = match text.parse::<i64>() {
+            Ok(_) => "is less than zero",
+            Err(_) => "is invalid",
+        };
+        let text = error::quoted(&text);
+        Err(error::invalid_request(format!("Value for {OBJECT_SIZE} header {fault}: '{text}'")))
+    }
+}
 
 /// The parts in document order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -74,6 +102,23 @@ fn part(parser: &mut Deserializer<'_>) -> DeResult<CompletedPart> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_announced_size_is_a_number() {
+        for (text, expected) in [("0", Some(0)), ("5", Some(5)), ("5497558138880", Some(5 << 40))] {
+            let mut headers = HeaderMap::new();
+            headers.insert(OBJECT_SIZE, text.parse().expect("a header"));
+            let taken = AnnouncedBytes::take(&mut headers).expect("valid");
+            assert_eq!((taken, headers.len()), (expected.map(AnnouncedBytes), 0));
+        }
+        for text in ["size", "-1", "5.0", "5x", "0x5", " ", "99999999999999999999"] {
+            let mut headers = HeaderMap::new();
+            headers.insert(OBJECT_SIZE, text.parse().expect("a header"));
+            let refused = AnnouncedBytes::take(&mut headers).expect_err(text);
+            assert_eq!(refused.code().as_str(), "InvalidRequest", "{text}");
+            assert!(refused.message().is_some_and(|message| message.contains(text)), "{text}");
+        }
+    }
 
     fn of(inner: &str) -> Option<CompletedParts> {
         let document = format!("<CompleteMultipartUpload>{inner}</CompleteMultipartUpload>");

@@ -28,6 +28,13 @@ pub(super) fn of_write(extensions: &Extensions) -> WriteConditions {
     WriteConditions { if_match, if_none_match, ..WriteConditions::default() }
 }
 
+/// The header of the condition on a write, if it has one.
+pub(super) fn name_of_write(extensions: &Extensions) -> Option<&'static str> {
+    let object = &extensions.get::<LenientHeaders>()?.object;
+    let named = [("If-None-Match", &object.if_none_match), ("If-Match", &object.if_match)];
+    named.into_iter().find(|(_, condition)| condition.is_some()).map(|(name, _)| name)
+}
+
 /// The conditions on the object at the target key of a rename.
 pub(super) fn of_rename(extensions: &Extensions) -> WriteConditions {
     let ReadConditions { if_modified_since_s, if_unmodified_since_s, .. } = of_object(extensions);

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use liteio_store::{ETag, ObjectKey, PartNumber, UploadId, VersionId};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
+use super::details::Details;
 use super::error;
 use super::page_token::key_in_url;
 use super::service::Answer;
@@ -24,23 +25,44 @@ pub(super) fn upload_id(id: &str) -> S3Result<UploadId> {
 pub(super) fn version_id(version: Option<String>) -> S3Result<Option<VersionId>> {
     match version.as_deref() {
         None => Ok(None),
-        Some("") => Err(s3_error!(InvalidArgument, "Version id cannot be the empty string")),
+        Some("") => Err(s3_error!(
+            Details::argument("versionId", ""),
+            InvalidArgument,
+            "Version id cannot be the empty string"
+        )),
         Some(text) => VersionId::parse(text).map(Some).map_err(error::from_store),
     }
 }
 
 /// Parses a `partNumber`.
 pub(super) fn part_number(number: i32) -> S3Result<PartNumber> {
-    PartNumber::try_from(number).map_err(|_| {
-        s3_error!(InvalidArgument, "Part number must be an integer between 1 and 10000, inclusive")
-    })
+    PartNumber::try_from(number).map_err(|_| no_part_number(&number.to_string()))
+}
+
+/// Parses the `partNumber` of a query.
+pub(super) fn part_number_text(text: &str) -> S3Result<PartNumber> {
+    let number: Option<i32> = text.parse().ok();
+    let number = number.and_then(|number| PartNumber::try_from(number).ok());
+    number.ok_or_else(|| no_part_number(text))
+}
+
+fn no_part_number(text: &str) -> S3Error {
+    s3_error!(
+        Details::argument("partNumber", text),
+        InvalidArgument,
+        "Part number must be an integer between 1 and 10000, inclusive"
+    )
 }
 
 /// The page size: the requested number, at most `limit`, which is also the default.
 pub(super) fn page_size(name: &str, asked: Option<i32>, limit: usize) -> S3Result<usize> {
     let Some(asked) = asked else { return Ok(limit) };
     usize::try_from(asked).map(|asked| asked.min(limit)).map_err(|_| {
-        s3_error!(InvalidArgument, "Argument {name} must be an integer between 0 and 2147483647")
+        s3_error!(
+            Details::argument(name, &asked.to_string()),
+            InvalidArgument,
+            "Argument {name} must be an integer between 0 and 2147483647"
+        )
     })
 }
 

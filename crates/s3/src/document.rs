@@ -4,7 +4,8 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request};
 use liteio_store::DigestSet;
-use quick_xml::events::{BytesText, Event};
+use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
+use quick_xml::name::{Prefix, PrefixDeclaration};
 use quick_xml::{Reader, Writer};
 use s3s::dto::{BucketInfo, LocationInfo, TagSet};
 use s3s::xml::{DeError, Deserializer};
@@ -12,7 +13,7 @@ use s3s::{Body, S3Result, s3_error};
 
 use super::acl_request::{self, AclDocument};
 use super::checksum::BodyChecks;
-use super::completed_parts::CompletedParts;
+use super::completed_parts::{AnnouncedBytes, CompletedParts};
 use super::document_rules::{Digest, Elements, Rules};
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
@@ -54,13 +55,19 @@ impl Document {
             return Ok(Request::from_parts(parts, Body::from(bytes)));
         }
         let is_acl = AclDocument::OPERATIONS.contains(&self.0.operation);
-        check_shape(&bytes, self.0.elements).map_err(|error| match is_acl {
+        let spelling = check_shape(&bytes, self.0.elements).map_err(|error| match is_acl {
             true => acl_request::malformed(),
             false => error,
         })?;
-        let mut text = plain_text(bytes)?;
+        let mut text = match spelling {
+            Spelling::Plain => bytes,
+            Spelling::Other => plain_text(&bytes)?,
+        };
         if self.0.operation == CompletedParts::OPERATION {
             parts.extensions.insert(CompletedParts::of(&text)?);
+            if let Some(announced) = AnnouncedBytes::take(&mut parts.headers)? {
+                parts.extensions.insert(announced);
+            }
             text = CompletedParts::EMPTY;
         }
         if is_acl && !text.is_empty() {
@@ -125,25 +132,50 @@ pub fn holds_body(head: &Parts, names_key: bool) -> bool {
 /// Subresources of a key that a PUT replaces, instead of the object.
 const KEY_DOCUMENTS: [&str; 4] = ["acl", "legal-hold", "retention", "tagging"];
 
+/// The way a document is written, of several that mean the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    /// s3s reads it.
+    Plain,
+    /// It has CDATA sections, references to characters, or namespace prefixes: [`plain_text`] writes
+    /// it in the way that s3s reads.
+    Other,
+}
+
 /// Rejects documents that cost the parser far more than their size (deep nesting, huge element
 /// counts), document types, which define entities, and elements that the document type does not
-/// have.
-fn check_shape(document: &[u8], known: Elements) -> S3Result<()> {
+/// have. Returns how the document is written.
+fn check_shape(document: &[u8], known: Elements) -> S3Result<Spelling> {
     let mut reader = Reader::from_reader(document);
+    let mut spelling = Spelling::Plain;
+    let mut prefixes = Prefixes::default();
     // The stack of open elements. `known_name` rejects all names that the rules do not list.
     let mut open: Vec<&'static str> = Vec::new();
     let mut elements = 0_usize;
     loop {
         let event = reader.read_event().map_err(|_| error::malformed_xml())?;
         let name = match &event {
-            Event::Eof => return Ok(()),
+            Event::Eof => return Ok(spelling),
             Event::DocType(_) => return Err(error::malformed_xml()),
             Event::Start(start) | Event::Empty(start) => {
+                if prefixes.note(start)? {
+                    spelling = Spelling::Other;
+                }
                 let name = start.local_name();
                 Some(known_name(name.as_ref(), open.last().copied().unwrap_or_default(), known)?)
             }
             Event::End(_) => {
                 open.pop();
+                None
+            }
+            Event::CData(_) => {
+                spelling = Spelling::Other;
+                None
+            }
+            Event::GeneralRef(reference) => {
+                if reference.is_char_ref() {
+                    spelling = Spelling::Other;
+                }
                 None
             }
             _ => None,
@@ -165,15 +197,66 @@ fn known_name(name: &[u8], parent: &str, known: Elements) -> S3Result<&'static s
     children.find(|child| child.as_bytes() == name).ok_or_else(error::malformed_xml)
 }
 
-/// Expands CDATA sections and references to control characters. s3s skips CDATA, so that
-/// `<![CDATA[a]]>b` would name `b`, and rejects the references, which keys may contain.
-fn plain_text(document: Bytes) -> S3Result<Bytes> {
-    let has = |pattern: &[u8]| document.windows(pattern.len()).any(|window| window == pattern);
-    if !has(b"<![CDATA[") && !has(b"&#") {
-        return Ok(document);
+/// The namespace prefixes that a document has declared.
+#[derive(Default)]
+struct Prefixes(Vec<Vec<u8>>);
+
+/// Namespace prefixes in a document. Ours: documents of S3 have two namespaces.
+const PREFIXES_MAX: usize = 16;
+
+impl Prefixes {
+    /// Notes the declarations of an element. Returns true if the element or an attribute has a prefix
+    /// other than `xsi`, the one that s3s knows.
+    ///
+    /// # Errors
+    /// `MalformedXML` for a prefix that was not declared, as in any parser that knows namespaces.
+    fn note(&mut self, start: &BytesStart<'_>) -> S3Result<bool> {
+        let mut used = Vec::from_iter(start.name().prefix());
+        for attribute in start.attributes() {
+            let key = attribute.map_err(|_| error::malformed_xml())?.key;
+            match key.as_namespace_binding() {
+                Some(PrefixDeclaration::Named(prefix)) => self.0.push(prefix.to_vec()),
+                Some(PrefixDeclaration::Default) => {}
+                None => used.extend(key.prefix().filter(|prefix| !prefix.is_xml())),
+            }
+        }
+        // Clients that write XML by hand forget to declare `xsi`.
+        let is_declared = |prefix: &Prefix<'_>| {
+            let declared = self.0.iter().map(Vec::as_slice);
+            declared.chain([&b"xsi"[..]]).any(|declared| declared == prefix.as_ref())
+        };
+        if self.0.len() > PREFIXES_MAX || !used.iter().all(is_declared) {
+            return Err(error::malformed_xml());
+        }
+        Ok(used.iter().any(|prefix| prefix.as_ref() != b"xsi"))
     }
+}
+
+/// An element without the prefix of its name; the prefix of its type is `xsi`.
+fn plain_start(start: &BytesStart<'_>) -> S3Result<BytesStart<'static>> {
+    let local = start.local_name();
+    let name = str::from_utf8(local.as_ref()).map_err(|_| error::malformed_xml())?;
+    let mut plain = BytesStart::new(name.to_owned());
+    for attribute in start.attributes() {
+        let attribute = attribute.map_err(|_| error::malformed_xml())?;
+        let (key, value) = (attribute.key, &*attribute.value);
+        if key.as_namespace_binding().is_some() {
+            continue;
+        }
+        match key.prefix().is_some() && key.local_name().as_ref() == b"type" {
+            true => plain.push_attribute((&b"xsi:type"[..], value)),
+            false => plain.push_attribute((key.as_ref(), value)),
+        }
+    }
+    Ok(plain)
+}
+
+/// Expands CDATA sections and references to characters, and removes namespace prefixes. s3s skips
+/// CDATA, so that `<![CDATA[a]]>b` would name `b`; rejects references to control characters, which
+/// keys may contain, and to characters from U+10000 to U+FFFFF; and knows no prefixes.
+fn plain_text(document: &[u8]) -> S3Result<Bytes> {
     let malformed = |_| error::malformed_xml();
-    let mut reader = Reader::from_reader(&document[..]);
+    let mut reader = Reader::from_reader(document);
     let mut writer = Writer::new(Vec::with_capacity(document.len()));
     loop {
         let event = match reader.read_event().map_err(malformed)? {
@@ -182,12 +265,21 @@ fn plain_text(document: Bytes) -> S3Result<Bytes> {
                 let text = section.decode().map_err(|_| error::malformed_xml())?;
                 Event::Text(BytesText::from_escaped(quick_xml::escape::escape(text).into_owned()))
             }
-            Event::GeneralRef(reference) => match reference.resolve_char_ref() {
-                Ok(Some(character)) if character.is_ascii_control() => {
-                    Event::Text(BytesText::from_escaped(character.to_string()))
+            Event::GeneralRef(reference) => {
+                match reference.resolve_char_ref().map_err(|_| error::malformed_xml())? {
+                    Some(character) => {
+                        Event::Text(BytesText::new(&character.to_string()).into_owned())
+                    }
+                    None => Event::GeneralRef(reference),
                 }
-                _ => Event::GeneralRef(reference),
-            },
+            }
+            Event::Start(start) => Event::Start(plain_start(&start)?),
+            Event::Empty(start) => Event::Empty(plain_start(&start)?),
+            Event::End(end) => {
+                let local = end.local_name();
+                let name = str::from_utf8(local.as_ref()).map_err(|_| error::malformed_xml())?;
+                Event::End(BytesEnd::new(name.to_owned()))
+            }
             event => event,
         };
         writer.write_event(event).map_err(|_| error::malformed_xml())?;
@@ -214,6 +306,10 @@ mod tests {
             (wide(XML_ELEMENTS_MAX + 1), false),
             ("<!DOCTYPE a SYSTEM \"file:///etc/passwd\"><a/>".to_owned(), false),
             ("<a></b>".to_owned(), false),
+            ("<x:a><b></b></x:a>".to_owned(), false),
+            ("<x:a xmlns:x=\"y\"><z:b/></x:a>".to_owned(), false),
+            ("<a z:c=\"d\"/>".to_owned(), false),
+            ("<a xml:lang=\"de\"/>".to_owned(), true),
         ] {
             assert_eq!(
                 check_shape(document.as_bytes(), &[("", "a"), ("a", "a b")]).is_ok(),
@@ -242,15 +338,47 @@ mod tests {
         let rows = [
             ("<Key>a&amp;b</Key>", "<Key>a&amp;b</Key>"),
             ("<Key><![CDATA[a<b>]]>c</Key>", "<Key>a&lt;b&gt;c</Key>"),
-            ("<Key>a&#1;&#x2;&#65;&amp;</Key>", "<Key>a\u{1}\u{2}&#65;&amp;</Key>"),
+            ("<Key>a&#1;&#x2;&#65;&amp;</Key>", "<Key>a\u{1}\u{2}A&amp;</Key>"),
+            ("<Key>&#60;&#x3E;&#38;&#13;</Key>", "<Key>&lt;&gt;&amp;\r</Key>"),
+            ("<Key>&#252;&#x4e2D;</Key>", "<Key>ü中</Key>"),
+            ("<Key>&#128512;&#x1F600;&#x1f600;</Key>", "<Key>😀😀😀</Key>"),
+            ("<Key>&#65536;&#x10FFFF;</Key>", "<Key>\u{10000}\u{10ffff}</Key>"),
             ("<!-- <![CDATA[ --><Key>a</Key>", "<!-- <![CDATA[ --><Key>a</Key>"),
+            ("<n:Key xmlns:n=\"s3\">a</n:Key>", "<Key>a</Key>"),
+            ("<n:Key xmlns:n=\"s3\"/>", "<Key/>"),
+            ("<a:G xmlns:a=\"s3\" xmlns:i=\"x\" i:type=\"Group\"/>", "<G xsi:type=\"Group\"/>"),
         ];
         for (document, expected) in rows {
-            let text = plain_text(Bytes::from(document)).expect("well-formed");
+            let text = plain_text(document.as_bytes()).expect("well-formed");
             assert_eq!(text, expected, "{document}");
         }
-        for document in ["<Key><![CDATA[a</Key>", "<a>&#1;</b>"] {
-            assert!(plain_text(Bytes::from(document)).is_err(), "{document}");
+        for document in [
+            "<Key><![CDATA[a</Key>",
+            "<a>&#1;</b>",
+            "<Key>&#x110000;</Key>",
+            "<Key>&#xD83D;&#xDE00;</Key>",
+            "<Key>&#;</Key>",
+            "<Key>&#x;</Key>",
+            "<Key>&#12a;</Key>",
+        ] {
+            assert!(plain_text(document.as_bytes()).is_err(), "{document}");
+        }
+    }
+
+    #[test]
+    fn only_other_spellings_are_written_again() {
+        let known: Elements = &[("", "a"), ("a", "b")];
+        for (document, expected) in [
+            ("<a><b>x&amp;y</b></a>", Spelling::Plain),
+            ("<a xmlns=\"s3\"><b>\u{1F600}</b></a>", Spelling::Plain),
+            ("<a xmlns:xsi=\"s3\"><b xsi:type=\"c\"/></a>", Spelling::Plain),
+            ("<a><b>&#65;</b></a>", Spelling::Other),
+            ("<a><b><![CDATA[x]]></b></a>", Spelling::Other),
+            ("<s:a xmlns:s=\"s3\"><s:b/></s:a>", Spelling::Other),
+            ("<a xmlns:i=\"x\"><b i:type=\"c\"/></a>", Spelling::Other),
+        ] {
+            let spelling = check_shape(document.as_bytes(), known).expect("well-formed");
+            assert_eq!(spelling, expected, "{document}");
         }
     }
 }

@@ -30,6 +30,13 @@ impl Rules {
         !self.elements.is_empty()
     }
 
+    /// True if the document may have `child` in `parent`.
+    #[cfg(test)]
+    pub(super) fn knows(&self, parent: &str, child: &str) -> bool {
+        let children = self.elements.iter().find(|(element, _)| *element == parent);
+        children.is_some_and(|(_, children)| children.split(' ').any(|known| known == child))
+    }
+
     /// The rules for the document of an operation, if it has one.
     pub(super) fn of(operation: &str) -> Option<&'static Rules> {
         RULES.iter().find(|rules| rules.operation == operation)

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 use liteio_store::{Bucket, Encryption, EncryptionKey, EncryptionScheme, Sealing, StoreError};
 use md5::{Digest as _, Md5};
-use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{header, header_value, insert_text};
+use super::details::Details;
 use super::{bucket_encryption, error};
 use liteio_access::state::App;
 use liteio_wire::origin::Origin;
@@ -73,8 +74,9 @@ impl Asked {
         let method = headers.get(METHOD).map(|method| method.as_bytes());
         let names_key = headers.contains_key(KMS_KEY) || headers.contains_key(CONTEXT);
         let encryption = match (method, &customer) {
-            (Some(_), Some(_)) => {
+            (Some(method), Some(_)) => {
                 return Err(s3_error!(
+                    Details::argument(METHOD, &lossy(method)),
                     InvalidArgument,
                     "Server Side Encryption with Customer provided key is incompatible with the \
                      encryption method specified"
@@ -83,6 +85,7 @@ impl Asked {
             (Some(b"aws:kms"), None) => Some(named(app, headers)?),
             _ if names_key => {
                 return Err(s3_error!(
+                    Details::argument(METHOD, &lossy(method.unwrap_or_default())),
                     InvalidArgument,
                     "Server Side Encryption with AWS KMS managed key requires HTTP header \
                      x-amz-server-side-encryption : aws:kms"
@@ -92,11 +95,12 @@ impl Asked {
             (None, None) => bucket_encryption::default_of(app, bucket)?,
             (Some(b"AES256"), None) => Some(Encryption::Master),
             (Some(b"aws:kms:dsse"), None) => return Err(no_dsse()),
-            (Some(_), None) => {
-                return Err(S3Error::with_message(
-                    S3ErrorCode::InvalidEncryptionAlgorithmError,
+            (Some(other), None) => {
+                return Err(s3_error!(
+                    Details::argument(METHOD, &lossy(other)),
+                    InvalidEncryptionAlgorithmError,
                     "The encryption request that you specified is not valid. The valid values are \
-                     AES256 and aws:kms.",
+                     AES256 and aws:kms."
                 ));
             }
         };
@@ -194,6 +198,7 @@ pub(super) fn of_read(
     }
     if headers.contains_key(METHOD) {
         return Err(s3_error!(
+            Details::named(METHOD),
             InvalidArgument,
             "x-amz-server-side-encryption header is not supported for this operation."
         ));
@@ -246,6 +251,11 @@ fn named(app: &App, headers: &HeaderMap) -> S3Result<Encryption> {
     Ok(Encryption::Named { key, context, bucket_key })
 }
 
+/// A header value as text for an error document.
+fn lossy(value: &[u8]) -> String {
+    String::from_utf8_lossy(value).into_owned()
+}
+
 /// Checks that the encryption context is base64 of a JSON object of strings.
 fn checked_context(text: &str) -> S3Result<String> {
     let json = base64_simd::STANDARD.decode_to_vec(text).ok();
@@ -253,6 +263,7 @@ fn checked_context(text: &str) -> S3Result<String> {
     match map {
         Some(_) => Ok(text.to_owned()),
         None => Err(s3_error!(
+            Details::argument(CONTEXT, text),
             InvalidArgument,
             "The header 'x-amz-server-side-encryption-context' shall be Base64-encoded UTF-8 string \
              holding JSON which represents a string-string map"
@@ -281,6 +292,7 @@ fn parse_customer_key(
     let [algorithm, key, md5] = names.map(|name| header(headers, name));
     if algorithm != Some("AES256") {
         return Err(s3_error!(
+            Details::named(METHOD),
             InvalidArgument,
             "Requests specifying Server Side Encryption with Customer provided keys must provide a \
              valid encryption algorithm: AES256."
@@ -288,6 +300,7 @@ fn parse_customer_key(
     }
     let Some(key) = key else {
         return Err(s3_error!(
+            Details::named(METHOD),
             InvalidArgument,
             "Requests specifying Server Side Encryption with Customer provided keys must provide an \
              appropriate secret key."
@@ -295,6 +308,7 @@ fn parse_customer_key(
     };
     let Some(md5) = md5 else {
         return Err(s3_error!(
+            Details::named(METHOD),
             InvalidArgument,
             "Requests specifying Server Side Encryption with Customer provided keys must provide the \
              client calculated MD5 of the secret key."
@@ -304,12 +318,14 @@ fn parse_customer_key(
     let bytes: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
     let Some(bytes) = bytes else {
         return Err(s3_error!(
+            Details::named(METHOD),
             InvalidArgument,
             "The secret key was invalid for the specified algorithm: it has 32 bytes, in base64."
         ));
     };
     if base64_simd::STANDARD.encode_to_string(Md5::digest(bytes)) != md5 {
         return Err(s3_error!(
+            Details::named(METHOD),
             InvalidArgument,
             "The calculated MD5 hash of the key did not match the hash that was provided."
         ));

@@ -4,12 +4,15 @@ use std::borrow::Cow;
 
 use http::header::{ALLOW, CONTENT_RANGE, CONTENT_TYPE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use liteio_store::limits::{OBJECT_BYTES_MAX, OBJECT_KEY_BYTES_MAX};
 use liteio_store::{DeleteMarker, StoreError};
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
 use super::checksum;
 use super::convert::http_date;
-use liteio_wire::reply::{ApiError, ErrorCode};
+use super::details::Details;
+pub(super) use super::details::quoted;
+use liteio_wire::reply::ApiError;
 
 /// AWS's code, status and message for a store error.
 ///
@@ -17,44 +20,55 @@ use liteio_wire::reply::{ApiError, ErrorCode};
 pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
     let error = error.into();
     match error {
-        StoreError::InvalidBucketName { .. } => {
-            S3Error::with_message(S3ErrorCode::InvalidBucketName, INVALID_BUCKET_NAME)
+        StoreError::InvalidBucketName { name } => {
+            s3_error!(Details::of("BucketName", name), InvalidBucketName, "{INVALID_BUCKET_NAME}")
         }
         StoreError::InvalidKey => {
             s3_error!(InvalidArgument, "An object key must have at least one byte.")
         }
-        StoreError::KeyTooLong { .. } => s3_error!(KeyTooLongError, "Your key is too long"),
-        StoreError::InvalidVersionId { .. } => {
-            s3_error!(InvalidArgument, "Invalid version id specified")
-        }
-        StoreError::NoSuchBucket { .. } => {
-            s3_error!(NoSuchBucket, "The specified bucket does not exist")
-        }
-        StoreError::BucketAlreadyExists { .. } => s3_error!(
+        StoreError::KeyTooLong { bytes } => s3_error!(
+            Details::of("Size", bytes).and("MaxSizeAllowed", OBJECT_KEY_BYTES_MAX),
+            KeyTooLongError,
+            "Your key is too long"
+        ),
+        StoreError::InvalidVersionId { version } => s3_error!(
+            Details::argument("versionId", &version),
+            InvalidArgument,
+            "Invalid version id specified"
+        ),
+        StoreError::NoSuchBucket { bucket } => s3_error!(
+            Details::of("BucketName", bucket),
+            NoSuchBucket,
+            "The specified bucket does not exist"
+        ),
+        StoreError::BucketAlreadyExists { bucket } => s3_error!(
+            Details::of("BucketName", bucket),
             BucketAlreadyExists,
             "The requested bucket name is not available. The bucket namespace is shared by all \
              users of the system. Please select a different name and try again."
         ),
-        StoreError::BucketAlreadyOwnedByYou { .. } => s3_error!(
+        StoreError::BucketAlreadyOwnedByYou { bucket } => s3_error!(
+            Details::of("BucketName", bucket),
             BucketAlreadyOwnedByYou,
             "Your previous request to create the named bucket succeeded and you already own it."
         ),
-        StoreError::BucketNotEmpty { .. } => {
-            s3_error!(
-                BucketNotEmpty,
-                "The bucket you tried to delete is not empty. Delete its objects first."
-            )
-        }
-        StoreError::NoSuchKey { marker, .. } => {
-            let mut error = s3_error!(NoSuchKey, "The specified key does not exist.");
+        StoreError::BucketNotEmpty { bucket } => s3_error!(
+            Details::of("BucketName", bucket),
+            BucketNotEmpty,
+            "The bucket you tried to delete is not empty. Delete its objects first."
+        ),
+        StoreError::NoSuchKey { key, marker } => {
+            let mut error = no_such_key(key.as_str());
             if let Some(marker) = marker {
                 error.set_headers(marker_headers(&marker));
             }
             error
         }
-        StoreError::NoSuchVersion { .. } => {
-            s3_error!(NoSuchVersion, "The specified version does not exist.")
-        }
+        StoreError::NoSuchVersion { key, version } => s3_error!(
+            Details::of("Key", key).and("VersionId", version),
+            NoSuchVersion,
+            "The specified version does not exist."
+        ),
         StoreError::IsDeleteMarker { marker } => is_delete_marker(&marker),
         StoreError::ObjectLocked => s3_error!(
             AccessDenied,
@@ -95,30 +109,36 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             "Parameters on this idempotent request are inconsistent with parameters used in previous \
              request(s): the client token was used with another source.",
         ),
-        StoreError::NoSuchUpload { .. } => s3_error!(
+        StoreError::NoSuchUpload { upload } => s3_error!(
+            Details::of("UploadId", upload),
             NoSuchUpload,
             "The specified upload does not exist. The upload ID may be invalid, or the upload may \
              have been aborted or completed."
         ),
-        StoreError::InvalidPart { .. } => s3_error!(
+        StoreError::InvalidPart { part } => s3_error!(
+            Details::of("PartNumber", part),
             InvalidPart,
             "One or more of the specified parts could not be found.  The part may not have been \
              uploaded, or the specified entity tag may not match the part's entity tag."
         ),
-        StoreError::InvalidPartNumber => custom(
-            "InvalidPartNumber",
-            StatusCode::RANGE_NOT_SATISFIABLE,
-            "The requested partnumber is not satisfiable",
-        ),
+        StoreError::InvalidPartNumber { parts } => {
+            let message = "The requested partnumber is not satisfiable";
+            let error = custom("InvalidPartNumber", StatusCode::RANGE_NOT_SATISFIABLE, message);
+            Details::add(error, "ActualPartCount", parts)
+        }
         StoreError::InvalidPartOrder => s3_error!(
             InvalidPartOrder,
             "The list of parts was not in ascending order. Parts must be ordered by part number."
         ),
-        StoreError::PartTooSmall { .. } => s3_error!(
+        StoreError::PartTooSmall { part, bytes, minimum } => s3_error!(
+            Details::of("ProposedSize", bytes)
+                .and("MinSizeAllowed", minimum)
+                .and("PartNumber", part),
             EntityTooSmall,
             "Your proposed upload is smaller than the minimum allowed size"
         ),
-        StoreError::PartTooLarge { .. } | StoreError::ObjectTooLarge { .. } => too_large(),
+        StoreError::PartTooLarge { bytes, maximum } => too_large(bytes, maximum),
+        StoreError::ObjectTooLarge { bytes } => too_large(bytes, OBJECT_BYTES_MAX),
         StoreError::NotModified => s3_error!(NotModified, "Not Modified"),
         StoreError::PreconditionFailed { condition } => precondition_failed(condition),
         StoreError::ConditionalRequestConflict => s3_error!(
@@ -187,8 +207,11 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
 
 /// 405 for a request on a version that is a delete marker: it can only be deleted.
 fn is_delete_marker(marker: &DeleteMarker) -> S3Error {
-    let mut error =
-        s3_error!(MethodNotAllowed, "The specified method is not allowed against this resource.");
+    let mut error = s3_error!(
+        Details::of("ResourceType", "DeleteMarker"),
+        MethodNotAllowed,
+        "The specified method is not allowed against this resource."
+    );
     let mut headers = marker_headers(marker);
     headers.insert(ALLOW, HeaderValue::from_static("DELETE"));
     if let Ok(date) = http_date(marker.modified_ms) {
@@ -243,15 +266,33 @@ pub(super) fn access_denied() -> S3Error {
 }
 
 pub(super) fn precondition_failed(condition: &str) -> S3Error {
-    let message = "At least one of the pre-conditions you specified did not hold";
-    let whole = ApiError::new(ErrorCode::PreconditionFailed, message).with("Condition", condition);
-    let mut error = S3Error::with_message(S3ErrorCode::PreconditionFailed, message);
-    error.set_source(Box::new(whole));
-    error
+    s3_error!(
+        Details::of("Condition", condition),
+        PreconditionFailed,
+        "At least one of the pre-conditions you specified did not hold"
+    )
 }
 
-pub(super) fn too_large() -> S3Error {
-    s3_error!(EntityTooLarge, "Your proposed upload exceeds the maximum allowed size")
+pub(super) fn no_such_key(key: &str) -> S3Error {
+    s3_error!(Details::of("Key", key), NoSuchKey, "The specified key does not exist.")
+}
+
+pub(super) fn too_large(bytes: u64, maximum: u64) -> S3Error {
+    s3_error!(
+        Details::of("ProposedSize", bytes).and("MaxSizeAllowed", maximum),
+        EntityTooLarge,
+        "Your proposed upload exceeds the maximum allowed size"
+    )
+}
+
+/// The error for a header of a feature that this server lacks. Ignoring it would promise an effect that does not
+/// happen.
+pub(super) fn header_not_implemented(name: &str, advice: &str) -> S3Error {
+    s3_error!(
+        Details::of("Header", name),
+        NotImplemented,
+        "A header you provided implies functionality that is not implemented: {name}. {advice}"
+    )
 }
 
 /// AWS's message for a document it cannot parse.
@@ -270,12 +311,6 @@ pub(super) fn invalid_request(message: impl Into<Cow<'static, str>>) -> S3Error 
     S3Error::with_message(S3ErrorCode::InvalidRequest, message)
 }
 
-/// Shortens a client's text for use in a message.
-pub(super) fn quoted(text: &str) -> &str {
-    const BYTES_MAX: usize = 256;
-    &text[..text.floor_char_boundary(BYTES_MAX)]
-}
-
 /// The error for a request that lost a race against another one; it can be retried.
 pub(super) fn conflict() -> S3Error {
     s3_error!(
@@ -283,6 +318,13 @@ pub(super) fn conflict() -> S3Error {
         "A conflicting conditional operation is currently in progress against this resource. Please \
          try again."
     )
+}
+
+/// An error of another layer, with its elements and headers.
+pub(super) fn of_api(found: ApiError) -> S3Error {
+    let mut error = custom(found.code(), found.status(), found.message());
+    error.set_source(Box::new(found));
+    error
 }
 
 /// An error with a code that s3s may not know.
@@ -294,7 +336,11 @@ pub(super) fn custom(code: &str, status: StatusCode, message: &str) -> S3Error {
 }
 
 fn invalid_range(object_bytes: u64) -> S3Error {
-    let mut error = s3_error!(InvalidRange, "The requested range is not satisfiable");
+    let mut error = s3_error!(
+        Details::of("ActualObjectSize", object_bytes),
+        InvalidRange,
+        "The requested range is not satisfiable"
+    );
     let mut headers = HeaderMap::new();
     // s3s replaces all its headers with these, so the content type must be among them.
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));

@@ -35,6 +35,8 @@ pub(super) struct LenientHeaders {
     pub(super) range: Option<ByteRange>,
     /// `If-Range`: the object that the range is for.
     pub(super) range_of: Option<RangeCondition>,
+    /// `Range` as sent, for the error.
+    pub(super) range_sent: Option<String>,
     /// `If-Match` and the like: conditions on the object in the request path.
     pub(super) object: ReadConditions,
     /// `x-amz-copy-source-if-match` and the like: conditions on a copy source.
@@ -51,9 +53,11 @@ impl LenientHeaders {
         if !headers.keys().any(is_lenient) {
             return LenientHeaders::default();
         }
+        let range_sent = take_one(headers, &RANGE);
         LenientHeaders {
-            range: take_one(headers, &RANGE).and_then(|text| ByteRange::parse(&text)),
+            range: range_sent.as_deref().and_then(ByteRange::parse),
             range_of: take_range_condition(headers),
+            range_sent,
             object: ReadConditions {
                 if_match: take_etags(headers, &IF_MATCH),
                 if_none_match: take_etags(headers, &IF_NONE_MATCH),

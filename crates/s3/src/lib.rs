@@ -14,9 +14,9 @@
 //! |---|---|
 //! | `service`, `route`, `query`, `dispatch` | The service; from method, path and query to an operation; the parameters, decoded once; the table |
 //! | `access`, `context` | The question to `liteio_access`; the facts of a request for conditions |
-//! | `error`, `refusal` | The only map from `StoreError` to S3; errors on their way out of s3s |
+//! | `error`, `details`, `refusal` | The only map from `StoreError` to S3; elements of error documents; errors on their way out of s3s |
 //! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
-//! | `convert`, `lenient`, `condition`, `metadata`, `checksum`, `encryption`, `tagging`, `event_cause`, `unsupported` | Headers and values that operations share |
+//! | `convert`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
 //! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
 //! | `object_get`, `object_put`, `object_copy`, `object_delete`, `object_rename`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
 //! | `multipart`, `part`, `completed_parts` | Multipart uploads |
@@ -69,6 +69,7 @@ mod completed_parts;
 mod condition;
 mod context;
 mod convert;
+mod details;
 mod dispatch;
 mod document;
 mod document_rules;
@@ -76,10 +77,13 @@ mod encryption;
 mod error;
 mod event_cause;
 pub mod foreign;
+mod header_text;
 mod lane;
 mod lenient;
 mod limits;
 mod metadata;
+#[cfg(test)]
+mod model_tests;
 mod multipart;
 mod object_attributes;
 mod object_copy;
@@ -96,6 +100,7 @@ mod part;
 mod plain;
 mod query;
 mod refusal;
+mod request_headers;
 mod route;
 mod service;
 mod snowball;

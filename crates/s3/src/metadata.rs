@@ -12,8 +12,9 @@ use s3s::dto::Metadata;
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{etag_header, header, header_value, http_date, insert_text};
+use super::details::Details;
+use super::header_text::{self, SystemHeaders};
 use super::limits::USER_METADATA_BYTES_MAX;
-use super::service::VerbatimExpires;
 use super::{error, object_lock, tagging};
 
 /// The content type of objects put without one. AWS's default.
@@ -60,9 +61,11 @@ pub(super) fn storage_class(headers: &HeaderMap) -> S3Result<Option<String>> {
     match header(headers, STORAGE_CLASS.as_str()) {
         None | Some(STANDARD) => Ok(None),
         Some(class) if STORAGE_CLASSES.contains(&class) => Ok(Some(class.to_owned())),
-        Some(_) => {
-            Err(s3_error!(InvalidStorageClass, "The storage class you specified is not valid"))
-        }
+        Some(other) => Err(s3_error!(
+            Details::of("StorageClassRequested", error::quoted(other)),
+            InvalidStorageClass,
+            "The storage class you specified is not valid"
+        )),
     }
 }
 
@@ -91,16 +94,15 @@ fn is_redirect(location: &str) -> bool {
 }
 
 fn content_headers(headers: &HeaderMap, extensions: &Extensions) -> S3Result<ContentHeaders> {
-    let text = |name: HeaderName| header(headers, name.as_str()).map(str::to_owned);
-    let expires = extensions.get::<VerbatimExpires>();
-    let expires = expires.and_then(|VerbatimExpires(value)| value.to_str().ok());
+    let taken = extensions.get::<SystemHeaders>();
+    let text = |name: HeaderName| SystemHeaders::text(taken, headers, &name);
     Ok(ContentHeaders {
         content_type: text(CONTENT_TYPE),
         cache_control: text(CACHE_CONTROL),
         content_disposition: text(CONTENT_DISPOSITION),
         content_encoding: text(CONTENT_ENCODING),
         content_language: text(CONTENT_LANGUAGE),
-        expires: expires.map(str::to_owned),
+        expires: text(EXPIRES),
         website_redirect_location: redirect(headers)?,
     })
 }
@@ -110,6 +112,7 @@ fn user_metadata(user: Option<Metadata>) -> S3Result<Vec<(String, String)>> {
     let bytes: usize = user.iter().map(|(name, value)| name.len() + value.len()).sum();
     if bytes > USER_METADATA_BYTES_MAX {
         return Err(s3_error!(
+            Details::of("Size", bytes).and("MaxSizeAllowed", USER_METADATA_BYTES_MAX),
             MetadataTooLarge,
             "Your metadata headers exceed the maximum allowed metadata size"
         ));
@@ -131,7 +134,7 @@ pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Resul
         None => {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(DEFAULT_CONTENT_TYPE));
         }
-        typed => insert_text(&mut headers, CONTENT_TYPE, typed)?,
+        Some(typed) => insert_kept(&mut headers, CONTENT_TYPE, typed)?,
     }
     let texts = [
         (CACHE_CONTROL, &content.cache_control),
@@ -143,7 +146,9 @@ pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Resul
         (STORAGE_CLASS, storage_class),
     ];
     for (name, value) in texts {
-        insert_text(&mut headers, name, value.as_deref())?;
+        if let Some(value) = value {
+            insert_kept(&mut headers, name, value)?;
+        }
     }
     if !tags.is_empty() {
         headers.insert(TAGGING_COUNT, HeaderValue::from(tags.len()));
@@ -151,6 +156,14 @@ pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Resul
     insert_version(&mut headers, bucket, object)?;
     object_lock::insert(&mut headers, &object.lock)?;
     Ok(headers)
+}
+
+/// Adds a header with a kept text.
+fn insert_kept(headers: &mut HeaderMap, name: HeaderName, text: &str) -> S3Result<()> {
+    let value = header_text::to_header(text);
+    let value = value.ok_or_else(|| s3_error!(InternalError, "A kept {name} is no header."))?;
+    headers.insert(name, value);
+    Ok(())
 }
 
 /// Adds the version ID of a read object, in buckets that have ever been versioned.

@@ -5,7 +5,8 @@ use http::{Extensions, HeaderMap};
 use liteio_store::limits::PART_NUMBER_MAX;
 use liteio_store::{
     Bucket, ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
-    EncryptionScheme, ListUploadsQuery, ObjectVersion, Upload, UploadEntry, UploadOptions,
+    EncryptionScheme, ListUploadsQuery, ObjectVersion, PartNumber, StoreError, Upload, UploadEntry,
+    UploadOptions,
 };
 use s3s::dto::{
     AbortMultipartUploadInput, AbortMultipartUploadOutput, CompleteMultipartUploadInput,
@@ -16,11 +17,12 @@ use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::acl::NewObjectAcl;
 use super::checksum::{self, DEFAULT_ALGORITHM};
-use super::completed_parts::{CompletedPart, CompletedParts};
+use super::completed_parts::{AnnouncedBytes, CompletedPart, CompletedParts};
 use super::convert::{
     header, insert_text, object_key, object_url, page_size, part_number, unix_seconds, upload_id,
     xml_response,
 };
+use super::details::Details;
 use super::encryption::{self, Asked, CustomerKey};
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
@@ -125,13 +127,46 @@ pub(super) async fn complete_multipart_upload(
     let options = CompleteOptions {
         conditions: condition::of_write(&extensions),
         checksum: checksum::object_checksum_in_headers(&headers, upload_kind)?,
-        object_bytes: input.mpu_object_size.map(object_bytes).transpose()?,
+        object_bytes: extensions.get().map(|AnnouncedBytes(bytes)| *bytes),
         cause: event_cause::of_request(&granted, &extensions),
     };
     check_type(&headers, upload.as_ref())?;
+    let sent = SentParts::of(&input.upload_id, &parts);
     let object = app.store.complete_upload(granted.bucket(), &key, &id, parts, options).await;
-    let object = object.map_err(error::from_store)?;
+    let object = object.map_err(|error| sent.refusal(error))?;
     completed(app, granted.bucket(), &object, &extensions)
+}
+
+/// The list of a Complete, for the errors that name a part of it.
+struct SentParts {
+    upload: String,
+    etags: Vec<(PartNumber, Option<String>)>,
+}
+
+impl SentParts {
+    fn of(upload: &str, parts: &[CompletePart]) -> SentParts {
+        let etags = parts.iter().map(|part| (part.number, part.etag.clone())).collect();
+        SentParts { upload: upload.to_owned(), etags }
+    }
+
+    /// AWS's error, with the upload, and the ETag of the part as the client sent it.
+    fn refusal(&self, error: StoreError) -> S3Error {
+        let part = match error {
+            StoreError::InvalidPart { part } | StoreError::PartTooSmall { part, .. } => Some(part),
+            _ => None,
+        };
+        let names_upload =
+            matches!(error, StoreError::InvalidPart { .. } | StoreError::InvalidPartOrder);
+        let mut error = error::from_store(error);
+        if names_upload {
+            error = Details::add(error, "UploadId", &self.upload);
+        }
+        let found = self.etags.iter().find(|(number, _)| Some(number.get()) == part);
+        match found.and_then(|(_, etag)| etag.as_deref()) {
+            Some(etag) => Details::add(error, "ETag", error::quoted(etag)),
+            None => error,
+        }
+    }
 }
 
 /// Compares the customer key of a Complete with the one that encrypted the parts. As on AWS, it is
@@ -151,11 +186,6 @@ fn check_key(
     let sealing =
         app.look(|store| store.seal_part(granted.bucket(), &upload.key, &upload.id, customer));
     sealing.map(drop).map_err(encryption::from_part)
-}
-
-fn object_bytes(size: i64) -> S3Result<u64> {
-    u64::try_from(size)
-        .map_err(|_| s3_error!(InvalidRequest, "Value for x-amz-mp-object-size header is invalid."))
 }
 
 /// Checks that the checksum type of a Complete is the upload's.
@@ -277,8 +307,9 @@ pub(super) async fn list_multipart_uploads(
     let key_marker = input.key_marker.filter(|marker| !marker.is_empty());
     // As on AWS, `upload-id-marker` is ignored without `key-marker`.
     let upload_marker = input.upload_id_marker.filter(|it| key_marker.is_some() && !it.is_empty());
-    if upload_marker.as_deref().is_some_and(|marker| upload_id(marker).is_err()) {
-        return Err(s3_error!(InvalidArgument, "Invalid uploadId marker"));
+    if let Some(marker) = upload_marker.as_deref().filter(|marker| upload_id(marker).is_err()) {
+        let details = Details::argument("upload-id-marker", marker);
+        return Err(s3_error!(details, InvalidArgument, "Invalid uploadId marker"));
     }
     let query = ListUploadsQuery {
         prefix: prefix.clone(),

@@ -8,6 +8,7 @@ use s3s::dto::{GetObjectAttributesInput, GetObjectAttributesOutput, ObjectAttrib
 use s3s::{S3Result, s3_error};
 
 use super::convert::{http_date, object_key, page_size, version_id, xml_response};
+use super::details::Details;
 use super::limits::LIST_PARTS_MAX;
 use super::xml::XmlWriter;
 use super::{Req, Resp, checksum, encryption, error, metadata};
@@ -35,8 +36,13 @@ impl Wanted {
                 "ObjectParts" => wanted.parts = true,
                 "StorageClass" => wanted.storage_class = true,
                 "ObjectSize" => wanted.size = true,
-                _ => {
-                    return Err(s3_error!(InvalidArgument, "Invalid attribute name specified."));
+                other => {
+                    let details = Details::argument("x-amz-object-attributes", other);
+                    return Err(s3_error!(
+                        details,
+                        InvalidArgument,
+                        "Invalid attribute name specified."
+                    ));
                 }
             }
         }
@@ -93,6 +99,7 @@ fn after_part(marker: Option<i32>) -> S3Result<Option<PartNumber>> {
         None | Some(0) => Ok(None),
         Some(marker) => PartNumber::try_from(marker).map(Some).map_err(|_| {
             s3_error!(
+                Details::argument("part-number-marker", &marker.to_string()),
                 InvalidArgument,
                 "Argument part-number-marker must be an integer between 0 and 10000"
             )
@@ -108,8 +115,10 @@ fn document(found: &ObjectPartPage, wanted: Wanted, page: PartsPage) -> bytes::B
         xml.value("ETag", object.etag);
     }
     if let Some(checksum) = object.checksum.as_ref().filter(|_| wanted.checksum) {
+        // Only GetObjectAttributes sends composite checksums without the number of parts.
         xml.open("Checksum");
-        checksum::write(&mut xml, checksum);
+        checksum::write_value(&mut xml, &checksum.value);
+        xml.value("ChecksumType", checksum::type_name(checksum.kind));
         xml.close("Checksum");
     }
     if let Some(count) = object.part_count.filter(|_| wanted.parts) {

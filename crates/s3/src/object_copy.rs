@@ -15,6 +15,7 @@ use s3s::{S3Error, S3Result, s3_error};
 use super::acl::NewObjectAcl;
 use super::context::Sent;
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
+use super::details::Details;
 use super::encryption::{self, Asked};
 use super::xml::XmlWriter;
 use super::{
@@ -36,12 +37,18 @@ pub(super) async fn copy_object(
     let replaces_metadata = match input.metadata_directive.as_ref().map(MetadataDirective::as_str) {
         None | Some(MetadataDirective::COPY) => false,
         Some(MetadataDirective::REPLACE) => true,
-        Some(_) => return Err(s3_error!(InvalidArgument, "Unknown metadata directive.")),
+        Some(other) => {
+            let details = Details::argument("x-amz-metadata-directive", other);
+            return Err(s3_error!(details, InvalidArgument, "Unknown metadata directive."));
+        }
     };
     let tags = match input.tagging_directive.as_ref().map(TaggingDirective::as_str) {
         None | Some(TaggingDirective::COPY) => None,
         Some(TaggingDirective::REPLACE) => Some(metadata::tags(&headers)?),
-        Some(_) => return Err(s3_error!(InvalidArgument, "Unknown tagging directive.")),
+        Some(other) => {
+            let details = Details::argument("x-amz-tagging-directive", other);
+            return Err(s3_error!(details, InvalidArgument, "Unknown tagging directive."));
+        }
     };
     let key = object_key(input.key)?;
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
@@ -132,7 +139,7 @@ pub(super) fn source(
     let version = version.as_deref();
     let granted = access::copy_source(app, target, sent, &bucket, &key, version)?;
     if granted.saw_nothing() {
-        return Err(s3_error!(NoSuchKey, "The specified key does not exist."));
+        return Err(error::no_such_key(&key));
     }
     if let Some(etag) = granted.seen_etag() {
         let etag = ETagText::strong(&etag.to_string());

@@ -13,7 +13,7 @@ use s3s::{S3Error, S3Response, S3Result, s3_error};
 use super::context::Sent;
 use super::convert::{insert_text, object_key, unix_seconds, version_id, xml_response};
 use super::xml::XmlWriter;
-use super::{Req, Resp, access, condition, error, event_cause};
+use super::{Req, Resp, access, condition, error, event_cause, object_lock};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -23,7 +23,7 @@ pub(super) async fn delete_object(
     request: Req<DeleteObjectInput>,
 ) -> Resp<DeleteObjectOutput> {
     let Req { input, extensions, .. } = request;
-    let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
+    let bypasses_governance = object_lock::bypass(&granted, input.bypass_governance_retention)?;
     let conditions = WriteConditions {
         if_match_size: input.if_match_size.map(size).transpose()?,
         if_match_modified_s: input.if_match_last_modified_time.map(time).transpose()?,
@@ -77,7 +77,7 @@ pub(super) async fn delete_objects(
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     let DeleteObjectsInput { delete, bypass_governance_retention, .. } = input;
     let cause = event_cause::of_request(&granted, &extensions);
-    let bypasses_governance = bypass_governance_retention.unwrap_or(false);
+    let bypasses_governance = object_lock::bypass(&granted, bypass_governance_retention)?;
     let count = delete.objects.len();
     if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {
         return Err(error::malformed_xml());

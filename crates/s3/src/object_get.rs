@@ -16,12 +16,15 @@ use liteio_store::{
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::context::Sent;
-use super::convert::{header, header_value, object_key, part_number, version_id};
+use super::convert::{header, header_value, object_key, part_number_text, version_id};
+use super::details::Details;
 use super::encryption::{self, CustomerKey};
 use super::lenient::LenientHeaders;
 use super::query::Query;
 use super::route::{Route, Target};
-use super::{access, body_out, bucket_lifecycle, checksum, condition, error, metadata};
+use super::{
+    access, body_out, bucket_lifecycle, checksum, condition, error, header_text, metadata,
+};
 use liteio_access::Granted;
 use liteio_access::state::App;
 use liteio_wire::front::Allowance;
@@ -120,6 +123,8 @@ impl ReadRequest<'_> {
 struct Read {
     key: ObjectKey,
     options: GetOptions,
+    /// `Range` as sent.
+    range_sent: Option<String>,
     wants_checksum: bool,
     overrides: Vec<(HeaderName, HeaderValue)>,
     customer: Option<CustomerKey>,
@@ -129,7 +134,7 @@ impl Read {
     fn parse(app: &App, head: &mut Parts, key: &str) -> S3Result<Read> {
         let customer = encryption::of_read(app, &head.headers, &head.extensions)?;
         let found = Parameters::of(Query::in_extensions(&head.extensions))?;
-        let LenientHeaders { range, range_of, object: conditions, .. } =
+        let LenientHeaders { range, range_of, range_sent, object: conditions, .. } =
             condition::take(&mut head.headers, false)?;
         Ok(Read {
             key: object_key(key.to_owned())?,
@@ -140,6 +145,7 @@ impl Read {
                 range_of,
                 customer_key: customer.as_ref().map(|customer| customer.key.clone()),
             },
+            range_sent,
             wants_checksum: header(&head.headers, "x-amz-checksum-mode")
                 .is_some_and(|mode| mode.eq_ignore_ascii_case("ENABLED")),
             overrides: found.overrides,
@@ -159,27 +165,29 @@ struct Parameters {
 
 impl Parameters {
     fn of(query: &Query) -> S3Result<Parameters> {
-        let repeated = || s3_error!(InvalidArgument, "A query parameter is given more than once");
+        let repeated = |name: &str| {
+            let details = Details::named(name);
+            s3_error!(details, InvalidArgument, "A query parameter is given more than once")
+        };
         let mut found = Parameters::default();
         for (name, value) in query.pairs() {
             let is_repeated = match name {
-                "partNumber" => {
-                    let number = value.parse().map_or_else(|_| part_number(0), part_number)?;
-                    found.part.replace(number).is_some()
-                }
+                "partNumber" => found.part.replace(part_number_text(value)?).is_some(),
                 "versionId" => found.version.replace(value.to_owned()).is_some(),
                 _ => false,
             };
             if is_repeated {
-                return Err(repeated());
+                return Err(repeated(name));
             }
         }
         for (name, value) in query.overrides() {
+            let sent = || format!("response-{name}");
             if found.overrides.iter().any(|(other, _)| *other == name) {
-                return Err(repeated());
+                return Err(repeated(&sent()));
             }
-            let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| {
+            let value = header_text::to_latin1(value).ok_or_else(|| {
                 s3_error!(
+                    Details::argument(sent(), value),
                     InvalidArgument,
                     "Header value cannot be represented using ISO-8859-1, or has control characters."
                 )
@@ -250,13 +258,27 @@ impl Read {
 }
 
 impl Read {
+    /// Names the range or part that the object does not have.
+    fn with_selection(&self, error: S3Error) -> S3Error {
+        match (error.code().as_str(), self.options.select) {
+            ("InvalidRange", _) => {
+                let sent = self.range_sent.as_deref().unwrap_or_default();
+                Details::add(error, "RangeRequested", error::quoted(sent))
+            }
+            ("InvalidPartNumber", Selection::Part(part)) => {
+                Details::add(error, "PartNumberRequested", part)
+            }
+            _ => error,
+        }
+    }
+
     fn refusal(&self, bucket: &Bucket, error: ReadError) -> S3Error {
         match error {
             ReadError::NotModified { object } => {
                 let customer = self.customer.as_ref();
                 not_modified(bucket, &object, customer).unwrap_or_else(|error| error)
             }
-            ReadError::Store(error) => error::from_store(error),
+            ReadError::Store(error) => self.with_selection(error::from_store(error)),
         }
     }
 }

@@ -8,7 +8,9 @@ use liteio_store::{
 use s3s::dto::*;
 use s3s::{S3Result, s3_error};
 
-use super::convert::{page_size, xml_response};
+use super::access::BUCKET_REGION;
+use super::convert::{header_value, page_size, xml_response};
+use super::details::Details;
 use super::metadata::storage_class_or_standard;
 use super::page_token::{KeyEncoding, key_in_url, wrong_token};
 use super::xml::XmlWriter;
@@ -129,6 +131,7 @@ pub(super) async fn list_objects(
         max,
     };
     let owners = Owners::of(granted.bucket(), true)?;
+    let region = header_value(&granted.bucket().region)?;
     let listed = page(app, granted, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
@@ -143,7 +146,9 @@ pub(super) async fn list_objects(
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
     write_entries(&mut xml, &listed.entries, encoding, owners);
-    Ok(xml_response(xml.finish()))
+    let mut response = xml_response(xml.finish());
+    response.headers.insert(BUCKET_REGION, region);
+    Ok(response)
 }
 
 fn after_key(key: String) -> ListStart {
@@ -168,6 +173,7 @@ pub(super) async fn list_objects_v2(
     };
     let query = ListQuery { prefix: prefix.clone(), delimiter: delimiter.clone(), after, max };
     let owners = Owners::of(granted.bucket(), input.fetch_owner.unwrap_or(false))?;
+    let region = header_value(&granted.bucket().region)?;
     let listed = page(app, granted, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());
     xml.text("Name", &input.bucket);
@@ -183,7 +189,9 @@ pub(super) async fn list_objects_v2(
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
     write_entries(&mut xml, &listed.entries, encoding, owners);
-    Ok(xml_response(xml.finish()))
+    let mut response = xml_response(xml.finish());
+    response.headers.insert(BUCKET_REGION, region);
+    Ok(response)
 }
 
 pub(super) async fn list_object_versions(
@@ -200,6 +208,7 @@ pub(super) async fn list_object_versions(
     let version_marker = input.version_id_marker.unwrap_or_default();
     if key_marker.is_empty() && !version_marker.is_empty() {
         return Err(s3_error!(
+            Details::argument("version-id-marker", &version_marker),
             InvalidArgument,
             "A version-id marker cannot be specified without a key marker."
         ));
@@ -210,10 +219,10 @@ pub(super) async fn list_object_versions(
         key_marker: Some(key_marker.clone()).filter(|marker| !marker.is_empty()),
         version_marker: match version_marker.as_str() {
             "" => None,
-            text => Some(
-                VersionId::parse(text)
-                    .map_err(|_| s3_error!(InvalidArgument, "Invalid version id specified"))?,
-            ),
+            text => Some(VersionId::parse(text).map_err(|_| {
+                let details = Details::argument("version-id-marker", text);
+                s3_error!(details, InvalidArgument, "Invalid version id specified")
+            })?),
         },
         max,
     };

@@ -18,6 +18,7 @@ use s3s::dto::{
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::convert::{dto_time, header, insert_text, iso_date, unix_seconds};
+use super::details::Details;
 use super::limits::{RETENTION_DAYS_MAX, RETENTION_YEARS_MAX};
 use super::{Req, Resp, error, object_version};
 use liteio_access::Granted;
@@ -32,19 +33,23 @@ pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock>
     let retention = match (header(headers, MODE.as_str()), header(headers, UNTIL.as_str())) {
         (None, None) => None,
         (Some(mode), Some(until)) => {
-            let mode = parse_mode(mode)
-                .ok_or_else(|| s3_error!(InvalidArgument, "Unknown wormMode directive."))?;
-            let until: Option<Timestamp> = until.parse().ok();
-            let until = until.ok_or_else(|| {
+            let mode = parse_mode(mode).ok_or_else(|| {
+                let details = Details::argument(MODE, mode);
+                s3_error!(details, InvalidArgument, "Unknown wormMode directive.")
+            })?;
+            let time: Option<Timestamp> = until.parse().ok();
+            let time = time.ok_or_else(|| {
                 s3_error!(
+                    Details::argument(UNTIL, until),
                     InvalidArgument,
                     "The retain until date must be provided in ISO 8601 format"
                 )
             })?;
-            Some(Retention { mode, until_ms: future(app, until.as_millisecond())? })
+            Some(Retention { mode, until_ms: future(app, time.as_millisecond(), UNTIL.as_str())? })
         }
-        _ => {
+        (mode, _) => {
             return Err(s3_error!(
+                Details::named(if mode.is_none() { MODE } else { UNTIL }),
                 InvalidArgument,
                 "x-amz-object-lock-retain-until-date and x-amz-object-lock-mode must both be supplied"
             ));
@@ -53,8 +58,13 @@ pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock>
     let legal_hold = match header(headers, LEGAL_HOLD.as_str()) {
         None | Some("OFF") => false,
         Some("ON") => true,
-        Some(_) => {
-            return Err(s3_error!(InvalidArgument, "Legal Hold must be either of 'ON' or 'OFF'"));
+        Some(other) => {
+            let details = Details::argument(LEGAL_HOLD, other);
+            return Err(s3_error!(
+                details,
+                InvalidArgument,
+                "Legal Hold must be either of 'ON' or 'OFF'"
+            ));
         }
     };
     Ok(ObjectLock { retention, legal_hold })
@@ -87,12 +97,29 @@ fn parse_mode(text: &str) -> Option<RetentionMode> {
     }
 }
 
+/// True if the request may remove a governance retention. Only buckets with object lock have some: the
+/// header on any other bucket is a mistake about the bucket, and nothing is done.
+pub(super) fn bypass(granted: &Granted, asked: Option<bool>) -> S3Result<bool> {
+    match asked {
+        Some(true) if !granted.bucket().object_lock => Err(s3_error!(
+            Details::named("x-amz-bypass-governance-retention"),
+            InvalidArgument,
+            "x-amz-bypass-governance-retention is only applicable to Object Lock enabled buckets."
+        )),
+        asked => Ok(asked.unwrap_or(false)),
+    }
+}
+
 /// Converts the time to the store's unit, if it is in the future.
-fn future(app: &App, until_ms: i64) -> S3Result<u64> {
+fn future(app: &App, until_ms: i64, name: &str) -> S3Result<u64> {
     let until_ms = u64::try_from(until_ms).unwrap_or(0);
     match until_ms > app.look(Store::now_ms) {
         true => Ok(until_ms),
-        false => Err(s3_error!(InvalidArgument, "The retain until date must be in the future!")),
+        false => Err(s3_error!(
+            Details::argument(name, &iso_date(until_ms)),
+            InvalidArgument,
+            "The retain until date must be in the future!"
+        )),
     }
 }
 
@@ -179,11 +206,12 @@ pub(super) async fn put_object_retention(
         (Some(mode), Some(until)) => {
             let mode = parse_mode(mode.as_str()).ok_or_else(error::malformed_xml)?;
             let until = unix_seconds(until).ok_or_else(error::malformed_xml)?;
-            Some(Retention { mode, until_ms: future(app, until.saturating_mul(1000))? })
+            let until_ms = until.saturating_mul(1000);
+            Some(Retention { mode, until_ms: future(app, until_ms, "RetainUntilDate")? })
         }
         _ => return Err(error::malformed_xml()),
     };
-    let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
+    let bypasses_governance = bypass(&granted, input.bypass_governance_retention)?;
     let change = VersionChange::Retention { retention, bypasses_governance };
     object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
         .await?;

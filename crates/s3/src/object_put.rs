@@ -12,6 +12,7 @@ use s3s::{S3Response, S3Result, s3_error};
 use super::acl::NewObjectAcl;
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::convert::{etag_header, header_value, object_key, object_url};
+use super::details::Details;
 use super::encryption::Asked;
 use super::page_token::key_in_url;
 use super::service::Answer;
@@ -119,7 +120,11 @@ impl Append {
             return Err(s3_error!(InvalidRequest, "A form upload cannot append to an object."));
         }
         let offset = u64::try_from(offset).map_err(|_| {
-            s3_error!(InvalidArgument, "The x-amz-write-offset-bytes header must not be negative.")
+            s3_error!(
+                Details::argument("x-amz-write-offset-bytes", &offset.to_string()),
+                InvalidArgument,
+                "The x-amz-write-offset-bytes header must not be negative."
+            )
         })?;
         let options = GetOptions::default();
         let found = app.look(|store| store.head_object(granted.bucket(), key, &options));

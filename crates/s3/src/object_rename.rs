@@ -3,9 +3,10 @@
 use http::HeaderMap;
 use liteio_store::{ObjectKey, RenameOptions, StoreError};
 use percent_encoding::percent_decode_str;
-use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{header, object_key};
+use super::details::Details;
 use super::plain::{self, PlainRequest, PlainResponse};
 use super::{access, condition, encryption, error, event_cause};
 use liteio_access::Action;
@@ -37,12 +38,18 @@ pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResp
 fn source(headers: &HeaderMap) -> S3Result<ObjectKey> {
     let Some(source) = headers.get("x-amz-rename-source") else {
         return Err(s3_error!(
+            Details::named("x-amz-rename-source"),
             InvalidArgument,
             "RenameObject needs the key of the object to rename in the header x-amz-rename-source."
         ));
     };
-    let invalid =
-        || s3_error!(InvalidArgument, "The x-amz-rename-source header is no URL-encoded key.");
+    let invalid = || {
+        s3_error!(
+            Details::argument("x-amz-rename-source", &String::from_utf8_lossy(source.as_bytes())),
+            InvalidArgument,
+            "The x-amz-rename-source header is no URL-encoded key."
+        )
+    };
     let text = source.to_str().map_err(|_| invalid())?;
     let key = percent_decode_str(text).decode_utf8().map_err(|_| invalid())?;
     object_key(key.into_owned())
@@ -59,6 +66,7 @@ fn client_token(headers: &HeaderMap) -> S3Result<Option<String>> {
     });
     let token = token.ok_or_else(|| {
         s3_error!(
+            Details::named("x-amz-client-token"),
             InvalidArgument,
             "The x-amz-client-token header must have 1 to 64 visible ASCII characters."
         )
@@ -68,9 +76,11 @@ fn client_token(headers: &HeaderMap) -> S3Result<Option<String>> {
 
 fn from_rename(error: StoreError, source: &ObjectKey) -> S3Error {
     match error {
-        StoreError::NoSuchKey { .. } => S3Error::with_message(
-            S3ErrorCode::NoSuchKey,
-            format!("The object to rename does not exist: {:?}.", source.as_str()),
+        StoreError::NoSuchKey { .. } => s3_error!(
+            Details::of("Key", source),
+            NoSuchKey,
+            "The object to rename does not exist: {:?}.",
+            source.as_str()
         ),
         error => error::from_store(error),
     }

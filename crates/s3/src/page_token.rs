@@ -4,6 +4,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::dto::EncodingType;
 use s3s::{S3Error, S3Result, s3_error};
 
+use super::details::Details;
+
 /// The characters to encode with `encoding-type=url`: all but letters, digits, `-`, `_`, `.`, `~`
 /// and `/`.
 const KEY_ENCODED: &AsciiSet =
@@ -29,9 +31,11 @@ impl KeyEncoding {
         match asked.map(EncodingType::as_str) {
             None => Ok(KeyEncoding::Plain),
             Some("url") => Ok(KeyEncoding::Url),
-            Some(_) => {
-                Err(s3_error!(InvalidArgument, "Invalid Encoding Method specified in Request"))
-            }
+            Some(other) => Err(s3_error!(
+                Details::argument("encoding-type", other),
+                InvalidArgument,
+                "Invalid Encoding Method specified in Request"
+            )),
         }
     }
 }
@@ -48,7 +52,11 @@ pub(super) fn name_of_token(token: &str) -> S3Result<String> {
 }
 
 pub(super) fn wrong_token() -> S3Error {
-    s3_error!(InvalidArgument, "The continuation token provided is incorrect")
+    s3_error!(
+        Details::named("continuation-token"),
+        InvalidArgument,
+        "The continuation token provided is incorrect"
+    )
 }
 
 #[cfg(test)]

@@ -6,11 +6,12 @@ use liteio_store::{
     StoreError,
 };
 use s3s::dto::*;
-use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::checksum::{self, BodyChecks};
 use super::context::Sent;
 use super::convert::{etag_header, object_key, page_size, part_number, upload_id, xml_response};
+use super::details::Details;
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::storage_class_or_standard;
 use super::object_copy::{self, from_copy};
@@ -76,8 +77,9 @@ pub(super) async fn upload_part_copy(
     let number = part_number(input.part_number)?;
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
+    let range_sent = input.copy_source_range;
     let mut options = CopyPartOptions {
-        range: input.copy_source_range.as_deref().map(copy_range).transpose()?,
+        range: range_sent.as_deref().map(copy_range).transpose()?,
         conditions: condition::of_copy_source(&extensions),
         source_key: encryption::copy_source_key(app, &headers, &extensions)?,
         customer_key: customer.as_ref().map(|customer| customer.key.clone()),
@@ -95,16 +97,20 @@ pub(super) async fn upload_part_copy(
     let copied = app.blocking(move |store| {
         store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()
     });
-    let mut response = copied_part(&copied.await.map_err(from_part_copy)?)?;
+    let copied = copied.await.map_err(|error| from_part_copy(error, range_sent.as_deref()))?;
+    let mut response = copied_part(&copied)?;
     encryption::insert(&mut response.headers, upload.encryption.as_ref(), customer.as_ref())?;
     Ok(response)
 }
+
+const COPY_RANGE: &str = "x-amz-copy-source-range";
 
 /// Parses `bytes=first-last`, the only form that a copy accepts.
 fn copy_range(text: &str) -> S3Result<ByteRange> {
     match ByteRange::parse(text) {
         Some(range @ ByteRange::FromTo { .. }) if text.starts_with("bytes=") => Ok(range),
         _ => Err(s3_error!(
+            Details::argument(COPY_RANGE, text),
             InvalidArgument,
             "The x-amz-copy-source-range value must be of the form bytes=first-last where first and \
              last are the zero-based offsets of the first and last bytes to copy"
@@ -112,12 +118,13 @@ fn copy_range(text: &str) -> S3Result<ByteRange> {
     }
 }
 
-fn from_part_copy(error: StoreError) -> S3Error {
+fn from_part_copy(error: StoreError, range_sent: Option<&str>) -> S3Error {
     match error {
         // Not 416, because the range is of the source and not of the requested resource.
-        StoreError::InvalidRange { object_bytes } => S3Error::with_message(
-            S3ErrorCode::InvalidArgument,
-            format!("Range specified is not valid for source object of size: {object_bytes}"),
+        StoreError::InvalidRange { object_bytes } => s3_error!(
+            Details::argument(COPY_RANGE, range_sent.unwrap_or_default()),
+            InvalidArgument,
+            "Range specified is not valid for source object of size: {object_bytes}"
         ),
         error => from_copy(error),
     }
@@ -150,6 +157,7 @@ pub(super) async fn list_parts(
     // A marker above all part numbers is valid: the page is empty.
     let marker = u16::try_from(marker.min(i32::from(u16::MAX))).map_err(|_| {
         s3_error!(
+            Details::argument("part-number-marker", &marker.to_string()),
             InvalidArgument,
             "Argument part-number-marker must be an integer between 0 and 2147483647"
         )

@@ -1,15 +1,17 @@
 //! Converts errors to values after s3s: errors of our handlers are kept aside, errors of s3s itself
-//! are parsed from its error document.
+//! are parsed from its error document. [`Facts`] completes them by what the request says.
 
 use std::sync::Arc;
 
-use http::Response;
+use http::{Method, Response};
 use parking_lot::Mutex;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use s3s::{Body, S3Error};
 
+use super::details::Details;
 use super::error::MALFORMED_XML;
+use super::route::{Level, Target};
 use liteio_wire::reply::{ApiError, Dialect};
 
 /// Holds the error of an operation for the service, in the extensions of every request. s3s writes
@@ -40,6 +42,7 @@ pub(super) fn of_error(error: S3Error) -> ApiError {
     let code = error.code().as_str().to_owned();
     let message = error.message().unwrap_or_default().to_owned();
     let converted = ApiError::with_status(Dialect::S3, code, status, message);
+    let converted = Details::copy(&error, converted);
     match error.headers() {
         Some(headers) => converted.with_headers(headers.clone()),
         None => converted,
@@ -54,7 +57,83 @@ pub(super) fn of_response(response: &Response<Body>) -> ApiError {
         true => message_of(&code).to_owned(),
         false => message,
     };
-    ApiError::with_status(Dialect::S3, code, response.status(), message)
+    let argument = argument_of(&message).map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let error = ApiError::with_status(Dialect::S3, code, response.status(), message);
+    match argument {
+        Some((name, value)) => error.with("ArgumentName", name).with("ArgumentValue", value),
+        None => error,
+    }
+}
+
+/// Name and value of an argument that s3s could not parse: `invalid header: name: "value"` or
+/// `invalid query: name: value`.
+fn argument_of(message: &str) -> Option<(&str, &str)> {
+    let header = message.strip_prefix("invalid header: ");
+    let (name, value) =
+        header.or_else(|| message.strip_prefix("invalid query: "))?.split_once(": ")?;
+    let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
+    Some((name, quoted.filter(|_| header.is_some()).unwrap_or(value)))
+}
+
+/// The facts of a request that its errors name.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) method: Method,
+    pub(super) target: Target,
+    /// The header of the condition on a write.
+    pub(super) condition: Option<&'static str>,
+}
+
+/// Errors that name the bucket of the request: it does not have the setting that was asked for.
+const NAMES_BUCKET: [&str; 10] = [
+    "NoSuchBucketPolicy",
+    "NoSuchCORSConfiguration",
+    "NoSuchLifecycleConfiguration",
+    "NoSuchPublicAccessBlockConfiguration",
+    "NoSuchTagSet",
+    "NoSuchWebsiteConfiguration",
+    "ObjectLockConfigurationNotFoundError",
+    "OwnershipControlsNotFoundError",
+    "ReplicationConfigurationNotFoundError",
+    "ServerSideEncryptionConfigurationNotFoundError",
+];
+
+impl Facts {
+    /// Adds the elements that follow from the request, unless the error has them.
+    pub(super) fn complete(&self, error: ApiError) -> ApiError {
+        let Target { bucket, key } = &self.target;
+        match error.code() {
+            "ConditionalRequestConflict" => {
+                let error = match self.condition {
+                    Some(condition) => add(error, "Condition", condition),
+                    None => error,
+                };
+                add(error, "Key", key)
+            }
+            code if NAMES_BUCKET.contains(&code) => add(error, "BucketName", bucket),
+            _ => with_method(error, &self.method, self.target.level()),
+        }
+    }
+}
+
+/// Adds the elements of `MethodNotAllowed` to such an error.
+pub(super) fn with_method(error: ApiError, method: &Method, level: Level) -> ApiError {
+    if error.code() != "MethodNotAllowed" {
+        return error;
+    }
+    let kind = match level {
+        Level::Service => "SERVICE",
+        Level::Bucket => "BUCKET",
+        Level::Key => "OBJECT",
+    };
+    add(add(error, "Method", method.as_str()), "ResourceType", kind)
+}
+
+fn add(error: ApiError, name: &'static str, text: &str) -> ApiError {
+    match error.elements().iter().any(|(other, _)| *other == name) {
+        true => error,
+        false => error.with(name, text),
+    }
 }
 
 /// Code and message in an error document of s3s.

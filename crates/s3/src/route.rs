@@ -62,7 +62,7 @@ pub(super) enum Answerer {
 }
 
 /// The decoded path of a request.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) bucket: String,
     pub(super) key: String,
@@ -81,7 +81,7 @@ impl Target {
         Ok(Target { bucket: bucket.to_owned(), key: key.to_owned() })
     }
 
-    fn level(&self) -> Level {
+    pub(super) fn level(&self) -> Level {
         match (self.bucket.is_empty(), self.key.is_empty()) {
             (true, _) => Level::Service,
             (false, true) => Level::Bucket,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPIRES};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -14,17 +14,20 @@ use s3s::{Body, S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::S3Api;
 use super::access::{self, Access, AlreadyAuthenticated, AnyName};
+use super::bucket_cors::Place;
 use super::context::Sent;
 use super::convert::header_value;
+use super::details::Details;
 use super::document::Document;
+use super::header_text::SystemHeaders;
 use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::object_get::ReadRequest;
 use super::plain::PlainRequest;
 use super::query::Query;
-use super::refusal::{self, Refusal};
+use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{bucket_cors, condition, error, unsupported, website};
+use super::{bucket_cors, condition, error, request_headers, unsupported, website};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::front::Allowance;
@@ -39,10 +42,6 @@ pub(super) struct Answer {
     /// The response document, replacing the one made from the output.
     pub(super) xml: Option<Bytes>,
 }
-
-/// `Expires` as sent: S3 keeps it verbatim, s3s rejects values that are not dates.
-#[derive(Clone, Debug)]
-pub(super) struct VerbatimExpires(pub(super) HeaderValue);
 
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
 
@@ -71,7 +70,9 @@ impl S3Service {
 
     /// Answers a browser's preflight request, which is never signed.
     pub fn preflight(&self, headers: &HeaderMap, origin: &Origin) -> Reply {
-        bucket_cors::preflight(&self.app, headers, origin.target.bucket(), &origin.found)
+        let target = &origin.target;
+        let place = Place { bucket: target.bucket(), names_key: !target.key().is_empty() };
+        bucket_cors::preflight(&self.app, headers, place, &origin.found)
     }
 
     /// The CORS headers of a response to a page of the origin `page`.
@@ -99,12 +100,15 @@ impl S3Service {
         name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
         let (mut head, body) = request.into_parts();
         let target = Target::of(&head.uri).map_err(refusal::of_error)?;
-        unsupported::check(&head.headers).map_err(refusal::of_error)?;
+        let (method, level) = (head.method.clone(), target.level());
+        let refused = |error| refusal::with_method(refusal::of_error(error), &method, level);
         let query = Query::of(&head.uri);
-        let route = Route::of(&head, &target, &query).map_err(refusal::of_error)?;
+        let route = Route::of(&head, &target, &query).map_err(refused)?;
         query.put_into(&mut head.extensions);
+        unsupported::check(&head.headers).map_err(refused)?;
+        request_headers::check(&head.headers).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
-            refuse_repeated(&head.headers).map_err(refusal::of_error)?;
+            refuse_repeated(&head.headers).map_err(refused)?;
         }
         if let (Some(route), Some(origin)) = (route, head.extensions.get::<Arc<Origin>>()) {
             origin.found.note_operation(route.operation);
@@ -112,31 +116,44 @@ impl S3Service {
         if let Some(route) = route.filter(|route| route.answerer != Answerer::Own) {
             head.extensions.insert(route);
         }
+        if let Some(route) = route.filter(|route| route.answerer == Answerer::Own) {
+            let (head, tells_missing) = (&mut head, false);
+            let read = ReadRequest { head, route, target, allowance, tells_missing };
+            return read.answer(&self.app).await.map_err(refused);
+        }
+        let mut facts = Facts { method, target, condition: None };
+        // Boxed, so that the future of a read does not contain this state.
+        let answer = Box::pin(self.call_other(head, body, route, &mut facts)).await;
+        answer.map_err(|error| facts.complete(error))
+    }
+
+    /// Answers a request that is no read of an object.
+    async fn call_other(
+        &self,
+        mut head: Parts,
+        body: AuthBody,
+        route: Option<&'static Route>,
+        facts: &mut Facts,
+    ) -> Reply {
+        let target = &facts.target;
         match route.map(|route| (route, route.answerer)) {
-            Some((route, Answerer::Own)) => {
-                let (head, tells_missing) = (&mut head, false);
-                let read = ReadRequest { head, route, target, allowance, tells_missing };
-                return read.answer(&self.app).await.map_err(refusal::of_error);
-            }
             Some((route, Answerer::Plain)) => {
-                let request = Request::from_parts(head, body);
-                return Box::pin(self.call_plain(request, route, target)).await;
+                return self.call_plain(Request::from_parts(head, body), route, target).await;
             }
             Some((route, Answerer::Nobody | Answerer::Other(_))) => {
                 // Authorize first, so that an unauthorized sender gets 403 and learns nothing more.
-                let granted = access::of_request(&self.app, Sent::head(&head), route, &target);
+                let granted = access::of_request(&self.app, Sent::head(&head), route, target);
                 let refused = granted.err().unwrap_or_else(|| route.not_implemented());
                 return Err(refusal::of_error(refused));
             }
             Some((route, Answerer::Typed)) if route.is_decided_by_document() => {}
             Some((route, Answerer::Typed)) => {
-                let granted = access::of_request(&self.app, Sent::head(&head), route, &target);
+                let granted = access::of_request(&self.app, Sent::head(&head), route, target);
                 granted.map_err(refusal::of_error)?.put_into(&mut head.extensions);
             }
-            None => {}
+            Some((_, Answerer::Own)) | None => {}
         }
-        // Boxed, so that the future of a read does not contain this state.
-        Box::pin(self.call_typed(Request::from_parts(head, body))).await
+        self.call_typed(Request::from_parts(head, body), facts).await
     }
 
     /// Answers a request with a plain handler.
@@ -144,17 +161,17 @@ impl S3Service {
         &self,
         request: Request<AuthBody>,
         route: &'static Route,
-        target: Target,
+        target: &Target,
     ) -> Reply {
         let (head, body) = request.into_parts();
-        let granted = access::of_bucket(&self.app, Sent::head(&head), route, &target);
+        let granted = access::of_bucket(&self.app, Sent::head(&head), route, target);
         let granted = granted.map_err(refusal::of_error)?;
         let prepared = self.prepare(Request::from_parts(head, Body::http_body(body))).await;
         let (mut head, body) = prepared.map_err(refusal::of_error)?.into_parts();
         let granted = head.extensions.remove().unwrap_or(granted);
         let request = PlainRequest {
             granted,
-            key: target.key,
+            key: target.key.clone(),
             method: head.method,
             uri: head.uri,
             headers: head.headers,
@@ -194,9 +211,10 @@ impl S3Service {
     }
 
     /// Answers a request through s3s.
-    async fn call_typed(&self, request: Request<AuthBody>) -> Reply {
+    async fn call_typed(&self, request: Request<AuthBody>, facts: &mut Facts) -> Reply {
         let prepared = self.prepare(request.map(Body::http_body)).await;
         let mut request = prepared.map_err(refusal::of_error)?;
+        facts.condition = condition::name_of_write(request.extensions());
         let refusal = Refusal::default();
         request.extensions_mut().insert(refusal.clone());
         let response = self.inner.call(request).await.map_err(|error| {
@@ -223,8 +241,8 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     }
     plain_copy_source(request.headers_mut())?;
     join_user_metadata(request.headers_mut())?;
-    if let Some(expires) = request.headers_mut().remove(EXPIRES) {
-        request.extensions_mut().insert(VerbatimExpires(expires));
+    if let Some(taken) = SystemHeaders::take(request.headers_mut()) {
+        request.extensions_mut().insert(taken);
     }
     match Document::of(&request) {
         Some(document) => document.read(request).await,
@@ -240,9 +258,23 @@ fn plain_copy_source(headers: &mut HeaderMap) -> S3Result<()> {
     let (Some(source), None) = (sources.next(), sources.next()) else { return Ok(()) };
     let mut escapes = source.as_bytes().split(|byte| *byte == b'%').skip(1);
     if !escapes.all(|rest| rest.len() >= 2 && rest[..2].iter().all(u8::is_ascii_hexdigit)) {
-        return Err(s3_error!(InvalidArgument, "Invalid copy source encoding."));
+        return Err(s3_error!(
+            Details::argument(COPY_SOURCE, &String::from_utf8_lossy(source.as_bytes())),
+            InvalidArgument,
+            "Invalid copy source encoding."
+        ));
     }
-    let text = source.to_str().ok().filter(|source| source.contains('+'));
+    // S3 knows one parameter. Ignoring another, such as `version_id`, would copy the current version.
+    let text = source.to_str().ok();
+    let query = text.and_then(|source| source.split_once('?')).map(|(_, query)| query);
+    if query.is_some_and(|query| !query.starts_with("versionId=") || query.contains('&')) {
+        return Err(s3_error!(
+            Details::argument(COPY_SOURCE, text.unwrap_or_default()),
+            InvalidArgument,
+            "Unsupported copy source parameter."
+        ));
+    }
+    let text = text.filter(|source| source.contains('+'));
     if let Some(plain) = text.map(|source| source.replace('+', "%20")) {
         headers.insert(COPY_SOURCE, header_value(&plain)?);
     }

@@ -6,6 +6,7 @@ use percent_encoding::percent_decode_str;
 use s3s::dto::Tag;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
+use super::details::Details;
 use super::error;
 use super::limits::{BUCKET_TAGS_MAX, TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
 
@@ -44,14 +45,15 @@ pub(super) fn parse_header(text: &str) -> S3Result<Tags> {
     let tags: Tags = pairs
         .map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Ok((decode(key)?, decode(value)?))
+            Some((decode(key)?, decode(value)?))
         })
-        .collect::<S3Result<_>>()?;
+        .collect::<Option<_>>()
+        .ok_or_else(|| malformed_header(text))?;
     // Too many tags are rejected below; comparing each with all others would be quadratic.
     let has_wrong_name = tags.iter().any(|(key, _)| key.is_empty())
-        || (tags.len() <= TAGS_MAX && has_name_twice(&tags));
+        || (tags.len() <= TAGS_MAX && name_twice(&tags).is_some());
     if has_wrong_name {
-        return Err(malformed_header());
+        return Err(malformed_header(text));
     }
     in_order(tags, Tagged::Object)
 }
@@ -63,28 +65,30 @@ fn in_order(mut tags: Tags, tagged: Tagged) -> S3Result<Tags> {
     Ok(tags)
 }
 
-fn decode(text: &str) -> S3Result<String> {
+fn decode(text: &str) -> Option<String> {
     let is_escape =
         |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|it| it.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(is_escape) {
-        return Err(malformed_header());
+        return None;
     }
     let text = text.replace('+', " ");
-    let decoded = percent_decode_str(&text).decode_utf8().map(Cow::into_owned);
-    decoded.map_err(|_| malformed_header())
+    percent_decode_str(&text).decode_utf8().map(Cow::into_owned).ok()
 }
 
-fn malformed_header() -> S3Error {
+fn malformed_header(text: &str) -> S3Error {
     s3_error!(
+        Details::argument("x-amz-tagging", text),
         InvalidArgument,
         "The header 'x-amz-tagging' shall be encoded as UTF-8 then URLEncoded URL query parameters \
          without tag name duplicates."
     )
 }
 
-fn has_name_twice(tags: &[(String, String)]) -> bool {
-    let mut names = tags.iter().enumerate();
-    names.any(|(position, (key, _))| tags[..position].iter().any(|(other, _)| other == key))
+fn name_twice(tags: &[(String, String)]) -> Option<&str> {
+    let mut names = tags.iter().map(|(key, _)| &**key).enumerate();
+    let is_twice =
+        |(position, key): &(usize, &str)| tags[..*position].iter().any(|(other, _)| other == key);
+    names.find(is_twice).map(|(_, key)| key)
 }
 
 fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
@@ -101,21 +105,22 @@ fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
         if !(1..=TAG_KEY_CHARACTERS_MAX).contains(&key.encode_utf16().count())
             || !key.chars().all(is_tag_character)
         {
-            return Err(invalid_tag("The TagKey you have provided is invalid"));
+            return Err(of_key("The TagKey you have provided is invalid", key));
         }
         if value.encode_utf16().count() > TAG_VALUE_CHARACTERS_MAX
             || !value.chars().all(is_tag_character)
         {
-            return Err(invalid_tag("The TagValue you have provided is invalid"));
+            let error = of_key("The TagValue you have provided is invalid", key);
+            return Err(Details::add(error, "TagValue", error::quoted(value)));
         }
         if key.starts_with("aws:") {
-            return Err(invalid_tag("System tags cannot be added/updated by requester"));
+            return Err(of_key("System tags cannot be added/updated by requester", key));
         }
     }
-    if has_name_twice(tags) {
-        return Err(invalid_tag("Cannot provide multiple Tags with the same key"));
+    match name_twice(tags) {
+        Some(key) => Err(of_key("Cannot provide multiple Tags with the same key", key)),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// True for letters, digits and spaces of any script, and `_ . : / = + - @`.
@@ -123,6 +128,10 @@ fn is_tag_character(character: char) -> bool {
     character.is_alphanumeric() || character == ' ' || "_.:/=+-@".contains(character)
         // Accepts combining marks, which belong to letters.
         || (!character.is_ascii() && !character.is_control())
+}
+
+fn of_key(message: &'static str, key: &str) -> S3Error {
+    Details::add(invalid_tag(message), "TagKey", error::quoted(key))
 }
 
 fn invalid_tag(message: &'static str) -> S3Error {

@@ -6,6 +6,7 @@ use http::header::{HeaderName, LOCATION, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
+use super::bucket_cors::Place;
 use super::object_get::ReadRequest;
 use super::query::Query;
 use super::route::{Route, Target};
@@ -47,8 +48,13 @@ pub(super) async fn answer(
         return Err(no_such_bucket().with("BucketName", named));
     };
     if head.method == Method::OPTIONS {
-        return bucket_cors::preflight(app, &head.headers, bucket, &origin.found)
-            .map_err(|error| of_s3(&error));
+        return bucket_cors::preflight(
+            app,
+            &head.headers,
+            Place { bucket, names_key: true },
+            &origin.found,
+        )
+        .map_err(|error| of_s3(&error));
     }
     let reply = Visit { app, head, origin, allowance, bucket }.answer().await;
     let headers = head.headers.get(ORIGIN);

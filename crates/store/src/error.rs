@@ -123,7 +123,10 @@ pub enum StoreError {
     },
     /// The part number is not from 1 to 10,000, or exceeds the number of the object's parts.
     #[error("the part number is not from 1 to 10000, or is above the number of the object's parts")]
-    InvalidPartNumber,
+    InvalidPartNumber {
+        /// Number of the object's parts; 0 if no object was looked at.
+        parts: u32,
+    },
     /// The parts of a Complete are not in ascending order.
     #[error("the parts are not in ascending order of their numbers")]
     InvalidPartOrder,
@@ -363,7 +366,7 @@ impl From<NameError> for StoreError {
             NameError::VersionId { version } => Self::InvalidVersionId { version },
             // An upload with a malformed id cannot exist.
             NameError::UploadId { upload } => Self::NoSuchUpload { upload },
-            NameError::PartNumber => Self::InvalidPartNumber,
+            NameError::PartNumber => Self::InvalidPartNumber { parts: 0 },
         }
     }
 }

@@ -80,8 +80,11 @@ impl Store {
             if bytes > OBJECT_BYTES_MAX {
                 return Err(StoreError::ObjectTooLarge { bytes });
             }
-            if options.object_bytes.is_some_and(|expected| expected != bytes) {
-                let message = format!("the parts have {bytes} bytes, not as many as announced");
+            if let Some(announced) = options.object_bytes.filter(|announced| *announced != bytes) {
+                let message = format!(
+                    "The provided 'x-amz-mp-object-size' header value {announced} does not match what was \
+                     computed: {bytes}"
+                );
                 return Err(StoreError::InvalidRequest { message });
             }
             let checksum = object_checksum(&upload, &chosen, options.checksum)?;

@@ -305,7 +305,8 @@ fn find_part_info(
         Content::Inline(_) | Content::Extents(_) if number == PartNumber::MIN => {
             Ok(PartInfo { number, bytes: object.bytes, offset: 0, checksum: None })
         }
-        _ => Err(StoreError::InvalidPartNumber),
+        Content::Parts { count, .. } => Err(StoreError::InvalidPartNumber { parts: *count }),
+        Content::Inline(_) | Content::Extents(_) => Err(StoreError::InvalidPartNumber { parts: 1 }),
     }
 }
 

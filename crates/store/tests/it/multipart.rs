@@ -48,7 +48,7 @@ fn parts_become_one_object_that_reads_by_range_and_by_part() {
             assert_eq!(found.range, offset..offset + bytes);
         }
         let fifth = try_get(store, "a", Selection::Part(number(5)));
-        assert!(matches!(fifth, Err(StoreError::InvalidPartNumber)), "{fifth:?}");
+        assert!(matches!(fifth, Err(StoreError::InvalidPartNumber { .. })), "{fifth:?}");
         let list = |after, max| {
             let after = Some(after).filter(|after| *after > 0).map(number);
             let parts = store.list_object_parts(

@@ -92,7 +92,10 @@ fn ranges_select_exactly_their_bytes() {
             let part = try_get(store, "a", Selection::Part(number(1))).expect("part 1");
             assert!(part.1 == body);
             let second = try_get(store, "a", Selection::Part(number(2)));
-            assert!(matches!(second, Err(StoreError::InvalidPartNumber)), "{second:?}");
+            assert!(
+                matches!(second, Err(StoreError::InvalidPartNumber { parts: 1 })),
+                "{second:?}"
+            );
         }
     });
 }

@@ -1,0 +1,278 @@
+//! The `x-amz-…` headers of requests: which this server acts on, which it can ignore, and which it refuses.
+//!
+//! A client that sends a lock, a hold, an encryption or a condition relies on it. Ignoring a name that this version
+//! does not know would promise an effect that does not happen, so such a name is refused with 501. Other unknown names
+//! are ignored: proxies and SDKs add their own.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use s3s::{S3Error, S3Result, s3_error};
+
+use super::details::Details;
+use super::error;
+
+/// What the server does with a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meaning {
+    /// An operation or the authentication acts on it.
+    Handled,
+    /// It may be ignored, for this reason.
+    Harmless(&'static str),
+    /// It is refused, with this advice.
+    Refused(&'static str),
+}
+
+use Meaning::{Handled, Harmless, Refused};
+
+const EVENT_HOLD: Meaning = Refused(
+    "There are no event holds here: set a legal hold (x-amz-object-lock-legal-hold), which ends when it is removed, or \
+     a retention.",
+);
+
+/// The meaning of a header, by its name in lower case; `None` for a name that is not known here.
+///
+/// The frequent ones come first.
+fn meaning(name: &str) -> Option<Meaning> {
+    Some(match name {
+        "x-amz-date" | "x-amz-content-sha256" | "x-amz-security-token" => Handled,
+        "x-amz-decoded-content-length" | "x-amz-trailer" | "x-amz-sdk-checksum-algorithm" => {
+            Handled
+        }
+        "x-amz-user-agent" => Harmless("the name of the client"),
+        "x-amz-checksum-algorithm" | "x-amz-checksum-mode" | "x-amz-checksum-type" => Handled,
+        // An unknown algorithm is refused where the checksum is read.
+        name if name.starts_with("x-amz-checksum-") => Handled,
+        "x-amz-acl"
+        | "x-amz-grant-full-control"
+        | "x-amz-grant-read"
+        | "x-amz-grant-read-acp"
+        | "x-amz-grant-write"
+        | "x-amz-grant-write-acp" => Handled,
+        "x-amz-server-side-encryption"
+        | "x-amz-server-side-encryption-aws-kms-key-id"
+        | "x-amz-server-side-encryption-bucket-key-enabled"
+        | "x-amz-server-side-encryption-context"
+        | "x-amz-server-side-encryption-customer-algorithm"
+        | "x-amz-server-side-encryption-customer-key"
+        | "x-amz-server-side-encryption-customer-key-md5" => Handled,
+        "x-amz-copy-source"
+        | "x-amz-copy-source-if-match"
+        | "x-amz-copy-source-if-modified-since"
+        | "x-amz-copy-source-if-none-match"
+        | "x-amz-copy-source-if-unmodified-since"
+        | "x-amz-copy-source-range"
+        | "x-amz-copy-source-server-side-encryption-customer-algorithm"
+        | "x-amz-copy-source-server-side-encryption-customer-key"
+        | "x-amz-copy-source-server-side-encryption-customer-key-md5" => Handled,
+        "x-amz-rename-source"
+        | "x-amz-rename-source-if-match"
+        | "x-amz-rename-source-if-modified-since"
+        | "x-amz-rename-source-if-none-match"
+        | "x-amz-rename-source-if-unmodified-since" => Handled,
+        "x-amz-if-match-initiated-time"
+        | "x-amz-if-match-last-modified-time"
+        | "x-amz-if-match-size" => Handled,
+        "x-amz-object-lock-legal-hold"
+        | "x-amz-object-lock-mode"
+        | "x-amz-object-lock-retain-until-date"
+        | "x-amz-bucket-object-lock-enabled"
+        | "x-amz-bypass-governance-retention" => Handled,
+        "x-amz-object-lock-event-hold"
+        | "x-amz-object-lock-event-hold-duration-days"
+        | "x-amz-object-lock-event-hold-duration-years" => EVENT_HOLD,
+        "x-amz-expected-bucket-owner" | "x-amz-source-expected-bucket-owner" => Handled,
+        "x-amz-bucket-namespace"
+        | "x-amz-client-token"
+        | "x-amz-max-parts"
+        | "x-amz-metadata-directive"
+        | "x-amz-mp-object-size"
+        | "x-amz-object-attributes"
+        | "x-amz-object-ownership"
+        | "x-amz-part-number-marker"
+        | "x-amz-storage-class"
+        | "x-amz-tagging"
+        | "x-amz-tagging-directive"
+        | "x-amz-transition-default-minimum-object-size"
+        | "x-amz-website-redirect-location"
+        | "x-amz-write-offset-bytes" => Handled,
+        "x-amz-bucket-object-lock-token" => {
+            Harmless("object lock is enabled here without the consent of a support team")
+        }
+        "x-amz-confirm-remove-self-bucket-access" => {
+            Harmless("no policy locks the root user out of its own bucket's policy")
+        }
+        "x-amz-mfa" => Harmless("MFA delete cannot be enabled, so no request needs a device"),
+        "x-amz-object-annotation-directive" => Harmless("objects have no annotations to copy"),
+        "x-amz-optional-object-attributes" => Harmless("no object is ever restored"),
+        "x-amz-request-payer" => Harmless("nobody pays"),
+        "x-amz-skip-destination-validation" => {
+            Harmless("destinations are validated all the same, and a wrong one is an error")
+        }
+        _ => return None,
+    })
+}
+
+/// Words of a name that promise a lock, a hold, an encryption or a condition.
+const PROMISES: [&str; 24] = [
+    "cipher",
+    "condition",
+    "conditional",
+    "conditions",
+    "encrypt",
+    "encrypted",
+    "encryption",
+    "expected",
+    "hold",
+    "if",
+    "immutable",
+    "kms",
+    "legal",
+    "lock",
+    "locked",
+    "match",
+    "namespace",
+    "precondition",
+    "retain",
+    "retention",
+    "sse",
+    "unless",
+    "until",
+    "worm",
+];
+
+/// Headers with a number. s3s reads the digits at the beginning of any text, so that `5x` would be 5.
+const NUMBERS: [&str; 4] = [
+    "x-amz-if-match-size",
+    "x-amz-max-parts",
+    "x-amz-part-number-marker",
+    "x-amz-write-offset-bytes",
+];
+
+/// Refuses headers whose promise this server cannot keep, and numbers that are none.
+///
+/// # Errors
+/// `NotImplemented`, with the name; `InvalidArgument`.
+pub(super) fn check(headers: &HeaderMap) -> S3Result<()> {
+    headers.iter().try_for_each(|(name, value)| match refusal(name) {
+        Some(refused) => Err(refused),
+        None if NUMBERS.contains(&name.as_str()) => check_number(name, value),
+        None => Ok(()),
+    })
+}
+
+fn check_number(name: &HeaderName, value: &HeaderValue) -> S3Result<()> {
+    let text = String::from_utf8_lossy(value.as_bytes());
+    match text.is_empty() || text.parse::<i64>().is_ok() {
+        true => Ok(()),
+        false => Err(s3_error!(
+            Details::argument(name, &text),
+            InvalidArgument,
+            "The {name} header must be a whole number."
+        )),
+    }
+}
+
+fn refusal(name: &HeaderName) -> Option<S3Error> {
+    let text = name.as_str();
+    let rest = text.strip_prefix("x-amz-").filter(|rest| !rest.starts_with("meta-"))?;
+    let advice = match meaning(text) {
+        Some(Handled | Harmless(_)) => return None,
+        Some(Refused(advice)) => advice,
+        None if rest.split('-').any(|word| PROMISES.contains(&word)) => {
+            "Leave it out, if its effect is not needed. Nothing was done."
+        }
+        None => return None,
+    };
+    Some(error::header_not_implemented(text, advice))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// True for a header with a decision: it is handled, harmless or refused.
+    pub(in super::super) fn is_decided(name: &str) -> bool {
+        match name {
+            // Headers of HTTP that operations of S3 read.
+            "cache-control"
+            | "content-disposition"
+            | "content-encoding"
+            | "content-language"
+            | "content-length"
+            | "content-md5"
+            | "content-type"
+            | "expires"
+            | "if-match"
+            | "if-modified-since"
+            | "if-none-match"
+            | "if-unmodified-since"
+            | "range"
+            | "x-amz-meta-" => true,
+            name => meaning(name).is_some(),
+        }
+    }
+
+    #[test]
+    fn promises_that_cannot_be_kept_are_refused_by_name() {
+        for name in [
+            "x-amz-object-lock-event-hold",
+            "x-amz-object-lock-event-hold-duration-days",
+            "x-amz-object-lock-event-hold-duration-years",
+            "x-amz-object-lock-something-new",
+            "x-amz-legal-hold",
+            "x-amz-retention-mode",
+            "x-amz-bucket-lock",
+            "x-amz-server-side-encryption-algorithm",
+            "x-amz-copy-source-server-side-encryption",
+            "x-amz-sse-kms-key",
+            "x-amz-if-match",
+            "x-amz-if-none-match-version",
+            "x-amz-object-if-match",
+            "x-amz-copy-source-if-match-size",
+            "x-amz-expected-version",
+            "x-amz-object-namespace",
+        ] {
+            let refused = refusal(&HeaderName::from_static(name)).expect(name);
+            assert_eq!(refused.code().as_str(), "NotImplemented", "{name}");
+            assert!(refused.message().is_some_and(|message| message.contains(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_numbers_as_a_whole() {
+        for name in NUMBERS {
+            for (text, is_number) in
+                [("", true), ("5", true), ("-1", true), ("5x", false), ("5.0", false), ("x", false)]
+            {
+                let headers = HeaderMap::from_iter([(
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(text),
+                )]);
+                assert_eq!(check(&headers).is_ok(), is_number, "{name}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn clients_and_proxies_may_add_their_own() {
+        for name in [
+            "x-amz-meta-object-lock-event-hold",
+            "x-amz-meta-if",
+            "x-amz-date",
+            "x-amz-user-agent",
+            "x-amz-cf-id",
+            "x-amz-te",
+            "x-amz-id-2",
+            "x-amz-request-id",
+            "x-amz-replication-status",
+            "x-amz-restore",
+            "x-amz-fwd-header-x-amz-version-id",
+            "amz-sdk-invocation-id",
+            "amz-sdk-request",
+            "x-amzn-trace-id",
+            "x-forwarded-for",
+            "if-match",
+        ] {
+            assert!(refusal(&HeaderName::from_static(name)).is_none(), "{name}");
+        }
+    }
+}
