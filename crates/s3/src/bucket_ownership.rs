@@ -38,7 +38,11 @@ pub(super) fn of_header(headers: &HeaderMap) -> S3Result<Option<Ownership>> {
     let Some(asked) = headers.get(HEADER) else { return Ok(None) };
     match asked.to_str().ok().and_then(Ownership::of_name) {
         Some(ownership) => Ok(Some(ownership)),
-        None => Err(s3_error!(InvalidArgument, "Invalid x-amz-object-ownership header")),
+        None => {
+            let asked = String::from_utf8_lossy(asked.as_bytes());
+            let asked = error::quoted(&asked);
+            Err(error::invalid_argument(format!("Invalid x-amz-object-ownership header: {asked}")))
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use s3s::{S3Error, S3ErrorCode, s3_error};
 
 use super::checksum;
 use super::convert::http_date;
-use liteio_wire::reply::{ApiError, ErrorCode};
+use liteio_wire::reply::{ApiError, Dialect, ErrorCode};
 
 /// AWS's code, status and message for a store error.
 ///
@@ -126,6 +126,8 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             "The conditional request cannot succeed due to a conflicting operation against this \
              resource."
         ),
+        StoreError::PartDigest { part, algorithm } => checksum::part_mismatch(algorithm, part),
+        StoreError::KeyChanged { condition, key } => key_changed(condition, key.as_str()),
         StoreError::InvalidRange { object_bytes } => invalid_range(object_bytes),
         StoreError::ChecksumMismatch { algorithm } => checksum::mismatch(algorithm),
         StoreError::InvalidRequest { message } => {
@@ -246,6 +248,19 @@ pub(super) fn precondition_failed(condition: &str) -> S3Error {
     let message = "At least one of the pre-conditions you specified did not hold";
     let whole = ApiError::new(ErrorCode::PreconditionFailed, message).with("Condition", condition);
     let mut error = S3Error::with_message(S3ErrorCode::PreconditionFailed, message);
+    error.set_source(Box::new(whole));
+    error
+}
+
+/// 409 for a conditional Complete whose key was written or deleted since the upload was created.
+fn key_changed(condition: &str, key: &str) -> S3Error {
+    let message = "The conditional request cannot succeed due to a conflicting operation against this \
+                   resource.";
+    let code = "ConditionalRequestConflict";
+    let whole = ApiError::with_status(Dialect::S3, code, StatusCode::CONFLICT, message)
+        .with("Condition", condition)
+        .with("Key", key);
+    let mut error = S3Error::with_message(S3ErrorCode::ConditionalRequestConflict, message);
     error.set_source(Box::new(whole));
     error
 }

@@ -22,7 +22,8 @@ pub(super) async fn delete_object(
     granted: Granted,
     request: Req<DeleteObjectInput>,
 ) -> Resp<DeleteObjectOutput> {
-    let Req { input, extensions, .. } = request;
+    let Req { input, headers, extensions, .. } = request;
+    check_bypass(&granted, &headers)?;
     let bypasses_governance = input.bypass_governance_retention.unwrap_or(false);
     let conditions = WriteConditions {
         if_match_size: input.if_match_size.map(size).transpose()?,
@@ -38,6 +39,18 @@ pub(super) async fn delete_object(
     let mut response = S3Response::new(DeleteObjectOutput::default());
     insert_outcome(&mut response.headers, &outcome)?;
     Ok(response)
+}
+
+/// Refuses a bypass where nothing can be locked, whatever its value. (Recorded on AWS in LocalStack's
+/// `test_delete_object_with_no_locking`.)
+fn check_bypass(granted: &Granted, headers: &HeaderMap) -> S3Result<()> {
+    if headers.contains_key("x-amz-bypass-governance-retention") && !granted.bucket().object_lock {
+        return Err(s3_error!(
+            InvalidArgument,
+            "x-amz-bypass-governance-retention is only applicable to Object Lock enabled buckets."
+        ));
+    }
+    Ok(())
 }
 
 fn insert_outcome(headers: &mut HeaderMap, outcome: &DeleteOutcome) -> S3Result<()> {
@@ -76,6 +89,7 @@ pub(super) async fn delete_objects(
     let Req { input, method, uri, headers, extensions, .. } = request;
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     let DeleteObjectsInput { delete, bypass_governance_retention, .. } = input;
+    check_bypass(&granted, &headers)?;
     let cause = event_cause::of_request(&granted, &extensions);
     let bypasses_governance = bypass_governance_retention.unwrap_or(false);
     let count = delete.objects.len();
@@ -138,7 +152,11 @@ fn target(
         if_match_modified_s: object.last_modified_time.map(time).transpose()?,
         ..WriteConditions::default()
     };
-    Ok(DeleteTarget { conditions, ..DeleteTarget::new(key, version_id(version)?) })
+    // Unlike in DeleteObject, an impossible version ID is one that no version has. (Recorded on AWS
+    // in LocalStack's `test_delete_objects_versioned`.)
+    let version = version_id(version)
+        .map_err(|_| s3_error!(NoSuchVersion, "The specified version does not exist."))?;
+    Ok(DeleteTarget { conditions, ..DeleteTarget::new(key, version) })
 }
 
 fn write_deleted(xml: &mut XmlWriter, named: &Named, outcome: &DeleteOutcome) {

@@ -4,8 +4,8 @@
 use http::{HeaderMap, HeaderName, StatusCode};
 use jiff::Timestamp;
 use liteio_store::{
-    Cause, DefaultRetention, ObjectLock, ObjectVersion, Retention, RetentionMode, RetentionPeriod,
-    Store, VersionChange,
+    Cause, DefaultRetention, LegalHold, ObjectLock, ObjectVersion, Retention, RetentionMode,
+    RetentionPeriod, Store, VersionChange,
 };
 use s3s::dto::{
     DefaultRetention as DefaultRetentionDto, GetObjectLegalHoldInput, GetObjectLegalHoldOutput,
@@ -51,8 +51,9 @@ pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock>
         }
     };
     let legal_hold = match header(headers, LEGAL_HOLD.as_str()) {
-        None | Some("OFF") => false,
-        Some("ON") => true,
+        None => LegalHold::Never,
+        Some("OFF") => LegalHold::Off,
+        Some("ON") => LegalHold::On,
         Some(_) => {
             return Err(s3_error!(InvalidArgument, "Legal Hold must be either of 'ON' or 'OFF'"));
         }
@@ -66,10 +67,15 @@ pub(super) fn insert(headers: &mut HeaderMap, lock: &ObjectLock) -> S3Result<()>
         insert_text(headers, MODE, Some(mode_name(*mode)))?;
         insert_text(headers, UNTIL, Some(&iso_date(*until_ms)))?;
     }
-    if lock.legal_hold {
-        insert_text(headers, LEGAL_HOLD, Some("ON"))?;
+    insert_text(headers, LEGAL_HOLD, status_of(lock.legal_hold))
+}
+
+fn status_of(hold: LegalHold) -> Option<&'static str> {
+    match hold {
+        LegalHold::Never => None,
+        LegalHold::On => Some(ObjectLockLegalHoldStatus::ON),
+        LegalHold::Off => Some(ObjectLockLegalHoldStatus::OFF),
     }
-    Ok(())
 }
 
 fn mode_name(mode: RetentionMode) -> &'static str {
@@ -230,10 +236,7 @@ pub(super) async fn get_object_legal_hold(
 ) -> Resp<GetObjectLegalHoldOutput> {
     let GetObjectLegalHoldInput { key, version_id, .. } = request.input;
     let object = lockable(app, &granted, key, version_id)?;
-    let status = match object.lock.legal_hold {
-        true => ObjectLockLegalHoldStatus::ON,
-        false => ObjectLockLegalHoldStatus::OFF,
-    };
+    let status = status_of(object.lock.legal_hold).ok_or_else(not_locked)?;
     let status = Some(ObjectLockLegalHoldStatus::from_static(status));
     let legal_hold = Some(ObjectLockLegalHold { status });
     Ok(S3Response::new(GetObjectLegalHoldOutput { legal_hold }))
