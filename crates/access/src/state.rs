@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use liteio_store::{ObjectReader, Store, StoreError};
+use liteio_store::{DocumentKind, ObjectReader, Store, StoreError};
 
 use crate::offload::{Offload, OffloadError};
 use liteio_identity::{Account, CurrentDirectory, id_of_canonical_id};
-use liteio_policy::acl::Ownership;
+use liteio_policy::acl::{Ownership, PublicAccessBlock, encode};
 use liteio_wire::cors::Cors;
 
 /// The shared state of one server.
@@ -33,6 +33,11 @@ pub struct App {
     pub extracts_archives: bool,
     /// The object ownership of new buckets that name none.
     pub object_ownership: Ownership,
+    /// `true` if new buckets have a public access block, as on AWS.
+    pub blocks_public_access: bool,
+    /// `true` if objects are encrypted with the master key (SSE-S3) in buckets without a default
+    /// encryption of their own, as on AWS.
+    pub encrypts_by_default: bool,
     /// The CORS rules of requests to buckets without their own, and to no bucket.
     pub cors: Option<Arc<Cors>>,
     /// `true` if metrics are public.
@@ -59,6 +64,10 @@ pub struct Settings {
     pub extracts_archives: bool,
     /// See [`App::object_ownership`].
     pub object_ownership: Ownership,
+    /// See [`App::blocks_public_access`].
+    pub blocks_public_access: bool,
+    /// See [`App::encrypts_by_default`].
+    pub encrypts_by_default: bool,
     /// See [`App::cors`].
     pub cors: Option<Arc<Cors>>,
     /// See [`App::metrics_are_public`].
@@ -109,6 +118,8 @@ impl App {
             allows_keys_in_plain,
             extracts_archives,
             object_ownership,
+            blocks_public_access,
+            encrypts_by_default,
             cors,
             metrics_are_public,
         } = settings;
@@ -121,11 +132,23 @@ impl App {
             allows_keys_in_plain,
             extracts_archives,
             object_ownership,
+            blocks_public_access,
+            encrypts_by_default,
             cors,
             metrics_are_public,
             directory,
             offload,
         }
+    }
+
+    /// The documents of a new bucket with this object ownership.
+    pub fn documents_of_new_bucket(&self, ownership: Ownership) -> Vec<(DocumentKind, Vec<u8>)> {
+        let block = self.blocks_public_access.then(|| encode(&PublicAccessBlock::ALL));
+        let documents = [
+            (DocumentKind::OwnershipControls, ownership.document()),
+            (DocumentKind::PublicAccessBlock, block),
+        ];
+        documents.into_iter().filter_map(|(kind, document)| Some((kind, document?))).collect()
     }
 
     /// The time by the clock of the store, in seconds since 1970.

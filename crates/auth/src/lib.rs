@@ -324,7 +324,10 @@ impl Authenticator {
             (Some(_), Some(_)) => return Err(error::only_one_mechanism()),
         };
         let in_query = presigned.and_then(|query| query.content_sha256.as_deref());
-        let content_sha256 = match (found.content_sha256.or(in_query), claim.scope.service) {
+        // Unsigned, the header says nothing: only `UNSIGNED-PAYLOAD` gets here so.
+        let is_signed = claim.signs("x-amz-content-sha256") || presigned.is_none();
+        let in_header = found.content_sha256.filter(|_| is_signed);
+        let content_sha256 = match (in_header.or(in_query), claim.scope.service) {
             (Some(content_sha256), _) => content_sha256,
             (None, Service::S3Vectors | Service::Sts | Service::Iam)
                 if parts.method == Method::POST =>

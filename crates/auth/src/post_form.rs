@@ -24,8 +24,8 @@ pub(super) struct Field {
 pub(super) struct Form {
     /// The fields in order; names may repeat.
     pub(super) fields: Vec<Field>,
-    /// The client's name of the file, without directories.
-    pub(super) file_name: String,
+    /// The client's name of the file, without directories; `None` if the part has no file name.
+    pub(super) file_name: Option<String>,
     /// CRLF, two dashes and the boundary.
     pub(super) delimiter: Bytes,
     /// The start of the file that was read ahead.
@@ -121,9 +121,9 @@ impl PrefaceReader {
         2
     }
 
-    /// Parses all complete fields. Returns the name of the file once its contents begin, at
-    /// `position`.
-    fn advance(&mut self) -> Result<Option<String>, ApiError> {
+    /// Parses all complete fields. Returns the name of the file, if it has one, once its contents
+    /// begin, at `position`.
+    fn advance(&mut self) -> Result<Option<Option<String>>, ApiError> {
         loop {
             let rest = &self.buffer[self.position..];
             if self.before_first {
@@ -163,7 +163,7 @@ impl PrefaceReader {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Disposition {
     name: String,
-    file_name: String,
+    file_name: Option<String>,
 }
 
 impl Disposition {
@@ -188,12 +188,13 @@ impl Disposition {
                 _ => {}
             }
         }
-        Some(Disposition { name: name?, file_name: file_name.unwrap_or_default() })
+        Some(Disposition { name: name?, file_name })
     }
 
     /// The file name without directories: browsers may send a path in the style of their system.
-    fn base_file_name(&self) -> String {
-        self.file_name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
+    fn base_file_name(&self) -> Option<String> {
+        let base = |name: &String| name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        self.file_name.as_ref().map(base)
     }
 }
 
@@ -229,8 +230,9 @@ mod tests {
             Disposition::of_head(&format!("\r\nContent-Type: a/b\r\nContent-Disposition: {value}"))
                 .map(|found| (found.name.clone(), found.base_file_name()))
         };
-        let pair = |name: &str, file: &str| Some((name.to_owned(), file.to_owned()));
-        assert_eq!(parse("form-data; name=\"key\""), pair("key", ""));
+        let pair = |name: &str, file: &str| Some((name.to_owned(), Some(file.to_owned())));
+        assert_eq!(parse("form-data; name=\"key\""), Some(("key".to_owned(), None)));
+        assert_eq!(parse("form-data; name=\"file\"; filename=\"\""), pair("file", ""));
         assert_eq!(parse("form-data; name=key; filename=a.txt"), pair("key", "a.txt"));
         assert_eq!(parse("form-data;name=\"a;b\" ; filename=\"x=y\""), pair("a;b", "x=y"));
         assert_eq!(

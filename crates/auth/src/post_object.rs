@@ -73,14 +73,21 @@ impl Authenticator {
     /// The target of a form upload; `None` for any other request.
     ///
     /// # Errors
-    /// `MethodNotAllowed` for a form that names no bucket.
+    /// `MethodNotAllowed` for a form that names no bucket; `PreconditionFailed` for a POST to a bucket
+    /// that is neither a form nor an operation of a subresource.
     pub(super) fn form_target(
         &self,
         parts: &Parts,
         host_bucket: Option<&str>,
     ) -> Result<Option<FormTarget>, ApiError> {
-        if parts.method != Method::POST || !is_form(&parts.headers) {
+        if parts.method != Method::POST {
             return Ok(None);
+        }
+        if !is_form(&parts.headers) {
+            return match is_post_to_bucket(&parts.uri, host_bucket) {
+                true => Err(no_form()),
+                false => Ok(None),
+            };
         }
         // `?delete` (DeleteObjects) is the only other POST to a bucket.
         let query = Query::parse(parts.uri.query().unwrap_or_default());
@@ -236,6 +243,27 @@ impl Authenticator {
     }
 }
 
+/// `true` for a bucket without a subresource. A path that does not begin like the name of a bucket
+/// belongs to another service: the operations of S3 Vectors begin with a capital letter.
+fn is_post_to_bucket(uri: &Uri, host_bucket: Option<&str>) -> bool {
+    let path = uri.path().trim_start_matches('/');
+    let is_bucket = match host_bucket {
+        Some(_) => path.is_empty(),
+        None => {
+            let bucket = path.strip_suffix('/').unwrap_or(path);
+            let begins = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+            bucket.as_bytes().first().is_some_and(begins) && !bucket.contains(['/', '%'])
+        }
+    };
+    is_bucket && uri.query().unwrap_or_default().is_empty()
+}
+
+fn no_form() -> ApiError {
+    let message = "At least one of the pre-conditions you specified did not hold";
+    let condition = "Bucket POST must be of the enclosure-type multipart/form-data";
+    ApiError::new(ErrorCode::PreconditionFailed, message).with("Condition", condition)
+}
+
 fn required_field<'a>(form: &'a Form, name: &str) -> Result<&'a str, ApiError> {
     form.field(name).ok_or_else(|| {
         let message = format!(
@@ -246,11 +274,13 @@ fn required_field<'a>(form: &'a Form, name: &str) -> Result<&'a str, ApiError> {
     })
 }
 
-/// Expands `${filename}` in every field, before the policy is checked.
+/// Expands `${filename}` in every field, before the policy is checked. As on AWS it stays as it is
+/// if the file has no name: programs send the file as a plain field.
 fn expand_file_name(form: &mut Form) {
+    let Some(file_name) = &form.file_name else { return };
     for field in &mut form.fields {
         if field.name != "policy" && field.value.contains("${filename}") {
-            field.value = field.value.replace("${filename}", &form.file_name);
+            field.value = field.value.replace("${filename}", file_name);
         }
     }
 }

@@ -8,7 +8,7 @@ use http::uri::PathAndQuery;
 
 use super::Authenticator;
 use super::amz_date::{AmzDate, display_time};
-use super::carried::{CarriedHeaders, is_amz};
+use super::carried::{CarriedHeaders, is_amz, is_condition};
 use super::error;
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, PRESIGNED_EXPIRY_SECONDS_MAX};
 use super::query::{Parameter, Query, decoded, has_escapes};
@@ -126,7 +126,9 @@ impl Stripped {
                 continue;
             }
             let name = parameter.decoded_name();
-            if !is_amz(&name) {
+            if is_condition(&name) {
+                carried.add(&name, &decoded(parameter.value))?;
+            } else if !is_amz(&name) {
                 kept.push(separator);
                 kept.push_str(parameter.pair);
                 separator = '&';

@@ -4,7 +4,9 @@ use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use liteio_store::{ContentHeaders, ObjectLock, ObjectMetadata, Retention, RetentionMode};
+use liteio_store::{
+    ContentHeaders, LegalHold, ObjectLock, ObjectMetadata, Retention, RetentionMode,
+};
 
 /// The metadata and lock in headers with lower-case names. Storage classes are left out, because
 /// there is only one here.
@@ -61,5 +63,10 @@ fn lock(headers: &BTreeMap<String, String>) -> Result<ObjectLock, String> {
         }
         _ => return Err("its retention has no mode or no end".to_owned()),
     };
-    Ok(ObjectLock { retention, legal_hold: text("x-amz-object-lock-legal-hold") == Some("ON") })
+    let legal_hold = match text("x-amz-object-lock-legal-hold") {
+        None => LegalHold::Never,
+        Some("ON") => LegalHold::On,
+        Some(_) => LegalHold::Off,
+    };
+    Ok(ObjectLock { retention, legal_hold })
 }

@@ -561,7 +561,11 @@ mod tests {
             stager.write(content)?;
             let (bodies, md5) = stager.finish()?;
             let content = ImportedContent::Whole { bodies, md5 };
-            let lock = ObjectLock { legal_hold: index == 9, ..ObjectLock::default() };
+            let legal_hold = match index {
+                9 => liteio_store::LegalHold::On,
+                _ => liteio_store::LegalHold::Never,
+            };
+            let lock = ObjectLock { legal_hold, ..ObjectLock::default() };
             let metadata = ObjectMetadata::default();
             Ok(ImportedObject { content, etag: None, metadata, checksum: None, lock })
         }

@@ -124,6 +124,7 @@ pub struct Policy {
     statements: Box<[Statement]>,
     is_public: bool,
     asks_for_existing_tags: bool,
+    is_of_2012: bool,
 }
 
 /// The verdict of one policy.
@@ -206,7 +207,7 @@ impl Policy {
             keys.any(|key| matches!(key, ContextKey::ExistingObjectTag(_)));
         drop(keys);
         let is_public = statements.iter().any(public::is_public);
-        Ok(Policy { statements, is_public, asks_for_existing_tags })
+        Ok(Policy { statements, is_public, asks_for_existing_tags, is_of_2012: variables })
     }
 
     /// The replacement for an unreadable policy of a bucket or vector bucket, written by a version
@@ -237,6 +238,11 @@ impl Policy {
     /// `true` if a statement allows the public, as defined in AWS's "The meaning of public".
     pub fn is_public(&self) -> bool {
         self.is_public
+    }
+
+    /// `true` if the policy has the version 2012-10-17, the only one of managed policies.
+    pub fn is_of_2012(&self) -> bool {
+        self.is_of_2012
     }
 
     /// `true` if a condition or variable reads the tags of the requested object.

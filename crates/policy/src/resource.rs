@@ -45,6 +45,9 @@ impl Resources {
                 None => check_arn(text)?,
                 Some(base) => {
                     let (bucket, below) = reach(&pieces, &base);
+                    // AWS accepts the resources of other vector buckets; they match nothing here.
+                    let is_elsewhere = is_of_another_vector_bucket(kind, text, syntax)?;
+                    let (bucket, below) = (bucket || is_elsewhere, below || is_elsewhere);
                     // The service must be fixed, or the statement would cover other services, too.
                     let is_named = *text == "*" || text.starts_with("arn:aws:s3");
                     if !is_named || !bucket && !below {
@@ -68,6 +71,26 @@ impl Resources {
     /// The keys of its variables.
     pub(super) fn keys(&self) -> impl Iterator<Item = &ContextKey> {
         self.templates.iter().flat_map(Template::keys)
+    }
+}
+
+/// `true` for the ARN of a vector bucket with another name, or below one, in the policy of a vector
+/// bucket. Its account and region may be any. (Recorded on AWS in moto's
+/// `test_put_vector_bucket_policy_by_name`.) The own name with another region or account is no such
+/// ARN: a statement that was to protect the bucket would have no effect.
+fn is_of_another_vector_bucket(
+    kind: Kind<'_>,
+    text: &str,
+    syntax: Syntax,
+) -> Result<bool, PolicyError> {
+    let Kind::VectorBucket(own) = kind else { return Ok(false) };
+    let own = own.splitn(6, ':').nth(5).unwrap_or_default();
+    let parts: Vec<&str> = text.splitn(6, ':').collect();
+    match parts[..] {
+        ["arn", "aws", "s3vectors", _, _, resource] if resource.starts_with("bucket/") => {
+            Ok(reach(&pieces(resource, syntax)?, own) == (false, false))
+        }
+        _ => Ok(false),
     }
 }
 

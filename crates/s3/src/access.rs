@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use http::{Extensions, HeaderMap, HeaderName};
+use http::{Extensions, HeaderMap, HeaderName, StatusCode};
 use s3s::access::{S3Access, S3AccessContext};
 use s3s::auth::{S3Auth, SecretKey};
 use s3s::validation::NameValidation;
@@ -109,7 +109,7 @@ pub(super) fn of_request(
         Scope::EachKey => (&[][..], None),
         Scope::Path => (actions.as_slice(), Some(&*target.key).filter(|key| !key.is_empty())),
     };
-    let expected_owner = owner(app, sent.header("x-amz-expected-bucket-owner"));
+    let expected_owner = owner(app, sent.header("x-amz-expected-bucket-owner"))?;
     let question = Question {
         actions,
         key,
@@ -141,13 +141,33 @@ pub(super) fn of_bucket(
 
 /// The canonical ID in an expected-owner header. AWS sends an account ID there; other clients send
 /// a canonical ID, which is used as it is.
-fn owner<'a>(app: &App, expected: Option<&'a str>) -> Option<Cow<'a, str>> {
-    let expected = expected?;
-    let account = app.directory.now().account(expected).cloned();
-    Some(match account {
-        Some(account) => Cow::Owned(account.canonical_id.clone()),
-        None => Cow::Borrowed(expected),
-    })
+///
+/// # Errors
+/// `InvalidBucketOwnerAWSAccountID` for a value that can be neither.
+fn owner<'a>(app: &App, expected: Option<&'a str>) -> S3Result<Option<Cow<'a, str>>> {
+    const ACCOUNT_DIGITS: usize = 12;
+    const CANONICAL_DIGITS: usize = 64;
+    let Some(expected) = expected else { return Ok(None) };
+    if let Some(account) = app.directory.now().account(expected) {
+        return Ok(Some(Cow::Owned(account.canonical_id.clone())));
+    }
+    let is_digits = match expected.len() {
+        ACCOUNT_DIGITS => expected.bytes().all(|byte| byte.is_ascii_digit()),
+        CANONICAL_DIGITS => expected.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        _ => false,
+    };
+    // The canonical IDs of configured accounts may be any text.
+    if is_digits || app.account(expected).is_some() {
+        return Ok(Some(Cow::Borrowed(expected)));
+    }
+    Err(error::custom(
+        "InvalidBucketOwnerAWSAccountID",
+        StatusCode::BAD_REQUEST,
+        &format!(
+            "The value of the expected bucket owner parameter must be an AWS Account ID... [{}]",
+            error::quoted(expected)
+        ),
+    ))
 }
 
 fn principal(sent: Sent<'_>) -> Principal {
@@ -250,7 +270,7 @@ pub(super) fn copy_source(
     let action = Action::GetObject;
     let actions = [if version.is_some() { action.on_version() } else { action }];
     let context = OtherObject { sent, version };
-    let expected_owner = owner(app, sent.header("x-amz-source-expected-bucket-owner"));
+    let expected_owner = owner(app, sent.header("x-amz-source-expected-bucket-owner"))?;
     let question = Question {
         key: Some(key),
         version,

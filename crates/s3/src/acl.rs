@@ -24,7 +24,7 @@ use super::{
 };
 use liteio_access::Granted;
 use liteio_access::state::App;
-use liteio_policy::acl::{Acl, CannedAcl, Grantee, Ownership, Party, decode, encode};
+use liteio_policy::acl::{Acl, CannedAcl, Grant, Grantee, Ownership, Party, decode, encode};
 
 /// Attempts to change the ACL of an object that is replaced, or gets another ACL, in the meantime.
 /// Each failed attempt means that another request has succeeded, so the loop makes progress.
@@ -163,7 +163,7 @@ pub(super) async fn put_object_acl(
     let mut granted = granted;
     for _ in 0..ATTEMPTS {
         let object = app.look(|store| store.find_object(&bucket, &key, version.as_ref()));
-        let object = object.map_err(error::from_store)?;
+        let object = object.map_err(object_version::from_marker)?;
         if granted.holds_for(&object) {
             let owner = &object.owner;
             let acl = asked.of_object(app, party(owner), party(&bucket.owner))?;
@@ -217,7 +217,11 @@ fn response<T: Default>(owner: &Owner, acl: &Acl) -> S3Response<T> {
     let mut xml = XmlWriter::new("AccessControlPolicy", 256 * (1 + acl.grants().len()));
     xml.owner("Owner", owner);
     xml.open("AccessControlList");
-    for grant in acl.grants() {
+    // As on AWS, the grants to the owner come first.
+    let is_owners =
+        |grant: &&Grant| matches!(&grant.grantee, Grantee::Account { id, .. } if *id == owner.id);
+    let (own, others): (Vec<_>, Vec<_>) = acl.grants().iter().partition(is_owners);
+    for grant in own.into_iter().chain(others) {
         xml.open("Grant");
         let open = |xml: &mut XmlWriter, kind| {
             const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";

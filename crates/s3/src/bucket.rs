@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use http::header::{HeaderName, LOCATION};
-use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError};
+use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError, Versioning};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
@@ -30,8 +30,11 @@ pub(super) async fn create_bucket(
 ) -> Resp<CreateBucketOutput> {
     let asked_ownership = bucket_ownership::of_header(&request.headers)?;
     let ownership = asked_ownership.unwrap_or(app.object_ownership);
+    // An empty list of tags is none.
     let tags = request.extensions.get::<NewBucketTags>().cloned();
-    let tags = tags.map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags));
+    let tags = tags
+        .filter(|NewBucketTags(tags)| !tags.is_empty())
+        .map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags));
     let tags = tags.transpose()?;
     let configuration = request.input.create_bucket_configuration.as_ref();
     let region = match app.takes_any_region {
@@ -43,17 +46,14 @@ pub(super) async fn create_bucket(
     let account = || app.account_id(&owner.id);
     check_namespace(&request.headers, name.as_str(), account, &region)?;
     let location = header_value(&format!("/{name}"))?;
-    let arn = header_value(&format!("arn:aws:s3:::{name}"))?;
+    let arn = header_value(&arn(name.as_str()))?;
     let object_lock = request.input.object_lock_enabled_for_bucket.unwrap_or(false);
     let acl = acl::of_new_bucket(app, &owner, ownership, &request.headers)?;
     let has_settings =
         object_lock || tags.is_some() || acl.is_some() || ownership != app.object_ownership;
-    let documents = [
-        (DocumentKind::Tagging, tags),
-        (DocumentKind::OwnershipControls, ownership.document()),
-        (DocumentKind::Acl, acl),
-    ];
-    let documents = documents.into_iter().filter_map(|(kind, it)| Some((kind, it?))).collect();
+    let mut documents = app.documents_of_new_bucket(ownership);
+    let asked = [(DocumentKind::Tagging, tags), (DocumentKind::Acl, acl)];
+    documents.extend(asked.into_iter().filter_map(|(kind, it)| Some((kind, it?))));
     let is_in_us_east_1 = region == US_EAST_1;
     let new = NewBucket::new(name, owner, region);
     match app.store.create_bucket(NewBucket { object_lock, documents, ..new }).await {
@@ -67,6 +67,11 @@ pub(super) async fn create_bucket(
     response.headers.insert(LOCATION, location);
     response.headers.insert(BUCKET_ARN, arn);
     Ok(response)
+}
+
+/// The ARN of a bucket.
+fn arn(name: &str) -> String {
+    format!("arn:aws:s3:::{name}")
 }
 
 /// The requested region, for a server that accepts buckets of every region.
@@ -156,6 +161,52 @@ fn is_region(text: &str) -> bool {
             && words.all(is_word))
 }
 
+/// The regions of AWS, for the filter of ListBuckets.
+const REGIONS_OF_AWS: [&str; 38] = [
+    "af-south-1",
+    "ap-east-1",
+    "ap-east-2",
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-northeast-3",
+    "ap-south-1",
+    "ap-south-2",
+    "ap-southeast-1",
+    "ap-southeast-2",
+    "ap-southeast-3",
+    "ap-southeast-4",
+    "ap-southeast-5",
+    "ap-southeast-6",
+    "ap-southeast-7",
+    "ca-central-1",
+    "ca-west-1",
+    "cn-north-1",
+    "cn-northwest-1",
+    "eu-central-1",
+    "eu-central-2",
+    "eu-north-1",
+    "eu-south-1",
+    "eu-south-2",
+    "eu-west-1",
+    "eu-west-2",
+    "eu-west-3",
+    "il-central-1",
+    "me-central-1",
+    "me-south-1",
+    "mx-central-1",
+    "sa-east-1",
+    "us-east-1",
+    "us-east-2",
+    "us-gov-east-1",
+    "us-gov-west-1",
+    "us-west-1",
+    "us-west-2",
+];
+
+fn is_region_of_aws(text: &str) -> bool {
+    REGIONS_OF_AWS.contains(&text)
+}
+
 fn invalid_location(constraint: &str) -> S3Error {
     s3_error!(
         Details::of("LocationConstraint", error::quoted(constraint)),
@@ -180,11 +231,13 @@ pub(super) async fn head_bucket(
     granted: Granted,
     _request: Req<HeadBucketInput>,
 ) -> Resp<HeadBucketOutput> {
-    Ok(S3Response::new(HeadBucketOutput {
+    let mut response = S3Response::new(HeadBucketOutput {
         bucket_region: Some(granted.bucket().region.clone()),
         access_point_alias: Some(false),
         ..HeadBucketOutput::default()
-    }))
+    });
+    response.headers.insert(BUCKET_ARN, header_value(&arn(granted.bucket().name.as_str()))?);
+    Ok(response)
 }
 
 pub(super) async fn delete_bucket(
@@ -192,7 +245,15 @@ pub(super) async fn delete_bucket(
     granted: Granted,
     _request: Req<DeleteBucketInput>,
 ) -> Resp<DeleteBucketOutput> {
-    app.store.delete_bucket(granted.bucket()).await.map_err(error::from_store)?;
+    let deleted = app.store.delete_bucket(granted.bucket()).await;
+    let has_versions = granted.bucket().versioning != Versioning::Never;
+    deleted.map_err(|error| match error {
+        StoreError::BucketNotEmpty { .. } if has_versions => s3_error!(
+            BucketNotEmpty,
+            "The bucket you tried to delete is not empty. You must delete all versions in the bucket."
+        ),
+        error => error::from_store(error),
+    })?;
     Ok(S3Response::new(DeleteBucketOutput::default()))
 }
 
@@ -228,6 +289,16 @@ pub(super) async fn list_buckets(
             ));
         }
     };
+    if let Some(asked) = bucket_region.as_deref()
+        && !app.takes_any_region
+        && asked != app.region
+        && !is_region_of_aws(asked)
+    {
+        return Err(error::invalid_argument(format!(
+            "Argument value {} is not a valid AWS Region",
+            error::quoted(asked)
+        )));
+    }
     let query = ListBuckets {
         prefix: prefix.clone(),
         after: continuation_token.as_deref().map(name_of_token).transpose()?,
@@ -245,6 +316,7 @@ pub(super) async fn list_buckets(
         xml.text("Name", bucket.name.as_str());
         xml.date("CreationDate", bucket.created_ms);
         xml.text("BucketRegion", &bucket.region);
+        xml.text("BucketArn", &arn(bucket.name.as_str()));
         xml.close("Bucket");
     }
     xml.close("Buckets");

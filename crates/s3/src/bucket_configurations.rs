@@ -12,6 +12,7 @@ use s3s::xml::{Deserialize, Serialize};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{from_xml, to_xml};
+use super::convert::no_content;
 use super::details::Details;
 use super::limits::{CONFIGURATIONS_MAX, LIST_CONFIGURATIONS_MAX};
 use super::{Req, Resp, error};
@@ -122,7 +123,7 @@ macro_rules! family {
         ) -> Resp<$put_output> {
             let $put_input { $field: sent, id, .. } = request.input;
             put(app, &granted, DocumentKind::$kind, (id, &sent.id), &sent).await?;
-            Ok(S3Response::new($put_output::default()))
+            Ok(no_content($put_output::default()))
         }
 
         pub(super) async fn $get(

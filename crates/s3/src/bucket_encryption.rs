@@ -12,8 +12,10 @@ use liteio_access::state::App;
 
 /// The encryption of objects whose write specifies none.
 pub(super) fn default_of(app: &App, bucket: &Bucket) -> S3Result<Option<Encryption>> {
-    let default = bucket.settings.default_encryption.as_ref();
-    default.map(|default| encryption_of(app, default)).transpose()
+    match &bucket.settings.default_encryption {
+        Some(default) => encryption_of(app, default).map(Some),
+        None => Ok(app.encrypts_by_default.then_some(Encryption::Master)),
+    }
 }
 
 fn encryption_of(app: &App, default: &DefaultEncryption) -> S3Result<Encryption> {
@@ -33,7 +35,8 @@ fn from_document(configuration: ServerSideEncryptionConfiguration) -> S3Result<D
             return Err(s3_error!(
                 Details::named("ApplyServerSideEncryptionByDefault"),
                 InvalidArgument,
-                "a KMSMasterKeyID is not applicable if the default sse algorithm is not aws:kms"
+                "a KMSMasterKeyID is not applicable if the default sse algorithm is not aws:kms or \
+                 aws:kms:dsse"
             ));
         }
         (ServerSideEncryption::AWS_KMS, key) => DefaultMethod::Named { key },
@@ -74,11 +77,14 @@ pub(super) async fn put_bucket_encryption(
 }
 
 pub(super) async fn get_bucket_encryption(
-    _app: &App,
+    app: &App,
     granted: Granted,
     _request: Req<GetBucketEncryptionInput>,
 ) -> Resp<GetBucketEncryptionOutput> {
-    let Some(default) = &granted.bucket().settings.default_encryption else {
+    let of_server = DefaultEncryption { method: DefaultMethod::Master, bucket_key: false };
+    let of_server = app.encrypts_by_default.then_some(of_server);
+    let own = granted.bucket().settings.default_encryption.as_ref();
+    let Some(default) = own.or(of_server.as_ref()) else {
         return Err(error::custom(
             "ServerSideEncryptionConfigurationNotFoundError",
             StatusCode::NOT_FOUND,

@@ -1,6 +1,6 @@
-//! The public access block of a bucket. New buckets on AWS block everything; here they have no
-//! block, so that code written for other S3 servers works unchanged. A bucket is private anyway
-//! until a policy or ACL opens it.
+//! The public access block of a bucket. New buckets on AWS block everything; here they do so with
+//! `--aws-defaults` only, so that code written for other S3 servers works unchanged. A bucket is
+//! private anyway until a policy or ACL opens it.
 
 use http::StatusCode;
 use liteio_store::{Bucket, DocumentKind};

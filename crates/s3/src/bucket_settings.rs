@@ -9,6 +9,7 @@ use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::context::Sent;
+use super::convert::no_content;
 use super::details::Details;
 use super::tagging::{self, Tagged};
 use super::{Req, Resp, access, error};
@@ -79,10 +80,16 @@ pub(super) async fn put_bucket_tagging(
     granted: Granted,
     request: Req<PutBucketTaggingInput>,
 ) -> Resp<PutBucketTaggingOutput> {
-    let document = tagging_document(request.input.tagging.tag_set)?;
+    let tags = request.input.tagging.tag_set;
+    if tags.is_empty() {
+        // As on AWS, there are no tags then, and not an empty set of them.
+        drop_kept(app, &granted, DocumentKind::Tagging).await?;
+        return Ok(no_content(PutBucketTaggingOutput::default()));
+    }
+    let document = tagging_document(tags)?;
     let kept = app.store.put_document(granted.bucket(), DocumentKind::Tagging, document).await;
     kept.map_err(error::from_store)?;
-    Ok(S3Response::new(PutBucketTaggingOutput::default()))
+    Ok(no_content(PutBucketTaggingOutput::default()))
 }
 
 pub(super) async fn get_bucket_tagging(
@@ -179,14 +186,14 @@ pub(super) async fn put_bucket_accelerate_configuration(
     let configuration = request.input.accelerate_configuration;
     let status = configuration.status.as_ref().map(BucketAccelerateStatus::as_str);
     let known = [BucketAccelerateStatus::ENABLED, BucketAccelerateStatus::SUSPENDED];
-    if !status.is_some_and(|status| known.contains(&status)) {
-        return Err(error::malformed_xml());
-    }
     if granted.bucket().name.as_str().contains('.') {
         return Err(s3_error!(
             InvalidRequest,
             "S3 Transfer Acceleration is not supported for buckets with periods (.) in their names"
         ));
+    }
+    if !status.is_some_and(|status| known.contains(&status)) {
+        return Err(error::malformed_xml());
     }
     keep(app, &granted, DocumentKind::Accelerate, &configuration).await?;
     Ok(S3Response::new(PutBucketAccelerateConfigurationOutput::default()))

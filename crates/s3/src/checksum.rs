@@ -340,6 +340,13 @@ pub(super) fn write_value(xml: &mut XmlWriter, value: &ChecksumValue) {
     xml.value(spelling(value.algorithm).2, encode(value));
 }
 
+/// Writes the elements of an object's checksum for GetObjectAttributes, where a composite one has no
+/// number of parts.
+pub(super) fn write_attribute(xml: &mut XmlWriter, checksum: &ObjectChecksum) {
+    write_value(xml, &checksum.value);
+    xml.value("ChecksumType", type_name(checksum.kind));
+}
+
 /// Writes the elements of an object's checksum.
 pub(super) fn write(xml: &mut XmlWriter, checksum: &ObjectChecksum) {
     xml.value(spelling(checksum.value.algorithm).2, text(checksum));
@@ -351,6 +358,15 @@ pub(super) fn mismatch(algorithm: ChecksumAlgorithm) -> S3Error {
     S3Error::with_message(
         S3ErrorCode::BadDigest,
         format!("The {} you specified did not match the calculated checksum.", name(algorithm)),
+    )
+}
+
+/// The error for a part in the list of a Complete with another checksum than the uploaded part.
+pub(super) fn part_mismatch(algorithm: ChecksumAlgorithm, part: u16) -> S3Error {
+    let name = name(algorithm).to_ascii_lowercase();
+    S3Error::with_message(
+        S3ErrorCode::BadDigest,
+        format!("The {name} you specified for part {part} did not match what we received."),
     )
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode};
 use jiff::Timestamp;
 use liteio_store::{ETag, ObjectKey, PartNumber, UploadId, VersionId};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
@@ -150,6 +150,13 @@ pub(super) fn dto_time(time_ms: u64) -> S3Result<s3s::dto::Timestamp> {
 pub(super) fn xml_response<T: Default>(xml: bytes::Bytes) -> S3Response<T> {
     let mut response = S3Response::new(T::default());
     response.extensions.insert(Answer { status: None, xml: Some(xml) });
+    response
+}
+
+/// A response with status 204, which AWS sends for some settings that are put.
+pub(super) fn no_content<T>(output: T) -> S3Response<T> {
+    let mut response = S3Response::new(output);
+    response.extensions.insert(Answer { status: Some(StatusCode::NO_CONTENT), xml: None });
     response
 }
 

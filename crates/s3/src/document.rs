@@ -74,6 +74,9 @@ impl Document {
             parts.extensions.insert(AclDocument::of(&text)?);
             text = Bytes::new();
         }
+        if TAGGING.contains(&self.0.operation) {
+            text = whole_tagging(text);
+        }
         context::note_document(self.0.operation, &text, &mut parts.extensions)?;
         if let Some(tags) = new_bucket_tags(&text)? {
             parts.extensions.insert(NewBucketTags(tags));
@@ -93,6 +96,19 @@ impl Document {
             ));
         }
         Ok(checks)
+    }
+}
+
+/// The operations whose document is a `Tagging`.
+const TAGGING: [&str; 2] = ["PutBucketTagging", "PutObjectTagging"];
+
+/// The document with a `TagSet`, which S3 does not require: without one there are no tags.
+fn whole_tagging(document: Bytes) -> Bytes {
+    let is_without = matches!(&document[..], [b'<', ..])
+        && !document.windows(6).any(|window| window == b"TagSet");
+    match is_without {
+        true => Bytes::from_static(b"<Tagging><TagSet></TagSet></Tagging>"),
+        false => document,
     }
 }
 

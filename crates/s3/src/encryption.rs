@@ -290,7 +290,17 @@ fn parse_customer_key(
         ));
     }
     let [algorithm, key, md5] = names.map(|name| header(headers, name));
-    if algorithm != Some("AES256") {
+    if let Some(other) = algorithm.filter(|algorithm| *algorithm != "AES256") {
+        // Recorded on AWS in LocalStack's `test_put_object_validation_sse_c`.
+        let other = error::quoted(other);
+        return Err(S3Error::with_message(
+            S3ErrorCode::InvalidEncryptionAlgorithmError,
+            format!(
+                "The Encryption request you specified is not valid: {other:?}. Supported value: AES256."
+            ),
+        ));
+    }
+    if algorithm.is_none() {
         return Err(s3_error!(
             Details::named(METHOD),
             InvalidArgument,

@@ -146,6 +146,8 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             "The conditional request cannot succeed due to a conflicting operation against this \
              resource."
         ),
+        StoreError::PartDigest { part, algorithm } => checksum::part_mismatch(algorithm, part),
+        StoreError::KeyChanged { condition, key } => key_changed(condition, key.as_str()),
         StoreError::InvalidRange { object_bytes } => invalid_range(object_bytes),
         StoreError::ChecksumMismatch { algorithm } => checksum::mismatch(algorithm),
         StoreError::InvalidRequest { message } => {
@@ -292,6 +294,15 @@ pub(super) fn header_not_implemented(name: &str, advice: &str) -> S3Error {
         Details::of("Header", name),
         NotImplemented,
         "A header you provided implies functionality that is not implemented: {name}. {advice}"
+    )
+}
+
+/// 409 for a conditional Complete whose key was written or deleted since the upload was created.
+fn key_changed(condition: &str, key: &str) -> S3Error {
+    s3_error!(
+        Details::of("Condition", condition).and("Key", key),
+        ConditionalRequestConflict,
+        "The conditional request cannot succeed due to a conflicting operation against this resource."
     )
 }
 

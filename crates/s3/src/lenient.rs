@@ -63,18 +63,21 @@ impl LenientHeaders {
                 if_none_match: take_etags(headers, &IF_NONE_MATCH),
                 if_modified_since_s: take_date(headers, &IF_MODIFIED_SINCE),
                 if_unmodified_since_s: take_date(headers, &IF_UNMODIFIED_SINCE),
+                authorized: None,
             },
             copy_source: ReadConditions {
                 if_match: take_etags(headers, &COPY_IF_MATCH),
                 if_none_match: take_etags(headers, &COPY_IF_NONE_MATCH),
                 if_modified_since_s: take_date(headers, &COPY_IF_MODIFIED_SINCE),
                 if_unmodified_since_s: take_date(headers, &COPY_IF_UNMODIFIED_SINCE),
+                authorized: None,
             },
             rename_source: ReadConditions {
                 if_match: take_etags(headers, &RENAME_IF_MATCH),
                 if_none_match: take_etags(headers, &RENAME_IF_NONE_MATCH),
                 if_modified_since_s: take_date(headers, &RENAME_IF_MODIFIED_SINCE),
                 if_unmodified_since_s: take_date(headers, &RENAME_IF_UNMODIFIED_SINCE),
+                authorized: None,
             },
         }
     }

@@ -16,7 +16,7 @@
 //! | `access`, `context` | The question to `liteio_access`; the facts of a request for conditions |
 //! | `error`, `details`, `refusal` | The only map from `StoreError` to S3; elements of error documents; errors on their way out of s3s |
 //! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
-//! | `convert`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
+//! | `convert`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `encoded_word`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
 //! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
 //! | `object_get`, `object_put`, `object_copy`, `object_delete`, `object_rename`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
 //! | `multipart`, `part`, `completed_parts` | Multipart uploads |
@@ -73,6 +73,7 @@ mod details;
 mod dispatch;
 mod document;
 mod document_rules;
+mod encoded_word;
 mod encryption;
 mod error;
 mod event_cause;

@@ -1,21 +1,18 @@
 //! Object metadata: from request headers into the store, and back into response headers.
 
-use std::borrow::Cow;
-
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LANGUAGE,
     CONTENT_TYPE, ETAG, EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED,
 };
 use http::{Extensions, StatusCode};
 use liteio_store::{Bucket, ContentHeaders, ObjectMetadata, ObjectVersion, Versioning};
-use s3s::dto::Metadata;
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::convert::{etag_header, header, header_value, http_date, insert_text};
 use super::details::Details;
 use super::header_text::{self, SystemHeaders};
 use super::limits::USER_METADATA_BYTES_MAX;
-use super::{error, object_lock, tagging};
+use super::{encoded_word, error, object_lock, tagging};
 
 /// The content type of objects put without one. AWS's default.
 const DEFAULT_CONTENT_TYPE: &str = "binary/octet-stream";
@@ -37,15 +34,43 @@ const STORAGE_CLASS: HeaderName = HeaderName::from_static("x-amz-storage-class")
 const TAGGING_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
 const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");
 
-/// The metadata in a write request. `user` is the user metadata as decoded by s3s.
+/// The user metadata of a request, which [`take_user`] removed from its headers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UserMetadata(Vec<(String, String)>);
+
+const USER: &str = "x-amz-meta-";
+
+/// Removes the user metadata from the headers, for the extensions. s3s would reject text that looks
+/// like a broken encoded word.
+///
+/// # Errors
+/// `InvalidArgument` for a value that is not UTF-8.
+pub(super) fn take_user(headers: &mut HeaderMap) -> S3Result<Option<UserMetadata>> {
+    let names = headers.keys().filter(|name| name.as_str().len() > USER.len());
+    let names: Vec<HeaderName> =
+        names.filter(|name| name.as_str().starts_with(USER)).cloned().collect();
+    let mut user = Vec::with_capacity(names.len());
+    for name in names {
+        // Repeated headers are one, with commas, as in S3.
+        let values: Vec<&[u8]> = headers.get_all(&name).iter().map(HeaderValue::as_bytes).collect();
+        let value = String::from_utf8(values.join(&b','));
+        let value = value.map_err(|_| {
+            error::invalid_argument(format!("The value of {name} is not UTF-8, nor ASCII."))
+        })?;
+        user.push((name.as_str()[USER.len()..].to_owned(), encoded_word::decode(&value).into()));
+        headers.remove(&name);
+    }
+    Ok((!user.is_empty()).then_some(UserMetadata(user)))
+}
+
+/// The metadata in a write request.
 pub(super) fn from_request(
     headers: &HeaderMap,
     extensions: &Extensions,
-    user: Option<Metadata>,
 ) -> S3Result<ObjectMetadata> {
     Ok(ObjectMetadata {
         headers: content_headers(headers, extensions)?,
-        user: user_metadata(user)?,
+        user: user_metadata(extensions)?,
         tags: tags(headers)?,
         storage_class: storage_class(headers)?,
     })
@@ -107,8 +132,8 @@ fn content_headers(headers: &HeaderMap, extensions: &Extensions) -> S3Result<Con
     })
 }
 
-fn user_metadata(user: Option<Metadata>) -> S3Result<Vec<(String, String)>> {
-    let mut user: Vec<(String, String)> = user.into_iter().flatten().collect();
+fn user_metadata(extensions: &Extensions) -> S3Result<Vec<(String, String)>> {
+    let UserMetadata(mut user) = extensions.get().cloned().unwrap_or_default();
     let bytes: usize = user.iter().map(|(name, value)| name.len() + value.len()).sum();
     if bytes > USER_METADATA_BYTES_MAX {
         return Err(s3_error!(
@@ -117,8 +142,7 @@ fn user_metadata(user: Option<Metadata>) -> S3Result<Vec<(String, String)>> {
             "Your metadata headers exceed the maximum allowed metadata size"
         ));
     }
-    // s3s holds user metadata in a map of random order. Sorting makes records of equal requests
-    // equal.
+    // Sorting makes records of equal requests equal.
     user.sort_unstable();
     Ok(user)
 }
@@ -192,54 +216,10 @@ pub(super) fn insert_new_version(headers: &mut HeaderMap, object: &ObjectVersion
 pub(super) fn insert_user(headers: &mut HeaderMap, object: &ObjectVersion) -> S3Result<()> {
     for (name, value) in &object.metadata.user {
         let name = HeaderName::try_from(format!("x-amz-meta-{name}"));
-        headers.insert(name.map_err(S3Error::internal_error)?, header_value(&encoded(value))?);
+        headers.insert(
+            name.map_err(S3Error::internal_error)?,
+            header_value(&encoded_word::encode(value))?,
+        );
     }
     Ok(())
-}
-
-/// Longest piece of text that fits into one encoded word of 75 characters.
-const ENCODED_WORD_BYTES_MAX: usize = 45;
-
-/// A user metadata value as S3 sends it: text that is not printable ASCII is sent in encoded words
-/// (RFC 2047, `=?UTF-8?B?…?=`).
-fn encoded(value: &str) -> Cow<'_, str> {
-    if value.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return Cow::Borrowed(value);
-    }
-    let mut words = String::new();
-    let mut rest = value;
-    while !rest.is_empty() {
-        let (word, after) = rest.split_at(rest.floor_char_boundary(ENCODED_WORD_BYTES_MAX));
-        rest = after;
-        words.push_str(if words.is_empty() { "=?UTF-8?B?" } else { " =?UTF-8?B?" });
-        words.push_str(&base64_simd::STANDARD.encode_to_string(word));
-        words.push_str("?=");
-    }
-    Cow::Owned(words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn user_metadata_is_encoded_in_words_of_whole_characters() {
-        for (value, expected) in [
-            ("", ""),
-            ("plain ~ text", "plain ~ text"),
-            ("é", "=?UTF-8?B?w6k=?="),
-            ("a\tb", "=?UTF-8?B?YQli?="),
-        ] {
-            assert_eq!(encoded(value), expected, "{value}");
-        }
-        let long = "ü".repeat(60);
-        let words: Vec<String> = encoded(&long).split(' ').map(str::to_owned).collect();
-        assert!(words.len() == 3 && words.iter().all(|word| word.len() <= 75), "{words:?}");
-        let decode = |word: &String| {
-            let text = word.strip_prefix("=?UTF-8?B?").and_then(|word| word.strip_suffix("?="));
-            let bytes = base64_simd::STANDARD.decode_to_vec(text.expect("a word")).expect("base64");
-            String::from_utf8(bytes).expect("whole characters")
-        };
-        assert_eq!(words.iter().map(decode).collect::<String>(), long);
-    }
 }

@@ -43,9 +43,10 @@ pub(super) async fn create_multipart_upload(
     let asked = requested_checksum(&headers)?;
     let wanted = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let options = UploadOptions {
-        metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
+        metadata: metadata::from_request(&headers, &extensions)?,
         // Every object gets a checksum, as for PutObject.
         checksum: asked.or(Some((DEFAULT_ALGORITHM, DEFAULT_ALGORITHM.default_type()))),
+        has_default_checksum: asked.is_none(),
         owner,
         lock: object_lock::of_request(app, &headers)?,
         acl,
@@ -192,16 +193,17 @@ fn check_key(
 fn check_type(headers: &HeaderMap, upload: Option<&Upload>) -> S3Result<()> {
     let Some(text) = header(headers, "x-amz-checksum-type") else { return Ok(()) };
     let asked = checksum::parse_type(text)?;
-    match upload.and_then(|upload| upload.checksum) {
-        Some((_, kind)) if kind != asked => Err(S3Error::with_message(
+    let Some(upload) = upload else { return Ok(()) };
+    match upload.chosen_checksum() {
+        Some((_, kind)) if kind == asked => Ok(()),
+        chosen => Err(S3Error::with_message(
             S3ErrorCode::InvalidRequest,
             format!(
                 "The upload was created using the {} checksum mode. The complete request must use \
                  the same checksum mode.",
-                checksum::type_name(kind)
+                chosen.map_or("null", |(_, kind)| checksum::type_name(kind))
             ),
         )),
-        _ => Ok(()),
     }
 }
 
@@ -217,12 +219,7 @@ fn complete_parts(
 
 fn complete_part(part: CompletedPart, upload: Option<&Upload>) -> S3Result<CompletePart> {
     let number = part_number(part.number.ok_or_else(error::malformed_xml)?)?;
-    let checksum = checksum_of_part(&part)?.filter(|value| {
-        // An upload for which the client chose no algorithm accepts parts with any checksum, and
-        // computes its own.
-        let kept = upload.and_then(|upload| upload.checksum).map(|(algorithm, _)| algorithm);
-        kept != Some(DEFAULT_ALGORITHM) || value.algorithm == DEFAULT_ALGORITHM
-    });
+    let checksum = checksum_of_part(&part)?;
     if let (None, Some((algorithm, ChecksumType::Composite))) =
         (checksum, upload.and_then(|upload| upload.checksum))
     {
@@ -324,10 +321,14 @@ pub(super) async fn list_multipart_uploads(
     xml.text("Bucket", &input.bucket);
     xml.key("KeyMarker", key_marker.as_deref().unwrap_or_default(), encoding);
     xml.text("UploadIdMarker", upload_marker.as_deref().unwrap_or_default());
-    if let Some((key, upload)) = &page.next {
-        xml.key("NextKeyMarker", key, encoding);
-        xml.text("NextUploadIdMarker", upload);
-    }
+    // As on AWS, the markers of the last entry are there on the last page, too.
+    let (next_key, next_upload) = match page.entries.last() {
+        None => ("", String::new()),
+        Some(UploadEntry::Prefix(prefix)) => (&**prefix, String::new()),
+        Some(UploadEntry::Upload(upload)) => (upload.key.as_str(), upload.id.to_string()),
+    };
+    xml.key("NextKeyMarker", next_key, encoding);
+    xml.text("NextUploadIdMarker", &next_upload);
     xml.key("Prefix", &prefix, encoding);
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
@@ -351,7 +352,7 @@ fn write_upload(xml: &mut XmlWriter, upload: &Upload, encoding: KeyEncoding) {
     let class = upload.metadata.storage_class.as_deref();
     xml.text("StorageClass", storage_class_or_standard(class));
     xml.date("Initiated", upload.initiated_ms);
-    if let Some((algorithm, kind)) = upload.checksum {
+    if let Some((algorithm, kind)) = upload.chosen_checksum() {
         xml.value("ChecksumAlgorithm", checksum::name(algorithm));
         xml.value("ChecksumType", checksum::type_name(kind));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::header::LAST_MODIFIED;
-use liteio_store::{GetOptions, ObjectPartPage, PartNumber};
+use liteio_store::{ChecksumType, GetOptions, ObjectPartPage, PartNumber};
 use s3s::dto::{GetObjectAttributesInput, GetObjectAttributesOutput, ObjectAttributes};
 use s3s::{S3Result, s3_error};
 
@@ -117,8 +117,7 @@ fn document(found: &ObjectPartPage, wanted: Wanted, page: PartsPage) -> bytes::B
     if let Some(checksum) = object.checksum.as_ref().filter(|_| wanted.checksum) {
         // Only GetObjectAttributes sends composite checksums without the number of parts.
         xml.open("Checksum");
-        checksum::write_value(&mut xml, &checksum.value);
-        xml.value("ChecksumType", checksum::type_name(checksum.kind));
+        checksum::write_attribute(&mut xml, checksum);
         xml.close("Checksum");
     }
     if let Some(count) = object.part_count.filter(|_| wanted.parts) {
@@ -137,13 +136,14 @@ fn document(found: &ObjectPartPage, wanted: Wanted, page: PartsPage) -> bytes::B
 fn write_parts(xml: &mut XmlWriter, count: u32, page: PartsPage, found: &ObjectPartPage) {
     xml.open("ObjectParts");
     xml.value("PartsCount", count);
-    // AWS lists parts only if they have checksums; otherwise it sends only their number.
-    let has_parts = !found.parts.is_empty() || found.is_truncated;
-    if has_parts && found.object.checksum.is_some() {
+    // AWS lists the parts of objects with composite checksums only, also on an empty page; otherwise
+    // it sends only their number.
+    let kind = found.object.checksum.as_ref().map(|checksum| checksum.kind);
+    if kind == Some(ChecksumType::Composite) {
         let shown = &found.parts;
         let marker = page.after.map_or(0, PartNumber::get);
         xml.value("PartNumberMarker", marker);
-        xml.value("NextPartNumberMarker", shown.last().map_or(marker, |part| part.number.get()));
+        xml.value("NextPartNumberMarker", shown.last().map_or(0, |part| part.number.get()));
         xml.value("MaxParts", page.max);
         xml.value("IsTruncated", found.is_truncated);
         for part in shown {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
-    Bucket, CopyOptions, CopyOutcome, ETagText, EtagCondition, ObjectId, ObjectKey, ReadConditions,
-    StoreError, VersionId,
+    Bucket, CopyOptions, CopyOutcome, ObjectId, ObjectKey, ReadConditions, StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -65,7 +64,9 @@ pub(super) async fn copy_object(
     )?;
     let is_self =
         source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
-    if is_self && !replaces_metadata && !changes_more(&headers) {
+    // As on AWS, a default encryption of the bucket may change the encryption of the object.
+    let may_encrypt = granted.bucket().settings.default_encryption.is_some();
+    if is_self && !replaces_metadata && !may_encrypt && !changes_more(&headers) {
         return Err(s3_error!(
             InvalidRequest,
             "This copy request is illegal because it is trying to copy an object to itself without \
@@ -74,7 +75,7 @@ pub(super) async fn copy_object(
         ));
     }
     let new_metadata = match replaces_metadata {
-        true => Some(metadata::from_request(&headers, &extensions, input.metadata)?),
+        true => Some(metadata::from_request(&headers, &extensions)?),
         false => None,
     };
     let algorithm = header(&headers, "x-amz-checksum-algorithm");
@@ -141,18 +142,7 @@ pub(super) fn source(
     if granted.saw_nothing() {
         return Err(error::no_such_key(&key));
     }
-    if let Some(etag) = granted.seen_etag() {
-        let etag = ETagText::strong(&etag.to_string());
-        let holds = match &conditions.if_match {
-            None | Some(EtagCondition::Any) => true,
-            Some(EtagCondition::Matches(etags)) => etags.contains(&etag),
-        };
-        // Otherwise the client's own condition already excludes the object that was authorized, and
-        // the copy fails.
-        if holds {
-            conditions.if_match = Some(EtagCondition::Matches(vec![etag]));
-        }
-    }
+    conditions.authorized = granted.seen_etag();
     let (bucket, key) = (Arc::clone(granted.bucket()), object_key(key.into())?);
     let version_id = version_id(version.map(str::to_owned))?;
     if let Some(target_key) = tags_to {
@@ -177,7 +167,7 @@ pub(super) fn source(
 /// apply.
 pub(super) fn from_copy(error: StoreError) -> S3Error {
     match error {
-        StoreError::NotModified => error::precondition_failed("If-None-Match"),
+        StoreError::NotModified => error::precondition_failed("x-amz-copy-source-If-None-Match"),
         StoreError::IsDeleteMarker { .. } => s3_error!(
             InvalidRequest,
             "The source of a copy request may not specifically refer to a delete marker by version id."
@@ -201,7 +191,8 @@ fn response(
     }
     let mut response = xml_response(xml.finish());
     insert_source_version(&mut response.headers, copied.source_version)?;
-    metadata::insert_new_version(&mut response.headers, object)?;
+    // Unlike a put, a copy names the version `null` in a bucket with suspended versioning.
+    metadata::insert_version(&mut response.headers, bucket, object)?;
     bucket_lifecycle::insert_expiration(app, &mut response.headers, bucket, object)?;
     asked.insert(&mut response.headers, object.encryption.as_ref())?;
     Ok(response)

@@ -138,7 +138,11 @@ fn target(
         if_match_modified_s: object.last_modified_time.map(time).transpose()?,
         ..WriteConditions::default()
     };
-    Ok(DeleteTarget { conditions, ..DeleteTarget::new(key, version_id(version)?) })
+    // Unlike in DeleteObject, an impossible version ID is one that no version has. (Recorded on AWS
+    // in LocalStack's `test_delete_objects_versioned`.)
+    let version = version_id(version)
+        .map_err(|_| s3_error!(NoSuchVersion, "The specified version does not exist."))?;
+    Ok(DeleteTarget { conditions, ..DeleteTarget::new(key, version) })
 }
 
 fn write_deleted(xml: &mut XmlWriter, named: &Named, outcome: &DeleteOutcome) {

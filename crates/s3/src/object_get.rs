@@ -10,8 +10,8 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use liteio_store::{
-    Bucket, ByteRange, FoundObject, GetOptions, ObjectKey, ObjectReader, ObjectVersion,
-    OpenedObject, PartNumber, ReadError, Selection, StoreError,
+    Bucket, ByteRange, ChecksumType, FoundObject, GetOptions, ObjectKey, ObjectReader,
+    ObjectVersion, OpenedObject, PartNumber, ReadError, Selection, StoreError,
 };
 use s3s::{S3Error, S3Result, s3_error};
 
@@ -241,16 +241,21 @@ impl Read {
         Ok(headers)
     }
 
-    /// Adds the checksum of the whole object or of the part. A range gets none: clients would
-    /// compare the object's checksum with the bytes of the range and fail.
+    /// Adds the checksum of the whole object or of the part. A range that is not the whole object gets
+    /// none: clients would compare the object's checksum with the bytes of the range and fail.
     fn insert_checksum(&self, found: &FoundObject, headers: &mut HeaderMap) -> S3Result<()> {
         let FoundObject { object, part, .. } = found;
+        let is_whole = found.range == (0..object.bytes);
         match (part.as_ref().filter(|_| object.part_count.is_some()), &object.checksum) {
-            _ if found.is_range => Ok(()),
-            (Some(part), whole) => match &part.checksum {
-                Some(value) => checksum::insert_part(headers, value, whole.as_ref()),
-                None => Ok(()),
-            },
+            _ if found.is_range && !is_whole => Ok(()),
+            // The checksum of a part belongs to a composite one; the others are of the whole object.
+            (Some(part), Some(whole)) if whole.kind == ChecksumType::Composite => {
+                match &part.checksum {
+                    Some(value) => checksum::insert_part(headers, value, Some(whole)),
+                    None => Ok(()),
+                }
+            }
+            (Some(_), _) => Ok(()),
             (None, Some(checksum)) => checksum::insert(headers, checksum),
             (None, None) => Ok(()),
         }

@@ -167,7 +167,7 @@ pub(super) async fn list_objects_v2(
     let delimiter = delimiter(input.delimiter);
     let token = input.continuation_token;
     // A token takes precedence over `start-after`, which applies to the first page only.
-    let after = match token.as_deref().filter(|token| !token.is_empty()) {
+    let after = match token.as_deref() {
         Some(token) => ListStart::Token(ListToken::parse(token).map_err(|_| wrong_token())?),
         None => after_key(input.start_after.clone().unwrap_or_default()),
     };
@@ -182,7 +182,9 @@ pub(super) async fn list_objects_v2(
     if let Some(next) = &listed.next {
         xml.text("NextContinuationToken", &next.to_string());
     }
-    xml.optional_key("StartAfter", input.start_after.as_deref(), encoding);
+    if token.is_none() {
+        xml.optional_key("StartAfter", input.start_after.as_deref(), encoding);
+    }
     xml.value("KeyCount", listed.entries.len());
     xml.value("MaxKeys", max);
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);

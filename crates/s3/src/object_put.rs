@@ -40,7 +40,7 @@ pub(super) async fn put_object(
     let checks = BodyChecks::from_request(&headers, &extensions)?;
     let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let options = PutOptions {
-        metadata: metadata::from_request(&headers, &extensions, input.metadata)?,
+        metadata: metadata::from_request(&headers, &extensions)?,
         checksum: None,
         conditions: condition::of_write(&extensions),
         owner,

@@ -1,7 +1,7 @@
 //! One version of an object, for operations on its metadata.
 
 use liteio_store::{Cause, ObjectVersion, StoreError, VersionChange};
-use s3s::S3Result;
+use s3s::{S3Error, S3Result};
 
 use super::convert::{object_key, version_id};
 use super::error;
@@ -9,7 +9,7 @@ use liteio_access::Granted;
 use liteio_access::state::App;
 
 /// Finds the version with this ID, or the current one. Metadata is not encrypted, so no customer
-/// key is needed.
+/// key is needed. A key whose newest version is a delete marker is missing (404).
 pub(super) fn find(
     app: &App,
     granted: &Granted,
@@ -19,6 +19,31 @@ pub(super) fn find(
     let (key, version) = (object_key(key)?, version_id(version)?);
     let found = app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
     let found = found.map_err(error::from_store)?;
+    held(granted, found)
+}
+
+/// [`find`] for tags: a key whose newest version is a delete marker is 405, as the marker itself.
+pub(super) fn find_tagged(
+    app: &App,
+    granted: &Granted,
+    key: String,
+    version: Option<String>,
+) -> S3Result<ObjectVersion> {
+    let (key, version) = (object_key(key)?, version_id(version)?);
+    let found = app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
+    held(granted, found.map_err(from_marker)?)
+}
+
+/// Maps an error, and the key of a current delete marker as the marker itself. (Recorded on AWS in
+/// LocalStack's `test_object_tagging_versioned` and `test_put_object_acl_on_delete_marker`.)
+pub(super) fn from_marker(error: StoreError) -> S3Error {
+    error::from_store(match error {
+        StoreError::NoSuchKey { marker: Some(marker), .. } => StoreError::IsDeleteMarker { marker },
+        error => error,
+    })
+}
+
+fn held(granted: &Granted, found: ObjectVersion) -> S3Result<ObjectVersion> {
     // Time of check to time of use: another version may have replaced the authorized one.
     if granted.holds_for(&found) { Ok(found) } else { Err(error::conflict()) }
 }
@@ -34,13 +59,21 @@ pub(super) async fn change(
 ) -> S3Result<ObjectVersion> {
     if granted.saw_nothing() {
         // The version is missing, or was created after the decision.
-        return find(app, granted, key, version);
+        return find_tagged(app, granted, key, version);
     }
     let (key, version) = (object_key(key)?, version_id(version)?);
     let change = granted.guarded(change);
+    let named = (key.clone(), version);
     let changed = app.store.change_object(granted.bucket(), key, version, change, cause).await;
     changed.map_err(|error| match error {
         StoreError::ConditionalRequestConflict => error::conflict(),
+        StoreError::NoSuchKey { .. } => {
+            // The error with the delete marker that hides the object, if there is one.
+            let (key, version) = named;
+            let found =
+                app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
+            found.err().map_or_else(error::conflict, from_marker)
+        }
         error => error::from_store(error),
     })
 }

@@ -58,7 +58,8 @@ pub(super) async fn upload_part(
     let part = part.map_err(error::from_store)?;
     let mut response = S3Response::new(UploadPartOutput::default());
     response.headers.insert(ETAG, etag_header(&part.etag)?);
-    if let Some(checksum) = sent.or(part.checksum) {
+    // As on AWS, a checksum is shown to clients that chose or sent one.
+    if let Some(checksum) = sent.or(part.checksum.filter(|_| !upload.has_default_checksum)) {
         checksum::insert_value(&mut response.headers, &checksum)?;
     }
     encryption::insert(&mut response.headers, upload.encryption.as_ref(), customer.as_ref())?;
@@ -91,13 +92,17 @@ pub(super) async fn upload_part_copy(
         let sealing = app.look(|store| store.seal_part(granted.bucket(), &key, &id, customer));
         sealing.map_err(encryption::from_part)?;
     }
+    let range = options.range;
     let conditions = &mut options.conditions;
     let source = object_copy::source(app, &granted, sent, input.copy_source, conditions, None)?;
     // A blocking thread: the source is read once, for the part's MD5.
     let copied = app.blocking(move |store| {
         store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()
     });
-    let copied = copied.await.map_err(|error| from_part_copy(error, range_sent.as_deref()))?;
+    let copied =
+        copied.await.map_err(|error| from_part_copy(error, range, range_sent.as_deref()));
+    let mut copied = copied?;
+    copied.part.checksum = copied.part.checksum.filter(|_| !upload.has_default_checksum);
     let mut response = copied_part(&copied)?;
     encryption::insert(&mut response.headers, upload.encryption.as_ref(), customer.as_ref())?;
     Ok(response)
@@ -118,9 +123,21 @@ fn copy_range(text: &str) -> S3Result<ByteRange> {
     }
 }
 
-fn from_part_copy(error: StoreError, range_sent: Option<&str>) -> S3Error {
+fn from_part_copy(
+    error: StoreError,
+    range: Option<ByteRange>,
+    range_sent: Option<&str>,
+) -> S3Error {
+    let first = match range {
+        Some(ByteRange::FromTo { first, .. }) => first,
+        _ => 0,
+    };
     match error {
         // Not 416, because the range is of the source and not of the requested resource.
+        StoreError::InvalidRange { object_bytes } if first >= object_bytes => s3_error!(
+            InvalidRequest,
+            "The specified copy range is invalid for the source object size"
+        ),
         StoreError::InvalidRange { object_bytes } => s3_error!(
             Details::argument(COPY_RANGE, range_sent.unwrap_or_default()),
             InvalidArgument,
@@ -179,12 +196,12 @@ fn parts_document(bucket: &str, page: &PartPage, marker: u16, max: usize) -> byt
     xml.owner("Owner", &upload.owner);
     let class = upload.metadata.storage_class.as_deref();
     xml.text("StorageClass", storage_class_or_standard(class));
-    if let Some((algorithm, kind)) = upload.checksum {
+    if let Some((algorithm, kind)) = upload.chosen_checksum() {
         xml.value("ChecksumAlgorithm", checksum::name(algorithm));
         xml.value("ChecksumType", checksum::type_name(kind));
     }
     xml.value("PartNumberMarker", marker);
-    let last = page.parts.last().map_or(marker, |part| part.number.get());
+    let last = page.parts.last().map_or(0, |part| part.number.get());
     xml.value("NextPartNumberMarker", last);
     xml.value("MaxParts", max);
     xml.value("IsTruncated", page.next.is_some());
@@ -193,7 +210,7 @@ fn parts_document(bucket: &str, page: &PartPage, marker: u16, max: usize) -> byt
         xml.value("PartNumber", part.number);
         xml.date("LastModified", part.modified_ms);
         xml.etag(part.etag);
-        if let Some(checksum) = &part.checksum {
+        if let Some(checksum) = part.checksum.as_ref().filter(|_| !upload.has_default_checksum) {
             checksum::write_value(&mut xml, checksum);
         }
         xml.value("Size", part.bytes);

@@ -27,7 +27,7 @@ use super::plain::PlainRequest;
 use super::query::Query;
 use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{bucket_cors, condition, error, request_headers, unsupported, website};
+use super::{bucket_cors, condition, error, metadata, request_headers, unsupported, website};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::front::Allowance;
@@ -99,6 +99,9 @@ impl S3Service {
     pub async fn call(&self, mut request: Request<AuthBody>, allowance: &Allowance) -> Reply {
         name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
         let (mut head, body) = request.into_parts();
+        if head.method == Method::PUT {
+            shorten_copy_source(&mut head.headers);
+        }
         let target = Target::of(&head.uri).map_err(refusal::of_error)?;
         let (method, level) = (head.method.clone(), target.level());
         let refused = |error| refusal::with_method(refusal::of_error(error), &method, level);
@@ -240,13 +243,50 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
         request.extensions_mut().insert(lenient);
     }
     plain_copy_source(request.headers_mut())?;
-    join_user_metadata(request.headers_mut())?;
+    if let Some(user) = metadata::take_user(request.headers_mut())? {
+        request.extensions_mut().insert(user);
+    }
+    drop_empty_marker(&mut request)?;
     if let Some(taken) = SystemHeaders::take(request.headers_mut()) {
         request.extensions_mut().insert(taken);
     }
     match Document::of(&request) {
         Some(document) => document.read(request).await,
         None => Ok(request),
+    }
+}
+
+/// Removes an empty `part-number-marker`, which is none in S3 and no number for s3s.
+fn drop_empty_marker(request: &mut Request<Body>) -> S3Result<()> {
+    const MARKER: &str = "part-number-marker";
+    const MARKER_HEADER: HeaderName = HeaderName::from_static("x-amz-part-number-marker");
+    if request.headers().get(MARKER_HEADER).is_some_and(HeaderValue::is_empty) {
+        request.headers_mut().remove(MARKER_HEADER);
+    }
+    let uri = request.uri();
+    let Some(query) = uri.query().filter(|query| query.contains(MARKER)) else { return Ok(()) };
+    let is_empty = |pair: &&str| *pair == MARKER || pair.strip_suffix('=') == Some(MARKER);
+    let kept: Vec<&str> = query.split('&').filter(|pair| !is_empty(pair)).collect();
+    let invalid = |_| s3_error!(InvalidURI, "Couldn't parse the specified URI.");
+    let path = format!("{}?{}", uri.path(), kept.join("&"));
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = Some(PathAndQuery::try_from(path).map_err(invalid)?);
+    *request.uri_mut() = Uri::from_parts(parts)
+        .map_err(|_| s3_error!(InvalidURI, "Couldn't parse the specified URI."))?;
+    Ok(())
+}
+
+/// Reduces a copy source that is a URL to its path, `/bucket/key`, as S3 does. It comes before the
+/// authorization, so that policies and the copy read the same text.
+fn shorten_copy_source(headers: &mut HeaderMap) {
+    // A repeated header is refused later.
+    let path = headers.get(COPY_SOURCE).and_then(|source| {
+        let source = source.to_str().ok()?;
+        let rest = source.strip_prefix("https://").or_else(|| source.strip_prefix("http://"))?;
+        HeaderValue::from_str(&rest[rest.find('/')?..]).ok()
+    });
+    if let (Some(path), 1) = (path, headers.get_all(COPY_SOURCE).iter().count()) {
+        headers.insert(COPY_SOURCE, path);
     }
 }
 
@@ -297,20 +337,6 @@ fn refuse_repeated(headers: &HeaderMap) -> S3Result<()> {
         )),
         None => Ok(()),
     }
-}
-
-/// Joins repeated user metadata headers with commas, as S3 does.
-fn join_user_metadata(headers: &mut HeaderMap) -> S3Result<()> {
-    let is_repeated = |name: &&HeaderName| {
-        name.as_str().starts_with("x-amz-meta-") && headers.get_all(*name).iter().count() > 1
-    };
-    let repeated: Vec<HeaderName> = headers.keys().filter(is_repeated).cloned().collect();
-    for name in repeated {
-        let values: Vec<&[u8]> = headers.get_all(&name).iter().map(HeaderValue::as_bytes).collect();
-        let joined = HeaderValue::from_bytes(&values.join(&b','));
-        headers.insert(name, joined.map_err(S3Error::internal_error)?);
-    }
-    Ok(())
 }
 
 /// Rewrites virtual-hosted style to path style, by putting the bucket in front of the key. s3s then

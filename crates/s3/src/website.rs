@@ -152,6 +152,8 @@ impl Visit<'_> {
             return Err(error);
         };
         match self.read(key, self.head.method.clone(), false).await {
+            // As on AWS, a redirect location of the error document counts, too.
+            Ok(response) if response.headers().contains_key(OBJECT_REDIRECT) => of_object(response),
             Ok(mut response) => {
                 *response.status_mut() = status;
                 Ok(response)

@@ -221,6 +221,11 @@ pub(crate) struct ServerArgs {
     /// bucket-owner-enforced].
     #[arg(long, value_name = "OWNERSHIP", env = "LITEIO_OBJECT_OWNERSHIP")]
     pub(crate) object_ownership: Option<String>,
+    /// Make new buckets as AWS makes them: objects are encrypted (SSE-S3), by a key of the process if
+    /// everything is in memory and no master key is given, and a public access block is set.
+    #[arg(long, env = "LITEIO_AWS_DEFAULTS", action = ArgAction::SetTrue,
+        value_parser = BoolishValueParser::new())]
+    pub(crate) aws_defaults: bool,
     /// Bucket to create at startup if it does not exist, repeatable: public, download (read) and
     /// upload (write) grant anonymous access; versioned enables versioning.
     #[arg(

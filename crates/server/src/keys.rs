@@ -18,6 +18,7 @@ use liteio_store::{
     EncryptionKey, KeyRing, MissingKeys, NamedKey, Rewrapped, Store, StoreConfig, SystemRandom,
     WrappingReport,
 };
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::{KeyCommand, KeyFileArgs, RewrapArgs};
@@ -51,6 +52,7 @@ struct KmsKey {
 pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
     let master = match &sources.master {
         None => Vec::new(),
+        Some(MasterKeySource::OfProcess) => vec![key_of_process()?],
         Some(MasterKeySource::Text(text)) => {
             master_keys(text).map_err(|error| format!("LITEIO_MASTER_KEY: {error}"))?
         }
@@ -67,6 +69,17 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
         }
     };
     Ok(KeyRing::new(master, named))
+}
+
+/// The master key of data in memory, which ends with the process.
+fn key_of_process() -> Result<EncryptionKey, String> {
+    static KEY: Mutex<Option<EncryptionKey>> = Mutex::new(None);
+    let mut key = KEY.lock();
+    if let Some(key) = &*key {
+        return Ok(key.clone());
+    }
+    let new = EncryptionKey::generate(&SystemRandom).map_err(|error| error.to_string())?;
+    Ok(key.insert(new).clone())
 }
 
 /// Runs `liteio key`, and returns its output.

@@ -120,6 +120,8 @@ pub(crate) async fn open(
         allows_keys_in_plain: config.allow_insecure_sse_c,
         extracts_archives: config.profile == Some(Profile::Minio),
         object_ownership,
+        blocks_public_access: config.aws_defaults,
+        encrypts_by_default: config.aws_defaults && config.keys.master.is_some(),
         cors: Cors::of_server(&config.cors_origins).map(Arc::new),
         metrics_are_public: config.no_auth || config.metrics_auth == MetricsAuth::Public,
     };

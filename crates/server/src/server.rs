@@ -239,6 +239,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Makes new buckets as AWS makes them: encrypted with the master key, if there is one, and with a
+    /// public access block.
+    pub fn aws_defaults(mut self) -> ServerBuilder {
+        self.config.aws_defaults = true;
+        self
+    }
+
     /// Adds a bucket to create before the first request.
     pub fn bucket(mut self, bucket: InitialBucket) -> ServerBuilder {
         self.config.preparation.buckets.push(bucket);

@@ -160,6 +160,22 @@ pub enum StoreError {
     /// Another conditional request for the same object is in progress.
     #[error("a conflicting conditional request is in progress: try again")]
     ConditionalRequestConflict,
+    /// The checksum of a part in the list of a Complete is not the one of the upload.
+    #[error("the {algorithm:?} of part {part} in the list is not that of the uploaded part")]
+    PartDigest {
+        /// The part number.
+        part: u16,
+        /// The algorithm of the checksum in the list.
+        algorithm: ChecksumAlgorithm,
+    },
+    /// The key of a conditional Complete was written or deleted since the upload was created.
+    #[error("the key was written or deleted since the upload was created")]
+    KeyChanged {
+        /// The header of the condition.
+        condition: &'static str,
+        /// The key.
+        key: ObjectKey,
+    },
     /// The range is outside of the object.
     #[error("the range lies outside of the object's {object_bytes} bytes")]
     InvalidRange {

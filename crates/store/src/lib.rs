@@ -319,7 +319,7 @@ pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock
 pub use liteio_disk::{ManualClock, SeededRandom};
 pub use meta::{
     Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver, Expiration,
-    Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,
+    LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,
     Notifications, ObjectLock, OutboxState, QueueState, Requester, Retention, RetentionMode,
     RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::StatusCode;
 use jiff::Timestamp;
-use liteio_store::{BucketName, DocumentKind, ShiftedClock, StoreError};
+use liteio_store::{BucketName, ShiftedClock, StoreError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -168,9 +168,7 @@ impl TestApi {
     async fn reset_bucket(&self, slot: &Slot, bucket: &str) -> Result<(), ApiError> {
         let name = BucketName::new(bucket).map_err(|error| bad_request(error.to_string()))?;
         let app = Arc::clone(&slot.space().app);
-        let ownership = app.object_ownership.document();
-        let documents = ownership.map(|it| (DocumentKind::OwnershipControls, it));
-        let documents = documents.into_iter().collect();
+        let documents = app.documents_of_new_bucket(app.object_ownership);
         let reset = app.blocking(move |store| store.reset_bucket(&name, documents)).await;
         reset.map_err(|error| match error {
             StoreError::NoSuchBucket { .. } => ApiError::with_status(

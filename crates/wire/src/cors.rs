@@ -108,7 +108,9 @@ impl Cors {
         let (rule, pattern) = self.find(origin, method, headers)?;
         let mut allowed = rule.answer(pattern, origin);
         if !headers.is_empty() {
-            insert(&mut allowed, ACCESS_CONTROL_ALLOW_HEADERS, &headers.join(", "));
+            // AWS names them in lower case, however the page spelled them.
+            let names = headers.join(", ").to_ascii_lowercase();
+            insert(&mut allowed, ACCESS_CONTROL_ALLOW_HEADERS, &names);
         }
         Some(allowed)
     }

@@ -138,6 +138,59 @@ fn signed_headers_must_come_as_they_were_signed() {
 }
 
 #[test]
+fn conditions_that_travel_in_the_query_become_headers() {
+    for (query, name, value) in [
+        ("If-None-Match=%2A", "if-none-match", "*"),
+        ("if-match=%22a%22", "if-match", "\"a\""),
+        (
+            "If-Modified-Since=Sun%2C%2006%20Nov%201994%2008%3A49%3A37%20GMT",
+            "if-modified-since",
+            "Sun, 06 Nov 1994 08:49:37 GMT",
+        ),
+        ("If-Unmodified-Since=never", "if-unmodified-since", "never"),
+    ] {
+        let put = || Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").query(query).presigned("60");
+        let authenticated = send(put()).expect("accepted");
+        assert_eq!(
+            (authenticated.uri().to_string().as_str(), &authenticated.headers()[name]),
+            ("/k", &value)
+        );
+        // A holder of the URL cannot weaken the condition by a header that nobody signed.
+        let mut changed = put();
+        changed.headers_mut().insert(name, "\"other\"".parse().expect("a value"));
+        assert_eq!(send(changed).expect("accepted").headers()[name], value);
+    }
+    let twice = "If-Match=a&if-match=b";
+    let request = Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").query(twice).presigned("60");
+    assert_refused(send(request), "InvalidArgument", "more than once");
+}
+
+#[test]
+fn an_unsigned_header_may_say_that_the_payload_is_unsigned() {
+    let put = || Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").presigned("60");
+    for (name, value, is_accepted) in [
+        ("x-amz-content-sha256", "UNSIGNED-PAYLOAD", true),
+        ("x-amz-content-sha256", "STREAMING-UNSIGNED-PAYLOAD-TRAILER", false),
+        ("x-amz-content-sha256", "", false),
+        ("x-amz-user-agent", "test", false),
+        ("x-amz-acl", "private", false),
+    ] {
+        let mut request = put();
+        request.headers_mut().insert(name, value.parse().expect("a value"));
+        match is_accepted {
+            true => drop(send(request).expect("accepted")),
+            false => assert_refused(send(request), "AccessDenied", "not signed"),
+        }
+    }
+    // A signed hash in the query stays the hash of the body.
+    let hash = "X-Amz-Content-Sha256=".to_owned() + &"a".repeat(64);
+    let mut request = Signer::new("PUT", "/k", &"a".repeat(64)).query(&hash).presigned("60");
+    let value = "UNSIGNED-PAYLOAD".parse().expect("a value");
+    request.headers_mut().insert("x-amz-content-sha256", value);
+    send(request).expect("the header is ignored");
+}
+
+#[test]
 fn headers_that_travel_in_the_query_become_headers() {
     let query = "X-Amz-Storage-Class=GLACIER&x-amz-acl=private&x-amz-checksum-crc32=AAAAAA%3D%3D&\
                  x-amz-copy-source=%2Fb%2Fa%2520b&x-amz-meta-a=b%20c%2Bd&\

@@ -4,7 +4,7 @@ use super::super::call::{Call, new_name, no_such_policy};
 use super::super::error::{self, ApiError, ApiResult};
 use super::super::limits::{POLICIES_MAX, POLICY_VERSIONS_MAX};
 use super::super::records::{
-    GroupRecord, PolicyRecord, Record, RoleRecord, UserRecord, VersionRecord,
+    Document, GroupRecord, PolicyRecord, Record, RoleRecord, UserRecord, VersionRecord,
 };
 use super::super::state::{AccountState, Table, policy_arn};
 use super::super::xml::Xml;
@@ -100,9 +100,21 @@ fn check_length(text: &str) -> ApiResult<()> {
     }
 }
 
+/// The document of a managed policy in a request. IAM still takes older versions of the language for
+/// inline policies only.
+fn new_document(call: &Call<'_>) -> ApiResult<Document> {
+    let document = document(call)?;
+    match document.policy.is_of_2012() {
+        true => Ok(document),
+        false => {
+            Err(error::malformed_policy("Policy document must be version 2012-10-17 or greater."))
+        }
+    }
+}
+
 pub(super) fn create(call: &mut Call<'_>) -> Answer {
     let name = new_name::<PolicyRecord>(call.form, "PolicyName")?;
-    let (path, tags, document) = (call.path()?, new_tags(call.form)?, document(call)?);
+    let (path, tags, document) = (call.path()?, new_tags(call.form)?, new_document(call)?);
     check_length(&document.text)?;
     if call.draft.state.get::<PolicyRecord>(&name).is_some() {
         return Err(error::already_exists(format!(
@@ -215,7 +227,7 @@ pub(super) fn delete(call: &mut Call<'_>) -> Done {
 
 pub(super) fn create_version(call: &mut Call<'_>) -> Answer {
     let mut policy = changeable(call)?;
-    let document = document(call)?;
+    let document = new_document(call)?;
     check_length(&document.text)?;
     if policy.versions.len() >= POLICY_VERSIONS_MAX {
         return Err(error::limit_exceeded(format!(

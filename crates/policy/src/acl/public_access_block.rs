@@ -18,6 +18,14 @@ pub struct PublicAccessBlock {
 }
 
 impl PublicAccessBlock {
+    /// All four settings, as new buckets on AWS have them.
+    pub const ALL: PublicAccessBlock = PublicAccessBlock {
+        block_public_acls: true,
+        ignore_public_acls: true,
+        block_public_policy: true,
+        restrict_public_buckets: true,
+    };
+
     /// The treatment of public grants under these settings.
     pub fn public_grants(self) -> PublicGrants {
         match self.ignore_public_acls {

@@ -295,8 +295,10 @@ const TRUST: &[(&str, &str)] = &[
 const VECTORS: &[(&str, &str)] = &[
     ("'Action':'s3:GetObject'", INVALID_ACTION),
     ("'Action':'s3vectors:Frob'", INVALID_ACTION),
-    ("'Resource':'arn:aws:s3vectors:us-east-1:111122223333:bucket/other'", INVALID_RESOURCE),
     ("'Resource':'arn:aws:s3vectors:us-east-1:444455556666:bucket/vectors'", INVALID_RESOURCE),
+    ("'Resource':'arn:aws:s3vectors:eu-west-1:111122223333:bucket/vec*'", INVALID_RESOURCE),
+    ("'Resource':'arn:aws:s3vectors:us-east-1:111122223333:vectors'", INVALID_RESOURCE),
+    ("'Resource':'arn:aws:s3vectors:us-east-1:bucket/vectors'", INVALID_RESOURCE),
     ("'Resource':'arn:aws:s3:::vectors'", INVALID_RESOURCE),
     (
         "'Action':'s3vectors:QueryVectors','Resource':'arn:aws:s3vectors:us-east-1:111122223333:bucket/vectors'",

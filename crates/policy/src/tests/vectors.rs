@@ -4,6 +4,12 @@ const ROWS: &[Row] = &[
     ("", "alice GetVectorBucket vectors", "everyone"),
     ("", "alice QueryVectors vectors/index/i", "everyone"),
     ("", "alice GetVectorBucket other", "none"),
+    // The resource of another vector bucket, in a region of any name, matches nothing here.
+    (
+        "'Resource':'arn:aws:s3vectors:aws-region:111122223333:bucket/other'",
+        "alice GetVectorBucket vectors",
+        "none",
+    ),
     ("'Action':'s3vectors:QueryVectors'", "alice QueryVectors vectors/index/i", "everyone"),
     ("'Action':'s3vectors:QueryVectors'", "alice GetVectors vectors/index/i", "none"),
     ("'Action':'s3vectors:Get*'", "alice GetVectors vectors/index/i", "everyone"),

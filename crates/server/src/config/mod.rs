@@ -136,6 +136,8 @@ pub enum Storage {
 /// The source of the master key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum MasterKeySource {
+    /// A key that is made for this process, for data in memory.
+    OfProcess,
     /// The value of a variable: keys in base64, separated by commas; the first one encrypts.
     Text(String),
     /// A file with one key per line; the first one encrypts.
@@ -146,6 +148,7 @@ pub enum MasterKeySource {
 impl fmt::Debug for MasterKeySource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            MasterKeySource::OfProcess => formatter.write_str("OfProcess"),
             MasterKeySource::Text(_) => formatter.write_str("Text"),
             MasterKeySource::File(path) => formatter.debug_tuple("File").field(path).finish(),
         }
@@ -203,6 +206,8 @@ pub struct Config {
     pub domains: Vec<String>,
     /// The object ownership of new buckets that specify none.
     pub object_ownership: ObjectOwnership,
+    /// New buckets are as on AWS: encrypted with the master key, and with a public access block.
+    pub aws_defaults: bool,
     /// The buckets and objects to create before the first request.
     pub preparation: Preparation,
     /// Patterns of origins that CORS allows on buckets without CORS rules, and on paths outside
@@ -291,6 +296,7 @@ impl Default for Config {
             profile: None,
             domains: ALWAYS_DOMAINS.map(str::to_owned).to_vec(),
             object_ownership: ObjectOwnership::default(),
+            aws_defaults: false,
             preparation: Preparation::default(),
             cors_origins: Vec::new(),
             log: DEFAULT_LOG.to_owned(),
@@ -337,6 +343,12 @@ impl Config {
         let (region, setting) = region.or(told).unwrap_or((DEFAULT_REGION, "region"));
         let plain_address = network::resolve_plain_address(arguments, tls.is_some());
         let console_address = network::resolve_console_address(arguments, profile, &address);
+        let storage = resolve_storage(arguments)?;
+        let mut keys = resolve_keys(&arguments.keys)?;
+        // A key that ends with the process is for data that ends with it.
+        if arguments.aws_defaults && storage == Storage::Memory && keys.master.is_none() {
+            keys.master = Some(MasterKeySource::OfProcess);
+        }
         let config = Config {
             address,
             console: arguments.console.unwrap_or(true),
@@ -347,11 +359,11 @@ impl Config {
                 .map_err(named("website_address"))?,
             trusted_proxies: network::resolve_proxies(&arguments.trusted_proxy)
                 .map_err(named("trusted_proxy"))?,
-            storage: resolve_storage(arguments)?,
+            storage,
             metadata_bytes: resolve_metadata_memory(arguments.metadata_memory)
                 .map_err(named("metadata_memory"))?,
             credentials: credentials::resolve(arguments, profile)?,
-            keys: resolve_keys(&arguments.keys)?,
+            keys,
             allow_insecure_sse_c: arguments.allow_insecure_sse_c,
             allow_signature_v2: arguments.allow_signature_v2,
             no_auth: arguments.no_auth,
@@ -361,6 +373,7 @@ impl Config {
             domains: resolve_domains(&arguments.domain).map_err(named("domain"))?,
             object_ownership: resolve_ownership(arguments.object_ownership.as_deref())
                 .map_err(named("object_ownership"))?,
+            aws_defaults: arguments.aws_defaults,
             preparation: buckets::resolve_preparation(arguments, profile)
                 .map_err(named("bucket"))?,
             cors_origins: buckets::resolve_cors_origins(&arguments.cors_origin)

@@ -60,9 +60,6 @@ impl Profile {
             }
             Profile::S3mock => {
                 defaults.without_checks();
-                defaults.give("object_ownership", |it| {
-                    it.object_ownership = Some("object-writer".to_owned());
-                });
                 defaults.both_ports();
             }
         }
@@ -106,6 +103,7 @@ impl Defaults<'_> {
         self.give("cors_origin", |it| {
             it.cors_origin.extend(LOCAL_ORIGINS.map(str::to_owned));
         });
+        self.give("aws_defaults", |it| it.aws_defaults = true);
         self.give("memory", |it| it.memory = it.sources.get("data_dir").is_none());
     }
 

@@ -62,7 +62,7 @@ async fn preflights_are_answered_without_a_signature() {
         ("access-control-allow-origin", PAGE),
         ("access-control-allow-credentials", "true"),
         ("access-control-allow-methods", "PUT, GET"),
-        ("access-control-allow-headers", "content-type, X-Amz-Date"),
+        ("access-control-allow-headers", "content-type, x-amz-date"),
         ("access-control-expose-headers", "ETag"),
         ("access-control-max-age", "600"),
         ("vary", "Origin, Access-Control-Request-Headers, Access-Control-Request-Method"),

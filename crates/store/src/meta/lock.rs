@@ -45,8 +45,22 @@ pub enum RetentionPeriod {
 pub struct ObjectLock {
     /// Retention.
     pub retention: Option<Retention>,
-    /// `true` for a legal hold, which has no end.
-    pub legal_hold: bool,
+    /// Legal hold, which has no end.
+    pub legal_hold: LegalHold,
+}
+
+/// Legal hold of a version. S3 tells a version whose hold was released from one that never had one.
+///
+/// The first two variants are stored as the `bool` that earlier versions of the program wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LegalHold {
+    /// The version never had one.
+    #[default]
+    Never,
+    /// The version is held.
+    On,
+    /// The version is not held, and a request said so.
+    Off,
 }
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -64,10 +78,15 @@ impl DefaultRetention {
 }
 
 impl ObjectLock {
-    /// `true` if nothing locks the version.
+    /// `true` if nothing is known about a lock of the version.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// `true` if it needs a bucket with object lock.
+    pub(crate) fn protects(&self) -> bool {
+        self.retention.is_some() || self.legal_hold == LegalHold::On
     }
 
     /// Checks that the version may be removed.
@@ -79,7 +98,7 @@ impl ObjectLock {
         now_ms: u64,
         bypasses_governance: bool,
     ) -> Result<(), StoreError> {
-        if self.legal_hold {
+        if self.legal_hold == LegalHold::On {
             return Err(StoreError::ObjectLocked);
         }
         self.check_weakening(None, now_ms, bypasses_governance)
@@ -109,17 +128,18 @@ impl ObjectLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::meta::record;
 
     const NOW: u64 = 1_000;
 
     fn lock(mode: RetentionMode, until_ms: u64) -> ObjectLock {
-        ObjectLock { retention: Some(Retention { mode, until_ms }), legal_hold: false }
+        ObjectLock { retention: Some(Retention { mode, until_ms }), ..ObjectLock::default() }
     }
 
     #[test]
     fn a_locked_version_is_removed_by_those_alone_who_may() {
         use RetentionMode::{Compliance, Governance};
-        let held = |lock: ObjectLock| ObjectLock { legal_hold: true, ..lock };
+        let held = |lock: ObjectLock| ObjectLock { legal_hold: LegalHold::On, ..lock };
         // The lock; who has no bypass may, who has one may.
         let rows = [
             (ObjectLock::default(), true, true),
@@ -130,6 +150,7 @@ mod tests {
             (held(ObjectLock::default()), false, false),
             (held(lock(Governance, NOW + 1)), false, false),
             (held(lock(Compliance, NOW)), false, false),
+            (ObjectLock { legal_hold: LegalHold::Off, ..ObjectLock::default() }, true, true),
         ];
         for (lock, plain, bypassing) in rows {
             assert_eq!(lock.check_removal(NOW, false).is_ok(), plain, "{lock:?}");
@@ -156,6 +177,14 @@ mod tests {
             assert_eq!(old.check_weakening(new, NOW, false).is_ok(), plain, "{old:?} {new:?}");
             assert_eq!(old.check_weakening(new, NOW, true).is_ok(), bypassing, "{old:?} {new:?}");
             old.check_weakening(new, NOW + 50, false).expect("it has ended");
+        }
+    }
+
+    #[test]
+    fn a_legal_hold_is_stored_as_the_bool_that_it_was() {
+        for (hold, was) in [(LegalHold::Never, false), (LegalHold::On, true)] {
+            let stored = record::append(&ObjectLock { retention: None, legal_hold: hold }, vec![]);
+            assert_eq!(stored, record::append(&(None::<Retention>, was), vec![]));
         }
     }
 

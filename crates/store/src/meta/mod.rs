@@ -27,7 +27,9 @@ pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, QueueState,
 pub use lifecycle::{
     Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, Subject,
 };
-pub use lock::{DefaultRetention, ObjectLock, Retention, RetentionMode, RetentionPeriod};
+pub use lock::{
+    DefaultRetention, LegalHold, ObjectLock, Retention, RetentionMode, RetentionPeriod,
+};
 pub use notification::{NotificationRule, Notifications};
 pub use scrub::ScrubState;
 pub use settings::Settings;

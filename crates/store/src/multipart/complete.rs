@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use liteio_kv::{Read, Transaction, Write};
 
+use super::since;
 use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, ObjectChecksum};
 use crate::encryption::{EncryptionScheme, ObjectSealing};
 use crate::error::StoreError;
@@ -56,7 +57,8 @@ impl Store {
     /// [`StoreError::InvalidPartOrder`], [`StoreError::InvalidPart`], [`StoreError::PartTooSmall`],
     /// [`StoreError::ObjectTooLarge`], [`StoreError::ChecksumMismatch`],
     /// [`StoreError::InvalidRequest`] (no parts, or another size than expected) and, for the
-    /// conditions, [`StoreError::PreconditionFailed`] or [`StoreError::NoSuchKey`].
+    /// conditions, [`StoreError::PreconditionFailed`], [`StoreError::NoSuchKey`], or
+    /// [`StoreError::KeyChanged`] if the key was written or deleted since the upload was created.
     pub fn complete_upload(
         &self,
         bucket: &Arc<Bucket>,
@@ -75,7 +77,7 @@ impl Store {
                 // A client that has lost the first answer asks again.
                 Err(error) => return repeat(error, &id, slot),
             };
-            let chosen = choose(write, &id, &parts, shared.config.part_bytes_min)?;
+            let chosen = choose(write, &id, &upload, &parts, shared.config.part_bytes_min)?;
             let bytes = chosen.iter().map(|facts| facts.bytes).sum::<u64>();
             if bytes > OBJECT_BYTES_MAX {
                 return Err(StoreError::ObjectTooLarge { bytes });
@@ -88,7 +90,7 @@ impl Store {
                 return Err(StoreError::InvalidRequest { message });
             }
             let checksum = object_checksum(&upload, &chosen, options.checksum)?;
-            slot.check(&options.conditions)?;
+            since::check(&slot, write, &options.conditions, upload.extensions.key_state()?)?;
 
             let sealing = sealing_of(shared, &upload, &id)?;
 
@@ -106,7 +108,7 @@ impl Store {
                 metadata: upload.metadata,
                 lock: upload.extensions.lock()?,
                 // The data key stays, so parts keep their keys. It is wrapped for the new version.
-                extensions: upload.extensions,
+                extensions: upload.extensions.with_key_state(None).with_default_checksum(false),
                 sealing,
                 content: Content::Parts { list: id, count, is_original: true },
                 event: EventKind::CreatedComplete,
@@ -159,6 +161,7 @@ fn repeat(
 fn choose(
     from: &impl Read,
     id: &UploadId,
+    upload: &UploadRecord,
     parts: &[CompletePart],
     part_bytes_min: u64,
 ) -> Result<Vec<PartFacts>, StoreError> {
@@ -179,15 +182,11 @@ fn choose(
             None => return Err(StoreError::InvalidPart { part: number }),
         };
         let has_tag = |tag: &String| ETag::parse(tag) == Some(ETag::Md5(facts.md5));
-        // A part stored without this checksum has nothing to compare with.
-        let has_checksum = |sent: &ChecksumValue| match &facts.checksum {
-            Some(stored) => stored == sent,
-            None => true,
-        };
-        if !part.etag.as_ref().is_none_or(has_tag)
-            || !part.checksum.as_ref().is_none_or(has_checksum)
-        {
+        if !part.etag.as_ref().is_none_or(has_tag) {
             return Err(StoreError::InvalidPart { part: number });
+        }
+        if let Some(sent) = &part.checksum {
+            check_part(upload, &facts, number, sent, parts.len())?;
         }
         chosen.push(facts);
     }
@@ -203,6 +202,34 @@ fn choose(
         }
     }
     Ok(chosen)
+}
+
+/// Compares the checksum of a part in the list with the stored one.
+///
+/// The errors are recorded on AWS (LocalStack's `test_complete_multipart_parts_checksum_…` and
+/// `test_multipart_parts_checksum_exceptions_composite`): a checksum of another algorithm than the
+/// upload's is a wrong digest, a wrong value or one that nobody asked for a wrong part; where the part
+/// is the only one, a wrong value is a wrong digest, too.
+fn check_part(
+    upload: &UploadRecord,
+    facts: &PartFacts,
+    number: u16,
+    sent: &ChecksumValue,
+    parts: usize,
+) -> Result<(), StoreError> {
+    if upload.extensions.has_default_checksum()? {
+        return Err(StoreError::InvalidPart { part: number });
+    }
+    let is_other = upload.checksum.is_some_and(|(algorithm, _)| algorithm != sent.algorithm);
+    match &facts.checksum {
+        // A part stored without a checksum has nothing to compare with.
+        None => Ok(()),
+        Some(stored) if stored == sent => Ok(()),
+        Some(_) if is_other || parts == 1 => {
+            Err(StoreError::PartDigest { part: number, algorithm: sent.algorithm })
+        }
+        Some(_) => Err(StoreError::InvalidPart { part: number }),
+    }
 }
 
 /// The checksum of the whole object, from the checksums of its parts. It must equal the expected

@@ -4,6 +4,7 @@ mod complete;
 mod list;
 mod part;
 mod seal;
+mod since;
 pub(crate) mod upload;
 
 pub use complete::{CompleteOptions, CompletePart};

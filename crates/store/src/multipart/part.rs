@@ -16,7 +16,7 @@ use crate::meta::reference;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::name::{ObjectKey, PartNumber, UploadId, VersionId};
 use crate::object::body::NewBody;
-use crate::object::copy::check_source;
+use crate::object::copy::{check_copy_source, name_of_copy};
 use crate::object::current::{self, Found};
 use crate::object::get::pieces;
 use crate::object::release::release;
@@ -142,9 +142,9 @@ impl Store {
             // A copy cannot answer 304: the condition has failed.
             StoreError::NotModified => {
                 let condition = options.conditions.validator_name();
-                StoreError::PreconditionFailed { condition }
+                name_of_copy(StoreError::PreconditionFailed { condition })
             }
-            error => error,
+            error => name_of_copy(error),
         })?;
         let object_bytes = opened.found.object.bytes;
         // A read clips its range; a copy does not.
@@ -195,7 +195,7 @@ impl Store {
                 // be decided for the new object, so the whole copy is repeated.
                 return Err(StoreError::ConditionalRequestConflict);
             }
-            check_source(&conditions, &record.etag, record.modified_ms)?;
+            check_copy_source(shared, &conditions, (&record.etag, record.modified_ms))?;
             // The source's content gains a reference in the same transaction that has just found it
             // alive.
             if is_shared {

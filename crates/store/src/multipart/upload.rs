@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use liteio_kv::Write;
 
+use super::since;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::encryption::{Encryption, EncryptionScheme, Identity, ObjectSealing};
 use crate::error::StoreError;
@@ -13,7 +14,7 @@ use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference};
 use crate::name::{ObjectKey, UploadId};
-use crate::object::publish::missing_lock_configuration;
+use crate::object::publish::{Slot, missing_lock_configuration};
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::Store;
@@ -31,8 +32,10 @@ pub struct Upload {
     pub owner: Owner,
     /// The metadata of the future object.
     pub metadata: ObjectMetadata,
-    /// The checksum algorithm and type of the future object, if the client chose one.
+    /// The checksum algorithm and type of the future object.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
+    /// `true` if the client did not choose them.
+    pub has_default_checksum: bool,
     /// The encryption of the future object.
     pub encryption: Option<EncryptionScheme>,
 }
@@ -44,6 +47,8 @@ pub struct UploadOptions {
     pub metadata: ObjectMetadata,
     /// The checksum of the object.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
+    /// `true` if the client did not choose it.
+    pub has_default_checksum: bool,
     /// The owner of the object.
     pub owner: Owner,
     /// The lock of the object. Without a retention it gets the default of the bucket at completion.
@@ -65,7 +70,8 @@ impl Store {
         key: ObjectKey,
         options: UploadOptions,
     ) -> Pending<Upload> {
-        let UploadOptions { metadata, checksum, owner, lock, acl, encryption } = options;
+        let UploadOptions { metadata, checksum, has_default_checksum, .. } = options;
+        let UploadOptions { owner, lock, acl, encryption, .. } = options;
         if let Some((algorithm, kind)) = checksum
             && !algorithm.supports(kind)
         {
@@ -80,8 +86,9 @@ impl Store {
             Err(error) => return Pending::ready(Err(error)),
         };
         self.update(move |write, shared| {
-            let BucketState { id: bucket, object_lock, .. } = bucket.state(write)?;
-            if !lock.is_none() && !object_lock {
+            let slot = Slot::open(write, shared, &bucket, &key)?;
+            let BucketState { id: bucket, object_lock, .. } = *slot.state();
+            if lock.protects() && !object_lock {
                 return Err(missing_lock_configuration());
             }
             let id = shared.ids.upload(&shared.config)?;
@@ -100,7 +107,9 @@ impl Store {
                 extensions: Extensions::default()
                     .with_lock(lock)
                     .with_acl(acl.as_ref())
-                    .with_encryption(encryption.as_ref()),
+                    .with_encryption(encryption.as_ref())
+                    .with_default_checksum(has_default_checksum)
+                    .with_key_state(Some(&since::key_state(&slot, write)?)),
             };
             record.write(write, &id)?;
             Ok(Committed::new(Upload::new(id, key.clone(), record)))
@@ -162,6 +171,13 @@ impl Upload {
         let UploadRecord { initiated_ms, owner, checksum, metadata, extensions, .. } = record;
         // Cannot fail: the record was decoded before.
         let encryption = extensions.encryption().ok().flatten().map(|it| it.scheme);
-        Self { id, key, initiated_ms, owner, metadata, checksum, encryption }
+        let has_default_checksum = extensions.has_default_checksum().unwrap_or(false);
+        Self { id, key, initiated_ms, owner, metadata, checksum, has_default_checksum, encryption }
+    }
+
+    /// The checksum algorithm and type that the client chose.
+    #[must_use]
+    pub fn chosen_checksum(&self) -> Option<(ChecksumAlgorithm, ChecksumType)> {
+        self.checksum.filter(|_| !self.has_default_checksum)
     }
 }

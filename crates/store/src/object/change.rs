@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::ObjectRecord;
-use crate::meta::{ObjectLock, Retention, space};
+use crate::meta::{LegalHold, ObjectLock, Retention, space};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::process::Bucket;
@@ -162,7 +162,8 @@ fn apply(
             ObjectLock { retention: *retention, ..old }
         }
         VersionChange::LegalHold(legal_hold) => {
-            ObjectLock { legal_hold: *legal_hold, ..old_lock()? }
+            let legal_hold = if *legal_hold { LegalHold::On } else { LegalHold::Off };
+            ObjectLock { legal_hold, ..old_lock()? }
         }
     };
     record.extensions = std::mem::take(&mut record.extensions).with_lock(new);

@@ -7,8 +7,8 @@ use super::current::{self, Found};
 use super::publish::{NewVersion, Slot};
 use super::seal::{may_share, unlock};
 use super::{BodyOptions, FoundObject, GetOptions, ObjectId, ObjectVersion};
-use crate::checksum::{ChecksumAlgorithm, ChecksumSet, ObjectChecksum};
-use crate::encryption::{Encryption, EncryptionKey, ObjectSealing};
+use crate::checksum::{ChecksumAlgorithm, DigestSet, ObjectChecksum};
+use crate::encryption::{Encryption, EncryptionKey, EncryptionScheme, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::{PART_BYTES_MAX, PART_NUMBER_MAX};
@@ -67,17 +67,19 @@ pub struct CopyOutcome {
     pub source_version: VersionId,
 }
 
-/// A checksum computed from the bytes of one version, which its stamp identifies.
+/// Digests computed from the bytes of one version, which its stamp identifies.
 #[derive(Clone, Copy, Debug)]
 struct Computed {
     stamp: [u8; 16],
-    checksum: ObjectChecksum,
+    checksum: Option<ObjectChecksum>,
+    /// The MD5, for a source in parts: the copy is in one piece.
+    md5: Option<[u8; 16]>,
 }
 
 /// The content of a copy.
 #[derive(Clone, Debug)]
 enum Prepared {
-    /// The source's content, with a new checksum if one was requested.
+    /// The source's content, with new digests if it is in parts, or a checksum was requested.
     Shared(Option<Computed>),
     /// Rewritten bytes of one version of the source.
     Rewritten { stamp: [u8; 16], body: NewBody, checksum: Option<ObjectChecksum> },
@@ -98,8 +100,9 @@ const ATTEMPTS: usize = 4;
 
 impl Store {
     /// Copies an object of at most [`PART_BYTES_MAX`] without copying its bytes, unless it has the
-    /// maximum number of parts. In that case, and with [`CopyOptions::checksum_algorithm`] or
-    /// [`CopyOptions::encryption`], it may block.
+    /// maximum number of parts. The copy is in one piece: as on AWS, its entity tag is the MD5 of its
+    /// bytes, so the bytes of an object in parts are read once. In these cases, and with
+    /// [`CopyOptions::checksum_algorithm`] or [`CopyOptions::encryption`], it may block.
     ///
     /// Fails with [`StoreError::NoSuchBucket`] (for either bucket), [`StoreError::NoSuchKey`],
     /// [`StoreError::NoSuchVersion`], [`StoreError::IsDeleteMarker`],
@@ -121,13 +124,8 @@ impl Store {
                 Ok(prepared) => prepared,
                 Err(error) => return Pending::ready(Err(error)),
             };
-            let holds_for_any = prepared.stamp().is_none();
             let target = (Arc::clone(target_bucket), target_key.clone());
             let copied = self.copy(source.clone(), target, options.clone(), prepared, blob);
-            // Nothing was read for it, so it is right for whichever version the transaction finds.
-            if holds_for_any {
-                return copied;
-            }
             match copied.wait() {
                 Err(StoreError::ConditionalRequestConflict) => {}
                 result => return Pending::ready(result),
@@ -157,6 +155,17 @@ impl Store {
         if has_most_parts || !may_share(self.keys(), encryption.as_ref(), customer, asked) {
             return self.rewrite(source, options, &read);
         }
+        if let Content::Parts { .. } = found.content {
+            // Only the tag of plain bytes, or of bytes under the master key, is their MD5.
+            if !matches!(found.object.encryption, None | Some(EncryptionScheme::Master)) {
+                return self.rewrite(source, options, &read);
+            }
+            // Before the bytes are read.
+            let (etag, modified_ms) = (&found.object.etag, found.object.modified_ms);
+            check_copy_source(self.shared(), &options.source_conditions, (etag, modified_ms))?;
+            let algorithm = options.checksum_algorithm.or_else(|| found.checksum_algorithm());
+            return Ok((Prepared::Shared(Some(self.digest(source, &read, algorithm)?)), None));
+        }
         let compute = |algorithm| self.compute(source, &found, &read, algorithm);
         let computed = options.checksum_algorithm.map(compute).transpose()?;
         Ok((Prepared::Shared(computed), None))
@@ -172,10 +181,12 @@ impl Store {
         let mut opened = self.get_object(&source.bucket, &source.key, read)?;
         let FoundObject { object, stamp, .. } = &opened.found;
         let stamp = *stamp;
-        check_source(&options.source_conditions, &object.etag, object.modified_ms)?;
-        let algorithm = options.checksum_algorithm;
-        let algorithm =
-            algorithm.or_else(|| object.checksum.map(|checksum| checksum.value.algorithm));
+        check_copy_source(
+            self.shared(),
+            &options.source_conditions,
+            (&object.etag, object.modified_ms),
+        )?;
+        let algorithm = options.checksum_algorithm.or_else(|| opened.found.checksum_algorithm());
         let seal = |encryption: &Encryption| self.seal_object(encryption);
         let mut body = self.begin_body(BodyOptions {
             expected_bytes: Some(object.bytes),
@@ -201,16 +212,31 @@ impl Store {
     ) -> Result<Computed, StoreError> {
         let has_it = |checksum: &ObjectChecksum| checksum.value.algorithm == algorithm;
         if let Some(checksum) = found.object.checksum.filter(has_it) {
-            return Ok(Computed { stamp: found.stamp, checksum });
+            return Ok(Computed { stamp: found.stamp, checksum: Some(checksum), md5: None });
         }
+        let computed = self.digest(source, read, Some(algorithm))?;
+        Ok(Computed { md5: None, ..computed })
+    }
+
+    /// The MD5 of the source's bytes, and their checksum by `algorithm`.
+    fn digest(
+        &self,
+        source: &ObjectId,
+        read: &GetOptions,
+        algorithm: Option<ChecksumAlgorithm>,
+    ) -> Result<Computed, StoreError> {
         let mut opened = self.get_object(&source.bucket, &source.key, read)?;
-        let stamp = opened.found.stamp;
-        let mut set = ChecksumSet::new(&[algorithm]);
+        let mut digests = DigestSet::new(algorithm.as_slice());
         while let Some(bytes) = opened.reader.next()? {
-            set.update(&bytes);
+            digests.update(&bytes);
         }
-        let value = set.finish().pop().expect("one algorithm gives one checksum");
-        Ok(Computed { stamp, checksum: ObjectChecksum::full_object(value) })
+        let digests = digests.finish();
+        let value = algorithm.and_then(|algorithm| digests.checksum(algorithm).copied());
+        Ok(Computed {
+            stamp: opened.found.stamp,
+            checksum: value.map(ObjectChecksum::full_object),
+            md5: Some(digests.md5),
+        })
     }
 
     fn copy(
@@ -230,7 +256,7 @@ impl Store {
             if from.is_delete_marker {
                 return Err(StoreError::IsDeleteMarker { marker: from.delete_marker() });
             }
-            check_source(&options.source_conditions, &from.etag, from.modified_ms)?;
+            check_copy_source(shared, &options.source_conditions, (&from.etag, from.modified_ms))?;
             if prepared.stamp().is_some_and(|stamp| stamp != from.stamp) {
                 return Err(StoreError::ConditionalRequestConflict);
             }
@@ -247,7 +273,9 @@ impl Store {
                 checksum: made.checksum,
                 metadata: options.metadata_of(from.metadata),
                 lock: options.lock,
-                extensions: Extensions::default().with_acl(options.acl.as_ref()),
+                extensions: Extensions::default()
+                    .with_acl(options.acl.as_ref())
+                    .with_content_tag(made.content_tag.as_ref()),
                 sealing: made.sealing,
                 content: made.content,
                 event: EventKind::CreatedCopy,
@@ -267,6 +295,8 @@ impl Store {
 /// The fields of a copy that come from its source, or were made instead.
 struct Made {
     etag: ETag,
+    /// The entity tag of the parts, if the copy shares them in one piece.
+    content_tag: Option<ETag>,
     checksum: Option<ObjectChecksum>,
     sealing: Option<ObjectSealing>,
     content: Content,
@@ -285,6 +315,7 @@ impl Made {
             Prepared::Rewritten { body, checksum, .. } => {
                 return Ok(Self {
                     etag: ETag::Md5(body.tag),
+                    content_tag: None,
                     checksum: *checksum,
                     sealing: body.object_sealing()?.cloned(),
                     content: body.content.clone(),
@@ -297,6 +328,11 @@ impl Made {
         if !may_share(keys, from.extensions.encryption()?.as_ref(), customer, asked) {
             return Err(StoreError::ConditionalRequestConflict);
         }
+        let is_in_parts = matches!(from.content, Content::Parts { .. });
+        let md5 = computed.and_then(|computed| computed.md5);
+        if is_in_parts != md5.is_some() {
+            return Err(StoreError::ConditionalRequestConflict);
+        }
         let data_key = unlock(shared, source.bucket.id, &source.key, from, customer)?;
         let sealing = match (data_key, asked) {
             (Some(data_key), Some(asked)) => Some(keys.sealing(asked, data_key)?),
@@ -304,8 +340,9 @@ impl Made {
         };
         Ok(Self {
             // The copy was made here, so it does not inherit an imported entity tag.
-            etag: from.content_tag()?,
-            checksum: computed.map_or(from.checksum, |computed| Some(computed.checksum)),
+            etag: md5.map_or_else(|| from.content_tag(), |md5| Ok(ETag::Md5(md5)))?,
+            content_tag: md5.map(|_| from.content_tag()).transpose()?,
+            checksum: computed.map_or(from.checksum, |computed| computed.checksum),
             sealing,
             content: share(from.content.clone()),
         })
@@ -338,13 +375,39 @@ fn check_size(bytes: u64) -> Result<(), StoreError> {
     Err(StoreError::InvalidRequest { message })
 }
 
+/// Checks conditions on the source of a copy.
+pub(crate) fn check_copy_source(
+    shared: &Shared,
+    conditions: &ReadConditions,
+    source: (&ETag, u64),
+) -> Result<(), StoreError> {
+    check_source(shared, conditions, source).map_err(name_of_copy)
+}
+
+/// Names a failed condition on the source of a copy by its whole header, as AWS does: a condition
+/// on the target has the short name.
+pub(crate) fn name_of_copy(error: StoreError) -> StoreError {
+    match error {
+        StoreError::PreconditionFailed { condition } => {
+            let condition = match condition {
+                "If-None-Match" => "x-amz-copy-source-If-None-Match",
+                "If-Modified-Since" => "x-amz-copy-source-If-Modified-Since",
+                "If-Unmodified-Since" => "x-amz-copy-source-If-Unmodified-Since",
+                _ => "x-amz-copy-source-If-Match",
+            };
+            StoreError::PreconditionFailed { condition }
+        }
+        error => error,
+    }
+}
+
 /// Checks conditions on a source. A failed one is always 412, even where a GET would answer 304.
 pub(crate) fn check_source(
+    shared: &Shared,
     conditions: &ReadConditions,
-    etag: &ETag,
-    modified_ms: u64,
+    (etag, modified_ms): (&ETag, u64),
 ) -> Result<(), StoreError> {
-    match conditions.check(etag, modified_ms) {
+    match conditions.check(etag, modified_ms, &*shared.config.clock) {
         ConditionResult::Proceed => Ok(()),
         ConditionResult::PreconditionFailed => {
             Err(StoreError::PreconditionFailed { condition: conditions.precondition_name() })

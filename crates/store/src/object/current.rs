@@ -4,6 +4,7 @@ use liteio_kv::Read;
 
 use super::{ObjectVersion, history};
 use crate::error::StoreError;
+use crate::etag::ETag;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::{Owner, space};
@@ -55,9 +56,10 @@ impl ObjectVersion {
         is_latest: bool,
         bucket_owner: &Owner,
     ) -> Result<Self, StoreError> {
-        let part_count = match &record.content {
-            Content::Parts { count, .. } => Some(*count),
-            Content::Inline(_) | Content::Extents(_) => None,
+        // A copy of an object in parts shares the parts, and is in one piece all the same.
+        let part_count = match (&record.content, record.etag) {
+            (Content::Parts { count, .. }, ETag::Multipart { .. }) => Some(*count),
+            _ => None,
         };
         let encryption = record.encryption_scheme()?;
         Ok(Self {

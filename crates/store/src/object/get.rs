@@ -8,6 +8,7 @@ use super::current::{self, Found};
 use super::parts::{find_part, read_facts};
 use super::reader::{Body, OpenError};
 use super::{ObjectReader, ObjectVersion, PartInfo, history, seal};
+use crate::checksum::ChecksumAlgorithm;
 use crate::encryption::{EncryptionKey, EncryptionScheme};
 use crate::error::{DeleteMarker, StoreError};
 use crate::limits::LIST_KEYS_MAX;
@@ -217,7 +218,9 @@ impl Store {
         let content = record.content.clone();
         let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
         let mut page = ObjectPartPage { object, parts: Vec::new(), is_truncated: false };
-        let Content::Parts { list, .. } = content else { return Ok(page) };
+        let (Content::Parts { list, .. }, Some(_)) = (content, page.object.part_count) else {
+            return Ok(page);
+        };
         let first = after.map_or(1, |after| after.get() + 1);
         let lower = space::part(&list, first);
         let upper = space::part(&list, u16::MAX);
@@ -247,7 +250,7 @@ impl FoundObject {
         let (stamp, content) = (record.stamp, record.content.clone());
         let extensions = record.extensions.clone();
         let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
-        match options.conditions.check(&object.etag, object.modified_ms) {
+        match options.conditions.check(&object.etag, object.modified_ms, &*shared.config.clock) {
             ConditionResult::Proceed => {}
             ConditionResult::NotModified => {
                 return Err(ReadError::NotModified { object: Box::new(object) });
@@ -272,6 +275,11 @@ impl FoundObject {
         Ok(Self { object, part, is_range, range, content, stamp, extensions })
     }
 
+    /// The algorithm of the object's checksum.
+    pub(super) fn checksum_algorithm(&self) -> Option<ChecksumAlgorithm> {
+        self.object.checksum.map(|checksum| checksum.value.algorithm)
+    }
+
     /// The data key of the object; `None` if it is not encrypted.
     fn data_key(
         &self,
@@ -293,6 +301,10 @@ fn find_part_info(
     number: PartNumber,
 ) -> Result<PartInfo, StoreError> {
     match content {
+        _ if object.part_count.is_none() && number == PartNumber::MIN => {
+            Ok(PartInfo { number, bytes: object.bytes, offset: 0, checksum: None })
+        }
+        _ if object.part_count.is_none() => Err(StoreError::InvalidPartNumber { parts: 1 }),
         Content::Parts { list, count, .. } if u32::from(number.get()) <= *count => {
             let part = part_info(number, &read_facts(snapshot, list, number.get())?);
             // Damaged facts must not select bytes outside of the object.
@@ -302,11 +314,8 @@ fn find_part_info(
                 false => Err(StoreError::corrupt("a part is not within its object")),
             }
         }
-        Content::Inline(_) | Content::Extents(_) if number == PartNumber::MIN => {
-            Ok(PartInfo { number, bytes: object.bytes, offset: 0, checksum: None })
-        }
         Content::Parts { count, .. } => Err(StoreError::InvalidPartNumber { parts: *count }),
-        Content::Inline(_) | Content::Extents(_) => Err(StoreError::InvalidPartNumber { parts: 1 }),
+        Content::Inline(_) | Content::Extents(_) => Err(StoreError::corrupt("an object has parts, but no list of them")),
     }
 }
 

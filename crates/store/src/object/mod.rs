@@ -16,6 +16,7 @@ pub(crate) mod publish;
 mod put;
 mod reader;
 pub(crate) mod release;
+mod removal;
 mod rename;
 pub(crate) mod seal;
 mod sealed;

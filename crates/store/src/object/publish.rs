@@ -33,6 +33,7 @@ use liteio_kv::{Read, Transaction, Write};
 
 use super::current::Found;
 use super::release::release;
+use super::removal::note_removal;
 use super::seal::unlock;
 use super::tell::{Told, tell};
 use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history, identity};
@@ -132,6 +133,11 @@ impl<'a> Slot<'a> {
         })
     }
 
+    /// The state of the bucket.
+    pub(crate) fn state(&self) -> &BucketState {
+        &self.state
+    }
+
     /// The number of the bucket.
     pub(crate) fn bucket_id(&self) -> BucketId {
         self.state.id
@@ -141,6 +147,11 @@ impl<'a> Slot<'a> {
     pub(crate) fn into_current(self) -> Result<Option<ObjectVersion>, StoreError> {
         let of = |current| ObjectVersion::new(self.key.clone(), current, true, &self.bucket.owner);
         self.current.map(of).transpose()
+    }
+
+    /// The key.
+    pub(crate) fn key(&self) -> &ObjectKey {
+        self.key
     }
 
     pub(crate) fn current(&self) -> Option<&ObjectRecord> {
@@ -201,7 +212,7 @@ impl<'a> Slot<'a> {
             return Err(StoreError::InvalidBucketState { message: message.to_owned() });
         }
         let record = match new {
-            Some(new) if !new.lock.is_none() && !self.state.object_lock => {
+            Some(new) if new.lock.protects() && !self.state.object_lock => {
                 return Err(missing_lock_configuration());
             }
             Some(new) => self.write_object(write, new, is_null)?,
@@ -274,9 +285,9 @@ impl<'a> Slot<'a> {
     /// The lock of a new version, with the bucket's default retention.
     fn lock_of_new(&self, lock: ObjectLock, now_ms: u64) -> Result<ObjectLock, StoreError> {
         if !self.state.object_lock {
-            return match lock.is_none() {
-                true => Ok(lock),
-                false => Err(missing_lock_configuration()),
+            return match lock.protects() {
+                true => Err(missing_lock_configuration()),
+                false => Ok(ObjectLock::default()),
             };
         }
         let default = self.bucket.settings.default_retention;
@@ -321,6 +332,7 @@ impl<'a> Slot<'a> {
         // Not discarded: the content lives on under the new key.
         write.delete(&self.place)?;
         self.usage.removed(write, &self.place, &record)?;
+        note_removal(write, self.state.id, self.key)?;
         // Without history there is nothing to promote.
         if self.state.has_history() {
             self.promote(write)?;
@@ -498,6 +510,9 @@ impl<'a> Slot<'a> {
             false => history::remove(write, self.state.id, self.key, &record, &mut self.usage)?,
         }
         let delete_marker = record.is_delete_marker;
+        if is_current || delete_marker {
+            note_removal(write, self.state.id, self.key)?;
+        }
         self.discarded.push(record.content.clone());
         // The removed version was the newest (a delete marker included): the next one may become
         // current.

@@ -74,7 +74,7 @@ impl Store {
             }
             let from = Slot::open_in(write, shared, &bucket, state, &source)?;
             let current = from.current().ok_or_else(|| no_such_key(&source))?;
-            check_source(&options.source_conditions, &current.etag, current.modified_ms)
+            check_source(shared, &options.source_conditions, (&current.etag, current.modified_ms))
                 .map_err(of_source)?;
             to.check(&options.conditions).map_err(|error| match error {
                 StoreError::NoSuchKey { .. } => {

@@ -10,7 +10,8 @@
 //! 3. The first failure decides the status: 412 for a failed `If-Match` or `If-Unmodified-Since`,
 //!    304 for the others.
 //!
-//! HTTP dates have a resolution of seconds, so times are compared in whole seconds.
+//! HTTP dates have a resolution of seconds, so times are compared in whole seconds. As on AWS (RFC
+//! 9110 section 13.1.3), a date in the future is no condition for `If-Modified-Since`.
 //!
 //! `If-Range` (section 13.1.5) is decided after these. If the object is not the one that it names, the range is
 //! ignored and the answer is the whole object: a client would otherwise append bytes of a new object to those of an
@@ -21,6 +22,8 @@
 //! does. The two further conditions of DeleteObject compare its size and its time; RenameObject's
 //! compare its time with a date. All given conditions must hold. A delete marker counts as no
 //! object.
+
+use liteio_disk::Clock;
 
 use crate::ETag;
 
@@ -112,6 +115,9 @@ pub struct ReadConditions {
     pub if_modified_since_s: Option<i64>,
     /// `If-Unmodified-Since`, in seconds since 1970.
     pub if_unmodified_since_s: Option<i64>,
+    /// The tag of the object that the sender may read, if the decision depended on the object. It
+    /// is no header: unlike `If-Match` it outweighs no other condition.
+    pub authorized: Option<ETag>,
 }
 
 /// The object that a range is for: the value of `If-Range`.
@@ -151,7 +157,14 @@ pub enum ConditionResult {
 impl ReadConditions {
     /// Decides for an object with this tag, last modified at `modified_ms` since 1970.
     #[must_use]
-    pub fn check(&self, etag: &ETag, modified_ms: u64) -> ConditionResult {
+    pub fn check(&self, etag: &ETag, modified_ms: u64, clock: &dyn Clock) -> ConditionResult {
+        // Fast path: most reads have no conditions.
+        if self.is_empty() {
+            return ConditionResult::Proceed;
+        }
+        if self.authorized.as_ref().is_some_and(|authorized| authorized != etag) {
+            return ConditionResult::PreconditionFailed;
+        }
         let etag = etag.to_string();
         let modified_s = seconds(modified_ms);
         let goes_on = match (&self.if_match, self.if_unmodified_since_s) {
@@ -164,7 +177,7 @@ impl ReadConditions {
         }
         let is_news = match (&self.if_none_match, self.if_modified_since_s) {
             (Some(condition), _) => !condition.matches_weakly(&etag),
-            (None, Some(since_s)) => modified_s > since_s,
+            (None, Some(since_s)) => modified_s > since_s || since_s > seconds(clock.now_ms()),
             (None, None) => true,
         };
         if is_news { ConditionResult::Proceed } else { ConditionResult::NotModified }
@@ -173,7 +186,10 @@ impl ReadConditions {
     /// The header that causes a [`ConditionResult::PreconditionFailed`].
     #[must_use]
     pub fn precondition_name(&self) -> &'static str {
-        if self.if_match.is_some() { IF_MATCH } else { "If-Unmodified-Since" }
+        match (&self.if_match, self.if_unmodified_since_s) {
+            (None, Some(_)) => "If-Unmodified-Since",
+            _ => IF_MATCH,
+        }
     }
 
     /// The header that causes a [`ConditionResult::NotModified`].
@@ -232,6 +248,11 @@ pub enum WriteConditionResult {
 }
 
 impl WriteConditions {
+    /// The header of the first condition.
+    pub(crate) fn name(&self) -> &'static str {
+        if self.if_match.is_some() { IF_MATCH } else { IF_NONE_MATCH }
+    }
+
     /// Decides for the current object; `None` if none exists, or it is a delete marker.
     #[must_use]
     pub fn check(&self, current: Option<CurrentObject<'_>>) -> WriteConditionResult {

@@ -2,8 +2,8 @@
 
 use liteio_store::{
     BodyHasher, CopyOptions, ETag, GetOptions, ImportedContent, ImportedObject, ImportedVersion,
-    ObjectId, ObjectLock, ObjectMetadata, PartNumber, PutOptions, RenameOptions, Retention,
-    RetentionMode, Selection, Store, StoreError, VersionId, Versioning,
+    LegalHold, ObjectId, ObjectLock, ObjectMetadata, PartNumber, PutOptions, RenameOptions,
+    Retention, RetentionMode, Selection, Store, StoreError, VersionId, Versioning,
 };
 
 use crate::harness::*;
@@ -66,7 +66,7 @@ fn versions_keep_their_order_their_times_and_null() {
         assert_eq!(known.len(), 4);
         let lock = ObjectLock {
             retention: Some(Retention { mode: RetentionMode::Governance, until_ms: 1 }),
-            legal_hold: true,
+            legal_hold: LegalHold::On,
         };
         let locked = whole(store, b"x").map(|object| ImportedObject { lock, ..object });
         let refused = import(store, 1, false, locked);

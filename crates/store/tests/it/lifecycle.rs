@@ -150,7 +150,7 @@ fn locked_versions_stay_until_their_lock_ends() {
     let locked = bucket(&store, "locked");
     let until_ms = START_MS + 5 * DAY_MS;
     let retention = Some(Retention { mode: RetentionMode::Governance, until_ms });
-    let lock = ObjectLock { retention, legal_hold: false };
+    let lock = ObjectLock { retention, ..ObjectLock::default() };
     for body in [b"1", b"2"] {
         let body = stage(&store, body).expect("staged");
         let options = PutOptions { lock, ..PutOptions::default() };

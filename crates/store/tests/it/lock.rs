@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use liteio_store::{
-    Cause, CopyOptions, DefaultRetention, DeleteTarget, DocumentKind, ManualClock, NewBucket,
-    ObjectId, ObjectLock, ObjectVersion, PutOptions, Retention, RetentionMode, RetentionPeriod,
-    Store, StoreConfig, StoreError, UploadOptions, VersionChange, VersionId, Versioning,
+    Cause, CopyOptions, DefaultRetention, DeleteTarget, DocumentKind, LegalHold, ManualClock,
+    NewBucket, ObjectId, ObjectLock, ObjectVersion, PutOptions, Retention, RetentionMode,
+    RetentionPeriod, Store, StoreConfig, StoreError, UploadOptions, VersionChange, VersionId,
+    Versioning,
 };
 
 use crate::harness::*;
@@ -25,7 +26,7 @@ fn open() -> (Store, Arc<ManualClock>) {
 
 fn retained(mode: RetentionMode, days: u64) -> ObjectLock {
     let until_ms = NOW_MS + days * DAY_MS;
-    ObjectLock { retention: Some(Retention { mode, until_ms }), legal_hold: false }
+    ObjectLock { retention: Some(Retention { mode, until_ms }), legal_hold: LegalHold::Never }
 }
 
 fn put_locked(store: &Store, object: &str, lock: ObjectLock) -> ObjectVersion {

@@ -3,7 +3,7 @@ use std::ops::Range;
 use liteio_store::{
     ChecksumAlgorithm, ConditionResult, ContentHeaders, CopyOptions, DeleteTarget, EtagCondition,
     GetOptions, ObjectChecksum, ObjectId, ObjectMetadata, PutOptions, ReadConditions, Selection,
-    Store, StoreError, VersionId, WriteConditions,
+    Store, StoreError, SystemClock, VersionId, WriteConditions,
 };
 
 use crate::harness::*;
@@ -290,7 +290,7 @@ fn conditions_on_the_source_of_a_copy_all_fail_as_preconditions() {
             if_none_match: EtagCondition::parse(&format!("\"{etag}\"")),
             ..ReadConditions::default()
         };
-        assert_eq!(conditions.check(&etag, 0), ConditionResult::NotModified);
+        assert_eq!(conditions.check(&etag, 0, &SystemClock), ConditionResult::NotModified);
         let options = CopyOptions { source_conditions: conditions, ..CopyOptions::default() };
         let failed = copy(store, "a", "b", options);
         assert!(matches!(failed, Err(StoreError::PreconditionFailed { .. })), "{failed:?}");

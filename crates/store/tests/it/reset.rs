@@ -5,8 +5,8 @@ use std::sync::Arc;
 use liteio_disk::{Fault, SimulatedDisk};
 use liteio_store::vectors::{CreateIndex, DistanceMetric, NewVectors, VectorName};
 use liteio_store::{
-    DocumentKind, IdentityEntry, ListBuckets, NewBucket, ObjectLock, PutOptions, Retention,
-    RetentionMode, Store, StoreConfig, StoreError, UploadOptions, Usage, Versioning,
+    DocumentKind, IdentityEntry, LegalHold, ListBuckets, NewBucket, ObjectLock, PutOptions,
+    Retention, RetentionMode, Store, StoreConfig, StoreError, UploadOptions, Usage, Versioning,
 };
 
 use crate::harness::*;
@@ -21,7 +21,7 @@ fn fill(store: &Store, name_of: &str, keys: usize) {
     let to = bucket(store, name_of);
     store.put_document(&to, DocumentKind::Cors, b"rules".to_vec()).wait().expect("set");
     let retention = Retention { mode: RetentionMode::Compliance, until_ms: NOW_MS + 86_400_000 };
-    let lock = ObjectLock { retention: Some(retention), legal_hold: true };
+    let lock = ObjectLock { retention: Some(retention), legal_hold: LegalHold::On };
     let put = |object: &str, bytes: usize| {
         let body = stage(store, &bytes_of(bytes)).expect("staged");
         let options = PutOptions { lock, ..PutOptions::default() };

@@ -68,6 +68,10 @@ pub(crate) struct Extensions(Vec<(u8, Vec<u8>)>);
 const RENAMED: u8 = 2;
 /// The digest of the MD5s of the parts, if the object was appended to.
 const PART_MD5S: u8 = 3;
+/// The [`KeyState`] of an upload that was created for a key.
+const KEY_STATE: u8 = 4;
+/// Present if the client of an upload chose no checksum, so that the upload has the store's default.
+const DEFAULT_CHECKSUM: u8 = 5;
 /// Number from which extensions must be known.
 const REQUIRED: u8 = 128;
 /// The [`ObjectLock`] of a locked version.
@@ -90,6 +94,15 @@ pub(crate) struct Renamed {
     pub(crate) source: [u8; 32],
 }
 
+/// The state of the key of an upload when the upload was created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeyState {
+    /// The stamp of the newest version, if there was one.
+    pub(crate) newest: Option<[u8; 16]>,
+    /// `true` if the newest version was removed since.
+    pub(crate) is_removed: bool,
+}
+
 impl Extensions {
     /// The rename that made the object.
     pub(crate) fn renamed(&self) -> Result<Option<Renamed>, StoreError> {
@@ -109,6 +122,26 @@ impl Extensions {
     /// The same with the digest of other parts.
     pub(crate) fn with_part_md5s(self, md5s: Option<&Md5>) -> Self {
         self.with(PART_MD5S, md5s)
+    }
+
+    /// The state of the key of an upload.
+    pub(crate) fn key_state(&self) -> Result<Option<KeyState>, StoreError> {
+        self.get(KEY_STATE)
+    }
+
+    /// The same with another state of the key.
+    pub(crate) fn with_key_state(self, state: Option<&KeyState>) -> Self {
+        self.with(KEY_STATE, state)
+    }
+
+    /// `true` if the client of the upload chose no checksum.
+    pub(crate) fn has_default_checksum(&self) -> Result<bool, StoreError> {
+        Ok(self.get::<()>(DEFAULT_CHECKSUM)?.is_some())
+    }
+
+    /// The same, with or without the note that the client chose no checksum.
+    pub(crate) fn with_default_checksum(self, is_default: bool) -> Self {
+        self.with(DEFAULT_CHECKSUM, is_default.then_some(&()))
     }
 
     /// The lock of the version.
@@ -355,7 +388,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_lock_is_an_extension_that_is_left_out_where_there_is_none() {
-        let lock = ObjectLock { retention: None, legal_hold: true };
+        let lock = ObjectLock { retention: None, legal_hold: crate::meta::LegalHold::On };
         let locked = Extensions::default().with_lock(lock);
         let encoded = ObjectRecord { extensions: locked, ..sample() }.encode(PLACE);
         let decoded = ObjectRecord::decode(PLACE, &encoded).expect("own bytes");

@@ -94,8 +94,12 @@ fn list(
         (Some(key), Some(version)) => match grouping.behind(key) {
             Place::Key(key) => match stamp_of(from, bucket, &key, version)? {
                 Some(stamp) => {
+                    // The version of the marker may have been deleted since the last page, with all
+                    // newer ones: then the next version is the latest.
+                    walk.go_to_key(&key)?;
+                    let has_newer = walk.newest_of(&key).is_some_and(|newest| newest <= stamp);
                     walk.go_behind_version(&key, &stamp)?;
-                    seen = Some(key);
+                    seen = has_newer.then_some(key);
                 }
                 // The version `null` of the marker is gone, and with it the position. Start the key
                 // again: versions may be listed twice, but none is skipped.
@@ -217,6 +221,12 @@ impl<'a> Walk<'a> {
         self.current.seek(&space::current(self.bucket, key))?;
         self.history.seek(&space::history_of(self.bucket, key))?;
         self.fill()
+    }
+
+    /// The stamp of the newest version of `key`, after [`Walk::go_to_key`]. Newer stamps are smaller.
+    fn newest_of(&self, key: &str) -> Option<[u8; 16]> {
+        let next = [&self.next_current, &self.next_history].into_iter().flatten();
+        next.filter(|version| version.key == key).map(|version| version.listed.stamp).min()
     }
 
     fn go_behind_version(&mut self, key: &str, stamp: &[u8; 16]) -> Result<(), StoreError> {

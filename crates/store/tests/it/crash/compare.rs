@@ -2,7 +2,7 @@
 
 use liteio_disk::{Disk, SimulatedDisk};
 use liteio_store::{
-    Bucket, Cause, DeleteTarget, Durability, ETag, ListBuckets, ListEntry, ListQuery,
+    Bucket, Cause, DeleteTarget, Durability, ETag, LegalHold, ListBuckets, ListEntry, ListQuery,
     ListUploadsQuery, ListVersionsQuery, Selection, Store, StoreError, UploadEntry, Usage,
     VersionChange, VersionEntry, VersionId,
 };
@@ -134,7 +134,7 @@ fn check_versions(store: &Store, bucket: &Bucket, key: &str, wanted: &[ModelVers
         let version = Some(found.version_id);
         let head = head_object(store, bucket, &object_key(key), version.as_ref());
         let head = head.map_err(|error| format!("one cannot be looked at: {error}"))?;
-        same("its legal hold", &head.lock.legal_hold, &object.is_held)?;
+        same("its legal hold", &(head.lock.legal_hold == LegalHold::On), &object.is_held)?;
         let bytes = read(store, bucket, &object_key(key), version, Selection::Whole);
         if bytes.map_err(|error| format!("one cannot be read: {error}"))?[..] != object.bytes[..] {
             return Err("the bytes of one are not those that were written".to_owned());

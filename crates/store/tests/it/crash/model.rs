@@ -345,6 +345,12 @@ impl Model {
                 let label = if is_relabelled { turn.label() } else { source.label.clone() };
                 let copy = ModelObject { label, made_by: None, is_held: false, ..source };
                 if copy.is_encrypted == turn.is_encrypted() {
+                    // Shared parts are one piece, until they are appended to.
+                    let etag = match copy.part_count {
+                        None => copy.etag,
+                        Some(_) => ETag::Md5(Md5::digest(&copy.bytes).into()),
+                    };
+                    let copy = ModelObject { etag, part_count: None, ..copy };
                     return next.insert((to, "ObjectCreated:Copy"), turn, copy);
                 }
                 // Written anew, in one piece.
