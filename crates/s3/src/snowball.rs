@@ -45,10 +45,10 @@ use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::context::Sent;
 use super::convert::{etag_header, header};
 use super::encryption::Asked;
+use super::header_text::SystemHeaders;
 use super::limits::{
     ARCHIVE_BATCH, ARCHIVE_BYTES_FREE, ARCHIVE_MEMBERS_MAX, ARCHIVE_RATIO_MAX, BATCH_BYTES,
 };
-use super::service::VerbatimExpires;
 use super::unsupported::{EXTRACTS, is_true};
 use super::{Req, Resp, access, body_in, condition, error, event_cause, metadata, object_lock};
 use liteio_access::Granted;
@@ -318,7 +318,7 @@ impl Members<'_> {
         // Not the data of the entry: a directory has none.
         let bytes = if entry.kind == Kind::Directory { 0 } else { entry.bytes };
         if bytes > PART_BYTES_MAX {
-            return Err(error::too_large());
+            return Err(error::too_large(bytes, PART_BYTES_MAX));
         }
         let key = format!("{}{}{end}", self.options.prefix, words.join("/"));
         access::of_written(self.app, self.granted, self.sent, &key)?;
@@ -344,10 +344,10 @@ impl Members<'_> {
             }
             let value = HeaderValue::from_str(value)
                 .map_err(|_| invalid(format!("its property {key:?} is no header.")))?;
-            match name {
-                EXPIRES => extensions.insert(VerbatimExpires(value)).map(drop),
-                name => headers.insert(name, value).map(drop),
-            };
+            headers.insert(name, value);
+        }
+        if let Some(taken) = SystemHeaders::take(&mut headers) {
+            extensions.insert(taken);
         }
         let own = metadata::from_request(&headers, &extensions, Some(user))?;
         let of_request = self.put.metadata.clone();

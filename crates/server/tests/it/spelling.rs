@@ -181,8 +181,8 @@ async fn system_headers_beyond_ascii_come_back_as_they_were_sent() {
                  </CompleteMultipartUpload>",
                 harness::etag(b"x")
             );
-            let complete = server.post(&format!("/mine/parts?uploadId={id}"), list);
-            complete.await.expect_status(200);
+            let path = format!("/mine/parts?uploadId={id}");
+            server.post(&path, list).await.expect_status(200);
 
             for key in ["put", "replaced", "copied", "parts"] {
                 for method in ["GET", "HEAD"] {
