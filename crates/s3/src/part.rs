@@ -99,8 +99,7 @@ pub(super) async fn upload_part_copy(
     let copied = app.blocking(move |store| {
         store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()
     });
-    let copied =
-        copied.await.map_err(|error| from_part_copy(error, range, range_sent.as_deref()));
+    let copied = copied.await.map_err(|error| from_part_copy(error, range, range_sent.as_deref()));
     let mut copied = copied?;
     copied.part.checksum = copied.part.checksum.filter(|_| !upload.has_default_checksum);
     let mut response = copied_part(&copied)?;

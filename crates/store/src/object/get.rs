@@ -315,7 +315,7 @@ fn find_part_info(
             }
         }
         Content::Parts { count, .. } => Err(StoreError::InvalidPartNumber { parts: *count }),
-        Content::Inline(_) | Content::Extents(_) => Err(StoreError::corrupt("an object has parts, but no list of them")),
+        Content::Inline(_) | Content::Extents(_) => Err(StoreError::InvalidPartNumber { parts: 1 }),
     }
 }
 
