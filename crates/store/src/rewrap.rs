@@ -44,6 +44,9 @@ pub enum Rewrapped {
     Refused(MissingKeys),
 }
 
+/// The place and the encryption of a record with a wrapped key.
+type Wrapped = (Vec<u8>, EncryptionRecord);
+
 /// Key spaces of records with wrapped keys.
 const SPACES: [&[u8]; 3] = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_UPLOADS];
 
@@ -62,7 +65,7 @@ impl Store {
         }
         let mut rewrapped = 0;
         self.walk_wrapped(&mut |found| {
-            let is_outdated = |(_, encryption): &(Vec<u8>, EncryptionRecord)| {
+            let is_outdated = |(_, encryption): &Wrapped| {
                 let wrapping = self.keys().wrapping(encryption);
                 matches!(wrapping, Wrapping::Former | Wrapping::Missing(_))
             };
@@ -96,7 +99,7 @@ impl Store {
     /// Calls `found` with the encrypted objects and uploads of each batch of records, by place.
     fn walk_wrapped(
         &self,
-        found: &mut dyn FnMut(Vec<(Vec<u8>, EncryptionRecord)>) -> Result<(), StoreError>,
+        found: &mut dyn FnMut(Vec<Wrapped>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         for space in SPACES {
             let mut position = Bound::Included(space.to_vec());
