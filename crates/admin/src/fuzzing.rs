@@ -7,7 +7,7 @@ use crate::minio::sealed;
 /// # Panics
 /// The system has no random bytes.
 pub fn seal_admin_body(secret: &str, plain: &[u8]) -> Vec<u8> {
-    sealed::seal(secret, plain).expect("random bytes")
+    sealed::seal_request(secret, plain).expect("random bytes")
 }
 
 /// Decrypts a body; `None` if it is invalid or was encrypted with another secret.

@@ -7,6 +7,8 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use liteio_store::StoreError;
+use liteio_store::limits::OBJECT_KEY_BYTES_MAX;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
@@ -215,6 +217,11 @@ impl S3Service {
 
     /// Answers a request through s3s.
     async fn call_typed(&self, request: Request<AuthBody>, facts: &mut Facts) -> Reply {
+        // s3s refuses a longer key, too, and without its length.
+        let bytes = facts.target.key.len();
+        if bytes > OBJECT_KEY_BYTES_MAX {
+            return Err(refusal::of_error(error::from_store(StoreError::KeyTooLong { bytes })));
+        }
         let prepared = self.prepare(request.map(Body::http_body)).await;
         let mut request = prepared.map_err(refusal::of_error)?;
         facts.condition = condition::name_of_write(request.extensions());

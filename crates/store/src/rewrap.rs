@@ -44,6 +44,9 @@ pub enum Rewrapped {
     Refused(MissingKeys),
 }
 
+/// The place and the encryption of a record with a wrapped key.
+type Wrapped = (Vec<u8>, EncryptionRecord);
+
 /// Key spaces of records with wrapped keys.
 const SPACES: [&[u8]; 3] = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_UPLOADS];
 

@@ -328,7 +328,7 @@ impl Network {
         }
         let (address, bits) = match network.split_once('/') {
             Some((address, bits)) => (address, Some(bits)),
-            None => (text, None),
+            None => (network, None),
         };
         let address = IpAddr::from_str(address).map_err(|_| advice())?;
         let is_number =

@@ -37,25 +37,25 @@ const NAMES: &[&str] = &[
     "link/deep/x",
 ];
 
-/// A service that has the buckets `good` and `name`, with the key `name` in each, and serves each
-/// object with four bytes.
-fn service(name: &'static str) -> Failing {
+/// A service that has buckets and keys with these names, and the bucket `good` with the key `fine`.
+/// Each object has four bytes.
+fn service(names: &'static [&'static str]) -> Failing {
     Failing::start(move |request, _| {
         if request.starts_with("GET / ") || request.starts_with("GET /? ") {
-            let bucket = |name: &str| format!("<Bucket><Name>{name}</Name></Bucket>");
-            let buckets = format!("{}{}", bucket(name), bucket("good"));
-            let list = format!("<R><Buckets>{buckets}</Buckets></R>");
-            return ok(&[], list.as_bytes());
+            let bucket = |name: &&str| format!("<Bucket><Name>{name}</Name></Bucket>");
+            let buckets: String = names.iter().chain(&["good"]).map(bucket).collect();
+            return ok(&[], format!("<R><Buckets>{buckets}</Buckets></R>").as_bytes());
         }
         if request.contains("list-type=2") {
-            let entry = |key: &str| {
+            let entry = |key: &&str| {
                 format!(
                     "<Contents><Key>{key}</Key><Size>4</Size><ETag>x</ETag>\
-                     <LastModified>2030-01-01T00:00:00.000Z</LastModified></Contents>"
+                     <LastModified>2030-01-01T00:00:00.000Z</LastModified></Contents>\
+                     <CommonPrefixes><Prefix>{key}</Prefix></CommonPrefixes>"
                 )
             };
-            let prefix = format!("<CommonPrefixes><Prefix>{name}</Prefix></CommonPrefixes>");
-            return listing(&format!("{}{}{prefix}", entry(name), entry("fine")));
+            let entries: String = names.iter().chain(&["fine"]).map(entry).collect();
+            return listing(&entries);
         }
         let headers = [("last-modified", "Tue, 01 Jan 2030 00:00:00 GMT"), ("etag", "\"x\"")];
         match request.starts_with("HEAD") {
@@ -92,37 +92,41 @@ fn names_of_a_service_stay_in_the_target() {
         &["cp", "-r", "a/good/", "work/target/"],
         &["mv", "-r", "a/good/", "work/target"],
     ];
-    for name in NAMES {
-        let failing = service(name);
-        let shell = Shell::with(failing.url());
-        for &command in commands {
-            shell.write("outside/kept", "kept");
-            shell.write("outside/deep/kept", "kept");
-            shell.write("work/victim/kept", "kept");
-            shell.write("work/x", "kept");
-            shell.write("work/target/good/old", "old");
-            symlink("../../outside", shell.path("work/target/link")).expect("linked");
-            symlink("../../../outside", shell.path("work/target/good/link")).expect("linked");
-            let outside = || {
-                let mut found = Vec::new();
-                files(&shell.path("outside"), &mut found);
-                files(&shell.path("work/victim"), &mut found);
-                let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
-                let around = fs::read_dir(shell.path("work")).expect("read").count();
-                let above = fs::read_dir(shell.path("")).expect("read").count();
-                let root = is_there(Path::new("/x")) || is_there(Path::new("/victim"));
-                (found, fs::read(shell.path("work/x")).ok(), around, above, root)
-            };
-            let before = outside();
-            let output = shell.run(command);
-            assert_eq!(outside(), before, "{name:?} {command:?}: {}", stderr(&output));
-            let message = stderr(&output);
-            // A mirror makes no directory for a marker, so it has nothing to refuse.
-            let is_refused = output.status.code() == Some(1) || name.ends_with('/');
-            assert!(is_refused, "{name:?} {command:?}: {message}");
-            assert!(!message.contains("panicked"), "{name:?} {command:?}: {message}");
-            fs::remove_dir_all(shell.path("work/target")).expect("removed");
+    let failing = service(NAMES);
+    let shell = Shell::with(failing.url());
+    for &command in commands {
+        shell.write("outside/kept", "kept");
+        shell.write("outside/deep/kept", "kept");
+        shell.write("work/victim/kept", "kept");
+        shell.write("work/x", "kept");
+        shell.write("work/target/good/old", "old");
+        symlink("../../outside", shell.path("work/target/link")).expect("linked");
+        symlink("../../../outside", shell.path("work/target/good/link")).expect("linked");
+        let outside = || {
+            let mut found = Vec::new();
+            files(&shell.path("outside"), &mut found);
+            files(&shell.path("work/victim"), &mut found);
+            let is_there = |path: &Path| fs::symlink_metadata(path).is_ok();
+            let around = fs::read_dir(shell.path("work")).expect("read").count();
+            let above = fs::read_dir(shell.path("")).expect("read").count();
+            let root = is_there(Path::new("/x")) || is_there(Path::new("/victim"));
+            (found, fs::read(shell.path("work/x")).ok(), around, above, root)
+        };
+        let before = outside();
+        let output = shell.run(command);
+        let message = stderr(&output);
+        assert_eq!(outside(), before, "{command:?}: {message}");
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {message}");
+        assert!(!message.contains("panicked"), "{command:?}: {message}");
+        // Each is refused by itself, and the rest is copied. A mirror makes no directory for a
+        // marker, so it has nothing to refuse.
+        if command.last() != Some(&"work/target/") || command.contains(&"a/good/") {
+            let refused = NAMES.iter().filter(|name| !name.ends_with('/')).count();
+            assert!(message.lines().count() >= refused, "{command:?}: {message}");
+            let copied = ["fine", "good/fine"].map(|it| shell.path("work/target").join(it));
+            assert!(copied.iter().any(|it| it.exists()), "{command:?}: {message}");
         }
+        fs::remove_dir_all(shell.path("work/target")).expect("removed");
     }
 }
 
@@ -131,7 +135,7 @@ fn names_of_a_service_stay_in_the_target() {
 fn a_bucket_that_is_a_link_in_the_target_is_not_emptied() {
     use std::os::unix::fs::symlink;
 
-    let failing = service("fine2");
+    let failing = service(&["fine2"]);
     let shell = Shell::with(failing.url());
     shell.write("outside/old", "kept");
     fs::create_dir(shell.path("target")).expect("made");

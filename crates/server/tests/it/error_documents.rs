@@ -216,11 +216,6 @@ async fn errors_of_objects_name_what_was_asked_for() {
                 )
                 .with("x-amz-object-lock-event-hold", "ON"),
                 row(
-                    "POST /",
-                    (405, "MethodNotAllowed"),
-                    &[("Method", "POST"), ("ResourceType", "")],
-                ),
-                row(
                     "DELETE /mine/digits?acl",
                     (405, "MethodNotAllowed"),
                     &[("Method", "DELETE"), ("ResourceType", "OBJECT")],
@@ -353,6 +348,8 @@ async fn errors_of_uploads_name_the_upload_and_the_part() {
 async fn errors_of_buckets_name_the_bucket_and_the_setting() {
     let server = harness::memory().await;
     server.bucket("mine").await;
+    let open = server.request("PUT", "/open").header("x-amz-object-ownership", "ObjectWriter");
+    open.send().await.expect_status(200);
     let of_bucket = |subresource: &str, code| {
         let request = format!("GET /mine?{subresource}");
         row(&request, (404, code), &[("BucketName", "mine")])
@@ -389,7 +386,13 @@ async fn errors_of_buckets_name_the_bucket_and_the_setting() {
             tags("a,b=1", &[("TagKey", "a,b")]),
             tags("a=1,2", &[("TagKey", "a"), ("TagValue", "1,2")]),
             tags("aws:a=1", &[("TagKey", "aws:a")]),
-            row("PUT /mine?acl", (400, "MissingSecurityHeader"), &[("MissingHeaderName", "x-amz-acl")]),
+            row("PUT /open?acl", (400, "MissingSecurityHeader"), &[("MissingHeaderName", "x-amz-acl")]),
+            row(
+                "PUT /open/k",
+                (400, "InvalidArgument"),
+                &[("ArgumentName", "id"), ("ArgumentValue", "wrong-id")],
+            )
+            .with("x-amz-grant-read", "id=\"wrong-id\""),
             row("PUT /other", (400, "InvalidLocationConstraint"), &[("LocationConstraint", "no where")])
                 .body(
                     "<CreateBucketConfiguration><LocationConstraint>no where</LocationConstraint>\

@@ -323,7 +323,9 @@ async fn checksums_of_parts_make_that_of_the_object() {
             );
             let attributes = attributes.send().await.expect_status(200);
             assert_eq!(attributes.element("ETag"), multipart_etag(&parts).trim_matches('"'));
-            assert_eq!(attributes.element(&element), expected, "{context}");
+            // Only here without the number of parts, as on AWS.
+            let value = attributes.element(&element);
+            assert_eq!(Some(value.as_str()), expected.split('-').next(), "{context}");
             assert_eq!(attributes.element("PartsCount"), "2");
             assert_eq!(attributes.elements("Size"), [(5 * MIB).to_string(), "777".to_owned()]);
             assert_eq!(attributes.element("ObjectSize"), whole.len().to_string());

@@ -1,6 +1,7 @@
 //! Members of requests that a server may not ignore: locks, holds, encryptions and conditions that it does not know,
 //! and settings that it would not keep.
 
+use crate::form;
 use crate::harness;
 
 #[tokio::test]
@@ -26,11 +27,13 @@ async fn unknown_promises_are_refused_by_name_and_nothing_is_written() {
         create.expect_error(501, "NotImplemented");
         let delete = server.request("DELETE", "/mine/source").header(name, "ON").send().await;
         delete.expect_error(501, "NotImplemented");
-        let fields = [("key", "k"), (name, "ON")];
-        let posted = crate::form::upload(&server, &fields, b"x").await;
-        assert!(posted.status >= 400 || !name.starts_with("x-amz-object-lock-"), "{name}");
+        // Other fields of a form are no headers.
+        if !name.starts_with("x-amz-if-") {
+            let posted = form::upload(&server, &[("key", "k"), (name, "ON")], b"x").await;
+            posted.expect_error(501, "NotImplemented");
+        }
     }
-    server.get("/mine?uploads").await.expect_status(200);
+    assert!(!server.get("/mine?uploads").await.has_element("Upload"));
     assert_eq!(server.get("/mine").await.elements("Key"), ["source"]);
 }
 

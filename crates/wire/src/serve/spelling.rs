@@ -254,7 +254,8 @@ mod tests {
         let kept = RefCell::new(Vec::new());
         let client = Kept(Script(b"GET / HTTP/1.1\r\nconnection: close\r\n\r\n"), &kept);
         let mut http = http1::Builder::new();
-        let connection = http.header_read_timeout(None).serve_connection(client, service);
+        http.header_read_timeout(None).half_close(true);
+        let connection = http.serve_connection(client, service);
         let polled = pin!(connection).poll(&mut Context::from_waker(Waker::noop()));
         assert!(polled.is_ready());
         let text = String::from_utf8(kept.into_inner()).expect("heads are text");
