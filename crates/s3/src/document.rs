@@ -61,7 +61,10 @@ impl Document {
         })?;
         let mut text = plain_text(bytes)?;
         if self.0.operation == CompletedParts::OPERATION {
-            parts.extensions.insert(CompletedParts::of(&text)?);
+            // Without a document the handler tells whether the upload exists.
+            if !text.is_empty() {
+                parts.extensions.insert(CompletedParts::of(&text)?);
+            }
             text = CompletedParts::EMPTY;
         }
         if is_acl && !text.is_empty() {
