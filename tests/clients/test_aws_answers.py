@@ -227,6 +227,18 @@ def test_markers_of_a_list_of_uploads(s3, bucket):
         assert (page["NextKeyMarker"], page["NextUploadIdMarker"]) == (last, uploads[last])
 
 
+def test_markers_of_a_list_of_uploads_below_prefixes(s3, bucket):
+    # test_list_multiparts_with_prefix_and_delimiter: a prefix is a marker only where more follows
+    uploads = {key: s3.create_multipart_upload(Bucket=bucket, Key=key)["UploadId"] for key in ("a/1", "b/2", "c")}
+    only = s3.list_multipart_uploads(Bucket=bucket, Delimiter="/", Prefix="a")
+    assert (only["NextKeyMarker"], only["NextUploadIdMarker"]) == ("", "")
+    last = s3.list_multipart_uploads(Bucket=bucket, Delimiter="/")
+    assert (last["NextKeyMarker"], last["NextUploadIdMarker"]) == ("c", uploads["c"])
+    first = s3.list_multipart_uploads(Bucket=bucket, Delimiter="/", MaxUploads=1)
+    rest = s3.list_multipart_uploads(Bucket=bucket, Delimiter="/", KeyMarker=first["NextKeyMarker"])
+    assert [it["Prefix"] for it in rest["CommonPrefixes"]] == ["b/"]
+
+
 def test_empty_tokens_and_markers(server, s3, bucket):
     # test_list_objects_v2_continuation_start_after, test_list_parts_empty_part_number_marker
     s3.put_object(Bucket=bucket, Key="k", Body=b"x")
@@ -238,7 +250,8 @@ def test_empty_tokens_and_markers(server, s3, bucket):
     assert "StartAfter" not in s3.list_objects_v2(Bucket=bucket, StartAfter="a", ContinuationToken=token)
     upload = s3.create_multipart_upload(Bucket=bucket, Key="p")["UploadId"]
     s3.upload_part(Bucket=bucket, Key="p", UploadId=upload, PartNumber=1, Body=b"x")
-    for query in ("part-number-marker=&uploadId={}", "part-number-marker&uploadId={}", "uploadId={}"):
+    for query in ("part-number-marker=&uploadId={}", "part-number-marker&uploadId={}", "max-parts=&uploadId={}",
+                  "uploadId={}"):
         status, _, text = signed(server, "GET", f"/{bucket}/p?" + query.format(upload))
         assert status == 200 and "<PartNumber>1</PartNumber>" in text
     assert s3.list_parts(Bucket=bucket, Key="p", UploadId=upload, PartNumberMarker=9)["NextPartNumberMarker"] == 0
@@ -479,6 +492,13 @@ def test_a_wrong_checksum_of_a_part_in_the_list(s3, bucket, algorithm, bodies, s
     assert answer(s3.complete_multipart_upload, **complete) == expected
 
 
+def test_a_complete_without_a_list(s3, bucket):
+    # test_multipart_no_such_upload, test_multipart_complete_multipart_too_small
+    upload = s3.create_multipart_upload(Bucket=bucket, Key="k")["UploadId"]
+    for identity, expected in ((upload, (400, "InvalidRequest")), ("fakeid", (404, "NoSuchUpload"))):
+        assert answer(s3.complete_multipart_upload, Bucket=bucket, Key="k", UploadId=identity) == expected
+
+
 @pytest.mark.parametrize("bytes_, expected", [
     # test_upload_part_copy_range
     ("bytes=0-9", (200, None)), ("bytes=0-100", (400, "InvalidArgument")), ("bytes=9-10", (400, "InvalidArgument")),
@@ -582,6 +602,19 @@ def test_cors_names_headers_in_lower_case(server, s3, bucket):
              "Access-Control-Request-Headers": "X-My-Header, X-Other"}
     _, headers, _ = send(server, "OPTIONS", f"/{bucket}/k", asked)
     assert headers["Access-Control-Allow-Headers"] == "x-my-header, x-other"
+
+
+def test_preflight_requests_of_buckets_without_rules(server, s3, bucket):
+    # test_cors_http_options_no_config, …_non_existent_bucket, test_put_cors_empty_origin
+    page = {"Origin": "https://a.test"}
+    for path in (f"/{bucket}/k", "/no-such-bucket-here/k"):
+        assert send(server, "OPTIONS", path)[0] == 400
+        assert send(server, "OPTIONS", path, page)[0] == 403
+    rule = {"AllowedOrigins": [""], "AllowedMethods": ["GET"]}
+    s3.put_bucket_cors(Bucket=bucket, CORSConfiguration={"CORSRules": [rule]})
+    assert s3.get_bucket_cors(Bucket=bucket)["CORSRules"] == [rule]
+    assert send(server, "OPTIONS", f"/{bucket}/k", page)[0] == 400
+    assert send(server, "OPTIONS", f"/{bucket}/k", {**page, "Access-Control-Request-Method": "GET"})[0] == 403
 
 
 @pytest.mark.parametrize("algorithm, expected", [

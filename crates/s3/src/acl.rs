@@ -135,8 +135,9 @@ pub(super) async fn put_bucket_acl(
     let Req { headers, mut extensions, .. } = request;
     let bucket = granted.bucket();
     let owner = party(&bucket.owner);
-    check_ownership(bucket)?;
+    // As on AWS, a wrong list is refused as such also where lists do not count.
     let acl = AskedAcl::of_put(&headers, &mut extensions)?.of_bucket(app, owner)?;
+    check_ownership(bucket)?;
     bucket_public_access::check_acl(bucket, &acl)?;
     match stored(&acl, &bucket.owner) {
         Some(document) => {
@@ -155,8 +156,12 @@ pub(super) async fn put_object_acl(
 ) -> Resp<PutObjectAclOutput> {
     let Req { input, method, uri, headers, mut extensions, .. } = request;
     let bucket = Arc::clone(granted.bucket());
-    check_ownership(&bucket)?;
+    // As on AWS, a wrong list is refused as such also where lists do not count.
     let asked = AskedAcl::of_put(&headers, &mut extensions)?;
+    if let Err(refusal) = check_ownership(&bucket) {
+        asked.of_object(app, party(&bucket.owner), party(&bucket.owner))?;
+        return Err(refusal);
+    }
     let (key, version) = (object_key(input.key)?, version_id(input.version_id)?);
     let cause = event_cause::of_request(&granted, &extensions);
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };

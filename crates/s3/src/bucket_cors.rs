@@ -72,13 +72,6 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
     let Some(page) = header(ORIGIN) else {
         return Err(bad_request("Insufficient information. Origin request header needed."));
     };
-    let method = header(ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
-    let method = method.filter(|method| METHODS.iter().any(|known| known == method));
-    let Some(method) = method else {
-        return Err(bad_request(
-            "Invalid Access-Control-Request-Method: it must be GET, PUT, POST, DELETE or HEAD.",
-        ));
-    };
     let names = header(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|names| names.to_str().ok());
     let names = names.unwrap_or_default().split(',').map(str::trim);
     let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
@@ -93,6 +86,13 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
             Some(_) => "CORSResponse: CORS is not enabled for this bucket.",
             None => "CORSResponse: Bucket not found",
         }));
+    };
+    let method = header(ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
+    let method = method.filter(|method| METHODS.iter().any(|known| known == method));
+    let Some(method) = method else {
+        return Err(bad_request(
+            "Invalid Access-Control-Request-Method: it must be GET, PUT, POST, DELETE or HEAD.",
+        ));
     };
     let Some(headers) = cors.preflight(page, method, &names) else {
         return Err(forbidden(
@@ -163,7 +163,9 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
     let exposed = sent.expose_headers.clone().unwrap_or_default();
     for (what, patterns) in [("AllowedOrigin", &sent.allowed_origins), ("AllowedHeader", &headers)]
     {
-        for pattern in patterns {
+        // AWS takes an empty origin, which no page has.
+        let may_be_empty = |pattern: &str| what == "AllowedOrigin" && pattern.is_empty();
+        for pattern in patterns.iter().filter(|pattern| !may_be_empty(pattern)) {
             check_text(what, pattern)?;
             if pattern.matches('*').count() > 1 {
                 let pattern = error::quoted(pattern);

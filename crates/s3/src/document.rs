@@ -64,7 +64,10 @@ impl Document {
             Spelling::Other => plain_text(&bytes)?,
         };
         if self.0.operation == CompletedParts::OPERATION {
-            parts.extensions.insert(CompletedParts::of(&text)?);
+            // Without a document the handler tells whether the upload exists.
+            if !text.is_empty() {
+                parts.extensions.insert(CompletedParts::of(&text)?);
+            }
             if let Some(announced) = AnnouncedBytes::take(&mut parts.headers)? {
                 parts.extensions.insert(announced);
             }

@@ -5,7 +5,7 @@ use http::{Extensions, HeaderMap};
 use liteio_store::limits::PART_NUMBER_MAX;
 use liteio_store::{
     Bucket, ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
-    EncryptionScheme, ListUploadsQuery, ObjectVersion, PartNumber, StoreError, Upload, UploadEntry,
+    EncryptionScheme, ListUploadsQuery, ObjectVersion, StoreError, Upload, UploadEntry,
     UploadOptions,
 };
 use s3s::dto::{
@@ -122,7 +122,12 @@ pub(super) async fn complete_multipart_upload(
     if let Some(upload) = &upload {
         check_key(app, &granted, upload, customer.as_ref())?;
     }
-    let CompletedParts(parts) = extensions.remove().unwrap_or_default();
+    let Some(CompletedParts(parts)) = extensions.remove() else {
+        return Err(match &upload {
+            Some(_) => error::invalid_request("You must specify at least one part"),
+            None => error::from_store(StoreError::NoSuchUpload { upload: id.to_string() }),
+        });
+    };
     let parts = complete_parts(parts, upload.as_ref())?;
     let upload_kind = upload.as_ref().and_then(|upload| upload.checksum).map(|(_, kind)| kind);
     let options = CompleteOptions {
@@ -299,7 +304,8 @@ pub(super) async fn list_multipart_uploads(
     let input = request.input;
     let encoding = KeyEncoding::parse(input.encoding_type.as_ref())?;
     let max = page_size("max-uploads", input.max_uploads, LIST_PARTS_MAX)?;
-    let prefix = input.prefix.unwrap_or_default();
+    let asked_prefix = input.prefix;
+    let prefix = asked_prefix.clone().unwrap_or_default();
     let delimiter = input.delimiter.filter(|delimiter| !delimiter.is_empty());
     let key_marker = input.key_marker.filter(|marker| !marker.is_empty());
     // As on AWS, `upload-id-marker` is ignored without `key-marker`.
@@ -321,15 +327,16 @@ pub(super) async fn list_multipart_uploads(
     xml.text("Bucket", &input.bucket);
     xml.key("KeyMarker", key_marker.as_deref().unwrap_or_default(), encoding);
     xml.text("UploadIdMarker", upload_marker.as_deref().unwrap_or_default());
-    // As on AWS, the markers of the last entry are there on the last page, too.
-    let (next_key, next_upload) = match page.entries.last() {
-        None => ("", String::new()),
-        Some(UploadEntry::Prefix(prefix)) => (&**prefix, String::new()),
-        Some(UploadEntry::Upload(upload)) => (upload.key.as_str(), upload.id.to_string()),
-    };
+    // As on AWS, the markers of the last upload are there on the last page, too.
+    let last = page.entries.iter().rev().find_map(|entry| match entry {
+        UploadEntry::Upload(upload) => Some((upload.key.as_str(), upload.id.to_string())),
+        UploadEntry::Prefix(_) => None,
+    });
+    let next = page.next.as_ref().map(|(key, upload)| (key.as_str(), upload.clone()));
+    let (next_key, next_upload) = next.or(last).unwrap_or_default();
     xml.key("NextKeyMarker", next_key, encoding);
     xml.text("NextUploadIdMarker", &next_upload);
-    xml.key("Prefix", &prefix, encoding);
+    xml.optional_key("Prefix", asked_prefix.as_deref(), encoding);
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
     xml.value("MaxUploads", max);

@@ -253,7 +253,7 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     if let Some(user) = metadata::take_user(request.headers_mut())? {
         request.extensions_mut().insert(user);
     }
-    drop_empty_marker(&mut request)?;
+    drop_empty_numbers(&mut request)?;
     if let Some(taken) = SystemHeaders::take(request.headers_mut()) {
         request.extensions_mut().insert(taken);
     }
@@ -263,23 +263,26 @@ async fn prepare(mut request: Request<Body>) -> S3Result<Request<Body>> {
     }
 }
 
-/// Removes an empty `part-number-marker`, which is none in S3 and no number for s3s.
-fn drop_empty_marker(request: &mut Request<Body>) -> S3Result<()> {
-    const MARKER: &str = "part-number-marker";
-    const MARKER_HEADER: HeaderName = HeaderName::from_static("x-amz-part-number-marker");
-    if request.headers().get(MARKER_HEADER).is_some_and(HeaderValue::is_empty) {
-        request.headers_mut().remove(MARKER_HEADER);
+/// Removes empty numbers of listings from the query, and an empty marker of parts from the headers:
+/// they are none in S3, and no numbers for s3s.
+fn drop_empty_numbers(request: &mut Request<Body>) -> S3Result<()> {
+    const NUMBERS: [&str; 4] = ["part-number-marker", "max-parts", "max-uploads", "max-keys"];
+    const MARKER: HeaderName = HeaderName::from_static("x-amz-part-number-marker");
+    if request.headers().get(MARKER).is_some_and(HeaderValue::is_empty) {
+        request.headers_mut().remove(MARKER);
     }
     let uri = request.uri();
-    let Some(query) = uri.query().filter(|query| query.contains(MARKER)) else { return Ok(()) };
-    let is_empty = |pair: &&str| *pair == MARKER || pair.strip_suffix('=') == Some(MARKER);
+    let is_empty = |pair: &&str| NUMBERS.contains(&pair.strip_suffix('=').unwrap_or(pair));
+    let Some(query) = uri.query().filter(|query| query.split('&').any(|pair| is_empty(&pair)))
+    else {
+        return Ok(());
+    };
     let kept: Vec<&str> = query.split('&').filter(|pair| !is_empty(pair)).collect();
-    let invalid = |_| s3_error!(InvalidURI, "Couldn't parse the specified URI.");
+    let invalid = || s3_error!(InvalidURI, "Couldn't parse the specified URI.");
     let path = format!("{}?{}", uri.path(), kept.join("&"));
     let mut parts = uri.clone().into_parts();
-    parts.path_and_query = Some(PathAndQuery::try_from(path).map_err(invalid)?);
-    *request.uri_mut() = Uri::from_parts(parts)
-        .map_err(|_| s3_error!(InvalidURI, "Couldn't parse the specified URI."))?;
+    parts.path_and_query = Some(PathAndQuery::try_from(path).map_err(|_| invalid())?);
+    *request.uri_mut() = Uri::from_parts(parts).map_err(|_| invalid())?;
     Ok(())
 }
 
