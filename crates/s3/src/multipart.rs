@@ -5,7 +5,7 @@ use http::{Extensions, HeaderMap};
 use liteio_store::limits::PART_NUMBER_MAX;
 use liteio_store::{
     Bucket, ChecksumAlgorithm, ChecksumType, ChecksumValue, CompleteOptions, CompletePart,
-    EncryptionScheme, ListUploadsQuery, ObjectVersion, StoreError, Upload, UploadEntry,
+    EncryptionScheme, ListUploadsQuery, ObjectVersion, PartNumber, StoreError, Upload, UploadEntry,
     UploadOptions,
 };
 use s3s::dto::{
