@@ -50,9 +50,6 @@ type Wrapped = (Vec<u8>, EncryptionRecord);
 /// Key spaces of records with wrapped keys.
 const SPACES: [&[u8]; 3] = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_UPLOADS];
 
-/// The place of a record, and its encryption.
-type Wrapped = (Vec<u8>, EncryptionRecord);
-
 impl Store {
     /// Rewraps every data key that is not wrapped by the first version of its key. It may be
     /// interrupted and repeated. If a key is missing, nothing is rewrapped: a caller who is told of

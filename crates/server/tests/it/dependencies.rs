@@ -151,7 +151,7 @@ const RULES: &[Rule] = &[
     // Only the top knows that there are several services.
     except("server", &["server"], Paths(&["crate::dispatch"])),
     // Whether there is one space or those of the test API.
-    except("server", &["server", "dispatch"], Paths(&["crate::spaces"])),
+    except("server", &["server", "dispatch", "spaces"], Paths(&["crate::spaces"])),
     except("server", &["server", "spaces"], Paths(&["crate::open"])),
     except("server", &["dispatch", "health"], Paths(&["liteio_admin::operational"])),
     // Decisions know neither protocols nor the state of a server.
