@@ -305,7 +305,7 @@ fn no_command_is_content_with_files_that_it_may_not_read() {
     open_to_all(directory.path());
     let below = blob.parent().expect("a directory").to_owned();
     for (path, mode) in [(&blob, 0o644), (&below, 0o755), (&data.join("meta.redb"), 0o644)] {
-        fs::set_permissions(path, Permissions::from_mode(0)).expect("allowed");
+        fs::set_permissions(path, Permissions::from_mode(0o000)).expect("allowed");
         for command in [&["verify"][..], &["repair"]] {
             let mut process = match is_root {
                 true => Command::new(&program),
