@@ -148,6 +148,9 @@ fn members_have_the_metadata_of_the_request_and_their_own() {
     }
 }
 
+/// A member, the headers of the request, and a part of the message.
+type Row<'r> = (Vec<u8>, &'r [(&'r str, &'r str)], &'r str);
+
 /// An archive with anything that cannot be stored leaves nothing; with the option for it, it leaves
 /// the others.
 #[test]
@@ -155,7 +158,7 @@ fn a_member_that_cannot_be_stored_refuses_the_archive() {
     let server = Minio::start();
     let long = format!("a/{}", "x".repeat(90));
     let too_long = ("x-amz-meta-minio-snowball-prefix", "p".repeat(1000));
-    let rows: [(Vec<u8>, &[(&str, &str)], &str); 9] = [
+    let rows: [Row<'_>; 9] = [
         (file("../up", b"x"), &[], "leads out of the archive"),
         (file("a/../../up", b"x"), &[], "leads out of the archive"),
         (file("/etc/passwd", b"x"), &[], "root of the file system"),
