@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn every_use_of_a_browser_is_isolated() {
         let signed = ("authorization", "AWS4-HMAC-SHA256 Credential=x");
-        let rows: [(&str, &[(&str, &str)], bool); 15] = [
+        type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], bool);
+        let rows: [Row<'_>; 15] = [
             ("GET", &[("sec-fetch-dest", "document")], true),
             ("GET", &[("sec-fetch-dest", "video"), signed], true),
             ("GET", &[("sec-fetch-dest", "empty"), signed], true),
