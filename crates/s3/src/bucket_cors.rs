@@ -76,7 +76,8 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
     let names = names.unwrap_or_default().split(',').map(str::trim);
     let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
     let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).ok();
-    let forbidden = |message| forbidden(message, method, place);
+    let method = header(ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
+    let forbidden = |message| forbidden(message, method.unwrap_or_default(), place);
     if let Some(bucket) = &bucket {
         found.note_owner(&bucket.owner.id);
     }
@@ -87,7 +88,6 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
             None => "CORSResponse: Bucket not found",
         }));
     };
-    let method = header(ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
     let method = method.filter(|method| METHODS.iter().any(|known| known == method));
     let Some(method) = method else {
         return Err(bad_request(

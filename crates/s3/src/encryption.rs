@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 use liteio_store::{Bucket, Encryption, EncryptionKey, EncryptionScheme, Sealing, StoreError};
 use md5::{Digest as _, Md5};
-use s3s::{S3Error, S3Result, s3_error};
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::convert::{header, header_value, insert_text};
 use super::details::Details;

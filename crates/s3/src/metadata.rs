@@ -38,6 +38,36 @@ const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");
 #[derive(Clone, Debug, Default)]
 pub(super) struct UserMetadata(Vec<(String, String)>);
 
+impl UserMetadata {
+    /// The user metadata of the request with these extensions.
+    pub(super) fn of_request(extensions: &Extensions) -> &UserMetadata {
+        static NONE: UserMetadata = UserMetadata(Vec::new());
+        extensions.get().unwrap_or(&NONE)
+    }
+
+    /// The value of a name without `x-amz-meta-`.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(other, _)| other == name).map(|(_, value)| &**value)
+    }
+
+    /// True for the value `true`, in any case.
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+
+    /// Sets the value of a name, in place of another one.
+    pub(super) fn set(&mut self, name: &str, value: &str) {
+        self.0.retain(|(other, _)| other != name);
+        self.0.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Without these names.
+    pub(super) fn without(mut self, names: &[&str]) -> UserMetadata {
+        self.0.retain(|(name, _)| !names.contains(&&**name));
+        self
+    }
+}
+
 const USER: &str = "x-amz-meta-";
 
 /// Removes the user metadata from the headers, for the extensions. s3s would reject text that looks

@@ -38,7 +38,7 @@ pub(super) async fn create_multipart_upload(
     request: Req<CreateMultipartUploadInput>,
 ) -> Resp<CreateMultipartUploadOutput> {
     let Req { input, headers, extensions, .. } = request;
-    unsupported::check_write(&headers)?;
+    unsupported::check_write(&headers, &extensions)?;
     let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let asked = requested_checksum(&headers)?;
     let wanted = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;

@@ -31,7 +31,7 @@ pub(super) async fn copy_object(
 ) -> Resp<CopyObjectOutput> {
     let Req { input, method, uri, headers, extensions, .. } = request;
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
-    unsupported::check_write(&headers)?;
+    unsupported::check_write(&headers, &extensions)?;
     let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
     let replaces_metadata = match input.metadata_directive.as_ref().map(MetadataDirective::as_str) {
         None | Some(MetadataDirective::COPY) => false,

@@ -14,6 +14,7 @@ use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::convert::{etag_header, header_value, object_key, object_url};
 use super::details::Details;
 use super::encryption::Asked;
+use super::metadata::UserMetadata;
 use super::page_token::key_in_url;
 use super::service::Answer;
 use super::xml::XmlWriter;
@@ -30,9 +31,8 @@ pub(super) async fn put_object(
     granted: Granted,
     request: Req<PutObjectInput>,
 ) -> Resp<PutObjectOutput> {
-    if request.input.metadata.is_some()
-        && unsupported::is_true(&request.headers, &unsupported::EXTRACTS)
-    {
+    let user = UserMetadata::of_request(&request.extensions);
+    if user.is_true(unsupported::EXTRACTS_AS_METADATA) {
         // Boxed, so that other writes do not carry its state.
         return Box::pin(snowball::put(app, granted, request)).await;
     }

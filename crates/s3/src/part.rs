@@ -73,7 +73,7 @@ pub(super) async fn upload_part_copy(
 ) -> Resp<UploadPartCopyOutput> {
     let Req { input, method, uri, headers, extensions, .. } = request;
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
-    unsupported::check_write(&headers)?;
+    unsupported::check_write(&headers, &extensions)?;
     let customer = encryption::customer_key(app, &headers, &extensions)?;
     let number = part_number(input.part_number)?;
     let key = object_key(input.key)?;

@@ -36,37 +36,33 @@ use liteio_store::{
     BodyOptions, ETag, ObjectChecksum, ObjectKey, ObjectReader, ObjectVersion, Pending, PutOptions,
     Sealing, StagedBody, Store, StoreError, WriteConditions,
 };
-use s3s::dto::{Metadata, PutObjectInput, PutObjectOutput};
+use s3s::dto::{PutObjectInput, PutObjectOutput};
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result};
 
 use super::acl::NewObjectAcl;
 use super::archive::{Entry, Kind, MINIO, Tar, words};
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::context::Sent;
-use super::convert::{etag_header, header};
+use super::convert::etag_header;
 use super::encryption::Asked;
 use super::header_text::SystemHeaders;
 use super::limits::{
     ARCHIVE_BATCH, ARCHIVE_BYTES_FREE, ARCHIVE_MEMBERS_MAX, ARCHIVE_RATIO_MAX, BATCH_BYTES,
 };
-use super::unsupported::{EXTRACTS, is_true};
+use super::metadata::UserMetadata;
+use super::unsupported::{EXTRACTS, EXTRACTS_AS_METADATA};
 use super::{Req, Resp, access, body_in, condition, error, event_cause, metadata, object_lock};
 use liteio_access::Granted;
 use liteio_access::state::App;
 use liteio_auth::PostForm;
 
-const PREFIX: HeaderName = HeaderName::from_static("x-amz-meta-minio-snowball-prefix");
-const IGNORE_DIRS: HeaderName = HeaderName::from_static("x-amz-meta-minio-snowball-ignore-dirs");
-const IGNORE_ERRORS: HeaderName =
-    HeaderName::from_static("x-amz-meta-minio-snowball-ignore-errors");
+// Names of user metadata, so their headers begin with `x-amz-meta-`.
+const PREFIX: &str = "minio-snowball-prefix";
+const IGNORE_DIRS: &str = "minio-snowball-ignore-dirs";
+const IGNORE_ERRORS: &str = "minio-snowball-ignore-errors";
 
-/// The names of these headers as user metadata.
-const OWN_METADATA: [&str; 4] = [
-    "snowball-auto-extract",
-    "minio-snowball-prefix",
-    "minio-snowball-ignore-dirs",
-    "minio-snowball-ignore-errors",
-];
+/// User metadata that members do not get.
+const OWN_METADATA: [&str; 4] = [EXTRACTS_AS_METADATA, PREFIX, IGNORE_DIRS, IGNORE_ERRORS];
 
 /// The beginning of the properties of a member that are its headers.
 const MEMBER_HEADER: &str = "metadata.";
@@ -111,11 +107,11 @@ pub(super) async fn put(
         )));
     }
     let checks = BodyChecks::from_request(&headers, &extensions)?;
-    let options = Options::of_request(&headers)?;
+    let user = UserMetadata::of_request(&extensions);
+    let options = Options::of_request(user)?;
+    let user = user.clone().without(&OWN_METADATA);
     let NewObjectAcl { owner, acl } = NewObjectAcl::of_request(app, &granted, &headers)?;
-    let mut user = input.metadata.unwrap_or_default();
-    user.retain(|name, _| !OWN_METADATA.contains(&name.as_str()));
-    let metadata = metadata::from_request(&headers, &extensions, None)?;
+    let metadata = metadata::from_request(&headers, &extensions)?;
     let put = PutOptions {
         metadata,
         owner,
@@ -162,14 +158,14 @@ struct Options {
 }
 
 impl Options {
-    fn of_request(headers: &HeaderMap) -> S3Result<Options> {
-        let prefix = header(headers, PREFIX.as_str()).unwrap_or_default();
-        let prefix = words(prefix)
-            .map_err(|reason| invalid(format!("The prefix in {PREFIX} is not valid: {reason}.")))?;
+    fn of_request(user: &UserMetadata) -> S3Result<Options> {
+        let prefix = words(user.get(PREFIX).unwrap_or_default()).map_err(|reason| {
+            invalid(format!("The prefix in x-amz-meta-{PREFIX} is not valid: {reason}."))
+        })?;
         Ok(Options {
             prefix: prefix.into_iter().map(|word| format!("{word}/")).collect(),
-            ignores_directories: is_true(headers, &IGNORE_DIRS),
-            ignores_errors: is_true(headers, &IGNORE_ERRORS),
+            ignores_directories: user.is_true(IGNORE_DIRS),
+            ignores_errors: user.is_true(IGNORE_ERRORS),
         })
     }
 }
@@ -188,7 +184,7 @@ struct Members<'r> {
     sent: Sent<'r>,
     options: Options,
     /// The user metadata of all members.
-    user: Metadata,
+    user: UserMetadata,
     put: PutOptions,
 }
 
@@ -336,7 +332,7 @@ impl Members<'_> {
             let name = key.strip_prefix(MINIO).and_then(|key| key.strip_prefix(MEMBER_HEADER));
             let name: HeaderName = name.and_then(|it| it.parse().ok()).ok_or_else(unknown)?;
             if let Some(name) = name.as_str().strip_prefix(USER_METADATA) {
-                user.insert(name.to_owned(), value.clone());
+                user.set(name, value);
                 continue;
             }
             if !MEMBER_HEADERS.contains(&name) {
@@ -349,7 +345,8 @@ impl Members<'_> {
         if let Some(taken) = SystemHeaders::take(&mut headers) {
             extensions.insert(taken);
         }
-        let own = metadata::from_request(&headers, &extensions, Some(user))?;
+        extensions.insert(user);
+        let own = metadata::from_request(&headers, &extensions)?;
         let of_request = self.put.metadata.clone();
         Ok(liteio_store::ObjectMetadata { headers: own.headers, user: own.user, ..of_request })
     }
