@@ -107,9 +107,13 @@ const TAGGING: [&str; 2] = ["PutBucketTagging", "PutObjectTagging"];
 
 /// The document with a `TagSet`, which S3 does not require: without one there are no tags.
 fn whole_tagging(document: Bytes) -> Bytes {
-    let is_without = matches!(&document[..], [b'<', ..])
-        && !document.windows(6).any(|window| window == b"TagSet");
-    match is_without {
+    let text = document.trim_ascii();
+    let declaration = text.starts_with(b"<?").then(|| text.windows(2).position(|it| it == b"?>"));
+    let text = declaration.flatten().map_or(text, |end| text[end + 2..].trim_ascii());
+    // Whole, and nothing in it: anything else would remove tags by an error.
+    let tags = text.iter().filter(|byte| **byte == b'<').count();
+    let is_empty = tags == 1 && text.ends_with(b"/>") || tags == 2 && text.ends_with(b"</Tagging>");
+    match text.starts_with(b"<Tagging") && is_empty {
         true => Bytes::from_static(b"<Tagging><TagSet></TagSet></Tagging>"),
         false => document,
     }

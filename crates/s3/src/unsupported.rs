@@ -10,7 +10,7 @@ use super::metadata::UserMetadata;
 const EXTRACT: HeaderName = HeaderName::from_static("x-minio-extract");
 
 /// The header with which MinIO stores the members of an archive instead of the archive.
-pub(super) const EXTRACTS: &str = "X-Amz-Meta-Snowball-Auto-Extract";
+pub(super) const EXTRACTS: &str = "x-amz-meta-snowball-auto-extract";
 
 /// Its name as user metadata.
 pub(super) const EXTRACTS_AS_METADATA: &str = "snowball-auto-extract";

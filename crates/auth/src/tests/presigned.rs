@@ -185,7 +185,8 @@ fn an_unsigned_header_may_say_that_the_payload_is_unsigned() {
     let mut request = Signer::new("PUT", "/k", &"a".repeat(64)).query(&hash).presigned("60");
     let value = "UNSIGNED-PAYLOAD".parse().expect("a value");
     request.headers_mut().insert("x-amz-content-sha256", value);
-    send(request).expect("the header is ignored");
+    // The body has another hash.
+    assert_refused(send(request), "XAmzContentSHA256Mismatch", "");
 }
 
 #[test]

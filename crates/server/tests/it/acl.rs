@@ -104,16 +104,16 @@ async fn canned_acls_and_grants_are_kept_and_answered() {
         server.put("/mine/key", "x").await.expect_status(200);
         for path in ["/mine?acl", "/mine/key?acl"] {
             for (name, value, expected) in [
-                ("x-amz-acl", "public-read", "AllUsers READ, alice-id FULL_CONTROL"),
+                ("x-amz-acl", "public-read", "alice-id FULL_CONTROL, AllUsers READ"),
                 (
                     "x-amz-acl",
                     "public-read-write",
-                    "AllUsers READ, AllUsers WRITE, alice-id FULL_CONTROL",
+                    "alice-id FULL_CONTROL, AllUsers READ, AllUsers WRITE",
                 ),
                 (
                     "x-amz-acl",
                     "authenticated-read",
-                    "AuthenticatedUsers READ, alice-id FULL_CONTROL",
+                    "alice-id FULL_CONTROL, AuthenticatedUsers READ",
                 ),
                 ("x-amz-acl", "private", NOTHING),
                 ("x-amz-acl", "bucket-owner-read", NOTHING),
@@ -158,7 +158,7 @@ async fn canned_acls_and_grants_are_kept_and_answered() {
         put_acl(&server, "/mine?acl", &[("x-amz-acl", "log-delivery-write")])
             .await
             .expect_status(200);
-        let expected = "LogDelivery WRITE, LogDelivery READ_ACP, alice-id FULL_CONTROL";
+        let expected = "alice-id FULL_CONTROL, LogDelivery WRITE, LogDelivery READ_ACP";
         assert_eq!(grants_of(&server, "/mine?acl").await, expected);
     }
 }
@@ -245,7 +245,7 @@ async fn an_acl_that_is_none_is_refused_and_nothing_is_stored() {
 
 #[tokio::test]
 async fn an_object_has_the_acl_that_it_was_written_with() {
-    const PUBLIC: &str = "AllUsers READ, alice-id FULL_CONTROL";
+    const PUBLIC: &str = "alice-id FULL_CONTROL, AllUsers READ";
     for server in harness::both().await {
         bucket_with_acls(&server).await;
         let public = [("x-amz-acl", "public-read")];
@@ -306,7 +306,7 @@ async fn every_version_has_an_acl_of_its_own() {
     let new = version(server.put("/mine/key", "new").await);
     let of = |version: &str| format!("/mine/key?acl&versionId={version}");
     put_acl(&server, &of(&old), &[("x-amz-acl", "public-read")]).await.expect_status(200);
-    assert_eq!(grants_of(&server, &of(&old)).await, "AllUsers READ, alice-id FULL_CONTROL");
+    assert_eq!(grants_of(&server, &of(&old)).await, "alice-id FULL_CONTROL, AllUsers READ");
     assert_eq!(grants_of(&server, &of(&new)).await, NOTHING);
     put_acl(&server, "/mine/key?acl", &[("x-amz-grant-read", "id=bob-id")])
         .await
@@ -327,7 +327,7 @@ async fn a_bucket_is_created_with_its_acl_and_its_ownership() {
         let writer = ("x-amz-object-ownership", "ObjectWriter");
         let preferred = ("x-amz-object-ownership", "BucketOwnerPreferred");
         create("canned", &[writer, ("x-amz-acl", "public-read")]).await.expect_status(200);
-        let expected = "AllUsers READ, alice-id FULL_CONTROL";
+        let expected = "alice-id FULL_CONTROL, AllUsers READ";
         assert_eq!(grants_of(&server, "/canned?acl").await, expected);
         create("granted", &[preferred, ("x-amz-grant-write", "id=bob-id")])
             .await
@@ -404,7 +404,7 @@ async fn ownership_controls_decide_whether_acls_count() {
         server.delete(CONTROLS).await.expect_status(204);
         server.get(CONTROLS).await.expect_error(404, "OwnershipControlsNotFoundError");
     }
-    assert_eq!(grants_of(&server, "/mine/key?acl").await, "AllUsers READ, alice-id FULL_CONTROL");
+    assert_eq!(grants_of(&server, "/mine/key?acl").await, "alice-id FULL_CONTROL, AllUsers READ");
     let two = controls("ObjectWriter").replace("</Rule>", "</Rule><Rule></Rule>");
     for wrong in [controls("Nobody"), two, "<OwnershipControls/>".to_owned(), "x".to_owned()] {
         server.put(CONTROLS, wrong).await.expect_error(400, "MalformedXML");

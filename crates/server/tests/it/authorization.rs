@@ -119,7 +119,9 @@ fn is_denied(reply: &Reply) -> bool {
     let is_of_each_key = reply.status == 200 && reply.text().contains("<Code>AccessDenied</Code>");
     // An answer to HEAD has no code.
     let is_whole = reply.status == 403 && matches!(&*reply.code(), "AccessDenied" | "");
-    is_whole || is_of_each_key
+    // A POST of a bucket that is no form is refused before anybody is asked.
+    let is_no_form = reply.status == 412 && reply.text().contains("enclosure-type");
+    is_whole || is_of_each_key || is_no_form
 }
 
 /// Every operation, by itself and with a version.

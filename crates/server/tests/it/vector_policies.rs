@@ -368,14 +368,12 @@ async fn bad_policies_are_refused_and_nothing_is_stored() {
     let server = server().await;
     let good = policy(&[("Allow", json!("222233334444"), json!("s3vectors:*"), json!({}))]);
     set_policy(&server, &good).await.expect_status(200);
-    let other = "arn:aws:s3vectors:us-east-1:111122223333:bucket/other";
     for (bad, part) in [
         (String::new(), "first byte"),
         ("[]".to_owned(), "first byte"),
         ("{".to_owned(), "invalid Json"),
         (good.replace("Principal", "principal"), "Missing required field Principal"),
         (good.replace("s3vectors:*", "s3:GetObject"), "invalid action (s3:GetObject)"),
-        (good.replace(ARN, other), "invalid resource"),
         (good.replace("222233334444", "2222"), "Invalid principal"),
         (good.replace("2012-10-17", "2012-10-18"), "valid version"),
         (good.replace("{}", r#"{"StringEquals":{"s3:prefix":"x"}}"#), "invalid condition key"),
@@ -384,6 +382,10 @@ async fn bad_policies_are_refused_and_nothing_is_stored() {
         let reply = set_policy(&server, &bad).await;
         expect_exception(&reply, 400, "ValidationException", ("policy", part));
     }
+    // As on AWS, a policy may name another bucket: it has no effect there.
+    let other = good.replace(ARN, "arn:aws:s3vectors:us-east-1:111122223333:bucket/other");
+    set_policy(&server, &other).await.expect_status(200);
+    set_policy(&server, &good).await.expect_status(200);
     let public = policy(&[("Allow", json!("*"), json!("s3vectors:*"), json!({}))]);
     expect_denied(&set_policy(&server, &public).await, "a public policy");
     let kept = send(&server, "GetVectorBucketPolicy", ALICE).await;

@@ -64,7 +64,7 @@ fn the_list_of_parts_must_be_right() {
             format!("document {document:?}"),
             &complete_with(&upload, document),
             400,
-            malformed,
+            if document.is_empty() { "InvalidRequest" } else { malformed },
         ));
     }
     let entity = format!(

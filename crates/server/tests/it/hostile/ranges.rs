@@ -76,7 +76,10 @@ fn ranges_of_a_copied_part_must_lie_in_the_source() {
         let copy = Request::new("PUT", &target)
             .header("x-amz-copy-source", "bucket/range")
             .header("x-amz-copy-source-range", range);
-        row(format!("{range:?}"), &copy.sign(OWNER), 400, "InvalidArgument")
+        // A range that begins behind the end is another error than one that ends there, as on AWS.
+        let code =
+            if range.starts_with("bytes=999") { "InvalidRequest" } else { "InvalidArgument" };
+        row(format!("{range:?}"), &copy.sign(OWNER), 400, code)
     });
     check(&server, rows);
     let parts = server.ask("GET", &format!("/bucket/parts?uploadId={upload}")).text();

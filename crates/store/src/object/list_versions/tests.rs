@@ -126,14 +126,8 @@ fn versions_of_a_key_go_from_new_to_old_in_one_order_with_the_keys() {
         (Some(VersionId::Id([0; 16])), 0),
         (Some(VersionId::Id([200; 16])), 3),
     ] {
-        let shown = shown(&page(&kv, &from_a(marker)));
-        // Behind a version, what comes next of the key is not its latest.
-        let expected: Vec<String> = expected[skipped..].to_vec();
-        let expected: Vec<String> = match skipped {
-            0 => [vec!["a 0303x".to_owned()], expected[1..].to_vec()].concat(),
-            _ => expected,
-        };
-        assert_eq!(shown, expected, "{marker:?}");
+        // Behind a version that is gone, the next one may be the latest.
+        assert_eq!(shown(&page(&kv, &from_a(marker))), expected[skipped..], "{marker:?}");
     }
     // A `null` that is gone hides nothing of its key.
     let gone = ListVersionsQuery {
