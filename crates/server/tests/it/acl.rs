@@ -117,7 +117,7 @@ async fn canned_acls_and_grants_are_kept_and_answered() {
                 ),
                 ("x-amz-acl", "private", NOTHING),
                 ("x-amz-acl", "bucket-owner-read", NOTHING),
-                ("x-amz-grant-read", "id=\"bob-id\", id=alice-id", "bob-id READ, alice-id READ"),
+                ("x-amz-grant-read", "id=\"bob-id\", id=alice-id", "alice-id READ, bob-id READ"),
                 (
                     "x-amz-grant-write-acp",
                     "uri=\"http://acs.amazonaws.com/groups/s3/LogDelivery\"",
