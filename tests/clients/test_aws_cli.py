@@ -269,7 +269,7 @@ def test_acls_and_ownership_by_flags(aws):
     acl = json.loads(aws("s3api", "get-bucket-acl", *name))
     owner = acl["Owner"]["ID"]
     everybody = "http://acs.amazonaws.com/groups/global/AllUsers"
-    assert [grant["Grantee"].get("URI") for grant in acl["Grants"]] == [everybody, None]
+    assert [grant["Grantee"].get("URI") for grant in acl["Grants"]] == [None, everybody]
     aws("s3api", "put-object", *name, "--key", "k")
     aws("s3api", "put-object-acl", *name, "--key", "k", "--grant-read", f"id={owner},uri={everybody}")
     grants = json.loads(aws("s3api", "get-object-acl", *name, "--key", "k"))["Grants"]

@@ -113,7 +113,8 @@ def test_parts_with_the_checksums_of_2026(s3, bucket, algorithm):
     assert got[name] == done[name] and got["Body"].read() == bytes(5 * MIB) + b"end"
     about = s3.get_object_attributes(Bucket=bucket, Key="k",
                                      ObjectAttributes=["Checksum", "ObjectParts"])
-    assert about["Checksum"][name] == done[name]
+    # Only here without the number of parts.
+    assert about["Checksum"][name] == done[name].removesuffix("-2")
     assert [part[name] for part in about["ObjectParts"]["Parts"]] == [part[name] for part in parts]
 
 
