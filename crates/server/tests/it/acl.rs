@@ -135,8 +135,8 @@ async fn canned_acls_and_grants_are_kept_and_answered() {
                 ("x-amz-grant-write-acp", "id=bob-id"),
             ];
             put_acl(&server, path, &headers).await.expect_status(200);
-            let all = "bob-id READ, bob-id WRITE, bob-id READ_ACP, bob-id WRITE_ACP, \
-                       alice-id FULL_CONTROL";
+            let all = "alice-id FULL_CONTROL, bob-id READ, bob-id WRITE, bob-id READ_ACP, \
+                       bob-id WRITE_ACP";
             assert_eq!(grants_of(&server, path).await, all);
 
             // What was answered can be put.
@@ -146,7 +146,7 @@ async fn canned_acls_and_grants_are_kept_and_answered() {
             ]);
             server.put(path, sent).await.expect_status(200);
             let answered = server.get(path).await;
-            assert_eq!(grants(&answered), "AllUsers READ, alice-id READ_ACP");
+            assert_eq!(grants(&answered), "alice-id READ_ACP, AllUsers READ");
             assert!(answered.text().contains("<DisplayName>Alice</DisplayName>"));
             server.put(path, answered.text()).await.expect_status(200);
             assert_eq!(server.get(path).await.text(), answered.text());
