@@ -280,6 +280,18 @@ fn parse_customer_key(
     if !names.iter().any(|name| headers.contains_key(*name)) {
         return Ok(None);
     }
+    let [algorithm, key, md5] = names.map(|name| header(headers, name));
+    if let Some(other) = algorithm.filter(|algorithm| *algorithm != "AES256") {
+        // Recorded on AWS in LocalStack's `test_put_object_validation_sse_c`. It comes before the question how
+        // the key travels, because nothing but the name of the algorithm is wrong.
+        let other = error::quoted(other);
+        return Err(S3Error::with_message(
+            S3ErrorCode::InvalidEncryptionAlgorithmError,
+            format!(
+                "The Encryption request you specified is not valid: {other:?}. Supported value: AES256."
+            ),
+        ));
+    }
     let secure = extensions.get::<Arc<Origin>>().is_some_and(|origin| origin.peer.secure);
     if !secure && !app.allows_keys_in_plain {
         return Err(s3_error!(
@@ -287,17 +299,6 @@ fn parse_customer_key(
             "Requests specifying Server Side Encryption with Customer provided keys must be made over \
              a secure connection. (A server behind a proxy that encrypts is started with \
              --allow-insecure-sse-c.)"
-        ));
-    }
-    let [algorithm, key, md5] = names.map(|name| header(headers, name));
-    if let Some(other) = algorithm.filter(|algorithm| *algorithm != "AES256") {
-        // Recorded on AWS in LocalStack's `test_put_object_validation_sse_c`.
-        let other = error::quoted(other);
-        return Err(S3Error::with_message(
-            S3ErrorCode::InvalidEncryptionAlgorithmError,
-            format!(
-                "The Encryption request you specified is not valid: {other:?}. Supported value: AES256."
-            ),
         ));
     }
     if algorithm.is_none() {
