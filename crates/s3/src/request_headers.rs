@@ -10,7 +10,7 @@ use s3s::{S3Error, S3Result, s3_error};
 use super::details::Details;
 use super::error;
 
-/// What the server does with a header.
+/// The meaning of a header for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meaning {
     /// An operation or the authentication acts on it.
@@ -147,6 +147,9 @@ const NUMBERS: [&str; 4] = [
     "x-amz-write-offset-bytes",
 ];
 
+/// The header with which MinIO reads members of a zip archive. Ignoring it would give the archive for its member.
+const EXTRACT: HeaderName = HeaderName::from_static("x-minio-extract");
+
 /// Refuses headers whose promise this server cannot keep, and numbers that are none.
 ///
 /// # Errors
@@ -155,6 +158,13 @@ pub(super) fn check(headers: &HeaderMap) -> S3Result<()> {
     headers.iter().try_for_each(|(name, value)| match refusal(name) {
         Some(refused) => Err(refused),
         None if NUMBERS.contains(&name.as_str()) => check_number(name, value),
+        None if *name == EXTRACT && value.as_bytes().eq_ignore_ascii_case(b"true") => {
+            Err(s3_error!(
+                NotImplemented,
+                "Reading members of archives ({EXTRACT}: true) is not implemented by LiteIO. Read the \
+                 whole archive."
+            ))
+        }
         None => Ok(()),
     })
 }

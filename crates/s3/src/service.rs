@@ -29,7 +29,7 @@ use super::plain::PlainRequest;
 use super::query::Query;
 use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{bucket_cors, condition, error, metadata, request_headers, unsupported, website};
+use super::{bucket_cors, condition, error, metadata, request_headers, website};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::front::Allowance;
@@ -110,7 +110,6 @@ impl S3Service {
         let query = Query::of(&head.uri);
         let route = Route::of(&head, &target, &query).map_err(refused)?;
         query.put_into(&mut head.extensions);
-        unsupported::check(&head.headers).map_err(refused)?;
         request_headers::check(&head.headers).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refused)?;

@@ -189,17 +189,19 @@ fn rewrap(arguments: &RewrapArgs) -> Result<String, String> {
 /// Rewraps all data keys and reseals all secrets, or nothing: the former keys are retired after
 /// this, so a partial success must not look like success.
 fn rewrap_all(store: &Store, ring: &KeyRing) -> Result<String, String> {
+    let refused = |missing: &MissingKeys, secrets: Option<String>| {
+        let objects = (!missing.is_empty()).then(|| describe_missing(missing));
+        let reasons: Vec<String> = objects.into_iter().chain(secrets).collect();
+        format!("{}. Nothing was changed. {ADVICE}", reasons.join("; "))
+    };
     // Everything is checked before anything is changed, and all reasons are told at once.
-    let secrets = reseal_secrets(store, ring, false).err().map(|error| error.to_string());
-    let missing = store.wrapping_keys().map_err(|error| error.to_string())?.missing;
-    let objects = (!missing.is_empty()).then(|| describe_missing(&missing));
-    let reasons: Vec<String> = objects.into_iter().chain(secrets).collect();
-    if !reasons.is_empty() {
-        return Err(format!("{}. Nothing was changed. {ADVICE}", reasons.join("; ")));
+    if let Err(error) = reseal_secrets(store, ring, false) {
+        let missing = store.wrapping_keys().map_err(|error| error.to_string())?.missing;
+        return Err(refused(&missing, Some(error.to_string())));
     }
     let (rewrapped, newest) = match store.rewrap_keys().map_err(|error| error.to_string())? {
         Rewrapped::All { rewrapped, newest } => (rewrapped, newest),
-        Rewrapped::Refused(missing) => return Err(describe_missing(&missing)),
+        Rewrapped::Refused(missing) => return Err(refused(&missing, None)),
     };
     reseal_secrets(store, ring, true).map_err(|error| error.to_string())?;
     // Counted again from the records: the claim below must be true.

@@ -51,9 +51,9 @@ type Wrapped = (Vec<u8>, EncryptionRecord);
 const SPACES: [&[u8]; 3] = [space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_UPLOADS];
 
 impl Store {
-    /// Rewraps every data key that is not wrapped by the first version of its key. It may be
-    /// interrupted and repeated. If a key is missing, nothing is rewrapped: a caller who is told of
-    /// some success might remove the former keys.
+    /// Rewraps every data key that is not wrapped by the first version of its key. A call that was
+    /// interrupted can be repeated. If a key is missing, the call rewraps nothing: after a partial
+    /// success, a caller might remove the former keys.
     ///
     /// # Errors
     /// The errors of a write; [`StoreError::KeyMissing`] if an object with a missing key was

@@ -29,7 +29,7 @@ const SANDBOX: HeaderValue = HeaderValue::from_static(
 /// PDF cannot run scripts of its origin, and browsers' viewers do not work in a sandbox.
 const HARMLESS: [&[u8]; 1] = [b"application/pdf"];
 
-/// The isolation of the answer to a request, whoever makes the answer and whatever its status.
+/// The isolation of every answer to a request, errors included.
 pub fn isolation(head: &Parts) -> Option<Isolate> {
     let may_be_cached = matches!(head.method, Method::GET | Method::HEAD);
     let may_be_shown = may_be_cached || head.method == Method::POST;

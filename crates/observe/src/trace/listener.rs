@@ -27,7 +27,7 @@ pub struct Listener {
     tracer: Arc<Tracer>,
 }
 
-/// What a listener sees of an entry.
+/// The part of an entry that a listener may see; `None` for nothing.
 type View = Box<dyn Fn(&Arc<Entry>) -> Option<Arc<Entry>> + Send + Sync>;
 
 /// The queue of entries for a listener.

@@ -6,7 +6,7 @@ mod testkit;
 use std::sync::Arc;
 
 use http::Request;
-use liteio_store::Store;
+use liteio_store::{Store, StoreImage};
 #[cfg(feature = "testkit")]
 use liteio_testkit::{TestApi, TestControl};
 
@@ -30,7 +30,7 @@ pub(crate) enum Spaces {
     Many(Arc<TestApi>),
 }
 
-/// What [`open`] has opened.
+/// The opened spaces, and the parts that a server has once.
 pub(crate) struct OpenedSpaces {
     pub(crate) spaces: Spaces,
     pub(crate) followers: Vec<Arc<dyn Follower>>,
@@ -56,22 +56,27 @@ pub(crate) async fn open(
     if let Some(access) = config.test_api {
         return testkit::open(config, store, endpoint, access).await;
     }
-    let (main, followers, made) = open_main(config, None, store).await?;
+    let name = MAIN.to_owned();
+    let (main, followers, made) = open_space(config, name, None, None, store).await?;
     Ok(OpenedSpaces { spaces: Spaces::One(Arc::new(main)), followers, made })
 }
 
-/// Opens the main space.
-async fn open_main(
+/// Opens a space, over this store if there is one, or with the contents of this image.
+///
+/// # Errors
+/// [`OpenError`].
+async fn open_space(
     config: &Config,
+    name: String,
     hooks: Option<&TestHooks>,
+    image: Option<Arc<StoreImage>>,
     store: Option<Store>,
 ) -> Result<(Space, Vec<Arc<dyn Follower>>, Option<MadeCredentials>), OpenError> {
-    let opened = crate::open::open(config, hooks, None, store).await?;
+    let opened = crate::open::open(config, hooks, image, store).await?;
     let Opened { app, users, targets, followers, made } = opened;
-    let no_auth = config.without_signatures();
-    let (name, is_clock_shifted) = (MAIN.to_owned(), hooks.is_some());
-    let main = Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted });
-    Ok((main, followers, made))
+    let (no_auth, is_clock_shifted) = (config.without_signatures(), hooks.is_some());
+    let space = Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted });
+    Ok((space, followers, made))
 }
 
 impl Spaces {

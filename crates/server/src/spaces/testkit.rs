@@ -5,10 +5,10 @@ use std::sync::Arc;
 use liteio_store::{ShiftedClock, Store, SystemClock};
 use liteio_testkit::{Contents, Events, Making, Setup, Tap, TestAccess, TestApi};
 
-use super::{OpenedSpaces, Spaces, open_main};
+use super::{OpenedSpaces, Spaces, open_space};
 use crate::config::{AuditSettings, Config, CredentialsSource, Preparation, Storage};
-use crate::open::{OpenError, Opened, TestHooks, prepare_bucket};
-use liteio_space::{MAIN, Space, SpaceParts};
+use crate::open::{OpenError, TestHooks, prepare_bucket};
+use liteio_space::{MAIN, Space};
 
 /// Opens the main space, and the test API for these clients around it.
 ///
@@ -23,7 +23,8 @@ pub(super) async fn open(
     let clock = Arc::new(ShiftedClock::new(Arc::new(SystemClock)));
     let events = Arc::<Events>::default();
     let tap = Tap::new(&events, MAIN);
-    let (main, followers, made) = open_main(config, Some(&hooks(&clock, &tap)), store).await?;
+    let (name, hooks) = (MAIN.to_owned(), hooks(&clock, &tap));
+    let (main, followers, made) = open_space(config, name, Some(&hooks), None, store).await?;
     // A space that replaces this one must have the same users.
     let credentials = made.as_ref().map_or(&config.credentials, |made| &made.source);
     let config = Config { credentials: credentials.clone(), ..config.clone() };
@@ -79,9 +80,6 @@ async fn make_space(config: Config, making: Making) -> Result<Space, String> {
     if store.is_none() {
         config.storage = Storage::Memory;
     }
-    let opened = crate::open::open(&config, Some(&hooks(&clock, &tap)), image, store).await;
-    let Opened { app, users, targets, .. } = opened.map_err(|error| error.to_string())?;
-    let no_auth = config.without_signatures();
-    let is_clock_shifted = true;
-    Ok(Space::new(SpaceParts { name, app, users, targets, no_auth, is_clock_shifted }))
+    let opened = open_space(&config, name, Some(&hooks(&clock, &tap)), image, store).await;
+    opened.map(|(space, ..)| space).map_err(|error| error.to_string())
 }

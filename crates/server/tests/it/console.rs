@@ -215,7 +215,7 @@ async fn every_answer_for_an_object_in_a_browser_is_isolated() {
             assert_eq!(reply.header("vary"), Some("Sec-Fetch-Dest"), "{row}");
         }
     }
-    // Nobody has signed: neither the object nor the refusal runs as the console.
+    // A refusal of an unsigned request does not run as the console either.
     let refused = server.request("GET", "/photos/page").anonymous().send().await;
     let refused = refused.expect_error(403, "AccessDenied");
     assert!(refused.header("content-security-policy").is_some_and(|it| it.starts_with("sandbox ")));

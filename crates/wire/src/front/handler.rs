@@ -28,7 +28,7 @@ pub struct Plan {
     pub held: bool,
     /// The body is a form, whose first fields authenticate the sender.
     pub form: bool,
-    /// Completes the headers of the answer, whoever makes it.
+    /// Completes the headers of every answer, errors included.
     pub isolate: Option<Isolate>,
 }
 
