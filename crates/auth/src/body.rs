@@ -15,6 +15,7 @@ use super::chunked::ChunkedDecoder;
 use super::error;
 use super::post_file::FileDecoder;
 use super::signing_key::{Signature, hex_digest};
+use super::step::Step;
 use liteio_wire::reply::{ApiError, BoxError, ErrorCode};
 
 /// The error of the connection's body. An [`ApiError`] is kept.
@@ -40,16 +41,6 @@ impl BodyFault {
     pub fn get(&self) -> Option<&ApiError> {
         self.0.get()
     }
-}
-
-/// The result of one decoder step.
-pub(super) enum Step {
-    /// A part of the body.
-    Data(Bytes),
-    /// The input is exhausted.
-    NeedsInput,
-    /// The body has ended; further input is ignored.
-    Ended,
 }
 
 type BoxedBody = Pin<Box<dyn Body<Data = Bytes, Error = BoxError> + Send>>;

@@ -29,11 +29,10 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::amz_date::AmzDate;
-use super::body::Step;
 use super::limits::{CHUNK_HEADER_BYTES_MAX, SIGNED_CHUNK_BYTES_MIN};
 use super::payload::EMPTY_SHA256;
-use super::signing_key::{Signature, SigningKey, hex_digest};
-use super::sigv4::same_signature;
+use super::signing_key::{Signature, SigningKey, hex_digest, same_signature};
+use super::step::Step;
 use super::trailer::TrailerBlock;
 use liteio_wire::reply::{ApiError, ErrorCode};
 

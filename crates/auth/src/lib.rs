@@ -20,8 +20,8 @@
 //! | `presigned`, `sigv2` | Version 4 in a query; Version 2 in a query and in a header |
 //! | `post_object`, `post_form`, `post_file`, `post_policy`, `post_tagging` | Form uploads, which become a PUT |
 //! | `payload`, `chunked`, `trailer` | The declared payload; aws-chunked framing; trailers |
-//! | `body`, `collect` | The verified body; bodies that are read whole |
-//! | `rules`, `unchecked` | Accepted regions; requests without a check of their signature |
+//! | `body`, `step`, `collect` | The verified body, and what its decoders return; bodies that are read whole |
+//! | `rules`, `service`, `unchecked` | Accepted regions and services; requests without a check of their signature |
 //! | `identity`, `signed_as` | The results: sender, and kind of signature for conditions of policies |
 //! | `error`, `limits` | Refusals in AWS's words; every bound |
 //! | `fuzzing` | Properties of any request, and a signer that shares no code with the verifier (feature `fuzzing`) |
@@ -91,10 +91,12 @@ mod post_tagging;
 mod presigned;
 mod query;
 mod rules;
+mod service;
 mod signed_as;
 mod signing_key;
 mod sigv2;
 mod sigv4;
+mod step;
 #[cfg(test)]
 mod tests;
 mod trailer;
@@ -115,8 +117,8 @@ pub use self::collect::{CollectError, collect};
 pub use self::identity::Identity;
 pub use self::post_object::PostForm;
 pub use self::rules::Rules;
+pub use self::service::Service;
 pub use self::signed_as::SignedAs;
-pub use self::sigv4::Service;
 pub use self::trailer::TrailerHandle;
 
 use self::body::{Source, Verifier};

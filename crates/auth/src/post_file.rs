@@ -3,9 +3,9 @@
 use bytes::{Buf, Bytes};
 use memchr::memmem;
 
-use super::body::Step;
 use super::error;
 use super::limits::{FORM_EPILOGUE_BYTES_MAX, FORM_EPILOGUE_FIELDS_BYTES_MAX, FORM_FILE_BYTES_MAX};
+use super::step::Step;
 use liteio_wire::reply::{ApiError, ErrorCode};
 
 /// The allowed size of a file in bytes, both bounds included.

@@ -20,9 +20,11 @@ use super::post_policy::PostPolicy;
 use super::post_tagging::tagging_header;
 use super::presigned::PresignedQuery;
 use super::query::Query;
+use super::service::Service;
 use super::signed_as::SignedAs;
+use super::signing_key::same_signature;
 use super::sigv2::is_version_2;
-use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope, Service, same_signature};
+use super::sigv4::{ALGORITHM, ALGORITHM_ASYMMETRIC, Place, Scope};
 use liteio_identity::AccessKey;
 use liteio_wire::reply::{ApiError, ErrorCode};
 

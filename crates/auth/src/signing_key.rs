@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use hmac::{Hmac, KeyInit, Mac};
 use parking_lot::RwLock;
 use sha2::Sha256;
+use subtle::ConstantTimeEq;
 
 use super::limits::SIGNING_KEYS_MAX;
-use super::sigv4::Service;
+use super::service::Service;
 
 /// The signing key of one access key for one day, region and service.
 #[derive(Clone)]
@@ -52,6 +53,12 @@ pub(super) fn hex_digest(digest: &[u8]) -> Signature {
     let encoded = hex_simd::Out::from_slice(&mut text);
     let _ = hex_simd::encode(digest, encoded, hex_simd::AsciiCase::Lower);
     text
+}
+
+/// Compares in constant time, so that response times reveal no prefix of the expected signature.
+pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
+    // Texts of different lengths are unequal, which reveals only the public length.
+    expected.ct_eq(provided.as_bytes()).into()
 }
 
 /// Serial number of the access key, day, service.

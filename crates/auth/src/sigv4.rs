@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
 use super::Authenticator;
 use super::amz_date::{AmzDate, display_time};
@@ -16,7 +15,8 @@ use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
 use super::payload::UNSIGNED_PAYLOAD;
 use super::query::Query;
 use super::rules::Rules;
-use super::signing_key::{SigningKey, hex_digest};
+use super::service::Service;
+use super::signing_key::{SigningKey, hex_digest, same_signature};
 use liteio_identity::{AccessKey, KeyError, TokenError};
 use liteio_wire::reply::{ApiError, ErrorCode};
 
@@ -29,55 +29,6 @@ pub(super) const ADMIN_PATHS: &str = "/minio/admin/";
 
 /// The region of services that AWS runs in one region only.
 const GLOBAL_REGION: &str = "us-east-1";
-
-/// The service that a request was signed for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Service {
-    /// Objects and buckets.
-    S3,
-    /// Vector buckets and indexes.
-    S3Vectors,
-    /// The security token service.
-    Sts,
-    /// Users and their policies.
-    Iam,
-}
-
-impl Service {
-    /// The name in a credential scope.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Service::S3 => "s3",
-            Service::S3Vectors => "s3vectors",
-            Service::Sts => "sts",
-            Service::Iam => "iam",
-        }
-    }
-
-    /// The service in the credential scope of an unverified `Authorization` header. Use it only to
-    /// choose the error format of a refusal.
-    #[must_use]
-    pub fn claimed(authorization: &str) -> Option<Service> {
-        let (_, credential) = authorization.split_once("Credential=")?;
-        Service::of_credential(credential.split([',', ' ']).next()?)
-    }
-
-    /// The service in an unverified credential.
-    pub(super) fn of_credential(credential: &str) -> Option<Service> {
-        Service::parse(credential.strip_suffix("/aws4_request")?.rsplit('/').next()?)
-    }
-
-    fn parse(name: &str) -> Option<Service> {
-        let all = [Service::S3, Service::S3Vectors, Service::Sts, Service::Iam];
-        all.into_iter().find(|service| service.name() == name)
-    }
-
-    /// `true` for a global service: clients sign for its one region, whatever region is configured.
-    fn is_global(self) -> bool {
-        matches!(self, Service::Sts | Service::Iam)
-    }
-}
 
 /// The place of a signature, for error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -246,12 +197,6 @@ impl Claim<'_> {
         ]);
         same_signature(&expected, self.signature)
     }
-}
-
-/// Compares in constant time, so that response times reveal no prefix of the expected signature.
-pub(super) fn same_signature(expected: &[u8; 64], provided: &str) -> bool {
-    // Texts of different lengths are unequal, which reveals only the public length.
-    expected.ct_eq(provided.as_bytes()).into()
 }
 
 impl Authenticator {

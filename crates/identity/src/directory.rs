@@ -4,15 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use liteio_store::StoreError;
-use parking_lot::RwLock;
-
 use super::account::Account;
 use super::issuer::Issuer;
 use super::key::AccessKey;
 use super::managed::managed;
 use super::role::Role;
-use super::session::{Issued, Session, Sessions, TokenError};
 use super::user::User;
 use super::{IdentityError, fail};
 use liteio_policy::Policy;
@@ -251,112 +247,5 @@ impl Directory {
             directory.key(AccessKey::new(*access_key, secret, user)?)?;
         }
         Ok(directory.build())
-    }
-}
-
-/// The current directory for authentication, and the sessions of its users.
-#[derive(Debug, Default)]
-pub struct CurrentDirectory {
-    now: RwLock<Arc<Directory>>,
-    sessions: Sessions,
-}
-
-/// The reason why a key is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyError {
-    /// No key has this id.
-    Unknown,
-    /// Its session token is refused.
-    Token(TokenError),
-}
-
-impl CurrentDirectory {
-    /// Starts with this directory.
-    pub fn new(directory: Directory, sessions: Sessions) -> CurrentDirectory {
-        CurrentDirectory { now: RwLock::new(Arc::new(directory)), sessions }
-    }
-
-    /// The current directory.
-    pub fn now(&self) -> Arc<Directory> {
-        Arc::clone(&self.now.read())
-    }
-
-    /// The current key with this id; a session's key requires its token. `now` is the time in
-    /// seconds since 1970.
-    ///
-    /// # Errors
-    /// [`KeyError`].
-    pub fn key(&self, id: &str, token: Option<&str>, now: i64) -> Result<Arc<AccessKey>, KeyError> {
-        match token {
-            None => {
-                let found = self.now.read().find(id).cloned();
-                let is_good = |key: &Arc<AccessKey>| key.expires.is_none_or(|end| now < end);
-                found.filter(is_good).ok_or(KeyError::Unknown)
-            }
-            Some(token) => {
-                let directory = self.now();
-                self.sessions.key(&directory, id, token, now).map_err(KeyError::Token)
-            }
-        }
-    }
-
-    /// `true` for a key of these users, expired or not; a session's key requires its token.
-    pub fn knows(&self, id: &str, token: Option<&str>) -> bool {
-        let directory = self.now();
-        match token {
-            None => directory.find(id).is_some(),
-            Some(token) => self.sessions.issued(&directory, id, token),
-        }
-    }
-
-    /// The current state of a key found earlier, with the current rights of its user.
-    ///
-    /// # Errors
-    /// [`KeyError`] if it would be refused now.
-    pub fn again(&self, key: &AccessKey, now: i64) -> Result<Arc<AccessKey>, KeyError> {
-        let found = self.key(&key.id, key.token.as_deref(), now)?;
-        // A new key that reuses the id has not signed the request.
-        if found.secret == key.secret { Ok(found) } else { Err(KeyError::Unknown) }
-    }
-
-    /// Issues the keys of a session.
-    ///
-    /// # Errors
-    /// [`StoreError`] without random bytes.
-    pub fn begin(&self, session: Session) -> Result<Issued, StoreError> {
-        self.sessions.issue(&self.now(), session)
-    }
-
-    /// Replaces the directory. Requests authenticated from now on see the new one.
-    pub fn replace(&self, directory: Directory) {
-        let former = std::mem::replace(&mut *self.now.write(), Arc::new(directory));
-        // Dropped after the unlock: freeing thousands of users takes time.
-        drop(former);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_directory_is_replaced_as_a_whole() {
-        let one = Directory::of_roots(&[("alice", "alice-key", "alice-secret")]).expect("valid");
-        let current = CurrentDirectory::new(one, Sessions::default());
-        let find = |id: &str| current.key(id, None, 0).ok();
-        let before = current.now();
-        let alice = find("alice-key").expect("known");
-        let account = before.account_of_canonical_id(&alice.user.account.canonical_id);
-        assert_eq!(account, Some(&alice.user.account));
-        assert_eq!(before.account(&alice.user.account.id), Some(&alice.user.account));
-
-        let same_id = [("bob", "bob-key", "bob-secret"), ("eve", "alice-key", "eve-secret")];
-        current.replace(Directory::of_roots(&same_id).expect("valid"));
-        assert_eq!(before.find("alice-key").expect("of then").user.name, "alice");
-        let eve = find("alice-key").expect("another");
-        assert_eq!(eve.user.name, "eve");
-        assert_ne!(eve.serial, alice.serial);
-        current.replace(Directory::default());
-        assert!(find("alice-key").is_none());
     }
 }

@@ -15,7 +15,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | `account`, `user`, `role`, `key` | The values: accounts and canonical ids, users with their policies, roles, access keys with their secrets |
-//! | `directory` | All of them at one moment, and the current ones |
+//! | `directory`, `current` | All of them at one moment; the directory that is current, with its sessions |
 //! | `session` | Temporary keys, whose sealed token holds their session |
 //! | `managed` | Managed policies of AWS that exist without being created |
 //! | `issuer` | Issuers of web identities (OpenID Connect) |
@@ -42,6 +42,7 @@
 //! ```
 
 mod account;
+mod current;
 mod directory;
 mod file;
 mod issuer;
@@ -53,7 +54,8 @@ pub mod tables;
 mod user;
 
 pub use self::account::{Account, canonical_id_of_key, id_of_canonical_id};
-pub use self::directory::{CurrentDirectory, Directory, DirectoryBuilder, KeyError, NameOf};
+pub use self::current::{CurrentDirectory, KeyError};
+pub use self::directory::{Directory, DirectoryBuilder, NameOf};
 pub use self::file::{only_user, read_credentials};
 pub use self::issuer::Issuer;
 pub use self::key::{AccessKey, SecretKey, check_key_id, random_id, random_secret};

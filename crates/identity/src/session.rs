@@ -307,7 +307,7 @@ fn narrowing(
 mod tests {
     use liteio_store::{EncryptionKey, KeyRing};
 
-    use super::super::directory::{CurrentDirectory, KeyError};
+    use super::super::current::{CurrentDirectory, KeyError};
     use super::*;
 
     const NOW: i64 = 1_800_000_000;

@@ -12,8 +12,8 @@ use s3s::validation::NameValidation;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::context::{CopiedTags, OtherObject, Sent};
-use super::convert::header_value;
 use super::error;
+use super::headers::header_value;
 use super::refusal::Refusal;
 use super::route::{Answerer, Route, Scope, Target};
 use liteio_access::state::App;

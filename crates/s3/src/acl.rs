@@ -15,12 +15,13 @@ use s3s::dto::{
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::acl_request::AskedAcl;
+use super::answer::xml_response;
 use super::bucket_settings::drop_kept;
 use super::context::Sent;
-use super::convert::{object_key, version_id, xml_response};
+use super::convert::{object_key, version_id};
 use super::xml::XmlWriter;
 use super::{
-    Req, Resp, access, bucket_ownership, bucket_public_access, error, event_cause, object_version,
+    Req, Resp, access, bucket_public_access, error, event_cause, object_version, ownership,
 };
 use liteio_access::Granted;
 use liteio_access::state::App;
@@ -48,7 +49,7 @@ impl NewObjectAcl {
         let bucket = granted.bucket();
         let asked = AskedAcl::of_headers(headers)?;
         let is_bucket_owners = asked == Some(AskedAcl::Canned(CannedAcl::BucketOwnerFullControl));
-        let owner = match bucket_ownership::of_bucket(bucket)? {
+        let owner = match ownership::of_bucket(bucket)? {
             Ownership::BucketOwnerEnforced => {
                 // ACLs are disabled, but SDKs and tools still send some: AWS accepts the canned ACL
                 // `bucket-owner-full-control` and grants to the bucket owner only, without effect.
@@ -82,7 +83,7 @@ pub(super) fn of_new_bucket(
             AskedAcl::Canned(canned) => canned.of_bucket(party(owner)).is_only_for(&owner.id),
             asked => asked.is_grants_to(party(owner)),
         };
-        return if is_private { Ok(None) } else { Err(bucket_ownership::has_acl()) };
+        return if is_private { Ok(None) } else { Err(ownership::has_acl()) };
     }
     Ok(stored(&asked.of_bucket(app, party(owner))?, owner))
 }
@@ -107,7 +108,7 @@ pub(super) async fn get_bucket_acl(
     _request: Req<GetBucketAclInput>,
 ) -> Resp<GetBucketAclOutput> {
     let bucket = granted.bucket();
-    let acl = match bucket_ownership::of_bucket(bucket)?.acls_count() {
+    let acl = match ownership::of_bucket(bucket)?.acls_count() {
         true => of_bucket(bucket)?,
         false => private(&bucket.owner),
     };
@@ -121,7 +122,7 @@ pub(super) async fn get_object_acl(
 ) -> Resp<GetObjectAclOutput> {
     let bucket = granted.bucket();
     let object = object_version::find(app, &granted, request.input.key, request.input.version_id)?;
-    match bucket_ownership::of_bucket(bucket)?.acls_count() {
+    match ownership::of_bucket(bucket)?.acls_count() {
         true => Ok(response(&object.owner, &of_object(&object)?)),
         false => Ok(response(&bucket.owner, &private(&bucket.owner))),
     }
@@ -193,7 +194,7 @@ pub(super) async fn put_object_acl(
 
 /// Refuses to change ACLs if they are disabled.
 fn check_ownership(bucket: &Bucket) -> S3Result<()> {
-    match bucket_ownership::of_bucket(bucket)?.acls_count() {
+    match ownership::of_bucket(bucket)?.acls_count() {
         true => Ok(()),
         false => Err(not_supported()),
     }

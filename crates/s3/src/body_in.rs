@@ -14,9 +14,9 @@ use liteio_store::{
 use s3s::dto::StreamingBlob;
 use s3s::{S3Error, S3Result, StdError, s3_error};
 
-use super::convert::header;
 use super::details::Details;
 use super::error;
+use super::headers::header;
 use super::lane::{self, Batch, Lane};
 use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
 use liteio_access::state::App;

@@ -6,12 +6,13 @@ use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError, Versioning}
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
-use super::convert::{header_value, xml_response};
+use super::answer::xml_response;
 use super::details::Details;
 use super::document::NewBucketTags;
+use super::headers::header_value;
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
-use super::{Req, Resp, acl, bucket_ownership, bucket_settings, error};
+use super::{Req, Resp, acl, bucket_settings, error, ownership};
 use liteio_access::state::App;
 use liteio_access::{Granted, GrantedAccount};
 
@@ -28,7 +29,7 @@ pub(super) async fn create_bucket(
     granted: GrantedAccount,
     request: Req<CreateBucketInput>,
 ) -> Resp<CreateBucketOutput> {
-    let asked_ownership = bucket_ownership::of_header(&request.headers)?;
+    let asked_ownership = ownership::of_header(&request.headers)?;
     let ownership = asked_ownership.unwrap_or(app.object_ownership);
     // An empty list of tags is none.
     let tags = request.extensions.get::<NewBucketTags>().cloned();

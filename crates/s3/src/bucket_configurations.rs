@@ -11,8 +11,8 @@ use s3s::dto::*;
 use s3s::xml::{Deserialize, Serialize};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
+use super::answer::no_content;
 use super::bucket_settings::{from_xml, to_xml};
-use super::convert::no_content;
 use super::details::Details;
 use super::limits::{CONFIGURATIONS_MAX, LIST_CONFIGURATIONS_MAX};
 use super::{Req, Resp, error};

@@ -6,7 +6,7 @@ use s3s::dto::*;
 use s3s::{S3Response, S3Result, s3_error};
 
 use super::details::Details;
-use super::{Req, Resp, encryption, error};
+use super::{Req, Resp, error};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -40,7 +40,7 @@ fn from_document(configuration: ServerSideEncryptionConfiguration) -> S3Result<D
             ));
         }
         (ServerSideEncryption::AWS_KMS, key) => DefaultMethod::Named { key },
-        (ServerSideEncryption::AWS_KMS_DSSE, _) => return Err(encryption::no_dsse()),
+        (ServerSideEncryption::AWS_KMS_DSSE, _) => return Err(error::no_dsse()),
         _ => return Err(error::malformed_xml()),
     };
     Ok(DefaultEncryption { method, bucket_key: rule.bucket_key_enabled == Some(true) })

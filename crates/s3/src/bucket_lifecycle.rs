@@ -23,8 +23,9 @@ use s3s::xml::{
 use s3s::{S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{from_xml, name_rules, to_xml};
-use super::convert::{http_date, insert_text, iso_date, unix_seconds};
+use super::dates::{http_date, iso_date, unix_seconds};
 use super::details::Details;
+use super::headers::insert_text;
 use super::limits::{LIFECYCLE_RULES_MAX, NEWER_NONCURRENT_MAX, RULE_ID_BYTES_MAX};
 use super::page_token::IN_HEADER;
 use super::tagging::{self, Tagged};

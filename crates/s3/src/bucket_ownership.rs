@@ -1,60 +1,20 @@
-//! Object ownership controls: the owner of objects written by other accounts, and whether ACLs are
-//! enabled.
-//!
-//! A bucket without the document is `BucketOwnerEnforced`, like every new bucket on AWS. Deleted
-//! controls are stored as a document of their own: such a bucket has no controls, and its ACLs are
-//! enabled.
+//! Object ownership controls of a bucket. `ownership` reads what they mean.
 
-use http::{HeaderMap, StatusCode};
-use liteio_store::{Bucket, DocumentKind, Owner};
+use http::StatusCode;
+use liteio_store::DocumentKind;
+use s3s::S3Response;
 use s3s::dto::{
     DeleteBucketOwnershipControlsInput, DeleteBucketOwnershipControlsOutput,
     GetBucketOwnershipControlsInput, GetBucketOwnershipControlsOutput, ObjectOwnership,
     OwnershipControls, OwnershipControlsRule, PutBucketOwnershipControlsInput,
     PutBucketOwnershipControlsOutput,
 };
-use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::drop_kept;
-use super::details::Details;
-use super::{Req, Resp, acl, error};
+use super::{Req, Resp, acl, error, ownership};
+use liteio_access::Granted;
 use liteio_access::state::App;
-use liteio_access::{Granted, object_ownership};
 use liteio_policy::acl::{Ownership, encode};
-
-const HEADER: &str = "x-amz-object-ownership";
-
-/// The object ownership setting of a bucket.
-pub(super) fn of_bucket(bucket: &Bucket) -> S3Result<Ownership> {
-    object_ownership(bucket).map_err(error::from_store)
-}
-
-/// The owner of all objects if ownership is enforced, also of objects written before that.
-pub(super) fn owner_of_all(bucket: &Bucket) -> S3Result<Option<Owner>> {
-    Ok((!of_bucket(bucket)?.acls_count()).then(|| bucket.owner.clone()))
-}
-
-/// The ownership in the header of CreateBucket.
-pub(super) fn of_header(headers: &HeaderMap) -> S3Result<Option<Ownership>> {
-    let Some(asked) = headers.get(HEADER) else { return Ok(None) };
-    match asked.to_str().ok().and_then(Ownership::of_name) {
-        Some(ownership) => Ok(Some(ownership)),
-        None => Err(s3_error!(
-            Details::named(HEADER),
-            InvalidArgument,
-            "Invalid x-amz-object-ownership header: {}",
-            error::quoted(&String::from_utf8_lossy(asked.as_bytes()))
-        )),
-    }
-}
-
-/// AWS's error for enforcing ownership on a bucket whose ACL grants something to others.
-pub(super) fn has_acl() -> S3Error {
-    s3_error!(
-        InvalidBucketAclWithObjectOwnership,
-        "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced setting"
-    )
-}
 
 pub(super) async fn put_bucket_ownership_controls(
     app: &App,
@@ -67,7 +27,7 @@ pub(super) async fn put_bucket_ownership_controls(
     let ownership = ownership.ok_or_else(error::malformed_xml)?;
     let bucket = granted.bucket();
     if !ownership.acls_count() && !acl::of_bucket(bucket)?.is_only_for(&bucket.owner.id) {
-        return Err(has_acl());
+        return Err(ownership::has_acl());
     }
     let kind = DocumentKind::OwnershipControls;
     match ownership.document() {
@@ -85,7 +45,7 @@ pub(super) async fn get_bucket_ownership_controls(
     granted: Granted,
     _request: Req<GetBucketOwnershipControlsInput>,
 ) -> Resp<GetBucketOwnershipControlsOutput> {
-    let name = of_bucket(granted.bucket())?.name().ok_or_else(|| {
+    let name = ownership::of_bucket(granted.bucket())?.name().ok_or_else(|| {
         error::custom(
             "OwnershipControlsNotFoundError",
             StatusCode::NOT_FOUND,

@@ -8,8 +8,8 @@ use s3s::dto::*;
 use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
+use super::answer::no_content;
 use super::context::Sent;
-use super::convert::no_content;
 use super::details::Details;
 use super::tagging::{self, Tagged};
 use super::{Req, Resp, access, error};

@@ -5,8 +5,8 @@ use http::{Extensions, HeaderMap, HeaderName};
 use liteio_store::{ChecksumAlgorithm, ChecksumType, ChecksumValue, Digests, ObjectChecksum};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::convert::{header, header_value};
 use super::details::{Details, quoted};
+use super::headers::{header, header_value};
 use super::xml::XmlWriter;
 use liteio_auth::TrailerHandle;
 

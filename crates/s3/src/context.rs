@@ -17,8 +17,9 @@ use s3s::S3Result;
 use s3s::dto::{ObjectLockLegalHold, ObjectLockRetention, Tagging};
 use s3s::xml::{Deserialize, Deserializer};
 
-use super::convert::{header, unix_seconds};
+use super::dates::unix_seconds;
 use super::error;
+use super::headers::header;
 use super::query::Query;
 use super::route::Route;
 use super::tagging::{self, Tagged, Tags};

@@ -8,8 +8,8 @@ use liteio_store::{Bucket, Encryption, EncryptionKey, EncryptionScheme, Sealing,
 use md5::{Digest as _, Md5};
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
-use super::convert::{header, header_value, insert_text};
 use super::details::Details;
+use super::headers::{header, header_value, insert_text};
 use super::{bucket_encryption, error};
 use liteio_access::state::App;
 use liteio_wire::origin::Origin;
@@ -94,7 +94,7 @@ impl Asked {
             (None, Some(customer)) => Some(Encryption::Customer(customer.key.clone())),
             (None, None) => bucket_encryption::default_of(app, bucket)?,
             (Some(b"AES256"), None) => Some(Encryption::Master),
-            (Some(b"aws:kms:dsse"), None) => return Err(no_dsse()),
+            (Some(b"aws:kms:dsse"), None) => return Err(error::no_dsse()),
             (Some(other), None) => {
                 return Err(s3_error!(
                     Details::argument(METHOD, &lossy(other)),
@@ -220,13 +220,6 @@ pub(super) fn from_part(error: StoreError) -> S3Error {
         ),
         error => error::from_store(error),
     }
-}
-
-pub(super) fn no_dsse() -> S3Error {
-    s3_error!(
-        NotImplemented,
-        "Dual-layer server-side encryption (aws:kms:dsse) is not implemented by LiteIO yet."
-    )
 }
 
 /// Resolves the KMS key that a client names, by its name or by an identifier (ARN) that ends with

@@ -9,7 +9,7 @@ use liteio_store::{DeleteMarker, StoreError};
 use s3s::{S3Error, S3ErrorCode, s3_error};
 
 use super::checksum;
-use super::convert::http_date;
+use super::dates::http_date;
 use super::details::Details;
 pub(super) use super::details::quoted;
 use liteio_wire::reply::ApiError;
@@ -250,6 +250,14 @@ pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
         None => "The server has no KMS key: start it with --kms-key-file FILE.".to_owned(),
     };
     custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &message)
+}
+
+/// The error for an encryption in two layers.
+pub(super) fn no_dsse() -> S3Error {
+    s3_error!(
+        NotImplemented,
+        "Dual-layer server-side encryption (aws:kms:dsse) is not implemented by LiteIO yet."
+    )
 }
 
 /// An internal error. The client gets a generic message; the cause is logged.

@@ -16,12 +16,12 @@
 //! | `access`, `context` | The question to `liteio_access`; the facts of a request for conditions |
 //! | `error`, `details`, `refusal` | The only map from `StoreError` to S3; elements of error documents; errors on their way out of s3s |
 //! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
-//! | `convert`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `encoded_word`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
+//! | `convert`, `headers`, `dates`, `answer`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `encoded_word`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
 //! | `body_in`, `lane`, `body_out` | Bodies into the store, in batches on blocking threads; pieces of objects to the client |
 //! | `object_get`, `object_put`, `object_copy`, `object_delete`, `object_rename`, `object_list`, `object_attributes`, `object_tagging`, `object_lock`, `object_version`, `page_token` | Operations on objects |
 //! | `multipart`, `part`, `completed_parts` | Multipart uploads |
 //! | `bucket`, `bucket_…` | Operations on buckets and their settings, one file each; `bucket_defaults` answers for settings that no bucket can have yet |
-//! | `acl`, `acl_request` | ACLs of buckets and objects |
+//! | `acl`, `acl_request`, `ownership` | ACLs of buckets and objects; whether they count, and whose new objects are |
 //! | `website`, `website_rules` | Websites of buckets |
 //! | [`archive`], `snowball` | tar archives, for seeds and for MinIO's uploads whose members become objects |
 //! | [`foreign`] | Documents of buckets of other stores, for imports |
@@ -47,6 +47,7 @@
 mod access;
 mod acl;
 mod acl_request;
+mod answer;
 pub mod archive;
 mod body_in;
 mod body_out;
@@ -69,6 +70,7 @@ mod completed_parts;
 mod condition;
 mod context;
 mod convert;
+mod dates;
 mod details;
 mod dispatch;
 mod document;
@@ -79,6 +81,7 @@ mod error;
 mod event_cause;
 pub mod foreign;
 mod header_text;
+mod headers;
 mod lane;
 mod lenient;
 mod limits;
@@ -96,6 +99,7 @@ mod object_put;
 mod object_rename;
 mod object_tagging;
 mod object_version;
+mod ownership;
 mod page_token;
 mod part;
 mod plain;

@@ -8,9 +8,10 @@ use http::{Extensions, StatusCode};
 use liteio_store::{Bucket, ContentHeaders, ObjectMetadata, ObjectVersion, Versioning};
 use s3s::{S3Error, S3Result, s3_error};
 
-use super::convert::{etag_header, header, header_value, http_date, insert_text};
+use super::dates::http_date;
 use super::details::Details;
 use super::header_text::{self, SystemHeaders};
+use super::headers::{etag_header, header, header_value, insert_text};
 use super::limits::USER_METADATA_BYTES_MAX;
 use super::{encoded_word, error, object_lock, tagging};
 

@@ -16,14 +16,14 @@ use s3s::dto::{
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::acl::NewObjectAcl;
+use super::answer::xml_response;
 use super::checksum::{self, DEFAULT_ALGORITHM};
 use super::completed_parts::{AnnouncedBytes, CompletedPart, CompletedParts};
-use super::convert::{
-    header, insert_text, object_key, object_url, page_size, part_number, unix_seconds, upload_id,
-    xml_response,
-};
+use super::convert::{object_key, object_url, page_size, part_number, upload_id};
+use super::dates::unix_seconds;
 use super::details::Details;
 use super::encryption::{self, Asked, CustomerKey};
+use super::headers::{header, insert_text};
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;

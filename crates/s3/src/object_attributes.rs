@@ -7,7 +7,9 @@ use liteio_store::{ChecksumType, GetOptions, ObjectPartPage, PartNumber};
 use s3s::dto::{GetObjectAttributesInput, GetObjectAttributesOutput, ObjectAttributes};
 use s3s::{S3Result, s3_error};
 
-use super::convert::{http_date, object_key, page_size, version_id, xml_response};
+use super::answer::xml_response;
+use super::convert::{object_key, page_size, version_id};
+use super::dates::http_date;
 use super::details::Details;
 use super::limits::LIST_PARTS_MAX;
 use super::xml::XmlWriter;

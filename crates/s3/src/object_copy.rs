@@ -12,10 +12,12 @@ use s3s::dto::{
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::acl::NewObjectAcl;
+use super::answer::xml_response;
 use super::context::Sent;
-use super::convert::{header, insert_text, object_key, version_id, xml_response};
+use super::convert::{object_key, version_id};
 use super::details::Details;
 use super::encryption::{self, Asked};
+use super::headers::{header, insert_text};
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, access, bucket_lifecycle, checksum, condition, error, event_cause, metadata,

@@ -10,8 +10,11 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
+use super::answer::xml_response;
 use super::context::Sent;
-use super::convert::{insert_text, object_key, unix_seconds, version_id, xml_response};
+use super::convert::{object_key, version_id};
+use super::dates::unix_seconds;
+use super::headers::insert_text;
 use super::xml::XmlWriter;
 use super::{Req, Resp, access, condition, error, event_cause, object_lock};
 use liteio_access::Granted;

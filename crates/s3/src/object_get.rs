@@ -15,9 +15,10 @@ use liteio_store::{
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::context::Sent;
-use super::convert::{header, header_value, object_key, part_number_text, version_id};
+use super::convert::{object_key, part_number_text, version_id};
 use super::details::Details;
 use super::encryption::{self, CustomerKey};
+use super::headers::{header, header_value};
 use super::lenient::LenientHeaders;
 use super::query::Query;
 use super::route::{Route, Target};

@@ -9,12 +9,14 @@ use s3s::dto::*;
 use s3s::{S3Result, s3_error};
 
 use super::access::BUCKET_REGION;
-use super::convert::{header_value, page_size, xml_response};
+use super::answer::xml_response;
+use super::convert::page_size;
 use super::details::Details;
+use super::headers::header_value;
 use super::metadata::storage_class_or_standard;
 use super::page_token::{KeyEncoding, key_in_url, wrong_token};
 use super::xml::XmlWriter;
-use super::{Req, Resp, bucket_ownership, checksum, error};
+use super::{Req, Resp, checksum, error, ownership};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -85,7 +87,7 @@ impl Owners {
     fn of(bucket: &Bucket, are_told: bool) -> S3Result<Owners> {
         Ok(match are_told {
             false => Owners::NotTold,
-            true => bucket_ownership::owner_of_all(bucket)?.map_or(Owners::OfEach, Owners::OfAll),
+            true => ownership::owner_of_all(bucket)?.map_or(Owners::OfEach, Owners::OfAll),
         })
     }
 }
@@ -228,7 +230,7 @@ pub(super) async fn list_object_versions(
         },
         max,
     };
-    let owner = bucket_ownership::owner_of_all(granted.bucket())?;
+    let owner = ownership::owner_of_all(granted.bucket())?;
     let listed = app.blocking(move |store| store.list_versions(granted.bucket(), &query)).await;
     let listed = listed.map_err(error::from_store)?;
     let mut xml = XmlWriter::new("ListVersionsResult", ENTRY_BYTES * listed.entries.len());

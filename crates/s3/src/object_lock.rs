@@ -17,8 +17,9 @@ use s3s::dto::{
 };
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
-use super::convert::{dto_time, header, insert_text, iso_date, unix_seconds};
+use super::dates::{dto_time, iso_date, unix_seconds};
 use super::details::Details;
+use super::headers::{header, insert_text};
 use super::limits::{RETENTION_DAYS_MAX, RETENTION_YEARS_MAX};
 use super::{Req, Resp, error, object_version};
 use liteio_access::Granted;

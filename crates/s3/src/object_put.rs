@@ -10,13 +10,14 @@ use s3s::dto::{PutObjectInput, PutObjectOutput};
 use s3s::{S3Response, S3Result, s3_error};
 
 use super::acl::NewObjectAcl;
+use super::answer::Answer;
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
-use super::convert::{etag_header, header_value, object_key, object_url};
+use super::convert::{object_key, object_url};
 use super::details::Details;
 use super::encryption::Asked;
+use super::headers::{etag_header, header_value};
 use super::metadata::UserMetadata;
 use super::page_token::key_in_url;
-use super::service::Answer;
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, event_cause, metadata,

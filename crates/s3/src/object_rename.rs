@@ -5,8 +5,9 @@ use liteio_store::{ObjectKey, RenameOptions, StoreError};
 use percent_encoding::percent_decode_str;
 use s3s::{S3Error, S3Result, s3_error};
 
-use super::convert::{header, object_key};
+use super::convert::object_key;
 use super::details::Details;
+use super::headers::header;
 use super::plain::{self, PlainRequest, PlainResponse};
 use super::{access, condition, encryption, error, event_cause};
 use liteio_access::Action;

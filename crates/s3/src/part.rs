@@ -8,10 +8,12 @@ use liteio_store::{
 use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
+use super::answer::xml_response;
 use super::checksum::{self, BodyChecks};
 use super::context::Sent;
-use super::convert::{etag_header, object_key, page_size, part_number, upload_id, xml_response};
+use super::convert::{object_key, page_size, part_number, upload_id};
 use super::details::Details;
+use super::headers::etag_header;
 use super::limits::LIST_PARTS_MAX;
 use super::metadata::storage_class_or_standard;
 use super::object_copy::{self, from_copy};

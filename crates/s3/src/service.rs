@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use liteio_store::StoreError;
 use liteio_store::limits::OBJECT_KEY_BYTES_MAX;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -16,12 +15,13 @@ use s3s::{Body, S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::S3Api;
 use super::access::{self, Access, AlreadyAuthenticated, AnyName};
+use super::answer::Answer;
 use super::bucket_cors::Place;
 use super::context::Sent;
-use super::convert::header_value;
 use super::details::Details;
 use super::document::Document;
 use super::header_text::SystemHeaders;
+use super::headers::header_value;
 use super::lenient::LenientHeaders;
 use super::limits::XML_BODY_BYTES_MAX;
 use super::object_get::ReadRequest;
@@ -35,15 +35,6 @@ use liteio_auth::{AuthBody, Identity};
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{Reply, ReplyBody};
-
-/// The parts of a response that the outputs of s3s cannot express.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
-    /// Replaces the status of the output.
-    pub(super) status: Option<StatusCode>,
-    /// The response document, replacing the one made from the output.
-    pub(super) xml: Option<Bytes>,
-}
 
 const COPY_SOURCE: HeaderName = HeaderName::from_static("x-amz-copy-source");
 

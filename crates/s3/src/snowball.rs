@@ -43,9 +43,9 @@ use super::acl::NewObjectAcl;
 use super::archive::{Entry, Kind, MINIO, Tar, words};
 use super::checksum::{BodyChecks, DEFAULT_ALGORITHM};
 use super::context::Sent;
-use super::convert::etag_header;
 use super::encryption::Asked;
 use super::header_text::SystemHeaders;
+use super::headers::etag_header;
 use super::limits::{
     ARCHIVE_BATCH, ARCHIVE_BYTES_FREE, ARCHIVE_MEMBERS_MAX, ARCHIVE_RATIO_MAX, BATCH_BYTES,
 };

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use liteio_store::ETag;
 
-use super::convert::iso_date;
+use super::dates::iso_date;
 
 const PROLOGUE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";

@@ -34,6 +34,11 @@ impl Exception {
         exception("ValidationException", StatusCode::BAD_REQUEST, message)
     }
 
+    /// The body is not JSON.
+    pub(super) fn malformed(message: &str) -> Exception {
+        Exception::invalid(format!("The request body is not valid JSON: {message}"))
+    }
+
     /// The body exceeds [`BODY_BYTES_MAX`]. The message starts with AWS's words.
     pub(super) fn body_too_large() -> Exception {
         Exception::invalid(format!(

@@ -212,10 +212,6 @@ pub(super) fn unreadable(error: &TreeError) -> Exception {
         TreeError::Malformed(error) if error.is_data() => {
             Exception::invalid(format!("The request body is ambiguous: {error}"))
         }
-        TreeError::Malformed(error) => malformed(&error.to_string()),
+        TreeError::Malformed(error) => Exception::malformed(&error.to_string()),
     }
-}
-
-pub(super) fn malformed(message: &str) -> Exception {
-    Exception::invalid(format!("The request body is not valid JSON: {message}"))
 }

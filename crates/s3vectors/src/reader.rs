@@ -8,7 +8,6 @@ use std::collections::HashSet;
 use serde::de::IgnoredAny;
 
 use super::error::{ApiResult, Exception};
-use super::fields::malformed;
 use super::float;
 
 /// Deepest nesting of a skipped value.
@@ -96,8 +95,8 @@ impl<'text> Reader<'text> {
 
     fn wrong(&self, expected: &str) -> Exception {
         match self.bytes.get(self.at) {
-            Some(_) => malformed(&format!("expected {expected} at byte {}", self.at)),
-            None => malformed(&format!("it ends where {expected} is expected")),
+            Some(_) => Exception::malformed(&format!("expected {expected} at byte {}", self.at)),
+            None => Exception::malformed(&format!("it ends where {expected} is expected")),
         }
     }
 
@@ -185,7 +184,7 @@ impl<'text> Reader<'text> {
             return Err(self.wrong("a string"));
         }
         let text = self.skip(String::new)?;
-        serde_json::from_slice(text).map_err(|error| malformed(&error.to_string()))
+        serde_json::from_slice(text).map_err(|error| Exception::malformed(&error.to_string()))
     }
 
     /// Parses a number to the nearest `f32`. Also accepts `NaN` and `Infinity`, which Python writes
@@ -247,9 +246,9 @@ impl<'text> Reader<'text> {
     /// Skips the value of an unknown field, which must still be valid JSON.
     pub(super) fn pass_over(&mut self, path: impl FnOnce() -> String) -> ApiResult<()> {
         let text = std::str::from_utf8(self.skip(path)?);
-        let text = text.map_err(|error| malformed(&error.to_string()))?;
+        let text = text.map_err(|error| Exception::malformed(&error.to_string()))?;
         let checked = serde_json::from_str::<IgnoredAny>(text);
-        checked.map(drop).map_err(|error| malformed(&error.to_string()))
+        checked.map(drop).map_err(|error| Exception::malformed(&error.to_string()))
     }
 
     fn skip_string(&mut self) -> ApiResult<()> {

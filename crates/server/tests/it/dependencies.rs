@@ -312,25 +312,8 @@ const WITHOUT_CIRCLES: [&str; 21] = [
 
 /// Modules that are in circles, by crate.
 const IN_CIRCLES: &[(&str, &[&str])] = &[
-    // Streams, their framing and their verification.
-    ("auth", &["body", "chunked", "post_file", "signing_key", "sigv4"]),
-    // A session is looked up in the directory that it is kept beside.
-    ("identity", &["directory", "session"]),
     // The threads of the key space, which share their state.
     ("kv", &["committer", "drain", "drainer", "home", "pace", "shared", "syncer"]),
-    (
-        "s3",
-        &[
-            "acl",
-            "bucket_encryption",
-            "bucket_ownership",
-            "convert",
-            "encryption",
-            "error",
-            "service",
-        ],
-    ),
-    ("s3vectors", &["fields", "reader"]),
 ];
 
 /// The modules of every crate, read once for all tests.

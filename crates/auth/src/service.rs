@@ -1,0 +1,50 @@
+//! The services that requests are signed for.
+
+/// The service that a request was signed for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Service {
+    /// Objects and buckets.
+    S3,
+    /// Vector buckets and indexes.
+    S3Vectors,
+    /// The security token service.
+    Sts,
+    /// Users and their policies.
+    Iam,
+}
+
+impl Service {
+    /// The name in a credential scope.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Service::S3 => "s3",
+            Service::S3Vectors => "s3vectors",
+            Service::Sts => "sts",
+            Service::Iam => "iam",
+        }
+    }
+
+    /// The service in the credential scope of an unverified `Authorization` header. Use it only to
+    /// choose the error format of a refusal.
+    #[must_use]
+    pub fn claimed(authorization: &str) -> Option<Service> {
+        let (_, credential) = authorization.split_once("Credential=")?;
+        Service::of_credential(credential.split([',', ' ']).next()?)
+    }
+
+    /// The service in an unverified credential.
+    pub(super) fn of_credential(credential: &str) -> Option<Service> {
+        Service::parse(credential.strip_suffix("/aws4_request")?.rsplit('/').next()?)
+    }
+
+    pub(super) fn parse(name: &str) -> Option<Service> {
+        let all = [Service::S3, Service::S3Vectors, Service::Sts, Service::Iam];
+        all.into_iter().find(|service| service.name() == name)
+    }
+
+    /// `true` for a global service: clients sign for its one region, whatever region is configured.
+    pub(super) fn is_global(self) -> bool {
+        matches!(self, Service::Sts | Service::Iam)
+    }
+}

@@ -1,0 +1,13 @@
+//! What a decoder of a body has for its reader.
+
+use bytes::Bytes;
+
+/// The result of one decoder step.
+pub(super) enum Step {
+    /// A part of the body.
+    Data(Bytes),
+    /// The input is exhausted.
+    NeedsInput,
+    /// The body has ended; further input is ignored.
+    Ended,
+}
