@@ -21,9 +21,9 @@ def made_credentials(log):
 
 
 @pytest.mark.parametrize("flavour", ["liteio", "minio", "localstack", "s3mock", "mc"])
-def test_is_below_20_megabytes(flavour):
+def test_is_below_32_megabytes(flavour):
     image = json.loads(podman("image", "inspect", f"localhost/liteio-{flavour}").stdout)[0]
-    assert image["Size"] < 20_000_000
+    assert image["Size"] < 32_000_000
 
 
 def test_starts_without_an_argument_and_keeps_the_credentials_it_made(run, volume):
