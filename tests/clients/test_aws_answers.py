@@ -2,7 +2,9 @@
 test), moto's tests that were run on AWS, or AWS's documentation. A kind has a table, so that a sister is a line."""
 
 import base64
+import copy
 import datetime
+import functools
 import hashlib
 import http.client
 import urllib.parse
@@ -239,6 +241,44 @@ def test_markers_of_a_list_of_uploads_below_prefixes(s3, bucket):
     assert [it["Prefix"] for it in rest["CommonPrefixes"]] == ["b/"]
 
 
+@pytest.mark.parametrize("key, upload, expected", [
+    # test_list_multiparts_next_marker: the marker is an upload of the key marker; one that has ended since counts
+    ("a", "a", ["b"]), ("a", "b", "InvalidArgument"), ("c", "b", "InvalidArgument"), ("a", "no-upload", "InvalidArgument"),
+    ("a", "ended", ["b"]), ("", "b", ["a", "b"]), (None, "b", ["a", "b"])])
+def test_the_upload_id_marker_is_an_upload_of_the_key_marker(s3, bucket, key, upload, expected):
+    uploads = {name: s3.create_multipart_upload(Bucket=bucket, Key=name)["UploadId"] for name in ("a", "b")}
+    uploads["ended"] = s3.create_multipart_upload(Bucket=bucket, Key="a")["UploadId"]
+    s3.abort_multipart_upload(Bucket=bucket, Key="a", UploadId=uploads["ended"])
+    markers = {"UploadIdMarker": uploads.get(upload, upload)} | ({} if key is None else {"KeyMarker": key})
+    if isinstance(expected, list):
+        page = s3.list_multipart_uploads(Bucket=bucket, **markers)
+        assert [it["Key"] for it in page["Uploads"]] == expected
+        return
+    with pytest.raises(ClientError) as refused:
+        s3.list_multipart_uploads(Bucket=bucket, **markers)
+    error = refused.value.response["Error"]
+    assert (error["Code"], error["ArgumentName"]) == (expected, "upload-id-marker")
+    assert error["ArgumentValue"] == markers["UploadIdMarker"]
+
+
+@pytest.mark.parametrize("parameters, names_regions", [
+    # test_delete_bucket_with_content and the tests of TestS3ListBuckets
+    ({}, False), ({"Prefix": "suite-"}, True), ({"MaxBuckets": 1}, True), ({"BucketRegion": "us-east-1"}, True)])
+def test_a_list_of_buckets_names_regions_if_it_has_a_parameter(s3, bucket, parameters, names_regions):
+    found = s3.list_buckets(**parameters)["Buckets"][0]
+    assert ("BucketRegion" in found) == names_regions and "BucketArn" in found
+
+
+def test_a_region_that_does_not_exist():
+    # test_list_buckets_region_validation
+    started = Server("--memory", "--region", "us-east-1")
+    with pytest.raises(ClientError) as refused:
+        client(started.endpoint).list_buckets(BucketRegion="nowhere-1")
+    started.stop()
+    error = refused.value.response["Error"]
+    assert (error["Code"], error["ArgumentName"]) == ("InvalidArgument", "bucket-region")
+
+
 def test_empty_tokens_and_markers(server, s3, bucket):
     # test_list_objects_v2_continuation_start_after, test_list_parts_empty_part_number_marker
     s3.put_object(Bucket=bucket, Key="k", Body=b"x")
@@ -345,6 +385,58 @@ def test_a_post_to_a_bucket_that_is_no_form(server, bucket, content_type):
     assert status == 412 and "Bucket POST must be of the enclosure-type multipart/form-data" in text
 
 
+@pytest.mark.parametrize("method, path, kind", [
+    ("POST", "/", "SERVICE"), ("PUT", "/", "SERVICE"), ("DELETE", "/", "SERVICE"), ("POST", "/?delete", "SERVICE"),
+    ("PATCH", "/BUCKET", "BUCKET"), ("POST", "/BUCKET/k", "OBJECT"), ("PATCH", "/BUCKET/k", "OBJECT")])
+def test_methods_that_a_resource_does_not_have(server, bucket, method, path, kind):
+    status, _, text = signed(server, method, path.replace("BUCKET", bucket))
+    assert status == 405 and "<Code>MethodNotAllowed</Code>" in text
+    assert f"<Method>{method}</Method><ResourceType>{kind}</ResourceType>" in text
+
+
+@pytest.mark.parametrize("version, dropped, missing", [
+    # test_post_request_missing_signature, test_post_request_missing_fields
+    ("s3v4", {"x-amz-signature"}, "X-Amz-Signature"), ("s3v4", {"x-amz-algorithm", "x-amz-credential"}, "X-Amz-Algorithm"),
+    ("s3v4", {"x-amz-credential"}, "X-Amz-Credential"), ("s3v4", {"x-amz-date"}, "X-Amz-Date"),
+    ("s3", {"signature"}, "Signature"), ("s3", {"AWSAccessKeyId"}, "AWSAccessKeyId"),
+    ("s3v4", {"x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"}, None),
+    ("s3", {"AWSAccessKeyId", "signature"}, None)])
+def test_a_form_that_lacks_a_part_of_its_signature(server, bucket, version, dropped, missing):
+    post = client(server.endpoint, signature_version=version).generate_presigned_post(bucket, "k")
+    lines = [f'--edge\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+             for name, value in post["fields"].items() if name not in dropped]
+    lines.append('--edge\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nx\r\n--edge--\r\n')
+    headers = {"Content-Type": "multipart/form-data; boundary=edge"}
+    status, _, text = send(server, "POST", f"/{bucket}", headers, "".join(lines).encode())
+    if missing is None:
+        assert status == 403 and "<Code>AccessDenied</Code>" in text
+    else:
+        assert status == 400 and f"<ArgumentName>{missing}</ArgumentName>" in text
+
+
+@pytest.mark.parametrize("source, message", [
+    # test_s3_copy_object_wrong_format
+    ("wrongformat", "Invalid copy source object key"), ("/wrongformat", "Invalid copy source object key"),
+    ("Wrong_Bucket/k", "Invalid copy source bucket name")])
+def test_a_wrong_source_of_a_copy(server, bucket, source, message):
+    status, _, text = signed(server, "PUT", f"/{bucket}/k", {"x-amz-copy-source": source})
+    assert status == 400 and f"<Code>InvalidArgument</Code><Message>{message}</Message>" in text
+    name = "x-amz-copy-source"
+    assert f"<ArgumentName>{name}</ArgumentName><ArgumentValue>{name}</ArgumentValue>" in text
+
+
+@pytest.mark.parametrize("encryption, expected", [
+    # test_s3_copy_object_in_place_with_encryption: the encryption of the source is not copied
+    ({"ServerSideEncryption": "aws:kms"}, (200, None)), ({"ServerSideEncryption": "AES256"}, (400, "InvalidRequest")),
+    ({}, (400, "InvalidRequest"))])
+def test_a_copy_onto_itself_changes_the_encryption(s3, bucket, encryption, expected):
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x", **encryption)
+    copy = {"Bucket": bucket, "Key": "k", "CopySource": f"{bucket}/k"}
+    assert answer(s3.copy_object, **copy) == expected
+    assert answer(s3.copy_object, **copy) == (400, "InvalidRequest")
+    assert s3.get_object(Bucket=bucket, Key="k")["Body"].read() == b"x"
+
+
 def test_a_copy_onto_itself_in_a_bucket_with_encryption(s3, bucket):
     # test_copy_in_place_with_bucket_encryption
     s3.put_object(Bucket=bucket, Key="k", Body=b"x")
@@ -397,6 +489,31 @@ def test_configurations_are_put_without_content(s3, bucket, operation, name, con
     assert answer(getattr(s3, operation), Bucket=bucket, Id="i", **{name: configuration}) == (204, None)
 
 
+OTHER_IDS = {"put_bucket_inventory_configuration": "IdMismatch"}
+
+
+@pytest.mark.parametrize("operation, name, configuration", CONFIGURATIONS)
+def test_the_id_of_a_configuration_is_the_one_of_the_query(s3, bucket, operation, name, configuration):
+    # test_s3_analytics_configurations, test_s3_intelligent_tier_config, test_s3_put_inventory_report_exceptions
+    found = answer(getattr(s3, operation), Bucket=bucket, Id="other", **{name: configuration})
+    assert found == (400, OTHER_IDS.get(operation, "MalformedXML"))
+
+
+@pytest.mark.parametrize("index, place, value, expected", [
+    # test_s3_put_inventory_report_exceptions; the others are values that AWS's model does not list
+    (3, "Destination S3BucketDestination Bucket", "b", "InvalidS3DestinationBucket"),
+    (3, "Destination S3BucketDestination Format", "WRONG", "MalformedXML"),
+    (3, "Schedule Frequency", "Hourly", "MalformedXML"), (3, "IncludedObjectVersions", "Wrong", "MalformedXML"),
+    (3, "OptionalFields", ["Size", "Wrong"], "MalformedXML"), (1, "Status", "On", "MalformedXML"),
+    (1, "Tierings", [{"Days": 90, "AccessTier": "WRONG"}], "MalformedXML")])
+def test_values_that_a_configuration_cannot_have(s3, bucket, index, place, value, expected):
+    operation, name, configuration = CONFIGURATIONS[index]
+    changed = copy.deepcopy(configuration)
+    *path, last = place.split()
+    functools.reduce(dict.__getitem__, path, changed)[last] = value
+    assert answer(getattr(s3, operation), Bucket=bucket, Id="i", **{name: changed}) == (400, expected)
+
+
 # ---- uploads in parts, and checksums
 
 
@@ -446,8 +563,18 @@ def test_attributes_of_checksums(s3, bucket, settings, is_composite):
     assert found["Checksum"][name] == head.removesuffix("-1")
     assert head.endswith("-1") == is_composite
     assert found["ObjectParts"]["TotalPartsCount"] == 1 and ("Parts" in found["ObjectParts"]) == is_composite
+    # test_get_object_part_checksum: the only part has the checksum of the object
     part = s3.get_object(Bucket=bucket, Key="k", PartNumber=1, ChecksumMode="ENABLED")
-    assert (name in part) == is_composite
+    assert part["ChecksumType"] == ("COMPOSITE" if is_composite else "FULL_OBJECT") and name in part
+
+
+@pytest.mark.parametrize("kind", ["COMPOSITE", "FULL_OBJECT"])
+def test_the_checksum_of_one_of_several_parts(s3, bucket, kind):
+    # test_complete_multipart_parts_checksum_composite, …_full_object
+    in_parts(s3, bucket, "k", [b"p" * (5 << 20), b"end"], ChecksumAlgorithm="CRC32C", ChecksumType=kind)
+    for number in (1, 2):
+        part = s3.head_object(Bucket=bucket, Key="k", PartNumber=number, ChecksumMode="ENABLED")
+        assert ("ChecksumCRC32C" in part) == (kind == "COMPOSITE")
 
 
 def test_an_upload_without_an_algorithm_shows_none(server, bucket):
@@ -470,7 +597,10 @@ def test_an_upload_without_an_algorithm_shows_none(server, bucket):
     for kind in ("FULL_OBJECT", "COMPOSITE"):
         found = answer(s3.complete_multipart_upload, **complete, ChecksumType=kind, MultipartUpload={"Parts": [one]})
         assert found == (400, "InvalidRequest")
-    done = s3.complete_multipart_upload(**complete, MultipartUpload={"Parts": [one]})
+    # A composite checksum is ignored; another one is compared.
+    wrong = {"ChecksumCRC32C": "AAAAAA=="}
+    assert answer(s3.complete_multipart_upload, **complete, **wrong, MultipartUpload={"Parts": [one]}) == (400, "BadDigest")
+    done = s3.complete_multipart_upload(**complete, ChecksumCRC32C="AAAAAA==-2", MultipartUpload={"Parts": [one]})
     assert done["ChecksumType"] == "FULL_OBJECT" and "ChecksumCRC64NVME" in done
 
 
@@ -490,6 +620,17 @@ def test_a_wrong_checksum_of_a_part_in_the_list(s3, bucket, algorithm, bodies, s
              for number, body in enumerate(bodies, 1)]
     complete = {"Bucket": bucket, "Key": "k", "UploadId": upload, "MultipartUpload": {"Parts": parts}}
     assert answer(s3.complete_multipart_upload, **complete) == expected
+
+
+def test_the_digests_of_a_wrong_body(server, s3, bucket):
+    # test_s3_invalid_content_md5
+    expected, calculated = (hashlib.md5(body).digest() for body in (b"other", b"x"))
+    upload = s3.create_multipart_upload(Bucket=bucket, Key="k")["UploadId"]
+    in_base64 = base64.b64encode(expected).decode()
+    for query, shown in (("", expected.hex()), (f"?partNumber=1&uploadId={upload}", in_base64)):
+        status, _, text = signed(server, "PUT", f"/{bucket}/k{query}", {"Content-MD5": in_base64}, b"x")
+        assert status == 400 and f"<ExpectedDigest>{shown}</ExpectedDigest>" in text
+        assert f"<CalculatedDigest>{base64.b64encode(calculated).decode()}</CalculatedDigest>" in text
 
 
 def test_a_complete_without_a_list(s3, bucket):
@@ -592,6 +733,138 @@ def test_grants_begin_with_the_owner(s3, object_writer, acl, groups):
     for found in (s3.get_bucket_acl(Bucket=object_writer), s3.get_object_acl(Bucket=object_writer, Key="k")):
         assert [grant["Permission"] for grant in found["Grants"]] == ["FULL_CONTROL", *groups]
         assert found["Grants"][0]["Grantee"]["ID"] == found["Owner"]["ID"]
+
+
+@pytest.mark.parametrize("owner, expected", [
+    # test_s3_bucket_acl_exceptions, test_s3_object_acl_exceptions
+    ("wrong-id", "InvalidArgument"), ("f" * 64, "InvalidArgument"), (None, "MalformedACLError")])
+def test_the_owner_in_an_acl_is_an_account(s3, object_writer, owner, expected):
+    s3.put_object(Bucket=object_writer, Key="k", Body=b"x")
+    group = {"Type": "Group", "URI": "http://acs.amazonaws.com/groups/s3/LogDelivery"}
+    policy = {"Grants": [{"Grantee": group, "Permission": "READ"}]} | ({"Owner": {"ID": owner}} if owner else {})
+    for call, key in ((s3.put_bucket_acl, {}), (s3.put_object_acl, {"Key": "k"})):
+        with pytest.raises(ClientError) as refused:
+            call(Bucket=object_writer, AccessControlPolicy=policy, **key)
+        error = refused.value.response["Error"]
+        assert error["Code"] == expected
+        if owner:
+            assert (error["ArgumentName"], error["ArgumentValue"]) == ("CanonicalUser/ID", owner)
+
+
+@pytest.mark.parametrize("leaves", ["version", "marker", "both"])
+def test_a_bucket_with_versions_is_named_when_it_is_not_empty(s3, versioned, leaves):
+    # test_delete_versioned_bucket_with_objects
+    version = s3.put_object(Bucket=versioned, Key="k", Body=b"x")["VersionId"]
+    if leaves != "version":
+        s3.delete_object(Bucket=versioned, Key="k")
+    if leaves == "marker":
+        s3.delete_object(Bucket=versioned, Key="k", VersionId=version)
+    with pytest.raises(ClientError) as refused:
+        s3.delete_bucket(Bucket=versioned)
+    error = refused.value.response["Error"]
+    assert (error["Code"], error["BucketName"]) == ("BucketNotEmpty", versioned)
+
+
+@pytest.mark.parametrize("asked, is_allowed", [
+    # test_cors_match_methods, test_cors_match_headers: AWS reads the headers of a preflight request in every request
+    ({}, True), ({"Access-Control-Request-Method": "GET"}, True), ({"Access-Control-Request-Method": "PUT"}, False),
+    ({"Access-Control-Request-Headers": "content-type"}, True),
+    ({"Access-Control-Request-Headers": "x-amz-request-payer"}, False)])
+def test_the_headers_of_a_preflight_request_in_another_one(server, s3, bucket, asked, is_allowed):
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x")
+    rule = {"AllowedOrigins": ["https://a.test"], "AllowedMethods": ["GET"], "AllowedHeaders": ["content-*"]}
+    s3.put_bucket_cors(Bucket=bucket, CORSConfiguration={"CORSRules": [rule]})
+    status, headers, _ = signed(server, "GET", f"/{bucket}/k", {"Origin": "https://a.test", **asked})
+    assert status == 200 and ("Access-Control-Allow-Origin" in headers) == is_allowed
+
+
+@pytest.mark.parametrize("method", ["PUT", None])
+def test_a_preflight_request_without_rules_names_the_bucket(server, bucket, method):
+    # test_cors_http_options_no_config, test_cors_http_options_non_existent_bucket
+    asked = {"Origin": "https://a.test"} | ({"Access-Control-Request-Method": method} if method else {})
+    for path in (f"/{bucket}/k", "/no-such-bucket-here/k"):
+        status, _, text = send(server, "OPTIONS", path, asked)
+        assert status == 403
+        assert f"<Method>{method or 'OPTIONS'}</Method><ResourceType>BUCKET</ResourceType>" in text
+
+
+def test_an_anonymous_list_names_no_owners(server, s3, bucket):
+    # test_bucket_name_with_dots
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x")
+    policy = ('{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"s3:ListBucket",'
+              '"Resource":"arn:aws:s3:::%s"}]}')
+    s3.put_bucket_policy(Bucket=bucket, Policy=policy % bucket)
+    status, _, text = send(server, "GET", f"/{bucket}")
+    assert status == 200 and "<Key>k</Key>" in text and "<Owner>" not in text
+    assert "Owner" in s3.list_objects(Bucket=bucket)["Contents"][0]
+
+
+@pytest.mark.parametrize("name, algorithm, expected", [
+    # test_put_object_validation_sse_c, test_object_retrieval_sse_c
+    ("put_object", "KMS", "InvalidEncryptionAlgorithmError"), ("get_object", "KMS", "InvalidEncryptionAlgorithmError"),
+    ("put_object", "AES256", "InvalidArgument"), ("get_object", "AES256", "AccessDenied")])
+def test_customer_keys_of_another_length_or_algorithm(s3, bucket, name, algorithm, expected):
+    right = {"SSECustomerAlgorithm": "AES256", "SSECustomerKey": b"0" * 32}
+    s3.put_object(Bucket=bucket, Key="k", Body=b"x", **right)
+    sent = {"SSECustomerAlgorithm": algorithm, "SSECustomerKey": b"0" * (31 if algorithm == "AES256" else 32)}
+    with pytest.raises(ClientError) as refused:
+        getattr(s3, name)(Bucket=bucket, Key="k", **sent)
+    error = refused.value.response["Error"]
+    assert error["Code"] == expected
+    if algorithm == "KMS":
+        found = error["ArgumentName"], error["ArgumentValue"]
+        assert found == ("x-amz-server-side-encryption", "KMS")
+
+
+def test_a_method_beside_a_customer_key_is_refused_first(server, bucket):
+    # test_put_object_validation_sse_c
+    headers = {"x-amz-server-side-encryption": "AES256", "x-amz-server-side-encryption-customer-algorithm": "KMS"}
+    status, _, text = signed(server, "PUT", f"/{bucket}/k", headers, b"x")
+    assert status == 400 and "<Code>InvalidArgument</Code>" in text and "<ArgumentValue>AES256</ArgumentValue>" in text
+
+
+def test_a_read_by_version_does_not_tell_the_expiry(s3, versioned):
+    # test_bucket_lifecycle_configuration_object_expiry_versioned
+    rule = {"ID": "r", "Status": "Enabled", "Filter": {}, "Expiration": {"Days": 3}}
+    s3.put_bucket_lifecycle_configuration(Bucket=versioned, LifecycleConfiguration={"Rules": [rule]})
+    put = s3.put_object(Bucket=versioned, Key="k", Body=b"x")
+    assert "Expiration" in put
+    for call in (s3.head_object, s3.get_object):
+        assert "Expiration" in call(Bucket=versioned, Key="k")
+        assert "Expiration" not in call(Bucket=versioned, Key="k", VersionId=put["VersionId"])
+
+
+def test_tags_of_a_lifecycle_rule_are_unique(s3, bucket):
+    # test_put_bucket_lifecycle_conf_exc
+    tags = [{"Key": "k", "Value": "1"}, {"Key": "k", "Value": "2"}]
+    rule = {"ID": "r", "Status": "Enabled", "Filter": {"And": {"Tags": tags}}, "Expiration": {"Days": 3}}
+    found = answer(s3.put_bucket_lifecycle_configuration, Bucket=bucket, LifecycleConfiguration={"Rules": [rule]})
+    assert found == (400, "InvalidRequest")
+
+
+def test_a_website_without_routing_rules_has_no_list_of_them(s3, bucket):
+    # test_validate_website_configuration
+    pages = {"IndexDocument": {"Suffix": "index.html"}}
+    call = s3.put_bucket_website
+    assert answer(call, Bucket=bucket, WebsiteConfiguration={**pages, "RoutingRules": []}) == (400, "MalformedXML")
+    assert answer(call, Bucket=bucket, WebsiteConfiguration=pages) == (200, None)
+
+
+@pytest.mark.parametrize("sent, back", [
+    # test_post_object_with_unicode_metadata: words of RFC 2047 are not decoded in forms
+    ("=?UTF-8?Q?actually-ascii?=", "=?UTF-8?Q?actually-ascii?="), ("=?UTF-8?B?YWJj?=", "=?UTF-8?B?YWJj?="),
+    ("\x00\x01\x02\x03\x04", "=?UTF-8?B?AAECAwQ=?="), ("ÄMÄZÕÑ S3", "=?UTF-8?Q?=C3=84M=C3=84Z=C3=95=C3=91_S3?="),
+    ("plain", "plain")])
+def test_user_metadata_of_a_form(server, s3, bucket, sent, back):
+    post = s3.generate_presigned_post(bucket, "k", Fields={"x-amz-meta-m": sent},
+                                      Conditions=[["eq", "$x-amz-meta-m", sent]])
+    lines = [f'--edge\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+             for name, value in post["fields"].items()]
+    lines.append('--edge\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\nx\r\n--edge--\r\n')
+    headers = {"Content-Type": "multipart/form-data; boundary=edge"}
+    status, _, text = send(server, "POST", f"/{bucket}", headers, "".join(lines).encode())
+    assert status == 204, text
+    assert s3.head_object(Bucket=bucket, Key="k")["Metadata"]["m"] == back
 
 
 def test_cors_names_headers_in_lower_case(server, s3, bucket):

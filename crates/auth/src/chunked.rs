@@ -41,7 +41,9 @@ pub(super) struct ChunkedDecoder {
     state: State,
     /// The beginning of an incomplete line.
     line: Vec<u8>,
-    /// Bytes left of the declared length (`x-amz-decoded-content-length`).
+    /// The declared length (`x-amz-decoded-content-length`).
+    decoded_length: u64,
+    /// Bytes left of the declared length.
     decoded_remaining: u64,
     /// Size of the last chunk, for the rule that only the last data chunk may be small.
     previous_chunk_bytes: Option<u64>,
@@ -145,6 +147,7 @@ impl ChunkedDecoder {
         ChunkedDecoder {
             state: State::ChunkHeader,
             line: Vec::new(),
+            decoded_length,
             decoded_remaining: decoded_length,
             previous_chunk_bytes: None,
             chain,
@@ -230,11 +233,22 @@ impl ChunkedDecoder {
         // Checked at the header, before any data of the chunk: the declared length bounds what the
         // store receives.
         if header.bytes > self.decoded_remaining {
-            return Err(malformed("The chunks hold more than x-amz-decoded-content-length bytes."));
+            return Err(self.wrong_length(header.bytes));
         }
         self.previous_chunk_bytes = Some(header.bytes);
         self.state = State::ChunkData { remaining: header.bytes };
         Ok(())
+    }
+
+    /// The error of chunks that hold more or fewer bytes than declared. `next` is the size of the
+    /// chunk that begins.
+    fn wrong_length(&self, next: u64) -> ApiError {
+        let provided = (self.decoded_length - self.decoded_remaining).saturating_add(next);
+        let message = "You did not provide the number of bytes specified by the Content-Length \
+                       HTTP header";
+        ApiError::new(ErrorCode::IncompleteBody, message)
+            .with("NumberBytesExpected", self.decoded_length.to_string())
+            .with("NumberBytesProvided", provided.to_string())
     }
 
     fn begin_final_chunk(&mut self) -> Result<(), ApiError> {
@@ -244,10 +258,7 @@ impl ChunkedDecoder {
         }
         // The end came too early: fewer bytes than declared.
         if self.decoded_remaining > 0 {
-            return Err(ApiError::new(
-                ErrorCode::IncompleteBody,
-                "The chunks hold less than x-amz-decoded-content-length bytes.",
-            ));
+            return Err(self.wrong_length(0));
         }
         self.state = State::Trailer;
         Ok(())

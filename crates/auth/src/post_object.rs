@@ -202,7 +202,9 @@ impl Authenticator {
                 required_field(form, "policy")?,
                 required_field(form, "signature")?,
             )?,
-            None => self.check_form_signature(form)?,
+            None if is_version_4 => self.check_form_signature(form)?,
+            // As on AWS, a policy does not admit a sender without a signature.
+            None => return Err(error::access_denied("Access Denied")),
         };
         let policy = PostPolicy::parse(required_field(form, "policy")?)?;
         policy.check(&form.fields, bucket, self.now_unix_seconds())?;
@@ -266,8 +268,22 @@ fn no_form() -> ApiError {
     ApiError::new(ErrorCode::PreconditionFailed, message).with("Condition", condition)
 }
 
+/// The spelling of a field's name in errors, as on AWS. In forms the case does not matter.
+fn spelled(name: &str) -> &str {
+    match name {
+        "awsaccesskeyid" => "AWSAccessKeyId",
+        "signature" => "Signature",
+        "x-amz-algorithm" => "X-Amz-Algorithm",
+        "x-amz-credential" => "X-Amz-Credential",
+        "x-amz-date" => "X-Amz-Date",
+        "x-amz-signature" => "X-Amz-Signature",
+        other => other,
+    }
+}
+
 fn required_field<'a>(form: &'a Form, name: &str) -> Result<&'a str, ApiError> {
     form.field(name).ok_or_else(|| {
+        let name = spelled(name);
         let message = format!(
             "Bucket POST must contain a field named '{name}'.  If it is specified, please check \
              the order of the fields."
@@ -381,16 +397,25 @@ fn rewrite_headers(headers: &mut HeaderMap, form: &Form) -> Result<(), ApiError>
     Ok(())
 }
 
+/// True for text that means itself in a header: in forms, unlike in headers, S3 does not decode
+/// words of RFC 2047.
+fn is_plain(text: &str) -> bool {
+    let is_visible = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
+    text.bytes().all(is_visible) && !text.contains("=?")
+}
+
 fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ApiError> {
     let invalid = || {
         error::invalid_argument(format!("The form field {name} cannot be a header"))
             .with("ArgumentName", name)
     };
     let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| invalid())?;
-    let text = value.trim();
-    // Non-ASCII user metadata is encoded according to RFC 2047. The other headers are ISO-8859-1 on
-    // S3, where a blank replaces each character that this does not have.
-    let value = if !text.is_ascii() && name.as_str().starts_with("x-amz-meta-") {
+    let is_user_metadata = name.as_str().starts_with("x-amz-meta-");
+    let text = if is_user_metadata { value } else { value.trim() };
+    // User metadata that a header cannot carry, or that would be decoded, is encoded according to
+    // RFC 2047. The other headers are ISO-8859-1 on S3, where a blank replaces each character that
+    // this does not have.
+    let value = if is_user_metadata && !is_plain(text) {
         let base64 = base64_simd::STANDARD.encode_to_string(text.as_bytes());
         HeaderValue::from_str(&format!("=?UTF-8?B?{base64}?="))
     } else if !text.is_ascii() && !name.as_str().starts_with("x-amz-") {

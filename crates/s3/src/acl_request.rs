@@ -156,14 +156,17 @@ impl AclDocument {
 
     /// The ACL of a resource of `owner`, which the document must name as owner.
     fn resolve(&self, app: &App, owner: Party<'_>) -> S3Result<Acl> {
-        match self.owner_id == owner.id {
-            true => resolve(app, &self.grants, &IN_DOCUMENT),
-            false => Err(S3Error::with_message(
+        if self.owner_id == owner.id {
+            return resolve(app, &self.grants, &IN_DOCUMENT);
+        }
+        Err(match app.account(&self.owner_id) {
+            Some(_) => S3Error::with_message(
                 S3ErrorCode::AccessDenied,
                 "Access Denied: the owner in the document is not the owner of the resource, which an \
                  ACL cannot change.",
-            )),
-        }
+            ),
+            None => invalid_argument("Invalid id", IN_DOCUMENT.id, &self.owner_id),
+        })
     }
 }
 

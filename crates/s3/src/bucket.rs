@@ -97,7 +97,10 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
         Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location(US_EAST_1)),
         Some(constraint) if constraint == region => Ok(()),
         Some("EU") if region == "eu-west-1" => Ok(()),
-        Some(constraint) if is_region(constraint) => Err(illegal_location(region, constraint)),
+        // AWS tells only clients of us-east-1 that a text is no region.
+        Some(constraint) if is_region(constraint) || region != US_EAST_1 => {
+            Err(illegal_location(region, constraint))
+        }
         Some(constraint) => Err(invalid_location(constraint)),
     }
 }
@@ -249,7 +252,8 @@ pub(super) async fn delete_bucket(
     let deleted = app.store.delete_bucket(granted.bucket()).await;
     let has_versions = granted.bucket().versioning != Versioning::Never;
     deleted.map_err(|error| match error {
-        StoreError::BucketNotEmpty { .. } if has_versions => s3_error!(
+        StoreError::BucketNotEmpty { bucket } if has_versions => s3_error!(
+            Details::of("BucketName", bucket),
             BucketNotEmpty,
             "The bucket you tried to delete is not empty. You must delete all versions in the bucket."
         ),
@@ -295,11 +299,18 @@ pub(super) async fn list_buckets(
         && asked != app.region
         && !is_region_of_aws(asked)
     {
-        return Err(error::invalid_argument(format!(
+        return Err(s3_error!(
+            Details::named("bucket-region"),
+            InvalidArgument,
             "Argument value {} is not a valid AWS Region",
             error::quoted(asked)
-        )));
+        ));
     }
+    // As on AWS, the list names the regions if the request has a parameter.
+    let names_regions = bucket_region.is_some()
+        || continuation_token.is_some()
+        || max_buckets.is_some()
+        || prefix.is_some();
     let query = ListBuckets {
         prefix: prefix.clone(),
         after: continuation_token.as_deref().map(name_of_token).transpose()?,
@@ -316,7 +327,9 @@ pub(super) async fn list_buckets(
         xml.open("Bucket");
         xml.text("Name", bucket.name.as_str());
         xml.date("CreationDate", bucket.created_ms);
-        xml.text("BucketRegion", &bucket.region);
+        if names_regions {
+            xml.text("BucketRegion", &bucket.region);
+        }
         xml.text("BucketArn", &arn(bucket.name.as_str()));
         xml.close("Bucket");
     }
@@ -344,6 +357,7 @@ mod tests {
             ("eu-west-1", Some("eu-west-1"), None),
             ("eu-west-1", Some("EU"), None),
             ("eu-west-1", Some("us-east-1"), Some("IllegalLocationConstraintException")),
+            ("eu-west-1", Some("nowhere"), Some("IllegalLocationConstraintException")),
             ("home", Some("home"), None),
         ];
         for (region, constraint, expected) in rows {

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use http::StatusCode;
 use liteio_store::{DocumentKind, StoreError};
 use s3s::dto::*;
 use s3s::xml::{Deserialize, Serialize};
@@ -13,7 +14,6 @@ use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::answer::no_content;
 use super::bucket_settings::{from_xml, to_xml};
-use super::details::Details;
 use super::limits::{CONFIGURATIONS_MAX, LIST_CONFIGURATIONS_MAX};
 use super::{Req, Resp, error};
 use liteio_access::Granted;
@@ -32,20 +32,122 @@ fn write(documents: &Documents) -> Option<Vec<u8>> {
     (!documents.is_empty()).then(|| serde_json::to_vec(documents).unwrap_or_default())
 }
 
-async fn put(
+/// One configuration.
+trait Configuration: Serialize {
+    fn id(&self) -> &str;
+
+    /// AWS's error for an ID that is not the one in the query.
+    fn other_id() -> S3Error {
+        s3_error!(
+            MalformedXML,
+            "The id in the query is not the Id of the configuration. Send the same in both."
+        )
+    }
+
+    /// Checks the texts for which AWS knows a list.
+    fn check(&self) -> S3Result<()>;
+}
+
+impl Configuration for AnalyticsConfiguration {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn check(&self) -> S3Result<()> {
+        let Some(export) = &self.storage_class_analysis.data_export else { return Ok(()) };
+        let target = &export.destination.s3_bucket_destination;
+        one_of(export.output_schema_version.as_str(), &["V_1"])?;
+        one_of(target.format.as_str(), &["CSV"])
+    }
+}
+
+impl Configuration for IntelligentTieringConfiguration {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn check(&self) -> S3Result<()> {
+        one_of(self.status.as_str(), &["Enabled", "Disabled"])?;
+        let tiers = ["ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS"];
+        self.tierings.iter().try_for_each(|tiering| one_of(tiering.access_tier.as_str(), &tiers))
+    }
+}
+
+impl Configuration for InventoryConfiguration {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn other_id() -> S3Error {
+        let message = "Document ID does not match the specified configuration ID.";
+        error::custom("IdMismatch", StatusCode::BAD_REQUEST, message)
+    }
+
+    fn check(&self) -> S3Result<()> {
+        const FIELDS: [&str; 16] = [
+            "BucketKeyStatus",
+            "ChecksumAlgorithm",
+            "ETag",
+            "EncryptionStatus",
+            "IntelligentTieringAccessTier",
+            "IsMultipartUploaded",
+            "LastModifiedDate",
+            "LifecycleExpirationDate",
+            "ObjectAccessControlList",
+            "ObjectLockLegalHoldStatus",
+            "ObjectLockMode",
+            "ObjectLockRetainUntilDate",
+            "ObjectOwner",
+            "ReplicationStatus",
+            "Size",
+            "StorageClass",
+        ];
+        let target = &self.destination.s3_bucket_destination;
+        one_of(target.format.as_str(), &["CSV", "ORC", "Parquet"])?;
+        one_of(self.schedule.frequency.as_str(), &["Daily", "Weekly"])?;
+        one_of(self.included_object_versions.as_str(), &["All", "Current"])?;
+        let mut fields = self.optional_fields.iter().flatten();
+        fields.try_for_each(|field| one_of(field.as_str(), &FIELDS))?;
+        let is_arn = target.bucket.starts_with("arn:") && target.bucket.contains(":s3:::");
+        match is_arn {
+            true => Ok(()),
+            false => Err(error::custom(
+                "InvalidS3DestinationBucket",
+                StatusCode::BAD_REQUEST,
+                "Invalid bucket ARN.",
+            )),
+        }
+    }
+}
+
+impl Configuration for MetricsConfiguration {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn check(&self) -> S3Result<()> {
+        Ok(())
+    }
+}
+
+fn one_of(text: &str, known: &[&str]) -> S3Result<()> {
+    match known.contains(&text) {
+        true => Ok(()),
+        false => Err(error::malformed_xml()),
+    }
+}
+
+async fn put<C: Configuration>(
     app: &App,
     granted: &Granted,
     kind: DocumentKind,
-    (id, sent_id): (String, &str),
-    configuration: &impl Serialize,
+    id: String,
+    configuration: &C,
 ) -> S3Result<()> {
-    if id != sent_id {
-        return Err(s3_error!(
-            Details::argument("id", &id),
-            InvalidArgument,
-            "The id in the query is not the Id of the configuration. Send the same in both."
-        ));
+    if id != configuration.id() {
+        return Err(C::other_id());
     }
+    configuration.check()?;
     let xml = String::from_utf8(to_xml(configuration)?).map_err(S3Error::internal_error)?;
     let put = app.store.change_document(granted.bucket(), kind, move |document| {
         let mut documents = read(document)?;
@@ -102,7 +204,7 @@ where
 fn no_such_configuration() -> S3Error {
     error::custom(
         "NoSuchConfiguration",
-        http::StatusCode::NOT_FOUND,
+        StatusCode::NOT_FOUND,
         "The specified configuration does not exist.",
     )
 }
@@ -122,7 +224,7 @@ macro_rules! family {
             request: Req<$put_input>,
         ) -> Resp<$put_output> {
             let $put_input { $field: sent, id, .. } = request.input;
-            put(app, &granted, DocumentKind::$kind, (id, &sent.id), &sent).await?;
+            put(app, &granted, DocumentKind::$kind, id, &sent).await?;
             Ok(no_content($put_output::default()))
         }
 

@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use http::header::{ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN};
-use http::{HeaderMap, HeaderValue, Method, Response};
+use http::{HeaderMap, Method, Response};
 use liteio_store::{Bucket, DocumentKind};
 use s3s::dto::{
     CORSConfiguration, CORSRule, DeleteBucketCorsInput, DeleteBucketCorsOutput, GetBucketCorsInput,
@@ -17,7 +16,7 @@ use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
 use super::{Req, Resp, error};
 use liteio_access::state::App;
 use liteio_access::{self as access, Granted};
-use liteio_wire::cors::{Cors, CorsRule, METHODS};
+use liteio_wire::cors::{Cors, CorsRule, METHODS, PageRequest};
 use liteio_wire::origin::Found;
 use liteio_wire::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 
@@ -68,37 +67,35 @@ pub(super) struct Place<'a> {
 /// Answers a preflight request by the bucket's rules, or by the server's if it has none. Browsers
 /// do not sign preflight requests; the response reveals only the rules.
 pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found: &Found) -> Reply {
-    let header = |name| headers.get(name);
-    let Some(page) = header(ORIGIN) else {
+    let Some(page) = PageRequest::of(&Method::OPTIONS, headers) else {
         return Err(bad_request("Insufficient information. Origin request header needed."));
     };
-    let names = header(ACCESS_CONTROL_REQUEST_HEADERS).and_then(|names| names.to_str().ok());
-    let names = names.unwrap_or_default().split(',').map(str::trim);
-    let names: Vec<&str> = names.filter(|name| !name.is_empty()).collect();
     let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).ok();
-    let method = header(ACCESS_CONTROL_REQUEST_METHOD).and_then(|method| method.to_str().ok());
-    let forbidden = |message| forbidden(message, method.unwrap_or_default(), place);
+    let forbidden = |message, kind| forbidden(message, page.method(), kind);
     if let Some(bucket) = &bucket {
         found.note_owner(&bucket.owner.id);
     }
     let own = bucket.as_deref().map(of_bucket).transpose().map_err(super::refusal::of_error)?;
     let Some(cors) = own.flatten().or_else(|| app.cors.clone()) else {
-        return Err(forbidden(match bucket {
+        let message = match bucket {
             Some(_) => "CORSResponse: CORS is not enabled for this bucket.",
             None => "CORSResponse: Bucket not found",
-        }));
+        };
+        // The bucket lacks the rules, whatever the path names.
+        return Err(forbidden(message, "BUCKET"));
     };
-    let method = method.filter(|method| METHODS.iter().any(|known| known == method));
-    let Some(method) = method else {
+    let is_known = |method: &str| METHODS.iter().any(|known| known == method);
+    if !page.asked_method().is_some_and(is_known) {
         return Err(bad_request(
             "Invalid Access-Control-Request-Method: it must be GET, PUT, POST, DELETE or HEAD.",
         ));
-    };
-    let Some(headers) = cors.preflight(page, method, &names) else {
+    }
+    let Some(headers) = cors.preflight(&page) else {
         return Err(forbidden(
             "CORSResponse: This CORS request is not allowed. This is usually because the evaluation \
              of Origin, request method / Access-Control-Request-Method or \
              Access-Control-Request-Headers are not whitelisted by the resource's CORS spec.",
+            if place.names_key { "OBJECT" } else { "BUCKET" },
         ));
     };
     let mut response = Response::new(ReplyBody::empty());
@@ -106,28 +103,22 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
     Ok(response)
 }
 
-/// The CORS headers of a response to a page of the origin `page`, by the bucket's rules, or by the
-/// server's if it has none.
-pub(super) fn headers(
-    app: &App,
-    page: &HeaderValue,
-    method: &Method,
-    bucket: &str,
-) -> Option<HeaderMap> {
+/// The CORS headers of a response to a page, by the bucket's rules, or by the server's if it has
+/// none.
+pub(super) fn headers(app: &App, page: &PageRequest, bucket: &str) -> Option<HeaderMap> {
     let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).ok();
     let own = bucket.as_deref().map(of_bucket).transpose().ok()?;
     let cors = own.flatten().or_else(|| app.cors.clone())?;
-    Some(cors.actual(page, method.as_str()))
+    Some(cors.actual(page))
 }
 
 fn bad_request(message: &'static str) -> ApiError {
     ApiError::new(ErrorCode::BadRequest, message)
 }
 
-fn forbidden(message: &'static str, method: &str, place: Place<'_>) -> ApiError {
-    let resource = if place.names_key { "OBJECT" } else { "BUCKET" };
+fn forbidden(message: &'static str, method: &str, kind: &'static str) -> ApiError {
     let error = ApiError::new(ErrorCode::AccessForbidden, message);
-    error.with("Method", method).with("ResourceType", resource)
+    error.with("Method", method).with("ResourceType", kind)
 }
 
 /// Parses and checks the rules in a document.

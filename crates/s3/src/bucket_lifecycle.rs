@@ -321,6 +321,10 @@ fn parse_filter(sent: &LifecycleRuleFilter) -> S3Result<LifecycleFilter> {
 }
 
 fn tags(sent: Vec<Tag>) -> S3Result<Vec<(String, String)>> {
+    let is_repeated = |tag: &Tag| sent.iter().filter(|other| other.key == tag.key).count() > 1;
+    if sent.iter().any(is_repeated) {
+        return Err(error::invalid_request("Duplicate Tag Keys are not allowed."));
+    }
     tagging::of_document(sent, Tagged::Bucket)
 }
 

@@ -66,6 +66,9 @@ pub(super) fn of_bucket(bucket: &Bucket) -> S3Result<Option<Arc<Website>>> {
 /// Parses and checks the configuration in a document.
 fn parse(sent: &WebsiteConfiguration) -> S3Result<Website> {
     let rules = sent.routing_rules.as_deref().unwrap_or_default();
+    if rules.is_empty() && sent.routing_rules.is_some() {
+        return Err(error::malformed_xml());
+    }
     if let Some(elsewhere) = &sent.redirect_all_requests_to {
         if sent.index_document.is_some() || sent.error_document.is_some() || !rules.is_empty() {
             return Err(s3_error!(

@@ -114,11 +114,19 @@ impl BodyChecks {
     /// Compares the announced digests with the computed ones. Call it after the end of the body: a
     /// checksum in a trailer arrives only then.
     pub(super) fn verify(&self, digests: &Digests) -> S3Result<()> {
+        // AWS names the expected digest in hexadecimal digits, and the calculated one in base64.
+        self.verify_as(digests, |md5| hex_simd::encode_to_string(md5, hex_simd::AsciiCase::Lower))
+    }
+
+    /// As [`verify`](Self::verify), for a part: AWS names both digests in base64.
+    pub(super) fn verify_part(&self, digests: &Digests) -> S3Result<()> {
+        self.verify_as(digests, |md5| base64_simd::STANDARD.encode_to_string(md5))
+    }
+
+    fn verify_as(&self, digests: &Digests, text: impl Fn([u8; 16]) -> String) -> S3Result<()> {
         if let Some(md5) = self.content_md5.filter(|md5| *md5 != digests.md5) {
-            // The two encodings are AWS's.
-            let expected = hex_simd::encode_to_string(md5, hex_simd::AsciiCase::Lower);
             return Err(s3_error!(
-                Details::of("ExpectedDigest", expected)
+                Details::of("ExpectedDigest", text(md5))
                     .and("CalculatedDigest", base64_simd::STANDARD.encode_to_string(digests.md5)),
                 BadDigest,
                 "The Content-MD5 you specified did not match what we received."

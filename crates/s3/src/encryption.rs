@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 use liteio_store::{Bucket, Encryption, EncryptionKey, EncryptionScheme, Sealing, StoreError};
 use md5::{Digest as _, Md5};
-use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use s3s::{S3Error, S3Result, s3_error};
 
 use super::details::Details;
 use super::headers::{header, header_value, insert_text};
@@ -27,6 +27,12 @@ const CUSTOMER_MD5: HeaderName =
 
 /// The headers of a customer key (SSE-C): algorithm, key, MD5.
 struct CustomerHeaders([&'static str; 3]);
+
+impl CustomerHeaders {
+    fn is_in(&self, headers: &HeaderMap) -> bool {
+        self.0.iter().any(|name| headers.contains_key(*name))
+    }
+}
 
 const CUSTOMER: CustomerHeaders = CustomerHeaders([
     "x-amz-server-side-encryption-customer-algorithm",
@@ -70,18 +76,23 @@ impl Asked {
             let encryption = bucket_encryption::default_of(app, bucket)?;
             return Ok(Asked { encryption, customer: None });
         }
-        let customer = customer_key(app, headers, extensions)?;
         let method = headers.get(METHOD).map(|method| method.as_bytes());
+        let incompatible = |method: &[u8]| {
+            s3_error!(
+                Details::argument(METHOD, &lossy(method)),
+                InvalidArgument,
+                "Server Side Encryption with Customer provided key is incompatible with the \
+                 encryption method specified"
+            )
+        };
+        // As on AWS, before the values are checked.
+        if let Some(method) = method.filter(|_| CUSTOMER.is_in(headers)) {
+            return Err(incompatible(method));
+        }
+        let customer = customer_key(app, headers, extensions)?;
         let names_key = headers.contains_key(KMS_KEY) || headers.contains_key(CONTEXT);
         let encryption = match (method, &customer) {
-            (Some(method), Some(_)) => {
-                return Err(s3_error!(
-                    Details::argument(METHOD, &lossy(method)),
-                    InvalidArgument,
-                    "Server Side Encryption with Customer provided key is incompatible with the \
-                     encryption method specified"
-                ));
-            }
+            (Some(method), Some(_)) => return Err(incompatible(method)),
             (Some(b"aws:kms"), None) => Some(named(app, headers)?),
             _ if names_key => {
                 return Err(s3_error!(
@@ -167,7 +178,7 @@ pub(super) fn customer_key(
     headers: &HeaderMap,
     extensions: &Extensions,
 ) -> S3Result<Option<CustomerKey>> {
-    parse_customer_key(app, headers, extensions, &CUSTOMER)
+    parse_customer_key(app, headers, extensions, &CUSTOMER, invalid_key)
 }
 
 /// The customer key of a copy source.
@@ -179,7 +190,7 @@ pub(super) fn copy_source_key(
     headers: &HeaderMap,
     extensions: &Extensions,
 ) -> S3Result<Option<EncryptionKey>> {
-    let found = parse_customer_key(app, headers, extensions, &COPY_SOURCE)?;
+    let found = parse_customer_key(app, headers, extensions, &COPY_SOURCE, invalid_key)?;
     Ok(found.map(|customer| customer.key))
 }
 
@@ -203,7 +214,9 @@ pub(super) fn of_read(
             "x-amz-server-side-encryption header is not supported for this operation."
         ));
     }
-    customer_key(app, headers, extensions)
+    // As on AWS, a key that no object can have is another one than the object's.
+    let of_length = || error::from_store(StoreError::WrongCustomerKey);
+    parse_customer_key(app, headers, extensions, &CUSTOMER, of_length)
 }
 
 /// Maps the error for a customer key that differs from the upload's.
@@ -264,25 +277,35 @@ fn checked_context(text: &str) -> S3Result<String> {
     }
 }
 
+/// The error for a key of another length.
+fn invalid_key() -> S3Error {
+    s3_error!(
+        Details::named(METHOD),
+        InvalidArgument,
+        "The secret key was invalid for the specified algorithm: it has 32 bytes, in base64."
+    )
+}
+
+/// The customer key in the headers `sent`; `of_length` makes the error for a key of another length.
 fn parse_customer_key(
     app: &App,
     headers: &HeaderMap,
     extensions: &Extensions,
-    CustomerHeaders(names): &CustomerHeaders,
+    sent: &CustomerHeaders,
+    of_length: impl FnOnce() -> S3Error,
 ) -> S3Result<Option<CustomerKey>> {
-    if !names.iter().any(|name| headers.contains_key(*name)) {
+    if !sent.is_in(headers) {
         return Ok(None);
     }
+    let CustomerHeaders(names) = sent;
     let [algorithm, key, md5] = names.map(|name| header(headers, name));
     if let Some(other) = algorithm.filter(|algorithm| *algorithm != "AES256") {
         // Recorded on AWS in LocalStack's `test_put_object_validation_sse_c`. It comes before the question how
         // the key travels, because nothing but the name of the algorithm is wrong.
-        let other = error::quoted(other);
-        return Err(S3Error::with_message(
-            S3ErrorCode::InvalidEncryptionAlgorithmError,
-            format!(
-                "The Encryption request you specified is not valid: {other:?}. Supported value: AES256."
-            ),
+        return Err(s3_error!(
+            Details::argument(METHOD, other),
+            InvalidEncryptionAlgorithmError,
+            "The Encryption request you specified is not valid. Supported value: AES256."
         ));
     }
     let secure = extensions.get::<Arc<Origin>>().is_some_and(|origin| origin.peer.secure);
@@ -320,13 +343,7 @@ fn parse_customer_key(
     };
     let bytes = base64_simd::STANDARD.decode_to_vec(key).ok();
     let bytes: Option<[u8; 32]> = bytes.and_then(|bytes| bytes.try_into().ok());
-    let Some(bytes) = bytes else {
-        return Err(s3_error!(
-            Details::named(METHOD),
-            InvalidArgument,
-            "The secret key was invalid for the specified algorithm: it has 32 bytes, in base64."
-        ));
-    };
+    let Some(bytes) = bytes else { return Err(of_length()) };
     if base64_simd::STANDARD.encode_to_string(Md5::digest(bytes)) != md5 {
         return Err(s3_error!(
             Details::named(METHOD),

@@ -14,6 +14,11 @@ use super::details::Details;
 pub(super) use super::details::quoted;
 use liteio_wire::reply::ApiError;
 
+/// The error for a method that the resource does not have.
+pub(super) fn method_not_allowed() -> S3Error {
+    s3_error!(MethodNotAllowed, "The specified method is not allowed against this resource.")
+}
+
 /// AWS's code, status and message for a store error.
 ///
 /// The match has no `_` arm: a new variant does not compile until it is mapped here.
@@ -114,6 +119,11 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             NoSuchUpload,
             "The specified upload does not exist. The upload ID may be invalid, or the upload may \
              have been aborted or completed."
+        ),
+        StoreError::InvalidUploadMarker { upload } => s3_error!(
+            Details::argument("upload-id-marker", &upload),
+            InvalidArgument,
+            "Invalid uploadId marker"
         ),
         StoreError::InvalidPart { part } => s3_error!(
             Details::of("PartNumber", part),

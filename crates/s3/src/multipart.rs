@@ -130,9 +130,14 @@ pub(super) async fn complete_multipart_upload(
     };
     let parts = complete_parts(parts, upload.as_ref())?;
     let upload_kind = upload.as_ref().and_then(|upload| upload.checksum).map(|(_, kind)| kind);
+    let checksum = checksum::object_checksum_in_headers(&headers, upload_kind)?;
+    // As on AWS, a composite checksum of an upload for which no algorithm was chosen is ignored:
+    // it has no checksums of parts.
+    let has_none_of_parts = upload.as_ref().is_some_and(|it| it.chosen_checksum().is_none());
+    let checksum = checksum.filter(|it| !(has_none_of_parts && it.parts.is_some()));
     let options = CompleteOptions {
         conditions: condition::of_write(&extensions),
-        checksum: checksum::object_checksum_in_headers(&headers, upload_kind)?,
+        checksum,
         object_bytes: extensions.get().map(|AnnouncedBytes(bytes)| *bytes),
         cause: event_cause::of_request(&granted, &extensions),
     };
@@ -310,10 +315,6 @@ pub(super) async fn list_multipart_uploads(
     let key_marker = input.key_marker.filter(|marker| !marker.is_empty());
     // As on AWS, `upload-id-marker` is ignored without `key-marker`.
     let upload_marker = input.upload_id_marker.filter(|it| key_marker.is_some() && !it.is_empty());
-    if let Some(marker) = upload_marker.as_deref().filter(|marker| upload_id(marker).is_err()) {
-        let details = Details::argument("upload-id-marker", marker);
-        return Err(s3_error!(details, InvalidArgument, "Invalid uploadId marker"));
-    }
     let query = ListUploadsQuery {
         prefix: prefix.clone(),
         delimiter: delimiter.clone(),

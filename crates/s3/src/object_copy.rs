@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
-    Bucket, CopyOptions, CopyOutcome, ObjectId, ObjectKey, ReadConditions, StoreError, VersionId,
+    Bucket, CopyOptions, CopyOutcome, EncryptionScheme, ObjectId, ObjectKey, ReadConditions,
+    StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -68,7 +69,8 @@ pub(super) async fn copy_object(
         source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
     // As on AWS, a default encryption of the bucket may change the encryption of the object.
     let may_encrypt = granted.bucket().settings.default_encryption.is_some();
-    if is_self && !replaces_metadata && !may_encrypt && !changes_more(&headers) {
+    let changes_nothing = is_self && !replaces_metadata && !may_encrypt && !changes_more(&headers);
+    if changes_nothing && !changes_encryption(app, granted.bucket(), &key, &asked) {
         return Err(s3_error!(
             InvalidRequest,
             "This copy request is illegal because it is trying to copy an object to itself without \
@@ -117,6 +119,18 @@ fn changes_more(headers: &HeaderMap) -> bool {
     ]
     .into_iter()
     .any(|name| headers.contains_key(name))
+}
+
+/// True if a copy of the object to itself has another encryption, although the request has no
+/// header for one: as on AWS, the encryption of the source is not copied. A decrypted copy counts
+/// only if the source has another key than the server's.
+fn changes_encryption(app: &App, bucket: &Bucket, key: &ObjectKey, asked: &Asked) -> bool {
+    let found = app.look(|store| store.find_object(bucket, key, None));
+    found.is_ok_and(|found| match found.encryption {
+        None => asked.encryption.is_some(),
+        Some(EncryptionScheme::Master) => false,
+        Some(EncryptionScheme::Named { .. } | EncryptionScheme::Customer) => true,
+    })
 }
 
 /// Authorizes and resolves the source of a copy.

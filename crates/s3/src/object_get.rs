@@ -84,7 +84,11 @@ impl ReadRequest<'_> {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
         }
         let mut headers = read.headers(granted.bucket(), &found)?;
-        bucket_lifecycle::insert_expiration(app, &mut headers, granted.bucket(), &found.object)?;
+        // As on AWS, a read by version id does not tell the expiry, even of the current version.
+        if read.options.version.is_none() {
+            let bucket = granted.bucket();
+            bucket_lifecycle::insert_expiration(app, &mut headers, bucket, &found.object)?;
+        }
         *response.headers_mut() = headers;
         Ok((response, reader))
     }
@@ -255,6 +259,8 @@ impl Read {
                     None => Ok(()),
                 }
             }
+            // The only part is the whole object.
+            (Some(_), Some(checksum)) if is_whole => checksum::insert(headers, checksum),
             (Some(_), _) => Ok(()),
             (None, Some(checksum)) => checksum::insert(headers, checksum),
             (None, None) => Ok(()),

@@ -132,7 +132,8 @@ pub(super) async fn list_objects(
         after: after_key(marker.clone()),
         max,
     };
-    let owners = Owners::of(granted.bucket(), true)?;
+    // As on AWS, an anonymous list names no owners.
+    let owners = Owners::of(granted.bucket(), granted.principal_id().is_some())?;
     let region = header_value(&granted.bucket().region)?;
     let listed = page(app, granted, query).await?;
     let mut xml = XmlWriter::new("ListBucketResult", ENTRY_BYTES * listed.entries.len());

@@ -1,6 +1,7 @@
 //! Converts errors to values after s3s: errors of our handlers are kept aside, errors of s3s itself
 //! are parsed from its error document. [`Facts`] completes them by what the request says.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{Method, Response};
@@ -49,6 +50,8 @@ pub(super) fn of_error(error: S3Error) -> ApiError {
     }
 }
 
+const COPY_SOURCE: &str = "x-amz-copy-source";
+
 /// Converts an error that s3s has found itself: in the path, the query, a header or a document.
 pub(super) fn of_response(response: &Response<Body>) -> ApiError {
     let document = response.body().bytes().unwrap_or_default();
@@ -58,10 +61,26 @@ pub(super) fn of_response(response: &Response<Body>) -> ApiError {
         false => message,
     };
     let argument = argument_of(&message).map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let error = ApiError::with_status(Dialect::S3, code, response.status(), message);
+    let error = |message| ApiError::with_status(Dialect::S3, code, response.status(), message);
     match argument {
-        Some((name, value)) => error.with("ArgumentName", name).with("ArgumentValue", value),
-        None => error,
+        // AWS's message, and AWS's value, which is the name of the header.
+        Some((name, value)) if name == COPY_SOURCE => {
+            let message = Cow::Borrowed(copy_source_message(&value));
+            error(message).with("ArgumentName", name.clone()).with("ArgumentValue", name)
+        }
+        Some((name, value)) => {
+            error(Cow::Owned(message)).with("ArgumentName", name).with("ArgumentValue", value)
+        }
+        None => error(Cow::Owned(message)),
+    }
+}
+
+/// The message for a copy source that s3s could not parse: its bucket if it has a key, too.
+fn copy_source_message(source: &str) -> &'static str {
+    let source = source.strip_prefix('/').unwrap_or(source);
+    match source.split_once('/').is_some_and(|(_, key)| !key.is_empty()) {
+        true => "Invalid copy source bucket name",
+        false => "Invalid copy source object key",
     }
 }
 
@@ -205,6 +224,25 @@ mod tests {
             let error = of_response(&response(error));
             assert_eq!((error.code(), error.message()), (code, message));
             assert_eq!(error.status(), 400);
+        }
+    }
+
+    #[test]
+    fn a_wrong_copy_source_is_named_as_on_aws() {
+        let rows = [
+            ("nonsense", "Invalid copy source object key"),
+            ("/nonsense", "Invalid copy source object key"),
+            ("/bucket/", "Invalid copy source object key"),
+            ("B/key", "Invalid copy source bucket name"),
+        ];
+        for (source, message) in rows {
+            let refused =
+                s3_error!(InvalidArgument, "invalid header: x-amz-copy-source: {source:?}");
+            let error = of_response(&response(refused));
+            assert_eq!(error.message(), message, "{source}");
+            let name = || COPY_SOURCE.to_owned();
+            let expected = [("ArgumentName", name()), ("ArgumentValue", name())];
+            assert_eq!(error.elements(), expected, "{source}");
         }
     }
 

@@ -10,6 +10,7 @@ use percent_encoding::percent_decode_str;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::S3Api;
+use super::error;
 use super::query::Query;
 use liteio_access::Action;
 use liteio_auth::SignedAs;
@@ -180,10 +181,7 @@ impl Route {
         let method = self.method;
         let mut at_level = S3Api::ROUTES.iter().filter(|route| route.level == self.level);
         if at_level.any(|route| route.required.contains(&name) && route.method != method) {
-            return s3_error!(
-                MethodNotAllowed,
-                "The specified method is not allowed against this resource."
-            );
+            return error::method_not_allowed();
         }
         let is_subresource = S3Api::ROUTES.iter().any(|route| route.required.contains(&name));
         let (code, message) = match (is_subresource, self.level) {

@@ -32,6 +32,7 @@ use super::route::{Answerer, Route, Target};
 use super::{bucket_cors, condition, error, metadata, request_headers, website};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
+use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{Reply, ReplyBody};
@@ -68,14 +69,9 @@ impl S3Service {
         bucket_cors::preflight(&self.app, headers, place, &origin.found)
     }
 
-    /// The CORS headers of a response to a page of the origin `page`.
-    pub fn cors_headers(
-        &self,
-        page: &HeaderValue,
-        method: &Method,
-        origin: &Origin,
-    ) -> Option<HeaderMap> {
-        bucket_cors::headers(&self.app, page, method, origin.target.bucket())
+    /// The CORS headers of a response to a page.
+    pub fn cors_headers(&self, page: &PageRequest, origin: &Origin) -> Option<HeaderMap> {
+        bucket_cors::headers(&self.app, page, origin.target.bucket())
     }
 
     /// Answers a website request.
@@ -146,7 +142,9 @@ impl S3Service {
                 let granted = access::of_request(&self.app, Sent::head(&head), route, target);
                 granted.map_err(refusal::of_error)?.put_into(&mut head.extensions);
             }
-            Some((_, Answerer::Own)) | None => {}
+            Some((_, Answerer::Own)) => {}
+            // As on AWS, also `POST /` and methods that S3 does not have.
+            None => return Err(refusal::of_error(error::method_not_allowed())),
         }
         self.call_typed(Request::from_parts(head, body), facts).await
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::header::{HeaderName, LOCATION, ORIGIN};
+use http::header::{HeaderName, LOCATION};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
@@ -14,6 +14,7 @@ use super::{bucket_cors, bucket_website, refusal};
 use crate::website_rules::{self, Asked, Pages, Redirect, Website};
 use liteio_access as access;
 use liteio_access::state::App;
+use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{self, ApiError, Dialect, ErrorCode, Reply, ReplyBody};
@@ -57,8 +58,8 @@ pub(super) async fn answer(
         .map_err(|error| of_s3(&error));
     }
     let reply = Visit { app, head, origin, allowance, bucket }.answer().await;
-    let headers = head.headers.get(ORIGIN);
-    let headers = headers.and_then(|it| bucket_cors::headers(app, it, &head.method, bucket));
+    let page = PageRequest::of(&head.method, &head.headers);
+    let headers = page.and_then(|page| bucket_cors::headers(app, &page, bucket));
     reply::with_headers(reply, headers)
 }
 
@@ -66,7 +67,9 @@ impl Visit<'_> {
     async fn answer(&self) -> Reply {
         if !matches!(self.head.method, Method::GET | Method::HEAD) {
             let message = "The specified method is not allowed against this resource.";
-            return Err(page(ErrorCode::MethodNotAllowed, message));
+            let error = page(ErrorCode::MethodNotAllowed, message);
+            let method = self.head.method.as_str();
+            return Err(error.with("Method", method).with("ResourceType", "OBJECT"));
         }
         let website = self.website()?;
         let key = self.origin.target.key().to_owned();

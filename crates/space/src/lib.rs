@@ -40,9 +40,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, ORIGIN};
+use http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request};
+use http::{HeaderMap, Method, Request};
 use http_body::Body;
 
 use crate::no_auth::{NoAuth, RESOURCE_POLICY, SAME_SITE};
@@ -52,6 +52,7 @@ use liteio_iam::{self as iam, Api, Iam, Users, Watch, is_web_identity};
 use liteio_observe::events::{Senders, Target};
 use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
+use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{Locale, Moment, Origin};
 use liteio_wire::reply::{self, ApiError, BoxError, Reply};
@@ -224,11 +225,11 @@ impl Space {
             let (head, _) = request.into_parts();
             return self.s3.preflight(&head.headers, origin);
         }
-        let page = Page::of(&request);
-        let method = request.method().clone();
+        let page = PageRequest::of(request.method(), request.headers());
         let guarded = self.no_auth.as_ref().map(|no_auth| {
             no_auth.check(&request, |page| {
-                let headers = self.s3.cors_headers(page, &method, origin);
+                let page = PageRequest::with_method(page.clone(), request.method().clone());
+                let headers = self.s3.cors_headers(&page, origin);
                 headers.is_some_and(|it| it.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN))
             })
         });
@@ -259,15 +260,15 @@ impl Space {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        let page = Page::of(&request);
+        let page = PageRequest::of(request.method(), request.headers());
         // An invalid signature changes nothing: the response is this error.
         let _ = self.authenticated(request, origin, allowance).await;
         self.for_page(Err(error), page, origin)
     }
 
     /// Adds the CORS headers to the reply for the page that sent the request.
-    fn for_page(&self, reply: Reply, page: Option<Page>, origin: &Origin) -> Reply {
-        let headers = page.and_then(|it| self.s3.cors_headers(&it.origin, &it.method, origin));
+    fn for_page(&self, reply: Reply, page: Option<PageRequest>, origin: &Origin) -> Reply {
+        let headers = page.and_then(|page| self.s3.cors_headers(&page, origin));
         reply::with_headers(reply, headers)
     }
 
@@ -313,18 +314,5 @@ impl Space {
             (Err(error), Some(fault)) if error.status().is_server_error() => Err(fault.clone()),
             (reply, _) => reply,
         }
-    }
-}
-
-/// The web page that sent a request.
-struct Page {
-    origin: HeaderValue,
-    method: Method,
-}
-
-impl Page {
-    fn of<B>(request: &Request<B>) -> Option<Page> {
-        let origin = request.headers().get(ORIGIN)?.clone();
-        Some(Page { origin, method: request.method().clone() })
     }
 }

@@ -115,6 +115,12 @@ pub enum StoreError {
         /// The id as given.
         upload: String,
     },
+    /// The marker of a listing of uploads is no upload id, or the id of an upload of another key.
+    #[error("the upload id marker {upload:?} is not the id of an upload of the key marker")]
+    InvalidUploadMarker {
+        /// The marker as given.
+        upload: String,
+    },
     /// A part named by a Complete was never uploaded, or has another ETag or checksum.
     #[error("part {part} was not uploaded, or its entity tag or checksum does not match")]
     InvalidPart {

@@ -8,7 +8,8 @@
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
+    ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 
@@ -57,6 +58,52 @@ const EXPOSED: [&str; 31] = [
     "*",
 ];
 
+/// The facts of a page's request that rules decide about.
+#[derive(Clone, Debug)]
+pub struct PageRequest {
+    /// The origin of the page.
+    pub origin: HeaderValue,
+    sent: Method,
+    asked_method: Option<HeaderValue>,
+    asked_headers: Option<HeaderValue>,
+}
+
+impl PageRequest {
+    /// The facts of a request; `None` if it names no origin.
+    pub fn of(method: &Method, headers: &HeaderMap) -> Option<PageRequest> {
+        let header = |name| headers.get(name).cloned();
+        Some(PageRequest {
+            origin: header(ORIGIN)?,
+            sent: method.clone(),
+            asked_method: header(ACCESS_CONTROL_REQUEST_METHOD),
+            asked_headers: header(ACCESS_CONTROL_REQUEST_HEADERS),
+        })
+    }
+
+    /// A request with this method, of a page of this origin.
+    pub fn with_method(origin: HeaderValue, method: Method) -> PageRequest {
+        PageRequest { origin, sent: method, asked_method: None, asked_headers: None }
+    }
+
+    /// The method that is asked for; empty if it is no text, `None` if the header is missing.
+    pub fn asked_method(&self) -> Option<&str> {
+        self.asked_method.as_ref().map(|method| method.to_str().unwrap_or_default())
+    }
+
+    /// The method that a rule must allow. AWS reads the headers of a preflight request in every
+    /// request of a page; browsers send them in preflight requests only.
+    pub fn method(&self) -> &str {
+        self.asked_method().unwrap_or(self.sent.as_str())
+    }
+
+    /// The header names that a rule must allow.
+    pub fn headers(&self) -> Vec<&str> {
+        let names = self.asked_headers.as_ref().and_then(|names| names.to_str().ok());
+        let names = names.unwrap_or_default().split(',').map(str::trim);
+        names.filter(|name| !name.is_empty()).collect()
+    }
+}
+
 /// The rules of a bucket, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cors {
@@ -99,14 +146,10 @@ impl Cors {
     }
 
     /// The headers of the answer to a preflight request; `None` if it is not allowed.
-    pub fn preflight(
-        &self,
-        origin: &HeaderValue,
-        method: &str,
-        headers: &[&str],
-    ) -> Option<HeaderMap> {
-        let (rule, pattern) = self.find(origin, method, headers)?;
-        let mut allowed = rule.answer(pattern, origin);
+    pub fn preflight(&self, request: &PageRequest) -> Option<HeaderMap> {
+        let headers = request.headers();
+        let (rule, pattern) = self.find(&request.origin, request.method(), &headers)?;
+        let mut allowed = rule.answer(pattern, &request.origin);
         if !headers.is_empty() {
             // AWS names them in lower case, however the page spelled them.
             let names = headers.join(", ").to_ascii_lowercase();
@@ -116,9 +159,9 @@ impl Cors {
     }
 
     /// The headers of the answer to any other request of a page.
-    pub fn actual(&self, origin: &HeaderValue, method: &str) -> HeaderMap {
-        match self.find(origin, method, &[]) {
-            Some((rule, pattern)) => rule.answer(pattern, origin),
+    pub fn actual(&self, request: &PageRequest) -> HeaderMap {
+        match self.find(&request.origin, request.method(), &request.headers()) {
+            Some((rule, pattern)) => rule.answer(pattern, &request.origin),
             // A cache must not give this answer to another origin.
             None => HeaderMap::from_iter([(VARY, VARIES)]),
         }
@@ -203,8 +246,16 @@ mod tests {
         }
     }
 
-    fn origin(text: &'static str) -> HeaderValue {
-        HeaderValue::from_static(text)
+    /// A request with these headers after the origin: the asked method, the asked names.
+    fn request(origin: &'static str, sent: Method, asked: [&'static str; 2]) -> PageRequest {
+        let names = [ORIGIN, ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_REQUEST_HEADERS];
+        let values = [origin, asked[0], asked[1]].map(HeaderValue::from_static);
+        let headers = names.into_iter().zip(values).filter(|(_, value)| !value.is_empty());
+        PageRequest::of(&sent, &headers.collect()).expect("names its origin")
+    }
+
+    fn asks(origin: &'static str, method: &'static str, names: &'static str) -> PageRequest {
+        request(origin, Method::OPTIONS, [method, names])
     }
 
     #[test]
@@ -239,7 +290,7 @@ mod tests {
             ..rule(&["http://a"], &["GET", "PUT"], &["content-*"])
         };
         let cors = Cors { rules: vec![first, rule(&["*"], &["GET"], &["*"])] };
-        let known = cors.preflight(&origin("http://a"), "PUT", &["Content-Type"]).expect("allowed");
+        let known = cors.preflight(&asks("http://a", "PUT", "Content-Type")).expect("allowed");
         assert_eq!(known[ACCESS_CONTROL_ALLOW_ORIGIN], "http://a");
         assert_eq!(known[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
         assert_eq!(known[ACCESS_CONTROL_ALLOW_METHODS], "GET, PUT");
@@ -249,28 +300,48 @@ mod tests {
         assert_eq!(known[ACCESS_CONTROL_MAX_AGE], "3000");
         assert_eq!(known[VARY], VARIES);
         // Only the rule for all origins allows the header.
-        let other = cors.preflight(&origin("http://a"), "GET", &["x-b"]).expect("allowed");
+        let other = cors.preflight(&asks("http://a", "GET", "x-b")).expect("allowed");
         assert_eq!(other[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
         assert!(!other.contains_key(ACCESS_CONTROL_ALLOW_CREDENTIALS));
-        assert_eq!(cors.preflight(&origin("http://b"), "PUT", &[]), None);
-        assert_eq!(cors.preflight(&origin("http://a"), "PUT", &["x-b"]), None);
-        assert_eq!(cors.preflight(&origin("http://a"), "get", &[]), None);
-        let actual = cors.actual(&origin("http://b"), "PUT");
-        assert_eq!(actual.keys().collect::<Vec<_>>(), [VARY]);
+        assert_eq!(cors.preflight(&asks("http://b", "PUT", "")), None);
+        assert_eq!(cors.preflight(&asks("http://a", "PUT", "x-b")), None);
+        assert_eq!(cors.preflight(&asks("http://a", "get", "")), None);
+    }
+
+    /// LocalStack's records of AWS: `test_cors_match_methods`, `test_cors_match_headers`.
+    #[test]
+    fn other_requests_may_have_the_headers_of_a_preflight_request() {
+        let cors = Cors { rules: vec![rule(&["http://a"], &["GET"], &["content-*"])] };
+        let rows = [
+            ("http://a", Method::GET, ["", ""], true),
+            ("http://b", Method::GET, ["", ""], false),
+            ("http://a", Method::PUT, ["", ""], false),
+            ("http://a", Method::GET, ["PUT", ""], false),
+            ("http://a", Method::PUT, ["GET", ""], true),
+            ("http://a", Method::GET, ["nonsense", ""], false),
+            ("http://a", Method::GET, ["", "content-type"], true),
+            ("http://a", Method::GET, ["", "content-type, x-amz-request-payer"], false),
+        ];
+        for (origin, sent, asked, is_allowed) in rows {
+            let actual = cors.actual(&request(origin, sent.clone(), asked));
+            let found = actual.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN);
+            assert_eq!(found, is_allowed, "{origin} {sent} {asked:?}");
+            assert!(actual.contains_key(VARY));
+        }
     }
 
     #[test]
     fn the_rules_of_a_server_let_its_origins_do_everything() {
         assert_eq!(Cors::of_server(&[]), None);
         let cors = Cors::of_server(&["*".to_owned()]).expect("rules");
-        let allowed = cors.preflight(&origin("http://b"), "DELETE", &["x-amz-date", "x-other"]);
+        let allowed = cors.preflight(&asks("http://b", "DELETE", "x-amz-date,x-other"));
         let allowed = allowed.expect("allowed");
         assert_eq!(allowed[ACCESS_CONTROL_ALLOW_ORIGIN], "http://b");
         assert_eq!(allowed[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
         assert_eq!(allowed[ACCESS_CONTROL_ALLOW_HEADERS], "x-amz-date, x-other");
         let one = Cors::of_server(&["https://*.example.com".to_owned()]).expect("rules");
-        assert_eq!(one.preflight(&origin("http://b"), "GET", &[]), None);
-        let actual = one.actual(&origin("https://a.example.com"), "GET");
+        assert_eq!(one.preflight(&asks("http://b", "GET", "")), None);
+        let actual = one.actual(&request("https://a.example.com", Method::GET, ["", ""]));
         assert_eq!(actual[ACCESS_CONTROL_ALLOW_ORIGIN], "https://a.example.com");
         assert!(actual[ACCESS_CONTROL_EXPOSE_HEADERS].to_str().is_ok_and(|it| it.contains("ETag")));
     }

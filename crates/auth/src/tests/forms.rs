@@ -158,8 +158,13 @@ fn the_published_form_cannot_be_changed() {
     assert_refused(other, "AccessDenied", "[\"eq\", \"$bucket\", \"sigv4examplebucket\"]");
     for name in ["Policy", "X-Amz-Signature", "X-Amz-Date", "X-Amz-Credential", "X-Amz-Algorithm"] {
         let refused = send(bucket, &without(published(), name), b"JPEG");
-        assert_refused(refused, "InvalidArgument", "Bucket POST must contain a field named");
+        let spelled = name.replace("Policy", "policy");
+        let message = format!("Bucket POST must contain a field named '{spelled}'");
+        assert_refused(refused, "InvalidArgument", &message);
     }
+    let signature = |name: &str| name.to_ascii_lowercase().starts_with("x-amz-");
+    let unsigned = published().into_iter().filter(|(name, _)| !signature(name)).collect::<Fields>();
+    assert_refused(send(bucket, &unsigned, b"JPEG"), "AccessDenied", "Access Denied");
     let mut extra = published();
     extra.push(("x-amz-storage-class".into(), "GLACIER".into()));
     let refused = send(bucket, &extra, b"JPEG");

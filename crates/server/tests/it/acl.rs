@@ -201,6 +201,7 @@ async fn an_acl_that_is_none_is_refused_and_nothing_is_stored() {
         (grant("Robot", bob, "READ"), "MalformedACLError"),
         (grant("CanonicalUser", "<Name>bob</Name>", "READ"), "MalformedACLError"),
         (grant("CanonicalUser", bob, "READ").replace("alice-id", "bob-id"), "AccessDenied"),
+        (grant("CanonicalUser", bob, "READ").replace("alice-id", "nobody"), "InvalidArgument"),
         (
             grant("CanonicalUser", bob, "READ").replace("<Owner><ID>alice-id</ID></Owner>", ""),
             "MalformedACLError",

@@ -221,6 +221,16 @@ async fn errors_of_objects_name_what_was_asked_for() {
                     &[("Method", "DELETE"), ("ResourceType", "OBJECT")],
                 ),
                 row(
+                    "POST /",
+                    (405, "MethodNotAllowed"),
+                    &[("Method", "POST"), ("ResourceType", "SERVICE")],
+                ),
+                row(
+                    "POST /mine/k",
+                    (405, "MethodNotAllowed"),
+                    &[("Method", "POST"), ("ResourceType", "OBJECT")],
+                ),
+                row(
                     "DELETE /mine?abac",
                     (405, "MethodNotAllowed"),
                     &[("Method", "DELETE"), ("ResourceType", "BUCKET")],

@@ -88,7 +88,7 @@ impl Store {
     /// One page of the uploads of a bucket.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchBucket`].
+    /// [`StoreError::NoSuchBucket`], [`StoreError::InvalidUploadMarker`].
     pub fn list_uploads(
         &self,
         bucket: &Bucket,
@@ -154,7 +154,7 @@ fn list_uploads(
     let lower = space::uploads_prefix(bucket, query.prefix.as_bytes());
     let upper = behind_prefix(&lower);
     let mut cursor = from.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
-    if let Some(start) = start_of_uploads(bucket, &grouping, query)? {
+    if let Some(start) = start_of_uploads(from, bucket, &grouping, query)? {
         cursor.seek(&start)?;
     }
     let mut last = None;
@@ -183,24 +183,39 @@ fn list_uploads(
 
 /// The lower bound of the entries that the page may show; `None` for the first page.
 fn start_of_uploads(
+    from: &impl Read,
     bucket: BucketId,
     grouping: &Grouping<'_>,
     query: &ListUploadsQuery,
 ) -> Result<Option<Vec<u8>>, StoreError> {
     let Some(key) = &query.key_marker else { return Ok(None) };
     let upload = query.upload_marker.as_deref().filter(|upload| !upload.is_empty());
+    let upload = upload.map(|text| upload_marker(from, bucket, key, text)).transpose()?;
     Ok(Some(match (grouping.behind(key), upload) {
         (Place::Prefix(prefix), _) => {
             behind_prefix(&space::uploads_prefix(bucket, prefix.as_bytes()))
         }
         (Place::Key(key), None) => behind_prefix(&space::uploads_of(bucket, &key)),
         (Place::Key(key), Some(upload)) => {
-            let upload = UploadId::parse(upload).map_err(|_| StoreError::InvalidRequest {
-                message: "the upload id marker is not valid".to_owned(),
-            })?;
             [space::upload_by_key(bucket, &key, &upload), vec![0]].concat()
         }
     }))
+}
+
+/// The upload that a page starts after. It may have ended since the last page, but one that is in
+/// progress must be of the key `key`.
+fn upload_marker(
+    from: &impl Read,
+    bucket: BucketId,
+    key: &str,
+    text: &str,
+) -> Result<UploadId, StoreError> {
+    let invalid = || StoreError::InvalidUploadMarker { upload: text.to_owned() };
+    let id = UploadId::parse(text).map_err(|_| invalid())?;
+    match UploadRecord::read(from, &id)? {
+        Some(upload) if upload.bucket != bucket || upload.key != key => Err(invalid()),
+        _ => Ok(id),
+    }
 }
 
 fn upload_of(id: UploadId, record: UploadRecord) -> Result<Upload, StoreError> {

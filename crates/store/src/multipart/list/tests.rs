@@ -122,9 +122,35 @@ fn a_key_marker_alone_skips_all_uploads_of_its_key() {
     let behind_a =
         ListUploadsQuery { key_marker: Some("a".into()), max: 2, ..ListUploadsQuery::default() };
     assert_eq!(shown(&uploads(&kv, &behind_a)), ["a\0 6", "a/1 4"]);
-    let foreign = ListUploadsQuery { upload_marker: Some("../x".into()), ..behind_a };
-    let error = list_uploads(&kv.snapshot().expect("snapshot"), BUCKET, &foreign);
-    assert!(matches!(error, Err(StoreError::InvalidRequest { .. })));
+}
+
+#[test]
+fn an_upload_marker_is_the_id_of_an_upload_of_its_key() {
+    let kv = kv_with(&UPLOADS);
+    let ended = upload_id(8).to_string();
+    for (key, marker, expected) in [
+        ("a", upload_id(3).to_string(), Some(vec!["a 9", "a\0 6"])),
+        ("a", ended, Some(vec!["a 9", "a\0 6"])),
+        ("a", String::new(), Some(vec!["a\0 6", "a/1 4"])),
+        ("a", upload_id(7).to_string(), None),
+        ("c", upload_id(7).to_string(), None),
+        ("a", "../x".to_owned(), None),
+    ] {
+        let query = ListUploadsQuery {
+            key_marker: Some(key.into()),
+            upload_marker: Some(marker.clone()),
+            max: 2,
+            ..ListUploadsQuery::default()
+        };
+        let page = list_uploads(&kv.snapshot().expect("snapshot"), BUCKET, &query);
+        match expected {
+            Some(expected) => assert_eq!(shown(&page.expect("lists")), expected, "{key} {marker}"),
+            None => {
+                let refused = StoreError::InvalidUploadMarker { upload: marker };
+                assert_eq!(page.expect_err("refused").to_string(), refused.to_string());
+            }
+        }
+    }
 }
 
 #[test]
