@@ -252,6 +252,11 @@ pub(super) fn no_such_named_key(key: Option<&str>) -> S3Error {
     custom("KMS.NotFoundException", StatusCode::BAD_REQUEST, &message)
 }
 
+/// The error for a request without the document that it needs.
+pub(super) fn missing_body() -> S3Error {
+    custom("MissingRequestBodyError", StatusCode::BAD_REQUEST, "Request Body is empty")
+}
+
 /// An internal error. The client gets a generic message; the cause is logged.
 pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> S3Error {
     tracing::error!(%error, "request failed");
