@@ -146,7 +146,7 @@ def test_buckets_and_indexes_are_described_and_listed_to_the_end(client, bucket)
     refused(client.create_index, "ConflictException", vectorBucketName=bucket, indexName="other",
             dataType="float32", dimension=1, distanceMetric="cosine")
     refused(client.delete_vector_bucket, "ConflictException", vectorBucketName=bucket)
-    refused(client.list_indexes, "ValidationException", "nextToken", vectorBucketName=bucket,
+    refused(client.list_indexes, "ValidationException", "/nextToken", vectorBucketName=bucket,
             nextToken="bm9uc2Vuc2U")
 
 
@@ -165,7 +165,7 @@ def test_tags_and_policies_come_back(client, bucket):
     assert client.get_vector_bucket_policy(vectorBucketName=bucket)["policy"] == policy
     client.delete_vector_bucket_policy(vectorBucketName=bucket)
     refused(client.get_vector_bucket_policy, "NotFoundException", vectorBucketName=bucket)
-    refused(client.put_vector_bucket_policy, "ValidationException", "policy",
+    refused(client.put_vector_bucket_policy, "ValidationException", "/policy",
             vectorBucketName=bucket, policy="no JSON")
 
 
@@ -268,7 +268,7 @@ def test_filters_choose_before_the_search(client, bucket):
     for condition, part in (({"text": "x"}, "non-filterable"), ({"n": {"$like": 1}}, "$like"),
                             ({"n": {"$gt": "x"}}, "number"),
                             ({"$or": [{"tags": {"$startsWith": ["t"]}}]},
-                             "filter.$or[0].tags.$startsWith"), ({"$and": []}, "$and"),
+                             "/filter/$or/0/tags/$startsWith"), ({"$and": []}, "$and"),
                             ({}, "filter"), ([1], "filter")):
         refused(client.query_vectors, "ValidationException", part, filter=condition, **query)
 
@@ -294,10 +294,10 @@ def test_texts_are_searched_and_fused_with_vectors(client, bucket):
     plain = client.query_vectors(indexArn=arn, topK=1, queryVector={"float32": [1.9]},
                                  returnScores=True)
     assert "scores" not in plain["vectors"][0]
-    refused(client.query_vectors, "ValidationException", "queryTexts[0].metadataKey", indexArn=arn,
+    refused(client.query_vectors, "ValidationException", "/queryTexts/0/metadataKey", indexArn=arn,
             topK=1, queryTexts=[{"metadataKey": "other", "text": "x"}])
-    refused(client.query_vectors, "ValidationException", "queryVector", indexArn=arn, topK=1)
-    refused(client.query_vectors, "ValidationException", "queryMode", indexArn=arn, topK=1,
+    refused(client.query_vectors, "ValidationException", "/queryVector", indexArn=arn, topK=1)
+    refused(client.query_vectors, "ValidationException", "/queryMode", indexArn=arn, topK=1,
             queryVector={"float32": [1]}, queryMode="CLASSIC")
     refused(client.update_metadata_configuration, "ConflictException", indexArn=arn,
             add={"textSearchConfigurations": [{"metadataKey": "title"}]})
@@ -317,7 +317,7 @@ def test_results_with_much_metadata_come_in_pages(client, bucket):
     assert len(first["vectors"]) == 27
     pages = client.get_paginator("query_vectors").paginate(**query)
     assert [key for page in pages for key in keys_of(page)] == [f"{n:02}" for n in range(90)]
-    refused(client.query_vectors, "ValidationException", "nextToken",
+    refused(client.query_vectors, "ValidationException", "/nextToken",
             **{**query, "topK": 89, "nextToken": first["nextToken"]})
 
 
@@ -375,31 +375,31 @@ def test_bad_vectors_are_refused_and_nothing_of_the_request_is_stored(client, bu
     for _ in range(200):
         nested = [nested]
     rows = [
-        ([vector("x", [1, 2])], "vectors[1].data.float32"),
-        ([vector("x", [1, 2, float("nan")])], "vectors[1].data.float32[2]"),
-        ([vector("x", [1, float("inf"), 2])], "vectors[1].data.float32[1]"),
-        ([vector("x", [1, 1e39, 2])], "vectors[1].data.float32[1]"),
-        ([vector("x", [0, 0, 0])], "vectors[1].data.float32"),
-        ([vector("x" * 1025, [1, 2, 3])], "vectors[1].key"),
-        ([vector("", [1, 2, 3])], "vectors[1].key"),
-        ([vector("good", [1, 2, 3])], "vectors[1].key"),
-        ([vector("x", [1, 2, 3], {"a": "x" * 2048})], "vectors[1].metadata"),
-        ([vector("x", [1, 2, 3], {"text": "x" * 40_960})], "vectors[1].metadata"),
-        ([vector("x", [1, 2, 3], {"a": {"b": 1}})], "vectors[1].metadata.a"),
-        ([vector("x", [1, 2, 3], {"a": None})], "vectors[1].metadata.a"),
-        ([vector("x", [1, 2, 3], {str(n): n for n in range(51)})], "vectors[1].metadata"),
-        ([vector(str(n), [1, 2, 3]) for n in range(500)], "vectors"),
-        ([{"key": "x"}], "vectors[1].data"),
-        ([{"data": {"float32": [1, 2, 3]}}], "vectors[1].key"),
+        ([vector("x", [1, 2])], "/vectors/1/data/float32"),
+        ([vector("x", [1, 2, float("nan")])], "/vectors/1/data/float32/2"),
+        ([vector("x", [1, float("inf"), 2])], "/vectors/1/data/float32/1"),
+        ([vector("x", [1, 1e39, 2])], "/vectors/1/data/float32/1"),
+        ([vector("x", [0, 0, 0])], "/vectors/1/data/float32"),
+        ([vector("x" * 1025, [1, 2, 3])], "/vectors/1/key"),
+        ([vector("", [1, 2, 3])], "/vectors/1/key"),
+        ([vector("good", [1, 2, 3])], "/vectors/1/key"),
+        ([vector("x", [1, 2, 3], {"a": "x" * 2048})], "/vectors/1/metadata"),
+        ([vector("x", [1, 2, 3], {"text": "x" * 40_960})], "/vectors/1/metadata"),
+        ([vector("x", [1, 2, 3], {"a": {"b": 1}})], "/vectors/1/metadata/a"),
+        ([vector("x", [1, 2, 3], {"a": None})], "/vectors/1/metadata/a"),
+        ([vector("x", [1, 2, 3], {str(n): n for n in range(51)})], "/vectors/1/metadata"),
+        ([vector(str(n), [1, 2, 3]) for n in range(500)], "/vectors"),
+        ([{"key": "x"}], "/vectors/1/data"),
+        ([{"data": {"float32": [1, 2, 3]}}], "/vectors/1/key"),
     ]
     for bad, part in rows:
-        response = refused(client.put_vectors, "ValidationException", part, indexArn=arn,
+        response = refused(client.put_vectors, "ValidationException", indexArn=arn,
                            vectors=[good] + bad)
         assert response["fieldList"][0]["path"].startswith(part), response
         assert client.list_vectors(indexArn=arn)["vectors"] == [], part
     refused(client.put_vectors, "ValidationException", indexArn=arn,
             vectors=[good, vector("x", [1, 2, 3], {"text": nested})])
-    refused(client.put_vectors, "ValidationException", "vectors", indexArn=arn, vectors=[])
+    refused(client.put_vectors, "ValidationException", "/vectors", indexArn=arn, vectors=[])
     client.put_vectors(indexArn=arn, vectors=[vector("ok", [1, 2, 3], {"text": {"any": [None, {}]}})])
     got = client.get_vectors(indexArn=arn, keys=["ok"], returnMetadata=True)
     assert got["vectors"][0]["metadata"] == {"text": {"any": [None, {}]}}
@@ -418,39 +418,38 @@ def test_a_request_that_is_too_large_is_answered(client, bucket, mebibytes):
 def test_what_does_not_exist_or_makes_no_sense_is_told(client, bucket):
     arn = make_index(client, bucket)
     query = {"topK": 1, "queryVector": {"float32": [1, 2, 3]}}
-    refused(client.query_vectors, "NotFoundException", "nobody", vectorBucketName=bucket,
-            indexName="nobody", **query)
+    refused(client.query_vectors, "NotFoundException", "The specified index could not be found",
+            vectorBucketName=bucket, indexName="nobody", **query)
     refused(client.query_vectors, "NotFoundException", vectorBucketName="no-such-bucket",
             indexName="films", **query)
     refused(client.query_vectors, "ValidationException", vectorBucketName=bucket, **query)
     refused(client.query_vectors, "ValidationException", indexArn=arn, indexName="films", **query)
-    refused(client.query_vectors, "ValidationException", "indexArn", indexArn="nonsense", **query)
+    refused(client.query_vectors, "ValidationException", "/indexArn", indexArn="nonsense", **query)
     for top_k in (0, 10_001, -1, 1.5, "x"):
-        refused(client.query_vectors, "ValidationException", "topK", indexArn=arn,
+        refused(client.query_vectors, "ValidationException", "/topK", indexArn=arn,
                 topK=top_k, queryVector={"float32": [1, 2, 3]})
-    refused(client.query_vectors, "ValidationException", "queryVector.float32", indexArn=arn,
+    refused(client.query_vectors, "ValidationException", "/queryVector/float32", indexArn=arn,
             topK=1, queryVector={"float32": [1, 2]})
     for name in ("ab", "Upper", "under_score", "-x-"):
-        refused(client.create_vector_bucket, "ValidationException", "vectorBucketName",
-                vectorBucketName=name)
+        refused(client.create_vector_bucket, "ValidationException", vectorBucketName=name)
     index = {"vectorBucketName": bucket, "indexName": "new", "dataType": "float32",
              "dimension": 3, "distanceMetric": "cosine"}
     for field, value in (("dimension", 0), ("dimension", 4097), ("distanceMetric", "dot"),
                          ("dataType", "float16"), ("indexName", "x")):
         refused(client.create_index, "ValidationException", field, **{**index, field: value})
-    refused(client.create_index, "ValidationException", "nonFilterableMetadataKeys", **index,
+    refused(client.create_index, "ValidationException", "/nonFilterableMetadataKeys", **index,
             metadataConfiguration={"nonFilterableMetadataKeys": [str(n) for n in range(11)]})
-    refused(client.get_vectors, "ValidationException", "keys", indexArn=arn,
+    refused(client.get_vectors, "ValidationException", "/keys", indexArn=arn,
             keys=[str(n) for n in range(101)])
-    refused(client.delete_vectors, "ValidationException", "keys", indexArn=arn,
+    refused(client.delete_vectors, "ValidationException", "/keys", indexArn=arn,
             keys=[str(n) for n in range(501)])
-    refused(client.list_vectors, "ValidationException", "maxResults", indexArn=arn, maxResults=1001)
-    refused(client.list_vectors, "ValidationException", "segmentCount", indexArn=arn,
+    refused(client.list_vectors, "ValidationException", "/maxResults", indexArn=arn, maxResults=1001)
+    refused(client.list_vectors, "ValidationException", "/segmentCount", indexArn=arn,
             segmentCount=17, segmentIndex=0)
-    refused(client.list_vectors, "ValidationException", "segmentIndex", indexArn=arn,
+    refused(client.list_vectors, "ValidationException", "/segmentIndex", indexArn=arn,
             segmentCount=2, segmentIndex=2)
     refused(client.list_vectors, "ValidationException", indexArn=arn, segmentCount=2)
-    refused(client.put_vector_bucket_default_index_mode, "ValidationException", "defaultIndexMode",
+    refused(client.put_vector_bucket_default_index_mode, "ValidationException", "/defaultIndexMode",
             vectorBucketName=bucket, defaultIndexMode="FAST")
     client.delete_index(indexArn=arn)
     refused(client.get_index, "NotFoundException", indexArn=arn)

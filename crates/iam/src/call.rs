@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use liteio_store::{SecretKeys, StoreError};
 
+use super::constraint;
 use super::error::{self, ApiResult};
-use super::form::Form;
+use super::form::{Form, lower_first};
 use super::permission::{Circumstances, check};
 use super::records::{GroupRecord, PolicyRecord, ProviderRecord, RoleRecord, Tags, UserRecord};
 use super::state::{Draft, Tabled, group_arn, policy_arn, provider_arn, role_arn, user_arn};
@@ -19,6 +20,9 @@ const ITEMS_DEFAULT: u32 = 100;
 const ITEMS_MAX: u32 = 1000;
 /// Maximum bytes of a path.
 const PATH_BYTES_MAX: usize = 512;
+/// Fewest and most characters of an ARN.
+pub(super) const ARN_MIN: usize = 20;
+pub(super) const ARN_MAX: usize = 2048;
 
 /// A request of a user. It concerns the account of the user.
 pub(super) struct Call<'c> {
@@ -93,7 +97,7 @@ impl Call<'_> {
                     None => of_kind("role", name),
                 }
             }
-            On::Policy => self.form.required("PolicyArn")?.to_owned(),
+            On::Policy => self.policy_arn()?.to_owned(),
             On::NewPolicy => of_kind("policy", self.form.required("PolicyName")?),
             On::Provider => self.form.required("OpenIDConnectProviderArn")?.to_owned(),
             On::NewProvider => {
@@ -192,9 +196,21 @@ impl Call<'_> {
         self.get(name)
     }
 
+    /// The ARN of a policy in the request.
+    pub(super) fn policy_arn(&self) -> ApiResult<&str> {
+        let arn = self.form.required("PolicyArn")?;
+        if let Some(rule) = constraint::length(arn.chars().count(), ARN_MIN, ARN_MAX) {
+            return Err(rule.of_iam("PolicyArn"));
+        }
+        match is_arn(arn) {
+            true => Ok(arn),
+            false => Err(error::validation("Invalid ARN:  Could not be parsed!")),
+        }
+    }
+
     /// The policy of the account that the request names; `None` for a policy of AWS.
     pub(super) fn own_policy(&self) -> ApiResult<Option<PolicyRecord>> {
-        let arn = self.form.required("PolicyArn")?;
+        let arn = self.policy_arn()?;
         if arn.starts_with(MANAGED_ARN) {
             return Ok(None);
         }
@@ -223,9 +239,7 @@ impl Call<'_> {
             Some(marker) => {
                 let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(marker).ok();
                 let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-                Some(text.ok_or_else(|| {
-                    error::validation("Invalid Marker: give the marker that a list returned.")
-                })?)
+                Some(text.ok_or_else(|| error::validation("Invalid Marker."))?)
             }
         };
         let is_after = |key: &String| after.as_ref().is_none_or(|after| key > after);
@@ -332,10 +346,23 @@ pub(super) fn new_name<R: Named>(form: &Form, field: &str) -> ApiResult<String> 
     Ok(name.to_owned())
 }
 
+/// `true` for a text of the six parts of an ARN, of which region and account may be empty.
+pub(super) fn is_arn(text: &str) -> bool {
+    let parts: Vec<&str> = text.splitn(6, ':').collect();
+    match parts[..] {
+        ["arn", partition, service, _, _, resource] => {
+            !partition.is_empty() && !service.is_empty() && !resource.is_empty()
+        }
+        _ => false,
+    }
+}
+
 /// Checks a path.
 pub(super) fn checked_path(path: &str) -> ApiResult<String> {
-    let is_path = path.len() <= PATH_BYTES_MAX
-        && path.starts_with('/')
+    if let Some(rule) = constraint::length(path.chars().count(), 1, PATH_BYTES_MAX) {
+        return Err(rule.of_iam("path"));
+    }
+    let is_path = path.starts_with('/')
         && path.ends_with('/')
         && path.bytes().all(|byte| (0x21..0x7f).contains(&byte));
     match is_path {
@@ -349,11 +376,15 @@ pub(super) fn checked_path(path: &str) -> ApiResult<String> {
 
 pub(super) fn check_name(name: &str, field: &str, max: usize) -> ApiResult<()> {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"+=,.@-_".contains(&byte);
-    match !name.is_empty() && name.len() <= max && name.bytes().all(is_of_name) {
+    if let Some(rule) = constraint::length(name.chars().count(), 1, max) {
+        return Err(rule.of_iam(field));
+    }
+    match name.bytes().all(is_of_name) {
         true => Ok(()),
         false => Err(error::validation(format!(
-            "The specified value for {field} is invalid. It must contain 1 to {max} alphanumeric \
-             characters and/or the following: +=,.@_-"
+            "The specified value for {} is invalid. It must contain only alphanumeric characters \
+             and/or the following: +=,.@_-",
+            lower_first(field)
         ))),
     }
 }

@@ -1,6 +1,7 @@
 //! The errors of IAM and STS.
 
 use http::StatusCode;
+use liteio_policy::PolicyError;
 use liteio_store::StoreError;
 
 pub(super) use liteio_wire::reply::ApiError;
@@ -25,8 +26,14 @@ pub(super) fn malformed_query(message: impl Into<String>) -> ApiError {
     error("MalformedQueryString", StatusCode::NOT_FOUND, message)
 }
 
-pub(super) fn malformed_policy(message: impl Into<String>) -> ApiError {
-    error("MalformedPolicyDocument", StatusCode::BAD_REQUEST, message)
+/// AWS has one sentence for many faults of a document. The fault itself stands in `Detail`.
+pub(super) fn malformed_policy(error_of_policy: &PolicyError) -> ApiError {
+    let message = error_of_policy.to_string();
+    let malformed = error("MalformedPolicyDocument", StatusCode::BAD_REQUEST, message);
+    match error_of_policy.detail() {
+        Some(detail) => malformed.with("Detail", detail),
+        None => malformed,
+    }
 }
 
 pub(super) fn no_such_entity(message: impl Into<String>) -> ApiError {
@@ -139,5 +146,7 @@ pub fn refusal(of: &ApiError) -> ApiError {
 pub fn for_sts(of: &ApiError) -> ApiError {
     let (code, message) = (of.code().to_owned(), of.message().to_owned());
     let error = ApiError::with_status(Dialect::Sts, code, of.status(), message);
+    let elements = of.elements().iter();
+    let error = elements.fold(error, |error, (name, text)| error.with(name, text.as_str()));
     error.with_headers(of.headers().clone())
 }

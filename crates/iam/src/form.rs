@@ -1,5 +1,6 @@
 //! Requests of IAM and STS: a form in the body of a POST, or in the query of a GET.
 
+use super::constraint::{self, Rule};
 use super::error::{self, ApiError};
 
 /// Maximum fields of a request. The longest lists have 50 tags with two fields each.
@@ -53,13 +54,7 @@ impl Form {
     /// # Errors
     /// `ValidationError`.
     pub(super) fn required(&self, name: &str) -> Result<&str, ApiError> {
-        self.text(name).ok_or_else(|| {
-            let field = lower_first(name);
-            error::validation(format!(
-                "1 validation error detected: Value null at '{field}' failed to satisfy \
-                 constraint: Member must not be null"
-            ))
-        })
+        self.text(name).ok_or_else(|| Rule::NotNull.of_iam(name))
     }
 
     /// The number in a field.
@@ -68,15 +63,8 @@ impl Form {
     /// `ValidationError` if it is not a number in the range.
     pub(super) fn number(&self, name: &str, min: u32, max: u32) -> Result<Option<u32>, ApiError> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
-        let number = text.parse().ok().filter(|number| digits && (min..=max).contains(number));
-        number.map(Some).ok_or_else(|| {
-            error::validation(format!(
-                "1 validation error detected: Value at '{}' failed to satisfy constraint: Member \
-                 must be a number of {min} to {max}",
-                lower_first(name)
-            ))
-        })
+        let number = constraint::number(text, min, max).map(Some);
+        number.map_err(|rule| rule.map_or_else(|| not_a_number(name), |rule| rule.of_iam(name)))
     }
 
     /// The flag in a field: `true` or `false`.
@@ -106,6 +94,11 @@ impl Form {
         };
         self.fields.iter().any(|(other, _)| below(other))
     }
+}
+
+/// The refusal of a field that is not a number.
+pub(super) fn not_a_number(name: &str) -> ApiError {
+    error::validation(format!("{name} must be a whole number"))
 }
 
 /// A field name as in AWS's messages.

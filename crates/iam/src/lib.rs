@@ -13,7 +13,7 @@
 //!
 //! | Module | Content |
 //! |---|---|
-//! | `service`, `call`, `form`, `xml`, `error` | The service: forms in, XML out |
+//! | `service`, `call`, `form`, `xml`, `error`, `constraint` | The service: forms in, XML out |
 //! | `operations` | The table of IAM's operations, one file per family |
 //! | `permission` | The decision about a request, with the facts for conditions |
 //! | `sts`, `web_identity`, `jwt` | Temporary keys; tokens of OpenID Connect, verified with the keys of their issuer |
@@ -39,6 +39,7 @@
 //! ```
 
 mod call;
+mod constraint;
 mod error;
 #[cfg(any(test, feature = "fuzzing"))]
 mod exercise;

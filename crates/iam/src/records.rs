@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(super) use super::tag_set::Tags;
-use liteio_policy::{Kind, Policy};
+use liteio_policy::{Kind, Policy, PolicyError};
 
 /// A policy document: its source text and its parsed form.
 #[derive(Clone, Debug)]
@@ -19,18 +19,23 @@ pub(super) struct Document {
 
 impl Document {
     /// A policy for an identity.
-    pub(super) fn of_identity(text: &str) -> Result<Document, String> {
-        Document::parse(text, Kind::Identity)
+    pub(super) fn of_identity(text: &str) -> Result<Document, PolicyError> {
+        Document::new(text, Policy::parse(text.as_bytes(), Kind::Identity))
+    }
+
+    /// A new managed policy, which has the newest version of the language: IAM still takes older
+    /// ones for inline policies.
+    pub(super) fn of_managed(text: &str) -> Result<Document, PolicyError> {
+        Document::new(text, Policy::parse_managed(text.as_bytes()))
     }
 
     /// A trust policy of a role.
-    pub(super) fn of_trust(text: &str) -> Result<Document, String> {
-        Document::parse(text, Kind::Trust)
+    pub(super) fn of_trust(text: &str) -> Result<Document, PolicyError> {
+        Document::new(text, Policy::parse(text.as_bytes(), Kind::Trust))
     }
 
-    fn parse(text: &str, kind: Kind<'_>) -> Result<Document, String> {
-        let policy = Policy::parse(text.as_bytes(), kind).map_err(|error| error.to_string())?;
-        Ok(Document { text: text.to_owned(), policy: Arc::new(policy) })
+    fn new(text: &str, policy: Result<Policy, PolicyError>) -> Result<Document, PolicyError> {
+        Ok(Document { text: text.to_owned(), policy: Arc::new(policy?) })
     }
 }
 
@@ -42,7 +47,8 @@ impl Serialize for Document {
 
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Document, D::Error> {
-        Document::of_identity(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+        let document = Document::of_identity(&String::deserialize(deserializer)?);
+        document.map_err(|error| D::Error::custom(error.explained()))
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use super::call::{ARN_MAX, ARN_MIN, is_arn};
+use super::constraint::{self, Rule};
 use super::error::{self, ApiResult};
-use super::form::{Form, lower_first};
+use super::form::{Form, not_a_number};
 use super::permission::{Circumstances, cannot_assume, check_role};
 use super::web_identity::WebIdentities;
 use super::xml::Xml;
@@ -83,7 +85,7 @@ fn session_token(asked: &Asked<'_>, key: &AccessKey) -> ApiResult<Xml> {
         return Err(error::access_denied("A service account cannot call GetSessionToken"));
     }
     refuse(asked.form, &["SerialNumber", "TokenCode"])?;
-    let seconds = asked.form.number("DurationSeconds", SECONDS_MIN, TOKEN_SECONDS_MAX)?;
+    let seconds = duration(asked.form, TOKEN_SECONDS_MAX)?;
     let mut seconds = seconds.unwrap_or(TOKEN_SECONDS_DEFAULT);
     if user.caller.kind == CallerKind::Root {
         seconds = seconds.min(CHAINED_SECONDS_MAX);
@@ -96,8 +98,7 @@ fn session_token(asked: &Asked<'_>, key: &AccessKey) -> ApiResult<Xml> {
 
 fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     let form = asked.form;
-    let arn = form.required("RoleArn")?;
-    let name = session_name(form)?;
+    let (arn, name) = (role_arn(form)?, session_name(form)?);
     refuse(form, &["SerialNumber", "TokenCode", "Tags", "TransitiveTagKeys", "ProvidedContexts"])?;
     if user.caller.kind == CallerKind::Root {
         return Err(error::access_denied("Roles may not be assumed by root accounts."));
@@ -129,7 +130,7 @@ fn assume_role(asked: &mut Asked<'_>, user: &User) -> ApiResult<Xml> {
     session.source_identity = source_identity.or(former).map(str::to_owned);
     let mut xml = Xml::default();
     write_role_user(&mut xml, role, name);
-    xml.text("PackedPolicySize", &packed_size(&session).to_string());
+    write_packed_size(&mut xml, &session);
     write_credentials(&mut xml, asked, session)?;
     Ok(xml)
 }
@@ -141,7 +142,7 @@ pub(super) async fn assume_role_with_web_identity(
 ) -> ApiResult<Xml> {
     const ACTION: &str = "sts:AssumeRoleWithWebIdentity";
     let form = asked.form;
-    let (arn, name) = (form.required("RoleArn")?, session_name(form)?);
+    let (arn, name) = (role_arn(form)?, session_name(form)?);
     let token = form.required("WebIdentityToken")?;
     let directory = asked.directory.now();
     let account = arn.split(':').nth(4).unwrap_or_default();
@@ -178,7 +179,7 @@ pub(super) async fn assume_role_with_web_identity(
     xml.text("Audience", &identity.audience);
     xml.text("Provider", &provider);
     write_role_user(&mut xml, role, name);
-    xml.text("PackedPolicySize", &packed_size(&session).to_string());
+    write_packed_size(&mut xml, &session);
     write_credentials(&mut xml, asked, session)?;
     Ok(xml)
 }
@@ -201,7 +202,7 @@ fn begin(
     directory: &Arc<Directory>,
 ) -> ApiResult<Session> {
     let form = asked.form;
-    let seconds = form.number("DurationSeconds", SECONDS_MIN, SESSION_SECONDS_MAX)?;
+    let seconds = duration(form, SESSION_SECONDS_MAX)?;
     let seconds = seconds.unwrap_or(SESSION_SECONDS_DEFAULT);
     if seconds > role.session_seconds_max {
         return Err(error::validation(
@@ -221,7 +222,7 @@ fn begin(
             return Err(error::packed_policy_too_large());
         }
         Policy::parse(text.as_bytes(), Kind::Session)
-            .map_err(|error| error::malformed_policy(error.to_string()))?;
+            .map_err(|error| error::malformed_policy(&error))?;
         session.policies.push(text.to_owned());
     }
     let arns = form.list("PolicyArns", "arn");
@@ -248,11 +249,37 @@ fn begin(
     Ok(session)
 }
 
-/// The share of the policy size limit that the session policies take, in percent.
-fn packed_size(session: &Session) -> usize {
+/// Writes the share of the policy size limit that the session policies take, in percent. As on AWS
+/// a session without them has none.
+fn write_packed_size(xml: &mut Xml, session: &Session) {
     let texts = session.policies.iter().chain(&session.policy_arns);
     let characters: usize = texts.map(|text| text.len()).sum();
-    (characters * 100).div_ceil(2 * SESSION_POLICY_CHARACTERS_MAX)
+    if characters > 0 {
+        let percent = (characters * 100).div_ceil(2 * SESSION_POLICY_CHARACTERS_MAX);
+        xml.text("PackedPolicySize", &percent.to_string());
+    }
+}
+
+/// The seconds that a request asks for.
+fn duration(form: &Form, max: u32) -> ApiResult<Option<u32>> {
+    const FIELD: &str = "DurationSeconds";
+    let Some(text) = form.text(FIELD) else { return Ok(None) };
+    constraint::number(text, SECONDS_MIN, max).map(Some).map_err(|rule| match rule {
+        Some(rule) => rule.of_sts(FIELD, text),
+        None => not_a_number(FIELD),
+    })
+}
+
+/// The ARN of the role.
+fn role_arn(form: &Form) -> ApiResult<&str> {
+    let arn = form.required("RoleArn")?;
+    if let Some(rule) = constraint::length(arn.chars().count(), ARN_MIN, ARN_MAX) {
+        return Err(rule.of_sts("RoleArn", arn));
+    }
+    match is_arn(arn) {
+        true => Ok(arn),
+        false => Err(error::validation(format!("{arn} is invalid"))),
+    }
 }
 
 fn session_name(form: &Form) -> ApiResult<&str> {
@@ -265,13 +292,15 @@ fn word<'f>(form: &'f Form, field: &str, max: usize, more: &str) -> ApiResult<Op
     let Some(text) = form.text(field) else { return Ok(None) };
     let is_of_word =
         |it: char| it.is_ascii_alphanumeric() || "_+=,.@-".contains(it) || more.contains(it);
-    match (2..=max).contains(&text.len()) && text.chars().all(is_of_word) {
+    if let Some(rule) = constraint::length(text.chars().count(), 2, max) {
+        return Err(rule.of_sts(field, text));
+    }
+    match text.chars().all(is_of_word) {
         true => Ok(Some(text)),
-        false => Err(error::validation(format!(
-            "1 validation error detected: Value at '{}' failed to satisfy constraint: Member must \
-             satisfy regular expression pattern: [\\w+=,.@{more}-]{{2,{max}}}",
-            lower_first(field)
-        ))),
+        false => {
+            let pattern = format!("[\\w+=,.@{more}-]*");
+            Err(Rule::Pattern(&pattern).of_sts(field, text))
+        }
     }
 }
 

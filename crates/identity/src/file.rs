@@ -228,7 +228,7 @@ fn role_of(
         _ => return fail("give trust or trust_file: the policy that says who may assume the role"),
     };
     let trust = Policy::parse(trust.as_bytes(), Kind::Trust)
-        .map_err(|error| IdentityError(format!("trust: {error}")))?;
+        .map_err(|error| IdentityError(format!("trust: {}", error.explained())))?;
     let seconds = fields.number("max_session_seconds")?;
     Role::of_file(name, Arc::clone(account), trust, policies_of(fields, read)?, seconds)
 }
@@ -236,7 +236,7 @@ fn role_of(
 fn attached(name: String, text: &str) -> Result<AttachedPolicy, IdentityError> {
     match Policy::parse(text.as_bytes(), Kind::Identity) {
         Ok(policy) => Ok(AttachedPolicy { name, policy: Arc::new(policy) }),
-        Err(error) => fail(format!("{name}: {error}")),
+        Err(error) => fail(format!("{name}: {}", error.explained())),
     }
 }
 

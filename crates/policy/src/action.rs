@@ -2,7 +2,7 @@
 
 use super::Kind;
 use super::catalogue::{self, Level};
-use super::error::PolicyError;
+use super::error::{PolicyError, Stage};
 use super::pattern::{Case, Pattern, pieces};
 
 /// The element `Action` or `NotAction`.
@@ -74,16 +74,24 @@ fn check_vendor(text: &str) -> Result<(), PolicyError> {
     match text.split_once(':') {
         Some((vendor, action)) if !vendor.is_empty() && !action.is_empty() => {
             if !vendor.bytes().all(is_name) {
-                return Err(PolicyError::new(format!("Vendor {vendor} is not valid")));
+                let message = format!("Vendor {vendor} is not valid");
+                return Err(PolicyError::new(message).at(Stage::Actions));
+            }
+            if action.contains(':') {
+                let message = "Actions/Condition can contain only one colon.";
+                return Err(PolicyError::about(message, text).at(Stage::Signs));
             }
             match action.bytes().all(is_action) {
                 true => Ok(()),
-                false => Err(PolicyError::about("Policy has invalid action", text)),
+                false => {
+                    Err(PolicyError::about("Policy has invalid action", text).at(Stage::Signs))
+                }
             }
         }
         _ => Err(PolicyError::about(
             "Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc.",
             text,
-        )),
+        )
+        .at(Stage::Actions)),
     }
 }

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use super::error::PolicyError;
+use super::error::{PolicyError, Stage};
 use super::key::ContextKey;
 use super::operand::{AddressRange, ArnPattern, address, number, time};
 use super::pattern::Case;
@@ -134,7 +134,8 @@ impl Condition {
             return Err(unknown());
         }
         let wrong = |text: &str| {
-            PolicyError::new(format!("Invalid value for condition {name} on {key}: \"{text}\""))
+            let message = format!("Invalid value for condition {name} on {key}: \"{text}\"");
+            PolicyError::new(message).at(Stage::Legacy)
         };
         let operands = Operands::parse(operator, operands, variables, wrong)?;
         Ok(Condition { key, quantifier, if_exists, negated, operands })

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::error::PolicyError;
+use super::error::{PolicyError, Stage};
 
 /// A JSON value; objects keep the order of the document.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Json, PolicyError> {
         match error.strip_prefix(TWICE) {
             // The parser has appended the position.
             Some(name) => PolicyError::new(format!("{TWICE}{name}")),
-            None => PolicyError::about("This policy contains invalid Json", &error),
+            None => PolicyError::about("This policy contains invalid Json", &error).at(Stage::Json),
         }
     })
 }

@@ -96,6 +96,7 @@ pub use self::request::NoContext;
 pub use self::request::{Caller, CallerKind, Context, Request, Value};
 pub use self::statement::Statement;
 
+use self::error::{Faults, Stage};
 use self::json::Json;
 use self::statement::Effect;
 
@@ -124,7 +125,6 @@ pub struct Policy {
     statements: Box<[Statement]>,
     is_public: bool,
     asks_for_existing_tags: bool,
-    is_of_2012: bool,
 }
 
 /// The verdict of one policy.
@@ -155,59 +155,64 @@ impl Policy {
     /// Parses and checks a document. Length limits, except for buckets, are the caller's task.
     ///
     /// # Errors
-    /// One line that tells what to change.
+    /// The words of AWS, and a detail that tells what to change.
     pub fn parse(text: &[u8], kind: Kind<'_>) -> Result<Policy, PolicyError> {
-        if let Kind::Bucket(_) | Kind::VectorBucket(_) = kind {
-            if text.len() > BUCKET_POLICY_BYTES_MAX {
-                return Err(PolicyError::new(
-                    "Policy exceeds the maximum allowed document size of 20480 bytes",
-                ));
-            }
-            if text.first() != Some(&b'{') {
-                return Err(PolicyError::new(
-                    "Policies must be valid JSON and the first byte must be '{'",
-                ));
-            }
+        Policy::read(text, kind, false)
+    }
+
+    /// Parses and checks the document of a new managed policy, which has the version 2012-10-17.
+    ///
+    /// # Errors
+    /// As [`Policy::parse`].
+    pub fn parse_managed(text: &[u8]) -> Result<Policy, PolicyError> {
+        Policy::read(text, Kind::Identity, true)
+    }
+
+    fn read(text: &[u8], kind: Kind<'_>, is_managed: bool) -> Result<Policy, PolicyError> {
+        let mut faults = Faults::new(matches!(kind, Kind::Identity | Kind::Session));
+        let policy = Policy::read_into(text, kind, is_managed, &mut faults);
+        match faults.first() {
+            Some(fault) => Err(fault),
+            None => policy.ok_or_else(|| PolicyError::new("Invalid policy syntax")),
         }
-        let Json::Object(elements) = json::parse(text)? else {
-            return Err(PolicyError::new("Invalid policy syntax: a policy must be an object"));
-        };
-        let (mut version, mut statements) = (None, None);
-        for (name, value) in &elements {
-            match name.as_str() {
-                "Version" => version = Some(value),
-                "Statement" => statements = Some(value),
-                "Id" if matches!(value, Json::Text(_)) => {}
-                "Id" => {
-                    return Err(PolicyError::new("Invalid policy syntax: an Id must be a text"));
-                }
-                _ => {
-                    return Err(PolicyError::new(format!("Unknown field {name}")));
-                }
-            }
+    }
+
+    /// Reads a policy; `None` if there are faults.
+    fn read_into(
+        text: &[u8],
+        kind: Kind<'_>,
+        is_managed: bool,
+        faults: &mut Faults,
+    ) -> Option<Policy> {
+        let Elements { version, statements } = faults.note(elements(text, kind))?;
+        let variables = faults.note(has_variables(version.as_ref()));
+        if is_managed && variables == Some(false) {
+            let message = "Policy document must be version 2012-10-17 or greater.";
+            faults.note::<()>(Err(PolicyError::new(message).at(Stage::Version)));
         }
-        let variables = has_variables(version)?;
-        let statements = match statements {
-            None => return Err(PolicyError::new("Missing required field Statement")),
+        let statements = faults.note(match statements {
+            None => Err(PolicyError::new("Missing required field Statement")),
             Some(Json::List(statements)) if statements.is_empty() => {
-                return Err(PolicyError::new("Could not parse the policy: Statement is empty!"));
+                Err(PolicyError::new("Could not parse the policy: Statement is empty!"))
             }
-            Some(Json::List(statements)) => statements,
-            Some(statement) => std::slice::from_ref(statement),
-        };
-        let statements = (1..).zip(statements);
-        let statements =
-            statements.map(|(number, json)| Statement::parse(json, number, kind, variables));
-        let statements = statements.collect::<Result<Box<[_]>, _>>()?;
+            Some(Json::List(statements)) => Ok(statements),
+            Some(statement) => Ok(vec![statement]),
+        })?;
         if let Kind::Identity | Kind::Trust | Kind::Session = kind {
-            check_sids(&statements)?;
+            faults.note(check_sids(&statements));
         }
+        let variables = variables.unwrap_or_default();
+        let mut read = Vec::with_capacity(statements.len());
+        for (number, json) in (1..).zip(&statements) {
+            read.extend(Statement::parse(json, number, kind, variables, faults));
+        }
+        let statements = read.into_boxed_slice();
         let mut keys = statements.iter().flat_map(Statement::keys);
         let asks_for_existing_tags =
             keys.any(|key| matches!(key, ContextKey::ExistingObjectTag(_)));
         drop(keys);
         let is_public = statements.iter().any(public::is_public);
-        Ok(Policy { statements, is_public, asks_for_existing_tags, is_of_2012: variables })
+        Some(Policy { statements, is_public, asks_for_existing_tags })
     }
 
     /// The replacement for an unreadable policy of a bucket or vector bucket, written by a version
@@ -240,11 +245,6 @@ impl Policy {
         self.is_public
     }
 
-    /// `true` if the policy has the version 2012-10-17, the only one of managed policies.
-    pub fn is_of_2012(&self) -> bool {
-        self.is_of_2012
-    }
-
     /// `true` if a condition or variable reads the tags of the requested object.
     pub fn asks_for_existing_tags(&self) -> bool {
         self.asks_for_existing_tags
@@ -261,9 +261,45 @@ fn has_variables(version: Option<&Json>) -> Result<bool, PolicyError> {
     }
 }
 
+/// The elements of a document.
+struct Elements {
+    version: Option<Json>,
+    statements: Option<Json>,
+}
+
+/// Reads the elements of a document.
+fn elements(text: &[u8], kind: Kind<'_>) -> Result<Elements, PolicyError> {
+    if let Kind::Bucket(_) | Kind::VectorBucket(_) = kind {
+        if text.len() > BUCKET_POLICY_BYTES_MAX {
+            return Err(PolicyError::new(
+                "Policy exceeds the maximum allowed document size of 20480 bytes",
+            ));
+        }
+        if text.first() != Some(&b'{') {
+            return Err(PolicyError::new(
+                "Policies must be valid JSON and the first byte must be '{'",
+            ));
+        }
+    }
+    let Json::Object(elements) = json::parse(text)? else {
+        return Err(PolicyError::new("Invalid policy syntax: a policy must be an object"));
+    };
+    let mut found = Elements { version: None, statements: None };
+    for (name, value) in elements {
+        match name.as_str() {
+            "Version" => found.version = Some(value),
+            "Statement" => found.statements = Some(value),
+            "Id" if matches!(value, Json::Text(_)) => {}
+            "Id" => return Err(PolicyError::new("Invalid policy syntax: an Id must be a text")),
+            _ => return Err(PolicyError::new(format!("Unknown field {name}"))),
+        }
+    }
+    Ok(found)
+}
+
 /// Refuses duplicate `Sid`s where IAM does. S3 accepts them, and clients send them.
-fn check_sids(statements: &[Statement]) -> Result<(), PolicyError> {
-    let mut sids: Vec<&str> = statements.iter().filter_map(|it| it.sid.as_deref()).collect();
+fn check_sids(statements: &[Json]) -> Result<(), PolicyError> {
+    let mut sids: Vec<&str> = statements.iter().filter_map(statement::sid_of).collect();
     sids.retain(|sid| !sid.is_empty());
     sids.sort_unstable();
     match sids.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -271,6 +307,7 @@ fn check_sids(statements: &[Statement]) -> Result<(), PolicyError> {
         Some(pair) => Err(PolicyError::about(
             "Statement IDs (SID) in a single policy must be unique.",
             pair[0],
-        )),
+        )
+        .at(Stage::Sids)),
     }
 }

@@ -1,7 +1,7 @@
 //! The resources of a statement.
 
 use super::Kind;
-use super::error::PolicyError;
+use super::error::{PolicyError, Stage};
 use super::key::ContextKey;
 use super::pattern::Case;
 use super::principal::is_partition;
@@ -103,15 +103,34 @@ fn check_arn(text: &str) -> Result<(), PolicyError> {
     };
     let parts: Vec<&str> = head.splitn(6, ':').collect();
     let is_arn = text == "*" || parts[0] == "arn" && (parts.len() == 6 || has_star);
-    if !is_arn {
-        return Err(PolicyError::new(format!("Resource {text} must be in ARN format or \"*\".")));
+    let is_of_partition = parts.len() < 3 || is_partition(parts[1]);
+    match is_arn && is_of_partition {
+        true => Ok(()),
+        false => Err(no_arn(text)),
     }
-    match parts.get(1) {
-        Some(partition) if parts.len() > 2 && !is_partition(partition) => Err(PolicyError::new(
-            format!("Partition \"{partition}\" is not valid for resource \"{text}\"."),
-        )),
-        _ => Ok(()),
-    }
+}
+
+/// The refusal of a resource that is not an ARN, in the words of IAM, which takes the first part of
+/// any text with colons for `arn` and missing parts for `*`.
+fn no_arn(text: &str) -> PolicyError {
+    let parts: Vec<&str> = text.split(':').collect();
+    let message = match parts[..] {
+        [_, partition, ..] if !is_partition(partition) => {
+            let missing = std::iter::repeat_n("*", 6_usize.saturating_sub(parts.len()));
+            let others: Vec<&str> = parts[1..].iter().copied().chain(missing).collect();
+            let arn = format!("arn:{}", others.join(":"));
+            format!("Partition \"{partition}\" is not valid for resource \"{arn}\".")
+        }
+        ["arn", _] => {
+            "Resource vendor must be fully qualified and cannot contain regexes.".to_owned()
+        }
+        ["arn", _, ..] => {
+            let message = format!("Resource {text} needs the six parts of an ARN.");
+            return PolicyError::new(message).at(Stage::Legacy);
+        }
+        _ => format!("Resource {text} must be in ARN format or \"*\"."),
+    };
+    PolicyError::new(message).at(Stage::Resources)
 }
 
 /// Two flags: the pattern can match `base` itself, and can match a name below it. A variable may

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::action::Actions;
 use super::condition::Condition;
-use super::error::PolicyError;
+use super::error::{Faults, PolicyError, Stage};
 use super::json::Json;
 use super::key::ContextKey;
 use super::principal::{self, Principals};
@@ -62,47 +62,62 @@ impl<'j> Elements<'j> {
 impl Statement {
     /// Parses the statement with this number, from 1.
     ///
-    /// # Errors
-    /// One line that tells what to change.
+    /// Notes the faults, and returns `None` if there are any.
     pub(super) fn parse(
         json: &Json,
         number: usize,
         kind: Kind<'_>,
         variables: bool,
-    ) -> Result<Statement, PolicyError> {
+        faults: &mut Faults,
+    ) -> Option<Statement> {
         let Json::Object(members) = json else {
-            return Err(PolicyError::new("Invalid policy syntax: a statement must be an object"));
+            let message = "Invalid policy syntax: a statement must be an object";
+            return faults.note(Err(PolicyError::new(message)));
         };
         let members = members.iter().map(|(name, value)| (name.as_str(), value));
         let mut elements = Elements(members.collect());
-        let sid = elements.take("Sid").map(|sid| self::sid(sid, kind)).transpose()?;
-        let effect = effect(elements.take("Effect").ok_or_else(|| missing("Effect", kind))?)?;
-        let (action, are_listed) =
-            elements.take_either("Action", "NotAction")?.ok_or_else(|| missing("Action", kind))?;
-        let actions = texts(action).ok_or_else(|| {
-            PolicyError::about("Policy has invalid action", "an empty list, or no text")
-        })?;
-        let is_of_server = are_listed && actions.iter().all(|text| is_of_server(text));
-        let actions = Actions::parse(&actions, are_listed, kind)?;
-        let principals = elements.take_either("Principal", "NotPrincipal")?;
-        let principals = self::principals(principals, effect, kind)?;
-        let resources = elements.take_either("Resource", "NotResource")?;
-        let resources = match (resources, kind) {
-            (None, Kind::Identity | Kind::Session) if is_of_server => None,
-            (resources, _) => self::resources(resources, kind, variables)?,
+        let sid = elements.take("Sid").map(|sid| self::sid(sid, kind)).transpose();
+        let sid = faults.note(sid);
+        let effect = elements.take("Effect").ok_or_else(|| missing("Effect", kind));
+        let effect = faults.note(effect.and_then(self::effect));
+        let action = faults.note(elements.take_either("Action", "NotAction"));
+        let action = action.and_then(|found| {
+            let found = found.ok_or_else(|| missing("Action", kind));
+            let (json, are_listed) = faults.note(found)?;
+            Some((faults.note(texts(json, "Action", kind))?, are_listed))
+        });
+        let is_of_server = action.as_ref().is_some_and(|(actions, are_listed)| {
+            *are_listed && actions.iter().all(|text| is_of_server(text))
+        });
+        let actions = action.and_then(|(actions, are_listed)| {
+            faults.note(Actions::parse(&actions, are_listed, kind))
+        });
+        let principals = faults.note(elements.take_either("Principal", "NotPrincipal"));
+        let principals = principals.and_then(|found| {
+            faults.note(self::principals(found, effect.unwrap_or(Effect::Deny), kind))
+        });
+        let resources = faults.note(elements.take_either("Resource", "NotResource"));
+        let resources = resources.and_then(|found| match (found, kind) {
+            (None, Kind::Identity | Kind::Session) if is_of_server => Some(None),
+            (found, _) => faults.note(self::resources(found, kind, variables)),
+        });
+        let conditions = match elements.take("Condition") {
+            Some(json) => self::conditions(json, kind, variables, faults),
+            None => Some(Box::default()),
         };
-        let conditions = elements.take("Condition");
-        let conditions = conditions.map(|it| self::conditions(it, kind, variables)).transpose()?;
         if let Some((name, _)) = elements.0.first() {
-            return Err(PolicyError::new(format!("Unknown field {name}")));
+            faults.note::<()>(Err(PolicyError::new(format!("Unknown field {name}"))));
         }
+        let (actions, resources) = (actions?, resources?);
         if let Some(resources) = &resources
             && !actions.fit(kind, resources.has_bucket, resources.has_below)
         {
-            return Err(PolicyError::new("Action does not apply to any resource(s) in statement"));
+            let message = "Action does not apply to any resource(s) in statement";
+            return faults.note(Err(PolicyError::new(message)));
         }
-        let conditions = conditions.unwrap_or_default();
-        Ok(Statement { sid, number, effect, principals, actions, resources, conditions })
+        let (sid, effect, principals) = (sid?, effect?, principals?);
+        let conditions = conditions?;
+        Some(Statement { sid, number, effect, principals, actions, resources, conditions })
     }
 
     /// The `Sid`, or the number in the policy from 1; for the log.
@@ -144,13 +159,22 @@ fn is_of_server(action: &str) -> bool {
 fn missing(name: &str, kind: Kind<'_>) -> PolicyError {
     match (kind, name) {
         (Kind::Identity | Kind::Session, "Action") => {
-            PolicyError::new("Policy statement must contain actions.")
+            PolicyError::new("Policy statement must contain actions.").at(Stage::Actions)
         }
         (Kind::Identity | Kind::Session, "Resource") => {
-            PolicyError::new("Policy statement must contain resources.")
+            PolicyError::new("Policy statement must contain resources.").at(Stage::Resources)
         }
         _ => PolicyError::new(format!("Missing required field {name}")),
     }
+}
+
+/// The `Sid` of a statement, if it has one that is a text.
+pub(super) fn sid_of(statement: &Json) -> Option<&str> {
+    let Json::Object(members) = statement else { return None };
+    members.iter().find_map(|(name, value)| match (name.as_str(), value) {
+        ("Sid", Json::Text(sid)) => Some(sid.as_str()),
+        _ => None,
+    })
 }
 
 fn sid(json: &Json, kind: Kind<'_>) -> Result<String, PolicyError> {
@@ -169,7 +193,8 @@ fn sid(json: &Json, kind: Kind<'_>) -> Result<String, PolicyError> {
             "Statement IDs (SID) must be alpha-numeric. Check that your input satisfies the regular \
              expression [0-9A-Za-z]*",
             sid,
-        )),
+        )
+        .at(Stage::Sids)),
     }
 }
 
@@ -177,7 +202,11 @@ fn effect(json: &Json) -> Result<Effect, PolicyError> {
     match json {
         Json::Text(text) if text == "Allow" => Ok(Effect::Allow),
         Json::Text(text) if text == "Deny" => Ok(Effect::Deny),
-        Json::Text(text) => Err(PolicyError::new(format!("Invalid effect: {text}"))),
+        Json::Text(text) => {
+            let is_misspelt = ["Allow", "Deny"].iter().any(|it| it.eq_ignore_ascii_case(text));
+            let stage = if is_misspelt { Stage::Legacy } else { Stage::Syntax };
+            Err(PolicyError::new(format!("Invalid effect: {text}")).at(stage))
+        }
         _ => Err(PolicyError::new("Invalid effect: it must be \"Allow\" or \"Deny\"")),
     }
 }
@@ -195,7 +224,8 @@ fn principals(
         None if has_principals => Err(missing("Principal", kind)),
         None => Ok(None),
         Some(_) if !has_principals => {
-            Err(PolicyError::new("Policy document should not specify a principal."))
+            let message = "Policy document should not specify a principal.";
+            Err(PolicyError::new(message).at(Stage::Actions))
         }
         Some((_, false)) if effect == Effect::Allow => Err(PolicyError::new(
             "Allow with NotPrincipal is not allowed: list the allowed senders in Principal",
@@ -220,9 +250,7 @@ fn resources(
         (None, Kind::Trust) => Ok(None),
         (None, _) => Err(missing("Resource", kind)),
         (Some((json, are_listed)), _) => {
-            let texts = texts(json).ok_or_else(|| {
-                PolicyError::about("Policy has invalid resource", "an empty list, or no text")
-            })?;
+            let texts = texts(json, "Resource", kind)?;
             Ok(Some(Resources::parse(&texts, are_listed, kind, variables)?))
         }
     }
@@ -232,37 +260,39 @@ fn conditions(
     json: &Json,
     kind: Kind<'_>,
     variables: bool,
-) -> Result<Box<[Condition]>, PolicyError> {
+    faults: &mut Faults,
+) -> Option<Box<[Condition]>> {
     let syntax =
         || PolicyError::new("Invalid policy syntax: a Condition is {operator: {key: value}}");
-    let Json::Object(operators) = json else { return Err(syntax()) };
+    let Json::Object(operators) = json else { return faults.note(Err(syntax())) };
     let mut found: Vec<Condition> = Vec::new();
     for (operator, keys) in operators {
-        let Json::Object(keys) = keys else { return Err(syntax()) };
+        let Json::Object(keys) = keys else { return faults.note(Err(syntax())) };
         let first_of_operator = found.len();
         for (name, values) in keys {
-            let key = condition_key(name, kind)?;
+            let key = ContextKey::parse(name);
+            faults.note(check_condition_key(name, &key, kind));
             if found[first_of_operator..].iter().any(|condition| condition.key == key) {
-                return Err(PolicyError::new(format!(
+                return faults.note(Err(PolicyError::new(format!(
                     "The policy has the element twice: {name} of {operator}"
-                )));
+                ))));
             }
             let values = operands(values).ok_or_else(|| {
                 PolicyError::about(
                     "Invalid policy syntax: a condition needs one or more values",
                     name,
                 )
-            })?;
+            });
+            let values = faults.note(values)?;
             let values: Vec<&str> = values.iter().map(|value| &**value).collect();
-            found.push(Condition::parse(operator, key, &values, variables)?);
+            found.push(faults.note(Condition::parse(operator, key, &values, variables))?);
         }
     }
-    Ok(found.into())
+    Some(found.into())
 }
 
-/// The condition key with this name, if this kind of policy may have it.
-fn condition_key(name: &str, kind: Kind<'_>) -> Result<ContextKey, PolicyError> {
-    let key = ContextKey::parse(name);
+/// Refuses condition keys that this kind of policy may not have.
+fn check_condition_key(name: &str, key: &ContextKey, kind: Kind<'_>) -> Result<(), PolicyError> {
     let is_other = matches!(key, ContextKey::Other(_));
     let is_of = |service: &str| {
         name.split_once(':').is_some_and(|(vendor, _)| vendor.eq_ignore_ascii_case(service))
@@ -278,20 +308,21 @@ fn condition_key(name: &str, kind: Kind<'_>) -> Result<ContextKey, PolicyError> 
                 return Err(PolicyError::about(
                     "Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc.",
                     name,
-                ));
+                )
+                .at(Stage::Actions));
             }
             true
         }
     };
     match is_valid {
-        true => Ok(key),
+        true => Ok(()),
         false => Err(PolicyError::about("Policy has an invalid condition key", name)),
     }
 }
 
 /// The texts of an element: a single one, or a non-empty list.
-fn texts(json: &Json) -> Option<Vec<&str>> {
-    match json {
+fn texts<'j>(json: &'j Json, name: &str, kind: Kind<'_>) -> Result<Vec<&'j str>, PolicyError> {
+    let texts: Option<Vec<&str>> = match json {
         Json::Text(text) => Some(vec![text]),
         Json::List(items) if !items.is_empty() => items
             .iter()
@@ -300,8 +331,16 @@ fn texts(json: &Json) -> Option<Vec<&str>> {
                 _ => None,
             })
             .collect(),
+        // To IAM an empty list is none.
+        Json::List(_) if matches!(kind, Kind::Identity | Kind::Session) => {
+            return Err(missing(name, kind));
+        }
         _ => None,
-    }
+    };
+    texts.ok_or_else(|| {
+        let message = format!("Policy has invalid {}", name.to_ascii_lowercase());
+        PolicyError::about(message, "an empty list, or no text")
+    })
 }
 
 /// The values of a condition as texts: a single one, or a non-empty list.

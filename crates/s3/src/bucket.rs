@@ -1,7 +1,7 @@
 //! CreateBucket, HeadBucket, DeleteBucket, ListBuckets and GetBucketLocation.
 
-use http::HeaderMap;
-use http::header::{HeaderName, LOCATION};
+use http::header::{CONTENT_TYPE, HeaderName, LOCATION};
+use http::{HeaderMap, HeaderValue};
 use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError, Versioning};
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
@@ -93,13 +93,13 @@ fn check_location(region: &str, configuration: Option<&CreateBucketConfiguration
     let constraint = configuration.and_then(|it| it.location_constraint.as_ref());
     match constraint.map(BucketLocationConstraint::as_str).filter(|it| !it.is_empty()) {
         None if region == US_EAST_1 => Ok(()),
-        None => Err(illegal_location(region, "unspecified")),
+        None => Err(illegal_location("unspecified")),
         Some(US_EAST_1) if region == US_EAST_1 => Err(invalid_location(US_EAST_1)),
         Some(constraint) if constraint == region => Ok(()),
         Some("EU") if region == "eu-west-1" => Ok(()),
         // AWS tells only clients of us-east-1 that a text is no region.
         Some(constraint) if is_region(constraint) || region != US_EAST_1 => {
-            Err(illegal_location(region, constraint))
+            Err(illegal_location(constraint))
         }
         Some(constraint) => Err(invalid_location(constraint)),
     }
@@ -215,17 +215,16 @@ fn invalid_location(constraint: &str) -> S3Error {
     s3_error!(
         Details::of("LocationConstraint", error::quoted(constraint)),
         InvalidLocationConstraint,
-        "The specified location-constraint is not valid. Name the region of this server, or nothing \
-         when that is us-east-1."
+        "The specified location-constraint is not valid"
     )
 }
 
-fn illegal_location(region: &str, constraint: &str) -> S3Error {
+fn illegal_location(constraint: &str) -> S3Error {
     S3Error::with_message(
         S3ErrorCode::IllegalLocationConstraintException,
         format!(
             "The {constraint} location constraint is incompatible for the region specific endpoint \
-             this request was sent to. This server is {region}."
+             this request was sent to."
         ),
     )
 }
@@ -241,6 +240,8 @@ pub(super) async fn head_bucket(
         ..HeadBucketOutput::default()
     });
     response.headers.insert(BUCKET_ARN, header_value(&arn(granted.bucket().name.as_str()))?);
+    // As on AWS, although there is no document. (moto's `test_header_content_type`.)
+    response.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/xml"));
     Ok(response)
 }
 

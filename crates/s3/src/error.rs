@@ -270,6 +270,11 @@ pub(super) fn no_dsse() -> S3Error {
     )
 }
 
+/// The error for a request without the document that it needs.
+pub(super) fn missing_body() -> S3Error {
+    custom("MissingRequestBodyError", StatusCode::BAD_REQUEST, "Request Body is empty")
+}
+
 /// An internal error. The client gets a generic message; the cause is logged.
 pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> S3Error {
     tracing::error!(%error, "request failed");

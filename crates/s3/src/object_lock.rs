@@ -136,7 +136,7 @@ pub(super) async fn put_object_lock_configuration(
     request: Req<PutObjectLockConfigurationInput>,
 ) -> Resp<PutObjectLockConfigurationOutput> {
     let configuration = request.input.object_lock_configuration;
-    let configuration = configuration.ok_or_else(error::malformed_xml)?;
+    let configuration = configuration.ok_or_else(error::missing_body)?;
     let enabled = configuration.object_lock_enabled.as_ref().map(ObjectLockEnabled::as_str);
     if enabled != Some(ObjectLockEnabled::ENABLED) {
         return Err(error::malformed_xml());

@@ -1,6 +1,7 @@
 //! Amazon resource names of vector buckets and indexes in requests. Every account and region is
 //! accepted: the name alone identifies the vector bucket.
 
+use liteio_store::StoreError;
 use liteio_store::vectors::VectorName;
 
 use super::error::{ApiResult, Exception};
@@ -14,15 +15,58 @@ pub(super) struct ArnNames {
     pub(super) index: Option<VectorName>,
 }
 
-/// Parses an ARN; `field` is its path in the request, for errors.
-pub(super) fn parse(arn: &str, field: &str) -> ApiResult<ArnNames> {
-    let wrong = || {
-        Exception::field(
-            field,
-            "it is no ARN such as arn:aws:s3vectors:REGION:ACCOUNT:bucket/NAME or \
-             arn:aws:s3vectors:REGION:ACCOUNT:bucket/NAME/index/NAME",
-        )
-    };
+/// A field of a request that holds an ARN.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ArnField {
+    /// Of a vector bucket.
+    Bucket,
+    /// Of an index.
+    Index,
+    /// Of either, in the path of a request about tags.
+    Resource,
+}
+
+impl ArnField {
+    fn wrong(self) -> Exception {
+        // The patterns of the service model.
+        const BUCKET: &str = "arn:aws[-a-z0-9]*:s3vectors:[a-z0-9-]+:[0-9]{12}:\
+                              bucket/[a-z0-9][a-z0-9-.]{1,61}[a-z0-9]";
+        const INDEX: &str = "/index/[a-z0-9][a-z0-9-.]{1,61}[a-z0-9]";
+        match self {
+            ArnField::Bucket => StoreError::pattern("/vectorBucketArn", BUCKET).into(),
+            ArnField::Index => StoreError::pattern("/indexArn", &format!("{BUCKET}{INDEX}")).into(),
+            ArnField::Resource => Exception::field(
+                "/resourceArn",
+                "it is no ARN such as arn:aws:s3vectors:REGION:ACCOUNT:bucket/NAME or \
+                 arn:aws:s3vectors:REGION:ACCOUNT:bucket/NAME/index/NAME",
+            ),
+        }
+    }
+}
+
+/// Parses the ARN of a vector bucket.
+pub(super) fn bucket(arn: &str) -> ApiResult<VectorName> {
+    match parse(arn, ArnField::Bucket)? {
+        ArnNames { bucket, index: None } => Ok(bucket),
+        ArnNames { .. } => Err(ArnField::Bucket.wrong()),
+    }
+}
+
+/// Parses the ARN of an index: the name of its vector bucket, and its own.
+pub(super) fn index(arn: &str) -> ApiResult<(VectorName, VectorName)> {
+    match parse(arn, ArnField::Index)? {
+        ArnNames { bucket, index: Some(index) } => Ok((bucket, index)),
+        ArnNames { .. } => Err(ArnField::Index.wrong()),
+    }
+}
+
+/// Parses the ARN of a vector bucket or index.
+pub(super) fn resource(arn: &str) -> ApiResult<ArnNames> {
+    parse(arn, ArnField::Resource)
+}
+
+fn parse(arn: &str, field: ArnField) -> ApiResult<ArnNames> {
+    let wrong = || field.wrong();
     let parts: Vec<&str> = arn.splitn(6, ':').collect();
     let ["arn", partition, "s3vectors", region, account, resource] = parts[..] else {
         return Err(wrong());
@@ -55,14 +99,18 @@ mod tests {
 
     #[test]
     fn arns_are_read_and_others_refused() {
-        let bucket = VectorName::bucket("media").expect("a name");
-        let index = VectorName::index("films").expect("a name");
-        let arn = "arn:aws:s3vectors:us-east-1:000000000000:bucket/media";
-        let parent = ArnNames { bucket: bucket.clone(), index: None };
-        assert_eq!(parse(arn, "vectorBucketArn").expect("an ARN"), parent);
-        let whole = ArnNames { bucket, index: Some(index) };
-        let arn = format!("{arn}/index/films");
-        assert_eq!(parse(&arn, "indexArn").expect("an ARN"), whole);
+        let media = VectorName::bucket("media").expect("a name");
+        let films = VectorName::index("films").expect("a name");
+        let parent = "arn:aws:s3vectors:us-east-1:000000000000:bucket/media";
+        assert_eq!(bucket(parent).expect("an ARN"), media);
+        assert!(index(parent).is_err());
+        let names = ArnNames { bucket: media.clone(), index: None };
+        assert_eq!(resource(parent).expect("an ARN"), names);
+        let whole = format!("{parent}/index/films");
+        assert_eq!(index(&whole).expect("an ARN"), (media.clone(), films.clone()));
+        assert!(bucket(&whole).is_err());
+        let names = ArnNames { bucket: media, index: Some(films) };
+        assert_eq!(resource(&whole).expect("an ARN"), names);
         for arn in [
             "",
             "media",
@@ -74,7 +122,7 @@ mod tests {
             "arn:aws:s3vectors:us-east-1:000000000000:bucket/media/index/",
             "arn:aws:s3vectors:us-east-1:000000000000:bucket/media/films",
         ] {
-            assert!(parse(arn, "indexArn").is_err(), "{arn}");
+            assert!(index(arn).is_err() && bucket(arn).is_err() && resource(arn).is_err(), "{arn}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Streams the elements of a vector in a request.
 
+use liteio_store::invalid_field::pointer;
 use liteio_store::limits::DIMENSION_MAX;
 
 use super::error::{ApiResult, Exception};
@@ -16,10 +17,10 @@ pub(super) fn read(
     elements: &mut Vec<f32>,
 ) -> ApiResult<bool> {
     let mut has_elements = false;
-    let list_path = || format!("{}.float32", path());
+    let list_path = || pointer(&path(), "float32");
     reader.object(&path, |reader, name| {
         if name != "float32" {
-            return reader.pass_over(|| format!("{}.{name}", path()));
+            return reader.pass_over(|| pointer(&path(), name));
         }
         if reader.value()? != b'[' {
             return Err(Exception::field(list_path(), "it is not a list"));
@@ -27,7 +28,7 @@ pub(super) fn read(
         has_elements = true;
         reader.list(|reader, element| {
             let Some(value) = reader.float() else {
-                let path = format!("{}[{element}]", list_path());
+                let path = pointer(&list_path(), element);
                 return Err(Exception::field(path, "it is not a number"));
             };
             if element >= DIMENSION_MAX as usize {

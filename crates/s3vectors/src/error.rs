@@ -1,7 +1,7 @@
 //! The exceptions of S3 Vectors, and the only mapping from store errors to them.
 
 use http::StatusCode;
-use liteio_store::StoreError;
+use liteio_store::{StoreError, Wording};
 
 use super::BODY_BYTES_MAX;
 use liteio_wire::reply::{ApiError, Dialect};
@@ -47,10 +47,25 @@ impl Exception {
         ))
     }
 
-    /// An error for the field at `path`.
+    /// An error for the field at `path`, a JSON pointer.
     pub(super) fn field(path: impl Into<String>, message: impl Into<String>) -> Exception {
-        let (path, message) = (path.into(), message.into());
-        let whole = format!("Invalid value at '{path}': {message}");
+        StoreError::field(path, message).into()
+    }
+
+    /// An error for the filter of a query.
+    pub(super) fn filter(path: &str, message: impl Into<String>) -> Exception {
+        StoreError::filter(path, message).into()
+    }
+
+    /// An error for a rule that a field violates.
+    fn of_field(path: String, message: String, wording: Wording) -> Exception {
+        let whole = match wording {
+            Wording::Plain => format!("Invalid value at '{path}': {message}"),
+            Wording::Constraint => format!("1 validation error detected. {message}"),
+            Wording::Record(key) => format!("Invalid record for key '{key}': {message}"),
+            Wording::Filter => format!("Invalid query filter: at '{path}', {message}"),
+            Wording::Sentence(sentence) => sentence.to_owned(),
+        };
         let Exception(error) = Exception::invalid(whole);
         Exception(error.with("path", path).with("message", message))
     }
@@ -89,25 +104,27 @@ impl Exception {
 impl From<StoreError> for Exception {
     fn from(error: StoreError) -> Exception {
         match error {
-            StoreError::InvalidField { path, message } => Exception::field(path, message),
-            StoreError::NoSuchVectorBucket { bucket } => {
-                Exception::not_found(format!("The vector bucket '{bucket}' does not exist."))
+            StoreError::InvalidField { path, message, wording } => {
+                Exception::of_field(path, message, wording)
             }
-            StoreError::NoSuchIndex { bucket, index } => Exception::not_found(format!(
-                "The index '{index}' of the vector bucket '{bucket}' does not exist."
-            )),
-            StoreError::NoSuchVectorPolicy { bucket } => {
-                Exception::not_found(format!("The vector bucket '{bucket}' has no policy."))
+            StoreError::NoSuchVectorBucket { .. } => {
+                Exception::not_found("The specified vector bucket could not be found")
             }
-            StoreError::VectorBucketExists { bucket } => {
-                Exception::conflict(format!("The vector bucket '{bucket}' already exists."))
+            StoreError::NoSuchIndex { .. } => {
+                Exception::not_found("The specified index could not be found")
             }
-            StoreError::VectorBucketNotEmpty { bucket } => Exception::conflict(format!(
-                "The vector bucket '{bucket}' has indexes; delete them."
-            )),
-            StoreError::IndexExists { bucket, index } => Exception::conflict(format!(
-                "The index '{index}' of the vector bucket '{bucket}' already exists."
-            )),
+            StoreError::NoSuchVectorPolicy { .. } => {
+                Exception::not_found("The specified vector bucket policy could not be found")
+            }
+            StoreError::VectorBucketExists { .. } => {
+                Exception::conflict("A vector bucket with the specified name already exists")
+            }
+            StoreError::VectorBucketNotEmpty { .. } => {
+                Exception::conflict("The specified vector bucket is not empty")
+            }
+            StoreError::IndexExists { .. } => {
+                Exception::conflict("An index with the specified name already exists")
+            }
             StoreError::TextSearchExists { key } => {
                 Exception::conflict(format!("The key '{key}' already has text search."))
             }

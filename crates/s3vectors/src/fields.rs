@@ -1,10 +1,12 @@
 //! The fields of a JSON request: each is taken with a type check, and errors name its path.
 
+use liteio_store::StoreError;
+use liteio_store::invalid_field::pointer;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::error::{ApiResult, Exception};
-use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, joined, value_count_bound};
+use super::reader::{Reader, TREE_VALUES_MAX, has_too_many_values, value_count_bound};
 use super::unique;
 
 /// A JSON object in a request, with its path. Unknown fields are ignored, as on AWS.
@@ -35,9 +37,9 @@ impl Fields {
         Fields { path: path.into(), map }
     }
 
-    /// The path of a field in the request, such as `metadataConfiguration.nonFilterableMetadataKeys`.
+    /// The path of a field in the request, such as `/metadataConfiguration/nonFilterableMetadataKeys`.
     pub(super) fn path(&self, name: &str) -> String {
-        joined(&self.path, name)
+        pointer(&self.path, name)
     }
 
     fn wrong(&self, name: &str, message: &str) -> Exception {
@@ -50,7 +52,7 @@ impl Fields {
     }
 
     pub(super) fn require<T>(&self, name: &str, value: Option<T>) -> ApiResult<T> {
-        value.ok_or_else(|| self.wrong(name, "the field is required"))
+        value.ok_or_else(|| StoreError::required(self.path(name)).into())
     }
 
     pub(super) fn string(&mut self, name: &str) -> ApiResult<Option<String>> {
@@ -79,11 +81,11 @@ impl Fields {
         if !value.is_number() {
             return Err(self.wrong(name, "it is not a number"));
         }
+        if value.is_f64() {
+            return Err(self.wrong(name, &format!("{value} is not a whole number")));
+        }
         let whole = value.as_u64().filter(|number| range.contains(number));
-        let (least, most) = (range.start(), range.end());
-        let wrong =
-            || self.wrong(name, &format!("{value} is not a whole number from {least} to {most}"));
-        whole.map(Some).ok_or_else(wrong)
+        whole.map(Some).ok_or_else(|| StoreError::out_of_range(self.path(name), &range).into())
     }
 
     pub(super) fn object(&mut self, name: &str) -> ApiResult<Option<Fields>> {
@@ -104,9 +106,10 @@ impl Fields {
 
     pub(super) fn strings(&mut self, name: &str) -> ApiResult<Option<Vec<String>>> {
         let Some(values) = self.list(name)? else { return Ok(None) };
+        let list = self.path(name);
         let text = |(position, value)| match value {
             Value::String(text) => Ok(text),
-            _ => Err(self.wrong(&format!("{name}[{position}]"), "it is not a string")),
+            _ => Err(Exception::field(pointer(&list, position), "it is not a string")),
         };
         values.into_iter().enumerate().map(text).collect::<ApiResult<_>>().map(Some)
     }
@@ -114,11 +117,12 @@ impl Fields {
     /// Takes a list of objects.
     pub(super) fn objects(&mut self, name: &str) -> ApiResult<Option<Vec<Fields>>> {
         let Some(values) = self.list(name)? else { return Ok(None) };
+        let list = self.path(name);
         let object = |(position, value)| {
-            let place = format!("{name}[{position}]");
+            let path = pointer(&list, position);
             match value {
-                Value::Object(map) => Ok(Fields { path: self.path(&place), map }),
-                _ => Err(self.wrong(&place, "it is not an object")),
+                Value::Object(map) => Ok(Fields { path, map }),
+                _ => Err(Exception::field(path, "it is not an object")),
             }
         };
         values.into_iter().enumerate().map(object).collect::<ApiResult<_>>().map(Some)
@@ -130,7 +134,7 @@ impl Fields {
         let Fields { path, map } = fields;
         let text = |(key, value)| match value {
             Value::String(text) => Ok((key, text)),
-            _ => Err(Exception::field(format!("{path}.{key}"), "it is not a string")),
+            _ => Err(Exception::field(pointer(&path, key), "it is not a string")),
         };
         map.into_iter().map(text).collect::<ApiResult<_>>().map(Some)
     }
@@ -143,9 +147,10 @@ impl Fields {
     ) -> ApiResult<Option<T>> {
         let Some(text) = self.string(name)? else { return Ok(None) };
         let found = choices.iter().find(|(word, _)| *word == text);
-        let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-        let wrong = || self.wrong(name, &format!("{text:?} is none of {}", words.join(", ")));
-        found.map(|(_, value)| Some(*value)).ok_or_else(wrong)
+        found.map(|(_, value)| Some(*value)).ok_or_else(|| {
+            let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+            StoreError::none_of(self.path(name), &words).into()
+        })
     }
 }
 
@@ -160,7 +165,7 @@ pub(super) struct Others {
 impl Others {
     /// Takes the value of a field from the reader.
     pub(super) fn take(&mut self, reader: &mut Reader<'_>, name: &str) -> ApiResult<()> {
-        let text = reader.skip(|| name.to_owned())?;
+        let text = reader.skip(|| pointer("", name))?;
         self.values += value_count_bound(text);
         if self.values > TREE_VALUES_MAX {
             return Err(unreadable(&TreeError::TooManyValues));
@@ -168,7 +173,7 @@ impl Others {
         let value = tree(text).map_err(|error| match is_json(text) {
             // A number out of range or a repeated member, which is invalid in every field of this
             // API.
-            true => Exception::field(name, error.to_string()),
+            true => Exception::field(pointer("", name), error.to_string()),
             false => unreadable(&error),
         })?;
         self.map.insert(name.to_owned(), value);

@@ -3,6 +3,7 @@
 //! `{"genre": "drama"}` means `{"genre": {"$eq": "drama"}}`. Several keys, and several operators of
 //! one key, are combined with AND.
 
+use liteio_store::invalid_field::pointer;
 use liteio_store::limits::{FILTER_CONDITIONS_MAX, FILTER_DEPTH_MAX};
 use liteio_store::vectors::{Condition, Filter, Relation, Scalar};
 use serde_json::{Map, Value};
@@ -12,7 +13,7 @@ use super::error::{ApiResult, Exception};
 
 /// Parses the field `filter` of a query.
 pub(super) fn parse(value: &Value) -> ApiResult<Filter> {
-    Parser { conditions: 0 }.filter(value, "filter", 0)
+    Parser { conditions: 0 }.filter(value, "/filter", 0)
 }
 
 struct Parser {
@@ -23,16 +24,16 @@ impl Parser {
     fn filter(&mut self, value: &Value, path: &str, depth: usize) -> ApiResult<Filter> {
         if depth > FILTER_DEPTH_MAX {
             let message = format!("filters are nested at most {FILTER_DEPTH_MAX} deep");
-            return Err(Exception::field(path, message));
+            return Err(Exception::filter(path, message));
         }
         let Value::Object(map) = value else {
-            return Err(Exception::field(path, "a filter is an object"));
+            return Err(Exception::filter(path, "a filter is an object"));
         };
         if map.is_empty() {
-            return Err(Exception::field(path, "a filter must not be empty"));
+            return Err(Exception::filter(path, "a filter must not be empty"));
         }
         let part = |(key, value): (&String, &Value)| {
-            let path = format!("{path}.{key}");
+            let path = pointer(path, key);
             match key.as_str() {
                 "$and" => self.filters(value, &path, depth).map(Filter::All),
                 "$or" => self.filters(value, &path, depth).map(Filter::Any),
@@ -46,7 +47,7 @@ impl Parser {
     fn filters(&mut self, value: &Value, path: &str, depth: usize) -> ApiResult<Vec<Filter>> {
         let filters = list(value, path)?;
         let filter = |(position, filter): (usize, &Value)| {
-            self.filter(filter, &format!("{path}[{position}]"), depth + 1)
+            self.filter(filter, &pointer(path, position), depth + 1)
         };
         filters.iter().enumerate().map(filter).collect()
     }
@@ -58,7 +59,7 @@ impl Parser {
             return self.condition(key, "$eq", value, path);
         };
         if operators.is_empty() {
-            return Err(Exception::field(path, "an operator is required"));
+            return Err(Exception::filter(path, "an operator is required"));
         }
         self.operators(key, operators, path)
     }
@@ -70,7 +71,7 @@ impl Parser {
         path: &str,
     ) -> ApiResult<Filter> {
         let condition = |(operator, value): (&String, &Value)| {
-            self.condition(key, operator, value, &format!("{path}.{operator}"))
+            self.condition(key, operator, value, &pointer(path, operator))
         };
         all(operators.iter().map(condition))
     }
@@ -85,9 +86,9 @@ impl Parser {
         let relation = |relation| match value {
             Value::Number(number) => match document::number_of(number) {
                 Some(number) => Ok(Condition::Number(relation, number)),
-                None => Err(Exception::field(path, "the number is out of range")),
+                None => Err(Exception::filter(path, "the number is out of range")),
             },
-            _ => Err(Exception::field(path, format!("{operator} needs a number"))),
+            _ => Err(Exception::filter(path, format!("{operator} needs a number"))),
         };
         let condition = match operator {
             "$eq" => Condition::Equal(scalar(value, path)?),
@@ -100,11 +101,11 @@ impl Parser {
             "$nin" => Condition::NotIn(scalars(value, path)?),
             "$startsWith" => match value {
                 Value::String(prefix) => Condition::StartsWith(prefix.clone()),
-                _ => return Err(Exception::field(path, "$startsWith needs a string")),
+                _ => return Err(Exception::filter(path, "$startsWith needs a string")),
             },
             "$exists" => match value {
                 Value::Bool(wanted) => Condition::Exists(*wanted),
-                _ => return Err(Exception::field(path, "$exists needs true or false")),
+                _ => return Err(Exception::filter(path, "$exists needs true or false")),
             },
             _ => return Err(unknown(path, operator)),
         };
@@ -114,7 +115,7 @@ impl Parser {
         };
         if self.conditions > FILTER_CONDITIONS_MAX {
             let message = format!("a filter has at most {FILTER_CONDITIONS_MAX} conditions");
-            return Err(Exception::field("filter", message));
+            return Err(Exception::filter("/filter", message));
         }
         Ok(Filter::Key { key: key.to_owned(), condition })
     }
@@ -133,23 +134,23 @@ fn all(filters: impl Iterator<Item = ApiResult<Filter>>) -> ApiResult<Filter> {
 }
 
 fn unknown(path: &str, operator: &str) -> Exception {
-    Exception::field(path, format!("the operator {operator:?} is unknown"))
+    Exception::filter(path, format!("the operator {operator:?} is unknown"))
 }
 
 fn list<'a>(value: &'a Value, path: &str) -> ApiResult<&'a [Value]> {
     match value {
         Value::Array(values) if !values.is_empty() => Ok(values),
-        _ => Err(Exception::field(path, "it is not a list with elements")),
+        _ => Err(Exception::filter(path, "it is not a list with elements")),
     }
 }
 
 fn scalar(value: &Value, path: &str) -> ApiResult<Scalar> {
     document::scalar(value)
-        .ok_or_else(|| Exception::field(path, "it is not a string, a number or a boolean"))
+        .ok_or_else(|| Exception::filter(path, "it is not a string, a number or a boolean"))
 }
 
 fn scalars(value: &Value, path: &str) -> ApiResult<Vec<Scalar>> {
-    let element = |(position, value)| scalar(value, &format!("{path}[{position}]"));
+    let element = |(position, value)| scalar(value, &pointer(path, position));
     list(value, path)?.iter().enumerate().map(element).collect()
 }
 
@@ -209,22 +210,22 @@ mod tests {
         }
         let many: Vec<u32> = (0..2000).collect();
         let rows = [
-            (json!([]), "'filter'"),
-            (json!({}), "'filter'"),
-            (json!({"$xor": []}), "'filter.$xor'"),
-            (json!({"a": {"$regex": "x"}}), "'filter.a.$regex'"),
-            (json!({"a": {}}), "'filter.a'"),
-            (json!({"a": [1]}), "'filter.a'"),
-            (json!({"a": null}), "'filter.a'"),
-            (json!({"a": {"$gt": "x"}}), "'filter.a.$gt'"),
-            (json!({"a": {"$in": []}}), "'filter.a.$in'"),
-            (json!({"a": {"$in": [1, {}]}}), "'filter.a.$in[1]'"),
-            (json!({"a": {"$exists": 1}}), "'filter.a.$exists'"),
-            (json!({"a": {"$startsWith": 1}}), "'filter.a.$startsWith'"),
-            (json!({"$or": [{"a": {"$startsWith": ["x"]}}]}), "'filter.$or[0].a.$startsWith'"),
-            (json!({"a": {"$startswith": "x"}}), "'filter.a.$startswith'"),
-            (json!({"$and": {}}), "'filter.$and'"),
-            (json!({"$or": [{"a": 1}, 2]}), "'filter.$or[1]'"),
+            (json!([]), "'/filter'"),
+            (json!({}), "'/filter'"),
+            (json!({"$xor": []}), "'/filter/$xor'"),
+            (json!({"a": {"$regex": "x"}}), "'/filter/a/$regex'"),
+            (json!({"a": {}}), "'/filter/a'"),
+            (json!({"a": [1]}), "'/filter/a'"),
+            (json!({"a": null}), "'/filter/a'"),
+            (json!({"a": {"$gt": "x"}}), "'/filter/a/$gt'"),
+            (json!({"a": {"$in": []}}), "'/filter/a/$in'"),
+            (json!({"a": {"$in": [1, {}]}}), "'/filter/a/$in/1'"),
+            (json!({"a": {"$exists": 1}}), "'/filter/a/$exists'"),
+            (json!({"a": {"$startsWith": 1}}), "'/filter/a/$startsWith'"),
+            (json!({"$or": [{"a": {"$startsWith": ["x"]}}]}), "'/filter/$or/0/a/$startsWith'"),
+            (json!({"a": {"$startswith": "x"}}), "'/filter/a/$startswith'"),
+            (json!({"$and": {}}), "'/filter/$and'"),
+            (json!({"$or": [{"a": 1}, 2]}), "'/filter/$or/1'"),
             (deep, "nested"),
             (json!({"a": {"$in": many}}), "at most"),
         ];

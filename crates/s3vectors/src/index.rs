@@ -1,5 +1,6 @@
 //! Indexes: create, get, list, delete, their index mode and metadata configuration.
 
+use liteio_store::StoreError;
 use liteio_store::limits::{CONFIGURED_KEYS_MAX, DIMENSION_MAX, LIST_INDEXES_MAX};
 use liteio_store::vectors::{
     CreateIndex, DistanceMetric, Index, Language, ListIndexes, TextSearch, VectorName,
@@ -131,8 +132,9 @@ pub(super) fn update_metadata_configuration(call: &Call, mut fields: Fields) -> 
         (None, Some(mut delete)) => {
             let keys = delete.objects("textSearchConfigurations")?.unwrap_or_default();
             if !(1..=CONFIGURED_KEYS_MAX).contains(&keys.len()) {
-                let message = format!("1 to {CONFIGURED_KEYS_MAX} are allowed");
-                return Err(Exception::field("delete.textSearchConfigurations", message));
+                let range = 1..=CONFIGURED_KEYS_MAX as u64;
+                let path = "/delete/textSearchConfigurations";
+                return Err(StoreError::wrong_length(path, keys.len(), &range).into());
             }
             let keys = keys.into_iter().map(|mut fields| metadata_key(&mut fields));
             let keys = keys.collect::<ApiResult<Vec<String>>>()?;

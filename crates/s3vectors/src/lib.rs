@@ -141,7 +141,7 @@ impl Route {
         let path = path.strip_prefix('/').unwrap_or(path);
         if let Some(arn) = path.strip_prefix("tags/") {
             let arn = percent_encoding::percent_decode_str(arn).decode_utf8();
-            let arn = arn.map_err(|_| Exception::field("resourceArn", "it is not UTF-8"))?;
+            let arn = arn.map_err(|_| Exception::field("/resourceArn", "it is not UTF-8"))?;
             let action = tags::action(method).ok_or_else(Exception::unknown_operation)?;
             return Ok((Route::Tags(method.clone(), arn.into_owned()), action));
         }

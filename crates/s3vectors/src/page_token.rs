@@ -10,7 +10,7 @@ pub(super) fn after(scope: &str, name: &str) -> String {
 
 /// The name in a token with this scope.
 pub(super) fn name(scope: &str, token: &str) -> ApiResult<String> {
-    let wrong = || Exception::field("nextToken", "it is not a token of this listing");
+    let wrong = || Exception::field("/nextToken", "it is not a token of this listing");
     let bytes = base64_simd::URL_SAFE_NO_PAD.decode_to_vec(token).map_err(|_| wrong())?;
     let text = String::from_utf8(bytes).map_err(|_| wrong())?;
     match text.split_once('\n') {

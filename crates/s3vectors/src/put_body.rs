@@ -1,12 +1,14 @@
 //! Parses the body of PutVectors.
 
+use liteio_store::StoreError;
+use liteio_store::invalid_field::pointer;
 use liteio_store::limits::PUT_VECTORS_MAX;
 use liteio_store::vectors::{Metadata, NewVectors};
 use serde_json::Value;
 
 use super::error::{ApiResult, Exception};
 use super::fields::{Fields, Others, TreeError, tree};
-use super::reader::{Reader, TREE_VALUES_MAX, joined, value_count_bound};
+use super::reader::{Reader, TREE_VALUES_MAX, value_count_bound};
 use super::{document, elements};
 
 /// Limit of JSON values in the metadata of all vectors of a request: forty for each of the metadata
@@ -43,12 +45,14 @@ fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
     let mut vectors = NewVectors::default();
     let mut metadata_values = 0;
     if reader.value()? != b'[' {
-        return Err(Exception::field("vectors", "it is not a list"));
+        return Err(Exception::field("/vectors", "it is not a list"));
     }
+    let mut count = 0;
     reader.list(|reader, position| {
-        if position >= PUT_VECTORS_MAX {
-            let message = format!("1 to {PUT_VECTORS_MAX} are allowed, there are more");
-            return Err(Exception::field("vectors", message));
+        count = position + 1;
+        if count > PUT_VECTORS_MAX {
+            // They are counted only.
+            return reader.skip(|| path_of(position)).map(drop);
         }
         let start = reader.rest();
         parse_vector(reader, position, &mut vectors, &mut metadata_values)?;
@@ -61,7 +65,18 @@ fn parse_vectors(reader: &mut Reader<'_>) -> ApiResult<NewVectors> {
         }
         Ok(())
     })?;
-    Ok(vectors)
+    match count > PUT_VECTORS_MAX {
+        true => {
+            let range = 1..=PUT_VECTORS_MAX as u64;
+            Err(StoreError::wrong_length("/vectors", count, &range).into())
+        }
+        false => Ok(vectors),
+    }
+}
+
+/// The path of a vector in the request.
+fn path_of(position: usize) -> String {
+    format!("/vectors/{position}")
 }
 
 fn parse_vector(
@@ -70,50 +85,53 @@ fn parse_vector(
     vectors: &mut NewVectors,
     metadata_values: &mut usize,
 ) -> ApiResult<()> {
-    let path = |field: &str| format!("vectors[{position}]{field}");
+    let path = |field: &str| format!("{}{field}", path_of(position));
     if reader.value()? != b'{' {
         return Err(Exception::field(path(""), "it is not an object"));
     }
-    let (mut key, mut metadata, mut has_data) = (None, Metadata::default(), false);
+    let (mut key, mut metadata, mut has_elements) = (None, Metadata::default(), None);
     reader.object(
         || path(""),
         |reader, name| {
             match (name, reader.value()?) {
                 ("key", b'"') => key = Some(reader.string()?),
-                ("key", _) => return Err(Exception::field(path(".key"), "it is not a string")),
+                ("key", _) => return Err(Exception::field(path("/key"), "it is not a string")),
                 ("data", b'{') => {
-                    has_data = elements::read(reader, || path(".data"), &mut vectors.elements)?;
+                    let elements = &mut vectors.elements;
+                    has_elements = Some(elements::read(reader, || path("/data"), elements)?);
                 }
-                ("data", _) => return Err(Exception::field(path(".data"), "it is not an object")),
+                ("data", _) => return Err(Exception::field(path("/data"), "it is not an object")),
                 ("metadata", _) => {
-                    let text = reader.skip(|| path(".metadata"))?;
+                    let text = reader.skip(|| path("/metadata"))?;
                     *metadata_values += value_count_bound(text);
                     if *metadata_values > METADATA_VALUES_MAX {
                         let message = format!(
                             "the metadata of all vectors has more than {METADATA_VALUES_MAX} values"
                         );
-                        return Err(Exception::field(path(".metadata"), message));
+                        return Err(Exception::field(path("/metadata"), message));
                     }
                     let value = tree(text)
-                        .map_err(|error| wrong_metadata(text, &path(".metadata"), &error))?;
+                        .map_err(|error| wrong_metadata(text, &path("/metadata"), &error))?;
                     metadata = match value {
                         Value::Null => Metadata::default(),
                         Value::Object(map) => document::metadata(map),
                         _ => {
-                            return Err(Exception::field(path(".metadata"), "it is not an object"));
+                            return Err(Exception::field(path("/metadata"), "it is not an object"));
                         }
                     };
                 }
-                _ => reader.pass_over(|| path(&format!(".{name}")))?,
+                _ => reader.pass_over(|| pointer(&path(""), name))?,
             }
             Ok(())
         },
     )?;
-    let required = |field| Exception::field(path(field), "the field is required");
-    if !has_data {
-        return Err(required(".data.float32"));
+    let required = |field| StoreError::required(path(field));
+    match has_elements {
+        Some(true) => {}
+        Some(false) => return Err(required("/data/float32").into()),
+        None => return Err(required("/data").into()),
     }
-    vectors.keys.push(key.ok_or_else(|| required(".key"))?);
+    vectors.keys.push(key.ok_or_else(|| required("/key"))?);
     vectors.metadata.push(metadata);
     vectors.ends.push(vectors.elements.len());
     Ok(())
@@ -129,7 +147,7 @@ fn wrong_metadata(text: &[u8], path: &str, error: &TreeError) -> Exception {
             |reader, key| {
                 let value = reader.skip(String::new)?;
                 if let (None, Err(error)) = (&wrong, tree(value)) {
-                    wrong = Some(Exception::field(joined(path, key), error.to_string()));
+                    wrong = Some(Exception::field(pointer(path, key), error.to_string()));
                 }
                 Ok(())
             },
@@ -163,21 +181,22 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let rows = [
-            (r#"{"vectors":1}"#, "'vectors'"),
-            (r"{}", "'vectors'"),
-            (r#"{"vectors":[1]}"#, "'vectors[0]'"),
-            (r#"{"vectors":[{"data":{"float32":[1]}}]}"#, "'vectors[0].key'"),
-            (r#"{"vectors":[{"key":1}]}"#, "'vectors[0].key'"),
-            (r#"{"vectors":[{"key":"a"}]}"#, "'vectors[0].data.float32'"),
-            (r#"{"vectors":[{"key":"a","data":[]}]}"#, "'vectors[0].data'"),
-            (r#"{"vectors":[{"key":"a","data":{"float32":[1,"x"]}}]}"#, "data.float32[1]'"),
-            (r#"{"vectors":[{"key":"a","data":{"float32":{}}}]}"#, "'vectors[0].data.float32'"),
+            (r#"{"vectors":1}"#, "'/vectors'"),
+            (r"{}", "'/vectors'"),
+            (r#"{"vectors":[1]}"#, "'/vectors/0'"),
+            (r#"{"vectors":[{"data":{"float32":[1]}}]}"#, "'/vectors/0/key'"),
+            (r#"{"vectors":[{"key":1}]}"#, "'/vectors/0/key'"),
+            (r#"{"vectors":[{"key":"a"}]}"#, "'/vectors/0/data'"),
+            (r#"{"vectors":[{"key":"a","data":{}}]}"#, "'/vectors/0/data/float32'"),
+            (r#"{"vectors":[{"key":"a","data":[]}]}"#, "'/vectors/0/data'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1,"x"]}}]}"#, "data/float32/1'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":{}}}]}"#, "'/vectors/0/data/float32'"),
             (r#"{"vectors":[{"key":"a","data":{"float32":[1]},"metadata":[]}]}"#, "metadata'"),
-            (r#"{"vectors":[{"key":"a","data":{"float32":[01,1]}}]}"#, "data.float32[0]'"),
-            (r#"{"vectors":[{"key":"a","data":{"float32":[1,]}}]}"#, "data.float32[1]'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[01,1]}}]}"#, "data/float32/0'"),
+            (r#"{"vectors":[{"key":"a","data":{"float32":[1,]}}]}"#, "data/float32/1'"),
             (r#"{"vectors":[{"key":"a","data":{"float32":[1 2]}}]}"#, "not valid JSON"),
-            (r#"{"vectors":[{"key":"a","metadata":{"x":1,"y":1e400}}]}"#, "metadata.y'"),
-            (r#"{"vectors":[{"key":"a","metadata":{"x":[NaN],"y":1e400}}]}"#, "metadata.x'"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":1,"y":1e400}}]}"#, "metadata/y'"),
+            (r#"{"vectors":[{"key":"a","metadata":{"x":[NaN],"y":1e400}}]}"#, "metadata/x'"),
             (r#"{"vectors":[{"key":"a","metadata":{"x":1,,}}]}"#, "metadata'"),
             (r#"{"vectors":[{"key":"a","other":[1,,2]}]}"#, "not valid JSON"),
             (r#"{"vectors":[{"key":"a","other":[1:2]}]}"#, "not valid JSON"),

@@ -1,11 +1,12 @@
 //! QueryVectors.
 
-use liteio_store::limits::TOP_K_MAX;
+use liteio_store::StoreError;
+use liteio_store::limits::QUERY_TEXTS_MAX;
 use liteio_store::vectors::{Hit, QueryPosition, QueryText, VectorQuery};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::error::{ApiResult, Exception};
+use super::error::ApiResult;
 use super::fields::Fields;
 use super::index::metric_name;
 use super::query_body::QueryBody;
@@ -15,11 +16,12 @@ use liteio_access::Action;
 
 pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     let QueryBody { mut fields, vector } = QueryBody::parse(&call.body)?;
-    let top_k = fields.number("topK", 1..=TOP_K_MAX as u64)?;
+    let top_k = fields.number("topK", 1..=u64::MAX)?;
     let top_k = fields.require("topK", top_k)?;
     let texts = fields.objects("queryTexts")?;
     if texts.as_ref().is_some_and(Vec::is_empty) {
-        return Err(Exception::field("queryTexts", "it is empty"));
+        let range = 1..=QUERY_TEXTS_MAX as u64;
+        return Err(StoreError::wrong_length("/queryTexts", 0, &range).into());
     }
     let texts = texts.unwrap_or_default().into_iter().map(query_text);
     let texts = texts.collect::<ApiResult<Vec<QueryText>>>()?;
@@ -34,7 +36,7 @@ pub(super) fn query(call: &Call, _fields: Fields) -> Answer {
     let reads = with_metadata || filter.is_some();
     let granted = call.index_for(&mut fields, reads.then_some(Action::GetVectors))?;
     let index = granted.target();
-    let top_k = top_k as usize;
+    let top_k = usize::try_from(top_k).unwrap_or(usize::MAX);
     let mut query = VectorQuery { vector, texts, top_k, filter, mode, ..VectorQuery::default() };
     // A token is valid for the same query only; the requested parts of the results may differ.
     let scope = |query: &VectorQuery| {

@@ -1,5 +1,7 @@
 //! Parses the body of QueryVectors.
 
+use liteio_store::StoreError;
+
 use super::elements;
 use super::error::{ApiResult, Exception};
 use super::fields::{Fields, Others};
@@ -34,13 +36,13 @@ impl QueryBody {
 }
 
 fn read_vector(reader: &mut Reader<'_>) -> ApiResult<Option<Vec<f32>>> {
-    let path = || "queryVector".to_owned();
+    let path = || "/queryVector".to_owned();
     match reader.value()? {
         b'{' => {
             let mut elements = Vec::new();
             match elements::read(reader, path, &mut elements)? {
                 true => Ok(Some(elements)),
-                false => Err(Exception::field("queryVector.float32", "the field is required")),
+                false => Err(StoreError::required("/queryVector/float32").into()),
             }
         }
         b'n' => reader.pass_over(path).map(|()| None),
@@ -87,16 +89,16 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let rows = [
-            (r#"{"queryVector":{}}"#, "'queryVector.float32'"),
-            (r#"{"queryVector":{"float32":null}}"#, "'queryVector.float32'"),
-            (r#"{"queryVector":{"float32":[1,"x"]}}"#, "'queryVector.float32[1]'"),
-            (r#"{"queryVector":{"float32":[nan]}}"#, "'queryVector.float32[0]'"),
-            (r#"{"queryVector":[1]}"#, "'queryVector'"),
+            (r#"{"queryVector":{}}"#, "'/queryVector/float32'"),
+            (r#"{"queryVector":{"float32":null}}"#, "'/queryVector/float32'"),
+            (r#"{"queryVector":{"float32":[1,"x"]}}"#, "'/queryVector/float32/1'"),
+            (r#"{"queryVector":{"float32":[nan]}}"#, "'/queryVector/float32/0'"),
+            (r#"{"queryVector":[1]}"#, "'/queryVector'"),
             (r#"{"queryVector":nothing}"#, "not valid JSON"),
             (r#"{"queryVector":{"float32":[1]}"#, "not valid JSON"),
             (r#"{"topK":01}"#, "not valid JSON"),
             (r#"{"topK":1} {}"#, "not valid JSON"),
-            (r#"{"filter":{"n":1e400}}"#, "'filter'"),
+            (r#"{"filter":{"n":1e400}}"#, "'/filter'"),
             (r#"{"filter":{"n":1e400,}}"#, "not valid JSON"),
             ("[]", "not valid JSON"),
         ];

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use liteio_store::invalid_field::pointer;
 use serde::de::IgnoredAny;
 
 use super::error::{ApiResult, Exception};
@@ -46,14 +47,6 @@ pub(super) fn value_count_bound(text: &[u8]) -> usize {
 
 /// The message for a repeated field of an object.
 const TWICE: &str = "the field is there twice";
-
-/// The path of a field of the object at `path`, which is empty for the whole request.
-pub(super) fn joined(path: &str, name: &str) -> String {
-    match path.is_empty() {
-        true => name.to_owned(),
-        false => format!("{path}.{name}"),
-    }
-}
 
 /// The names of an object's fields so far: a list while they are few, as usual, else a set.
 #[derive(Default)]
@@ -151,7 +144,7 @@ impl<'text> Reader<'text> {
             let name = self.string()?;
             self.expect(b':')?;
             if names.contain(&name) {
-                return Err(Exception::field(joined(&path(), &name), TWICE));
+                return Err(Exception::field(pointer(&path(), &name), TWICE));
             }
             field(self, &name)?;
             names.add(name);

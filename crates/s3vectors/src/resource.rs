@@ -1,9 +1,10 @@
 //! Resolves the vector bucket or index that a request names, and authorizes the request on it.
 
+use liteio_store::StoreError;
 use liteio_store::vectors::{Index, VectorBucket, VectorName};
 
 use super::Call;
-use super::arn::{self, ArnNames};
+use super::arn;
 use super::context::Asked;
 use super::error::{ApiResult, Exception};
 use super::fields::Fields;
@@ -50,7 +51,13 @@ impl Call {
         let actions = &actions[..1 + usize::from(also.is_some())];
         let question = self.question(actions, asked);
         let granted = self.buckets.index(&self.app.store, &question, bucket, name);
-        granted.map_err(|refusal| self.refused(refusal))
+        granted.map_err(|refusal| match refusal {
+            // The index that the request names is the one that is missing.
+            Refusal::Store(StoreError::NoSuchVectorBucket { bucket }) => {
+                StoreError::NoSuchIndex { bucket, index: name.to_string() }.into()
+            }
+            refusal => self.refused(refusal),
+        })
     }
 
     /// Authorizes creating an index with this name in the request's vector bucket.
@@ -122,14 +129,9 @@ fn bucket_name(fields: &mut Fields) -> ApiResult<VectorName> {
     let arn = fields.string("vectorBucketArn")?;
     match (name, arn) {
         (Some(name), None) => Ok(VectorName::bucket(name)?),
-        (None, Some(arn)) => match arn::parse(&arn, "vectorBucketArn")? {
-            ArnNames { bucket, index: None } => Ok(bucket),
-            ArnNames { .. } => {
-                Err(Exception::field("vectorBucketArn", "it is the ARN of an index"))
-            }
-        },
+        (None, Some(arn)) => arn::bucket(&arn),
         _ => Err(Exception::invalid(
-            "Specify the vector bucket by either vectorBucketName or vectorBucketArn.",
+            "Must specify either vectorBucketName or vectorBucketArn but not both",
         )),
     }
 }
@@ -143,14 +145,9 @@ fn index_names(fields: &mut Fields) -> ApiResult<(VectorName, VectorName)> {
         (Some(bucket), Some(name), None) => {
             Ok((VectorName::bucket(bucket)?, VectorName::index(name)?))
         }
-        (None, None, Some(arn)) => match arn::parse(&arn, "indexArn")? {
-            ArnNames { bucket, index: Some(index) } => Ok((bucket, index)),
-            ArnNames { .. } => {
-                Err(Exception::field("indexArn", "it is the ARN of a vector bucket"))
-            }
-        },
+        (None, None, Some(arn)) => arn::index(&arn),
         _ => Err(Exception::invalid(
-            "Specify the index by either vectorBucketName and indexName, or indexArn.",
+            "Must specify either indexArn or both vectorBucketName and indexName",
         )),
     }
 }

@@ -1,6 +1,8 @@
 //! Tags of vector buckets and indexes.
 
 use http::Method;
+use liteio_store::StoreError;
+use liteio_store::invalid_field::pointer;
 use liteio_store::vectors::Tagged;
 use percent_encoding::percent_decode_str;
 use serde_json::json;
@@ -11,12 +13,14 @@ use super::fields::Fields;
 use super::{Answer, Call, arn, done};
 use liteio_access::Action;
 
-const KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 1..=128;
-const VALUE_CHARACTERS: std::ops::RangeInclusive<usize> = 0..=256;
+const KEY_CHARACTERS: std::ops::RangeInclusive<u64> = 1..=128;
+const VALUE_CHARACTERS: std::ops::RangeInclusive<u64> = 0..=256;
+/// The pattern of both in the service model.
+const PATTERN: &str = r"([\p{L}\p{Z}\p{N}_.:/=+\-@]*)";
 
 /// Answers ListTagsForResource, TagResource and UntagResource.
 pub(super) fn answer(call: &Call, method: &Method, arn: &str, query: &str) -> Answer {
-    let names = arn::parse(arn, "resourceArn")?;
+    let names = arn::resource(arn)?;
     let tagged = |asked: &Asked<'_>| {
         Ok::<_, Exception>(match &names.index {
             None => Tagged::Bucket((**call.named_bucket(&names.bucket, asked)?.target()).clone()),
@@ -65,22 +69,16 @@ pub(super) fn action(method: &Method) -> Option<Action> {
 pub(super) fn take(fields: &mut Fields) -> ApiResult<Option<Vec<(String, String)>>> {
     let tags = fields.texts("tags")?;
     for (key, value) in tags.iter().flatten() {
-        if !is_tag_text(key, KEY_CHARACTERS) {
-            return Err(Exception::field(format!("tags.{key}"), "the key of the tag is not valid"));
-        }
+        let path = || pointer("/tags", key);
+        check(key, KEY_CHARACTERS, path)?;
         if is_reserved(key) {
             return Err(Exception::field(
-                format!("tags.{key}"),
+                path(),
                 "System tags cannot be added/updated by requester: keys that begin with aws: are \
                  reserved",
             ));
         }
-        if !is_tag_text(value, VALUE_CHARACTERS) {
-            return Err(Exception::field(
-                format!("tags.{key}"),
-                "the value of the tag is not valid",
-            ));
-        }
+        check(value, VALUE_CHARACTERS, path)?;
     }
     Ok(tags)
 }
@@ -90,14 +88,25 @@ fn is_reserved(key: &str) -> bool {
     key.as_bytes().get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"aws:"))
 }
 
-/// True for letters, digits, spaces and some signs, as in the service model's pattern.
-fn is_tag_text(text: &str, characters: std::ops::RangeInclusive<usize>) -> bool {
+/// Checks the key or the value of a tag: letters, digits, spaces and some signs.
+fn check(
+    text: &str,
+    range: std::ops::RangeInclusive<u64>,
+    path: impl Fn() -> String,
+) -> ApiResult<()> {
     let is_allowed = |character: char| {
         character.is_alphanumeric()
             || (character.is_whitespace() && !character.is_control())
             || "_.:/=+-@".contains(character)
     };
-    characters.contains(&text.chars().count()) && text.chars().all(is_allowed)
+    let characters = text.chars().count();
+    if !range.contains(&(characters as u64)) {
+        return Err(StoreError::wrong_length(path(), characters, &range).into());
+    }
+    match text.chars().all(is_allowed) {
+        true => Ok(()),
+        false => Err(StoreError::pattern(path(), PATTERN).into()),
+    }
 }
 
 /// The values of `tagKeys` in a query.
@@ -109,15 +118,12 @@ fn tag_keys(query: &str) -> ApiResult<Vec<String>> {
         percent_decode_str(&value).decode_utf8().map(std::borrow::Cow::into_owned)
     });
     let keys: Result<Vec<String>, _> = decoded.collect();
-    let keys = keys.map_err(|_| Exception::field("tagKeys", "it is not UTF-8"))?;
+    let keys = keys.map_err(|_| Exception::field("/tagKeys", "it is not UTF-8"))?;
     if keys.is_empty() {
-        return Err(Exception::field("tagKeys", "the field is required"));
+        return Err(StoreError::required("/tagKeys").into());
     }
-    match keys.iter().position(|key| !is_tag_text(key, KEY_CHARACTERS)) {
-        Some(position) => {
-            let path = format!("tagKeys[{position}]");
-            Err(Exception::field(path, "the key of the tag is not valid"))
-        }
-        None => Ok(keys),
+    for (position, key) in keys.iter().enumerate() {
+        check(key, KEY_CHARACTERS, || pointer("/tagKeys", position))?;
     }
+    Ok(keys)
 }

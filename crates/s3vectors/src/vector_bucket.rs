@@ -1,5 +1,6 @@
 //! Vector buckets: create, get, list, delete, their policies, and the default index mode.
 
+use liteio_store::StoreError;
 use liteio_store::limits::LIST_INDEXES_MAX;
 use liteio_store::vectors::{Encryption, IndexMode, ListVectorBuckets, VectorBucket, VectorName};
 use serde_json::{Value, json};
@@ -12,6 +13,8 @@ use liteio_policy::{Kind, Policy};
 
 /// Longest ARN of a KMS key. S3 Vectors' limit.
 const KMS_KEY_ARN_CHARACTERS_MAX: usize = 2048;
+/// Its pattern in the service model.
+const KMS_KEY_ARN: &str = "(arn:aws[-a-z0-9]*:kms:[-a-z0-9]*:[0-9]{12}:key/.+)";
 
 pub(super) const MODES: [(&str, IndexMode); 2] =
     [("CLASSIC", IndexMode::Classic), ("ENHANCED", IndexMode::Enhanced)];
@@ -86,8 +89,8 @@ pub(super) fn put_policy(call: &Call, mut fields: Fields) -> Answer {
     let bucket = granted.target();
     let parsed = Policy::parse(policy.as_bytes(), Kind::VectorBucket(&bucket.arn));
     let parsed = parsed.map_err(|error| match error.detail() {
-        Some(part) => Exception::field("policy", format!("{error} ({part})")),
-        None => Exception::field("policy", error.to_string()),
+        Some(part) => Exception::field("/policy", format!("{error} ({part})")),
+        None => Exception::field("/policy", error.to_string()),
     })?;
     if parsed.is_public() {
         return Err(Exception::access_denied(
@@ -115,10 +118,12 @@ pub(super) fn delete_policy(call: &Call, mut fields: Fields) -> Answer {
 /// The `prefix` of a listing.
 pub(super) fn prefix(fields: &mut Fields) -> ApiResult<String> {
     let prefix = fields.string("prefix")?;
-    if prefix.as_ref().is_some_and(|prefix| !(1..=63).contains(&prefix.chars().count())) {
-        return Err(Exception::field("prefix", "a prefix has 1 to 63 characters"));
+    let Some(prefix) = prefix else { return Ok(String::new()) };
+    let characters = prefix.chars().count();
+    match (1..=63).contains(&characters) {
+        true => Ok(prefix),
+        false => Err(StoreError::wrong_length("/prefix", characters, &(1..=63)).into()),
     }
-    Ok(prefix.unwrap_or_default())
 }
 
 /// The `encryptionConfiguration` of a vector bucket or an index.
@@ -135,8 +140,7 @@ pub(super) fn encryption(fields: &mut Fields) -> ApiResult<Option<Encryption>> {
             Err(Exception::field(fields.path("kmsKeyArn"), "it is required for aws:kms"))
         }
         ("aws:kms", Some(arn)) if !is_kms_key_arn(arn) => {
-            let message = "it is not arn:aws:kms:REGION:ACCOUNT:key/KEY";
-            Err(Exception::field(fields.path("kmsKeyArn"), message))
+            Err(StoreError::pattern(fields.path("kmsKeyArn"), KMS_KEY_ARN).into())
         }
         _ => Ok(Some(Encryption { kind: kind.to_owned(), kms_key })),
     }

@@ -292,10 +292,12 @@ pub enum StoreError {
     /// A field of a vector request is invalid.
     #[error("{path}: {message}")]
     InvalidField {
-        /// The path of the field, such as `vectors[3].data.float32[7]`.
+        /// The JSON pointer of the field, such as `/vectors/3/data/float32/7`.
         path: String,
         /// The violated rule, for the client.
         message: String,
+        /// The words that S3 Vectors puts before the rule.
+        wording: Wording,
     },
     /// The device is full. Nothing was written.
     #[error("no space left on the device: delete objects or add space")]
@@ -358,6 +360,21 @@ pub enum StoreError {
     Closed,
 }
 
+/// The words that S3 Vectors puts before the rule of an invalid field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wording {
+    /// None are known: the message names the field and the rule.
+    Plain,
+    /// The rule is a constraint of the service model.
+    Constraint,
+    /// The rule is about the vector with this key.
+    Record(String),
+    /// The rule is about the filter of a query.
+    Filter,
+    /// The message is this sentence, and the rule stands in the list of fields only.
+    Sentence(&'static str),
+}
+
 /// A delete marker: the version that records a deletion (a tombstone).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeleteMarker {
@@ -368,11 +385,6 @@ pub struct DeleteMarker {
 }
 
 impl StoreError {
-    /// The error of an invalid field.
-    pub(crate) fn field(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self::InvalidField { path: path.into(), message: message.into() }
-    }
-
     /// The error for damage in stored data.
     pub(crate) fn corrupt(what: impl Into<String>) -> Self {
         Self::Corrupt { what: what.into() }

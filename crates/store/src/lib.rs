@@ -256,6 +256,7 @@
 
 pub mod config;
 pub mod error;
+pub mod invalid_field;
 pub mod limits;
 pub mod name;
 
@@ -310,7 +311,7 @@ pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,
 };
-pub use error::{DeleteMarker, StoreError};
+pub use error::{DeleteMarker, StoreError, Wording};
 pub use identities::IdentityEntry;
 pub use image::StoreImage;
 pub use lifecycle::LifecycleState;

@@ -115,7 +115,8 @@ impl Desk<'_> {
         if name.contains(',') {
             return Err(error::invalid_argument("The name of a policy has no comma."));
         }
-        let document = Document::of_identity(text).map_err(error::malformed_policy)?;
+        let document = Document::of_identity(text)
+            .map_err(|error| error::malformed_policy(error.explained()))?;
         if characters(text) > MANAGED_POLICY_CHARACTERS_MAX {
             let max = MANAGED_POLICY_CHARACTERS_MAX;
             return Err(error::malformed_policy(format!(

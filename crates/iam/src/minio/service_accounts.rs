@@ -144,7 +144,8 @@ fn policy(value: &Value) -> AdminResult<Option<Document>> {
         let message = format!("The policy of a service account has at most {max} characters.");
         return Err(error::malformed_policy(message));
     }
-    Document::of_identity(&text).map(Some).map_err(error::malformed_policy)
+    let document = Document::of_identity(&text).map(Some);
+    document.map_err(|error| error::malformed_policy(error.explained()))
 }
 
 fn checked_name(name: &str) -> AdminResult<Option<String>> {

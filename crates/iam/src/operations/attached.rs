@@ -6,6 +6,7 @@ use super::super::limits::POLICIES_OF_ONE_MAX;
 use super::super::records::{Document, GroupRecord, Policies, RoleRecord, UserRecord};
 use super::super::xml::Xml;
 use super::{Answer, Done};
+use liteio_identity::MANAGED_ARN;
 use liteio_policy::{
     GROUP_POLICY_CHARACTERS_MAX, ROLE_POLICY_CHARACTERS_MAX, USER_POLICY_CHARACTERS_MAX, characters,
 };
@@ -46,7 +47,7 @@ holders! {
 /// The policy document in a request.
 pub(super) fn document(call: &Call<'_>) -> ApiResult<Document> {
     let text = call.form.required("PolicyDocument")?;
-    Document::of_identity(text).map_err(error::malformed_policy)
+    Document::of_identity(text).map_err(|error| error::malformed_policy(&error))
 }
 
 fn policy_name<'c>(call: &Call<'c>) -> ApiResult<&'c str> {
@@ -55,13 +56,8 @@ fn policy_name<'c>(call: &Call<'c>) -> ApiResult<&'c str> {
     Ok(name)
 }
 
-fn no_such_inline<R: Holder>(record: &R, name: &str) -> error::ApiError {
-    error::no_such_entity(format!(
-        "The {} policy with name {name} cannot be found for {} {}.",
-        R::WORD,
-        R::WORD,
-        record.name()
-    ))
+fn no_such_inline<R: Holder>(name: &str) -> error::ApiError {
+    error::no_such_entity(format!("The {} policy with name {name} cannot be found.", R::WORD))
 }
 
 pub(super) fn put_inline<R: Holder>(call: &mut Call<'_>) -> Done {
@@ -87,7 +83,7 @@ pub(super) fn get_inline<R: Holder>(call: &mut Call<'_>) -> Answer {
     let record: R = call.named()?;
     let name = policy_name(call)?;
     let found = record.policies().inline.get(name);
-    let document = found.ok_or_else(|| no_such_inline(&record, name))?;
+    let document = found.ok_or_else(|| no_such_inline::<R>(name))?;
     let mut xml = Xml::default();
     xml.text(R::FIELD, record.name());
     xml.text("PolicyName", name);
@@ -108,7 +104,7 @@ pub(super) fn delete_inline<R: Holder>(call: &mut Call<'_>) -> Done {
     let mut record: R = call.named()?;
     let name = policy_name(call)?;
     if record.policies_mut().inline.remove(name).is_none() {
-        return Err(no_such_inline(&record, name));
+        return Err(no_such_inline::<R>(name));
     }
     call.draft.put(record);
     Ok(None)
@@ -116,9 +112,13 @@ pub(super) fn delete_inline<R: Holder>(call: &mut Call<'_>) -> Done {
 
 pub(super) fn attach<R: Holder>(call: &mut Call<'_>) -> Done {
     let mut record: R = call.named()?;
-    let arn = call.form.required("PolicyArn")?;
-    if call.own_policy()?.is_none() && call.directory.policy(arn).is_none() {
-        return Err(no_such_policy(arn));
+    let arn = call.policy_arn()?;
+    let is_known = match arn.starts_with(MANAGED_ARN) {
+        true => call.directory.policy(arn).is_some(),
+        false => call.policy_of_arn(arn).is_ok(),
+    };
+    if !is_known {
+        return Err(not_attachable(arn));
     }
     let attached = &mut record.policies_mut().attached;
     attached.insert(arn.to_owned());
@@ -132,9 +132,13 @@ pub(super) fn attach<R: Holder>(call: &mut Call<'_>) -> Done {
     Ok(None)
 }
 
+fn not_attachable(arn: &str) -> error::ApiError {
+    error::no_such_entity(format!("Policy {arn} does not exist or is not attachable."))
+}
+
 pub(super) fn detach<R: Holder>(call: &mut Call<'_>) -> Done {
     let mut record: R = call.named()?;
-    let arn = call.form.required("PolicyArn")?;
+    let arn = call.policy_arn()?;
     if !record.policies_mut().attached.remove(arn) {
         return Err(no_such_policy(arn));
     }

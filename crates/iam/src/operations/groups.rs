@@ -32,7 +32,9 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     let path = call.path()?;
     check_free(call, &name)?;
     if call.draft.state.groups.len() >= GROUPS_MAX {
-        return Err(error::limit_exceeded(format!("An account has at most {GROUPS_MAX} groups.")));
+        return Err(error::limit_exceeded(format!(
+            "Cannot exceed quota for GroupsPerAccount: {GROUPS_MAX}"
+        )));
     }
     let group = GroupRecord {
         name,

@@ -1,6 +1,7 @@
 //! Access keys.
 
 use super::super::call::Call;
+use super::super::constraint::Rule;
 use super::super::error;
 use super::super::records::{KeyRecord, ServiceKeyRecord, UserRecord};
 use super::super::state::seal_secret;
@@ -92,7 +93,7 @@ pub(super) fn update(call: &mut Call<'_>) -> Done {
     let active = match call.form.required("Status")? {
         "Active" => true,
         "Inactive" => false,
-        _ => return Err(error::validation("Status must be Active or Inactive.")),
+        _ => return Err(Rule::Words.of_iam("Status")),
     };
     match found {
         Found::Own(mut user, place) => {

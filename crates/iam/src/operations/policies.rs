@@ -1,15 +1,16 @@
 //! Managed policies and their versions.
 
 use super::super::call::{Call, new_name, no_such_policy};
+use super::super::constraint::Rule;
 use super::super::error::{self, ApiError, ApiResult};
 use super::super::limits::{POLICIES_MAX, POLICY_VERSIONS_MAX};
 use super::super::records::{
-    Document, GroupRecord, PolicyRecord, Record, RoleRecord, UserRecord, VersionRecord,
+    Document, GroupRecord, PolicyRecord, Record, RoleRecord, Tags, UserRecord, VersionRecord,
 };
 use super::super::state::{AccountState, Table, policy_arn};
 use super::super::xml::Xml;
-use super::attached::{Holder, document};
-use super::tags::{new_tags, write_tags};
+use super::attached::Holder;
+use super::tags::{new_tags, write_all_tags, write_tags};
 use super::{Answer, Done};
 use liteio_identity::{MANAGED_ARN, MANAGED_POLICIES, ManagedPolicy, managed};
 use liteio_policy::{MANAGED_POLICY_CHARACTERS_MAX, characters};
@@ -25,6 +26,7 @@ fn attachments(state: &AccountState, arn: &str) -> usize {
     count(&state.users, arn) + count(&state.groups, arn) + count(&state.roles, arn)
 }
 
+/// Writes the elements of a policy. As on AWS, only GetPolicy has the description.
 fn write_policy(xml: &mut Xml, call: &Call<'_>, policy: &PolicyRecord) {
     let arn = policy_arn(call.account(), policy);
     xml.text("PolicyName", &policy.name);
@@ -35,7 +37,6 @@ fn write_policy(xml: &mut Xml, call: &Call<'_>, policy: &PolicyRecord) {
     xml.text("AttachmentCount", &attachments(&call.draft.state, &arn).to_string());
     xml.text("PermissionsBoundaryUsageCount", "0");
     xml.text("IsAttachable", "true");
-    xml.optional("Description", policy.description.as_deref());
     xml.time("CreateDate", policy.created);
     xml.time("UpdateDate", policy.updated);
 }
@@ -52,7 +53,6 @@ fn write_managed(xml: &mut Xml, call: &Call<'_>, policy: &ManagedPolicy) {
     xml.text("AttachmentCount", &attachments(&call.draft.state, &arn).to_string());
     xml.text("PermissionsBoundaryUsageCount", "0");
     xml.text("IsAttachable", "true");
-    xml.text("Description", policy.description);
     xml.time("CreateDate", MANAGED_SINCE);
     xml.time("UpdateDate", MANAGED_SINCE);
 }
@@ -78,7 +78,7 @@ fn write_managed_version(xml: &mut Xml, policy: &ManagedPolicy, with_text: bool)
 
 /// The AWS policy named by the request.
 fn named_managed(call: &Call<'_>) -> ApiResult<&'static ManagedPolicy> {
-    let arn = call.form.required("PolicyArn")?;
+    let arn = call.policy_arn()?;
     managed(arn).map(|(policy, _)| policy).ok_or_else(|| no_such_policy(arn))
 }
 
@@ -100,16 +100,10 @@ fn check_length(text: &str) -> ApiResult<()> {
     }
 }
 
-/// The document of a managed policy in a request. IAM still takes older versions of the language for
-/// inline policies only.
+/// The document of a managed policy in a request.
 fn new_document(call: &Call<'_>) -> ApiResult<Document> {
-    let document = document(call)?;
-    match document.policy.is_of_2012() {
-        true => Ok(document),
-        false => {
-            Err(error::malformed_policy("Policy document must be version 2012-10-17 or greater."))
-        }
-    }
+    let text = call.form.required("PolicyDocument")?;
+    Document::of_managed(text).map_err(|error| error::malformed_policy(&error))
 }
 
 pub(super) fn create(call: &mut Call<'_>) -> Answer {
@@ -123,12 +117,12 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     }
     if call.draft.state.policies.len() >= POLICIES_MAX {
         return Err(error::limit_exceeded(format!(
-            "An account has at most {POLICIES_MAX} policies."
+            "Cannot exceed quota for PoliciesPerAccount: {POLICIES_MAX}"
         )));
     }
     let description = call.form.text("Description").map(str::to_owned);
     if description.as_ref().is_some_and(|text| text.chars().count() > 1000) {
-        return Err(error::validation("The description has more than 1000 characters."));
+        return Err(Rule::LongerThan(1000).of_iam("Description"));
     }
     let policy = PolicyRecord {
         name,
@@ -156,11 +150,16 @@ pub(super) fn get(call: &mut Call<'_>) -> Answer {
     match call.own_policy()? {
         Some(policy) => xml.element("Policy", |xml| {
             write_policy(xml, call, &policy);
-            write_tags(xml, &policy.tags);
+            xml.optional("Description", policy.description.as_deref());
+            write_all_tags(xml, &policy.tags);
         }),
         None => {
             let policy = named_managed(call)?;
-            xml.element("Policy", |xml| write_managed(xml, call, policy));
+            xml.element("Policy", |xml| {
+                write_managed(xml, call, policy);
+                xml.text("Description", policy.description);
+                write_all_tags(xml, &Tags::default());
+            });
         }
     }
     Ok(Some(xml))
@@ -178,7 +177,7 @@ pub(super) fn list(call: &mut Call<'_>) -> Answer {
         None | Some("All") => (true, true),
         Some("AWS") => (false, true),
         Some("Local") => (true, false),
-        Some(_) => return Err(error::validation("Scope must be All, AWS or Local.")),
+        Some(_) => return Err(Rule::Words.of_iam("Scope")),
     };
     let only_attached = call.form.flag("OnlyAttached")?;
     if call.form.text("PolicyUsageFilter") == Some("PermissionsBoundary") {
@@ -250,10 +249,26 @@ pub(super) fn create_version(call: &mut Call<'_>) -> Answer {
 
 /// The index of the version named by the request.
 fn version_of(call: &Call<'_>, policy: &PolicyRecord) -> ApiResult<usize> {
-    let id = call.form.required("VersionId")?;
+    let id = version_id(call)?;
     let number = id.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
     let place = policy.versions.iter().position(|version| Some(version.number) == number);
     place.ok_or_else(|| no_such_version(call, id))
+}
+
+/// The id of a version in the request, such as `v2`.
+fn version_id<'c>(call: &Call<'c>) -> ApiResult<&'c str> {
+    let id = call.form.required("VersionId")?;
+    let parts = id.strip_prefix('v').map(|rest| rest.split_once('.').unwrap_or((rest, "")));
+    let is_id = parts.is_some_and(|(number, rest)| {
+        !number.starts_with('0')
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+            && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    });
+    match is_id {
+        true => Ok(id),
+        false => Err(Rule::Pattern(r"v[1-9][0-9]*(\.[A-Za-z0-9-]*)?").of_iam("VersionId")),
+    }
 }
 
 fn no_such_version(call: &Call<'_>, id: &str) -> ApiError {
@@ -270,7 +285,7 @@ pub(super) fn get_version(call: &mut Call<'_>) -> Answer {
             xml.element("PolicyVersion", |xml| write_version(xml, version, &policy, true));
         }
         None => {
-            let (policy, id) = (named_managed(call)?, call.form.required("VersionId")?);
+            let (policy, id) = (named_managed(call)?, version_id(call)?);
             if id != "v1" {
                 return Err(no_such_version(call, id));
             }
@@ -321,14 +336,14 @@ pub(super) fn set_default_version(call: &mut Call<'_>) -> Done {
 }
 
 pub(super) fn list_entities(call: &mut Call<'_>) -> Answer {
-    let arn = call.form.required("PolicyArn")?;
+    let arn = call.policy_arn()?;
     if call.own_policy()?.is_none() {
         named_managed(call)?;
     }
     let filter = call.form.text("EntityFilter");
     let known = ["User", "Role", "Group", "LocalManagedPolicy", "AWSManagedPolicy"];
     if filter.is_some_and(|filter| !known.contains(&filter)) {
-        return Err(error::validation("EntityFilter must be User, Role or Group."));
+        return Err(Rule::Words.of_iam("EntityFilter"));
     }
     let mut found = Vec::new();
     fn collect<R: Holder>(

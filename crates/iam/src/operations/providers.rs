@@ -1,6 +1,7 @@
 //! Providers of web identities (OpenID Connect).
 
 use super::super::call::Call;
+use super::super::constraint;
 use super::super::error::{self, ApiResult};
 use super::super::records::ProviderRecord;
 use super::super::state::provider_arn;
@@ -12,6 +13,10 @@ use super::{Answer, Done};
 const PROVIDERS_MAX: usize = 100;
 /// Maximum audiences of a provider (as AWS).
 const CLIENT_IDS_MAX: usize = 100;
+
+/// Maximum thumbprints of a provider (as AWS), and the characters of one.
+const THUMBPRINTS_MAX: usize = 5;
+const THUMBPRINT: usize = 40;
 
 /// The provider named by its ARN in the request.
 pub(super) fn provider_of(call: &Call<'_>) -> ApiResult<ProviderRecord> {
@@ -36,17 +41,18 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
             "Invalid Open ID Connect Provider URL: give https://HOST/PATH.",
         ));
     }
-    let client_ids = strings(call, "ClientIDList")?;
+    let client_ids = strings(call, "ClientIDList", 1, 255)?;
     if client_ids.len() > CLIENT_IDS_MAX {
         return Err(error::limit_exceeded(
             "Cannot exceed quota for ClientIdsPerOpenIdConnectProvider: 100",
         ));
     }
+    let thumbprints = thumbprints(call)?;
     let provider = ProviderRecord {
         url: short.to_owned(),
         created: call.now,
         client_ids,
-        thumbprints: strings(call, "ThumbprintList")?,
+        thumbprints,
         tags: new_tags(call.form)?,
     };
     if call.draft.state.get::<ProviderRecord>(short).is_some() {
@@ -64,11 +70,21 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     Ok(Some(xml))
 }
 
-fn strings(call: &Call<'_>, name: &str) -> ApiResult<Vec<String>> {
+fn strings(call: &Call<'_>, name: &str, min: usize, max: usize) -> ApiResult<Vec<String>> {
     let items = call.form.list(name, "");
-    match items.iter().all(|item| (1..=255).contains(&item.len())) {
-        true => Ok(items.into_iter().map(str::to_owned).collect()),
-        false => Err(error::validation(format!("An item of {name} is not valid."))),
+    for (number, item) in (1..).zip(&items) {
+        if let Some(rule) = constraint::length(item.chars().count(), min, max) {
+            return Err(rule.of_iam(&format!("{name}.{number}.member")));
+        }
+    }
+    Ok(items.into_iter().map(str::to_owned).collect())
+}
+
+fn thumbprints(call: &Call<'_>) -> ApiResult<Vec<String>> {
+    let thumbprints = strings(call, "ThumbprintList", THUMBPRINT, THUMBPRINT)?;
+    match thumbprints.len() <= THUMBPRINTS_MAX {
+        true => Ok(thumbprints),
+        false => Err(error::invalid_input("Thumbprint list must contain fewer than 5 entries.")),
     }
 }
 
@@ -123,7 +139,7 @@ pub(super) fn remove_client_id(call: &mut Call<'_>) -> Done {
 
 pub(super) fn update_thumbprint(call: &mut Call<'_>) -> Done {
     let mut provider = provider_of(call)?;
-    provider.thumbprints = strings(call, "ThumbprintList")?;
+    provider.thumbprints = thumbprints(call)?;
     call.draft.put(provider);
     Ok(None)
 }

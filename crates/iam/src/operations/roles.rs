@@ -1,6 +1,7 @@
 //! Roles.
 
 use super::super::call::{Call, new_name};
+use super::super::constraint::Rule;
 use super::super::error::{self, ApiResult};
 use super::super::records::{Document, Policies, RoleRecord};
 use super::super::state::role_arn;
@@ -14,6 +15,12 @@ use liteio_policy::{TRUST_POLICY_CHARACTERS_MAX, characters};
 const ROLES_MAX: usize = 1000;
 
 fn write_role(xml: &mut Xml, account: &str, role: &RoleRecord) {
+    write_new_role(xml, account, role);
+    xml.text("MaxSessionDuration", &role.session_seconds_max.to_string());
+}
+
+/// Writes a role as CreateRole does: as on AWS, without the maximum of its sessions.
+fn write_new_role(xml: &mut Xml, account: &str, role: &RoleRecord) {
     xml.text("Path", &role.path);
     xml.text("RoleName", &role.name);
     xml.text("RoleId", &role.id);
@@ -21,7 +28,6 @@ fn write_role(xml: &mut Xml, account: &str, role: &RoleRecord) {
     xml.time("CreateDate", role.created);
     xml.document("AssumeRolePolicyDocument", &role.trust.text);
     xml.optional("Description", role.description.as_deref());
-    xml.text("MaxSessionDuration", &role.session_seconds_max.to_string());
 }
 
 fn trust(text: &str) -> ApiResult<Document> {
@@ -30,13 +36,13 @@ fn trust(text: &str) -> ApiResult<Document> {
             "Cannot exceed quota for ACLSizePerRole: {TRUST_POLICY_CHARACTERS_MAX}"
         )));
     }
-    Document::of_trust(text).map_err(error::malformed_policy)
+    Document::of_trust(text).map_err(|error| error::malformed_policy(&error))
 }
 
 fn description(call: &Call<'_>) -> ApiResult<Option<String>> {
     match call.form.text("Description") {
         Some(text) if text.chars().count() > 1000 => {
-            Err(error::validation("The description has more than 1000 characters."))
+            Err(Rule::LongerThan(1000).of_iam("Description"))
         }
         text => Ok(text.map(str::to_owned)),
     }
@@ -56,7 +62,9 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
         return Err(error::already_exists(format!("Role with name {name} already exists.")));
     }
     if call.draft.state.roles.len() >= ROLES_MAX {
-        return Err(error::limit_exceeded(format!("An account has at most {ROLES_MAX} roles.")));
+        return Err(error::limit_exceeded(format!(
+            "Cannot exceed quota for RolesPerAccount: {ROLES_MAX}"
+        )));
     }
     let role = RoleRecord {
         name,
@@ -71,7 +79,7 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     };
     let mut xml = Xml::default();
     xml.element("Role", |xml| {
-        write_role(xml, call.account(), &role);
+        write_new_role(xml, call.account(), &role);
         write_tags(xml, &role.tags);
     });
     call.draft.put(role);

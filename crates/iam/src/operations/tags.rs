@@ -1,6 +1,7 @@
 //! Tags of users, roles and policies.
 
 use super::super::call::{Call, Named};
+use super::super::constraint::{self, Rule};
 use super::super::error::{self, ApiError, ApiResult};
 use super::super::form::Form;
 use super::super::records::{PolicyRecord, ProviderRecord, RoleRecord, Tags, UserRecord};
@@ -12,6 +13,9 @@ const TAGS_MAX: usize = 50;
 /// Maximum characters of a key and of a value.
 const KEY_CHARACTERS_MAX: usize = 128;
 const VALUE_CHARACTERS_MAX: usize = 256;
+/// Their patterns in the service model.
+const KEY_PATTERN: &str = r"[\p{L}\p{Z}\p{N}_.:/=+\-@]+";
+const VALUE_PATTERN: &str = r"[\p{L}\p{Z}\p{N}_.:/=+\-@]*";
 
 /// A resource with tags.
 pub(super) trait Tagged: Named {
@@ -49,36 +53,55 @@ macro_rules! tagged {
 tagged! {
     UserRecord true |call| call.named();
     RoleRecord true |call| call.named();
-    PolicyRecord false |call| call.policy_of_arn(call.form.required("PolicyArn")?);
+    PolicyRecord false |call| call.policy_of_arn(call.policy_arn()?);
     ProviderRecord false super::providers::provider_of;
 }
 
 /// The tags in a request.
 pub(super) fn new_tags(form: &Form) -> ApiResult<Tags> {
     let (keys, values) = (form.list("Tags", "Key"), form.list("Tags", "Value"));
-    if keys.len() != values.len() {
-        return Err(error::validation("Every tag needs a Key and a Value."));
+    if keys.len().max(values.len()) > TAGS_MAX {
+        return Err(Rule::LongerThan(TAGS_MAX).of_iam("Tags"));
     }
     let mut tags = Tags::default();
-    for (key, value) in keys.into_iter().zip(values) {
-        let allowed = |text: &str, max: usize| {
-            let is_allowed = |it: char| it.is_alphanumeric() || " _.:/=+-@".contains(it);
-            text.chars().count() <= max && text.chars().all(is_allowed)
-        };
-        if key.is_empty()
-            || !allowed(key, KEY_CHARACTERS_MAX)
-            || !allowed(value, VALUE_CHARACTERS_MAX)
-            || key.to_lowercase().starts_with("aws:")
-        {
+    for number in 1..=keys.len().max(values.len()) {
+        let field = |part: &str| format!("Tags.{number}.member.{part}");
+        let missing = |part: &str| Rule::NotNull.of_iam(&field(part));
+        let key = keys.get(number - 1).ok_or_else(|| missing("key"))?;
+        let value = values.get(number - 1).ok_or_else(|| missing("value"))?;
+        check_key(key, &field("key"))?;
+        check(value, &field("value"), 0..=VALUE_CHARACTERS_MAX, VALUE_PATTERN)?;
+        if key.to_lowercase().starts_with("aws:") {
             return Err(error::validation(
-                "A tag is not valid: a key has 1 to 128 characters and does not begin with aws:, a value \
-                 has up to 256; both hold letters, digits, spaces and _.:/=+-@",
+                "Tag keys that begin with aws: are reserved for system tags.",
             ));
         }
         tags.add(key, value).map_err(|_| duplicate())?;
     }
-    check_count(&tags)?;
     Ok(tags)
+}
+
+fn check_key(key: &str, field: &str) -> ApiResult<()> {
+    check(key, field, 1..=KEY_CHARACTERS_MAX, KEY_PATTERN)
+}
+
+/// Checks a key or a value. The message has AWS's words.
+fn check(
+    text: &str,
+    field: &str,
+    range: std::ops::RangeInclusive<usize>,
+    pattern: &str,
+) -> ApiResult<()> {
+    let is_allowed = |it: char| {
+        it.is_alphanumeric() || (it.is_whitespace() && !it.is_control()) || "_.:/=+-@".contains(it)
+    };
+    if let Some(rule) = constraint::length(text.chars().count(), *range.start(), *range.end()) {
+        return Err(rule.of_iam(field));
+    }
+    match text.chars().all(is_allowed) {
+        true => Ok(()),
+        false => Err(Rule::Pattern(pattern).of_iam(field)),
+    }
 }
 
 /// AWS's refusal of a list with two keys that are equal, ignoring case.
@@ -98,8 +121,13 @@ fn check_count(tags: &Tags) -> ApiResult<()> {
 /// Writes the tags as an element, if there are any.
 pub(super) fn write_tags(xml: &mut Xml, tags: &Tags) {
     if !tags.is_empty() {
-        xml.list("Tags", tags, write_tag);
+        write_all_tags(xml, tags);
     }
+}
+
+/// Writes the tags as an element, which may be empty.
+pub(super) fn write_all_tags(xml: &mut Xml, tags: &Tags) {
+    xml.list("Tags", tags, write_tag);
 }
 
 fn write_tag(xml: &mut Xml, (key, value): (&String, &String)) {
@@ -123,7 +151,12 @@ pub(super) fn tag<R: Tagged>(call: &mut Call<'_>) -> Done {
 
 pub(super) fn untag<R: Tagged>(call: &mut Call<'_>) -> Done {
     let mut record = R::of(call)?;
-    for key in call.form.list("TagKeys", "") {
+    let keys = call.form.list("TagKeys", "");
+    if keys.len() > TAGS_MAX {
+        return Err(Rule::LongerThan(TAGS_MAX).of_iam("TagKeys"));
+    }
+    for (number, key) in (1..).zip(keys) {
+        check_key(key, &format!("TagKeys.{number}.member"))?;
         record.tags_mut().remove(key);
     }
     call.draft.put(record);

@@ -28,7 +28,9 @@ pub(super) fn create(call: &mut Call<'_>) -> Answer {
     let (path, tags) = (call.path()?, new_tags(call.form)?);
     check_free(call, &name)?;
     if call.draft.state.users.len() >= USERS_MAX {
-        return Err(error::limit_exceeded(format!("An account has at most {USERS_MAX} users.")));
+        return Err(error::limit_exceeded(format!(
+            "Cannot exceed quota for UsersPerAccount: {USERS_MAX}"
+        )));
     }
     let user = UserRecord {
         name,

@@ -6,6 +6,8 @@ const INVALID_ACTION: &str = "Policy has invalid action";
 const INVALID_RESOURCE: &str = "Policy has invalid resource";
 const INVALID_KEY: &str = "Policy has an invalid condition key";
 const MISMATCH: &str = "Action does not apply to any resource(s) in statement";
+const SYNTAX: &str = "Syntax errors in policy.";
+const LEGACY: &str = "The policy failed legacy parsing";
 const VENDOR: &str = "Actions/Conditions must be prefaced by a vendor, e.g., iam, sdb, ec2, etc.";
 
 /// Whole documents, with `'` for `"`, and the beginning of what is said of them.
@@ -271,12 +273,49 @@ const IDENTITY: &[(&str, &str)] = &[
     ("'Action':'s3:'", VENDOR),
     ("'Action':'s*:GetObject'", "Vendor s* is not valid"),
     ("'Action':'s3:Get Object'", INVALID_ACTION),
-    ("'Action':[]", INVALID_ACTION),
+    ("'Action':'s3:Get:Object'", "Actions/Condition can contain only one colon."),
+    ("'Action':[]", "Policy statement must contain actions."),
+    ("'Resource':[]", "Policy statement must contain resources."),
     ("'Resource':'bucket/*'", "Resource bucket/* must be in ARN format or \"*\"."),
     ("'Resource':''", "Resource  must be in ARN format or \"*\"."),
     (
-        "'Resource':'arn:aws:s3:::'||'Resource':'arn:aws:s3'",
-        "Resource arn:aws:s3 must be in ARN format or \"*\".",
+        "'Resource':'arn:aws:s3:::'||'Resource':'arn:aws'",
+        "Resource vendor must be fully qualified and cannot contain regexes.",
+    ),
+    (
+        "'Resource':'aws:s3:::bucket'",
+        "Partition \"s3\" is not valid for resource \"arn:s3:::bucket:*\".",
+    ),
+    (
+        "'Resource':'a:b:c:d:e:f:g:h'",
+        "Partition \"b\" is not valid for resource \"arn:b:c:d:e:f:g:h\".",
+    ),
+    ("'Resource':'arn:aws:s3::bucket'", LEGACY),
+    ("'Effect':'allow'", LEGACY),
+    ("'Effect':'dENY'", LEGACY),
+    ("'Effect':'Grant'", SYNTAX),
+    ("'Effect':1", SYNTAX),
+    ("'Sid':1", SYNTAX),
+    ("'Foo':1", SYNTAX),
+    ("'Action':{}", SYNTAX),
+    ("'Action':[[]]", SYNTAX),
+    ("'Action':'s3:*','NotAction':[]", SYNTAX),
+    ("'Resource':['x',{}]", SYNTAX),
+    ("'Resource':'*','NotResource':'*'", SYNTAX),
+    ("'Condition':[]", SYNTAX),
+    ("'Condition':{'a':'b'}", SYNTAX),
+    ("'Condition':{'x':{'a':'1'}}", SYNTAX),
+    ("'Condition':{'DateGreaterThan':{'a':{}}}", SYNTAX),
+    ("'Condition':{'DateGreaterThan':{'a':'soon'}}", LEGACY),
+    // Of several faults IAM reports the one of the first stage.
+    ("'Effect':'allow','Action':[],'Resource':[]", LEGACY),
+    ("'Action':'Get','Resource':'x'", VENDOR),
+    ("'Action':'s:3:Get','Resource':'x'", "Resource x must be in ARN format or \"*\"."),
+    ("'Action':[]||'Effect':'deny'", LEGACY),
+    ("'Action':[]||'Foo':1", SYNTAX),
+    (
+        "'Sid':'a','Action':[]||'Sid':'a','Resource':[]",
+        "Statement IDs (SID) in a single policy must be unique.",
     ),
     (
         "'Resource':'arn:moon:s3:::b'",
@@ -391,4 +430,33 @@ fn details_name_the_part() {
     let text = document("'Action':['s3:GetObject','s3:GetObjec']", BUCKET);
     let error = Policy::parse(text.as_bytes(), BUCKET).unwrap_err();
     assert_eq!((error.to_string().as_str(), error.detail()), (INVALID_ACTION, Some("s3:GetObjec")));
+    let text = document("'Effect':'allow'", Kind::Identity);
+    let error = Policy::parse(text.as_bytes(), Kind::Identity).unwrap_err();
+    assert_eq!(
+        (error.to_string().as_str(), error.detail()),
+        (LEGACY, Some("Invalid effect: allow"))
+    );
+}
+
+#[test]
+fn new_managed_policies_have_the_newest_version() {
+    let wanted = "Policy document must be version 2012-10-17 or greater.";
+    let statement = |effect: &str| {
+        format!(r#""Statement":{{"Effect":"{effect}","Action":"s3:*","Resource":"*"}}"#)
+    };
+    for (version, effect, wanted) in [
+        ("", "Allow", wanted),
+        (r#""Version":"2008-10-17","#, "Allow", wanted),
+        // Of the two faults it is the first.
+        ("", "allow", wanted),
+        (r#""Version":"2012-10-17","#, "allow", LEGACY),
+        (r#""Version":"2013-10-17","#, "Allow", SYNTAX),
+        ("", "Grant", SYNTAX),
+    ] {
+        let text = format!("{{{version}{}}}", statement(effect));
+        let error = Policy::parse_managed(text.as_bytes()).expect_err(&text);
+        assert_eq!(error.to_string(), wanted, "{text}");
+    }
+    let text = format!(r#"{{"Version":"2012-10-17",{}}}"#, statement("Allow"));
+    assert!(Policy::parse_managed(text.as_bytes()).is_ok());
 }

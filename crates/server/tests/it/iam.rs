@@ -312,6 +312,188 @@ async fn conditions_see_the_tags_of_users_and_those_that_are_given() {
     by_carol("Action=UntagUser&UserName=erin&TagKeys.member.1=team").await.expect_status(200);
 }
 
+/// Refused requests of an account with the user and the role `carol`, and the messages of AWS.
+const WORDS: &[(&str, &str, &str)] = &[
+    ("GetUser&UserName=dave", "NoSuchEntity", "The user with name dave cannot be found."),
+    ("GetRole&RoleName=dave", "NoSuchEntity", "The role with name dave cannot be found."),
+    ("GetGroup&GroupName=dave", "NoSuchEntity", "The group with name dave cannot be found."),
+    ("CreateUser&UserName=carol", "EntityAlreadyExists", "User with name carol already exists."),
+    (
+        "CreateUser&UserName=a%20b",
+        "ValidationError",
+        "The specified value for userName is invalid. It must contain only alphanumeric characters and/or \
+         the following: +=,.@_-",
+    ),
+    (
+        "CreateUser&UserName=LONG",
+        "ValidationError",
+        "1 validation error detected: Value at 'userName' failed to satisfy constraint: Member must have \
+         length less than or equal to 64",
+    ),
+    (
+        "CreateUser",
+        "ValidationError",
+        "1 validation error detected: Value at 'userName' failed to satisfy constraint: Member must not \
+         be null",
+    ),
+    (
+        "CreateUser&UserName=dave&Path=x",
+        "ValidationError",
+        "The specified value for path is invalid. It must begin and end with / and contain only \
+         alphanumeric characters and/or / characters.",
+    ),
+    (
+        "CreateUser&UserName=dave&Path=/LONGLONGLONGLONGLONGLONGLONGLONG/",
+        "ValidationError",
+        "1 validation error detected: Value at 'path' failed to satisfy constraint: Member must have \
+         length less than or equal to 512",
+    ),
+    (
+        "ListUsers&MaxItems=0",
+        "ValidationError",
+        "1 validation error detected: Value at 'maxItems' failed to satisfy constraint: Member must have \
+         value greater than or equal to 1",
+    ),
+    (
+        "ListUsers&MaxItems=1001",
+        "ValidationError",
+        "1 validation error detected: Value at 'maxItems' failed to satisfy constraint: Member must have \
+         value less than or equal to 1000",
+    ),
+    ("ListUsers&Marker=%21", "ValidationError", "Invalid Marker."),
+    (
+        "GetUserPolicy&UserName=carol&PolicyName=p",
+        "NoSuchEntity",
+        "The user policy with name p cannot be found.",
+    ),
+    (
+        "DeleteRolePolicy&RoleName=carol&PolicyName=p",
+        "NoSuchEntity",
+        "The role policy with name p cannot be found.",
+    ),
+    (
+        "AttachUserPolicy&UserName=carol&PolicyArn=longpolicynamebutnoarn",
+        "ValidationError",
+        "Invalid ARN:  Could not be parsed!",
+    ),
+    (
+        "GetPolicy&PolicyArn=arn:aws:iam::000000000000",
+        "ValidationError",
+        "Invalid ARN:  Could not be parsed!",
+    ),
+    (
+        "AttachRolePolicy&RoleName=carol&PolicyArn=arn:aws:iam::000000000000:policy/none",
+        "NoSuchEntity",
+        "Policy arn:aws:iam::000000000000:policy/none does not exist or is not attachable.",
+    ),
+    (
+        "AttachRolePolicy&RoleName=carol&PolicyArn=arn:aws:iam::aws:policy/None",
+        "NoSuchEntity",
+        "Policy arn:aws:iam::aws:policy/None does not exist or is not attachable.",
+    ),
+    (
+        "DetachRolePolicy&RoleName=carol&PolicyArn=arn:aws:iam::000000000000:policy/none",
+        "NoSuchEntity",
+        "Policy arn:aws:iam::000000000000:policy/none was not found.",
+    ),
+    (
+        "DeletePolicy&PolicyArn=arn:aws:iam::000000000000:policy/none",
+        "NoSuchEntity",
+        "Policy arn:aws:iam::000000000000:policy/none was not found.",
+    ),
+    (
+        "GetPolicyVersion&PolicyArn=arn:aws:iam::aws:policy/ReadOnlyAccess&VersionId=1",
+        "ValidationError",
+        "1 validation error detected: Value at 'versionId' failed to satisfy constraint: Member must \
+         satisfy regular expression pattern: v[1-9][0-9]*(\\.[A-Za-z0-9-]*)?",
+    ),
+    (
+        "GetPolicyVersion&PolicyArn=arn:aws:iam::aws:policy/ReadOnlyAccess&VersionId=v2",
+        "NoSuchEntity",
+        "Policy arn:aws:iam::aws:policy/ReadOnlyAccess version v2 does not exist or is not attachable.",
+    ),
+    (
+        "CreatePolicy&PolicyName=p&PolicyDocument=%22text%22",
+        "MalformedPolicyDocument",
+        "Syntax errors in policy.",
+    ),
+    (
+        "CreatePolicy&PolicyName=p&PolicyDocument=%7B",
+        "MalformedPolicyDocument",
+        "This policy contains invalid Json",
+    ),
+    (
+        "CreateRole&RoleName=r&AssumeRolePolicyDocument=%7B",
+        "MalformedPolicyDocument",
+        "This policy contains invalid Json",
+    ),
+    (
+        "TagUser&UserName=carol&Tags.member.1.Key=LONGLONG%20&Tags.member.1.Value=",
+        "ValidationError",
+        "1 validation error detected: Value at 'tags.1.member.key' failed to satisfy constraint: Member \
+         must have length less than or equal to 128",
+    ),
+    (
+        "TagUser&UserName=carol&Tags.member.1.Key=a&Tags.member.1.Value=LONGLONGLONGLONG",
+        "ValidationError",
+        "1 validation error detected: Value at 'tags.1.member.value' failed to satisfy constraint: Member \
+         must have length less than or equal to 256",
+    ),
+    (
+        "TagRole&RoleName=carol&Tags.member.1.Key=a&Tags.member.1.Value=&Tags.member.2.Key=%21&Tags.member.2.Value=",
+        "ValidationError",
+        "1 validation error detected: Value at 'tags.2.member.key' failed to satisfy constraint: Member \
+         must satisfy regular expression pattern: [\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]+",
+    ),
+    (
+        "UntagUser&UserName=carol&TagKeys.member.1=%21",
+        "ValidationError",
+        "1 validation error detected: Value at 'tagKeys.1.member' failed to satisfy constraint: Member \
+         must satisfy regular expression pattern: [\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]+",
+    ),
+    (
+        "UpdateAccessKey&UserName=carol&AccessKeyId=KEY&Status=On",
+        "ValidationError",
+        "1 validation error detected: Value at 'status' failed to satisfy constraint: Member must satisfy \
+         enum value set",
+    ),
+    (
+        "DeleteUser&UserName=carol",
+        "DeleteConflict",
+        "Cannot delete entity, must delete access keys first.",
+    ),
+    (
+        "CreateOpenIDConnectProvider&Url=https://x.example.com&ThumbprintList.member.1=PRINT&\
+         ThumbprintList.member.2=PRINT&ThumbprintList.member.3=PRINT&ThumbprintList.member.4=PRINT&\
+         ThumbprintList.member.5=PRINT&ThumbprintList.member.6=PRINT",
+        "InvalidInput",
+        "Thumbprint list must contain fewer than 5 entries.",
+    ),
+];
+
+#[tokio::test]
+async fn refusals_have_the_words_of_aws() {
+    let server = memory().await;
+    let trust = policy("Allow", "sts:AssumeRole").replace("%22Resource", "%22Principal");
+    iam(&server, "Action=CreateUser&UserName=carol").await.expect_status(200);
+    let role = format!("Action=CreateRole&RoleName=carol&AssumeRolePolicyDocument={trust}");
+    iam(&server, &role).await.expect_status(200);
+    let key = iam(&server, "Action=CreateAccessKey&UserName=carol").await.element("AccessKeyId");
+    let (long, print) = ("a".repeat(65), "a".repeat(40));
+    for (form, code, message) in WORDS {
+        let form = form.replace("LONG", &long).replace("KEY", &key).replace("PRINT", &print);
+        let reply = iam(&server, &format!("Action={form}")).await;
+        assert_eq!(reply.element("Code"), *code, "{form}: {}", reply.text());
+        assert_eq!(reply.element("Message"), *message, "{form}");
+    }
+    // The fault itself, where AWS has one sentence for many.
+    let effect = policy("allow", "s3:GetObject");
+    let form = format!("Action=PutUserPolicy&UserName=carol&PolicyName=p&PolicyDocument={effect}");
+    let reply = iam(&server, &form).await.expect_error(400, "MalformedPolicyDocument");
+    assert_eq!(reply.element("Message"), "The policy failed legacy parsing");
+    assert_eq!(reply.element("Detail"), "Invalid effect: allow");
+}
+
 /// The calls that give tags, for a resource of this name, and the lists of what was given.
 const TAGGING: [(&str, &str, &str); 4] = [
     ("CreateUser&UserName=NAME", "TagUser&UserName=NAME", "ListUserTags&UserName=NAME"),

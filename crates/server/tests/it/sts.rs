@@ -496,3 +496,38 @@ async fn sessions_are_good_for_one_test_space() {
     let names = server.request("GET", "/").send().await.expect_status(200).elements("Name");
     assert_eq!(names, ["main-bucket"]);
 }
+
+#[tokio::test]
+async fn refusals_of_roles_have_the_words_of_aws() {
+    let server = memory().await;
+    let role = "arn:aws:iam::000000000000:role/none";
+    for (arn, name, message) in [
+        ("nothing-valid-in-here", "a1", "nothing-valid-in-here is invalid"),
+        ("arn::b:::something/test-role", "a1", "arn::b:::something/test-role is invalid"),
+        ("arn:a::::something/test-role", "a1", "arn:a::::something/test-role is invalid"),
+        ("arn:a:::something/test-role", "a1", "arn:a:::something/test-role is invalid"),
+        ("arn:a:a::aaaaaaaaaa:", "a1", "arn:a:a::aaaaaaaaaa: is invalid"),
+        (
+            "arn:a:a::a:a",
+            "a1",
+            "1 validation error detected: Value 'arn:a:a::a:a' at 'roleArn' failed to satisfy \
+             constraint: Member must have length greater than or equal to 20",
+        ),
+        (
+            role,
+            "Session1:2",
+            "1 validation error detected: Value 'Session1:2' at 'roleSessionName' failed to satisfy \
+             constraint: Member must satisfy regular expression pattern: [\\w+=,.@-]*",
+        ),
+        (
+            role,
+            "a",
+            "1 validation error detected: Value 'a' at 'roleSessionName' failed to satisfy \
+             constraint: Member must have length greater than or equal to 2",
+        ),
+    ] {
+        let form = format!("Action=AssumeRole&RoleArn={arn}&RoleSessionName={name}");
+        let reply = server.form("sts", &form).send().await.expect_error(400, "ValidationError");
+        assert_eq!(reply.element("Message"), message, "{form}");
+    }
+}

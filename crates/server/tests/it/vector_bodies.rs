@@ -61,38 +61,38 @@ async fn a_member_that_is_there_twice_is_refused_and_neither_is_taken() {
     let put = |vector: &str| put_body(&format!(r#"[{vector}]"#));
     let (key, data) = (r#""key":"a""#, r#""data":{"float32":[1,2,3]}"#);
     let puts = [
-        (put(&format!(r#"{{{key},{data},"key":"b"}}"#)), "vectors[0].key"),
-        (put(&format!(r#"{{{key},{data},"k\u0065y":"a"}}"#)), "vectors[0].key"),
-        (put(&format!("{{{key},{data},{data}}}")), "vectors[0].data"),
-        (put(&format!(r#"{{"data":{{"x":1}},{key},{data}}}"#)), "vectors[0].data"),
+        (put(&format!(r#"{{{key},{data},"key":"b"}}"#)), "/vectors/0/key"),
+        (put(&format!(r#"{{{key},{data},"k\u0065y":"a"}}"#)), "/vectors/0/key"),
+        (put(&format!("{{{key},{data},{data}}}")), "/vectors/0/data"),
+        (put(&format!(r#"{{"data":{{"x":1}},{key},{data}}}"#)), "/vectors/0/data"),
         (
             put(&format!(r#"{{{key},"data":{{"float32":[1,2,3],"float32":[1,2,3]}}}}"#)),
-            "vectors[0].data.float32",
+            "/vectors/0/data/float32",
         ),
         (
             put(&format!(r#"{{{key},{data},"metadata":null,"metadata":{{"n":1}}}}"#)),
-            "vectors[0].metadata",
+            "/vectors/0/metadata",
         ),
         (
             put(&format!(r#"{{{key},{data},"metadata":{{"n":1,"text":"x","n":2}}}}"#)),
-            "vectors[0].metadata.n",
+            "/vectors/0/metadata/n",
         ),
         (
             put(&format!(r#"{{{key},{data},"metadata":{{"text":{{"a":{{"b":1,"b":1}}}}}}}}"#)),
-            "vectors[0].metadata.text",
+            "/vectors/0/metadata/text",
         ),
         (
             format!(r#"{{"indexName":"films",{}"#, &put(&format!("{{{key},{data}}}"))[1..]),
-            "indexName",
+            "/indexName",
         ),
-        (put_body(&format!(r#"[],"vectors":[{{{key},{data}}}]"#)), "vectors"),
+        (put_body(&format!(r#"[],"vectors":[{{{key},{data}}}]"#)), "/vectors"),
     ];
     let query = |fields: &str| query_body(&format!(r#""topK":1,{fields}"#));
     let vector = r#""queryVector":{"float32":[1,2,3]}"#;
     let queries = [
-        (query(&format!(r#"{vector},"topK":2"#)), "topK"),
-        (query(&format!("{vector},{vector}")), "queryVector"),
-        (query(&format!(r#"{vector},"filter":{{"n":1,"n":2}}"#)), "filter"),
+        (query(&format!(r#"{vector},"topK":2"#)), "/topK"),
+        (query(&format!("{vector},{vector}")), "/queryVector"),
+        (query(&format!(r#"{vector},"filter":{{"n":1,"n":2}}"#)), "/filter"),
     ];
     for server in both().await {
         make_index(&server).await;

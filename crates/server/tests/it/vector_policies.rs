@@ -380,7 +380,7 @@ async fn bad_policies_are_refused_and_nothing_is_stored() {
         (good.replace("2012-10-17", &" ".repeat(21_000)), "20480 bytes"),
     ] {
         let reply = set_policy(&server, &bad).await;
-        expect_exception(&reply, 400, "ValidationException", ("policy", part));
+        expect_exception(&reply, 400, "ValidationException", ("/policy", part));
     }
     // As on AWS, a policy may name another bucket: it has no effect there.
     let other = good.replace(ARN, "arn:aws:s3vectors:us-east-1:111122223333:bucket/other");

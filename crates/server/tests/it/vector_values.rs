@@ -117,14 +117,14 @@ async fn keys_have_up_to_1024_characters_of_any_length() {
         let got = call(&server, "GetVectors", &of_keys).await;
         assert_eq!(got["vectors"].as_array().map(Vec::len), Some(keys.len()));
         for key in [key("a", 1025), key("ü", 1025), String::new()] {
-            let part = format!("this one has {}", key.chars().count());
+            let part = format!("Value with length {} at", key.chars().count());
             let vector = json!([{"key": key, "data": {"float32": [1, 2, 3]}}]).to_string();
             let response = server.vectors("PutVectors", put_body(&vector)).send().await;
-            expect_invalid(&response, "vectors[0].key", &part);
+            expect_invalid(&response, "/vectors/0/key", &part);
             for operation in ["GetVectors", "DeleteVectors"] {
                 let body = query_body(&format!(r#""keys":["a",{}]"#, json!(key)));
                 let response = server.vectors(operation, body).send().await;
-                expect_invalid(&response, "keys[1]", &part);
+                expect_invalid(&response, "/keys/1", &part);
             }
         }
         call(&server, "DeleteVectors", &of_keys).await;
@@ -153,7 +153,7 @@ async fn keys_of_tags_that_begin_with_aws_are_reserved() {
                 ("CreateIndex", index),
             ] {
                 let response = server.vectors(operation, body.to_string()).send().await;
-                expect_invalid(&response, &format!("tags.{key}"), "System tags");
+                expect_invalid(&response, &format!("/tags/{key}"), "System tags");
             }
         }
         let tags = server.vectors(arn, "").method("GET").send().await.expect_status(200);
@@ -176,18 +176,18 @@ async fn tags_and_keys_of_tags_are_required() {
         make_index(&server).await;
         for body in ["", "{}", r#"{"tags":null}"#] {
             let response = server.vectors(arn, body).send().await;
-            expect_invalid(&response, "tags", "required");
+            expect_invalid(&response, "/tags", "must not be null");
         }
         let response = server.vectors(arn, r#"{"tags":{"":"x"}}"#).send().await;
-        expect_invalid(&response, "tags.", "not valid");
+        expect_invalid(&response, "/tags/", "Value with length 0");
         for tags in [json!({}), json!({"a": "1", "b": ""})] {
             call(&server, arn, json!({"tags": tags}).to_string()).await;
         }
         for (query, path) in [
-            ("", "tagKeys"),
-            ("?tagKeys=", "tagKeys[0]"),
-            ("?tagKeys=a&tagKeys=", "tagKeys[1]"),
-            ("?tagKeys=a%7B", "tagKeys[0]"),
+            ("", "/tagKeys"),
+            ("?tagKeys=", "/tagKeys/0"),
+            ("?tagKeys=a&tagKeys=", "/tagKeys/1"),
+            ("?tagKeys=a%7B", "/tagKeys/0"),
         ] {
             let request = server.vectors(&format!("{arn}{query}"), "").method("DELETE");
             expect_invalid(&request.send().await, path, "");
@@ -210,7 +210,7 @@ async fn keys_of_encryption_have_the_arn_of_one() {
         };
         for arn in ["arn:awsx:kms:", "arn:aws:kms:us-east-1:1:key/a", &"x".repeat(3_000)] {
             let response = create("media", arn).await;
-            expect_invalid(&response, "encryptionConfiguration.kmsKeyArn", "arn:aws:kms");
+            expect_invalid(&response, "/encryptionConfiguration/kmsKeyArn", "arn:aws:kms");
         }
         create("media", "arn:aws:kms:us-east-1:000000000000:key/a").await.expect_status(200);
     }
@@ -231,19 +231,19 @@ async fn malformed_json_is_refused_wherever_it_stands() {
         for element in ["01", "-", "1.", ".5", "1e", "+1", "-01", "00"] {
             let vectors = data(&format!("[1,{element},3]"));
             let response = server.vectors("PutVectors", put_body(&vectors)).send().await;
-            expect_invalid(&response, "vectors[0].data.float32[1]", "not a number");
+            expect_invalid(&response, "/vectors/0/data/float32/1", "not a number");
             let query = format!(r#""topK":1,"queryVector":{{"float32":[1,{element},3]}}"#);
             let response = server.vectors("QueryVectors", query_body(&query)).send().await;
-            expect_invalid(&response, "queryVector.float32[1]", "not a number");
+            expect_invalid(&response, "/queryVector/float32/1", "not a number");
         }
         for element in ["NaN", "Infinity", "-Infinity", "1e400", "-1e39"] {
             let query = format!(r#""topK":1,"queryVector":{{"float32":[1,2,{element}]}}"#);
             let response = server.vectors("QueryVectors", query_body(&query)).send().await;
-            expect_invalid(&response, "queryVector.float32[2]", "not a finite");
+            expect_invalid(&response, "/queryVector/float32/2", "not a finite");
         }
         let metadata = r#"[{"key":"x","data":{"float32":[1,2,3]},"metadata":{"a":1,"n":1e400}}]"#;
         let response = server.vectors("PutVectors", put_body(metadata)).send().await;
-        expect_invalid(&response, "vectors[0].metadata.n", "out of range");
+        expect_invalid(&response, "/vectors/0/metadata/n", "out of range");
         let list = call(&server, "ListVectors", query_body(r#""maxResults":9"#)).await;
         assert_eq!(list, json!({"vectors": []}), "nothing was stored");
         let good = with(r#""x":[1e400,{"a":[]},"\u00fc",null]"#);
@@ -341,7 +341,180 @@ async fn a_token_continues_its_own_query_and_no_other() {
         ];
         for rest in others {
             let response = server.vectors("QueryVectors", query(rest, token)).send().await;
-            expect_invalid(&response, "nextToken", "not a token of this listing");
+            expect_invalid(&response, "/nextToken", "not a token of this listing");
+        }
+    }
+}
+
+/// Refused requests on a server with the index `films` in the vector bucket `media`, and the
+/// messages of S3 Vectors.
+const WORDS: &[(&str, &str, u16, &str, &str)] = &[
+    (
+        "CreateVectorBucket",
+        r#"{"vectorBucketName":"sh"}"#,
+        400,
+        "ValidationException",
+        "1 validation error detected. Value with length 2 at '/vectorBucketName' failed to satisfy \
+         constraint: Member must have length between 3 and 63, inclusive",
+    ),
+    (
+        "CreateVectorBucket",
+        r#"{"vectorBucketName":"with_under_score"}"#,
+        400,
+        "ValidationException",
+        "Invalid vector bucket name",
+    ),
+    (
+        "CreateVectorBucket",
+        "{}",
+        400,
+        "ValidationException",
+        "1 validation error detected. Value at '/vectorBucketName' failed to satisfy constraint: Member \
+         must not be null",
+    ),
+    (
+        "CreateVectorBucket",
+        r#"{"vectorBucketName":"media"}"#,
+        409,
+        "ConflictException",
+        "A vector bucket with the specified name already exists",
+    ),
+    (
+        "DeleteVectorBucket",
+        r#"{"vectorBucketName":"media"}"#,
+        409,
+        "ConflictException",
+        "The specified vector bucket is not empty",
+    ),
+    (
+        "GetVectorBucket",
+        r#"{"vectorBucketName":"nowhere"}"#,
+        404,
+        "NotFoundException",
+        "The specified vector bucket could not be found",
+    ),
+    (
+        "GetVectorBucket",
+        r#"{"vectorBucketName":"media","vectorBucketArn":"x"}"#,
+        400,
+        "ValidationException",
+        "Must specify either vectorBucketName or vectorBucketArn but not both",
+    ),
+    (
+        "GetVectorBucketPolicy",
+        r#"{"vectorBucketName":"media"}"#,
+        404,
+        "NotFoundException",
+        "The specified vector bucket policy could not be found",
+    ),
+    (
+        "ListIndexes",
+        r#"{"vectorBucketName":"nowhere"}"#,
+        404,
+        "NotFoundException",
+        "The specified vector bucket could not be found",
+    ),
+    (
+        "GetIndex",
+        r#"{"vectorBucketName":"nowhere","indexName":"films"}"#,
+        404,
+        "NotFoundException",
+        "The specified index could not be found",
+    ),
+    (
+        "GetIndex",
+        r#"{"vectorBucketName":"media","indexName":"nobody"}"#,
+        404,
+        "NotFoundException",
+        "The specified index could not be found",
+    ),
+    (
+        "GetIndex",
+        r#"{"vectorBucketName":"media","indexArn":"x"}"#,
+        400,
+        "ValidationException",
+        "Must specify either indexArn or both vectorBucketName and indexName",
+    ),
+    (
+        "CreateIndex",
+        r#"{"vectorBucketName":"media","indexName":"new","dataType":"int"}"#,
+        400,
+        "ValidationException",
+        "1 validation error detected. Value at '/dataType' failed to satisfy constraint: Member must \
+         satisfy enum value set: [float32]",
+    ),
+    (
+        "CreateIndex",
+        r#"{"vectorBucketName":"media","indexName":"new","dataType":"float32","dimension":99999}"#,
+        400,
+        "ValidationException",
+        "1 validation error detected. Value at '/dimension' failed to satisfy constraint: Member must \
+         be between 1 and 4096, inclusive",
+    ),
+    (
+        "CreateIndex",
+        r#"{"vectorBucketName":"media","indexName":"new","dataType":"float32","dimension":1,
+            "distanceMetric":"what"}"#,
+        400,
+        "ValidationException",
+        "1 validation error detected. Value at '/distanceMetric' failed to satisfy constraint: Member \
+         must satisfy enum value set: [euclidean, cosine]",
+    ),
+    (
+        "PutVectors",
+        r#"{"vectorBucketName":"media","indexName":"films","vectors":[
+            {"key":"a","data":{"float32":[1.0]}}]}"#,
+        400,
+        "ValidationException",
+        "Invalid record for key 'a': vector must have length 3, but has length 1",
+    ),
+    (
+        "PutVectors",
+        r#"{"vectorBucketName":"media","indexName":"films","vectors":[
+            {"key":"a","data":{"float32":[0,0,0]}}]}"#,
+        400,
+        "ValidationException",
+        "Invalid record for key 'a': cosine distance does not support vectors with zero norm",
+    ),
+    (
+        "ListVectors",
+        r#"{"vectorBucketName":"media","indexName":"films","maxResults":1001}"#,
+        400,
+        "ValidationException",
+        "1 validation error detected. Value at '/maxResults' failed to satisfy constraint: Member must \
+         be between 1 and 1000, inclusive",
+    ),
+    (
+        "QueryVectors",
+        r#"{"vectorBucketName":"media","indexName":"films","topK":0,"queryVector":{"float32":[1,2,3]}}"#,
+        400,
+        "ValidationException",
+        "1 validation error detected. Value at '/topK' failed to satisfy constraint: Member must be \
+         greater than or equal to 1",
+    ),
+    (
+        "GetVectors",
+        r#"{"vectorBucketName":"media","indexName":"films","keys":[]}"#,
+        400,
+        "ValidationException",
+        "1 validation error detected. Value with length 0 at '/keys' failed to satisfy constraint: \
+         Member must have length between 1 and 100, inclusive",
+    ),
+];
+
+#[tokio::test]
+async fn refusals_have_the_words_of_the_service() {
+    for server in both().await {
+        make_index(&server).await;
+        for (operation, body, status, exception, message) in WORDS {
+            let reply = server.vectors(operation, *body).send().await;
+            let found: Value = serde_json::from_str(&reply.text()).expect("JSON");
+            assert_eq!((reply.status, &found["message"]), (*status, &json!(message)), "{body}");
+            assert_eq!(found["__type"], *exception, "{body}");
+            if let Some(field) = found["fieldList"][0]["message"].as_str() {
+                let is_constraint = message.starts_with("1 validation error detected. ");
+                assert_eq!(is_constraint, message.ends_with(field) && field.starts_with("Value"));
+            }
         }
     }
 }

@@ -122,15 +122,15 @@ impl Filter {
             Self::All(filters) | Self::Any(filters) => {
                 filters.iter().try_for_each(|filter| filter.check(index, mode))
             }
-            Self::Key { key, .. } if !index.is_filterable(key) => Err(StoreError::field(
-                "filter",
+            Self::Key { key, .. } if !index.is_filterable(key) => Err(StoreError::filter(
+                "/filter",
                 format!("the metadata key {key:?} is non-filterable, so filters cannot use it"),
             )),
             Self::Key { key, condition: Condition::StartsWith(_) }
                 if mode == IndexMode::Classic =>
             {
                 let message = format!("$startsWith, of the key {key:?}, needs the ENHANCED mode");
-                Err(StoreError::field("filter", message))
+                Err(StoreError::filter("/filter", message))
             }
             Self::Key { .. } => Ok(()),
         }

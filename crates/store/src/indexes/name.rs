@@ -15,7 +15,7 @@ impl VectorName {
     /// # Errors
     /// [`StoreError::InvalidField`] for `vectorBucketName`.
     pub fn bucket(name: impl Into<String>) -> Result<Self, StoreError> {
-        Self::new(name.into(), "vectorBucketName")
+        Self::new(name.into(), "/vectorBucketName", "Invalid vector bucket name")
     }
 
     /// The name of an index.
@@ -23,18 +23,23 @@ impl VectorName {
     /// # Errors
     /// [`StoreError::InvalidField`] for `indexName`.
     pub fn index(name: impl Into<String>) -> Result<Self, StoreError> {
-        Self::new(name.into(), "indexName")
+        Self::new(name.into(), "/indexName", "Invalid index name")
     }
 
-    fn new(name: String, field: &str) -> Result<Self, StoreError> {
-        if is_name(&name) {
-            return Ok(Self(name));
+    fn new(name: String, field: &str, refusal: &'static str) -> Result<Self, StoreError> {
+        let characters = name.chars().count();
+        if !(3..=63).contains(&characters) {
+            return Err(StoreError::wrong_length(field, characters, &(3..=63)));
         }
-        Err(StoreError::field(
-            field,
-            "a name has 3 to 63 lower-case letters, digits, hyphens and dots, and begins and ends \
-             with a letter or digit",
-        ))
+        match is_name(&name) {
+            true => Ok(Self(name)),
+            false => Err(StoreError::sentence(
+                field,
+                refusal,
+                "a name has 3 to 63 lower-case letters, digits, hyphens and dots, and begins and \
+                 ends with a letter or digit",
+            )),
+        }
     }
 
     /// The name.
@@ -53,8 +58,7 @@ impl fmt::Display for VectorName {
 fn is_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     let is_outer = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    (3..=63).contains(&bytes.len())
-        && bytes.first().is_some_and(is_outer)
+    bytes.first().is_some_and(is_outer)
         && bytes.last().is_some_and(is_outer)
         && bytes.iter().all(|byte| is_outer(byte) || matches!(byte, b'-' | b'.'))
 }
@@ -71,7 +75,9 @@ mod tests {
         }
         for name in ["", "ab", "Abc", "-ab", "ab-", "a_b", "äbc", "a/b", &long] {
             let error = VectorName::index(name).expect_err(name);
-            assert!(matches!(&error, StoreError::InvalidField { path, .. } if path == "indexName"));
+            assert!(
+                matches!(&error, StoreError::InvalidField { path, .. } if path == "/indexName")
+            );
         }
     }
 }

@@ -240,7 +240,7 @@ impl TagsRecord {
         record.0.extend(tags.iter().cloned());
         if record.0.len() > RESOURCE_TAGS_MAX {
             let message = format!("a resource has at most {RESOURCE_TAGS_MAX} tags");
-            return Err(StoreError::field("tags", message));
+            return Err(StoreError::field("/tags", message));
         }
         record.write(to, resource)
     }

@@ -62,6 +62,11 @@ impl Store {
         if target.version.is_none() {
             match self.is_vacant(bucket, &target.key) {
                 Ok(false) => {}
+                // Recorded on AWS in moto's `test_delete_object_if_match`.
+                Ok(true) if target.conditions.if_match.is_some() => {
+                    let key = target.key.clone();
+                    return Pending::ready(Err(StoreError::NoSuchKey { key, marker: None }));
+                }
                 Ok(true) => return Pending::ready(Ok(DeleteOutcome::default())),
                 Err(error) => return Pending::ready(Err(error)),
             }

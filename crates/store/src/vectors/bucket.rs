@@ -204,7 +204,7 @@ impl Store {
         let bucket = bucket.clone();
         self.update(move |write, _| {
             let mut record = bucket.require(write)?;
-            VectorBucket::check_mode(record.created_ms, mode, "defaultIndexMode")?;
+            VectorBucket::check_mode(record.created_ms, mode, "/defaultIndexMode")?;
             record.default_mode = mode;
             record.write(write, bucket.name.as_str())?;
             Ok(Committed::new(()))

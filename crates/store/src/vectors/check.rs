@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::put::NewVectors;
 use crate::error::StoreError;
 use crate::indexes::Index;
+use crate::invalid_field::pointer;
 use crate::limits::{
     FILTERABLE_BYTES_MAX, METADATA_BYTES_MAX, METADATA_KEY_CHARACTERS_MAX, METADATA_KEYS_MAX,
     PUT_VECTORS_MAX, VECTOR_KEY_CHARACTERS_MAX,
@@ -12,124 +13,138 @@ use crate::limits::{
 use crate::meta::vector::DistanceMetric;
 use crate::meta::vector_metadata::{Metadata, MetadataValue, Number, Scalar};
 
-/// Checks a metadata key; `path` says where it is.
+/// Checks a metadata key of the configuration of an index; `path` says where it is.
 pub(super) fn metadata_key(key: &str, path: impl Fn() -> String) -> Result<(), StoreError> {
-    let characters = key.chars().count();
-    if (1..=METADATA_KEY_CHARACTERS_MAX).contains(&characters) {
-        return Ok(());
-    }
-    let message = format!(
-        "a metadata key has 1 to {METADATA_KEY_CHARACTERS_MAX} characters, not {characters}"
-    );
-    Err(StoreError::field(path(), message))
+    length(key.chars().count(), METADATA_KEY_CHARACTERS_MAX, path)
 }
 
 /// Checks the key of a vector.
 pub(super) fn vector_key(key: &str, path: impl Fn() -> String) -> Result<(), StoreError> {
-    let characters = key.chars().count();
-    if (1..=VECTOR_KEY_CHARACTERS_MAX).contains(&characters) {
-        return Ok(());
-    }
-    let message =
-        format!("a key has 1 to {VECTOR_KEY_CHARACTERS_MAX} characters, this one has {characters}");
-    Err(StoreError::field(path(), message))
+    length(key.chars().count(), VECTOR_KEY_CHARACTERS_MAX, path)
 }
 
 /// Checks the number of vectors or keys of one request.
 pub(super) fn count(count: usize, count_max: usize, path: &str) -> Result<(), StoreError> {
-    if (1..=count_max).contains(&count) {
-        return Ok(());
+    length(count, count_max, || path.to_owned())
+}
+
+fn length(length: usize, max: usize, path: impl Fn() -> String) -> Result<(), StoreError> {
+    match (1..=max).contains(&length) {
+        true => Ok(()),
+        false => Err(StoreError::wrong_length(path(), length, &(1..=max as u64))),
     }
-    Err(StoreError::field(path, format!("1 to {count_max} are allowed, there are {count}")))
 }
 
 /// Checks a whole request, before anything of it is stored.
 pub(super) fn new_vectors(vectors: &NewVectors, index: &Index) -> Result<(), StoreError> {
-    count(vectors.keys.len(), PUT_VECTORS_MAX, "vectors")?;
+    count(vectors.keys.len(), PUT_VECTORS_MAX, "/vectors")?;
     let mut seen = HashSet::with_capacity(vectors.keys.len());
     for (position, key) in vectors.keys.iter().enumerate() {
-        vector_key(key, || format!("vectors[{position}].key"))?;
+        vector_key(key, || format!("/vectors/{position}/key"))?;
         if !seen.insert(key) {
             let message = format!("the key {key:?} is there twice");
-            return Err(StoreError::field(format!("vectors[{position}].key"), message));
+            return Err(StoreError::field(format!("/vectors/{position}/key"), message));
         }
     }
     let mut start = 0;
-    for (position, end) in vectors.ends.iter().enumerate() {
-        let vector = &vectors.elements[start..*end];
-        elements(vector, index, || format!("vectors[{position}].data.float32"))?;
+    for (position, (key, end)) in vectors.keys.iter().zip(&vectors.ends).enumerate() {
+        if let Some(wrong) = wrong_elements(&vectors.elements[start..*end], index) {
+            let path = wrong.path(&format!("/vectors/{position}/data/float32"));
+            return Err(StoreError::record(path, key, wrong.message));
+        }
         start = *end;
     }
-    for (position, given) in vectors.metadata.iter().enumerate() {
-        metadata(given, index, || format!("vectors[{position}].metadata"))?;
+    for (position, (key, given)) in vectors.keys.iter().zip(&vectors.metadata).enumerate() {
+        if let Some(wrong) = wrong_metadata(given, index) {
+            let path = wrong.path(&format!("/vectors/{position}/metadata"));
+            return Err(StoreError::record(path, key, wrong.message));
+        }
     }
     Ok(())
 }
 
-/// Checks a vector for an index: dimension, finite elements, and for cosine distances a norm above
-/// zero.
-pub(super) fn elements(
-    vector: &[f32],
-    index: &Index,
-    path: impl Fn() -> String,
-) -> Result<(), StoreError> {
+/// The fault of a vector or of its metadata.
+pub(super) struct Wrong {
+    /// The element, or the metadata key; `None` for the whole.
+    member: Option<String>,
+    /// The violated rule.
+    pub(super) message: String,
+}
+
+impl Wrong {
+    fn whole(message: impl Into<String>) -> Option<Self> {
+        Some(Self { member: None, message: message.into() })
+    }
+
+    fn member(member: impl Into<String>, message: impl Into<String>) -> Option<Self> {
+        Some(Self { member: Some(member.into()), message: message.into() })
+    }
+
+    /// The path of the fault in a value at `path`.
+    pub(super) fn path(&self, path: &str) -> String {
+        self.member.as_ref().map_or_else(|| path.to_owned(), |member| pointer(path, member))
+    }
+}
+
+/// The fault of a vector for an index: its dimension, an element that is not finite, or the norm
+/// zero where distances are cosine.
+pub(super) fn wrong_elements(vector: &[f32], index: &Index) -> Option<Wrong> {
     if vector.len() != index.dimension as usize {
-        let message = format!(
-            "the vector has {} elements, the dimension of the index is {}",
-            vector.len(),
-            index.dimension
-        );
-        return Err(StoreError::field(path(), message));
+        let (dimension, length) = (index.dimension, vector.len());
+        return Wrong::whole(format!(
+            "vector must have length {dimension}, but has length {length}"
+        ));
     }
     if !vector.iter().fold(true, |all, element| all & element.is_finite()) {
         let element = vector.iter().position(|element| !element.is_finite()).unwrap_or(0);
-        let message = "the element is not a finite 32-bit floating point number";
-        return Err(StoreError::field(format!("{}[{element}]", path()), message));
+        let message = format!("element {element} is not a finite 32-bit floating point number");
+        return Wrong::member(element.to_string(), message);
     }
     if index.metric == DistanceMetric::Cosine && vector.iter().all(|element| *element == 0.0) {
-        let message = "a vector of zeros has no cosine distance";
-        return Err(StoreError::field(path(), message));
+        return Wrong::whole("cosine distance does not support vectors with zero norm");
     }
-    Ok(())
+    None
 }
 
-fn metadata(
-    metadata: &Metadata,
-    index: &Index,
-    path: impl Fn() -> String,
-) -> Result<(), StoreError> {
+fn wrong_metadata(metadata: &Metadata, index: &Index) -> Option<Wrong> {
     if metadata.0.len() > METADATA_KEYS_MAX {
-        let message =
-            format!("at most {METADATA_KEYS_MAX} keys are allowed, not {}", metadata.0.len());
-        return Err(StoreError::field(path(), message));
+        return Wrong::whole(format!("Metadata object must have at most {METADATA_KEYS_MAX} keys"));
     }
     let (mut filterable, mut total) = (0, 0);
     for (key, value) in &metadata.0 {
-        metadata_key(key, || format!("{}.{key}", path()))?;
+        let characters = key.chars().count();
+        if !(1..=METADATA_KEY_CHARACTERS_MAX).contains(&characters) {
+            return Wrong::member(
+                key,
+                format!(
+                    "a metadata key has 1 to {METADATA_KEY_CHARACTERS_MAX} characters, not \
+                     {characters}"
+                ),
+            );
+        }
         let bytes = key.len() + value.bytes();
         total += bytes;
         let is_finite = |scalar: &Scalar| !matches!(scalar, Scalar::Number(Number::Float(number)) if !number.is_finite());
         if !value.scalars().iter().all(is_finite) {
-            return Err(StoreError::field(format!("{}.{key}", path()), "a number is not finite"));
+            let message = format!("a number of the metadata key {key:?} is not finite");
+            return Wrong::member(key, message);
         }
         if !index.is_filterable(key) {
             continue;
         }
         filterable += bytes;
         if matches!(value, MetadataValue::Document(_)) {
-            let message = "a filterable value is a string, a number, a boolean or a list of these";
-            return Err(StoreError::field(format!("{}.{key}", path()), message));
+            let message = format!(
+                "the value of the filterable metadata key {key:?} is not a string, a number, a \
+                 boolean or a list of these"
+            );
+            return Wrong::member(key, message);
         }
     }
     let limits = [
-        (total, METADATA_BYTES_MAX, "metadata"),
-        (filterable, FILTERABLE_BYTES_MAX, "filterable metadata"),
+        (total, METADATA_BYTES_MAX, "Metadata"),
+        (filterable, FILTERABLE_BYTES_MAX, "Filterable metadata"),
     ];
-    for (bytes, bytes_max, what) in limits {
-        if bytes > bytes_max {
-            let message = format!("{what} has {bytes} bytes, {bytes_max} are allowed");
-            return Err(StoreError::field(path(), message));
-        }
-    }
-    Ok(())
+    let (.., bytes_max, what) = limits.into_iter().find(|(bytes, max, _)| bytes > max)?;
+    Wrong::whole(format!("{what} must have at most {bytes_max} bytes"))
 }

@@ -17,9 +17,9 @@ impl Store {
     /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::Poisoned`],
     /// [`StoreError::IndexDamaged`].
     pub fn delete_vectors(&self, index: &Index, keys: Vec<String>) -> Result<(), StoreError> {
-        check::count(keys.len(), PUT_VECTORS_MAX, "keys")?;
+        check::count(keys.len(), PUT_VECTORS_MAX, "/keys")?;
         for (position, key) in keys.iter().enumerate() {
-            check::vector_key(key, || format!("keys[{position}]"))?;
+            check::vector_key(key, || format!("/keys/{position}"))?;
         }
         let open = self.open_index(index)?;
         open.vectors.slots().check().map_err(|error| index.failure(error))?;

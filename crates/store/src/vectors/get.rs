@@ -51,9 +51,9 @@ impl Store {
         index: &Index,
         query: &GetVectors,
     ) -> Result<Vec<StoredVector>, StoreError> {
-        check::count(query.keys.len(), GET_VECTORS_MAX, "keys")?;
+        check::count(query.keys.len(), GET_VECTORS_MAX, "/keys")?;
         for (position, key) in query.keys.iter().enumerate() {
-            check::vector_key(key, || format!("keys[{position}]"))?;
+            check::vector_key(key, || format!("/keys/{position}"))?;
         }
         let open = self.open_index(index)?;
         self.consistently(&open, |view| {

@@ -74,34 +74,38 @@ impl CreateIndex {
 
     fn check(&self) -> Result<(), StoreError> {
         if !(1..=DIMENSION_MAX).contains(&self.dimension) {
-            let message = format!("{} is not from 1 to {DIMENSION_MAX}", self.dimension);
-            return Err(StoreError::field("dimension", message));
+            let range = 1..=u64::from(DIMENSION_MAX);
+            return Err(StoreError::out_of_range("/dimension", &range));
         }
-        let path = "metadataConfiguration.nonFilterableMetadataKeys";
-        check_keys(path, self.non_filterable.iter())?;
-        check_keys(TEXT_SEARCH_FIELD, self.text_search.iter().map(|search| &search.key))
+        let path = "/metadataConfiguration/nonFilterableMetadataKeys";
+        check_keys(path, "", self.non_filterable.iter())?;
+        let keys = self.text_search.iter().map(|search| &search.key);
+        check_keys(TEXT_SEARCH_FIELD, METADATA_KEY, keys)
     }
 }
 
-const TEXT_SEARCH_FIELD: &str = "metadataConfiguration.textSearchConfigurations";
+const TEXT_SEARCH_FIELD: &str = "/metadataConfiguration/textSearchConfigurations";
+/// The field of a text search that has its key.
+const METADATA_KEY: &str = "/metadataKey";
 
-/// Checks keys: at most ten, valid, and each once.
+/// Checks keys: at most ten, valid, and each once. `field` is the path of the key in its item of
+/// the list at `path`.
 fn check_keys<'a>(
     path: &str,
+    field: &str,
     keys: impl Iterator<Item = &'a String> + Clone,
 ) -> Result<(), StoreError> {
-    if keys.clone().count() > CONFIGURED_KEYS_MAX {
-        let message = format!("at most {CONFIGURED_KEYS_MAX} keys are allowed");
-        return Err(StoreError::field(path, message));
+    let count = keys.clone().count();
+    if count > CONFIGURED_KEYS_MAX {
+        let range = 0..=CONFIGURED_KEYS_MAX as u64;
+        return Err(StoreError::wrong_length(path, count, &range));
     }
     let mut seen = HashSet::new();
     for (position, key) in keys.enumerate() {
-        check::metadata_key(key, || format!("{path}[{position}]"))?;
+        let path = || format!("{path}/{position}{field}");
+        check::metadata_key(key, path)?;
         if !seen.insert(key) {
-            return Err(StoreError::field(
-                format!("{path}[{position}]"),
-                format!("the key {key:?} is there twice"),
-            ));
+            return Err(StoreError::field(path(), format!("the key {key:?} is there twice")));
         }
     }
     Ok(())
@@ -253,7 +257,7 @@ impl Store {
         self.update(move |write, _| {
             let mut record = index.require(write)?;
             let bucket = VectorBucketRecord::require(write, index.bucket.as_str())?;
-            VectorBucket::check_mode(bucket.created_ms, mode, "indexMode")?;
+            VectorBucket::check_mode(bucket.created_ms, mode, "/indexMode")?;
             record.mode = mode;
             record.write(write, index.bucket_id, index.name.as_str())?;
             Ok(Committed::new(()))
@@ -268,7 +272,7 @@ impl Store {
         let index = index.clone();
         self.update(move |write, _| {
             let mut record = index.require(write)?;
-            require_enhanced(&record, "add")?;
+            require_enhanced(&record, "/add")?;
             let is_there =
                 |new: &&TextSearch| record.text_search.iter().any(|old| old.key == new.key);
             if let Some(twice) = added.iter().find(is_there) {
@@ -276,7 +280,7 @@ impl Store {
             }
             record.text_search.extend(added.iter().cloned());
             let keys = record.text_search.iter().map(|search| &search.key);
-            check_keys("add.textSearchConfigurations", keys)?;
+            check_keys("/add/textSearchConfigurations", METADATA_KEY, keys)?;
             record.write(write, index.bucket_id, index.name.as_str())?;
             Ok(Committed::new(()))
         })
@@ -289,13 +293,13 @@ impl Store {
         let index = index.clone();
         self.update(move |write, _| {
             let mut record = index.require(write)?;
-            require_enhanced(&record, "delete")?;
+            require_enhanced(&record, "/delete")?;
             for (position, key) in keys.iter().enumerate() {
                 let before = record.text_search.len();
                 record.text_search.retain(|search| search.key != *key);
                 if record.text_search.len() == before {
                     return Err(StoreError::field(
-                        format!("delete.textSearchConfigurations[{position}].metadataKey"),
+                        format!("/delete/textSearchConfigurations/{position}{METADATA_KEY}"),
                         format!("the key {key:?} is not configured for text search"),
                     ));
                 }

@@ -31,12 +31,12 @@ impl Segment {
     /// [`StoreError::InvalidField`].
     pub fn new(index: u32, count: u32) -> Result<Self, StoreError> {
         if !(1..=LIST_SEGMENTS_MAX).contains(&count) {
-            let message = format!("{count} is not from 1 to {LIST_SEGMENTS_MAX}");
-            return Err(StoreError::field("segmentCount", message));
+            let range = 1..=u64::from(LIST_SEGMENTS_MAX);
+            return Err(StoreError::out_of_range("/segmentCount", &range));
         }
         if index >= count {
             let message = format!("{index} is not less than segmentCount, which is {count}");
-            return Err(StoreError::field("segmentIndex", message));
+            return Err(StoreError::field("/segmentIndex", message));
         }
         Ok(Self { index, count })
     }

@@ -53,7 +53,7 @@ impl FromStr for QueryPosition {
             let last = Scored { slot: Slot::new(slot.parse().ok()?), score };
             Some(Self { returned: returned.parse().ok()?, last })
         };
-        parts().ok_or_else(|| StoreError::field("nextToken", "use the token of the last page"))
+        parts().ok_or_else(|| StoreError::field("/nextToken", "use the token of the last page"))
     }
 }
 

@@ -61,15 +61,23 @@ impl VectorQuery {
 
     /// Checks the query. Returns the text searches of the index that it uses, in its order.
     fn check(&self, index: &Index) -> Result<Vec<TextSearch>, StoreError> {
-        if !(1..=TOP_K_MAX).contains(&self.top_k) {
+        if self.top_k == 0 {
+            return Err(StoreError::out_of_range("/topK", &(1..=u64::MAX)));
+        }
+        if self.top_k > TOP_K_MAX {
             let message = format!("{} is not from 1 to {TOP_K_MAX}", self.top_k);
-            return Err(StoreError::field("topK", message));
+            return Err(StoreError::field("/topK", message));
         }
         match &self.vector {
-            Some(vector) => check::elements(vector, index, || "queryVector.float32".to_owned())?,
+            Some(vector) => {
+                if let Some(wrong) = check::wrong_elements(vector, index) {
+                    let path = wrong.path("/queryVector/float32");
+                    return Err(StoreError::field(path, wrong.message));
+                }
+            }
             None if self.texts.is_empty() => {
                 let message = "a query has a queryVector, queryTexts or both";
-                return Err(StoreError::field("queryVector", message));
+                return Err(StoreError::field("/queryVector", message));
             }
             None => {}
         }
@@ -78,23 +86,23 @@ impl VectorQuery {
         }
         if self.mode == Some(IndexMode::Classic) && index.mode == IndexMode::Enhanced {
             let message = "CLASSIC cannot be asked of an index in ENHANCED mode";
-            return Err(StoreError::field("queryMode", message));
+            return Err(StoreError::field("/queryMode", message));
         }
         if !self.texts.is_empty() && index.mode == IndexMode::Classic {
-            return Err(StoreError::field("queryTexts", NEEDS_ENHANCED));
+            return Err(StoreError::field("/queryTexts", NEEDS_ENHANCED));
         }
         if self.texts.len() > QUERY_TEXTS_MAX {
-            let message = format!("at most {QUERY_TEXTS_MAX} are allowed");
-            return Err(StoreError::field("queryTexts", message));
+            let range = 1..=QUERY_TEXTS_MAX as u64;
+            return Err(StoreError::wrong_length("/queryTexts", self.texts.len(), &range));
         }
         let mut seen = HashSet::new();
         let mut searches = Vec::with_capacity(self.texts.len());
         for (position, wanted) in self.texts.iter().enumerate() {
-            let path = |field: &str| format!("queryTexts[{position}].{field}");
+            let path = |field: &str| format!("/queryTexts/{position}/{field}");
             let characters = wanted.text.chars().count();
             if !(1..=QUERY_TEXT_CHARACTERS_MAX).contains(&characters) {
-                let message = format!("a text has 1 to {QUERY_TEXT_CHARACTERS_MAX} characters");
-                return Err(StoreError::field(path("text"), message));
+                let range = 1..=QUERY_TEXT_CHARACTERS_MAX as u64;
+                return Err(StoreError::wrong_length(path("text"), characters, &range));
             }
             if !seen.insert(&wanted.key) {
                 let message = format!("the key {:?} is there twice", wanted.key);

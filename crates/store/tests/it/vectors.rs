@@ -156,12 +156,12 @@ fn a_request_is_stored_whole_or_not_at_all_and_names_what_is_wrong() {
     on_every_backend(|store| {
         let index = create(store, 2, DistanceMetric::Cosine);
         let rows: [(&str, &[f32], &str); 6] = [
-            ("", &[1.0, 0.0], "vectors[1].key"),
-            ("long", &[1.0], "vectors[1].data.float32"),
-            ("nan", &[1.0, f32::NAN], "vectors[1].data.float32[1]"),
-            ("infinite", &[f32::INFINITY, 0.0], "vectors[1].data.float32[0]"),
-            ("zero", &[0.0, -0.0], "vectors[1].data.float32"),
-            ("good", &[1.0, 0.0], "vectors[1].key"),
+            ("", &[1.0, 0.0], "/vectors/1/key"),
+            ("long", &[1.0], "/vectors/1/data/float32"),
+            ("nan", &[1.0, f32::NAN], "/vectors/1/data/float32/1"),
+            ("infinite", &[f32::INFINITY, 0.0], "/vectors/1/data/float32/0"),
+            ("zero", &[0.0, -0.0], "/vectors/1/data/float32"),
+            ("good", &[1.0, 0.0], "/vectors/1/key"),
         ];
         for (key, vector, expected) in rows {
             let mut vectors = NewVectors::default();
@@ -191,14 +191,14 @@ fn metadata_has_limits_and_filterable_values_have_kinds() {
     type Row<'a> = (Vec<(String, MetadataValue)>, Option<&'a str>);
     let rows: [Row<'_>; 9] = [
         (vec![("text".into(), long(40_956))], None),
-        (vec![("text".into(), long(40_957))], Some("vectors[0].metadata")),
+        (vec![("text".into(), long(40_957))], Some("/vectors/0/metadata")),
         (vec![("genre".into(), long(2_043))], None),
-        (vec![("genre".into(), long(2_044))], Some("vectors[0].metadata")),
+        (vec![("genre".into(), long(2_044))], Some("/vectors/0/metadata")),
         (vec![("text".into(), document())], None),
-        (vec![("genre".into(), document())], Some("vectors[0].metadata.genre")),
+        (vec![("genre".into(), document())], Some("/vectors/0/metadata/genre")),
         (many(50), None),
-        (many(51), Some("vectors[0].metadata")),
-        (vec![(String::new(), long(1))], Some("vectors[0].metadata.")),
+        (many(51), Some("/vectors/0/metadata")),
+        (vec![(String::new(), long(1))], Some("/vectors/0/metadata/")),
     ];
     for (metadata, expected) in rows {
         let mut vectors = NewVectors::default();
@@ -474,17 +474,17 @@ fn queries_that_make_no_sense_are_refused_with_the_field() {
     let good = || VectorQuery::nearest(vec![1.0], 1);
     let plot = key_is("plot", Condition::Exists(true));
     let rows = [
-        (VectorQuery { top_k: 0, ..good() }, "topK"),
-        (VectorQuery { top_k: 10_001, ..good() }, "topK"),
-        (VectorQuery { vector: None, ..good() }, "queryVector"),
-        (VectorQuery { vector: Some(vec![1.0, 2.0]), ..good() }, "queryVector.float32"),
-        (VectorQuery { filter: Some(Filter::All(vec![plot])), ..good() }, "filter"),
-        (VectorQuery { mode: Some(IndexMode::Classic), ..good() }, "queryMode"),
-        (VectorQuery { texts: vec![text("other", "x")], ..good() }, "queryTexts[0].metadataKey"),
-        (VectorQuery { texts: vec![text("title", "")], ..good() }, "queryTexts[0].text"),
+        (VectorQuery { top_k: 0, ..good() }, "/topK"),
+        (VectorQuery { top_k: 10_001, ..good() }, "/topK"),
+        (VectorQuery { vector: None, ..good() }, "/queryVector"),
+        (VectorQuery { vector: Some(vec![1.0, 2.0]), ..good() }, "/queryVector/float32"),
+        (VectorQuery { filter: Some(Filter::All(vec![plot])), ..good() }, "/filter"),
+        (VectorQuery { mode: Some(IndexMode::Classic), ..good() }, "/queryMode"),
+        (VectorQuery { texts: vec![text("other", "x")], ..good() }, "/queryTexts/0/metadataKey"),
+        (VectorQuery { texts: vec![text("title", "")], ..good() }, "/queryTexts/0/text"),
         (
             VectorQuery { texts: vec![text("title", "x"), text("title", "y")], ..good() },
-            "queryTexts[1].metadataKey",
+            "/queryTexts/1/metadataKey",
         ),
     ];
     for (query, expected) in rows {

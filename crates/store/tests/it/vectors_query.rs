@@ -38,8 +38,8 @@ fn texts_are_found_by_how_they_start_where_the_mode_is_enhanced() {
     let index = refresh(&store, &index);
     let nested = query(Filter::Any(vec![Filter::All(vec![starts("w")])]));
     match store.query_vectors(&index, &nested) {
-        Err(StoreError::InvalidField { path, message }) => {
-            assert!(path == "filter" && message.contains("$startsWith"), "{path}: {message}");
+        Err(StoreError::InvalidField { path, message, .. }) => {
+            assert!(path == "/filter" && message.contains("$startsWith"), "{path}: {message}");
         }
         result => panic!("{result:?}"),
     }

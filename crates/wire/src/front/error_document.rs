@@ -86,6 +86,9 @@ fn query_document(error: &ApiError, namespace: &str, ids: &RequestIds) -> String
     push_element(&mut xml, "Type", at_fault);
     push_element(&mut xml, "Code", error.code());
     push_element(&mut xml, "Message", error.message());
+    for (name, text) in error.elements() {
+        push_element(&mut xml, name, text);
+    }
     xml.push_str("</Error>");
     push_element(&mut xml, "RequestId", ids.request_id());
     xml.push_str("</ErrorResponse>");
