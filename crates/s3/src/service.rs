@@ -110,7 +110,8 @@ impl S3Service {
         let query = Query::of(&head.uri);
         let route = Route::of(&head, &target, &query).map_err(refused)?;
         query.put_into(&mut head.extensions);
-        request_headers::check(&head.headers).map_err(refused)?;
+        let copies = route.is_none_or(Route::copies);
+        request_headers::check(&head.headers, copies).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refused)?;
         }
@@ -155,7 +156,9 @@ impl S3Service {
                 let granted = access::of_request(&self.app, Sent::head(&head), route, target);
                 granted.map_err(refusal::of_error)?.put_into(&mut head.extensions);
             }
-            Some((_, Answerer::Own)) | None => {}
+            Some((_, Answerer::Own)) => {}
+            // As on AWS, whether or not the sender may know the resource: no method of S3 is at stake.
+            None => return Err(refusal::of_error(error::method_not_allowed())),
         }
         self.call_typed(Request::from_parts(head, body), facts).await
     }
