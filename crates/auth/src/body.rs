@@ -192,10 +192,11 @@ fn count_down(remaining: &mut Option<u64>, data: &Bytes) -> Result<(), ApiError>
 
 // A plain comparison suffices: the client knows the expected hash, it is no secret.
 fn check_hash(hasher: Sha256, expected: &Signature) -> Result<(), ApiError> {
-    if hex_digest(&hasher.finalize()) == *expected {
+    let computed = hex_digest(&hasher.finalize());
+    if computed == *expected {
         return Ok(());
     }
-    Err(error::content_sha256_mismatch())
+    Err(error::content_sha256_mismatch(expected, &computed))
 }
 
 /// The body of an authenticated request.

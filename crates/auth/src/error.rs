@@ -111,9 +111,11 @@ pub(super) fn signature_version_4a() -> ApiError {
 
 /// The error for a body whose hash differs from the declared one, detected at the head or at the
 /// end.
-pub(super) fn content_sha256_mismatch() -> ApiError {
+pub(super) fn content_sha256_mismatch(declared: &[u8], computed: &[u8]) -> ApiError {
     ApiError::new(
         ErrorCode::XAmzContentSHA256Mismatch,
         "The provided 'x-amz-content-sha256' header does not match what was computed.",
     )
+    .with("ClientComputedContentSHA256", String::from_utf8_lossy(declared))
+    .with("S3ComputedContentSHA256", String::from_utf8_lossy(computed))
 }

@@ -361,6 +361,16 @@ impl Verified {
     ) -> Result<Verified, ApiError> {
         let payload = match found.content_sha256 {
             None => Payload::Unsigned,
+            // Before the length, which such a request need not have: nothing signs its chunks.
+            Some(content_sha256)
+                if matches!(identity, Identity::Anonymous)
+                    && content_sha256.starts_with("STREAMING-AWS4-") =>
+            {
+                return Err(error::invalid_request(
+                    "Anonymous requests don't support this x-amz-content-sha256 value. Please use \
+                     UNSIGNED-PAYLOAD or STREAMING-UNSIGNED-PAYLOAD-TRAILER.",
+                ));
+            }
             Some(content_sha256) => Payload::parse(content_sha256, found)?,
         };
         if matches!(
@@ -424,7 +434,7 @@ fn finish(
             // Checked here, because a reader may never poll an empty body for its end.
             let is_empty = content_length == Some(0) || (content_length.is_none() && !has_body);
             if is_empty && expected != *EMPTY_SHA256 {
-                return Err(error::content_sha256_mismatch());
+                return Err(error::content_sha256_mismatch(&expected, EMPTY_SHA256));
             }
             Verifier::Hashed { remaining: content_length, hasher: Sha256::new(), expected }
         }

@@ -216,23 +216,28 @@ impl Authenticator {
         match required_field(form, "x-amz-algorithm")? {
             ALGORITHM => {}
             ALGORITHM_ASYMMETRIC => return Err(error::signature_version_4a()),
-            _ => {
-                let message = "X-Amz-Algorithm only supports \"AWS4-HMAC-SHA256\"";
-                return Err(error::invalid_argument(message));
+            other => {
+                return Err(error::invalid_argument("Only AWS4-HMAC-SHA256 is supported")
+                    .with("ArgumentName", "X-Amz-Algorithm")
+                    .with("ArgumentValue", other));
             }
         }
-        let date = AmzDate::parse(required_field(form, "x-amz-date")?).ok_or_else(|| {
-            error::invalid_argument(
-                "X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"",
-            )
+        let date = required_field(form, "x-amz-date")?;
+        let date = AmzDate::parse(date).ok_or_else(|| {
+            // The spelling is AWS's.
+            let message = "X-Amz-Date must be formated via ISO8601 Long format";
+            error::invalid_argument(message)
+                .with("ArgumentName", "X-Amz-Date")
+                .with("ArgumentValue", date)
         })?;
         let credential = required_field(form, "x-amz-credential")?;
         let signature = required_field(form, "x-amz-signature")?;
         let scope = Scope::parse(credential, Place::Form, &self.rules, &date)?;
         if scope.service != Service::S3 {
-            return Err(
-                Place::Form.malformed("incorrect service; this endpoint belongs to \"s3\".")
-            );
+            return Err(Place::Form
+                .malformed("incorrect service; this endpoint belongs to \"s3\".")
+                .with("ArgumentName", "X-Amz-Credential")
+                .with("ArgumentValue", credential));
         }
         let (access_key, signing_key) = self.signer(&scope, form.field(TOKEN_FIELD))?;
         if same_signature(&signing_key.sign(&[policy.as_bytes()]), signature) {

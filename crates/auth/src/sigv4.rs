@@ -49,10 +49,8 @@ impl Place {
                 ErrorCode::AuthorizationQueryParametersError,
                 "Error parsing the X-Amz-Credential parameter; ",
             ),
-            Place::Form => (
-                ErrorCode::AuthorizationHeaderMalformed,
-                "Error parsing the X-Amz-Credential form field; ",
-            ),
+            // Of a form it is one of several arguments.
+            Place::Form => (ErrorCode::InvalidArgument, ""),
         };
         ApiError::new(code, format!("{prefix}{detail}"))
     }
@@ -80,8 +78,15 @@ impl<'a> Scope<'a> {
         rules: &Rules,
         date: &AmzDate,
     ) -> Result<Scope<'a>, ApiError> {
+        let refuse = |detail: &str| match place {
+            Place::Header | Place::Query => place.malformed(detail),
+            Place::Form => place
+                .malformed(detail)
+                .with("ArgumentName", "X-Amz-Credential")
+                .with("ArgumentValue", credential),
+        };
         let malformed = || {
-            place.malformed(
+            refuse(
                 "the Credential is mal-formed; expecting \
                  \"<YOUR-AKID>/YYYYMMDD/REGION/SERVICE/aws4_request\".",
             )
@@ -96,19 +101,26 @@ impl<'a> Scope<'a> {
         if end != SCOPE_END {
             let detail =
                 format!("incorrect terminal \"{end}\". This endpoint uses \"{SCOPE_END}\".");
-            return Err(place.malformed(&detail));
+            return Err(refuse(&detail));
         }
         let Some(service) = Service::parse(service) else {
             let detail =
                 format!("incorrect service \"{service}\". This endpoint belongs to \"s3\".");
-            return Err(place.malformed(&detail));
+            return Err(refuse(&detail));
         };
         // SDKs sign IAM and STS for us-east-1, whatever region is configured.
         let is_global = service.is_global() && scope_region == GLOBAL_REGION;
         let region = &rules.region;
         if scope_region != region && !rules.takes_any_region && !is_global {
             let detail = format!("the region '{scope_region}' is wrong; expecting '{region}'");
-            return Err(place.malformed(&detail).with("Region", region.as_str()));
+            return Err(refuse(&detail).with("Region", region.as_str()));
+        }
+        if day.len() != 8 || !day.bytes().all(|byte| byte.is_ascii_digit()) {
+            let detail = format!(
+                "incorrect date format \"{day}\". This date in the credential must be in the format \
+                 \"yyyyMMdd\"."
+            );
+            return Err(refuse(&detail));
         }
         // The signing key is derived from this day, so a key of one day cannot sign for another.
         if day != date.day() {
@@ -117,7 +129,7 @@ impl<'a> Scope<'a> {
                  \"{}\".",
                 date.day()
             );
-            return Err(place.malformed(&detail));
+            return Err(refuse(&detail));
         }
         Ok(Scope { access_key, day, service, region: scope_region, text })
     }
@@ -295,15 +307,25 @@ struct AuthorizationFields<'a> {
 
 impl<'a> AuthorizationFields<'a> {
     fn parse(authorization: &'a str) -> Result<Self, ApiError> {
-        let (scheme, rest) = authorization.split_once(' ').unwrap_or((authorization, ""));
+        let Some((scheme, rest)) = authorization.split_once(' ') else {
+            return Err(match authorization {
+                "" => error::access_denied("The Authorization header is empty."),
+                word => error::invalid_argument(
+                    "Authorization header is invalid -- one and only one ' ' (space) required.",
+                )
+                .with("ArgumentName", "Authorization")
+                .with("ArgumentValue", word),
+            });
+        };
         match scheme {
             ALGORITHM => {}
             ALGORITHM_ASYMMETRIC => return Err(error::signature_version_4a()),
             "AWS" => return Err(error::signature_version_2()),
-            "" => return Err(error::access_denied("The Authorization header is empty.")),
+            // The rest may be a password.
             _ => {
                 return Err(error::invalid_argument("Unsupported Authorization Type")
-                    .with("ArgumentName", "Authorization"));
+                    .with("ArgumentName", "Authorization")
+                    .with("ArgumentValue", scheme));
             }
         }
         // Each field exactly once: of two signatures only one would be checked.
@@ -315,23 +337,32 @@ impl<'a> AuthorizationFields<'a> {
             )
         };
         for field in rest.split(',') {
-            let (name, value) = field.trim().split_once('=').ok_or_else(malformed)?;
+            let field = field.trim();
+            let (name, value) = field.split_once('=').ok_or_else(|| match field {
+                "" => malformed(),
+                field => Place::Header
+                    .malformed(&format!("the authorization component \"{field}\" is malformed.")),
+            })?;
             let place = match name {
                 "Credential" => &mut credential,
                 "SignedHeaders" => &mut signed_headers,
                 "Signature" => &mut signature,
-                _ => return Err(malformed()),
+                // Which one it stands for is told below.
+                _ => continue,
             };
             if place.replace(value).is_some() {
                 return Err(malformed());
             }
         }
-        match (credential, signed_headers, signature) {
-            (Some(credential), Some(signed_headers), Some(signature)) => {
-                Ok(AuthorizationFields { credential, signed_headers, signature })
-            }
-            _ => Err(malformed()),
+        if rest.split(',').count() != 3 {
+            return Err(malformed());
         }
+        let missing = |name: &str| Place::Header.malformed(&format!("missing {name}."));
+        Ok(AuthorizationFields {
+            credential: credential.ok_or_else(|| missing("Credential"))?,
+            signed_headers: signed_headers.ok_or_else(|| missing("SignedHeaders"))?,
+            signature: signature.ok_or_else(|| missing("Signature"))?,
+        })
     }
 }
 

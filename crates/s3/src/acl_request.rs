@@ -37,12 +37,23 @@ pub(super) struct AclDocument {
 const CANNED: &str = "x-amz-acl";
 const GRANT: &str = "x-amz-grant-";
 
+/// The names of the headers with grants.
+fn grant_headers(headers: &HeaderMap) -> impl Iterator<Item = &HeaderName> {
+    headers.keys().filter(|name| name.as_str().starts_with(GRANT))
+}
+
 impl AskedAcl {
     /// The ACL in the headers of a request.
     pub(super) fn of_headers(headers: &HeaderMap) -> S3Result<Option<AskedAcl>> {
         let mut grants = Vec::new();
-        let names = headers.keys().filter(|name| name.as_str().starts_with(GRANT));
-        for name in names {
+        // Two lists contradict each other, whether or not each is right.
+        if headers.contains_key(CANNED) && grant_headers(headers).next().is_some() {
+            return Err(s3_error!(
+                InvalidRequest,
+                "Specifying both Canned ACLs and Header Grants is not allowed"
+            ));
+        }
+        for name in grant_headers(headers) {
             let permission = Permission::ALL.into_iter().find(|it| it.header() == name.as_str());
             let values = headers.get_all(name).iter();
             let permission = permission.ok_or_else(|| not_recognized(name, b""))?;
@@ -59,7 +70,7 @@ impl AskedAcl {
         let mut canned = headers.get_all(CANNED).iter();
         match (canned.next(), canned.next()) {
             (None, _) => Ok((!grants.is_empty()).then_some(AskedAcl::Grants(grants))),
-            (Some(sent), None) if grants.is_empty() => {
+            (Some(sent), None) => {
                 let canned = sent.to_str().ok().and_then(CannedAcl::of_name);
                 let canned = canned.map(|canned| Some(AskedAcl::Canned(canned)));
                 canned.ok_or_else(|| no_canned_acl(&String::from_utf8_lossy(sent.as_bytes())))
@@ -67,34 +78,30 @@ impl AskedAcl {
             (Some(_), Some(second)) => {
                 Err(no_canned_acl(&String::from_utf8_lossy(second.as_bytes())))
             }
-            (Some(_), None) => Err(s3_error!(
-                InvalidRequest,
-                "Specifying both Canned ACLs and Header Grants is not allowed"
-            )),
         }
     }
 
     /// The ACL of a PutBucketAcl or PutObjectAcl, from its headers or its document.
     pub(super) fn of_put(headers: &HeaderMap, extensions: &mut Extensions) -> S3Result<AskedAcl> {
-        let in_headers = AskedAcl::of_headers(headers)?;
-        match (in_headers, extensions.remove::<AclDocument>()) {
-            (Some(asked), None) => Ok(asked),
-            (None, Some(document)) => Ok(AskedAcl::Document(document)),
-            (Some(_), Some(_)) => Err(error::custom(
+        let document = extensions.remove::<AclDocument>();
+        let in_headers = headers.contains_key(CANNED) || grant_headers(headers).next().is_some();
+        match (in_headers, document) {
+            (true, Some(_)) => Err(error::custom(
                 "UnexpectedContent",
                 StatusCode::BAD_REQUEST,
                 "This request does not support content: send the ACL in headers or in a document, not \
                  both.",
             )),
-            (None, None) => {
+            (false, Some(document)) => Ok(AskedAcl::Document(document)),
+            (_, None) => AskedAcl::of_headers(headers)?.ok_or_else(|| {
                 let error = error::custom(
                     "MissingSecurityHeader",
                     StatusCode::BAD_REQUEST,
                     "Your request was missing a required header: send x-amz-acl, x-amz-grant-* or a \
                      document.",
                 );
-                Err(Details::add(error, "MissingHeaderName", CANNED))
-            }
+                Details::add(error, "MissingHeaderName", CANNED)
+            }),
         }
     }
 

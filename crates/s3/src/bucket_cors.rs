@@ -1,9 +1,11 @@
 //! The CORS rules of a bucket, responses to preflight requests, and the CORS headers of other
 //! responses.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use http::{HeaderMap, Method, Response};
+use http::header::ACCESS_CONTROL_REQUEST_HEADERS;
+use http::{HeaderMap, HeaderName, Method, Response};
 use liteio_store::{Bucket, DocumentKind};
 use s3s::dto::{
     CORSConfiguration, CORSRule, DeleteBucketCorsInput, DeleteBucketCorsOutput, GetBucketCorsInput,
@@ -67,9 +69,17 @@ pub(super) struct Place<'a> {
 /// Answers a preflight request by the bucket's rules, or by the server's if it has none. Browsers
 /// do not sign preflight requests; the response reveals only the rules.
 pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found: &Found) -> Reply {
-    let Some(page) = PageRequest::of(&Method::OPTIONS, headers) else {
+    let page = PageRequest::of(&Method::OPTIONS, headers).filter(|page| !page.origin.is_empty());
+    let Some(page) = page else {
         return Err(bad_request("Insufficient information. Origin request header needed."));
     };
+    // What the request names must be valid before the bucket is looked up. A method that it does not
+    // name is missed later. (Recorded on AWS in LocalStack's `test_cors_http_options_no_config`.)
+    let is_known = |method: &str| METHODS.iter().any(|known| known == method);
+    if let Some(asked) = page.asked_method().filter(|asked| !is_known(asked)) {
+        return Err(invalid_method(asked));
+    }
+    check_names(headers)?;
     let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).ok();
     let forbidden = |message, kind| forbidden(message, page.method(), kind);
     if let Some(bucket) = &bucket {
@@ -84,15 +94,13 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
         // The bucket lacks the rules, whatever the path names.
         return Err(forbidden(message, "BUCKET"));
     };
-    let is_known = |method: &str| METHODS.iter().any(|known| known == method);
-    if !page.asked_method().is_some_and(is_known) {
-        return Err(bad_request(
-            "Invalid Access-Control-Request-Method: it must be GET, PUT, POST, DELETE or HEAD.",
-        ));
+    if page.asked_method().is_none() {
+        return Err(invalid_method("null"));
     }
     let Some(headers) = cors.preflight(&page) else {
         return Err(forbidden(
-            "CORSResponse: This CORS request is not allowed. This is usually because the evaluation \
+            // "evalution" is AWS's spelling, which recorded answers show.
+            "CORSResponse: This CORS request is not allowed. This is usually because the evalution \
              of Origin, request method / Access-Control-Request-Method or \
              Access-Control-Request-Headers are not whitelisted by the resource's CORS spec.",
             if place.names_key { "OBJECT" } else { "BUCKET" },
@@ -112,8 +120,28 @@ pub(super) fn headers(app: &App, page: &PageRequest, bucket: &str) -> Option<Hea
     Some(cors.actual(page))
 }
 
-fn bad_request(message: &'static str) -> ApiError {
+fn bad_request(message: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::new(ErrorCode::BadRequest, message)
+}
+
+/// The error for a method that rules cannot name: they are `GET`, `PUT`, `POST`, `DELETE` and
+/// `HEAD`, in capitals.
+fn invalid_method(asked: &str) -> ApiError {
+    bad_request(format!("Invalid Access-Control-Request-Method: {}", error::quoted(asked)))
+}
+
+/// Checks that each name in `Access-Control-Request-Headers` is one that a header can have.
+fn check_names(headers: &HeaderMap) -> Result<(), ApiError> {
+    let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) else { return Ok(()) };
+    let names = String::from_utf8_lossy(names.as_bytes());
+    let mut names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    match names.find(|name| HeaderName::from_bytes(name.as_bytes()).is_err()) {
+        None => Ok(()),
+        Some(name) => Err(bad_request(format!(
+            "Access-Control-Request-Headers \"{}\" contains invalid character.",
+            error::quoted(name)
+        ))),
+    }
 }
 
 fn forbidden(message: &'static str, method: &str, kind: &'static str) -> ApiError {
@@ -157,7 +185,10 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
         // AWS takes an empty origin, which no page has.
         let may_be_empty = |pattern: &str| what == "AllowedOrigin" && pattern.is_empty();
         for pattern in patterns.iter().filter(|pattern| !may_be_empty(pattern)) {
-            check_text(what, pattern)?;
+            match what {
+                "AllowedHeader" => check_name(pattern)?,
+                _ => check_text(what, pattern)?,
+            }
             if pattern.matches('*').count() > 1 {
                 let pattern = error::quoted(pattern);
                 return Err(error::invalid_request(format!(
@@ -167,7 +198,7 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
         }
     }
     for name in &exposed {
-        check_text("ExposeHeader", name)?;
+        check_name(name)?;
         if name.contains('*') {
             let name = error::quoted(name);
             return Err(error::invalid_request(format!(
@@ -188,6 +219,18 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
         max_age_s: max_age_s.transpose()?,
         echoes: false,
     })
+}
+
+/// Checks that a header can have this name, or that a pattern can match one: `*` may be in a name.
+/// AWS calls the names that it exposes "AllowedHeader" here, too.
+fn check_name(name: &str) -> S3Result<()> {
+    match is_token(name) {
+        true => Ok(()),
+        false => Err(error::invalid_request(format!(
+            "AllowedHeader \"{}\" contains invalid character.",
+            error::quoted(name)
+        ))),
+    }
 }
 
 /// Checks that a text can be sent in a header.

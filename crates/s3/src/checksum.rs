@@ -59,12 +59,13 @@ pub(super) fn parse_algorithm(text: &str) -> S3Result<ChecksumAlgorithm> {
     })
 }
 
+/// Parses the name of a type in any case, as S3 reads the names of algorithms.
 pub(super) fn parse_type(text: &str) -> S3Result<ChecksumType> {
-    match text {
-        "FULL_OBJECT" => Ok(ChecksumType::FullObject),
-        "COMPOSITE" => Ok(ChecksumType::Composite),
-        _ => Err(s3_error!(InvalidRequest, "Value for x-amz-checksum-type header is invalid.")),
-    }
+    let all = [ChecksumType::FullObject, ChecksumType::Composite];
+    let found = all.into_iter().find(|it| type_name(*it).eq_ignore_ascii_case(text));
+    found.ok_or_else(|| {
+        s3_error!(InvalidRequest, "Value for x-amz-checksum-type header is invalid.")
+    })
 }
 
 /// The digests that the client announced for the request body.

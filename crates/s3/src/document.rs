@@ -54,6 +54,9 @@ impl Document {
         if !self.0.is_xml() {
             return Ok(Request::from_parts(parts, Body::from(bytes)));
         }
+        if bytes.is_empty() && !WITHOUT_DOCUMENT.contains(&self.0.operation) {
+            return Err(s3_error!(MissingRequestBodyError, "Request Body is empty"));
+        }
         let is_acl = AclDocument::OPERATIONS.contains(&self.0.operation);
         let spelling = check_shape(&bytes, self.0.elements).map_err(|error| match is_acl {
             true => acl_request::malformed(),
@@ -101,6 +104,11 @@ impl Document {
         Ok(checks)
     }
 }
+
+/// The operations that a request may ask for without a document: its headers say the rest, or the
+/// handler has an error of its own.
+const WITHOUT_DOCUMENT: [&str; 4] =
+    ["CompleteMultipartUpload", "CreateBucket", "PutBucketAcl", "PutObjectAcl"];
 
 /// The operations whose document is a `Tagging`.
 const TAGGING: [&str; 2] = ["PutBucketTagging", "PutObjectTagging"];

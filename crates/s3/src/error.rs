@@ -14,11 +14,6 @@ use super::details::Details;
 pub(super) use super::details::quoted;
 use liteio_wire::reply::ApiError;
 
-/// The error for a method that the resource does not have.
-pub(super) fn method_not_allowed() -> S3Error {
-    s3_error!(MethodNotAllowed, "The specified method is not allowed against this resource.")
-}
-
 /// AWS's code, status and message for a store error.
 ///
 /// The match has no `_` arm: a new variant does not compile until it is mapped here.
@@ -75,11 +70,9 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             "The specified version does not exist."
         ),
         StoreError::IsDeleteMarker { marker } => is_delete_marker(&marker),
-        StoreError::ObjectLocked => s3_error!(
-            AccessDenied,
-            "Access Denied because object protected by object lock: it has a legal hold, or a \
-             retention that has not ended."
-        ),
+        StoreError::ObjectLocked => {
+            s3_error!(AccessDenied, "Access Denied because object protected by object lock.")
+        }
         StoreError::InvalidBucketState { message } => {
             S3Error::with_message(S3ErrorCode::InvalidBucketState, message)
         }
@@ -222,7 +215,7 @@ fn is_delete_marker(marker: &DeleteMarker) -> S3Error {
     let mut error = s3_error!(
         Details::of("ResourceType", "DeleteMarker"),
         MethodNotAllowed,
-        "The specified method is not allowed against this resource."
+        "{METHOD_NOT_ALLOWED}"
     );
     let mut headers = marker_headers(marker);
     headers.insert(ALLOW, HeaderValue::from_static("DELETE"));
@@ -339,6 +332,15 @@ pub(super) fn malformed_xml() -> S3Error {
 
 pub(super) fn invalid_argument(message: impl Into<Cow<'static, str>>) -> S3Error {
     S3Error::with_message(S3ErrorCode::InvalidArgument, message)
+}
+
+/// AWS's message of `MethodNotAllowed`.
+pub(super) const METHOD_NOT_ALLOWED: &str =
+    "The specified method is not allowed against this resource.";
+
+/// The error for a method that the resource does not have.
+pub(super) fn method_not_allowed() -> S3Error {
+    s3_error!(MethodNotAllowed, "{METHOD_NOT_ALLOWED}")
 }
 
 pub(super) fn invalid_request(message: impl Into<Cow<'static, str>>) -> S3Error {

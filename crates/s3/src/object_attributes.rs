@@ -31,6 +31,12 @@ impl Wanted {
     /// Parses the header, which may be repeated, each time with a list.
     fn parse(lists: &[ObjectAttributes]) -> S3Result<Wanted> {
         let mut wanted = Wanted::default();
+        if lists.iter().all(|list| list.as_str().trim().is_empty()) {
+            return Err(error::invalid_request(
+                "The x-amz-object-attributes header specifying the attributes to be retrieved is either \
+                 missing or empty",
+            ));
+        }
         for name in lists.iter().flat_map(|list| list.as_str().split(',')) {
             match name.trim() {
                 "ETag" => wanted.etag = true,

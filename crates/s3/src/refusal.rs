@@ -11,7 +11,8 @@ use quick_xml::events::Event;
 use s3s::{Body, S3Error};
 
 use super::details::Details;
-use super::error::MALFORMED_XML;
+use super::error::{MALFORMED_XML, METHOD_NOT_ALLOWED};
+use super::request_headers::COPY_SOURCE;
 use super::route::{Level, Target};
 use liteio_wire::reply::{ApiError, Dialect};
 
@@ -50,8 +51,6 @@ pub(super) fn of_error(error: S3Error) -> ApiError {
     }
 }
 
-const COPY_SOURCE: &str = "x-amz-copy-source";
-
 /// Converts an error that s3s has found itself: in the path, the query, a header or a document.
 pub(super) fn of_response(response: &Response<Body>) -> ApiError {
     let document = response.body().bytes().unwrap_or_default();
@@ -61,26 +60,19 @@ pub(super) fn of_response(response: &Response<Body>) -> ApiError {
         false => message,
     };
     let argument = argument_of(&message).map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let error = |message| ApiError::with_status(Dialect::S3, code, response.status(), message);
+    let (argument, message) = match argument.as_ref().and_then(|(name, value)| words(name, value)) {
+        // AWS repeats the name in the place of the value. (Recorded in LocalStack's
+        // `test_s3_copy_object_wrong_format`.)
+        Some(words) if argument.as_ref().is_some_and(|(name, _)| name == COPY_SOURCE) => {
+            (Some((COPY_SOURCE.to_owned(), COPY_SOURCE.to_owned())), words.into_owned())
+        }
+        Some(words) => (argument, words.into_owned()),
+        None => (argument, message),
+    };
+    let error = ApiError::with_status(Dialect::S3, code, response.status(), message);
     match argument {
-        // AWS's message, and AWS's value, which is the name of the header.
-        Some((name, value)) if name == COPY_SOURCE => {
-            let message = Cow::Borrowed(copy_source_message(&value));
-            error(message).with("ArgumentName", name.clone()).with("ArgumentValue", name)
-        }
-        Some((name, value)) => {
-            error(Cow::Owned(message)).with("ArgumentName", name).with("ArgumentValue", value)
-        }
-        None => error(Cow::Owned(message)),
-    }
-}
-
-/// The message for a copy source that s3s could not parse: its bucket if it has a key, too.
-fn copy_source_message(source: &str) -> &'static str {
-    let source = source.strip_prefix('/').unwrap_or(source);
-    match source.split_once('/').is_some_and(|(_, key)| !key.is_empty()) {
-        true => "Invalid copy source bucket name",
-        false => "Invalid copy source object key",
+        Some((name, value)) => error.with("ArgumentName", name).with("ArgumentValue", value),
+        None => error,
     }
 }
 
@@ -92,6 +84,23 @@ fn argument_of(message: &str) -> Option<(&str, &str)> {
         header.or_else(|| message.strip_prefix("invalid query: "))?.split_once(": ")?;
     let quoted = value.strip_prefix('"').and_then(|value| value.strip_suffix('"'));
     Some((name, quoted.filter(|_| header.is_some()).unwrap_or(value)))
+}
+
+/// AWS's message for an argument that s3s could not parse.
+fn words(name: &str, value: &str) -> Option<Cow<'static, str>> {
+    Some(Cow::Borrowed(match name {
+        COPY_SOURCE => match value.trim_start_matches('/').split_once('/') {
+            None | Some((_, "")) => "Invalid copy source object key",
+            Some(_) => "Invalid copy source bucket name",
+        },
+        "x-amz-object-lock-retain-until-date" => {
+            "The retain until date must be provided in ISO 8601 format"
+        }
+        "max-keys" | "max-parts" | "max-uploads" | "part-number-marker" => {
+            return Some(format!("Provided {name} not an integer or within integer range").into());
+        }
+        _ => return None,
+    }))
 }
 
 /// The facts of a request that its errors name.
@@ -192,7 +201,7 @@ fn message_of(code: &str) -> &'static str {
         "KeyTooLongError" => "Your key is too long",
         "MalformedXML" => MALFORMED_XML,
         "MaxMessageLengthExceeded" => "Your request was too big.",
-        "MethodNotAllowed" => "The specified method is not allowed against this resource.",
+        "MethodNotAllowed" => METHOD_NOT_ALLOWED,
         "MissingContentLength" => "You must provide the Content-Length HTTP header.",
         "MissingRequestBodyError" => "Request Body is empty",
         _ => "",

@@ -150,13 +150,20 @@ const NUMBERS: [&str; 4] = [
 /// The header with which MinIO reads members of a zip archive. Ignoring it would give the archive for its member.
 const EXTRACT: HeaderName = HeaderName::from_static("x-minio-extract");
 
-/// Refuses headers whose promise this server cannot keep, and numbers that are none.
+/// The source of a copy, without which there is none.
+pub(super) const COPY_SOURCE: &str = "x-amz-copy-source";
+
+/// Refuses headers whose promise this server cannot keep, numbers that are none, and the source of
+/// a copy if the operation does not copy.
 ///
 /// # Errors
 /// `NotImplemented`, with the name; `InvalidArgument`.
-pub(super) fn check(headers: &HeaderMap) -> S3Result<()> {
+pub(super) fn check(headers: &HeaderMap, copies: bool) -> S3Result<()> {
     headers.iter().try_for_each(|(name, value)| match refusal(name) {
         Some(refused) => Err(refused),
+        // Ignored, it would be a copy that did not happen. (AWS answers so for all methods but PUT:
+        // versitygw's pull request 1642.)
+        None if !copies && name.as_str() == COPY_SOURCE => Err(no_copy(value)),
         None if NUMBERS.contains(&name.as_str()) => check_number(name, value),
         None if *name == EXTRACT && value.as_bytes().eq_ignore_ascii_case(b"true") => {
             Err(s3_error!(
@@ -167,6 +174,15 @@ pub(super) fn check(headers: &HeaderMap) -> S3Result<()> {
         }
         None => Ok(()),
     })
+}
+
+/// The error for the source of a copy in a request that is none.
+pub(super) fn no_copy(source: &HeaderValue) -> S3Error {
+    s3_error!(
+        Details::argument(COPY_SOURCE, &String::from_utf8_lossy(source.as_bytes())),
+        InvalidArgument,
+        "You can only specify a copy source header for copy requests."
+    )
 }
 
 fn check_number(name: &HeaderName, value: &HeaderValue) -> S3Result<()> {
@@ -257,9 +273,18 @@ pub(super) mod tests {
                     HeaderName::from_static(name),
                     HeaderValue::from_static(text),
                 )]);
-                assert_eq!(check(&headers).is_ok(), is_number, "{name}: {text}");
+                assert_eq!(check(&headers, false).is_ok(), is_number, "{name}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn only_copies_have_a_source() {
+        let name = HeaderName::from_static(COPY_SOURCE);
+        let headers = HeaderMap::from_iter([(name, HeaderValue::from_static("a/b"))]);
+        assert!(check(&headers, true).is_ok());
+        let refused = check(&headers, false).expect_err("no copy");
+        assert_eq!(refused.code().as_str(), "InvalidArgument");
     }
 
     #[test]

@@ -10,8 +10,10 @@ use percent_encoding::percent_decode_str;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::S3Api;
-use super::error;
+use super::details::Details;
+use super::error::{self, METHOD_NOT_ALLOWED};
 use super::query::Query;
+use super::request_headers::{COPY_SOURCE, no_copy};
 use liteio_access::Action;
 use liteio_auth::SignedAs;
 
@@ -96,7 +98,7 @@ pub fn operation_of(head: &Parts, target: &liteio_wire::origin::Target) -> Optio
     let (bucket, key) = (target.bucket().to_owned(), target.key().to_owned());
     let query = Query::of(&head.uri);
     let names: Vec<&str> = query.names().collect();
-    let is_copy = head.method == Method::PUT && head.headers.contains_key("x-amz-copy-source");
+    let is_copy = head.method == Method::PUT && head.headers.contains_key(COPY_SOURCE);
     let level = Target { bucket, key }.level();
     Route::find(&head.method, level, &names, is_copy).map(|route| route.operation)
 }
@@ -117,7 +119,7 @@ impl Route {
         query: &Query,
     ) -> S3Result<Option<&'static Route>> {
         let names: Vec<&str> = query.names().collect();
-        let is_copy = head.method == Method::PUT && head.headers.contains_key("x-amz-copy-source");
+        let is_copy = head.method == Method::PUT && head.headers.contains_key(COPY_SOURCE);
         let Some(route) = Route::find(&head.method, target.level(), &names, is_copy) else {
             return Ok(None);
         };
@@ -126,7 +128,10 @@ impl Route {
         let is_signed = head.extensions.get().is_some_and(SignedAs::covers_query);
         let passes = |name: &str| route.knows(name) || (is_signed && !is_of_model(name));
         if let Some(name) = names.iter().find(|name| !passes(name)) {
-            return Err(route.refusal(name));
+            return Err(match head.headers.get(COPY_SOURCE) {
+                Some(source) if !route.copies() => no_copy(source),
+                _ => route.refusal(name),
+            });
         }
         // A repeated parameter is ambiguous: authorization could use one value and the operation
         // the other.
@@ -157,8 +162,7 @@ impl Route {
         };
         S3Api::ROUTES.iter().rev().filter(fits).max_by_key(|route| {
             let known = names.iter().filter(|name| route.knows(name)).count();
-            let is_of_copies = matches!(route.operation, "CopyObject" | "UploadPartCopy");
-            (route.required.len(), known, is_of_copies == is_copy)
+            (route.required.len(), known, route.copies() == is_copy)
         })
     }
 
@@ -172,6 +176,11 @@ impl Route {
             || (self.is_read() && !is_of_model(name))
     }
 
+    /// True for an operation with a copy source.
+    pub(super) fn copies(&self) -> bool {
+        matches!(self.operation, "CopyObject" | "UploadPartCopy")
+    }
+
     fn is_read(&self) -> bool {
         matches!(self.method, "GET" | "HEAD")
     }
@@ -179,6 +188,31 @@ impl Route {
     /// The error for a parameter that the operation does not know.
     fn refusal(&self, name: &str) -> S3Error {
         let method = self.method;
+        // The words are AWS's, and so is the name in the place of the value.
+        let special = match (self.level, method, name) {
+            (Level::Key, "GET", "uploads") => Some(s3_error!(
+                InvalidRequest,
+                "Key is not expected for the GET method ?uploads subresource"
+            )),
+            (Level::Key, "GET" | "HEAD", "versions") => Some(s3_error!(
+                InvalidRequest,
+                "There is no such thing as the ?versions sub-resource for a key"
+            )),
+            (Level::Key, "PUT", "partNumber") => Some(s3_error!(
+                Details::argument(name, name),
+                InvalidArgument,
+                "This operation does not accept partNumber without uploadId"
+            )),
+            (Level::Key, _, "uploadId") => Some(s3_error!(
+                Details::of("ResourceType", "UPLOAD"),
+                MethodNotAllowed,
+                "{METHOD_NOT_ALLOWED}"
+            )),
+            _ => None,
+        };
+        if let Some(special) = special {
+            return special;
+        }
         let mut at_level = S3Api::ROUTES.iter().filter(|route| route.level == self.level);
         if at_level.any(|route| route.required.contains(&name) && route.method != method) {
             return error::method_not_allowed();
@@ -328,14 +362,14 @@ mod tests {
             ("DELETE", "/b/k?retention", Err("MethodNotAllowed")),
             ("DELETE", "/b/k?legal-hold", Err("MethodNotAllowed")),
             ("DELETE", "/b/k?foo", Err("InvalidArgument")),
-            ("PUT", "/b/k?partNumber=1", Err("InvalidRequest")),
+            ("PUT", "/b/k?partNumber=1", Err("InvalidArgument")),
             ("PUT", "/b/k?uploadId=x", Err("MethodNotAllowed")),
             ("PUT", "/b/k?versionId=x", Err("InvalidArgument")),
             ("PUT", "/b/k?restore", Err("MethodNotAllowed")),
             ("PUT", "/b/k?lifecycle", Err("InvalidRequest")),
             ("PUT", "/b/k?foo", Err("InvalidArgument")),
             ("PUT", "/b?foo", Err("InvalidArgument")),
-            ("GET", "/b/k?uploads", Err("MethodNotAllowed")),
+            ("GET", "/b/k?uploads", Err("InvalidRequest")),
             ("GET", "/b/k?versions", Err("InvalidRequest")),
             ("GET", "/b/k?v=2", Ok(Some("GetObject"))),
             ("GET", "/b/k?%61cl", Ok(Some("GetObjectAcl"))),

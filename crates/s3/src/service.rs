@@ -97,7 +97,8 @@ impl S3Service {
         let query = Query::of(&head.uri);
         let route = Route::of(&head, &target, &query).map_err(refused)?;
         query.put_into(&mut head.extensions);
-        request_headers::check(&head.headers).map_err(refused)?;
+        let copies = route.is_none_or(Route::copies);
+        request_headers::check(&head.headers, copies).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refused)?;
         }
@@ -143,7 +144,7 @@ impl S3Service {
                 granted.map_err(refusal::of_error)?.put_into(&mut head.extensions);
             }
             Some((_, Answerer::Own)) => {}
-            // As on AWS, also `POST /` and methods that S3 does not have.
+            // As on AWS, whether or not the sender may know the resource: `POST /`, and methods that S3 does not have.
             None => return Err(refusal::of_error(error::method_not_allowed())),
         }
         self.call_typed(Request::from_parts(head, body), facts).await

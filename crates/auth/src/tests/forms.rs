@@ -141,13 +141,19 @@ fn the_published_form_cannot_be_changed() {
         ("X-Amz-Algorithm", "AWS4-HMAC-SHA1", "InvalidArgument", "X-Amz-Algorithm"),
         ("X-Amz-Algorithm", "AWS4-ECDSA-P256-SHA256", "NotImplemented", "4A"),
         ("X-Amz-Date", "today", "InvalidArgument", "ISO8601"),
-        ("X-Amz-Date", "20151230T000000Z", "AuthorizationHeaderMalformed", "credential date"),
-        ("X-Amz-Credential", "nonsense", "AuthorizationHeaderMalformed", "mal-formed"),
+        ("X-Amz-Date", "20151230T000000Z", "InvalidArgument", "credential date"),
+        ("X-Amz-Credential", "nonsense", "InvalidArgument", "mal-formed"),
+        (
+            "X-Amz-Credential",
+            "AKIAIOSFODNN7EXAMPLE/2015-12-29/us-east-1/s3/aws4_request",
+            "InvalidArgument",
+            "incorrect date format \"2015-12-29\"",
+        ),
         ("X-Amz-Credential", "NOBODY/20151229/us-east-1/s3/aws4_request", "InvalidAccessKeyId", ""),
         (
             "X-Amz-Credential",
             "AKIAIOSFODNN7EXAMPLE/20151229/mars/s3/aws4_request",
-            "AuthorizationHeaderMalformed",
+            "InvalidArgument",
             "the region 'mars' is wrong; expecting 'us-east-1'",
         ),
     ] {

@@ -187,9 +187,14 @@ fn malformed_authorization_headers() {
     let malformed = "AuthorizationHeaderMalformed";
     let rows: Vec<(String, &str, &str)> = vec![
         (String::new(), "AccessDenied", "empty"),
-        ("AWS4-HMAC-SHA256".into(), malformed, "three components"),
-        ("AWS4-HMAC-SHA256 ".into(), malformed, "three components"),
-        ("AWS4-HMAC-SHA256 Credential".into(), malformed, "three components"),
+        ("AWS4-HMAC-SHA256".into(), "InvalidArgument", "one and only one ' ' (space) required"),
+        ("AWS4-HMAC-SHA256 ".into(), "InvalidArgument", "one and only one ' ' (space) required"),
+        ("nonsense".into(), "InvalidArgument", "one and only one ' ' (space) required"),
+        ("AWS4-HMAC-SHA256 Credential".into(), malformed, "component \"Credential\" is malformed"),
+        ("AWS4-HMAC-SHA256 a-b,Credential=a".into(), malformed, "component \"a-b\" is malformed"),
+        (good.replace("Credential=", "credentials="), malformed, "missing Credential."),
+        (good.replace("SignedHeaders=", "Headers="), malformed, "missing SignedHeaders."),
+        (good.replace("Signature=", "Signed="), malformed, "missing Signature."),
         ("AWS4-HMAC-SHA256 Credential=a,Signature=b".into(), malformed, "three components"),
         (format!("{good},Signature={signature}"), malformed, "three components"),
         (format!("{good},"), malformed, "three components"),
@@ -215,6 +220,7 @@ fn malformed_authorization_headers() {
         ),
         ("Basic dXNlcjpwYXNz".into(), "InvalidArgument", "Unsupported Authorization Type"),
         ("Bearer x".into(), "InvalidArgument", "Unsupported Authorization Type"),
+        ("AWS2-HMAC-SHA1 x".into(), "InvalidArgument", "Unsupported Authorization Type"),
         (
             good.replace("AWS4-HMAC-SHA256", "AWS4-ECDSA-P256-SHA256"),
             "NotImplemented",
@@ -288,7 +294,10 @@ fn bodies_keep_their_declared_length_and_hash() {
         assert_eq!(body_code(absent), "IncompleteBody");
     }
     // An empty body is refused without reading it.
-    assert_refused(put(&hash, 0, TestBody::default()), "XAmzContentSHA256Mismatch", "");
+    let refused = put(&hash, 0, TestBody::default()).expect_err("another hash");
+    assert_eq!(refused.code(), "XAmzContentSHA256Mismatch");
+    assert_eq!(element(&refused, "ClientComputedContentSHA256"), Some(&*hash));
+    assert_eq!(element(&refused, "S3ComputedContentSHA256"), Some(&*sha256_hex("")));
     let undeclared = Signer::new("GET", "/k", &hash).request();
     assert_refused(authenticate(&authenticator(), undeclared), "XAmzContentSHA256Mismatch", "");
     // Without a length, as in chunked transfer, the hash is checked at the end.

@@ -223,6 +223,12 @@ async fn an_acl_that_is_none_is_refused_and_nothing_is_stored() {
         }
         let both = server.request("PUT", path).header("x-amz-acl", "private").body(document(&[]));
         both.send().await.expect_error(400, "UnexpectedContent");
+        // Two lists contradict each other, also if one of them is wrong.
+        let wrong = ("x-amz-grant-read", "somebody");
+        let both = server.request("PUT", path).header(wrong.0, wrong.1).body(document(&[]));
+        both.send().await.expect_error(400, "UnexpectedContent");
+        let both = server.request("PUT", path).header("x-amz-acl", "private");
+        both.header(wrong.0, wrong.1).send().await.expect_error(400, "InvalidRequest");
         assert_eq!(grants_of(&server, path).await, NOTHING);
     }
     for (headers, code) in header_rows.iter().filter(|(headers, _)| !headers.is_empty()) {

@@ -86,8 +86,43 @@ async fn preflights_that_no_rule_allows_are_refused() {
     server.bucket("mine").await;
     server.put("/mine?cors", rules()).await.expect_status(200);
     type Row = (&'static str, &'static [(&'static str, &'static str)], u16, &'static str);
-    let rows: [Row; 8] = [
+    let rows: [Row; 14] = [
         ("/mine/a", &[], 400, "BadRequest"),
+        ("/mine/a", &[("origin", "")], 400, "BadRequest"),
+        (
+            "/mine/a",
+            &[("origin", PAGE), ("access-control-request-method", "put")],
+            400,
+            "BadRequest",
+        ),
+        (
+            "/mine/a",
+            &[
+                ("origin", PAGE),
+                ("access-control-request-method", "PUT"),
+                ("access-control-request-headers", "content-type, x amz date"),
+            ],
+            400,
+            "BadRequest",
+        ),
+        (
+            "/mine/a",
+            &[
+                ("origin", PAGE),
+                ("access-control-request-method", "PUT"),
+                ("access-control-request-headers", "x@y"),
+            ],
+            400,
+            "BadRequest",
+        ),
+        // What the request names must be valid also where no rules are.
+        (
+            "/nothing/a",
+            &[("origin", PAGE), ("access-control-request-method", "PATCH")],
+            400,
+            "BadRequest",
+        ),
+        ("/nothing/a", &[("origin", PAGE)], 403, "AccessForbidden"),
         ("/mine/a", &[("origin", PAGE)], 400, "BadRequest"),
         (
             "/mine/a",

@@ -430,3 +430,83 @@ async fn errors_of_buckets_name_the_bucket_and_the_setting() {
     )
     .await;
 }
+
+#[tokio::test]
+async fn requests_that_are_no_operation_say_why() {
+    let server = harness::memory().await;
+    server.bucket("mine").await;
+    server.put("/mine/key", "kept").await.expect_status(200);
+    let invalid = |request: &str| row(request, (400, "InvalidRequest"), &[]);
+    let not_allowed = |request: &str, kind: &str| {
+        let method = request.split_once(' ').expect("method and path").0;
+        row(request, (405, "MethodNotAllowed"), &[("Method", method), ("ResourceType", kind)])
+    };
+    let argument = |request: &str, name: &str, value: &str| {
+        let elements = [("ArgumentName", name), ("ArgumentValue", value)];
+        row(request, (400, "InvalidArgument"), &elements)
+    };
+    let source = "x-amz-copy-source";
+    let no_copy = |request: &str| argument(request, source, "/mine/key").with(source, "/mine/key");
+    // AWS repeats the name in the place of the value.
+    let copy_of = |sent: &str| argument("PUT /mine/copy", source, source).with(source, sent);
+    check(
+        &server,
+        vec![
+            invalid("GET /mine/key?uploads"),
+            invalid("GET /mine/key?versions"),
+            invalid("GET /mine/key?attributes").with("x-amz-object-attributes", ""),
+            argument("PUT /mine/key?partNumber=1", "partNumber", "partNumber"),
+            not_allowed("PUT /mine/key?uploadId=a", "UPLOAD"),
+            not_allowed("POST /mine/key", "OBJECT"),
+            not_allowed("POST /", "SERVICE"),
+            no_copy("GET /mine/key"),
+            no_copy("GET /mine"),
+            no_copy("GET /mine/key?tagging"),
+            no_copy("DELETE /mine/key"),
+            no_copy("DELETE /mine"),
+            no_copy("POST /mine/key?uploadId=a"),
+            no_copy("POST /mine?uploadId=a"),
+            no_copy("POST /mine?delete"),
+            no_copy("PUT /mine/key?tagging"),
+            no_copy("PUT /mine?versioning"),
+            copy_of("wrongformat"),
+            copy_of("mine"),
+            copy_of("/mine/"),
+            copy_of("192.168.1.1/key"),
+            copy_of("no&bucket/key"),
+        ],
+    )
+    .await;
+    assert_eq!(server.get("/mine/key").await.text(), "kept");
+}
+
+#[tokio::test]
+async fn operations_with_a_document_say_that_it_is_missing() {
+    let server = harness::memory().await;
+    let locked = server.request("PUT", "/mine").header("x-amz-bucket-object-lock-enabled", "true");
+    locked.send().await.expect_status(200);
+    server.put("/mine/key", "kept").await.expect_status(200);
+    let missing = |request: &str| row(request, (400, "MissingRequestBodyError"), &[]);
+    check(
+        &server,
+        vec![
+            missing("PUT /mine?accelerate"),
+            missing("PUT /mine?cors"),
+            missing("PUT /mine?encryption"),
+            missing("PUT /mine?lifecycle"),
+            missing("PUT /mine?logging"),
+            missing("PUT /mine?notification"),
+            missing("PUT /mine?object-lock"),
+            missing("PUT /mine?ownershipControls"),
+            missing("PUT /mine?publicAccessBlock"),
+            missing("PUT /mine?requestPayment"),
+            missing("PUT /mine?tagging"),
+            missing("PUT /mine?versioning"),
+            missing("PUT /mine?website"),
+            missing("PUT /mine/key?legal-hold"),
+            missing("PUT /mine/key?retention"),
+            missing("PUT /mine/key?tagging"),
+        ],
+    )
+    .await;
+}

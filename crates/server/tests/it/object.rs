@@ -165,7 +165,7 @@ async fn tags_are_counted() {
     put("a=1&a=2").await.expect_error(400, "InvalidArgument");
     put(&format!("{}=1", "k".repeat(129))).await.expect_error(400, "InvalidTag");
     let eleven: Vec<String> = (0..11).map(|number| format!("k{number}=v")).collect();
-    put(&eleven.join("&")).await.expect_error(400, "InvalidTag");
+    put(&eleven.join("&")).await.expect_error(400, "BadRequest");
 }
 
 #[tokio::test]

@@ -119,7 +119,7 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
         (configuration("<Rule/>"), "MalformedXML"),
         (configuration("<Other/>"), "MalformedXML"),
         ("<ObjectLockConfiguration/>".to_owned(), "MalformedXML"),
-        (String::new(), "MalformedXML"),
+        (String::new(), "MissingRequestBodyError"),
     ] {
         server.put("/mine?object-lock", &rule).await.expect_error(400, code);
     }

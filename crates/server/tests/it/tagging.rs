@@ -104,7 +104,7 @@ async fn tags_that_break_a_rule_are_refused_and_change_nothing() {
     };
     let long = "x".repeat(257);
     let rows = [
-        (many(11), "InvalidTag"),
+        (many(11), "BadRequest"),
         (document(&[("a", "1"), ("a", "2")]), "InvalidTag"),
         (document(&[("", "1")]), "InvalidTag"),
         (document(&[(&long[..129], "1")]), "InvalidTag"),
@@ -121,7 +121,7 @@ async fn tags_that_break_a_rule_are_refused_and_change_nothing() {
     for (body, code) in &rows[1..] {
         server.put("/mine?tagging", body).await.expect_error(400, code);
     }
-    server.put("/mine?tagging", many(51)).await.expect_error(400, "InvalidTag");
+    server.put("/mine?tagging", many(51)).await.expect_error(400, "BadRequest");
     server.put("/mine?tagging", many(50)).await.expect_status(204);
     assert!(tag_set(&server, "/mine/key?tagging").await.contains("kept"));
     let wrong = "<CreateBucketConfiguration><Tags><Tag><Key>aws:a</Key><Value>1</Value></Tag></Tags>\
