@@ -95,8 +95,9 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
         ));
     };
     let Some(headers) = cors.preflight(page, method, &names) else {
+        // The spelling is AWS's: programs look for the text.
         return Err(forbidden(
-            "CORSResponse: This CORS request is not allowed. This is usually because the evaluation \
+            "CORSResponse: This CORS request is not allowed. This is usually because the evalution \
              of Origin, request method / Access-Control-Request-Method or \
              Access-Control-Request-Headers are not whitelisted by the resource's CORS spec.",
         ));
