@@ -66,7 +66,13 @@ pub(super) async fn copy_object(
         source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
     // As on AWS, a default encryption of the bucket may change the encryption of the object.
     let may_encrypt = granted.bucket().settings.default_encryption.is_some();
-    if is_self && !replaces_metadata && !may_encrypt && !changes_more(&headers) {
+    // Nor does one that is encrypted stay so without a word: this is how clients decrypt in place.
+    let is_encrypted = || {
+        let found = app.look(|store| store.find_object(&source.bucket, &source.key, None));
+        found.is_ok_and(|found| found.encryption.is_some())
+    };
+    let changes = replaces_metadata || may_encrypt || changes_more(&headers);
+    if is_self && !changes && !is_encrypted() {
         return Err(s3_error!(
             InvalidRequest,
             "This copy request is illegal because it is trying to copy an object to itself without \
