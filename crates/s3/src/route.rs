@@ -180,10 +180,7 @@ impl Route {
         let method = self.method;
         let mut at_level = S3Api::ROUTES.iter().filter(|route| route.level == self.level);
         if at_level.any(|route| route.required.contains(&name) && route.method != method) {
-            return s3_error!(
-                MethodNotAllowed,
-                "The specified method is not allowed against this resource."
-            );
+            return method_not_allowed();
         }
         let is_subresource = S3Api::ROUTES.iter().any(|route| route.required.contains(&name));
         let (code, message) = match (is_subresource, self.level) {
@@ -217,6 +214,11 @@ impl Route {
         };
         S3Error::with_message(S3ErrorCode::NotImplemented, message)
     }
+}
+
+/// The error for a method that no operation on such a resource has.
+pub(super) fn method_not_allowed() -> S3Error {
+    s3_error!(MethodNotAllowed, "The specified method is not allowed against this resource.")
 }
 
 /// True for parameters that any request may carry: signatures, SDK markers, and response header

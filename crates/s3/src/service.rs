@@ -28,7 +28,7 @@ use super::object_get::ReadRequest;
 use super::plain::PlainRequest;
 use super::query::Query;
 use super::refusal::{self, Facts, Refusal};
-use super::route::{Answerer, Route, Target};
+use super::route::{self, Answerer, Route, Target};
 use super::{bucket_cors, condition, error, metadata, request_headers, website};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
@@ -109,6 +109,9 @@ impl S3Service {
         let refused = |error| refusal::with_method(refusal::of_error(error), &method, level);
         let query = Query::of(&head.uri);
         let route = Route::of(&head, &target, &query).map_err(refused)?;
+        if route.is_none() {
+            return Err(refused(route::method_not_allowed()));
+        }
         query.put_into(&mut head.extensions);
         request_headers::check(&head.headers).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
