@@ -6,12 +6,13 @@ use liteio_store::{DocumentKind, ListBuckets, NewBucket, StoreError, Versioning}
 use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
+use super::context::Sent;
 use super::convert::{header_value, xml_response};
 use super::details::Details;
 use super::document::NewBucketTags;
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
-use super::{Req, Resp, acl, bucket_ownership, bucket_settings, error};
+use super::{Req, Resp, acl, bucket_ownership, bucket_settings, error, force_delete};
 use liteio_access::state::App;
 use liteio_access::{Granted, GrantedAccount};
 
@@ -243,8 +244,14 @@ pub(super) async fn head_bucket(
 pub(super) async fn delete_bucket(
     app: &App,
     granted: Granted,
-    _request: Req<DeleteBucketInput>,
+    request: Req<DeleteBucketInput>,
 ) -> Resp<DeleteBucketOutput> {
+    // Elsewhere `mc rb --force` has deleted the objects before; a bucket that is not empty is refused.
+    if app.acts_as_minio && force_delete::is_asked(&request.headers)? {
+        let Req { method, uri, headers, extensions, .. } = &request;
+        let sent = Sent { method, uri, headers, extensions };
+        force_delete::delete_all(app, &granted, sent, &force_delete::Scope::Bucket).await?;
+    }
     let deleted = app.store.delete_bucket(granted.bucket()).await;
     let has_versions = granted.bucket().versioning != Versioning::Never;
     deleted.map_err(|error| match error {
