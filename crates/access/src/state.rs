@@ -28,9 +28,9 @@ pub struct App {
     pub takes_version_2: bool,
     /// `true` if client keys (SSE-C) are accepted over unencrypted connections.
     pub allows_keys_in_plain: bool,
-    /// `true` if uploads with MinIO's `X-Amz-Meta-Snowball-Auto-Extract` become the objects of their
-    /// archive. They are refused otherwise.
-    pub extracts_archives: bool,
+    /// `true` in the place of a MinIO server: archives are extracted (`X-Amz-Meta-Snowball-Auto-Extract`) and names
+    /// force-deleted (`x-minio-force-delete`), which is refused otherwise, and statuses are MinIO's.
+    pub acts_as_minio: bool,
     /// The object ownership of new buckets that name none.
     pub object_ownership: Ownership,
     /// `true` if new buckets have a public access block, as on AWS.
@@ -60,8 +60,8 @@ pub struct Settings {
     pub takes_version_2: bool,
     /// See [`App::allows_keys_in_plain`].
     pub allows_keys_in_plain: bool,
-    /// See [`App::extracts_archives`].
-    pub extracts_archives: bool,
+    /// See [`App::acts_as_minio`].
+    pub acts_as_minio: bool,
     /// See [`App::object_ownership`].
     pub object_ownership: Ownership,
     /// See [`App::blocks_public_access`].
@@ -116,7 +116,7 @@ impl App {
             event_targets,
             takes_version_2,
             allows_keys_in_plain,
-            extracts_archives,
+            acts_as_minio,
             object_ownership,
             blocks_public_access,
             encrypts_by_default,
@@ -130,7 +130,7 @@ impl App {
             event_targets,
             takes_version_2,
             allows_keys_in_plain,
-            extracts_archives,
+            acts_as_minio,
             object_ownership,
             blocks_public_access,
             encrypts_by_default,

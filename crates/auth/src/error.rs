@@ -109,6 +109,14 @@ pub(super) fn signature_version_4a() -> ApiError {
     )
 }
 
+pub(super) fn fan_out() -> ApiError {
+    ApiError::new(
+        ErrorCode::NotImplemented,
+        "Forms that make many objects of one file (x-minio-fanout-list) are not implemented by LiteIO. \
+         Put each object. Nothing was stored.",
+    )
+}
+
 /// The error for a body whose hash differs from the declared one, detected at the head or at the
 /// end.
 pub(super) fn content_sha256_mismatch(declared: &[u8], computed: &[u8]) -> ApiError {

@@ -45,7 +45,13 @@
 //! let directory = only_user("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", None)?;
 //! let directory = Arc::new(CurrentDirectory::new(directory, Sessions::default()));
 //! let region = "us-east-1".to_owned();
-//! let rules = Rules { region, takes_any_region: false, takes_version_2: false, everyone_is: None };
+//! let rules = Rules {
+//!     region,
+//!     takes_any_region: false,
+//!     takes_version_2: false,
+//!     takes_unsigned_acl: false,
+//!     everyone_is: None,
+//! };
 //! let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_369_353_600);
 //! let authenticator = Authenticator::new(directory, rules, Arc::new(move || now));
 //!
@@ -326,9 +332,14 @@ impl Authenticator {
             (Some(_), Some(_)) => return Err(error::only_one_mechanism()),
         };
         let in_query = presigned.and_then(|query| query.content_sha256.as_deref());
-        // Unsigned, the header says nothing: only `UNSIGNED-PAYLOAD` gets here so.
+        // Beside a URL the header need not be signed: `UNSIGNED-PAYLOAD` says nothing then, and any other value stands
+        // for the hash that was signed, so that a wrong one is a wrong signature.
         let is_signed = claim.signs("x-amz-content-sha256") || presigned.is_none();
-        let in_header = found.content_sha256.filter(|_| is_signed);
+        let says_nothing = |value: &str| value == UNSIGNED_PAYLOAD || in_query == Some(value);
+        let in_header = found.content_sha256.filter(|value| is_signed || !says_nothing(value));
+        if let Some(hash) = in_header.filter(|_| !is_signed) {
+            claim.verify(parts, query, hash)?;
+        }
         let content_sha256 = match (in_header.or(in_query), claim.scope.service) {
             (Some(content_sha256), _) => content_sha256,
             (None, Service::S3Vectors | Service::Sts | Service::Iam)

@@ -142,6 +142,10 @@ impl PrefaceReader {
             let content = head_end + 4;
             let head = std::str::from_utf8(&rest[..head_end]).map_err(|_| malformed_form())?;
             let disposition = Disposition::of_head(head).ok_or_else(malformed_form)?;
+            // A file under no name, which would count as a field that is too large.
+            if disposition.name.is_empty() {
+                return Err(malformed_form());
+            }
             if disposition.name.eq_ignore_ascii_case("file") {
                 self.position += content;
                 return Ok(Some(disposition.base_file_name()));

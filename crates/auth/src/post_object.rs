@@ -62,6 +62,9 @@ pub(super) fn hide_form_content_type(parts: &mut Parts) {
 const VERSION_4_FIELDS: [&str; 4] =
     ["x-amz-algorithm", "x-amz-credential", "x-amz-date", "x-amz-signature"];
 const TOKEN_FIELD: &str = "x-amz-security-token";
+
+/// MinIO's list of the objects that a form makes of one file. Ignored, it would make one object.
+const FAN_OUT: &str = "x-minio-fanout-list";
 const VERSION_2_FIELDS: [&str; 2] = ["awsaccesskeyid", "signature"];
 
 /// The target of a form.
@@ -139,6 +142,9 @@ impl Authenticator {
             return Err(error::only_one_mechanism());
         }
         let mut form = Form::read(&parts.headers, &mut source).await?;
+        if form.field(FAN_OUT).is_some() {
+            return Err(error::fan_out());
+        }
         expand_file_name(&mut form);
         let key = form_key(&form)?;
         let (identity, length) = self.check_form(&form, &target.bucket)?;

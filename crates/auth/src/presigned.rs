@@ -195,7 +195,7 @@ impl Authenticator {
         let scope = Scope::parse(credential, Place::Query, &self.rules, &date)?;
         self.check_life(&date, expires_seconds)?;
         let (access_key, signing_key) = self.signer(&scope, token)?;
-        check_all_signed(parts, signed_headers, Place::Query)?;
+        check_all_signed(parts, signed_headers, Place::Query, &self.rules)?;
         Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
     }
 

@@ -10,6 +10,9 @@ pub struct Rules {
     /// Accept Signature Version 2 in the Authorization header, which does not cover the body and
     /// most of the query.
     pub takes_version_2: bool,
+    /// Accept an unsigned `x-amz-acl` beside a presigned URL, if its ACL gives rights to nobody but the
+    /// writer and the owner of the bucket.
+    pub takes_unsigned_acl: bool,
     /// Treat every request as this access key's; do not check signatures. `None` if signatures are
     /// checked.
     pub everyone_is: Option<String>,
@@ -23,6 +26,7 @@ impl Rules {
             region: region.to_owned(),
             takes_any_region: false,
             takes_version_2: false,
+            takes_unsigned_acl: false,
             everyone_is: None,
         }
     }

@@ -100,8 +100,49 @@ pub(super) struct Version2Query {
     access_key: String,
     signature: String,
     expires: String,
-    /// The signed parameters in canonical form, including the question mark.
-    canonical_query: Vec<u8>,
+    canonical_query: CanonicalQuery,
+}
+
+/// The signed parameters in canonical form, including the question mark.
+#[derive(Debug)]
+struct CanonicalQuery {
+    /// `?policy=` for `policy=`, as boto and botocore sign it.
+    as_sent: Vec<u8>,
+    /// `?policy` for `policy=`, as minio-go signs it. `None` if no value is empty. Both mean the same
+    /// to every operation.
+    without_empty: Option<Vec<u8>>,
+}
+
+impl CanonicalQuery {
+    /// Sorts by name; equal names keep their order.
+    fn of(mut signed: Vec<Parameter<'_>>) -> CanonicalQuery {
+        signed.sort_by(|(left, _), (right, _)| left.cmp(right));
+        let as_sent = joined(&signed);
+        let is_empty =
+            |value: &Option<Cow<'_, [u8]>>| value.as_deref().is_some_and(<[u8]>::is_empty);
+        let has_empty = signed.iter().any(|(_, value)| is_empty(value));
+        for (_, value) in &mut signed {
+            value.take_if(|value| value.is_empty());
+        }
+        CanonicalQuery { as_sent, without_empty: has_empty.then(|| joined(&signed)) }
+    }
+
+    fn forms(&self) -> impl Iterator<Item = &[u8]> {
+        [Some(&*self.as_sent), self.without_empty.as_deref()].into_iter().flatten()
+    }
+}
+
+fn joined(parameters: &[Parameter<'_>]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (index, (name, value)) in parameters.iter().enumerate() {
+        out.push(if index == 0 { b'?' } else { b'&' });
+        out.extend_from_slice(name);
+        if let Some(value) = value {
+            out.push(b'=');
+            out.extend_from_slice(value);
+        }
+    }
+    out
 }
 
 /// `true` if the query has a Version 2 signature.
@@ -168,7 +209,7 @@ impl Version2Query {
         else {
             return Err(missing_parameters());
         };
-        let canonical_query = canonical_query(signed);
+        let canonical_query = CanonicalQuery::of(signed);
         parts.uri = with_path_and_query(&parts.uri, kept)?;
         carried.insert_into(&mut parts.headers);
         Ok(Version2Query { access_key, signature, expires, canonical_query })
@@ -183,13 +224,16 @@ struct Signed<'a> {
     time: &'a str,
     /// The header that `time` stands for, if that is one of the signed headers.
     leaves_out: Option<&'static str>,
-    /// The signed parameters in canonical form, including the question mark.
-    query: &'a [u8],
+    query: &'a CanonicalQuery,
 }
 
 impl Signed<'_> {
-    /// The string to sign, for a path that includes the bucket.
+    /// The string to sign, for a path that includes the bucket, as an error shows it.
     fn string_to_sign(&self, path: &str) -> Vec<u8> {
+        self.string_with(path, &self.query.as_sent)
+    }
+
+    fn string_with(&self, path: &str, query: &[u8]) -> Vec<u8> {
         let headers = &self.parts.headers;
         let mut out = Vec::with_capacity(256);
         out.extend_from_slice(self.parts.method.as_str().as_bytes());
@@ -211,19 +255,20 @@ impl Signed<'_> {
             out.push(b'\n');
         }
         out.extend_from_slice(path.as_bytes());
-        out.extend_from_slice(self.query);
+        out.extend_from_slice(query);
         out
     }
 
     /// `true` if `secret_key` made the signature for this path.
     fn is_signed(&self, path: &str, secret_key: &SecretKey, signature: &str) -> bool {
-        if is_signature_of(secret_key, &self.string_to_sign(path), signature) {
-            return true;
-        }
+        let is_signed = |path: &str| {
+            let mut forms = self.query.forms();
+            forms
+                .any(|query| is_signature_of(secret_key, &self.string_with(path, query), signature))
+        };
         // Signers append a slash to the name of a bucket, even where they send none.
-        path.len() > 1
-            && !path[1..].contains('/')
-            && is_signature_of(secret_key, &self.string_to_sign(&format!("{path}/")), signature)
+        let names_bucket = path.len() > 1 && !path[1..].contains('/');
+        is_signed(path) || names_bucket && is_signed(&format!("{path}/"))
     }
 }
 
@@ -257,21 +302,6 @@ fn is_version_4(name: &[u8]) -> bool {
     [&b"x-amz-signature"[..], b"x-amz-algorithm", b"x-amz-credential"]
         .iter()
         .any(|other| name.eq_ignore_ascii_case(other))
-}
-
-/// Sorts by name; equal names keep their order.
-fn canonical_query(mut signed: Vec<Parameter<'_>>) -> Vec<u8> {
-    signed.sort_by(|(left, _), (right, _)| left.cmp(right));
-    let mut out = Vec::new();
-    for (index, (name, value)) in signed.iter().enumerate() {
-        out.push(if index == 0 { b'?' } else { b'&' });
-        out.extend_from_slice(name);
-        if let Some(value) = value {
-            out.push(b'=');
-            out.extend_from_slice(value);
-        }
-    }
-    out
 }
 
 /// Writes the values of a header, trimmed and joined by commas.
@@ -385,7 +415,8 @@ impl Authenticator {
             let has_value = parameter.pair.len() > parameter.name.len();
             (parameter.decoded_name(), has_value.then(|| decoded(parameter.value)))
         });
-        let query = canonical_query(parameters.filter(|it| is_signed_parameter(&it.0)).collect());
+        let signed = parameters.filter(|parameter| is_signed_parameter(&parameter.0)).collect();
+        let query = CanonicalQuery::of(signed);
         let path = path_with_bucket(parts, host_bucket);
         // With x-amz-date, which is one of the signed headers, the place of the date is empty.
         let time = if found.amz_date.is_some() { "" } else { found.date.unwrap_or_default() };

@@ -12,7 +12,6 @@ use super::canonical::{Canonical, PathForm};
 use super::error::{self, SignatureDiagnostics};
 use super::head::{SecurityHeaders, signed_date};
 use super::limits::{CLOCK_SKEW_SECONDS_MAX, SIGNED_HEADERS_MAX};
-use super::payload::UNSIGNED_PAYLOAD;
 use super::query::Query;
 use super::rules::Rules;
 use super::service::Service;
@@ -276,7 +275,7 @@ impl Authenticator {
         self.check_skew(&date)?;
         let (access_key, signing_key) = self.signer(&scope, found.security_token)?;
         // Before the signature is computed: unsigned headers make it meaningless.
-        check_all_signed(parts, fields.signed_headers, Place::Header)?;
+        check_all_signed(parts, fields.signed_headers, Place::Header, &self.rules)?;
         let AuthorizationFields { signed_headers, signature, .. } = fields;
         Ok(Claim { access_key, scope, date, signed_headers, signature, signing_key })
     }
@@ -367,11 +366,12 @@ impl<'a> AuthorizationFields<'a> {
 }
 
 /// Requires that host and every `x-amz-*` header are signed: anyone who holds the signature could
-/// add an unsigned one, a copy source for example. As on AWS, [`is_ignored`] is the exception.
+/// add an unsigned one, a copy source for example. So must MinIO's `x-minio-*`, which may delete more. As on AWS, [`is_ignored`] is the exception.
 pub(super) fn check_all_signed(
     parts: &Parts,
     signed_headers: &str,
     place: Place,
+    rules: &Rules,
 ) -> Result<(), ApiError> {
     if signed_headers.bytes().filter(|byte| *byte == b';').count() >= SIGNED_HEADERS_MAX {
         return Err(place.malformed("SignedHeaders names too many headers."));
@@ -383,8 +383,9 @@ pub(super) fn check_all_signed(
     }
     for name in parts.headers.keys() {
         let name = name.as_str();
-        let is_ignored = || place == Place::Query && is_ignored(parts, name);
-        if name.starts_with("x-amz-") && !is_signed(name) && !is_ignored() {
+        let is_ignored = || place == Place::Query && is_ignored(parts, name, rules);
+        let is_covered = name.starts_with("x-amz-") || name.starts_with("x-minio-");
+        if is_covered && !is_signed(name) && !is_ignored() {
             unsigned.push(name);
         }
     }
@@ -395,10 +396,22 @@ pub(super) fn check_all_signed(
     Err(error::access_denied(message).with("HeadersNotSigned", unsigned.join(", ")))
 }
 
-/// `true` for `x-amz-content-sha256: UNSIGNED-PAYLOAD`, which may come unsigned beside a presigned
-/// URL: it says what the URL says without it. (Recorded on AWS in LocalStack's
-/// `test_s3_ignored_special_headers`.)
-fn is_ignored(parts: &Parts, name: &str) -> bool {
-    let values = || parts.headers.get_all(name).iter();
-    name == "x-amz-content-sha256" && values().all(|value| value == UNSIGNED_PAYLOAD)
+/// `true` for headers that may come unsigned beside a presigned URL:
+///
+/// - `x-amz-content-sha256`, which the signature covers as the hash of the payload, unless it is
+///   `UNSIGNED-PAYLOAD`, which says what the URL says without it. (Recorded on AWS in LocalStack's
+///   `test_s3_ignored_special_headers` and `test_put_object_with_md5_and_chunk_signature_bad_headers`.)
+/// - An ACL for nobody else, if the rules allow that: MinIO accepts it, and minio-java's tests send it.
+fn is_ignored(parts: &Parts, name: &str, rules: &Rules) -> bool {
+    let mut values = parts.headers.get_all(name).iter();
+    match name {
+        "x-amz-content-sha256" => true,
+        "x-amz-acl" => {
+            rules.takes_unsigned_acl && values.all(|acl| OWN_ACLS.iter().any(|own| acl == own))
+        }
+        _ => false,
+    }
 }
+
+/// Canned ACLs that give rights to nobody but the writer and the owner of the bucket.
+const OWN_ACLS: [&str; 2] = ["private", "bucket-owner-full-control"];

@@ -103,7 +103,7 @@ fn of_object(object: &ObjectVersion) -> S3Result<Acl> {
 }
 
 pub(super) async fn get_bucket_acl(
-    _app: &App,
+    app: &App,
     granted: Granted,
     _request: Req<GetBucketAclInput>,
 ) -> Resp<GetBucketAclOutput> {
@@ -112,7 +112,7 @@ pub(super) async fn get_bucket_acl(
         true => of_bucket(bucket)?,
         false => private(&bucket.owner),
     };
-    Ok(response(&bucket.owner, &acl))
+    Ok(response(app, &bucket.owner, &acl))
 }
 
 pub(super) async fn get_object_acl(
@@ -123,8 +123,8 @@ pub(super) async fn get_object_acl(
     let bucket = granted.bucket();
     let object = object_version::find(app, &granted, request.input.key, request.input.version_id)?;
     match ownership::of_bucket(bucket)?.acls_count() {
-        true => Ok(response(&object.owner, &of_object(&object)?)),
-        false => Ok(response(&bucket.owner, &private(&bucket.owner))),
+        true => Ok(response(app, &object.owner, &of_object(&object)?)),
+        false => Ok(response(app, &bucket.owner, &private(&bucket.owner))),
     }
 }
 
@@ -219,7 +219,9 @@ fn not_supported() -> S3Error {
     s3_error!(AccessControlListNotSupported, "The bucket does not allow ACLs")
 }
 
-fn response<T: Default>(owner: &Owner, acl: &Acl) -> S3Response<T> {
+/// The document of an ACL. In the place of MinIO it repeats the type of a grantee as an element, which
+/// MinIO's client for Java requires.
+fn response<T: Default>(app: &App, owner: &Owner, acl: &Acl) -> S3Response<T> {
     let mut xml = XmlWriter::new("AccessControlPolicy", 256 * (1 + acl.grants().len()));
     xml.owner("Owner", owner);
     xml.open("AccessControlList");
@@ -232,6 +234,9 @@ fn response<T: Default>(owner: &Owner, acl: &Acl) -> S3Response<T> {
         let open = |xml: &mut XmlWriter, kind| {
             const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
             xml.open(&format!("Grantee xmlns:xsi=\"{XSI}\" xsi:type=\"{kind}\""));
+            if app.acts_as_minio {
+                xml.text("Type", kind);
+            }
         };
         match &grant.grantee {
             Grantee::Account { id, display_name } => {

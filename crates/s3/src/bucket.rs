@@ -7,12 +7,13 @@ use s3s::dto::*;
 use s3s::{S3Error, S3ErrorCode, S3Response, S3Result, s3_error};
 
 use super::answer::xml_response;
+use super::context::Sent;
 use super::details::Details;
 use super::document::NewBucketTags;
 use super::headers::header_value;
 use super::page_token::{name_of_token, token_after};
 use super::xml::XmlWriter;
-use super::{Req, Resp, acl, bucket_settings, error, ownership};
+use super::{Req, Resp, acl, bucket_settings, error, force_delete, ownership};
 use liteio_access::state::App;
 use liteio_access::{Granted, GrantedAccount};
 
@@ -248,8 +249,14 @@ pub(super) async fn head_bucket(
 pub(super) async fn delete_bucket(
     app: &App,
     granted: Granted,
-    _request: Req<DeleteBucketInput>,
+    request: Req<DeleteBucketInput>,
 ) -> Resp<DeleteBucketOutput> {
+    // Elsewhere `mc rb --force` has deleted the objects before; a bucket that is not empty is refused.
+    if app.acts_as_minio && force_delete::is_asked(&request.headers)? {
+        let Req { method, uri, headers, extensions, .. } = &request;
+        let sent = Sent { method, uri, headers, extensions };
+        force_delete::delete_all(app, &granted, sent, &force_delete::Scope::Bucket).await?;
+    }
     let deleted = app.store.delete_bucket(granted.bucket()).await;
     let has_versions = granted.bucket().versioning != Versioning::Never;
     deleted.map_err(|error| match error {

@@ -84,12 +84,20 @@ pub(super) async fn put_bucket_tagging(
     if tags.is_empty() {
         // As on AWS, there are no tags then, and not an empty set of them.
         drop_kept(app, &granted, DocumentKind::Tagging).await?;
-        return Ok(no_content(PutBucketTaggingOutput::default()));
+        return Ok(tagged(app));
     }
     let document = tagging_document(tags)?;
     let kept = app.store.put_document(granted.bucket(), DocumentKind::Tagging, document).await;
     kept.map_err(error::from_store)?;
-    Ok(no_content(PutBucketTaggingOutput::default()))
+    Ok(tagged(app))
+}
+
+/// 204, as on AWS. MinIO has 200, the only status that minio-js takes for success.
+fn tagged(app: &App) -> S3Response<PutBucketTaggingOutput> {
+    match app.acts_as_minio {
+        true => S3Response::new(PutBucketTaggingOutput::default()),
+        false => no_content(PutBucketTaggingOutput::default()),
+    }
 }
 
 pub(super) async fn get_bucket_tagging(

@@ -17,7 +17,7 @@ use super::completed_parts::{AnnouncedBytes, CompletedParts};
 use super::document_rules::{Digest, Elements, Rules};
 use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
-use super::{body_in, context, error, query};
+use super::{body_in, bucket_versioning, context, error, query};
 use liteio_auth::{CollectError, collect};
 
 /// A request whose body is a document that s3s parses. Handlers get parsed values only, so digests
@@ -82,6 +82,9 @@ impl Document {
         }
         if TAGGING.contains(&self.0.operation) {
             text = whole_tagging(text);
+        }
+        if self.0.operation == bucket_versioning::OPERATION {
+            bucket_versioning::refuse_exclusions(&text)?;
         }
         context::note_document(self.0.operation, &text, &mut parts.extensions)?;
         if let Some(tags) = new_bucket_tags(&text)? {

@@ -149,7 +149,12 @@ const RULES: &[Rules] = &[
     rules("PutBucketAbac", &[("", "AbacStatus"), ("AbacStatus", "Status")]),
     rules(
         "PutBucketVersioning",
-        &[("", "VersioningConfiguration"), ("VersioningConfiguration", "Status MfaDelete")],
+        // The last two are MinIO's: `bucket_versioning` says why they are refused.
+        &[
+            ("", "VersioningConfiguration"),
+            ("VersioningConfiguration", "Status MfaDelete ExcludedPrefixes ExcludeFolders"),
+            ("ExcludedPrefixes", "Prefix"),
+        ],
     ),
     rules(
         "PutBucketEncryption",
@@ -273,7 +278,8 @@ const ACCESS_CONTROL_POLICY: Elements = &[
     ("AccessControlPolicy", "AccessControlList Owner"),
     ("AccessControlList", "Grant"),
     ("Grant", "Grantee Permission"),
-    ("Grantee", "ID DisplayName EmailAddress URI"),
+    // `Type` as an element is in what a server in the place of MinIO sends; the attribute counts.
+    ("Grantee", "ID DisplayName EmailAddress URI Type"),
     ("Owner", "ID DisplayName"),
 ];
 const TAG: (&str, &str) = ("Tag", "Key Value");

@@ -24,6 +24,7 @@
 //! | `acl`, `acl_request`, `ownership` | ACLs of buckets and objects; whether they count, and whose new objects are |
 //! | `website`, `website_rules` | Websites of buckets |
 //! | [`archive`], `snowball` | tar archives, for seeds and for MinIO's uploads whose members become objects |
+//! | `force_delete` | MinIO's deletes of everything below a name |
 //! | [`foreign`] | Documents of buckets of other stores, for imports |
 //! | `limits` | Limits of XML, metadata, tags and batches |
 //!
@@ -79,6 +80,7 @@ mod encoded_word;
 mod encryption;
 mod error;
 mod event_cause;
+mod force_delete;
 pub mod foreign;
 mod header_text;
 mod headers;

@@ -16,7 +16,7 @@ use super::convert::{object_key, version_id};
 use super::dates::unix_seconds;
 use super::headers::insert_text;
 use super::xml::XmlWriter;
-use super::{Req, Resp, access, condition, error, event_cause, object_lock};
+use super::{Req, Resp, access, condition, error, event_cause, force_delete, object_lock};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -25,8 +25,12 @@ pub(super) async fn delete_object(
     granted: Granted,
     request: Req<DeleteObjectInput>,
 ) -> Resp<DeleteObjectOutput> {
+    if force_delete::is_asked(&request.headers)? {
+        return force_delete_object(app, granted, request).await;
+    }
     let Req { input, extensions, .. } = request;
-    let bypasses_governance = object_lock::bypass(&granted, input.bypass_governance_retention)?;
+    let bypasses_governance =
+        object_lock::bypass(app, &granted, input.bypass_governance_retention)?;
     let conditions = WriteConditions {
         if_match_size: input.if_match_size.map(size).transpose()?,
         if_match_modified_s: input.if_match_last_modified_time.map(time).transpose()?,
@@ -41,6 +45,29 @@ pub(super) async fn delete_object(
     let mut response = S3Response::new(DeleteObjectOutput::default());
     insert_outcome(&mut response.headers, &outcome)?;
     Ok(response)
+}
+
+/// MinIO's extension: all versions of the key, and of all keys below it.
+async fn force_delete_object(
+    app: &App,
+    granted: Granted,
+    request: Req<DeleteObjectInput>,
+) -> Resp<DeleteObjectOutput> {
+    force_delete::require(app)?;
+    let Req { input, method, uri, headers, extensions, .. } = request;
+    let has_conditions = condition::of_write(&extensions) != WriteConditions::default()
+        || input.if_match_size.is_some()
+        || input.if_match_last_modified_time.is_some();
+    if has_conditions || input.version_id.is_some() {
+        return Err(error::invalid_request(
+            "x-minio-force-delete deletes all versions: it cannot be combined with a version ID or with conditions. \
+             Nothing was deleted.",
+        ));
+    }
+    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
+    let scope = force_delete::Scope::Name(input.key);
+    force_delete::delete_all(app, &granted, sent, &scope).await?;
+    Ok(S3Response::new(DeleteObjectOutput::default()))
 }
 
 fn insert_outcome(headers: &mut HeaderMap, outcome: &DeleteOutcome) -> S3Result<()> {
@@ -80,7 +107,7 @@ pub(super) async fn delete_objects(
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     let DeleteObjectsInput { delete, bypass_governance_retention, .. } = input;
     let cause = event_cause::of_request(&granted, &extensions);
-    let bypasses_governance = object_lock::bypass(&granted, bypass_governance_retention)?;
+    let bypasses_governance = object_lock::bypass(app, &granted, bypass_governance_retention)?;
     let count = delete.objects.len();
     if count == 0 || count > liteio_store::limits::DELETE_OBJECTS_MAX {
         return Err(error::malformed_xml());

@@ -105,10 +105,10 @@ fn parse_mode(text: &str) -> Option<RetentionMode> {
 
 /// True if the request may remove a governance retention. Only buckets with object lock have some: the
 /// header on any other bucket, whatever its value, is a mistake about the bucket, and nothing is done. (Recorded on AWS
-/// in LocalStack's `test_delete_object_with_no_locking`.)
-pub(super) fn bypass(granted: &Granted, asked: Option<bool>) -> S3Result<bool> {
+/// in LocalStack's `test_delete_object_with_no_locking`.) MinIO takes it for any bucket, and its clients send it to any.
+pub(super) fn bypass(app: &App, granted: &Granted, asked: Option<bool>) -> S3Result<bool> {
     match asked {
-        Some(_) if !granted.bucket().object_lock => Err(s3_error!(
+        Some(_) if !granted.bucket().object_lock && !app.acts_as_minio => Err(s3_error!(
             Details::named("x-amz-bypass-governance-retention"),
             InvalidArgument,
             "x-amz-bypass-governance-retention is only applicable to Object Lock enabled buckets."
@@ -218,7 +218,7 @@ pub(super) async fn put_object_retention(
         }
         _ => return Err(error::malformed_xml()),
     };
-    let bypasses_governance = bypass(&granted, input.bypass_governance_retention)?;
+    let bypasses_governance = bypass(app, &granted, input.bypass_governance_retention)?;
     let change = VersionChange::Retention { retention, bypasses_governance };
     object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
         .await?;

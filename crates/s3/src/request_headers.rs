@@ -147,8 +147,15 @@ const NUMBERS: [&str; 4] = [
     "x-amz-write-offset-bytes",
 ];
 
-/// The header with which MinIO reads members of a zip archive. Ignoring it would give the archive for its member.
-const EXTRACT: HeaderName = HeaderName::from_static("x-minio-extract");
+/// The beginning of the names of MinIO's own headers.
+const OF_MINIO: &str = "x-minio-";
+
+/// Reads members of a zip archive. Ignoring it would give the archive for its member.
+const EXTRACT: &str = "x-minio-extract";
+
+/// The beginning of headers with which one MinIO server gives another its versions, with their ids, times and delete
+/// markers. Ignoring them would make other versions, and delete where a marker is meant.
+const OF_A_REPLICA: &str = "x-minio-source-";
 
 /// The source of a copy, without which there is none.
 pub(super) const COPY_SOURCE: &str = "x-amz-copy-source";
@@ -165,13 +172,7 @@ pub(super) fn check(headers: &HeaderMap, copies: bool) -> S3Result<()> {
         // versitygw's pull request 1642.)
         None if !copies && name.as_str() == COPY_SOURCE => Err(no_copy(value)),
         None if NUMBERS.contains(&name.as_str()) => check_number(name, value),
-        None if *name == EXTRACT && value.as_bytes().eq_ignore_ascii_case(b"true") => {
-            Err(s3_error!(
-                NotImplemented,
-                "Reading members of archives ({EXTRACT}: true) is not implemented by LiteIO. Read the \
-                 whole archive."
-            ))
-        }
+        None if name.as_str().starts_with(OF_MINIO) => check_of_minio(name.as_str(), value),
         None => Ok(()),
     })
 }
@@ -183,6 +184,24 @@ pub(super) fn no_copy(source: &HeaderValue) -> S3Error {
         InvalidArgument,
         "You can only specify a copy source header for copy requests."
     )
+}
+
+/// Refuses the headers of MinIO that change what a request means. `force_delete` and `snowball` handle others; the rest
+/// is harmless.
+fn check_of_minio(name: &str, value: &HeaderValue) -> S3Result<()> {
+    match name {
+        EXTRACT if value.as_bytes().eq_ignore_ascii_case(b"true") => Err(s3_error!(
+            NotImplemented,
+            "Reading members of archives ({EXTRACT}: true) is not implemented by LiteIO. Read the \
+             whole archive."
+        )),
+        name if name.starts_with(OF_A_REPLICA) => Err(error::header_not_implemented(
+            name,
+            "LiteIO is no target of MinIO's replication: copy with `liteio client mirror` or `mc mirror`. Nothing was \
+             done.",
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_number(name: &HeaderName, value: &HeaderValue) -> S3Result<()> {
@@ -260,6 +279,30 @@ pub(super) mod tests {
             let refused = refusal(&HeaderName::from_static(name)).expect(name);
             assert_eq!(refused.code().as_str(), "NotImplemented", "{name}");
             assert!(refused.message().is_some_and(|message| message.contains(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn headers_of_minio_that_change_the_meaning_are_refused() {
+        for (name, value, is_refused) in [
+            ("x-minio-extract", "true", true),
+            ("x-minio-extract", "TRUE", true),
+            ("x-minio-extract", "false", false),
+            ("x-minio-source-mtime", "2026-01-01T00:00:00Z", true),
+            ("x-minio-source-etag", "a", true),
+            ("x-minio-source-deletemarker", "true", true),
+            ("x-minio-source-replication-request", "true", true),
+            ("x-minio-force-create", "true", false),
+            ("x-minio-force-delete", "true", false),
+            ("x-minio-new", "true", false),
+        ] {
+            let value = HeaderValue::from_static(value);
+            let headers = HeaderMap::from_iter([(HeaderName::from_static(name), value)]);
+            let refused = check(&headers).err();
+            let code = refused.as_ref().map(|refused| refused.code().as_str());
+            assert_eq!(code, is_refused.then_some("NotImplemented"), "{name}");
+            let message = refused.as_ref().and_then(|refused| refused.message());
+            assert!(message.is_none_or(|message| message.contains(name)), "{name}");
         }
     }
 

@@ -95,24 +95,24 @@ impl S3Service {
         let (method, level) = (head.method.clone(), target.level());
         let refused = |error| refusal::with_method(refusal::of_error(error), &method, level);
         let query = Query::of(&head.uri);
+        // As on AWS, whether or not the sender may know the resource: `POST /`, and methods that S3 does
+        // not have.
         let route = Route::of(&head, &target, &query).map_err(refused)?;
+        let route = route.ok_or_else(|| refused(error::method_not_allowed()))?;
         query.put_into(&mut head.extensions);
-        let copies = route.is_none_or(Route::copies);
-        request_headers::check(&head.headers, copies).map_err(refused)?;
+        request_headers::check(&head.headers, route.copies()).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refused)?;
         }
-        if let (Some(route), Some(origin)) = (route, head.extensions.get::<Arc<Origin>>()) {
+        if let Some(origin) = head.extensions.get::<Arc<Origin>>() {
             origin.found.note_operation(route.operation);
         }
-        if let Some(route) = route.filter(|route| route.answerer != Answerer::Own) {
-            head.extensions.insert(route);
-        }
-        if let Some(route) = route.filter(|route| route.answerer == Answerer::Own) {
+        if route.answerer == Answerer::Own {
             let (head, tells_missing) = (&mut head, false);
             let read = ReadRequest { head, route, target, allowance, tells_missing };
             return read.answer(&self.app).await.map_err(refused);
         }
+        head.extensions.insert(route);
         let mut facts = Facts { method, target, condition: None };
         // Boxed, so that the future of a read does not contain this state.
         let answer = Box::pin(self.call_other(head, body, route, &mut facts)).await;
@@ -124,28 +124,26 @@ impl S3Service {
         &self,
         mut head: Parts,
         body: AuthBody,
-        route: Option<&'static Route>,
+        route: &'static Route,
         facts: &mut Facts,
     ) -> Reply {
         let target = &facts.target;
-        match route.map(|route| (route, route.answerer)) {
-            Some((route, Answerer::Plain)) => {
+        match route.answerer {
+            Answerer::Plain => {
                 return self.call_plain(Request::from_parts(head, body), route, target).await;
             }
-            Some((route, Answerer::Nobody | Answerer::Other(_))) => {
+            Answerer::Nobody | Answerer::Other(_) => {
                 // Authorize first, so that an unauthorized sender gets 403 and learns nothing more.
                 let granted = access::of_request(&self.app, Sent::head(&head), route, target);
                 let refused = granted.err().unwrap_or_else(|| route.not_implemented());
                 return Err(refusal::of_error(refused));
             }
-            Some((route, Answerer::Typed)) if route.is_decided_by_document() => {}
-            Some((route, Answerer::Typed)) => {
+            Answerer::Typed if route.is_decided_by_document() => {}
+            Answerer::Typed => {
                 let granted = access::of_request(&self.app, Sent::head(&head), route, target);
                 granted.map_err(refusal::of_error)?.put_into(&mut head.extensions);
             }
-            Some((_, Answerer::Own)) => {}
-            // As on AWS, whether or not the sender may know the resource: `POST /`, and methods that S3 does not have.
-            None => return Err(refusal::of_error(error::method_not_allowed())),
+            Answerer::Own => {}
         }
         self.call_typed(Request::from_parts(head, body), facts).await
     }

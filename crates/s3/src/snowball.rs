@@ -89,7 +89,7 @@ pub(super) async fn put(
     granted: Granted,
     request: Req<PutObjectInput>,
 ) -> Resp<PutObjectOutput> {
-    if !app.extracts_archives {
+    if !app.acts_as_minio {
         return Err(S3Error::with_message(
             S3ErrorCode::NotImplemented,
             format!(

@@ -118,7 +118,7 @@ pub(crate) async fn open(
         event_targets: named.collect(),
         takes_version_2: config.allow_signature_v2,
         allows_keys_in_plain: config.allow_insecure_sse_c,
-        extracts_archives: config.profile == Some(Profile::Minio),
+        acts_as_minio: config.profile == Some(Profile::Minio),
         object_ownership,
         blocks_public_access: config.aws_defaults,
         encrypts_by_default: config.aws_defaults && config.keys.master.is_some(),

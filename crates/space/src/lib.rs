@@ -104,6 +104,7 @@ impl Space {
             region: app.region.clone(),
             takes_any_region: app.takes_any_region,
             takes_version_2: app.takes_version_2,
+            takes_unsigned_acl: app.acts_as_minio,
             everyone_is: no_auth.as_ref().map(|it| it.key.clone()),
         };
         let authenticator = Authenticator::new(Arc::clone(users.current()), rules, Arc::new(time));

@@ -390,6 +390,9 @@ fn incomplete_and_hostile_forms() {
         (fields(&[("key", "k"), ("x-amz-acl", "a"), ("acl", "b")]), argument, "more than once"),
         (fields(&[("key", "k"), ("x-amz-meta-a:b", "c")]), argument, "cannot be a header"),
         (fields(&[("key", "k"), ("tagging", "<a")]), "MalformedXML", ""),
+        (fields(&[("key", "k"), ("x-minio-fanout-list", "{}")]), "NotImplemented", "fanout"),
+        (fields(&[("key", "k"), ("X-Minio-Fanout-List", "")]), "NotImplemented", "fanout"),
+        (signed("", &[("x-minio-fanout-list", "{}")]), "NotImplemented", "fanout"),
         (
             fields(&[("key", "k"), ("AWSAccessKeyId", "a"), ("signature", "b")]),
             argument,
@@ -426,6 +429,10 @@ fn malformed_multipart_is_refused() {
         ("--edge\r\nContent-Disposition: form-data; name=\"a".to_owned(), "MalformedPOSTRequest"),
         (key.replace('k', "\u{fffd}").replace("name=", "n="), "MalformedPOSTRequest"),
         ("x".repeat(30_000), PREFACE_TOO_LONG),
+        (
+            format!("{}{}", key.replace("\"key\"", "\"\"; filename=\"f\""), "x".repeat(30_000)),
+            "MalformedPOSTRequest",
+        ),
     ] {
         assert_refused(send_bytes("/bucket", bytes.into_bytes()), code, "");
     }

@@ -166,20 +166,31 @@ fn conditions_that_travel_in_the_query_become_headers() {
 #[test]
 fn an_unsigned_header_may_say_that_the_payload_is_unsigned() {
     let put = || Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD").presigned("60");
-    for (name, value, is_accepted) in [
-        ("x-amz-content-sha256", "UNSIGNED-PAYLOAD", true),
-        ("x-amz-content-sha256", "STREAMING-UNSIGNED-PAYLOAD-TRAILER", false),
-        ("x-amz-content-sha256", "", false),
-        ("x-amz-user-agent", "test", false),
-        ("x-amz-acl", "private", false),
+    let mismatch = "SignatureDoesNotMatch";
+    for (name, value, code) in [
+        ("x-amz-content-sha256", "UNSIGNED-PAYLOAD", None),
+        // Any other hash stands for the one that was signed.
+        ("x-amz-content-sha256", "STREAMING-UNSIGNED-PAYLOAD-TRAILER", Some(mismatch)),
+        ("x-amz-content-sha256", EMPTY, Some(mismatch)),
+        ("x-amz-content-sha256", "no-hash", Some(mismatch)),
+        ("x-amz-content-sha256", "", Some(mismatch)),
+        ("x-amz-user-agent", "test", Some("AccessDenied")),
+        ("x-amz-acl", "private", Some("AccessDenied")),
+        ("x-amz-meta-a", "b", Some("AccessDenied")),
+        ("x-minio-force-delete", "true", Some("AccessDenied")),
     ] {
         let mut request = put();
         request.headers_mut().insert(name, value.parse().expect("a value"));
-        match is_accepted {
-            true => drop(send(request).expect("accepted")),
-            false => assert_refused(send(request), "AccessDenied", "not signed"),
+        match code {
+            None => drop(send(request).expect("accepted")),
+            Some(code) => assert_refused(send(request), code, ""),
         }
     }
+    // Signed with the hash of its body, which only the header tells.
+    let mut request = Signer::new("PUT", "/k", EMPTY).presigned("60");
+    assert_refused(send(Signer::new("PUT", "/k", EMPTY).presigned("60")), mismatch, "");
+    request.headers_mut().insert("x-amz-content-sha256", EMPTY.parse().expect("a value"));
+    assert_user(&send(request).expect("signed"), "example");
     // A signed hash in the query stays the hash of the body.
     let hash = "X-Amz-Content-Sha256=".to_owned() + &"a".repeat(64);
     let mut request = Signer::new("PUT", "/k", &"a".repeat(64)).query(&hash).presigned("60");
@@ -187,6 +198,51 @@ fn an_unsigned_header_may_say_that_the_payload_is_unsigned() {
     request.headers_mut().insert("x-amz-content-sha256", value);
     // The body has another hash.
     assert_refused(send(request), "XAmzContentSHA256Mismatch", "");
+}
+
+/// By the rule for it, as MinIO takes them: only ACLs that open nothing, and beside a URL only.
+#[test]
+fn an_unsigned_acl_is_taken_if_it_is_for_nobody_else() {
+    let rules = Rules { takes_unsigned_acl: true, ..Rules::strict("us-east-1") };
+    let now = authenticator_at(DATE, 0).now_unix_seconds();
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(now.try_into().expect("after 1970"));
+    let minio = Authenticator::new(directory(), rules, Arc::new(move || now));
+    let put = || Signer::new("PUT", "/k", "UNSIGNED-PAYLOAD");
+    for (name, value, is_accepted) in [
+        ("x-amz-acl", "bucket-owner-full-control", true),
+        ("x-amz-acl", "private", true),
+        ("x-amz-acl", "public-read", false),
+        ("x-amz-acl", "bucket-owner-read, public-read", false),
+        ("x-amz-acl", "", false),
+        ("x-amz-grant-read", "id=1", false),
+        ("x-amz-copy-source", "/b/k", false),
+        ("x-amz-meta-a", "private", false),
+        ("x-minio-force-delete", "true", false),
+    ] {
+        let with = |mut request: Request<TestBody>| {
+            request.headers_mut().insert(name, value.parse().expect("a value"));
+            request
+        };
+        match is_accepted {
+            true => {
+                let accepted = authenticate(&minio, with(put().presigned("60"))).expect(value);
+                assert_eq!(accepted.headers()[name], value);
+            }
+            false => assert_refused(
+                authenticate(&minio, with(put().presigned("60"))),
+                "AccessDenied",
+                "not signed",
+            ),
+        }
+        // Without the rule, and beside a signature in a header.
+        assert_refused(send(with(put().presigned("60"))), "AccessDenied", "not signed");
+        assert_refused(authenticate(&minio, with(put().request())), "AccessDenied", "not signed");
+    }
+    // Of two values, both count.
+    let mut twice = put().presigned("60");
+    twice.headers_mut().append("x-amz-acl", HeaderValue::from_static("private"));
+    twice.headers_mut().append("x-amz-acl", HeaderValue::from_static("public-read"));
+    assert_refused(authenticate(&minio, twice), "AccessDenied", "not signed");
 }
 
 #[test]

@@ -169,6 +169,10 @@ fn subresources_are_canonical() {
         ("/b/k?uploadId=a%2Bb&partNumber=7", "/b/k?partNumber=7&uploadId=a+b"),
         ("/b/k?uploads", "/b/k?uploads"),
         ("/b/k?uploads=", "/b/k?uploads="),
+        // An empty value without its equals sign, as minio-go signs it.
+        ("/b/k?uploads=", "/b/k?uploads"),
+        ("/b?policy=", "/b/?policy"),
+        ("/b?versionId=&acl&versions=", "/b/?acl&versionId&versions"),
         ("/b?delete", "/b?delete"),
         ("/b?delete", "/b/?delete"),
         ("/b?prefix=a&max-keys=1", "/b/"),
@@ -183,6 +187,19 @@ fn subresources_are_canonical() {
         let string = format!("GET\n\n\n{date}\n{canonical}");
         let get = request("GET", uri, &[(name, date)], &signed(&string));
         assert_user(&send(&at(date, 0), get, None).expect(uri), "example");
+    }
+    // A value that says something is signed as it was sent.
+    for (uri, other) in [
+        ("/b/k?versionId=v", "/b/k?versionId"),
+        ("/b/k?versionId=", "/b/k?versionId=v"),
+        ("/b/k?acl=", "/b/k"),
+        ("/b/k?acl", "/b/k?acl="),
+        ("/b/k?acl=&versions=", "/b/k?acl=&versions"),
+    ] {
+        let (name, date) = OBJECT_DATE;
+        let string = format!("GET\n\n\n{date}\n{other}");
+        let get = request("GET", uri, &[(name, date)], &signed(&string));
+        assert_refused(send(&at(date, 0), get, None), "SignatureDoesNotMatch", "");
     }
 }
 

@@ -42,6 +42,7 @@ mod lifecycle;
 mod listing;
 mod metrics;
 mod metrics_of_the_store;
+mod minio_extensions;
 mod missing_keys;
 mod multipart;
 mod object;

@@ -484,6 +484,11 @@ async fn a_parameter_that_an_operation_does_not_know_destroys_nothing() {
         ("GET", "/mine/key?uploads", 405, "MethodNotAllowed"),
         ("GET", "/mine/key?versions", 400, "InvalidRequest"),
         ("POST", "/mine?acl", 405, "MethodNotAllowed"),
+        ("POST", "/mine/key", 405, "MethodNotAllowed"),
+        ("POST", "/mine/key?tagging", 405, "MethodNotAllowed"),
+        ("PATCH", "/mine/key", 405, "MethodNotAllowed"),
+        ("PATCH", "/mine", 405, "MethodNotAllowed"),
+        ("PUT", "/", 405, "MethodNotAllowed"),
     ];
     for (method, target, status, code) in not_there {
         let body = if method == "GET" { "" } else { "<Other/>" };

@@ -1,0 +1,326 @@
+//! MinIO's extensions of S3: what a server with `--profile minio` does with them, and what others do.
+
+use std::net::SocketAddr;
+
+use md5::{Digest as _, Md5};
+use tempfile::TempDir;
+
+use crate::command::Running;
+use crate::prepare::{tar, tar_entry};
+use crate::raw::{Keys, OWNER, RawServer, Request, send};
+use crate::reply::Reply;
+
+const KEYS: Keys = Keys { access: "minioadmin", secret: "minioadmin" };
+const FORCE: &str = "x-minio-force-delete";
+
+/// A server in the place of MinIO, in memory.
+struct Minio {
+    running: Running,
+    _directory: TempDir,
+}
+
+impl Minio {
+    fn start() -> Minio {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let arguments = ["server", "--memory", "--profile", "minio", "--address", "127.0.0.1:0"];
+        let running = Running::start_with(&directory, &arguments, &[]);
+        Minio { running, _directory: directory }
+    }
+
+    fn send(&self, request: &Request) -> Reply {
+        let address = self.running.endpoint().trim_end_matches(" (all interfaces)");
+        let address: SocketAddr =
+            address.strip_prefix("http://").expect("a URL").parse().expect("an address");
+        send(address, &request.bytes())
+    }
+
+    fn ask(&self, request: Request) -> Reply {
+        self.send(&request.sign(KEYS))
+    }
+
+    fn does(&self, method: &str, target: &str) {
+        let reply = self.ask(Request::new(method, target));
+        assert!((200..300).contains(&reply.status), "{method} {target}: {reply:?}");
+    }
+
+    fn set(&self, target: &str, document: &str) -> Reply {
+        self.ask(Request::new("PUT", target).body(document.as_bytes()))
+    }
+
+    fn force_delete(&self, target: &str) -> Reply {
+        self.ask(Request::new("DELETE", target).header(FORCE, "true"))
+    }
+
+    /// The keys of all versions and delete markers.
+    fn versions(&self, bucket: &str) -> Vec<String> {
+        self.ask(Request::new("GET", &format!("/{bucket}?versions"))).elements("Key")
+    }
+}
+
+fn refused(reply: &Reply, status: u16, code: &str, told: &str) {
+    let text = String::from_utf8_lossy(&reply.body);
+    assert_eq!(reply.status, status, "{text}");
+    assert!(text.contains(&format!("<Code>{code}</Code>")), "{text}");
+    assert!(text.contains(told), "{told:?} is not in {text}");
+}
+
+fn versioning(inner: &str) -> String {
+    format!(
+        "<VersioningConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">{inner}</VersioningConfiguration>"
+    )
+}
+
+const ENABLED: &str = "<Status>Enabled</Status>";
+
+#[test]
+fn a_force_delete_takes_all_versions_below_a_name() {
+    let server = Minio::start();
+    server.does("PUT", "/plain");
+    server.does("PUT", "/versioned");
+    assert_eq!(server.set("/versioned?versioning", &versioning(ENABLED)).status, 200);
+    let all = ["a", "a/", "a/1", "a/b/2", "a0", "ab/3", "z"];
+    for (name, left) in [
+        ("a", &["a0", "ab/3", "z"][..]),
+        ("a/", &["a", "a0", "ab/3", "z"]),
+        ("a/b", &["a", "a/", "a/1", "a0", "ab/3", "z"]),
+        ("a/1", &["a", "a/", "a/b/2", "a0", "ab/3", "z"]),
+        ("z", &["a", "a/", "a/1", "a/b/2", "a0", "ab/3"]),
+        // Keys are compared byte by byte, here as everywhere.
+        ("/a", &all),
+        ("A", &all),
+        ("missing/", &all),
+    ] {
+        for key in all {
+            server.does("PUT", &format!("/plain/{key}"));
+            server.does("PUT", &format!("/versioned/{key}"));
+            server.does("PUT", &format!("/versioned/{key}"));
+            server.does("DELETE", &format!("/versioned/{key}"));
+        }
+        for bucket in ["plain", "versioned"] {
+            let reply = server.force_delete(&format!("/{bucket}/{name}"));
+            assert_eq!((reply.status, reply.body.len()), (204, 0), "{name}: {reply:?}");
+        }
+        assert_eq!(server.versions("plain"), left, "{name}");
+        let mut kept = server.versions("versioned");
+        assert_eq!(kept.len(), 3 * left.len(), "{name}");
+        kept.dedup();
+        assert_eq!(kept, left, "{name}");
+        // The next row begins with an empty bucket.
+        for bucket in ["plain", "versioned"] {
+            assert_eq!(server.force_delete(&format!("/{bucket}")).status, 204);
+            server.does("PUT", &format!("/{bucket}"));
+        }
+        assert_eq!(server.set("/versioned?versioning", &versioning(ENABLED)).status, 200);
+        assert_eq!(server.versions("versioned"), [""; 0]);
+    }
+}
+
+#[test]
+fn a_force_delete_takes_more_than_a_page() {
+    let server = Minio::start();
+    server.does("PUT", "/many");
+    let members: Vec<_> =
+        (0..2100).map(|number| tar_entry(&format!("dir/{number}"), b'0', b"x")).collect();
+    let put = Request::new("PUT", "/many/all.tar").body(&tar(&members));
+    assert_eq!(server.ask(put.header("x-amz-meta-snowball-auto-extract", "true")).status, 200);
+    server.does("PUT", "/many/other");
+    assert_eq!(server.force_delete("/many/dir").status, 204);
+    assert_eq!(server.versions("many"), ["other"]);
+}
+
+#[test]
+fn a_force_delete_deletes_nothing_that_it_may_not_delete_as_a_whole() {
+    let server = Minio::start();
+    server.does("PUT", "/bucket");
+    for key in ["dir/1", "dir/kept", "dir/z"] {
+        server.does("PUT", &format!("/bucket/{key}"));
+    }
+    let deny = r#"{"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Principal": "*",
+        "Action": "s3:DeleteObject", "Resource": "arn:aws:s3:::bucket/dir/kept"}]}"#;
+    assert_eq!(server.set("/bucket?policy", deny).status, 204);
+    for target in ["/bucket/dir", "/bucket/dir/", "/bucket"] {
+        refused(&server.force_delete(target), 403, "AccessDenied", "");
+        assert_eq!(server.versions("bucket"), ["dir/1", "dir/kept", "dir/z"], "{target}");
+    }
+    server.does("DELETE", "/bucket?policy");
+
+    for (target, header, value, status, code) in [
+        ("/bucket/dir?versionId=null", FORCE, "true", 400, "InvalidRequest"),
+        ("/bucket/dir", "if-match", "*", 400, "InvalidRequest"),
+        ("/bucket/dir", "x-amz-if-match-size", "1", 400, "InvalidRequest"),
+    ] {
+        let delete = Request::new("DELETE", target);
+        let delete = if header == FORCE { delete } else { delete.header(header, value) };
+        refused(&server.ask(delete.header(FORCE, "true")), status, code, "Nothing was deleted");
+    }
+    for target in ["/bucket/dir", "/bucket"] {
+        let delete = Request::new("DELETE", target).header(FORCE, "yes");
+        refused(&server.ask(delete), 400, "InvalidArgument", FORCE);
+        // Who holds the URL of one object, holds no more.
+        let delete = Request::new("DELETE", target).presign(KEYS, "60").header(FORCE, "true");
+        refused(&server.send(&delete), 403, "AccessDenied", FORCE);
+    }
+    assert_eq!(server.versions("bucket"), ["dir/1", "dir/kept", "dir/z"]);
+    // `false` is as if it were not there.
+    assert_eq!(
+        server.ask(Request::new("DELETE", "/bucket/dir").header(FORCE, "false")).status,
+        204
+    );
+    let delete = Request::new("DELETE", "/bucket").header(FORCE, "false");
+    refused(&server.ask(delete), 409, "BucketNotEmpty", "");
+    assert_eq!(server.force_delete("/bucket").status, 204);
+    assert_eq!(server.ask(Request::new("HEAD", "/bucket")).status, 404);
+
+    let lock = Request::new("PUT", "/locked").header("x-amz-bucket-object-lock-enabled", "true");
+    assert_eq!(server.ask(lock).status, 200);
+    server.does("PUT", "/locked/dir/1");
+    for target in ["/locked/dir", "/locked"] {
+        refused(&server.force_delete(target), 400, "InvalidRequest", "object lock");
+    }
+    assert_eq!(server.versions("locked"), ["dir/1"]);
+}
+
+#[test]
+fn other_servers_refuse_a_force_delete_that_would_delete_too_little() {
+    let server = RawServer::start();
+    let ask = |method: &str, target: &str, force: bool| {
+        let request = Request::new(method, target);
+        let request = if force { request.header(FORCE, "true") } else { request };
+        server.send(&request.sign(OWNER).bytes())
+    };
+    assert_eq!(ask("PUT", "/bucket/dir/1", false).status, 200);
+    for target in ["/bucket/dir", "/bucket/dir/", "/bucket/dir/1"] {
+        refused(&ask("DELETE", target, true), 501, "NotImplemented", "--profile minio");
+    }
+    assert_eq!(ask("HEAD", "/bucket/dir/1", false).status, 200);
+    // `mc rb --force` has deleted the objects before, with any server.
+    refused(&ask("DELETE", "/bucket", true), 409, "BucketNotEmpty", "");
+    assert_eq!(ask("DELETE", "/bucket/dir/1", false).status, 204);
+    assert_eq!(ask("DELETE", "/bucket", true).status, 204);
+}
+
+#[test]
+fn exclusions_from_versioning_are_refused_by_name() {
+    let server = Minio::start();
+    server.does("PUT", "/bucket");
+    let prefixes = "<ExcludedPrefixes><Prefix>tmp/</Prefix></ExcludedPrefixes>";
+    for (inner, name) in [
+        (format!("{ENABLED}{prefixes}"), "ExcludedPrefixes"),
+        (format!("{prefixes}{prefixes}{ENABLED}"), "ExcludedPrefixes"),
+        (format!("{ENABLED}<ExcludedPrefixes/>"), "ExcludedPrefixes"),
+        (format!("{ENABLED}<ExcludeFolders>true</ExcludeFolders>{prefixes}"), "Exclude"),
+        (format!("<ExcludeFolders>true</ExcludeFolders>{ENABLED}"), "ExcludeFolders"),
+    ] {
+        let reply = server.set("/bucket?versioning", &versioning(&inner));
+        refused(&reply, 501, "NotImplemented", name);
+        let status = server.ask(Request::new("GET", "/bucket?versioning"));
+        assert_eq!(status.elements("Status"), [""; 0], "{inner}");
+    }
+    let unknown = format!("{ENABLED}<ExcludeFiles>true</ExcludeFiles>");
+    refused(&server.set("/bucket?versioning", &versioning(&unknown)), 400, "MalformedXML", "");
+    // What excludes nothing is whole.
+    let none = format!("{ENABLED}<ExcludeFolders>false</ExcludeFolders>");
+    assert_eq!(server.set("/bucket?versioning", &versioning(&none)).status, 200);
+    let status = server.ask(Request::new("GET", "/bucket?versioning"));
+    assert_eq!(status.elements("Status"), ["Enabled"]);
+}
+
+#[test]
+fn an_unsigned_acl_beside_a_url_is_taken_if_it_opens_nothing() {
+    let server = Minio::start();
+    server.does("PUT", "/bucket");
+    let others = RawServer::start();
+    for (name, value, is_accepted) in [
+        ("x-amz-acl", "bucket-owner-full-control", true),
+        ("x-amz-acl", "private", true),
+        ("x-amz-acl", "public-read", false),
+        ("x-amz-acl", "authenticated-read", false),
+        ("x-amz-grant-read", "uri=\"http://acs.amazonaws.com/groups/global/AllUsers\"", false),
+        ("x-amz-meta-name", "value", false),
+        ("x-amz-tagging", "a=b", false),
+        ("x-amz-storage-class", "GLACIER", false),
+        ("x-minio-source-mtime", "2026-01-01T00:00:00Z", false),
+    ] {
+        let put = |keys| Request::new("PUT", "/bucket/key").presign(keys, "60").header(name, value);
+        let unsigned = format!("<HeadersNotSigned>{name}</HeadersNotSigned>");
+        match is_accepted {
+            true => assert_eq!(server.send(&put(KEYS)).status, 200, "{name}: {value}"),
+            false => refused(&server.send(&put(KEYS)), 403, "AccessDenied", &unsigned),
+        }
+        refused(&others.send(&put(OWNER).bytes()), 403, "AccessDenied", &unsigned);
+        // Signed, it works anywhere.
+    }
+    let acl = server.ask(Request::new("GET", "/bucket/key?acl"));
+    assert_eq!(acl.elements("Permission"), ["FULL_CONTROL"]);
+}
+
+#[test]
+fn replicas_of_a_minio_server_are_refused() {
+    let server = Minio::start();
+    server.does("PUT", "/bucket");
+    server.does("PUT", "/bucket/key");
+    for (method, name, value) in [
+        ("PUT", "x-minio-source-mtime", "2026-01-01T00:00:00Z"),
+        ("PUT", "x-minio-source-etag", "d41d8cd98f00b204e9800998ecf8427e"),
+        ("DELETE", "x-minio-source-deletemarker", "true"),
+        ("DELETE", "x-minio-source-replication-request", "true"),
+    ] {
+        let request = Request::new(method, "/bucket/key").header(name, value);
+        refused(&server.ask(request), 501, "NotImplemented", name);
+    }
+    assert_eq!(server.versions("bucket"), ["key"]);
+    // A bucket is made in the same way, by force or not.
+    let forced = Request::new("PUT", "/other").header("x-minio-force-create", "true");
+    assert_eq!(server.ask(forced).status, 200);
+}
+
+#[test]
+fn a_bypass_where_nothing_is_locked_bypasses_nothing() {
+    let server = Minio::start();
+    let others = RawServer::start();
+    server.does("PUT", "/bucket");
+    let delete = "<Delete><Object><Key>2</Key></Object></Delete>";
+    for (method, target, document) in
+        [("DELETE", "/bucket/1", ""), ("POST", "/bucket?delete", delete)]
+    {
+        let request = || {
+            let request = Request::new(method, target).body(document.as_bytes());
+            let request = request.header("x-amz-bypass-governance-retention", "true");
+            let digest = Md5::digest(document.as_bytes());
+            request.header("content-md5", base64_simd::STANDARD.encode_to_string(digest))
+        };
+        server.does("PUT", "/bucket/1");
+        server.does("PUT", "/bucket/2");
+        let status = server.ask(request()).status;
+        assert!([200, 204].contains(&status), "{method}: {status}");
+        assert_eq!(server.versions("bucket").len(), 1, "{method}");
+        let refused_there = others.send(&request().sign(OWNER).bytes());
+        refused(&refused_there, 400, "InvalidArgument", "Object Lock");
+    }
+}
+
+/// A status and an element without which MinIO's clients for JavaScript and Java fail.
+#[test]
+fn answers_have_what_minios_clients_require() {
+    let server = Minio::start();
+    server.does("PUT", "/bucket");
+    server.does("PUT", "/bucket/key");
+    let others = RawServer::start();
+    let ask_others = |request: Request| others.send(&request.sign(OWNER).bytes());
+    assert_eq!(ask_others(Request::new("PUT", "/bucket/key")).status, 200);
+    let tags = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>";
+    for document in [tags, "<Tagging><TagSet></TagSet></Tagging>"] {
+        assert_eq!(server.set("/bucket?tagging", document).status, 200, "{document}");
+        let put = Request::new("PUT", "/bucket?tagging").body(document.as_bytes());
+        assert_eq!(ask_others(put).status, 204, "{document}");
+    }
+    for target in ["/bucket?acl", "/bucket/key?acl"] {
+        let acl = server.ask(Request::new("GET", target));
+        assert_eq!(acl.elements("Type"), ["CanonicalUser"], "{target}");
+        // What was read can be written.
+        let put = Request::new("PUT", target).body(&acl.body);
+        assert_eq!(server.ask(put).status, 200, "{target}");
+        let of_others = ask_others(Request::new("GET", target));
+        assert_eq!(of_others.elements("Type"), [""; 0], "{target}");
+    }
+}
