@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use liteio_store::{SecretKeys, StoreError};
 
-use super::constraint;
+use super::constraint::{self, lower_first};
 use super::error::{self, ApiResult};
-use super::form::{Form, lower_first};
+use super::form::Form;
 use super::permission::{Circumstances, check};
 use super::records::{GroupRecord, PolicyRecord, ProviderRecord, RoleRecord, Tags, UserRecord};
 use super::state::{Draft, Tabled, group_arn, policy_arn, provider_arn, role_arn, user_arn};

@@ -3,7 +3,6 @@
 //! IAM does not repeat the value in its message; STS does.
 
 use super::error::{self, ApiError};
-use super::form::lower_first;
 
 /// Characters of a value that a message repeats at most.
 const SHOWN_MAX: usize = 256;
@@ -82,4 +81,11 @@ pub(super) fn number(text: &str, min: u32, max: u32) -> Result<u32, Option<Rule<
         // Larger than the type, too.
         _ => Err(Some(Rule::MoreThan(max))),
     }
+}
+
+/// A field name as in AWS's messages.
+pub(super) fn lower_first(name: &str) -> String {
+    let mut characters = name.chars();
+    let first = characters.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(characters).collect()
 }

@@ -101,13 +101,6 @@ pub(super) fn not_a_number(name: &str) -> ApiError {
     error::validation(format!("{name} must be a whole number"))
 }
 
-/// A field name as in AWS's messages.
-pub(super) fn lower_first(name: &str) -> String {
-    let mut characters = name.chars();
-    let first = characters.next().map(|first| first.to_ascii_lowercase());
-    first.into_iter().chain(characters).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

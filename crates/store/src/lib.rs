@@ -52,7 +52,7 @@
 //! # Modules
 //! | Module | Content |
 //! |---|---|
-//! | `name`, `etag`, `checksum/`, `range`, `precondition/`, `limits`, `error` | Values that are checked once, on entry |
+//! | `name`, `etag`, `checksum/`, `range`, `precondition/`, `limits`, `error`, `invalid_field` | Values that are checked once, on entry |
 //! | `clock`, `random` | Time and randomness, passed in |
 //! | `encryption/` | Keys and their ring, wrapped data keys, the block cipher; below records, above blobs |
 //! | `kv/` | The key space: snapshots, cursors, transactions; write-ahead log, tables in memory, sorted runs, the tree |
