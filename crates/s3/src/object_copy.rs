@@ -16,6 +16,7 @@ use super::context::Sent;
 use super::convert::{header, insert_text, object_key, version_id, xml_response};
 use super::details::Details;
 use super::encryption::{self, Asked};
+use super::request_headers::COPY_SOURCE;
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, access, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
@@ -137,6 +138,14 @@ pub(super) fn source(
             "Access points as the source of a copy are not implemented by LiteIO yet."
         ));
     };
+    if key.is_empty() {
+        // As for a source without a slash, which s3s refuses.
+        return Err(s3_error!(
+            Details::argument(COPY_SOURCE, COPY_SOURCE),
+            InvalidArgument,
+            "Invalid copy source object key"
+        ));
+    }
     let version = version.as_deref();
     let granted = access::copy_source(app, target, sent, &bucket, &key, version)?;
     if granted.saw_nothing() {
