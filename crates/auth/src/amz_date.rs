@@ -2,6 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use jiff::fmt::rfc2822::DateTimeParser;
+
 const SECONDS_PER_DAY: i64 = 86_400;
 
 /// A time in whole seconds, with the text that is signed.
@@ -40,8 +42,10 @@ impl AmzDate {
     /// Parses a `Date` header: the ISO 8601 basic format or an HTTP date.
     pub(super) fn parse_http(text: &str) -> Option<AmzDate> {
         AmzDate::parse(text).or_else(|| {
-            let time = jiff::fmt::rfc2822::parse(text).ok()?;
-            AmzDate::from_unix_seconds(time.timestamp().as_second())
+            // A wrong day of the week is no reason to miss the date: it is too old, or it counts.
+            const PARSER: DateTimeParser = DateTimeParser::new().relaxed_weekday(true);
+            let seconds = PARSER.parse_zoned(text).ok()?.timestamp().as_second();
+            AmzDate::from_unix_seconds(seconds).filter(|_| seconds >= 0)
         })
     }
 
@@ -139,6 +143,9 @@ mod tests {
         }
         let http = AmzDate::parse_http("Fri, 24 May 2013 00:00:00 GMT").expect("HTTP date");
         assert_eq!((http.as_str(), http.day()), ("20130524T000000Z", "20130524"));
+        let http =
+            AmzDate::parse_http("Mon, 24 May 2013 00:00:00 GMT").expect("no Monday, but a date");
+        assert_eq!(http.as_str(), "20130524T000000Z");
         assert_eq!(display_time(1_369_353_600), "2013-05-24T00:00:00Z");
     }
 
@@ -161,6 +168,10 @@ mod tests {
         ] {
             assert_eq!(AmzDate::parse(text), None, "{text}");
         }
-        assert_eq!(AmzDate::parse_http("yesterday"), None);
+        for text in
+            ["yesterday", "", "Tue, 07 Jul 1950 21:53:04 GMT", "Tue, 37 Jul 2010 21:53:04 GMT"]
+        {
+            assert_eq!(AmzDate::parse_http(text), None, "{text}");
+        }
     }
 }

@@ -108,10 +108,16 @@ impl Document {
     }
 }
 
-/// The operations that a request may ask for without a document: its headers say the rest, or the
-/// handler has an error of its own.
-const WITHOUT_DOCUMENT: [&str; 4] =
-    ["CompleteMultipartUpload", "CreateBucket", "PutBucketAcl", "PutObjectAcl"];
+/// The operations for which no document is no `MissingRequestBodyError`: the headers say the rest, or
+/// the error is another one. (AWS calls a missing legal hold or retention malformed.)
+const WITHOUT_DOCUMENT: [&str; 6] = [
+    "CompleteMultipartUpload",
+    "CreateBucket",
+    "PutBucketAcl",
+    "PutObjectAcl",
+    "PutObjectLegalHold",
+    "PutObjectRetention",
+];
 
 /// The operations whose document is a `Tagging`.
 const TAGGING: [&str; 2] = ["PutBucketTagging", "PutObjectTagging"];

@@ -19,6 +19,7 @@ use super::convert::{object_key, version_id};
 use super::details::Details;
 use super::encryption::{self, Asked};
 use super::headers::{header, insert_text};
+use super::request_headers::COPY_SOURCE;
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, access, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
@@ -153,6 +154,14 @@ pub(super) fn source(
             "Access points as the source of a copy are not implemented by LiteIO yet."
         ));
     };
+    if key.is_empty() {
+        // As for a source without a slash, which s3s refuses.
+        return Err(s3_error!(
+            Details::argument(COPY_SOURCE, COPY_SOURCE),
+            InvalidArgument,
+            "Invalid copy source object key"
+        ));
+    }
     let version = version.as_deref();
     let granted = access::copy_source(app, target, sent, &bucket, &key, version)?;
     if granted.saw_nothing() {

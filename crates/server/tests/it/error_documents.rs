@@ -503,9 +503,9 @@ async fn operations_with_a_document_say_that_it_is_missing() {
             missing("PUT /mine?tagging"),
             missing("PUT /mine?versioning"),
             missing("PUT /mine?website"),
-            missing("PUT /mine/key?legal-hold"),
-            missing("PUT /mine/key?retention"),
             missing("PUT /mine/key?tagging"),
+            row("PUT /mine/key?legal-hold", (400, "MalformedXML"), &[]),
+            row("PUT /mine/key?retention", (400, "MalformedXML"), &[]),
         ],
     )
     .await;
