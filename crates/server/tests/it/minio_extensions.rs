@@ -53,7 +53,7 @@ impl Minio {
 
     /// The keys of all versions and delete markers.
     fn versions(&self, bucket: &str) -> Vec<String> {
-        self.ask(Request::new("GET", format!("/{bucket}?versions"))).elements("Key")
+        self.ask(Request::new("GET", &format!("/{bucket}?versions"))).elements("Key")
     }
 }
 
