@@ -298,7 +298,7 @@ pub(super) mod tests {
         ] {
             let value = HeaderValue::from_static(value);
             let headers = HeaderMap::from_iter([(HeaderName::from_static(name), value)]);
-            let refused = check(&headers).err();
+            let refused = check(&headers, false).err();
             let code = refused.as_ref().map(|refused| refused.code().as_str());
             assert_eq!(code, is_refused.then_some("NotImplemented"), "{name}");
             let message = refused.as_ref().and_then(|refused| refused.message());

@@ -121,7 +121,7 @@ fn a_force_delete_takes_more_than_a_page() {
     server.does("PUT", "/many");
     let members: Vec<_> =
         (0..2100).map(|number| tar_entry(&format!("dir/{number}"), b'0', b"x")).collect();
-    let put = Request::new("PUT", "/many/all.tar").body(&tar(&members));
+    let put = Request::new("PUT", "/many/all.tar").body(tar(&members));
     assert_eq!(server.ask(put.header("x-amz-meta-snowball-auto-extract", "true")).status, 200);
     server.does("PUT", "/many/other");
     assert_eq!(server.force_delete("/many/dir").status, 204);
