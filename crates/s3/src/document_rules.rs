@@ -278,8 +278,7 @@ const ACCESS_CONTROL_POLICY: Elements = &[
     ("AccessControlPolicy", "AccessControlList Owner"),
     ("AccessControlList", "Grant"),
     ("Grant", "Grantee Permission"),
-    // `Type` as an element is in what a server in the place of MinIO sends; the attribute counts.
-    ("Grantee", "ID DisplayName EmailAddress URI Type"),
+    ("Grantee", "ID DisplayName EmailAddress URI"),
     ("Owner", "ID DisplayName"),
 ];
 const TAG: (&str, &str) = ("Tag", "Key Value");
