@@ -79,10 +79,10 @@ async fn access_by_tags_is_disabled_and_cannot_be_enabled() {
         "<AbacStatus><Status>Disabled</Status><Status>Enabled</Status></AbacStatus>".to_owned(),
         "<AbacStatus><Other>Disabled</Other></AbacStatus>".to_owned(),
         "<Status>Disabled</Status>".to_owned(),
-        String::new(),
     ] {
         server.put("/mine?abac", wrong).await.expect_error(400, "MalformedXML");
     }
+    server.put("/mine?abac", "").await.expect_error(400, "MissingRequestBodyError");
     let digest = server.request("PUT", "/mine?abac").header("x-amz-checksum-crc32", "AAAAAA==");
     digest.body(document("Disabled")).send().await.expect_error(400, "BadDigest");
     assert_eq!(server.get("/mine?abac").await.element("Status"), "Disabled");

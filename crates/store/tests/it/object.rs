@@ -160,7 +160,8 @@ fn writes_are_decided_by_the_current_object() {
         let kept = delete_if(if_match("\"00000000000000000000000000000000\""));
         assert!(matches!(kept, Err(StoreError::PreconditionFailed { .. })), "{kept:?}");
         assert!(delete_if(if_match("*")).expect("there").existed);
-        assert!(!delete_if(if_match("*")).expect("nothing to delete").existed);
+        let gone = delete_if(if_match("*")).expect_err("nothing to delete");
+        assert!(matches!(gone, StoreError::NoSuchKey { .. }), "{gone}");
         store.reclaim().expect("reclaim");
         assert_eq!(blobs(store), 0, "refused bodies leave nothing");
     });
