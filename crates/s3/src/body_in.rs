@@ -99,7 +99,7 @@ async fn receive_in_batches(
     let Some(second) = body.next_batch().await? else {
         let staged = app.blocking(move |store| {
             let mut writer = store.begin_body(options)?;
-            first.iter().try_for_each(|chunk| writer.write(chunk))?;
+            writer.write_together(&first)?;
             writer.finish()
         });
         return staged.await.map_err(error::from_store);
@@ -133,7 +133,7 @@ async fn push(hashing: &Lane<BodyHasher>, storing: &Lane<Storing>, batch: Batch)
 
 impl lane::Worker for BodyHasher {
     fn work(&mut self, batch: &[Bytes]) -> Result<(), StoreError> {
-        batch.iter().for_each(|chunk| self.update(chunk));
+        self.update_together(batch);
         Ok(())
     }
 }

@@ -119,6 +119,13 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     for (name, bytes) in &sizes {
         add("Write", &format!("Write {name}"), 1, plain(*bytes));
     }
+    if !quick {
+        // Bodies that arrive at the same time are hashed together.
+        for clients in [2, 16] {
+            let name = format!("Write 10 MB, {}", counted(clients));
+            add("Write", &name, clients, plain(10 * MB));
+        }
+    }
     for (name, bytes) in &sizes[1..] {
         add("Read", &format!("Read {name}"), 1, Work::Get { bytes: *bytes });
     }
@@ -165,6 +172,10 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     add("Encryption", "Read 10 MB, encrypted", 1, Work::GetEncrypted { bytes: 10 * MB });
     add("Multipart", "Multipart 15 MB in 3 parts", 1, Work::Multipart { parts: 3, bytes: 5 * MB });
     add("Multipart", "Multipart 25 MB in 5 parts", 1, Work::Multipart { parts: 5, bytes: 5 * MB });
+    if !quick {
+        let work = Work::Multipart { parts: 3, bytes: 5 * MB };
+        add("Multipart", "Multipart 15 MB in 3 parts, 16 clients", 16, work);
+    }
     add("Bucket", "Bucket create and delete", 1, Work::BucketCycle);
     add("Bucket", "Bucket info", 1, Work::BucketHead);
     for metadata in [0, 5, 20] {

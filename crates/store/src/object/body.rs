@@ -219,6 +219,17 @@ impl BodyWriter {
         Ok(())
     }
 
+    /// Appends pieces to the body. Waits for the disk, and for threads that hash other bodies with
+    /// it, see [`BodyHasher::update_together`].
+    ///
+    /// # Errors
+    /// The errors of [`BodyWriter::write`].
+    pub fn write_together(&mut self, pieces: &[Bytes]) -> Result<(), StoreError> {
+        pieces.iter().try_for_each(|piece| self.sink.append(piece))?;
+        self.hasher.update_together(pieces);
+        Ok(())
+    }
+
     /// `true` while all bytes are in memory, so that [`BodyWriter::finish`] does not touch the
     /// disk.
     #[must_use]
@@ -259,6 +270,12 @@ impl BodyHasher {
     /// Digests more bytes of the body.
     pub fn update(&mut self, bytes: &[u8]) {
         self.digests.update(bytes);
+    }
+
+    /// Digests more bytes of the body, together with bodies that other threads digest at the same
+    /// time. May wait for one of these threads, so it is not for threads that must not block.
+    pub fn update_together(&mut self, pieces: &[Bytes]) {
+        self.digests.update_together(pieces);
     }
 
     /// The digests of all bytes.

@@ -1,0 +1,481 @@
+//! Flat combining: one thread digests the pieces of all bodies that arrive at the same time, with a
+//! lane for each ([`super::lanes`]).
+//!
+//! ```text
+//! update ─┬─► leads: own pieces and queued ones, step by step ─► own are digested ─► resigns
+//!         │                       ▲ │                  ▲                               │
+//!         │                       │ └─► digested       └── promoted ◄──┐               │
+//!         └─► queued, asleep ─────┘                                    └───────────────┘
+//!                  ▲──────────────── others, not digested yet ◄────────────────────────┘
+//! ```
+//!
+//! There are never more jobs than `leaders × lanes`, so a leader has a free lane for every queued
+//! job and takes it after its current step. A leader resigns when its own pieces are digested: no
+//! body works for the others longer than for itself. A body that is alone takes two uncontended
+//! locks for each batch.
+
+use std::collections::VecDeque;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::{Buf as _, Bytes};
+use parking_lot::Mutex;
+
+use super::Md5;
+use super::lanes::{Kernel, Lane};
+use super::steps::BLOCK_BYTES;
+
+/// Blocks of each lane between two looks at the queue: some 15 µs.
+const STEP_BLOCKS: usize = 128;
+
+/// Fewer bytes are digested at once: queueing them would take longer.
+const SHARED_BYTES_MIN: usize = STEP_BLOCKS * BLOCK_BYTES;
+
+/// Digests pieces of concurrent bodies together.
+#[derive(Debug)]
+pub(crate) struct Combiner {
+    kernel: Kernel,
+    state: Mutex<State>,
+    /// Length of the queue, which leaders read without the lock.
+    queued: AtomicUsize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: VecDeque<Queued>,
+    /// Jobs that are not digested yet, of leaders, in their lanes and in the queue.
+    jobs: usize,
+    leaders: usize,
+}
+
+/// A job whose thread sleeps.
+#[derive(Debug)]
+struct Queued {
+    job: Job,
+    reply: oneshot::Sender<Reply>,
+}
+
+#[derive(Debug)]
+enum Reply {
+    Digested(Md5),
+    /// The rest of the job, whose thread leads now.
+    Lead(Job),
+}
+
+/// The part of a thread that brings a job.
+#[derive(Debug)]
+enum Role {
+    Leads(Job),
+    Sleeps(oneshot::Receiver<Reply>),
+}
+
+/// Pieces of a body, to be digested in their order.
+#[derive(Debug)]
+struct Job {
+    md5: Md5,
+    /// The first one starts with a whole block, and the digest is at the end of a block.
+    pieces: VecDeque<Bytes>,
+}
+
+impl Combiner {
+    /// The one of the process.
+    pub(crate) fn shared() -> &'static Self {
+        static SHARED: LazyLock<Combiner> = LazyLock::new(|| Combiner::new(Kernel::available()[0]));
+        &SHARED
+    }
+
+    fn new(kernel: Kernel) -> Self {
+        Self { kernel, state: Mutex::default(), queued: AtomicUsize::new(0) }
+    }
+
+    /// Digests the next bytes of a body. May wait for another thread that digests them.
+    pub(crate) fn update(&self, md5: &mut Md5, pieces: &[Bytes]) {
+        let alone = |md5: &mut Md5| pieces.iter().for_each(|piece| md5.update(piece));
+        if pieces.iter().map(Bytes::len).sum::<usize>() < SHARED_BYTES_MIN {
+            return alone(md5);
+        }
+        *md5 = match self.admit(Job::new(md5.clone(), pieces)) {
+            Role::Leads(job) => self.lead(job),
+            Role::Sleeps(reply) => match reply.recv() {
+                Ok(Reply::Digested(md5)) => md5,
+                Ok(Reply::Lead(job)) => self.lead(job),
+                // The leader has panicked with this job in its lanes.
+                Err(oneshot::RecvError) => return alone(md5),
+            },
+        }
+    }
+
+    fn admit(&self, job: Job) -> Role {
+        let mut state = self.state.lock();
+        state.jobs += 1;
+        if state.needs_leader(self.kernel) {
+            state.leaders += 1;
+            return Role::Leads(job);
+        }
+        let (reply, receiver) = oneshot::channel();
+        state.queue.push_back(Queued { job, reply });
+        self.queued.store(state.queue.len(), Ordering::Relaxed);
+        Role::Sleeps(receiver)
+    }
+
+    /// Digests a job, and queued ones until it is digested.
+    fn lead(&self, mut own: Job) -> Md5 {
+        let mut leader = Leader { combiner: self, others: Vec::new() };
+        while !own.is_digested() {
+            leader.take_queued();
+            leader.step(&mut own);
+        }
+        own.md5
+    }
+}
+
+impl State {
+    fn needs_leader(&self, kernel: Kernel) -> bool {
+        self.jobs > self.leaders * kernel.lanes_max
+    }
+}
+
+/// A leading thread. Dropping it resigns.
+struct Leader<'combiner> {
+    combiner: &'combiner Combiner,
+    /// Jobs in the lanes beside its own.
+    others: Vec<Queued>,
+}
+
+impl Leader<'_> {
+    fn take_queued(&mut self) {
+        let Combiner { kernel, state, queued } = self.combiner;
+        let room = kernel.lanes_max - 1 - self.others.len();
+        if room > 0 && queued.load(Ordering::Relaxed) > 0 {
+            let queue = &mut state.lock().queue;
+            self.others.extend(queue.drain(..room.min(queue.len())));
+            queued.store(queue.len(), Ordering::Relaxed);
+        }
+    }
+
+    /// Digests the next blocks of each job, and wakes those that are digested.
+    fn step(&mut self, own: &mut Job) {
+        let others = self.others.iter_mut().map(|other| &mut other.job);
+        let mut lanes: Vec<_> = std::iter::once(&mut *own).chain(others).map(Job::lane).collect();
+        let blocks = self.combiner.kernel.compress(&mut lanes, STEP_BLOCKS);
+        own.advance(blocks);
+        self.others.iter_mut().for_each(|other| other.job.advance(blocks));
+        let digested: Vec<_> =
+            self.others.extract_if(.., |other| other.job.is_digested()).collect();
+        if !digested.is_empty() {
+            // Before they wake and bring more.
+            self.combiner.state.lock().jobs -= digested.len();
+            for Queued { job, reply } in digested {
+                // Its thread sleeps until now.
+                let _ = reply.send(Reply::Digested(job.md5));
+            }
+        }
+    }
+}
+
+impl Drop for Leader<'_> {
+    fn drop(&mut self) {
+        let Combiner { kernel, state, queued } = self.combiner;
+        let mut state = state.lock();
+        state.jobs -= 1;
+        state.leaders -= 1;
+        if std::thread::panicking() {
+            // Half digested. Their threads begin again, alone.
+            state.jobs -= self.others.len();
+            self.others.clear();
+        }
+        // They have waited longer than the queue.
+        for other in self.others.drain(..).rev() {
+            state.queue.push_front(other);
+        }
+        let promoted = match state.needs_leader(*kernel) {
+            true => state.queue.pop_front(),
+            false => None,
+        };
+        state.leaders += usize::from(promoted.is_some());
+        queued.store(state.queue.len(), Ordering::Relaxed);
+        drop(state);
+        if let Some(Queued { job, reply }) = promoted {
+            // Its thread sleeps until now.
+            let _ = reply.send(Reply::Lead(job));
+        }
+    }
+}
+
+impl Job {
+    fn new(md5: Md5, pieces: &[Bytes]) -> Self {
+        let mut job = Self { md5, pieces: pieces.iter().cloned().collect() };
+        job.settle();
+        job
+    }
+
+    fn is_digested(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    fn lane(&mut self) -> Lane<'_> {
+        let blocks = self.pieces.front().map_or(&[][..], |piece| piece.as_chunks().0);
+        Lane { state: &mut self.md5.state, blocks }
+    }
+
+    /// Continues after blocks that were digested in the lane.
+    fn advance(&mut self, blocks: usize) {
+        let bytes = blocks * BLOCK_BYTES;
+        self.md5.bytes = self.md5.bytes.wrapping_add(bytes as u64);
+        if let Some(piece) = self.pieces.front_mut() {
+            piece.advance(bytes);
+        }
+        self.settle();
+    }
+
+    /// Digests what comes before the next whole block.
+    fn settle(&mut self) {
+        while let Some(piece) = self.pieces.front_mut() {
+            let to_block = (BLOCK_BYTES - self.md5.rest_bytes()) % BLOCK_BYTES;
+            if to_block == 0 && piece.len() >= BLOCK_BYTES {
+                return;
+            }
+            // The end of a block, or of a piece that does not fill one.
+            let bytes = if to_block == 0 { piece.len() } else { to_block.min(piece.len()) };
+            self.md5.update(&piece.split_to(bytes));
+            if piece.is_empty() {
+                self.pieces.pop_front();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const STEP_BYTES: usize = STEP_BLOCKS * BLOCK_BYTES;
+
+    fn combiners() -> impl Iterator<Item = Combiner> {
+        Kernel::available().into_iter().map(Combiner::new)
+    }
+
+    fn bytes(length: usize, seed: usize) -> Vec<u8> {
+        (0..length).map(|at| (at * 31 + at / 251 + seed * 57) as u8).collect()
+    }
+
+    /// The bytes in pieces of these lengths, again and again.
+    fn pieces(bytes: &[u8], lengths: &[usize]) -> Vec<Bytes> {
+        let (mut rest, mut pieces) = (bytes, Vec::new());
+        for length in lengths.iter().cycle() {
+            let (piece, after) = rest.split_at(rest.len().min(*length));
+            pieces.push(Bytes::copy_from_slice(piece));
+            rest = after;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        pieces
+    }
+
+    /// A job of some steps, and its digest.
+    fn job(steps: usize, seed: usize) -> (Job, [u8; 16]) {
+        let bytes = bytes(steps * STEP_BYTES, seed);
+        (Job::new(Md5::new(), &pieces(&bytes, &[bytes.len()])), Md5::digest(&bytes))
+    }
+
+    fn leads(role: Role) -> Job {
+        match role {
+            Role::Leads(job) => job,
+            Role::Sleeps(_) => panic!("it should lead"),
+        }
+    }
+
+    fn sleeps(role: Role) -> oneshot::Receiver<Reply> {
+        match role {
+            Role::Leads(_) => panic!("another leads"),
+            Role::Sleeps(reply) => reply,
+        }
+    }
+
+    fn digested(reply: oneshot::Receiver<Reply>) -> [u8; 16] {
+        match reply.try_recv().expect("a reply") {
+            Reply::Digested(md5) => md5.finish(),
+            Reply::Lead(_) => panic!("it should be digested"),
+        }
+    }
+
+    fn promoted(reply: oneshot::Receiver<Reply>) -> Job {
+        match reply.try_recv().expect("a reply") {
+            Reply::Digested(_) => panic!("its leader has resigned"),
+            Reply::Lead(job) => job,
+        }
+    }
+
+    fn assert_idle(combiner: &Combiner) {
+        let state = combiner.state.lock();
+        assert_eq!((state.jobs, state.leaders, state.queue.len()), (0, 0, 0));
+        assert_eq!(combiner.queued.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_leader_digests_shorter_jobs_and_hands_over_longer_ones() {
+        for combiner in combiners() {
+            let (own, own_digest) = job(2, 1);
+            let own = leads(combiner.admit(own));
+            let (other, other_digest) = job(if combiner.kernel.lanes_max > 2 { 5 } else { 1 }, 2);
+            let other = sleeps(combiner.admit(other));
+            if combiner.kernel.lanes_max > 2 {
+                let (short, short_digest) = job(1, 3);
+                let short = sleeps(combiner.admit(short));
+                assert_eq!(combiner.lead(own).finish(), own_digest);
+                assert_eq!(digested(short), short_digest);
+                let rest = promoted(other);
+                assert_eq!(rest.md5.bytes(), 2 * STEP_BYTES as u64, "digested in lanes so far");
+                assert_eq!(combiner.lead(rest).finish(), other_digest);
+            } else {
+                assert_eq!(combiner.lead(own).finish(), own_digest);
+                assert_eq!(digested(other), other_digest);
+            }
+            assert_idle(&combiner);
+        }
+    }
+
+    #[test]
+    fn there_is_a_leader_for_every_lane_and_nobody_waits_for_more_than_a_step() {
+        for combiner in combiners() {
+            let lanes = combiner.kernel.lanes_max;
+            let (own, own_digest) = job(3, 0);
+            let own = leads(combiner.admit(own));
+            let others: Vec<_> = (1..lanes).map(|seed| job(2, seed)).collect();
+            let digests: Vec<_> = others.iter().map(|(_, digest)| *digest).collect();
+            let replies: Vec<_> =
+                others.into_iter().map(|(job, _)| sleeps(combiner.admit(job))).collect();
+            // One more than there are lanes.
+            let (more, more_digest) = job(1, lanes);
+            let more = leads(combiner.admit(more));
+            let mut leader = Leader { combiner: &combiner, others: Vec::new() };
+            leader.take_queued();
+            assert_eq!(leader.others.len(), lanes - 1, "everybody has a lane");
+            // This one resigns with nothing to hand over.
+            assert_eq!(combiner.lead(more).finish(), more_digest);
+            let mut own = own;
+            leader.step(&mut own);
+            leader.step(&mut own);
+            for (reply, digest) in replies.into_iter().zip(digests) {
+                assert_eq!(digested(reply), digest);
+            }
+            leader.step(&mut own);
+            assert_eq!(own.md5.finish(), own_digest);
+            drop(leader);
+            assert_idle(&combiner);
+        }
+    }
+
+    #[test]
+    fn a_leader_that_panics_loses_no_job_of_others() {
+        let panics = |_: &mut [Lane<'_>], _| panic!("on purpose");
+        let combiner = Combiner::new(Kernel::for_tests(3, panics));
+        let (own, _) = job(2, 1);
+        let own = leads(combiner.admit(own));
+        let in_lane = sleeps(combiner.admit(job(2, 2).0));
+        let mut leader = Leader { combiner: &combiner, others: Vec::new() };
+        leader.take_queued();
+        let queued = sleeps(combiner.admit(job(2, 3).0));
+        let mut own = own;
+        catch_unwind(AssertUnwindSafe(move || {
+            let mut leader = leader;
+            leader.step(&mut own);
+        }))
+        .expect_err("the kernel panics");
+        in_lane.try_recv().expect_err("its leader has panicked");
+        assert!(!promoted(queued).is_digested());
+        let state = combiner.state.lock();
+        assert_eq!((state.jobs, state.leaders), (1, 1), "the promoted one");
+    }
+
+    #[test]
+    fn threads_beside_one_that_panics_digest_their_bytes() {
+        // Two lanes and more panic; one alone does not.
+        let panics = |lanes: &mut [Lane<'_>], _| assert!(lanes.is_empty(), "on purpose");
+        let combiner = Combiner::new(Kernel::for_tests(16, panics));
+        let panicked = thread::scope(|scope| {
+            let threads: Vec<_> = (0..8)
+                .map(|seed| {
+                    let combiner = &combiner;
+                    scope.spawn(move || {
+                        let bytes = bytes(20 * STEP_BYTES + seed, seed);
+                        let mut md5 = Md5::new();
+                        combiner.update(&mut md5, &pieces(&bytes, &[STEP_BYTES]));
+                        assert_eq!(md5.finish(), Md5::digest(&bytes));
+                    })
+                })
+                .collect();
+            threads.into_iter().filter_map(|thread| thread.join().err()).count()
+        });
+        assert!(panicked < 8, "the last one is alone");
+        assert_idle(&combiner);
+    }
+
+    #[test]
+    fn short_updates_are_not_queued_and_change_nothing_else() {
+        for combiner in combiners() {
+            let own = leads(combiner.admit(job(1, 1).0));
+            let mut md5 = Md5::new();
+            combiner.update(&mut md5, &pieces(&bytes(SHARED_BYTES_MIN - 1, 2), &[1000]));
+            assert_eq!(md5.finish(), Md5::digest(&bytes(SHARED_BYTES_MIN - 1, 2)));
+            combiner.lead(own);
+            assert_idle(&combiner);
+        }
+    }
+
+    #[test]
+    fn any_number_of_threads_agrees_with_one() {
+        for combiner in combiners() {
+            for threads in [1, 2, 3, 17, 40] {
+                thread::scope(|scope| {
+                    for seed in 0..threads {
+                        let combiner = &combiner;
+                        scope.spawn(move || {
+                            let bytes = bytes(9 * STEP_BYTES + seed * 1_117, seed);
+                            let lengths = [STEP_BYTES * 2, 1 + seed, 64, 777 * (1 + seed), 63, 0];
+                            let pieces = pieces(&bytes, &lengths);
+                            let mut md5 = Md5::new();
+                            for batch in pieces.chunks(1 + seed % 5) {
+                                combiner.update(&mut md5, batch);
+                            }
+                            assert_eq!(md5.bytes(), bytes.len() as u64);
+                            assert_eq!(md5.finish(), Md5::digest(&bytes), "{seed} of {threads}");
+                        });
+                    }
+                });
+                assert_idle(&combiner);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bodies_of_any_lengths_in_any_pieces_agree_with_the_library(
+            bodies in prop::collection::vec(
+                (0_usize..60_000, prop::collection::vec(1_usize..20_000, 1..5)), 1..20,
+            ),
+        ) {
+            use md5::Digest as _;
+            for combiner in combiners() {
+                thread::scope(|scope| {
+                    for (seed, (length, lengths)) in bodies.iter().enumerate() {
+                        let combiner = &combiner;
+                        scope.spawn(move || {
+                            let bytes = bytes(*length, seed);
+                            let mut md5 = Md5::new();
+                            combiner.update(&mut md5, &pieces(&bytes, lengths));
+                            let expected: [u8; 16] = md5::Md5::digest(&bytes).into();
+                            assert_eq!(md5.finish(), expected);
+                        });
+                    }
+                });
+            }
+        }
+    }
+}
