@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
-    Bucket, CopyOptions, CopyOutcome, Encryption, EncryptionScheme, ObjectId, ObjectKey,
-    ReadConditions, StoreError, VersionId,
+    Bucket, CopyOptions, CopyOutcome, EncryptionScheme, ObjectId, ObjectKey, ReadConditions,
+    StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -123,13 +123,13 @@ fn changes_more(headers: &HeaderMap) -> bool {
 }
 
 /// True if a copy of the object to itself has another encryption, although the request has no
-/// header for one: as on AWS, the encryption of the source is not copied.
+/// header for one: as on AWS, the encryption of the source is not copied. A decrypted copy counts
+/// only if the source has another key than the server's.
 fn changes_encryption(app: &App, bucket: &Bucket, key: &ObjectKey, asked: &Asked) -> bool {
     let found = app.look(|store| store.find_object(bucket, key, None));
     found.is_ok_and(|found| match found.encryption {
         None => asked.encryption.is_some(),
-        // Without a word about it, the object is decrypted where the bucket does not encrypt.
-        Some(EncryptionScheme::Master) => asked.encryption != Some(Encryption::Master),
+        Some(EncryptionScheme::Master) => false,
         Some(EncryptionScheme::Named { .. } | EncryptionScheme::Customer) => true,
     })
 }
