@@ -28,10 +28,14 @@ def start(binary, arguments, port):
     deadline = time.monotonic() + START_SECONDS_MAX
     while process.poll() is None:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return 0
+            with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+                # Before the server listens, the kernel may choose the same port for this end: then it
+                # is connected to itself.
+                if connection.getsockname() != connection.getpeername():
+                    return 0
         except OSError:
-            time.sleep(0.01)
+            pass
+        time.sleep(0.05)
         if time.monotonic() > deadline:
             stop(state / str(port))
             break

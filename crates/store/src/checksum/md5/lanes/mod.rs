@@ -214,142 +214,14 @@ macro_rules! kernel {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod avx512 {
-    use std::arch::x86_64::{
-        __m512i as Vector, _mm512_add_epi32 as add, _mm512_and_si512 as and, _mm512_andnot_si512,
-        _mm512_castsi128_si512, _mm512_inserti32x4, _mm512_or_si512, _mm512_rol_epi32,
-        _mm512_set1_epi32, _mm512_unpackhi_epi32 as high_words,
-        _mm512_unpackhi_epi64 as high_pairs, _mm512_unpacklo_epi32 as low_words,
-        _mm512_unpacklo_epi64 as low_pairs, _mm512_xor_si512 as xor,
-    };
-
-    use super::{Lane, SINES, from_bytes, steps};
-
-    const LANES: usize = 16;
-    kernel!("avx512f");
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn row(quads: [[u8; 16]; LANES / 4]) -> Vector {
-        let [first, second, third, fourth] = quads.map(from_bytes);
-        let row = _mm512_inserti32x4::<1>(_mm512_castsi128_si512(first), second);
-        _mm512_inserti32x4::<3>(_mm512_inserti32x4::<2>(row, third), fourth)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn broadcast(word: u32) -> Vector {
-        _mm512_set1_epi32(word.cast_signed())
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn and_not(one: Vector, other: Vector) -> Vector {
-        _mm512_andnot_si512(other, one)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn or_not(one: Vector, other: Vector) -> Vector {
-        _mm512_or_si512(one, xor(other, broadcast(u32::MAX)))
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn rotate<const LEFT: i32, const RIGHT: i32>(vector: Vector) -> Vector {
-        _mm512_rol_epi32::<LEFT>(vector)
-    }
-}
-
+mod avx2;
 #[cfg(target_arch = "x86_64")]
-mod avx2 {
-    use std::arch::x86_64::{
-        __m256i as Vector, _mm256_add_epi32 as add, _mm256_and_si256 as and, _mm256_andnot_si256,
-        _mm256_or_si256, _mm256_set_m128i, _mm256_set1_epi32, _mm256_slli_epi32, _mm256_srli_epi32,
-        _mm256_unpackhi_epi32 as high_words, _mm256_unpackhi_epi64 as high_pairs,
-        _mm256_unpacklo_epi32 as low_words, _mm256_unpacklo_epi64 as low_pairs,
-        _mm256_xor_si256 as xor,
-    };
-
-    use super::{Lane, SINES, from_bytes, steps};
-
-    const LANES: usize = 8;
-    kernel!("avx2");
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn row(quads: [[u8; 16]; LANES / 4]) -> Vector {
-        let [first, second] = quads.map(from_bytes);
-        _mm256_set_m128i(second, first)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn broadcast(word: u32) -> Vector {
-        _mm256_set1_epi32(word.cast_signed())
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn and_not(one: Vector, other: Vector) -> Vector {
-        _mm256_andnot_si256(other, one)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn or_not(one: Vector, other: Vector) -> Vector {
-        _mm256_or_si256(one, xor(other, broadcast(u32::MAX)))
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn rotate<const LEFT: i32, const RIGHT: i32>(vector: Vector) -> Vector {
-        _mm256_or_si256(_mm256_slli_epi32::<LEFT>(vector), _mm256_srli_epi32::<RIGHT>(vector))
-    }
-}
+mod avx512;
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+mod neon;
 
 #[cfg(target_arch = "x86_64")]
 fn from_bytes(bytes: [u8; 16]) -> std::arch::x86_64::__m128i {
     // SAFETY: both are as long, and every pattern of bits is valid for both.
     unsafe { std::mem::transmute(bytes) }
-}
-
-#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
-mod neon {
-    use std::arch::aarch64::{
-        uint32x4_t as Vector, vaddq_u32 as add, vandq_u32 as and, vbicq_u32 as and_not,
-        vdupq_n_u32 as broadcast, veorq_u32 as xor, vornq_u32 as or_not, vreinterpretq_u32_u64,
-        vreinterpretq_u64_u32, vshlq_n_u32, vsriq_n_u32, vzip1q_u32 as low_words, vzip1q_u64,
-        vzip2q_u32 as high_words, vzip2q_u64,
-    };
-
-    use super::{Lane, SINES, steps};
-
-    const LANES: usize = 4;
-    kernel!("neon");
-
-    fn row([bytes]: [[u8; 16]; LANES / 4]) -> Vector {
-        // SAFETY: both are as long, and every pattern of bits is valid for both.
-        unsafe { std::mem::transmute(bytes) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn low_pairs(one: Vector, other: Vector) -> Vector {
-        let (one, other) = (vreinterpretq_u64_u32(one), vreinterpretq_u64_u32(other));
-        vreinterpretq_u32_u64(vzip1q_u64(one, other))
-    }
-
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn high_pairs(one: Vector, other: Vector) -> Vector {
-        let (one, other) = (vreinterpretq_u64_u32(one), vreinterpretq_u64_u32(other));
-        vreinterpretq_u32_u64(vzip2q_u64(one, other))
-    }
-
-    #[inline]
-    #[target_feature(enable = "neon")]
-    fn rotate<const LEFT: i32, const RIGHT: i32>(vector: Vector) -> Vector {
-        vsriq_n_u32::<RIGHT>(vshlq_n_u32::<LEFT>(vector), vector)
-    }
 }
