@@ -240,10 +240,8 @@ impl Authenticator {
         let signature = required_field(form, "x-amz-signature")?;
         let scope = Scope::parse(credential, Place::Form, &self.rules, &date)?;
         if scope.service != Service::S3 {
-            return Err(Place::Form
-                .malformed("incorrect service; this endpoint belongs to \"s3\".")
-                .with("ArgumentName", "X-Amz-Credential")
-                .with("ArgumentValue", credential));
+            let detail = "incorrect service; this endpoint belongs to \"s3\".";
+            return Err(Place::Form.malformed_credential(credential, detail));
         }
         let (access_key, signing_key) = self.signer(&scope, form.field(TOKEN_FIELD))?;
         if same_signature(&signing_key.sign(&[policy.as_bytes()]), signature) {

@@ -53,6 +53,17 @@ impl Place {
         };
         ApiError::new(code, format!("{prefix}{detail}"))
     }
+
+    /// The error for this credential, which a form has as an argument.
+    pub(super) fn malformed_credential(self, credential: &str, detail: &str) -> ApiError {
+        let error = self.malformed(detail);
+        match self {
+            Place::Header | Place::Query => error,
+            Place::Form => {
+                error.with("ArgumentName", "X-Amz-Credential").with("ArgumentValue", credential)
+            }
+        }
+    }
 }
 
 /// A parsed credential scope: `ACCESS_KEY/20130524/us-east-1/s3/aws4_request`.
@@ -77,13 +88,7 @@ impl<'a> Scope<'a> {
         rules: &Rules,
         date: &AmzDate,
     ) -> Result<Scope<'a>, ApiError> {
-        let refuse = |detail: &str| match place {
-            Place::Header | Place::Query => place.malformed(detail),
-            Place::Form => place
-                .malformed(detail)
-                .with("ArgumentName", "X-Amz-Credential")
-                .with("ArgumentValue", credential),
-        };
+        let refuse = |detail: &str| place.malformed_credential(credential, detail);
         let malformed = || {
             refuse(
                 "the Credential is mal-formed; expecting \

@@ -1,4 +1,4 @@
-//! What a decoder of a body has for its reader.
+//! The results of the decoders of a body.
 
 use bytes::Bytes;
 

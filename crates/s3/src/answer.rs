@@ -1,4 +1,4 @@
-//! What a response says besides the output of s3s.
+//! The parts of a response beside the output of s3s.
 
 use bytes::Bytes;
 use http::StatusCode;

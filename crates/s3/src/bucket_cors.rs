@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use http::header::ACCESS_CONTROL_REQUEST_HEADERS;
 use http::{HeaderMap, HeaderName, Method, Response};
 use liteio_store::{Bucket, DocumentKind};
 use s3s::dto::{
@@ -79,7 +78,12 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
     if let Some(asked) = page.asked_method().filter(|asked| !is_known(asked)) {
         return Err(invalid_method(asked));
     }
-    check_names(headers)?;
+    if let Some(name) = page.invalid_header() {
+        return Err(bad_request(format!(
+            "Access-Control-Request-Headers \"{}\" contains invalid character.",
+            error::quoted(&name)
+        )));
+    }
     let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).ok();
     let forbidden = |message, kind| forbidden(message, page.method(), kind);
     if let Some(bucket) = &bucket {
@@ -128,25 +132,6 @@ fn bad_request(message: impl Into<Cow<'static, str>>) -> ApiError {
 /// `HEAD`, in capitals.
 fn invalid_method(asked: &str) -> ApiError {
     bad_request(format!("Invalid Access-Control-Request-Method: {}", error::quoted(asked)))
-}
-
-/// True for a name that a header can have.
-fn is_token(name: &str) -> bool {
-    HeaderName::from_bytes(name.as_bytes()).is_ok()
-}
-
-/// Checks that each name in `Access-Control-Request-Headers` is one that a header can have.
-fn check_names(headers: &HeaderMap) -> Result<(), ApiError> {
-    let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) else { return Ok(()) };
-    let names = String::from_utf8_lossy(names.as_bytes());
-    let mut names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-    match names.find(|name| !is_token(name)) {
-        None => Ok(()),
-        Some(name) => Err(bad_request(format!(
-            "Access-Control-Request-Headers \"{}\" contains invalid character.",
-            error::quoted(name)
-        ))),
-    }
 }
 
 fn forbidden(message: &'static str, method: &str, kind: &'static str) -> ApiError {
@@ -229,7 +214,7 @@ fn parse_rule(sent: &CORSRule) -> S3Result<CorsRule> {
 /// Checks that a header can have this name, or that a pattern can match one: `*` may be in a name.
 /// AWS calls the names that it exposes "AllowedHeader" here, too.
 fn check_name(name: &str) -> S3Result<()> {
-    match is_token(name) {
+    match HeaderName::from_bytes(name.as_bytes()).is_ok() {
         true => Ok(()),
         false => Err(error::invalid_request(format!(
             "AllowedHeader \"{}\" contains invalid character.",

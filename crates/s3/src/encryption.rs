@@ -77,23 +77,19 @@ impl Asked {
             return Ok(Asked { encryption, customer: None });
         }
         let method = headers.get(METHOD).map(|method| method.as_bytes());
-        let incompatible = |method: &[u8]| {
-            s3_error!(
+        // As on AWS, before the values are checked.
+        if let Some(method) = method.filter(|_| CUSTOMER.is_in(headers)) {
+            return Err(s3_error!(
                 Details::argument(METHOD, &lossy(method)),
                 InvalidArgument,
                 "Server Side Encryption with Customer provided key is incompatible with the \
                  encryption method specified"
-            )
-        };
-        // As on AWS, before the values are checked.
-        if let Some(method) = method.filter(|_| CUSTOMER.is_in(headers)) {
-            return Err(incompatible(method));
+            ));
         }
         let customer = customer_key(app, headers, extensions)?;
         let names_key = headers.contains_key(KMS_KEY) || headers.contains_key(CONTEXT);
         let encryption = match (method, &customer) {
-            (Some(method), Some(_)) => return Err(incompatible(method)),
-            (Some(b"aws:kms"), None) => Some(named(app, headers)?),
+            (Some(b"aws:kms"), _) => Some(named(app, headers)?),
             _ if names_key => {
                 return Err(s3_error!(
                     Details::argument(METHOD, &lossy(method.unwrap_or_default())),
@@ -104,9 +100,9 @@ impl Asked {
             }
             (None, Some(customer)) => Some(Encryption::Customer(customer.key.clone())),
             (None, None) => bucket_encryption::default_of(app, bucket)?,
-            (Some(b"AES256"), None) => Some(Encryption::Master),
-            (Some(b"aws:kms:dsse"), None) => return Err(error::no_dsse()),
-            (Some(other), None) => {
+            (Some(b"AES256"), _) => Some(Encryption::Master),
+            (Some(b"aws:kms:dsse"), _) => return Err(error::no_dsse()),
+            (Some(other), _) => {
                 return Err(s3_error!(
                     Details::argument(METHOD, &lossy(other)),
                     InvalidEncryptionAlgorithmError,

@@ -126,8 +126,8 @@ pub(super) async fn delete_all(
     Ok(())
 }
 
-/// Version 2 covers headers that begin with `x-amz-` only: whoever has such a presigned URL of one
-/// object could delete all below it.
+/// `false` for Version 2, which covers headers that begin with `x-amz-` only: the holder of a presigned
+/// URL that deletes one object could delete all below it.
 fn covers_header(extensions: &Extensions) -> bool {
     extensions.get::<SignedAs>().is_none_or(|signed_as| signed_as.covers_query())
 }

@@ -99,9 +99,19 @@ impl PageRequest {
     /// The header names that a rule must allow.
     pub fn headers(&self) -> Vec<&str> {
         let names = self.asked_headers.as_ref().and_then(|names| names.to_str().ok());
-        let names = names.unwrap_or_default().split(',').map(str::trim);
-        names.filter(|name| !name.is_empty()).collect()
+        names_in(names.unwrap_or_default()).collect()
     }
+
+    /// The first name that is asked for and that no header can have.
+    pub fn invalid_header(&self) -> Option<String> {
+        let names = String::from_utf8_lossy(self.asked_headers.as_ref()?.as_bytes());
+        let is_invalid = |name: &&str| HeaderName::from_bytes(name.as_bytes()).is_err();
+        names_in(&names).find(is_invalid).map(str::to_owned)
+    }
+}
+
+fn names_in(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// The rules of a bucket, in order.
