@@ -28,7 +28,7 @@ pub(super) struct SecurityHeaders<'a> {
     pub(super) amz_date: Option<&'a str>,
     pub(super) date: Option<&'a str>,
     pub(super) content_sha256: Option<&'a str>,
-    pub(super) decoded_content_length: Option<u64>,
+    decoded_content_length: Option<&'a str>,
     pub(super) trailer: Option<&'a str>,
     pub(super) content_length: Option<u64>,
     pub(super) security_token: Option<&'a str>,
@@ -51,7 +51,7 @@ impl<'a> SecurityHeaders<'a> {
                 "date" => found.date = value.to_str().ok(),
                 "content-length" => number(&mut found.content_length, name, value)?,
                 X_AMZ_DECODED_CONTENT_LENGTH => {
-                    number(&mut found.decoded_content_length, name, value)?;
+                    once(&mut found.decoded_content_length, name, value)?;
                 }
                 X_AMZ_SECURITY_TOKEN => once(&mut found.security_token, name, value)?,
                 "host" if found.has_host => return Err(repeated(name)),
@@ -60,6 +60,16 @@ impl<'a> SecurityHeaders<'a> {
             }
         }
         Ok(found)
+    }
+
+    /// The length of an aws-chunked body without its framing, in bytes. Read after the signature, as AWS does: a value
+    /// that is malformed and not signed is an error of the signature.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it is no length.
+    pub(super) fn decoded_content_length(&self) -> Result<Option<u64>, ApiError> {
+        let text = self.decoded_content_length;
+        text.map(|text| length(text, X_AMZ_DECODED_CONTENT_LENGTH)).transpose()
     }
 }
 
@@ -86,16 +96,19 @@ fn once<'a>(
 fn number(place: &mut Option<u64>, name: &HeaderName, value: &HeaderValue) -> Result<(), ApiError> {
     let mut text = None;
     once(&mut text, name, value)?;
-    // `parse` alone would accept a plus sign.
-    let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    let Some(parsed) = digits.and_then(|text| text.parse().ok()) else {
-        let message = format!("The header {name} is not a valid length");
-        return Err(error::invalid_argument(message).with("ArgumentName", name.as_str()));
-    };
-    match place.replace(parsed) {
+    match place.replace(length(text.unwrap_or_default(), name.as_str())?) {
         None => Ok(()),
         Some(_) => Err(repeated(name)),
     }
+}
+
+fn length(text: &str, name: &str) -> Result<u64, ApiError> {
+    // `parse` alone would accept a plus sign.
+    let digits = Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
+    digits.and_then(|text| text.parse().ok()).ok_or_else(|| {
+        let message = format!("The header {name} is not a valid length");
+        error::invalid_argument(message).with("ArgumentName", name)
+    })
 }
 
 /// Removes the headers of the signature and of the payload framing.
@@ -200,7 +213,8 @@ mod tests {
         }
         for length in ["-1", "+1", "", "1.0", "18446744073709551616", "0x10"] {
             let headers = headers(&[("x-amz-decoded-content-length", length)]);
-            assert!(SecurityHeaders::scan(&headers).is_err(), "{length:?}");
+            let found = SecurityHeaders::scan(&headers).expect("the value is read later");
+            assert!(found.decoded_content_length().is_err(), "{length:?}");
         }
     }
 }

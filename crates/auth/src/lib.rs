@@ -132,7 +132,8 @@ use self::chunked::{ChunkChain, ChunkedDecoder};
 use self::head::{SecurityHeaders, strip_headers};
 use self::limits::HASHED_BODY_BYTES_MAX;
 use self::payload::{
-    ChunkSignatures, ChunkedPayload, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload, UNSIGNED_PAYLOAD,
+    ChunkSignatures, ChunkedPayload, Declared, EMPTY_SHA256, EMPTY_SHA256_TEXT, Payload,
+    UNSIGNED_PAYLOAD,
 };
 use self::post_object::hide_form_content_type;
 use self::presigned::{PresignedQuery, Stripped};
@@ -357,8 +358,9 @@ impl Authenticator {
                 ));
             }
         };
-        let payload = Payload::parse(content_sha256, found)?;
+        let declared = Declared::parse(content_sha256)?;
         claim.verify(parts, query, content_sha256)?;
+        let payload = declared.with_headers(found)?;
         Ok(Outcome::Done(Verified::signed(&claim, payload)))
     }
 }
@@ -370,20 +372,15 @@ impl Verified {
         service: Option<Service>,
         found: &SecurityHeaders<'_>,
     ) -> Result<Verified, ApiError> {
-        let payload = match found.content_sha256 {
-            None => Payload::Unsigned,
-            // Before the length, which such a request need not have: nothing signs its chunks.
-            Some(content_sha256)
-                if matches!(identity, Identity::Anonymous)
-                    && content_sha256.starts_with("STREAMING-AWS4-") =>
-            {
-                return Err(error::invalid_request(
-                    "Anonymous requests don't support this x-amz-content-sha256 value. Please use \
-                     UNSIGNED-PAYLOAD or STREAMING-UNSIGNED-PAYLOAD-TRAILER.",
-                ));
-            }
-            Some(content_sha256) => Payload::parse(content_sha256, found)?,
-        };
+        let declared = found.content_sha256.unwrap_or(UNSIGNED_PAYLOAD);
+        // Before the length, which such a request need not have: nothing signs its chunks.
+        if matches!(identity, Identity::Anonymous) && declared.starts_with("STREAMING-AWS4-") {
+            return Err(error::invalid_request(
+                "Anonymous requests don't support this x-amz-content-sha256 value. Please use \
+                 UNSIGNED-PAYLOAD or STREAMING-UNSIGNED-PAYLOAD-TRAILER.",
+            ));
+        }
+        let payload = Payload::parse(declared, found)?;
         if matches!(
             payload,
             Payload::Chunked(ChunkedPayload { signatures: ChunkSignatures::Checked, .. })

@@ -51,15 +51,21 @@ pub(super) struct ChunkedPayload {
     pub(super) decoded_length: u64,
 }
 
-impl Payload {
-    /// Parses the declaration.
+/// The value of `x-amz-content-sha256`, which is read before the signature is verified. The headers beside it are read
+/// after that, by [`Declared::with_headers`], as on AWS: an unsigned header that is malformed is an error of the signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Declared {
+    Unsigned,
+    Hashed([u8; 64]),
+    Chunked { signatures: ChunkSignatures, with_trailer: bool },
+}
+
+impl Declared {
+    /// Parses the value.
     ///
     /// # Errors
-    /// The value is not one defined by AWS, or other headers contradict it.
-    pub(super) fn parse(
-        content_sha256: &str,
-        found: &SecurityHeaders<'_>,
-    ) -> Result<Payload, ApiError> {
+    /// The value is not one defined by AWS.
+    pub(super) fn parse(content_sha256: &str) -> Result<Declared, ApiError> {
         let (signatures, with_trailer) = match content_sha256 {
             "STREAMING-AWS4-HMAC-SHA256-PAYLOAD" => (ChunkSignatures::Checked, false),
             "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER" => (ChunkSignatures::Checked, true),
@@ -68,9 +74,24 @@ impl Payload {
             | "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD-TRAILER" => {
                 return Err(error::signature_version_4a());
             }
-            other => return Payload::parse_unframed(other, found),
+            UNSIGNED_PAYLOAD => return Ok(Declared::Unsigned),
+            text => return hash(text).map(Declared::Hashed),
         };
-        let decoded_length = found.decoded_content_length.ok_or_else(|| {
+        Ok(Declared::Chunked { signatures, with_trailer })
+    }
+
+    /// The payload that the value and the headers beside it declare.
+    ///
+    /// # Errors
+    /// The headers are malformed, or contradict the value.
+    pub(super) fn with_headers(self, found: &SecurityHeaders<'_>) -> Result<Payload, ApiError> {
+        let decoded_length = found.decoded_content_length()?;
+        let (signatures, with_trailer) = match self {
+            Declared::Unsigned => return no_trailers(found).map(|()| Payload::Unsigned),
+            Declared::Hashed(hash) => return no_trailers(found).map(|()| Payload::Hashed(hash)),
+            Declared::Chunked { signatures, with_trailer } => (signatures, with_trailer),
+        };
+        let decoded_length = decoded_length.ok_or_else(|| {
             ApiError::new(
                 ErrorCode::MissingContentLength,
                 "You must provide the x-amz-decoded-content-length HTTP header.",
@@ -82,25 +103,34 @@ impl Payload {
         };
         Ok(Payload::Chunked(ChunkedPayload { signatures, trailers, decoded_length }))
     }
+}
 
-    fn parse_unframed(text: &str, found: &SecurityHeaders<'_>) -> Result<Payload, ApiError> {
-        no_trailers(found)?;
-        if text == UNSIGNED_PAYLOAD {
-            return Ok(Payload::Unsigned);
+impl Payload {
+    /// Parses the declaration of a request that nothing signs.
+    ///
+    /// # Errors
+    /// The value is not one defined by AWS, or other headers contradict it.
+    pub(super) fn parse(
+        content_sha256: &str,
+        found: &SecurityHeaders<'_>,
+    ) -> Result<Payload, ApiError> {
+        Declared::parse(content_sha256)?.with_headers(found)
+    }
+}
+
+fn hash(text: &str) -> Result<[u8; 64], ApiError> {
+    match <[u8; 64]>::try_from(text.as_bytes()) {
+        Ok(mut digits) if digits.iter().all(u8::is_ascii_hexdigit) => {
+            digits.make_ascii_lowercase();
+            Ok(digits)
         }
-        match <[u8; 64]>::try_from(text.as_bytes()) {
-            Ok(mut digits) if digits.iter().all(u8::is_ascii_hexdigit) => {
-                digits.make_ascii_lowercase();
-                Ok(Payload::Hashed(digits))
-            }
-            _ => Err(error::invalid_argument(
-                "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, \
-                 STREAMING-UNSIGNED-PAYLOAD-TRAILER, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, \
-                 STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER, or a valid sha256 value.",
-            )
-            .with("ArgumentName", "x-amz-content-sha256")
-            .with("ArgumentValue", text)),
-        }
+        _ => Err(error::invalid_argument(
+            "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, \
+             STREAMING-UNSIGNED-PAYLOAD-TRAILER, STREAMING-AWS4-HMAC-SHA256-PAYLOAD, \
+             STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER, or a valid sha256 value.",
+        )
+        .with("ArgumentName", "x-amz-content-sha256")
+        .with("ArgumentValue", text)),
     }
 }
 

@@ -18,7 +18,15 @@ pub(super) struct PostPolicy {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Condition {
+enum Condition {
+    Field(FieldCondition),
+    /// No form fulfils it; the text is shown. S3 takes a field without `$` and a length that is no number as
+    /// conditions that fail, not as errors of the document.
+    Never(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FieldCondition {
     operator: Operator,
     /// The field in lower case, without `$`.
     field: String,
@@ -33,6 +41,10 @@ enum Operator {
 
 fn invalid(detail: &str) -> ApiError {
     ApiError::new(ErrorCode::InvalidPolicyDocument, format!("Invalid Policy: {detail}"))
+}
+
+fn not_one_property() -> ApiError {
+    invalid("Invalid Simple-Condition: Simple-Conditions must have exactly one property specified.")
 }
 
 fn denied(detail: &str) -> ApiError {
@@ -80,19 +92,19 @@ impl PostPolicy {
 
     fn push(&mut self, condition: &Value) -> Result<(), ApiError> {
         match condition {
-            Value::Object(pairs) if !pairs.is_empty() => {
-                for (field, operand) in pairs {
-                    let operand = operand.as_str().ok_or_else(|| {
-                        invalid("Invalid Simple-Condition: value must be a string.")
-                    })?;
-                    self.push_condition(Operator::Equals, field, operand);
-                }
+            Value::Object(pairs) => {
+                let mut pairs = pairs.iter();
+                let (Some((field, operand)), None) = (pairs.next(), pairs.next()) else {
+                    return Err(not_one_property());
+                };
+                let operand = operand
+                    .as_str()
+                    .ok_or_else(|| invalid("Invalid Simple-Condition: value must be a string."))?;
+                self.push_condition(Operator::Equals, field, operand);
                 Ok(())
             }
             Value::Array(items) => self.push_list(items),
-            _ => Err(invalid(
-                "Invalid Simple-Condition: Simple-Conditions must have exactly one property specified.",
-            )),
+            _ => Err(not_one_property()),
         }
     }
 
@@ -104,26 +116,40 @@ impl PostPolicy {
         let operator = match operator.as_str() {
             "eq" => Operator::Equals,
             "starts-with" => Operator::StartsWith,
-            "content-length-range" => {
-                let range = number(first).zip(number(second)).filter(|(min, max)| min <= max);
-                let (min, max) = range.ok_or_else(|| invalid("Invalid content-length-range."))?;
+            "content-length-range" => return self.push_length_range(first, second),
+            other => return Err(invalid(&format!("Unknown condition operator: '{other}'."))),
+        };
+        let field = first.as_str().ok_or_else(|| invalid("a field name must be a string."))?;
+        let operand = second.as_str().ok_or_else(|| invalid("a value must be a string."))?;
+        match field.strip_prefix('$') {
+            Some(field) => self.push_condition(operator, field, operand),
+            None => self.conditions.push(Condition::Never(list(operator.name(), field, operand))),
+        }
+        Ok(())
+    }
+
+    fn push_length_range(&mut self, min: &Value, max: &Value) -> Result<(), ApiError> {
+        let error = || invalid("Invalid content-length-range.");
+        let (min, max) = (Length::parse(min), Length::parse(max));
+        match (min.ok_or_else(error)?, max.ok_or_else(error)?) {
+            (Length::Bytes(min), Length::Bytes(max)) if min <= max => {
                 // Several ranges are intersected.
                 self.length.min = self.length.min.max(min);
                 self.length.max = self.length.max.min(max);
-                return Ok(());
             }
-            other => return Err(invalid(&format!("Unknown condition operator: '{other}'."))),
-        };
-        let field = first.as_str().and_then(|field| field.strip_prefix('$'));
-        let field = field.ok_or_else(|| invalid("a field name must begin with '$'."))?;
-        let operand = second.as_str().ok_or_else(|| invalid("a value must be a string."))?;
-        self.push_condition(operator, field, operand);
+            (Length::Bytes(_), Length::Bytes(_)) => return Err(error()),
+            (min, max) => self.conditions.push(Condition::Never(list(
+                "content-length-range",
+                &min.to_string(),
+                &max.to_string(),
+            ))),
+        }
         Ok(())
     }
 
     fn push_condition(&mut self, operator: Operator, field: &str, operand: &str) {
         let (field, operand) = (field.to_ascii_lowercase(), operand.to_owned());
-        self.conditions.push(Condition { operator, field, operand });
+        self.conditions.push(Condition::Field(FieldCondition { operator, field, operand }));
     }
 
     /// Checks the form against the policy, where the request names `bucket`. The length of the file
@@ -141,20 +167,7 @@ impl PostPolicy {
             return Err(denied("Policy expired."));
         }
         for condition in &self.conditions {
-            let holds = if condition.field == "bucket" {
-                condition.holds(bucket)
-            } else {
-                // Every copy of a repeated field must satisfy the condition; a missing field counts
-                // as empty.
-                let mut values = fields.iter().filter(|field| field.name == condition.field);
-                match values.next() {
-                    None => condition.holds(""),
-                    Some(first) => std::iter::once(first)
-                        .chain(values)
-                        .all(|field| condition.holds(&field.value)),
-                }
-            };
-            if !holds {
+            if !condition.holds(fields, bucket) {
                 return Err(denied(&format!("Policy Condition failed: {}", condition.display())));
             }
         }
@@ -164,7 +177,9 @@ impl PostPolicy {
     /// Requires a condition for every field and for the bucket: otherwise the form could be sent to
     /// any bucket of the signer.
     fn check_covered(&self, fields: &[Field]) -> Result<(), ApiError> {
-        let covered = |name: &str| self.conditions.iter().any(|c| c.field == name);
+        let covered = |name: &str| {
+            self.conditions.iter().any(|c| matches!(c, Condition::Field(c) if c.field == name))
+        };
         let exempt = |name: &str| {
             matches!(name, "x-amz-signature" | "awsaccesskeyid" | "signature" | "file" | "policy")
                 || name.starts_with("x-ignore-")
@@ -179,6 +194,33 @@ impl PostPolicy {
 }
 
 impl Condition {
+    fn holds(&self, fields: &[Field], bucket: &str) -> bool {
+        let condition = match self {
+            Condition::Field(condition) => condition,
+            Condition::Never(_) => return false,
+        };
+        if condition.field == "bucket" {
+            return condition.holds(bucket);
+        }
+        // Every copy of a repeated field must satisfy the condition; a missing field counts as empty.
+        let mut values = fields.iter().filter(|field| field.name == condition.field).peekable();
+        match values.peek() {
+            None => condition.holds(""),
+            Some(_) => values.all(|field| condition.holds(&field.value)),
+        }
+    }
+
+    fn display(&self) -> String {
+        match self {
+            Condition::Field(FieldCondition { operator, field, operand }) => {
+                list(operator.name(), &format!("${field}"), operand)
+            }
+            Condition::Never(text) => text.clone(),
+        }
+    }
+}
+
+impl FieldCondition {
     fn holds(&self, value: &str) -> bool {
         match self.operator {
             Operator::Equals => value == self.operand,
@@ -189,24 +231,48 @@ impl Condition {
             Operator::StartsWith => value.starts_with(&self.operand),
         }
     }
+}
 
-    fn display(&self) -> String {
-        let operator = match self.operator {
+impl Operator {
+    fn name(self) -> &'static str {
+        match self {
             Operator::Equals => "eq",
             Operator::StartsWith => "starts-with",
-        };
-        // AWS's spelling, with a space after each comma.
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        let (field, operand) = (format!("${}", self.field), &self.operand);
-        format!("[{}, {}, {}]", quoted(operator), quoted(&field), quoted(operand))
+        }
     }
 }
 
-/// A length, as a number or as digits.
-fn number(value: &Value) -> Option<u64> {
-    match value {
-        Value::Number(number) => number.as_u64(),
-        Value::String(digits) => digits.parse().ok(),
-        _ => None,
+/// A condition as AWS spells it, with a space after each comma.
+fn list(operator: &str, first: &str, second: &str) -> String {
+    let quoted = |text: &str| Value::from(text).to_string();
+    format!("[{}, {}, {}]", quoted(operator), quoted(first), quoted(second))
+}
+
+/// An end of a range of lengths.
+enum Length {
+    Bytes(u64),
+    /// Text that is no number.
+    Text(String),
+}
+
+impl Length {
+    /// A number, or text; `None` for everything else.
+    fn parse(value: &Value) -> Option<Length> {
+        match value {
+            Value::Number(number) => number.as_u64().map(Length::Bytes),
+            Value::String(text) => {
+                Some(text.parse().map_or_else(|_| Length::Text(text.clone()), Length::Bytes))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Length {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Length::Bytes(bytes) => write!(f, "{bytes}"),
+            Length::Text(text) => f.write_str(text),
+        }
     }
 }

@@ -6,6 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use parking_lot::RwLock;
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
 
 use super::limits::SIGNING_KEYS_MAX;
 use super::service::Service;
@@ -24,7 +25,7 @@ impl SigningKey {
     // AWS: HMAC chain over date, region, service and the terminator, so that a leaked key is
     // limited to one day, region and service.
     pub(super) fn derive(secret: &str, day: &str, region: &str, service: Service) -> SigningKey {
-        let mut prefixed = Vec::with_capacity(4 + secret.len());
+        let mut prefixed = Zeroizing::new(Vec::with_capacity(4 + secret.len()));
         prefixed.extend_from_slice(b"AWS4");
         prefixed.extend_from_slice(secret.as_bytes());
         let next = |key: &[u8], data: &str| hmac(key).chain_update(data).finalize().into_bytes();

@@ -10,7 +10,7 @@ use http::request::Parts;
 
 use super::body::{AuthBody, Source};
 use super::head::SecurityHeaders;
-use super::payload::{ChunkSignatures, Payload};
+use super::payload::{ChunkSignatures, Payload, UNSIGNED_PAYLOAD};
 use super::presigned::{PresignedQuery, Stripped};
 use super::query::Query;
 use super::service::Service;
@@ -42,10 +42,8 @@ impl Authenticator {
         }
         let found = SecurityHeaders::scan(&parts.headers)?;
         let service = found.authorization.and_then(Service::claimed).or(claimed);
-        let mut payload = match found.content_sha256.or(in_query.as_deref()) {
-            None => Payload::Unsigned,
-            Some(content_sha256) => Payload::parse(content_sha256, &found)?,
-        };
+        let declared = found.content_sha256.or(in_query.as_deref());
+        let mut payload = Payload::parse(declared.unwrap_or(UNSIGNED_PAYLOAD), &found)?;
         if let Payload::Chunked(chunked) = &mut payload
             && chunked.signatures == ChunkSignatures::Checked
         {

@@ -253,6 +253,23 @@ fn conditions_decide() {
     }
 }
 
+/// As recorded on AWS: the document is well-formed, and no form fulfils the condition.
+#[test]
+fn a_condition_without_a_field_or_a_number_never_holds() {
+    for condition in [
+        r#"["eq", "x-amz-meta-a", "1"]"#,
+        r#"["starts-with", "x-amz-meta-a", ""]"#,
+        r#"["eq", "", ""]"#,
+        r#"["content-length-range", "test", "10"]"#,
+        r#"["content-length-range", "1", "test"]"#,
+        r#"["content-length-range", "-1", "10"]"#,
+    ] {
+        let refused = send("bucket", &signed(condition, &[]), b"x");
+        let message = format!("Invalid according to Policy: Policy Condition failed: {condition}");
+        assert_refused(refused, "AccessDenied", &message);
+    }
+}
+
 #[test]
 fn malformed_policies_are_refused() {
     let usual = r#""expiration": "2016-01-01T00:00:00Z""#;
@@ -272,14 +289,15 @@ fn malformed_policies_are_refused() {
         &format!(r#"{{{usual}, "conditions": [{{}}]}}"#),
         &format!(r#"{{{usual}, "conditions": [1]}}"#),
         &format!(r#"{{{usual}, "conditions": [{{"a": 1}}]}}"#),
+        &format!(r#"{{{usual}, "conditions": [{{"a": "1", "b": "2"}}]}}"#),
         &format!(r#"{{{usual}, "conditions": [["eq", "$a"]]}}"#),
-        &format!(r#"{{{usual}, "conditions": [["eq", "a", "b"]]}}"#),
+        &format!(r#"{{{usual}, "conditions": [["eq", 1, "b"]]}}"#),
         &format!(r#"{{{usual}, "conditions": [["eq", "$a", 1]]}}"#),
         &format!(r#"{{{usual}, "conditions": [["ends-with", "$a", "b"]]}}"#),
         &format!(r#"{{{usual}, "conditions": [["content-length-range", 0]]}}"#),
         &format!(r#"{{{usual}, "conditions": [["content-length-range", -1, 2]]}}"#),
         &format!(r#"{{{usual}, "conditions": [["content-length-range", 2, 1]]}}"#),
-        &format!(r#"{{{usual}, "conditions": [["content-length-range", "a", "b"]]}}"#),
+        &format!(r#"{{{usual}, "conditions": [["content-length-range", 1, false]]}}"#),
         &format!(r#"{{{usual}, "conditions": {}{}}}"#, "[".repeat(500), "]".repeat(500)),
     ] {
         let result = send("bucket", &signed_document(document, &[]), b"x");

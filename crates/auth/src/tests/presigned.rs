@@ -120,6 +120,15 @@ fn a_presigned_url_allows_what_it_says_and_nothing_else() {
     let mut copy = Signer::new("PUT", "/test.txt", "UNSIGNED-PAYLOAD").presigned("60");
     copy.headers_mut().insert("x-amz-copy-source", HeaderValue::from_static("/b/secret"));
     assert_refused(send(copy), "AccessDenied", "not signed");
+    // As recorded on AWS: a malformed header that nobody signed is an error of the signature.
+    let mut chunked = Signer::new("PUT", "/test.txt", "UNSIGNED-PAYLOAD").presigned("60");
+    for (name, value) in [
+        ("x-amz-content-sha256", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"),
+        ("x-amz-decoded-content-length", "test"),
+    ] {
+        chunked.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    assert_refused(send(chunked), "AccessDenied", "not signed");
 }
 
 #[test]

@@ -197,12 +197,15 @@ mod tests {
 
     /// An output that blocks until it is released.
     struct Stalled {
+        /// Hears of every write before it waits.
+        entered: mpsc::Sender<()>,
         go_on: mpsc::Receiver<()>,
         read: Arc<Mutex<Vec<u8>>>,
     }
 
     impl Write for Stalled {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.entered.send(());
             // The other side is gone: writes are not held back any more.
             let _ = self.go_on.recv();
             self.read.lock().extend_from_slice(bytes);
@@ -214,17 +217,26 @@ mod tests {
         }
     }
 
-    fn stalled() -> (LineWriter, LogGuard, mpsc::Sender<()>, Arc<Mutex<Vec<u8>>>) {
+    struct Log {
+        writer: LineWriter,
+        guard: LogGuard,
+        entered: mpsc::Receiver<()>,
+        go_on: mpsc::Sender<()>,
+        read: Arc<Mutex<Vec<u8>>>,
+    }
+
+    fn stalled() -> Log {
+        let (heard, entered) = mpsc::channel();
         let (sender, go_on) = mpsc::channel();
         let read = Arc::new(Mutex::new(Vec::new()));
-        let output = Stalled { go_on, read: Arc::clone(&read) };
+        let output = Stalled { entered: heard, go_on, read: Arc::clone(&read) };
         let (writer, guard) = start(output).expect("a thread");
-        (writer, guard, sender, read)
+        Log { writer, guard, entered, go_on: sender, read }
     }
 
     #[test]
     fn every_line_is_written_before_the_end_in_order() {
-        let (writer, guard, go_on, read) = stalled();
+        let Log { writer, guard, go_on, read, .. } = stalled();
         drop(go_on);
         let mut expected = Vec::new();
         for number in 0..10_000 {
@@ -238,25 +250,27 @@ mod tests {
 
     #[test]
     fn lines_beyond_the_bound_are_dropped_and_counted_while_the_reader_stalls() {
-        let (writer, guard, go_on, read) = stalled();
+        let Log { writer, guard, entered, go_on, read } = stalled();
         let line = [b'x'; 1 << 10];
         let lines = 3 * WAITING_BYTES_MAX / line.len();
-        for _ in 0..lines {
+        writer.make_writer().write_all(&line).expect("taken");
+        // From now on the thread is in its first write, and takes neither lines nor the count of those that were dropped.
+        entered.recv().expect("the thread writes");
+        for _ in 1..lines {
             writer.make_writer().write_all(&line).expect("taken");
         }
         let dropped = writer.queue.waiting.lock().dropped;
         drop(go_on);
         drop(guard);
         let written = read.lock().len() / line.len();
-        // The buffer, and the lines that the thread had already taken.
-        let bound = WAITING_BYTES_MAX / line.len();
-        assert!((bound..=2 * bound).contains(&written), "{written}");
+        // The buffer, and the line that the thread had already taken.
+        assert_eq!(written, WAITING_BYTES_MAX / line.len() + 1);
         assert_eq!(written as u64 + dropped, lines as u64);
     }
 
     #[test]
     fn a_reader_that_never_comes_back_does_not_hold_up_the_end() {
-        let (writer, guard, go_on, _) = stalled();
+        let Log { writer, guard, go_on, .. } = stalled();
         writer.make_writer().write_all(b"line\n").expect("taken");
         guard.queue.close(Duration::ZERO);
         assert!(writer.queue.waiting.lock().state != State::Ended);
