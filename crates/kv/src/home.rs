@@ -74,16 +74,16 @@ impl Home {
         if log.has_records()? {
             return Err(KvError::Corrupt(format!("{} is missing, its log is not", self.path)));
         }
-        log.preallocate(config.log_bytes.min(PREALLOCATED_BYTES))?;
-        // Not empty, so that its removal is detected: the first checkpoint records its size.
-        log.preallocate_other(config.log_bytes.min(PREALLOCATED_OTHER_BYTES))?;
+        // All files are written before the first is synced: on a journaling file system one commit then serves all.
+        // The second log file is not empty, so that its removal is detected: the first checkpoint records its size.
+        let bytes = |most: u64| config.log_bytes.min(most);
+        let log_bytes = log.make(bytes(PREALLOCATED_BYTES), bytes(PREALLOCATED_OTHER_BYTES))?;
         let new_path = format!("{}.new", self.path);
         self.disk.remove_if_there(&new_path)?;
-        let engine = Engine::open(config.engine, &self.disk, &new_path, config.cache_bytes)?;
         let round = Round::new(0)?;
-        let checkpoint = Checkpoint::new(round, log.durable_bytes());
-        engine.apply(&mut NoChanges, &checkpoint).map_err(|failure| failure.error)?;
-        drop(engine);
+        let checkpoint = Checkpoint::new(round, log_bytes);
+        Engine::create(config.engine, &self.disk, &new_path, config.cache_bytes, &checkpoint)?;
+        log.sync_made()?;
         // The names are synced before the rename: the log must exist if the tree does.
         self.sync_names()?;
         let sums = |path: &str| format!("{path}.sums");

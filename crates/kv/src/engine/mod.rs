@@ -149,6 +149,23 @@ impl Engine {
         }))
     }
 
+    /// Makes the file `path` with this checkpoint and no pairs, for a caller who gives it its name when this returns.
+    pub(super) fn create(
+        kind: EngineKind,
+        disk: &Arc<dyn Disk>,
+        path: &str,
+        cache_bytes: usize,
+        checkpoint: &Checkpoint,
+    ) -> Result<(), KvError> {
+        match kind {
+            EngineKind::Redb => on_redb::Engine::create(&**disk, path, cache_bytes, checkpoint),
+            #[cfg(test)]
+            EngineKind::Map => on_map::Engine::open(disk, path)?
+                .apply(&mut NoChanges, checkpoint)
+                .map_or_else(|failure| Err(failure.error), |_| Ok(())),
+        }
+    }
+
     /// An engine without files.
     pub(super) fn memory(kind: EngineKind, cache_bytes: usize) -> Result<Arc<Self>, KvError> {
         Ok(Arc::new(match kind {

@@ -107,10 +107,21 @@ impl LogFile {
     pub(super) fn preallocate(&mut self, bytes: u64) -> Result<(), KvError> {
         if self.file_bytes < bytes {
             self.extend(bytes)?;
-            self.file.sync_data()?;
-            self.durable_bytes = self.file_bytes;
+            self.sync_whole()?;
         }
         Ok(())
+    }
+
+    /// Syncs the file with its length.
+    pub(super) fn sync_whole(&mut self) -> Result<(), KvError> {
+        self.file.sync_data()?;
+        self.durable_bytes = self.file_bytes;
+        Ok(())
+    }
+
+    /// A hint: a sync follows that of other files.
+    pub(super) fn start_writeback(&self) {
+        self.file.start_writeback(0, self.file_bytes);
     }
 
     /// Reads `bytes` bytes at `offset`, and reads ahead. Returns their range in the window.

@@ -367,9 +367,23 @@ impl Log {
         self.files[self.current].preallocate(bytes)
     }
 
-    /// The same for the other file.
-    pub(super) fn preallocate_other(&mut self, bytes: u64) -> Result<(), KvError> {
-        self.files[(self.current + 1) % LOG_FILES].preallocate(bytes)
+    /// Extends both files of a new log, without a sync. Returns their sizes, which [`Log::sync_made`] makes durable.
+    pub(super) fn make(
+        &mut self,
+        bytes: u64,
+        other_bytes: u64,
+    ) -> Result<[u64; LOG_FILES], KvError> {
+        let other = (self.current + 1) % LOG_FILES;
+        for (file, bytes) in [(self.current, bytes), (other, other_bytes)] {
+            self.files[file].extend(bytes)?;
+            self.files[file].start_writeback();
+        }
+        Ok(self.files.each_ref().map(|file| file.file_bytes))
+    }
+
+    /// Syncs both files of a new log.
+    pub(super) fn sync_made(&mut self) -> Result<(), KvError> {
+        self.files.iter_mut().try_for_each(LogFile::sync_whole)
     }
 
     /// Appends the record. After a failure the next record goes to the same offset. If the record

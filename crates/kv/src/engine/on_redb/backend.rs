@@ -42,6 +42,8 @@ struct Shared {
     is_frozen: AtomicBool,
     /// If set, the next write freezes the file instead of being done.
     is_closed: AtomicBool,
+    /// If set, redb's syncs only write.
+    syncs_later: AtomicBool,
     overlay: RwLock<Overlay>,
 }
 
@@ -65,6 +67,11 @@ impl Freeze {
     /// Makes the next write freeze the file, such as redb's write when it is closed.
     pub(super) fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Release);
+    }
+
+    /// Leaves the syncs to the maker of a file that nobody finds before it is complete.
+    pub(super) fn sync_later(&self) {
+        self.shared.syncs_later.store(true, Ordering::Release);
     }
 
     fn is_frozen(&self) -> bool {
@@ -296,6 +303,9 @@ impl redb::StorageBackend for FileBackend {
         self.flush()?;
         // The sums first: once this sync is done, the pages may belong to a valid checkpoint.
         let sync = |file: &dyn DiskFile| {
+            if self.freeze.shared.syncs_later.load(Ordering::Acquire) {
+                return Ok(());
+            }
             self.sums.as_ref().map_or(Ok(()), |sums| sums.sync())?;
             file.sync_data()
         };

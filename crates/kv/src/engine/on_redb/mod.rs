@@ -20,7 +20,7 @@ use self::error::{EndsQuietly, guarded};
 use self::memory::MemoryBackend;
 use self::sums::Sums;
 use self::view::Bytes;
-use super::{ApplyError, Change, Changes, Checkpoint, compacted_path};
+use super::{ApplyError, Change, Changes, Checkpoint, NoChanges, compacted_path};
 use crate::KvError;
 
 #[cfg(any(test, feature = "test-util"))]
@@ -47,6 +47,30 @@ fn sums_path(path: &str) -> String {
 }
 
 impl Engine {
+    /// Makes the file `path` with this checkpoint and no pairs, durable when this returns. The caller gives it its
+    /// name only then, so redb's eleven syncs of file and checksums until it is closed are one.
+    pub(crate) fn create(
+        disk: &dyn Disk,
+        path: &str,
+        cache_bytes: usize,
+        checkpoint: &Checkpoint,
+    ) -> Result<(), KvError> {
+        let file = disk.open(path, OpenMode::CreateOrWrite)?;
+        let sums = Sums::create(disk, &sums_path(path), &*file, 0, 0)?;
+        let freeze = Freeze::default();
+        freeze.sync_later();
+        let engine = Self::with_file(file, Some(sums), freeze.clone(), cache_bytes)?;
+        let sums = engine.sums.clone();
+        engine.apply(&mut NoChanges, checkpoint).map_err(|failure| failure.error)?;
+        // redb writes when it is closed, too.
+        drop(engine);
+        freeze.reason().map_or(Ok(()), Err)?;
+        let file = disk.open(path, OpenMode::Write)?;
+        file.start_writeback(0, file.len()?);
+        sums.map_or(Ok(()), |sums| sums.sync())?;
+        Ok(file.sync_data()?)
+    }
+
     /// Opens or creates the file `path`, with its checksums in `path.sums`. A failed write does not
     /// fail the call, but freezes the file.
     pub(crate) fn open(disk: &dyn Disk, path: &str, cache_bytes: usize) -> Result<Self, KvError> {
