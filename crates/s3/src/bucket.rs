@@ -12,6 +12,7 @@ use super::details::Details;
 use super::document::NewBucketTags;
 use super::headers::header_value;
 use super::page_token::{name_of_token, token_after};
+use super::tagging::Tagged;
 use super::xml::XmlWriter;
 use super::{Req, Resp, acl, bucket_settings, error, force_delete, ownership};
 use liteio_access::state::App;
@@ -36,7 +37,7 @@ pub(super) async fn create_bucket(
     let tags = request.extensions.get::<NewBucketTags>().cloned();
     let tags = tags
         .filter(|NewBucketTags(tags)| !tags.is_empty())
-        .map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags));
+        .map(|NewBucketTags(tags)| bucket_settings::tagging_document(tags, Tagged::NewBucket));
     let tags = tags.transpose()?;
     let configuration = request.input.create_bucket_configuration.as_ref();
     let region = match app.takes_any_region {

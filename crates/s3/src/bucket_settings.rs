@@ -70,8 +70,8 @@ pub(super) fn to_xml(document: &impl Serialize) -> S3Result<Vec<u8>> {
 }
 
 /// Checks bucket tags and serializes them for the store.
-pub(super) fn tagging_document(tags: TagSet) -> S3Result<Vec<u8>> {
-    let tags = tagging::of_document(tags, Tagged::Bucket)?;
+pub(super) fn tagging_document(tags: TagSet, tagged: Tagged) -> S3Result<Vec<u8>> {
+    let tags = tagging::of_document(tags, tagged)?;
     to_xml(&Tagging { tag_set: tagging::to_document(tags) })
 }
 
@@ -86,7 +86,7 @@ pub(super) async fn put_bucket_tagging(
         drop_kept(app, &granted, DocumentKind::Tagging).await?;
         return Ok(tagged(app));
     }
-    let document = tagging_document(tags)?;
+    let document = tagging_document(tags, Tagged::Bucket)?;
     let kept = app.store.put_document(granted.bucket(), DocumentKind::Tagging, document).await;
     kept.map_err(error::from_store)?;
     Ok(tagged(app))

@@ -4,6 +4,7 @@ use liteio_store::{DefaultRetention, Lifecycle};
 use s3s::dto::{BucketLifecycleConfiguration, CORSConfiguration, ObjectLockConfiguration, Tagging};
 use s3s::{S3Error, S3Result};
 
+use super::tagging::Tagged;
 use super::{bucket_cors, bucket_lifecycle, bucket_settings, object_lock};
 
 /// Parses lifecycle rules.
@@ -21,7 +22,8 @@ pub fn lifecycle(document: &[u8]) -> Result<Lifecycle, String> {
 /// The reason why the document is rejected.
 pub fn bucket_tags(document: &[u8]) -> Result<Vec<u8>, String> {
     let tags = bucket_settings::from_xml::<Tagging>(document);
-    tags.and_then(|tags| bucket_settings::tagging_document(tags.tag_set)).map_err(reason)
+    tags.and_then(|tags| bucket_settings::tagging_document(tags.tag_set, Tagged::Bucket))
+        .map_err(reason)
 }
 
 /// Checks CORS rules. Returns the document as stored.

@@ -19,6 +19,8 @@ pub(super) type Tags = Vec<(String, String)>;
 pub(super) enum Tagged {
     Object,
     Bucket,
+    /// A bucket that CreateBucket makes.
+    NewBucket,
 }
 
 /// Checks the tags of a document.
@@ -100,10 +102,10 @@ fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
         Tagged::Object if tags.len() > TAGS_MAX => {
             return Err(too_many("Object tags cannot be greater than 10"));
         }
-        Tagged::Bucket if tags.len() > BUCKET_TAGS_MAX => {
+        Tagged::Bucket | Tagged::NewBucket if tags.len() > BUCKET_TAGS_MAX => {
             return Err(too_many("Bucket tag count cannot be greater than 50"));
         }
-        Tagged::Object | Tagged::Bucket => {}
+        Tagged::Object | Tagged::Bucket | Tagged::NewBucket => {}
     }
     for (key, value) in tags {
         if !(1..=TAG_KEY_CHARACTERS_MAX).contains(&key.encode_utf16().count())
@@ -121,6 +123,13 @@ fn check(tags: &[(String, String)], tagged: Tagged) -> S3Result<()> {
             let message = match tagged {
                 Tagged::Object => "Your TagKey cannot be prefixed with aws:",
                 Tagged::Bucket => "System tags cannot be added/updated by requester",
+                // Recorded on AWS in LocalStack's `test_create_bucket_with_tags_exc`, without the key.
+                Tagged::NewBucket => {
+                    return Err(invalid_tag(
+                        "User-defined tag keys can't start with \"aws:\". This prefix is reserved for system \
+                         tags. Remove \"aws:\" from your tag keys and try again.",
+                    ));
+                }
             };
             return Err(of_key(message, key));
         }
