@@ -60,6 +60,9 @@ impl Kv {
         if let Some(frozen) = opened.frozen {
             shared.drains.begin(frozen);
         }
+        if let Some(number) = opened.unmarked {
+            shared.syncs.appended(number, None);
+        }
         let kv = Self::start(shared, opened.recovery)?;
         if needs_syncer {
             let shared = Arc::clone(&kv.inner.shared);

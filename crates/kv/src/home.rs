@@ -118,6 +118,9 @@ pub(super) struct Opened {
     pub(super) frozen: Option<Frozen>,
     /// The sequence of the newest write.
     pub(super) sequence: u64,
+    /// The newest record in the log with an attachment that no mark covers. It is durable, and the log does not say
+    /// so yet: the next start would look for the attachment again, which may be removed by then.
+    pub(super) unmarked: Option<u64>,
     pub(super) recovery: Recovery,
 }
 
@@ -205,6 +208,7 @@ struct Replayed {
     tables: [Memtable; LOG_FILES],
     /// The last record of each file, and the last sequence in it.
     ends: [(u64, u64); LOG_FILES],
+    unmarked: Option<u64>,
     recovery: Recovery,
     is_orderly: bool,
 }
@@ -262,8 +266,10 @@ fn replay(
     // reached the device. The first one that is not whole, and whose contents the log does not
     // hold, ends the replay: later records may build on it.
     let attachments = config.attachments.as_deref();
+    let mut unmarked = None;
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
         (Operation::Note { attachment, contents }, Some(attachments)) if record > marked => {
+            unmarked = Some(record);
             match attachments.recover(attachment, contents) {
                 Err(error) if salvage && is_unreadable(&error) => Ok(false),
                 recovered => Ok(recovered?),
@@ -293,7 +299,7 @@ fn replay(
     if log.number() > round.number {
         log.sync_replayed()?;
     }
-    Ok(Replayed { checkpoint, tables, ends, recovery, is_orderly })
+    Ok(Replayed { checkpoint, tables, ends, unmarked, recovery, is_orderly })
 }
 
 /// Applies one log operation. `true` if it is a write.
@@ -316,7 +322,7 @@ fn settle(
     mut runs: Vec<Arc<Run>>,
     replayed: Replayed,
 ) -> Result<Opened, KvError> {
-    let Replayed { mut checkpoint, tables, ends, recovery, is_orderly } = replayed;
+    let Replayed { mut checkpoint, tables, ends, unmarked, recovery, is_orderly } = replayed;
     let newest = log.current();
     let older = (newest + 1) % LOG_FILES;
     let sequence = ends[newest].1.max(ends[older].1);
@@ -332,7 +338,7 @@ fn settle(
         undrained.truncate(1 + usize::from(has_older));
         let layers = Layers::new(OpenTree::new(engine)?, runs, undrained, 0);
         let drainer = Drainer::new(Arc::clone(engine), checkpoint);
-        return Ok(Opened { log, layers, drainer, frozen, sequence, recovery });
+        return Ok(Opened { log, layers, drainer, frozen, sequence, unmarked, recovery });
     }
     // Whole records may lie behind a torn one; a new nonce keeps them from ever verifying. The new
     // round also gets a record number of its own: with the same number, an older copy of the tree,
@@ -372,5 +378,6 @@ fn settle(
     let table = Arc::new(Memtable::new());
     let layers = Layers::new(OpenTree::new(engine)?, runs, vec![table], sequence);
     let drainer = Drainer::new(Arc::clone(engine), checkpoint);
-    Ok(Opened { log, layers, drainer, frozen: None, sequence, recovery })
+    // The new round has no notes.
+    Ok(Opened { log, layers, drainer, frozen: None, sequence, unmarked: None, recovery })
 }

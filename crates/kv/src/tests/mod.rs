@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use liteio_disk::{Disk, Durability, OpenMode, RealDisk, SimulatedDisk};
@@ -198,6 +198,57 @@ impl Attachments for Behind {
     fn recover(&self, _: &[u8], _: &[u8]) -> std::io::Result<bool> {
         Ok(true)
     }
+}
+
+/// Attachments of which one is looked for at each start, as long as no mark covers it.
+#[derive(Debug, Default)]
+struct Sought {
+    is_there: AtomicBool,
+    asked: AtomicUsize,
+}
+
+impl Attachments for Sought {
+    fn sync(&self) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn unsynced_bytes(&self) -> u64 {
+        0
+    }
+    fn recover(&self, _: &[u8], _: &[u8]) -> std::io::Result<bool> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        Ok(self.is_there.load(Ordering::Relaxed))
+    }
+}
+
+#[test]
+fn after_a_restart_and_a_sync_an_attachment_may_be_removed_before_the_next_kill() {
+    let sought = Arc::new(Sought::default());
+    sought.is_there.store(true, Ordering::Relaxed);
+    let config = KvConfig {
+        durability: Durability::Os,
+        idle: Duration::from_secs(3_600),
+        sync_interval: Duration::from_secs(3_600),
+        attachments: Some(Arc::clone(&sought) as _),
+        ..config()
+    };
+    let disk = SimulatedDisk::new(1);
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()).expect("opens");
+    let update = kv.update::<(), KvError, _>(|write| {
+        write.note(b"attachment", b"");
+        write.put(b"key", b"refers to it")
+    });
+    update.wait().expect("put");
+    let update = kv.update::<(), KvError, _>(|write| write.put(b"key", b"refers to nothing"));
+    update.wait().expect("put");
+    let disk = disk.kill();
+    let kv = Kv::open(Arc::new(disk.clone()), "meta.redb", config.clone()).expect("opens");
+    assert_eq!(sought.asked.load(Ordering::Relaxed), 1);
+    assert!(kv.sync().expect("syncs"), "the mark is missing");
+    sought.is_there.store(false, Ordering::Relaxed);
+    let kv = Kv::open(Arc::new(disk.kill()), "meta.redb", config).expect("opens");
+    let keys = pairs(&kv.snapshot().expect("snapshot"));
+    assert_eq!(keys, [(b"key".to_vec(), b"refers to nothing".to_vec())]);
+    assert_eq!(sought.asked.load(Ordering::Relaxed), 1);
 }
 
 #[test]
