@@ -5,7 +5,7 @@ use std::sync::Arc;
 use liteio_disk::{Disk, OpenMode, SimulatedDisk};
 
 use super::contract::{self, check_reads_back};
-use super::{BlobError, BlobStore, FileBlobStore, Sealed, file_path};
+use super::{BlobError, BlobStore, FileBlobStore, Lengths, Sealed, file_path};
 use crate::Durability;
 
 /// Bodies up to this length are noted.
@@ -16,7 +16,8 @@ fn body(length: usize) -> Vec<u8> {
 }
 
 fn open(disk: &SimulatedDisk, durability: Durability) -> FileBlobStore {
-    FileBlobStore::open(Arc::new(disk.clone()), durability, NOTED_BYTES_MAX).expect("opened")
+    FileBlobStore::open(Arc::new(disk.clone()), durability, NOTED_BYTES_MAX, Lengths::new(0))
+        .expect("opened")
 }
 
 fn seal(store: &FileBlobStore, seed: u8, length: usize, prefers_note: bool) -> Sealed {

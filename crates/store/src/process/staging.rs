@@ -152,7 +152,8 @@ impl Drop for Staged {
         let Shared { staging, work, .. } = &*self.shared;
         match *self.state.get_mut() {
             STAGED => {
-                staging.discard(self.id);
+                // A blob in a segment has got another id.
+                staging.discard(self.sealed.get().map_or(self.id, |sealed| sealed.blob.id));
                 work.wake();
             }
             // The answer was never awaited, or the failure leaves the outcome open.
