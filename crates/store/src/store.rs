@@ -161,7 +161,8 @@ impl Store {
     pub(crate) fn start_watch(&self) -> Result<(), StoreError> {
         if let Some(disk) = &self.inner.disk {
             let tree = self.inner.kv.read().as_ref().and_then(Kv::tree_file);
-            *self.inner.watch.lock() = Some(Watch::start(Arc::clone(disk), tree)?);
+            let blobs = Arc::clone(&self.shared().blobs);
+            *self.inner.watch.lock() = Some(Watch::start(Arc::clone(disk), tree, blobs)?);
         }
         Ok(())
     }

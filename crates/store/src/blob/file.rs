@@ -4,7 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use liteio_disk::{Disk, OpenMode};
+use liteio_disk::{Disk, FileIdentity, OpenMode};
 
 use super::buffer::{BUFFER_BYTES, BufferPool, UNCACHED_PIECE_BYTES};
 use super::directories::{DIRECTORIES, Directories};
@@ -114,9 +114,9 @@ impl FileBlobStore {
     /// verifies the file. `true` if the blob is whole; the next [`FileBlobStore::sync`] then
     /// includes it.
     ///
-    /// With `contents`, an existing file is replaced even if it verifies. After a failed sync the
-    /// kernel marks pages clean that the device does not have: they can be read, but would never be
-    /// written.
+    /// With `contents`, an existing file is replaced, and a frame written again, even if it
+    /// verifies. After a failed sync the kernel marks pages clean that the device does not have: they
+    /// can be read, but would never be written.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`] if the file cannot be
@@ -128,7 +128,11 @@ impl FileBlobStore {
         contents: &[u8],
     ) -> Result<bool, BlobError> {
         if !contents.is_empty() {
-            self.make_anew(id, contents, false).map_err(|error| self.shared.failed(error))?;
+            let restored = match self.shared.segments.restore(id, body_bytes, contents) {
+                Ok(false) => self.make_anew(id, contents, false),
+                restored => restored.map(drop),
+            };
+            restored.map_err(|error| self.shared.failed(error))?;
         }
         // Verified in both cases: the contents came from a log that may be damaged, too.
         match self.read_through(id, body_bytes) {
@@ -138,8 +142,8 @@ impl FileBlobStore {
             }
             Err(error) => return Err(error),
         }
-        let in_segment = self.shared.segments.recovered(id);
-        if in_segment.map_err(|error| BlobError::from_read(*id, error))? {
+        let in_segment = self.shared.segments.recovered(id, body_bytes);
+        if in_segment.map_err(|error| self.shared.failed(error))? {
             return Ok(true);
         }
         let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
@@ -280,6 +284,10 @@ impl BlobStore for FileBlobStore {
 
     fn settle(&self) -> Result<bool, BlobError> {
         self.shared.segments.settle().map_err(|error| self.shared.failed(error))
+    }
+
+    fn written_files(&self) -> Vec<(String, FileIdentity)> {
+        self.shared.segments.written_files()
     }
 
     fn close(&self) -> Result<bool, BlobError> {

@@ -72,7 +72,6 @@ mod tests {
 
     use super::super::contract::{check_reads_back, seal};
     use super::super::{BlobError, BlobStore, FileBlobStore, Lengths, SealedBlob};
-    use super::*;
     use crate::Durability;
 
     /// A disk that counts the syncs of directories. The first does not end before there are

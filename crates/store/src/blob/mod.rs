@@ -14,8 +14,8 @@
 //!                     (gone)          noted in the log ────────────────────────────► durable
 //!                                     record of its update       (later, `Unsynced`)
 //! ```
-//! That is a file. A blob in a segment is `unnamed` until its frame is written: at `Fsync` a sync of
-//! the segment makes it durable, at `Os` it is noted in the log.
+//! That is a file. A blob in a segment is `unnamed` until its frame is written. A sync of the segment
+//! makes it durable, at once or, if it is noted in the log, later.
 //!
 //! A record may reference a durable blob without further ado. It may reference a linked one only if
 //! the same log record notes it: then a crash loses both or neither.
@@ -50,6 +50,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_disk::FileIdentity;
 
 pub(crate) use buffer::SPARE_BYTES;
 pub(crate) use error::BlobError;
@@ -155,6 +156,12 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     /// [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn settle(&self) -> Result<bool, BlobError> {
         Ok(false)
+    }
+
+    /// Files that are open for more than one blob, with their identities. What is written to them
+    /// after they have lost their names would be lost.
+    fn written_files(&self) -> Vec<(String, FileIdentity)> {
+        Vec::new()
     }
 
     /// Ends writing, and makes deletions durable. `false` if some blob may come back as an orphan.

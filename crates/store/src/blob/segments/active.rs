@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use liteio_disk::{Disk, DiskFile, OpenMode};
+use liteio_disk::{Disk, DiskFile, FileIdentity, OpenMode};
 
 use super::super::file_path::BLOBS_DIRECTORY;
 use super::place::{DIRECTORY, Place, SegmentName};
@@ -38,6 +38,28 @@ struct Current {
     /// The first block that nobody has reserved.
     end: u32,
     blocks: u32,
+    /// Identity of the file, if the disk has identities.
+    identity: Option<FileIdentity>,
+}
+
+/// A segment to make.
+#[derive(Debug)]
+pub(super) struct Plan {
+    name: SegmentName,
+    bytes: u64,
+    /// The dead segment whose file it gets.
+    spare: Option<SegmentName>,
+    makes_directory: bool,
+}
+
+/// The outcome of [`Plan::make`].
+#[derive(Debug)]
+pub(super) enum Made {
+    Segment(Arc<Segment>, Arc<dyn DiskFile>, Option<FileIdentity>),
+    /// The disk has not enough space.
+    NoSpace,
+    /// The file system cannot give space back.
+    Unable,
 }
 
 /// A place for a frame. Dropped before [`Reserved::keep`], its space is given back.
@@ -64,28 +86,22 @@ impl Active {
         }
     }
 
-    /// Reserves `blocks` blocks behind the last ones; `None` if there is no segment and none can be
-    /// made. `made` is called with each new segment. `nonce` is random.
+    /// Reserves `blocks` blocks behind the last ones; `None` if a segment must be made for them.
+    /// `begun` is called with a segment that becomes the current one.
     pub(super) fn reserve(
         &mut self,
-        disk: &dyn Disk,
         blocks: u16,
-        nonce: u64,
-        made: &dyn Fn(&Arc<Segment>),
-    ) -> io::Result<Option<Reserved>> {
+        begun: &dyn Fn(&Arc<Segment>),
+    ) -> Option<Reserved> {
         if let Some(reserved) = self.current.as_mut().and_then(|current| current.reserve(blocks)) {
-            return Ok(Some(reserved));
+            return Some(reserved);
         }
-        let next = match self.next.take() {
-            Some(next) => Some(next),
-            None => self.make(disk, nonce)?,
-        };
-        let Some(next) = next else { return Ok(None) };
-        made(&next.segment);
+        let next = self.next.take()?;
+        begun(&next.segment);
         if let Some(full) = self.current.replace(next) {
             full.segment.is_active.store(false, Ordering::Release);
         }
-        Ok(self.current.as_mut().and_then(|current| current.reserve(blocks)))
+        self.current.as_mut()?.reserve(blocks)
     }
 
     /// `true` if it is time to make the next segment.
@@ -94,12 +110,46 @@ impl Active {
         self.next.is_none() && !self.is_off && self.current.as_ref().is_some_and(is_half_full)
     }
 
-    /// Makes the next segment ahead, so that no body waits for it.
-    pub(super) fn make_next(&mut self, disk: &dyn Disk, nonce: u64) -> io::Result<()> {
-        if self.wants_next() {
-            self.next = self.make(disk, nonce)?;
+    /// Begins to make the next segment; `None` if there is one, or none can be made. `nonce` is
+    /// random. One segment is made at a time.
+    pub(super) fn plan(&mut self, nonce: u64) -> Option<Plan> {
+        let is_possible =
+            self.next.is_none() && !self.is_off && self.next_number.checked_add(1).is_some();
+        is_possible.then(|| {
+            let spare = self.spares.pop();
+            Plan {
+                name: SegmentName { number: self.next_number, nonce },
+                bytes: if spare.is_some() { self.bytes_max } else { self.next_bytes },
+                spare,
+                makes_directory: !self.has_directory,
+            }
+        })
+    }
+
+    /// Ends what [`Active::plan`] has begun.
+    pub(super) fn end(&mut self, plan: &Plan, made: io::Result<Made>) -> io::Result<()> {
+        match made {
+            Ok(Made::NoSpace) => return Ok(()),
+            Ok(Made::Unable) => self.is_off = true,
+            Ok(Made::Segment(segment, file, identity)) => {
+                let blocks = (plan.bytes / BLOCK as u64) as u32;
+                self.has_directory = true;
+                self.next_bytes = (2 * plan.bytes).min(self.bytes_max);
+                self.next = Some(Current { segment, file, end: 0, blocks, identity });
+            }
+            Err(error) => {
+                self.next_number = plan.name.number.saturating_add(1);
+                return Err(error);
+            }
         }
+        self.next_number = plan.name.number.saturating_add(1);
         Ok(())
+    }
+
+    /// The files that are written, or will be, with their identities.
+    pub(super) fn files(&self) -> Vec<(String, FileIdentity)> {
+        let all = self.current.iter().chain(&self.next);
+        all.filter_map(|it| Some((it.segment.name.path(), it.identity?))).collect()
     }
 
     /// `true` if segments with this number and later ones may have been made.
@@ -107,15 +157,17 @@ impl Active {
         self.next_number > number
     }
 
-    /// Keeps the file of a dead segment, or removes it.
-    pub(super) fn retire(&mut self, disk: &dyn Disk, segment: &Segment) -> io::Result<()> {
-        let is_spare = segment.is_ours && !self.is_off && self.spares.len() < SPARES_MAX;
-        let is_long = || Ok::<_, io::Error>(segment.file(disk)?.0.len()? == self.bytes_max);
-        if is_spare && is_long()? {
+    /// Keeps the file of a dead segment with `bytes` bytes, to be written again; `false` if it is to
+    /// be removed.
+    pub(super) fn keep(&mut self, segment: &Segment, bytes: u64) -> bool {
+        let is_kept = segment.is_ours
+            && !self.is_off
+            && self.spares.len() < SPARES_MAX
+            && bytes == self.bytes_max;
+        if is_kept {
             self.spares.push(segment.name);
-            return Ok(());
         }
-        disk.remove_if_there(&segment.name.path())
+        is_kept
     }
 
     /// Ends appending: nothing stays that holds no frame.
@@ -125,7 +177,7 @@ impl Active {
         for name in next.into_iter().chain(self.spares.drain(..)) {
             disk.remove_if_there(&name.path())?;
         }
-        if let Some(Current { segment, file, end, blocks }) = self.current.take() {
+        if let Some(Current { segment, file, end, blocks, .. }) = self.current.take() {
             segment.is_active.store(false, Ordering::Release);
             if end < blocks {
                 file.set_len(u64::from(end) * BLOCK as u64)?;
@@ -133,48 +185,46 @@ impl Active {
         }
         Ok(())
     }
+}
 
-    fn make(&mut self, disk: &dyn Disk, nonce: u64) -> io::Result<Option<Current>> {
-        let Some(following) = self.next_number.checked_add(1).filter(|_| !self.is_off) else {
-            return Ok(None);
+impl Plan {
+    /// Makes the segment. It waits for the device, so appending goes on meanwhile.
+    pub(super) fn make(&self, disk: &dyn Disk) -> io::Result<Made> {
+        let file = match &self.spare {
+            Some(spare) => {
+                disk.rename(&spare.path(), &self.name.path())?;
+                let file = disk.open(&self.name.path(), OpenMode::Write)?;
+                // Before the first frame: a power cut must not bring the old name back to it.
+                disk.sync_dir(DIRECTORY)?;
+                file
+            }
+            None => {
+                if disk.free_bytes()? < self.bytes.saturating_mul(FREE_SEGMENTS_MIN) {
+                    return Ok(Made::NoSpace);
+                }
+                if self.makes_directory {
+                    disk.create_dir(DIRECTORY)?;
+                    disk.sync_dir(BLOBS_DIRECTORY)?;
+                }
+                let made = make_file(disk, &self.name, self.bytes);
+                if !matches!(made, Ok(Some(_))) {
+                    // Without a frame it is no loss, and the next start removes it, too.
+                    let _ = disk.remove(&self.name.path());
+                }
+                match made {
+                    Ok(Some(file)) => file,
+                    Ok(None) => return Ok(Made::Unable),
+                    // The blob gets a file, which needs less space.
+                    Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                        return Ok(Made::NoSpace);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
         };
-        let name = SegmentName { number: self.next_number, nonce };
-        if let Some(spare) = self.spares.pop() {
-            self.next_number = following;
-            disk.rename(&spare.path(), &name.path())?;
-            let file = disk.open(&name.path(), OpenMode::Write)?;
-            // Before the first frame: a power cut must not bring the old name back to it.
-            disk.sync_dir(DIRECTORY)?;
-            return Ok(Some(Current::new(name, file, self.bytes_max)));
-        }
-        let bytes = self.next_bytes;
-        if disk.free_bytes()? < bytes.saturating_mul(FREE_SEGMENTS_MIN) {
-            return Ok(None);
-        }
-        if !self.has_directory {
-            disk.create_dir(DIRECTORY)?;
-            disk.sync_dir(BLOBS_DIRECTORY)?;
-            self.has_directory = true;
-        }
-        self.next_number = following;
-        let made = make_file(disk, &name, bytes);
-        if !matches!(made, Ok(Some(_))) {
-            // Without a frame it is no loss, and the next start removes it, too.
-            let _ = disk.remove(&name.path());
-        }
-        match made {
-            Ok(Some(file)) => {
-                self.next_bytes = (2 * bytes).min(self.bytes_max);
-                Ok(Some(Current::new(name, file, bytes)))
-            }
-            Ok(None) => {
-                self.is_off = true;
-                Ok(None)
-            }
-            // The blob gets a file, which needs less space.
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => Ok(None),
-            Err(error) => Err(error),
-        }
+        let file: Arc<dyn DiskFile> = file.into();
+        let segment = Arc::new(Segment::made(self.name, Arc::clone(&file)));
+        Ok(Made::Segment(segment, file, disk.identity(&self.name.path()).ok()))
     }
 }
 
@@ -197,12 +247,6 @@ fn make_file(
 }
 
 impl Current {
-    fn new(name: SegmentName, file: Box<dyn DiskFile>, bytes: u64) -> Self {
-        let file: Arc<dyn DiskFile> = file.into();
-        let segment = Arc::new(Segment::made(name, Arc::clone(&file)));
-        Self { segment, file, end: 0, blocks: (bytes / BLOCK as u64) as u32 }
-    }
-
     fn reserve(&mut self, blocks: u16) -> Option<Reserved> {
         let end = self.end + u32::from(blocks);
         let start = u16::try_from(self.end).ok().filter(|_| end <= self.blocks)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use liteio_disk::{Disk, DiskFile};
+use liteio_disk::{Disk, DiskFile, FileIdentity};
 use parking_lot::{Mutex, RwLock};
 
 use super::super::{BlobError, BlobId};
@@ -18,8 +18,8 @@ use super::walk::walk;
 use super::window::Window;
 use super::{BLOCK, Lengths};
 
-/// Segments whose files stay open.
-const OPEN_FILES_MAX: usize = 256;
+/// Segments whose files stay open. One that was written has two descriptors.
+const OPEN_FILES_MAX: usize = 128;
 
 /// All segments of a disk.
 #[derive(Debug)]
@@ -31,6 +31,8 @@ pub(in crate::blob) struct Segments {
     /// The number of the first segment that this process can make.
     first_own: u32,
     active: Mutex<Active>,
+    /// Held while a segment is made.
+    making: Mutex<()>,
     readers: Arc<Readers>,
     /// Numbers of segments with dead ranges.
     dying: Mutex<BTreeSet<u32>>,
@@ -62,6 +64,7 @@ impl Segments {
             first_own: last.map_or(0, |last| last.saturating_add(1)),
             all: RwLock::new(all),
             active: Mutex::new(Active::new(lengths, last, has_directory)),
+            making: Mutex::default(),
             readers: Arc::default(),
             dying: Mutex::default(),
             unsynced: Mutex::default(),
@@ -106,18 +109,44 @@ impl Segments {
 
     /// Reserves a place; `None` if the blob must get a file. `nonce` is random.
     pub(super) fn reserve(&self, blocks: u16, nonce: u64) -> io::Result<Option<Reserved>> {
-        let made = |segment: &Arc<Segment>| {
+        let begun = |segment: &Arc<Segment>| {
             self.all.write().insert(segment.name.number, Arc::clone(segment));
+            self.opened(segment);
         };
-        self.active.lock().reserve(&*self.disk, blocks, nonce, &made)
+        let reserve = || self.active.lock().reserve(blocks, &begun);
+        if let Some(reserved) = reserve() {
+            return Ok(Some(reserved));
+        }
+        let _alone = self.making.lock();
+        // Another one may have made a segment meanwhile.
+        if let Some(reserved) = reserve() {
+            return Ok(Some(reserved));
+        }
+        self.make_next(nonce)?;
+        Ok(reserve())
     }
 
     /// Makes the next segment ahead if it is time. An error is no one's: the one that needs the
     /// segment meets it.
     pub(super) fn prepare(&self, nonce: u64) {
-        if let Some(mut active) = self.active.try_lock() {
-            let _ = active.make_next(&*self.disk, nonce);
+        let wants_next = || self.active.try_lock().is_some_and(|active| active.wants_next());
+        if wants_next()
+            && let Some(_alone) = self.making.try_lock()
+        {
+            let _ = self.make_next(nonce);
         }
+    }
+
+    /// Makes the next segment, if there is none. The caller holds `making`.
+    fn make_next(&self, nonce: u64) -> io::Result<()> {
+        let Some(plan) = self.active.lock().plan(nonce) else { return Ok(()) };
+        let made = plan.make(&*self.disk);
+        self.active.lock().end(&plan, made)
+    }
+
+    /// The files that are written, with their identities.
+    pub(in crate::blob) fn written_files(&self) -> Vec<(String, FileIdentity)> {
+        self.active.lock().files()
     }
 
     /// The frame of a blob with a body of `body_bytes`, as a file; `None` if the id names no segment.
@@ -211,14 +240,45 @@ impl Segments {
         self.dirty.add(&reserved.segment, &reserved.file, reserved.place.bytes());
     }
 
-    /// Notes a blob that a crash may have left unsynced; `false` if the id names no segment.
+    /// Notes a whole blob that a crash may have left unsynced; `false` if the id names no segment.
     ///
     /// # Errors
     /// Any error of the disk.
-    pub(in crate::blob) fn recovered(&self, id: &BlobId) -> io::Result<bool> {
+    pub(in crate::blob) fn recovered(&self, id: &BlobId, body_bytes: u64) -> io::Result<bool> {
         let Some((segment, place)) = self.find(id) else { return Ok(false) };
         let file = self.file(&segment)?;
+        // A power cut may have kept the blob and lost its mark, without which its place looks free.
+        let mark = mark::encode(&place, body_bytes);
+        let offset = place.offset() + place.bytes() - mark.len() as u64;
+        let mut found = [0; mark::MARK_BYTES];
+        if file.read_at(&mut found, offset)? < found.len() || found != mark {
+            file.write_at(&mark, offset)?;
+        }
         self.dirty.add(&segment, &file, place.bytes());
+        Ok(true)
+    }
+
+    /// Writes the frame of a blob again, from the file that it would have; `false` if the id names
+    /// no segment. A frame of another length is left as it is. Call it before anything is deleted.
+    ///
+    /// # Errors
+    /// Any error of the disk.
+    pub(in crate::blob) fn restore(
+        &self,
+        id: &BlobId,
+        body_bytes: u64,
+        contents: &[u8],
+    ) -> io::Result<bool> {
+        let Some((segment, place)) = self.find(id) else { return Ok(false) };
+        let is_its_length = mark::frame_blocks(body_bytes) == Some(place.blocks)
+            && mark::file_bytes(body_bytes) == contents.len() as u64;
+        if is_its_length {
+            let mut frame = vec![0; place.bytes() as usize];
+            frame[..contents.len()].copy_from_slice(contents);
+            let mark = frame.len() - mark::MARK_BYTES;
+            frame[mark..].copy_from_slice(&mark::encode(&place, body_bytes));
+            self.file(&segment)?.write_at(&frame, place.offset())?;
+        }
         Ok(true)
     }
 
@@ -252,7 +312,9 @@ impl Segments {
     /// # Errors
     /// Any error of the disk.
     pub(in crate::blob) fn close(&self) -> io::Result<bool> {
+        let making = self.making.lock();
         self.active.lock().close(&*self.disk)?;
+        drop(making);
         self.give_back(true)?;
         let changed: Vec<u32> = self.unsynced.lock().iter().copied().collect();
         for segment in changed.iter().filter_map(|number| self.get(*number)) {
@@ -281,8 +343,7 @@ impl Segments {
                 continue;
             }
             if segment.with_live(|live| live.is_empty()).unwrap_or(false) {
-                self.forget(&segment);
-                self.active.lock().retire(&*self.disk, &segment)?;
+                self.retire(&segment)?;
                 self.unsynced.lock().insert(number);
             } else if segment.with_live(|live| all || live.settles()).unwrap_or(false) {
                 segment.discard_dead(&*self.file(&segment)?)?;
@@ -291,6 +352,17 @@ impl Segments {
                 continue;
             }
             self.dying.lock().remove(&number);
+        }
+        Ok(())
+    }
+
+    /// Keeps the file of a segment without living frames for the next one, or removes it.
+    fn retire(&self, segment: &Arc<Segment>) -> io::Result<()> {
+        let bytes = self.file(segment)?.len()?;
+        self.forget(segment);
+        if !self.active.lock().keep(segment, bytes) {
+            // Not under the lock: freeing a long file takes some time.
+            self.disk.remove_if_there(&segment.name.path())?;
         }
         Ok(())
     }
@@ -321,14 +393,19 @@ impl Segments {
     fn file(&self, segment: &Arc<Segment>) -> io::Result<Arc<dyn DiskFile>> {
         let (file, is_new) = segment.file(&*self.disk)?;
         if is_new {
-            let mut open = self.open.lock();
-            open.push_back(Arc::clone(segment));
-            if open.len() > OPEN_FILES_MAX
-                && let Some(oldest) = open.pop_front()
-            {
-                oldest.close_file();
-            }
+            self.opened(segment);
         }
         Ok(file)
+    }
+
+    /// Counts an open file, and closes the one that has been open longest if there are too many.
+    fn opened(&self, segment: &Arc<Segment>) {
+        let mut open = self.open.lock();
+        open.push_back(Arc::clone(segment));
+        if open.len() > OPEN_FILES_MAX
+            && let Some(oldest) = open.pop_front()
+        {
+            oldest.close_file();
+        }
     }
 }

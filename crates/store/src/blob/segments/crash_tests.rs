@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use liteio_disk::{Fault, SimulatedDisk};
+use liteio_disk::{Disk as _, Fault, OpenMode, SimulatedDisk};
 
 use super::super::contract::{body, read_all};
 use super::super::{BlobError, BlobId, BlobStore, FileBlobStore, SealedBlob};
@@ -153,4 +153,26 @@ fn at_os_a_power_cut_takes_what_is_not_synced_and_a_kill_nothing() {
         recover(disk.crash(), &late);
         assert!(recover(disk.kill(), &late), "seed {seed}");
     }
+}
+
+#[test]
+fn a_blob_that_a_power_cut_has_left_without_its_mark_keeps_its_place() {
+    let disk = SimulatedDisk::new(1);
+    let store = open(&Arc::new(disk.clone()), Durability::Os);
+    let mut writer = store.begin(store.next_id([1; 16]), None).expect("begun");
+    writer.append(&body(1, 100)).expect("appended");
+    let sealed = writer.seal(true).expect("sealed").blob;
+    let path = super::place::Place::of(&sealed.id).segment.path();
+    let file = disk.open(&path, OpenMode::Write).expect("there");
+    file.write_at(&[0; 32], 4096 - 32).expect("lost");
+    drop(store);
+    let store = open(&Arc::new(disk.clone()), Durability::Os);
+    assert_eq!(found(&store).len(), 0);
+    assert!(store.recover(&sealed.id, sealed.bytes, &[]).expect("read"));
+    store.clean_temporary().expect("cleaned");
+    store.sync().expect("synced");
+    let store = open(&Arc::new(disk.crash()), Durability::Os);
+    assert!(found(&store).contains(&sealed.id));
+    let reader = store.open(&sealed.id, sealed.bytes).expect("opened");
+    assert!(read_all(&*reader, 0..sealed.bytes).expect("whole") == body(1, 100));
 }

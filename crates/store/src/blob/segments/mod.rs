@@ -42,9 +42,10 @@
 //!                                                                                 └─┘                 │ or removed
 //! ```
 //! A block is written once in the life of a segment, and its bytes are synced before a record names
-//! them (at [`Durability::Os`](crate::Durability::Os) later, with the note of the update). So a
-//! crash leaves whole frames, and behind them blocks that no record names: nothing to repair. A
-//! process appends to its own segments only; what an earlier one left unused is cut off.
+//! them, or later if the update notes them (at [`Durability::Os`](crate::Durability::Os), and of a
+//! short blob whose contents are in the log; recovery writes its frame again). So a crash leaves
+//! whole frames, and behind them blocks that no record names: nothing to repair. A process appends
+//! to its own segments only; what an earlier one left unused is cut off.
 //!
 //! A spare segment is written again under a new number and nonce. Its blocks are allocated and
 //! written, so that a sync needs no journal; frames of its earlier life have another nonce and are

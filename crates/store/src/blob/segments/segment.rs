@@ -27,6 +27,8 @@ pub(super) struct Segment {
     sync: GroupSync,
     /// `None` until the frames have been counted.
     live: Mutex<Option<Live>>,
+    /// Held while they are counted, which takes too long to let readers wait for `live`.
+    counting: Mutex<()>,
 }
 
 impl Segment {
@@ -39,6 +41,7 @@ impl Segment {
             file: Mutex::new(None),
             sync: GroupSync::default(),
             live: Mutex::new(None),
+            counting: Mutex::new(()),
         }
     }
 
@@ -89,16 +92,15 @@ impl Segment {
         file: &dyn DiskFile,
         change: impl FnOnce(&mut Live) -> T,
     ) -> io::Result<T> {
-        let mut live = self.live.lock();
-        let live = match &mut *live {
-            Some(live) => live,
-            none => {
-                let mut counted = Live::default();
-                walk(file, self.name, &mut |place| counted.insert(place.start))?;
-                none.insert(counted)
-            }
-        };
-        Ok(change(live))
+        // Nothing changes the frames of an uncounted segment: it is not ours, and a deletion counts
+        // them first.
+        let _alone = self.counting.lock();
+        if self.live.lock().is_none() {
+            let mut counted = Live::default();
+            walk(file, self.name, &mut |place| counted.insert(place.start))?;
+            *self.live.lock() = Some(counted);
+        }
+        Ok(change(self.live.lock().get_or_insert_default()))
     }
 
     /// `true` if the blob is known to be deleted.

@@ -95,7 +95,7 @@ impl SegmentWriter {
         }
         let piece = &self.buffer[..PIECE_BYTES];
         self.block_checksums.extend(checksums(piece));
-        self.write_at(piece)?;
+        self.write_at(piece, self.way())?;
         self.written = bytes;
         self.buffered = 0;
         Ok(())
@@ -115,15 +115,23 @@ impl SegmentWriter {
         u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 
+    /// The way of a write that is synced before the blob is sealed.
+    fn way(&self) -> Way {
+        match self.shared.durability {
+            Durability::Fsync => Way::Direct,
+            Durability::Os => Way::Cached,
+        }
+    }
+
     /// Writes whole blocks behind the written ones.
-    fn write_at(&self, bytes: &[u8]) -> Result<(), BlobError> {
+    fn write_at(&self, bytes: &[u8], way: Way) -> Result<(), BlobError> {
         let Some(Reserved { file, place, .. }) = &self.reserved else {
             unreachable!("a place is reserved before it is written to")
         };
         let offset = place.offset() + self.written;
-        let written = match self.shared.durability {
-            Durability::Fsync => file.write_uncached_at(bytes, offset),
-            Durability::Os => file.write_at(bytes, offset),
+        let written = match way {
+            Way::Direct => file.write_uncached_at(bytes, offset),
+            Way::Cached => file.write_at(bytes, offset),
         };
         written.map_err(|error| self.shared.failed(error))
     }
@@ -160,9 +168,14 @@ impl SegmentWriter {
         Ok(())
     }
 
-    /// Writes the end of the frame. Returns the length of the body.
-    fn write_end(&mut self) -> Result<u64, BlobError> {
-        let body_bytes = self.written + self.buffered as u64;
+    /// Length of the body so far.
+    fn body_bytes(&self) -> u64 {
+        self.written + self.buffered as u64
+    }
+
+    /// Writes the end of the frame.
+    fn write_end(&mut self, way: Way) -> Result<(), BlobError> {
+        let body_bytes = self.body_bytes();
         let Some(blocks) = mark::frame_blocks(body_bytes) else {
             unreachable!("a long body has a file")
         };
@@ -182,16 +195,27 @@ impl SegmentWriter {
         let (zeros, mark) = rest.split_at_mut(rest.len() - MARK_BYTES);
         zeros.fill(0);
         mark.copy_from_slice(&mark::encode(&place, body_bytes));
-        self.write_at(&self.buffer[..bytes])?;
-        Ok(body_bytes)
+        self.write_at(&self.buffer[..bytes], way)
     }
 
-    fn seal_in_segment(mut self) -> Result<Sealed, BlobError> {
-        let bytes = self.write_end()?;
+    fn seal_in_segment(mut self, prefers_note: bool) -> Result<Sealed, BlobError> {
+        let bytes = self.body_bytes();
+        // As for files: a short body is left to the log if the caller prefers that.
+        let is_logged = prefers_note
+            && self.shared.durability == Durability::Fsync
+            && self.written == 0
+            && bytes <= self.shared.logged_bytes_max as u64;
+        // The log's sync does not wait for a frame in the page cache, which is written later.
+        self.write_end(if is_logged { Way::Cached } else { self.way() })?;
         let Some(reserved) = self.reserved.take() else { unreachable!("the end was written") };
         let segments = &self.shared.segments;
         let blob = SealedBlob { id: reserved.place.id(), bytes };
         let contents_to_note = match self.shared.durability {
+            Durability::Fsync if is_logged => {
+                segments.add_dirty(&reserved);
+                let file_bytes = mark::file_bytes(bytes) as usize;
+                Some(Bytes::copy_from_slice(&self.buffer[..file_bytes]))
+            }
             Durability::Fsync => {
                 let synced = reserved.segment.sync(&*reserved.file);
                 synced.map_err(|error| self.shared.failed(error))?;
@@ -206,6 +230,15 @@ impl SegmentWriter {
         segments.prepare(self.nonce());
         Ok(Sealed { blob, contents_to_note })
     }
+}
+
+/// The way of a write to a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Past the page cache, so that a sync has nothing to write.
+    Direct,
+    /// To the page cache, which is written by a later sync.
+    Cached,
 }
 
 /// Checksums of a piece.
@@ -231,7 +264,7 @@ impl BlobWriter for SegmentWriter {
         }
         match self.file.take() {
             Some(file) => file.seal(prefers_note),
-            None => self.seal_in_segment(),
+            None => self.seal_in_segment(prefers_note),
         }
     }
 }
