@@ -115,11 +115,13 @@ impl SegmentWriter {
         u64::from_be_bytes([a, b, c, d, e, f, g, h])
     }
 
-    /// The way of a write that is synced before the blob is sealed.
+    /// The way of the pieces of a long body.
     fn way(&self) -> Way {
+        let writers = |reserved: &Reserved| reserved.segment.with_live(|live| live.unsealed);
+        let writers = self.reserved.as_ref().and_then(writers).unwrap_or(0);
         match self.shared.durability {
-            Durability::Fsync => Way::Direct,
-            Durability::Os => Way::Cached,
+            Durability::Fsync if writers > FEW_WRITERS => Way::Direct,
+            _ => Way::Cached,
         }
     }
 
@@ -205,8 +207,7 @@ impl SegmentWriter {
             && self.shared.durability == Durability::Fsync
             && self.written == 0
             && bytes <= self.shared.logged_bytes_max as u64;
-        // The log's sync does not wait for a frame in the page cache, which is written later.
-        self.write_end(if is_logged { Way::Cached } else { self.way() })?;
+        self.write_end(if self.written > 0 { self.way() } else { Way::Cached })?;
         let Some(reserved) = self.reserved.take() else { unreachable!("the end was written") };
         let segments = &self.shared.segments;
         let blob = SealedBlob { id: reserved.place.id(), bytes };
@@ -235,11 +236,16 @@ impl SegmentWriter {
 /// The way of a write to a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// Past the page cache, so that a sync has nothing to write.
-    Direct,
-    /// To the page cache, which is written by a later sync.
+    /// To the page cache, where the first reader finds it: a body of 1 MiB, written and read by one
+    /// client, takes 0.6 of the time.
     Cached,
+    /// Past the page cache, so that a sync has little to write. With long bodies of several clients
+    /// in the page cache, one sync in a hundred took 60 to 130 ms instead of 30.
+    Direct,
 }
+
+/// With more writers than these, long bodies are written past the page cache.
+const FEW_WRITERS: u32 = 2;
 
 /// Checksums of a piece.
 const BLOCKS_OF_PIECE: usize = PIECE_BYTES / BLOCK_BYTES as usize;
