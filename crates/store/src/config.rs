@@ -7,7 +7,9 @@ use std::time::Duration;
 use liteio_disk::{Durability, RandomSource, SystemRandom};
 
 use crate::encryption::KeyRing;
-use crate::limits::{EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
+use crate::limits::{
+    EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, SEGMENT_BYTES_MAX,
+};
 use crate::meta::EventObserver;
 use liteio_disk::{Clock, SystemClock};
 
@@ -59,9 +61,8 @@ pub struct StoreConfig {
     /// ([`PIECE_BYTES`](crate::limits::PIECE_BYTES)).
     pub logged_bytes_max: usize,
     /// Largest body that is put into a segment, where the file system gives back the space of a part
-    /// of a file: 0, so that every blob has a file, or at most
-    /// [`SEGMENT_BYTES_MAX`](crate::limits::SEGMENT_BYTES_MAX). A directory that was open with
-    /// segments once is refused by programs that do not know them.
+    /// of a file. [`SEGMENT_BYTES_MAX`], the largest possible value; at 0 every new blob has a file.
+    /// A directory that was open with segments once is refused by programs that do not know them.
     pub segment_bytes_max: u64,
     /// Least size of every part but the last. [`PART_BYTES_MIN`]; tests lower it.
     pub part_bytes_min: u64,
@@ -118,7 +119,7 @@ impl StoreConfig {
             keys: Arc::default(),
             inline_bytes_max: INLINE_BYTES_MAX,
             logged_bytes_max: LOGGED_BYTES_MAX,
-            segment_bytes_max: 0,
+            segment_bytes_max: SEGMENT_BYTES_MAX,
             part_bytes_min: PART_BYTES_MIN,
             scrub_interval: Some(Duration::from_secs(7 * 24 * 60 * 60)),
             scrub_bytes_per_second: 8 << 20,
