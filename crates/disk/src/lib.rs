@@ -267,6 +267,14 @@ pub trait DiskFile: Debug + Send + Sync + 'static {
         let _ = (offset, bytes);
     }
 
+    /// Lets `bytes` bytes from `offset`, all within the file, read as zeros, and gives their space
+    /// back. The length of the file does not change. Durable after [`DiskFile::sync_data`]. `false`
+    /// if the file system cannot give space back; then nothing has changed.
+    fn discard(&self, offset: u64, bytes: u64) -> io::Result<bool> {
+        let _ = (offset, bytes);
+        Ok(false)
+    }
+
     /// A hint that many small writes within the first `bytes` follow; the file has at least that
     /// length. The disk may then copy into a memory map instead of calling the system. The bytes
     /// are in the page cache as after any other write. Truncating the file ends the hint. Only a

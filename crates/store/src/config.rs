@@ -7,7 +7,9 @@ use std::time::Duration;
 use liteio_disk::{Durability, RandomSource, SystemRandom};
 
 use crate::encryption::KeyRing;
-use crate::limits::{EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN};
+use crate::limits::{
+    EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, SEGMENT_BYTES_MAX,
+};
 use crate::meta::EventObserver;
 use liteio_disk::{Clock, SystemClock};
 
@@ -58,6 +60,10 @@ pub struct StoreConfig {
     /// [`LOGGED_BYTES_MAX`]; tests vary it. It has no effect beyond a piece
     /// ([`PIECE_BYTES`](crate::limits::PIECE_BYTES)).
     pub logged_bytes_max: usize,
+    /// Largest body that is put into a segment, where the file system gives back the space of a part
+    /// of a file. [`SEGMENT_BYTES_MAX`], the largest possible value; at 0 every new blob has a file.
+    /// A directory that was open with segments once is refused by programs that do not know them.
+    pub segment_bytes_max: u64,
     /// Least size of every part but the last. [`PART_BYTES_MIN`]; tests lower it.
     pub part_bytes_min: u64,
     /// Time from the end of a scrub to the next one, which reads everything to find damage. `None`:
@@ -78,6 +84,9 @@ pub struct StoreConfig {
     /// closures that must not run again.
     #[cfg(any(test, feature = "test-util"))]
     pub runs_twice: bool,
+    /// Length of the first segment; each other one has twice that length.
+    #[cfg(any(test, feature = "test-util"))]
+    pub segment_bytes: Option<u64>,
     /// Drains the log after this many bytes, on the committing thread, and never by time.
     #[cfg(any(test, feature = "test-util"))]
     pub log_bytes: Option<u64>,
@@ -110,6 +119,7 @@ impl StoreConfig {
             keys: Arc::default(),
             inline_bytes_max: INLINE_BYTES_MAX,
             logged_bytes_max: LOGGED_BYTES_MAX,
+            segment_bytes_max: SEGMENT_BYTES_MAX,
             part_bytes_min: PART_BYTES_MIN,
             scrub_interval: Some(Duration::from_secs(7 * 24 * 60 * 60)),
             scrub_bytes_per_second: 8 << 20,
@@ -121,6 +131,8 @@ impl StoreConfig {
             runs_twice: false,
             #[cfg(any(test, feature = "test-util"))]
             log_bytes: None,
+            #[cfg(any(test, feature = "test-util"))]
+            segment_bytes: None,
         }
     }
 }

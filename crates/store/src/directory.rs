@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! DIR/lock       held while the store is open; the process id of the holder
-//! DIR/format     "liteio 1": the format of all other files. It is created first, so a directory
-//! without it
-//!                is new or foreign
+//! DIR/format     "liteio 1", or "liteio 2" where blobs may be in segments: the format of all other
+//!                files. It is created first, so a directory without it is new or foreign
 //! DIR/clean      exists after an orderly shutdown: no orphans to sweep
 //! DIR/meta.redb, DIR/meta.redb.log   the key space
 //! DIR/blobs/xx/  blobs by the first byte of their id
+//! DIR/blobs/segments/    short blobs, many in a file
 //! DIR/blobs/lost/    orphans: blobs that no record referenced
 //! DIR/tmp/       unnamed files, where the file system has no O_TMPFILE
 //! ```
@@ -18,13 +18,17 @@ use std::io;
 use liteio_disk::{Disk, OpenMode};
 
 use crate::error::StoreError;
-use crate::meta::bucket::FORMAT;
 use crate::name::BucketName;
 
 const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
+
+/// The format of a directory without segments.
+pub(crate) const FORMAT_OF_FILES: u32 = 1;
+/// The format of a directory that may have segments, whose blobs earlier programs would miss.
+pub(crate) const FORMAT_OF_SEGMENTS: u32 = 2;
 
 /// Names that a new directory may have already: leftovers of an interrupted first start, and names
 /// that file systems create in their root.
@@ -118,7 +122,9 @@ pub(crate) fn refuse_lost_key_space(disk: &dyn Disk, key_space: &str) -> Result<
 /// refused.
 pub(crate) fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     match read_format(disk)? {
-        Some(found) if found > FORMAT => Err(StoreError::FormatTooNew { found, known: FORMAT }),
+        Some(found) if found > FORMAT_OF_SEGMENTS => {
+            Err(StoreError::FormatTooNew { found, known: FORMAT_OF_SEGMENTS })
+        }
         format => Ok(format),
     }
 }
@@ -138,11 +144,10 @@ fn read_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     }
 }
 
-/// Writes the format file of a new directory, atomically: a torn one would make the directory
-/// foreign.
-pub(crate) fn write_format(disk: &dyn Disk) -> Result<(), StoreError> {
+/// Writes the format file, atomically: a torn one would make the directory foreign.
+pub(crate) fn write_format(disk: &dyn Disk, format: u32) -> Result<(), StoreError> {
     let file = disk.open(NEW_FORMAT_FILE, OpenMode::CreateOrWrite)?;
-    let text = format!("{FORMAT_MAGIC}{FORMAT}\n");
+    let text = format!("{FORMAT_MAGIC}{format}\n");
     file.set_len(0)?;
     file.write_at(text.as_bytes(), 0)?;
     file.sync_data()?;

@@ -14,6 +14,9 @@ pub const INLINE_BYTES_MAX: usize = 16 << 10;
 /// synced before they are acknowledged.
 pub const LOGGED_BYTES_MAX: usize = 128 << 10;
 
+/// Largest body that is put into a segment. Longer ones have a file, whose cost they outweigh.
+pub const SEGMENT_BYTES_MAX: u64 = 1 << 20;
+
 /// Smallest part of a multipart upload except the last. S3's limit.
 pub const PART_BYTES_MIN: u64 = 5 << 20;
 

@@ -16,7 +16,7 @@ use liteio_kv::Spilling;
 use liteio_kv::{DroppedTail, Kv, KvConfig};
 
 use crate::attachment::BlobAttachments;
-use crate::blob::{FileBlobStore, MemoryBlobStore};
+use crate::blob::{FileBlobStore, Lengths, MemoryBlobStore};
 use crate::config::{Backend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
@@ -198,6 +198,10 @@ pub(crate) fn open_memory_with(
 
 fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
     let format = checked_format(&*disk)?;
+    let wanted = match config.segment_bytes_max {
+        0 => directory::FORMAT_OF_FILES,
+        _ => directory::FORMAT_OF_SEGMENTS,
+    };
     match format {
         Some(_) => {}
         None => {
@@ -206,7 +210,7 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
             if disk.free_bytes()? < config.reserve_bytes {
                 return Err(StoreError::NoSpace);
             }
-            directory::write_format(&*disk)?;
+            directory::write_format(&*disk, wanted)?;
         }
     }
     let kv_config = kv_config(&config);
@@ -214,6 +218,10 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     // The marker is taken after the key space has opened: a store that is refused stays unchanged,
     // and recovery of the key space leaves no orphans. A new directory has nothing to sweep.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
+    // Before the first segment, which an earlier program would not find.
+    if format.is_some_and(|found| found < wanted) {
+        directory::write_format(&*disk, wanted)?;
+    }
     opened.blobs.clean_temporary()?;
     prepare(&opened.kv, &opened.config)?;
     Ok(Opened { was_clean, ..opened })
@@ -254,7 +262,8 @@ fn open_parts(
     kv_config: KvConfig,
 ) -> Result<Opened, StoreError> {
     let (durability, logged) = (config.durability, config.logged_bytes_max);
-    let blobs = Arc::new(FileBlobStore::open(Arc::clone(&disk), durability, logged)?);
+    let blobs =
+        Arc::new(FileBlobStore::open(Arc::clone(&disk), durability, logged, lengths(&config))?);
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
     let kv_config = KvConfig { attachments, ..kv_config };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
@@ -291,6 +300,15 @@ fn describe(tail: &DroppedTail) -> String {
          they were durable, or damaged since. Their {} bytes {copy}. Orphans are not swept before the next start",
         tail.position, tail.path, tail.bytes,
     )
+}
+
+fn lengths(config: &StoreConfig) -> Lengths {
+    let lengths = Lengths::new(config.segment_bytes_max);
+    #[cfg(any(test, feature = "test-util"))]
+    if let Some(bytes) = config.segment_bytes {
+        return Lengths { first_bytes: bytes, bytes: 2 * bytes, ..lengths };
+    }
+    lengths
 }
 
 fn kv_config(config: &StoreConfig) -> KvConfig {

@@ -140,7 +140,10 @@ impl Store {
     fn retain_orphans(&self, blobs: &mut HashSet<BlobId>) -> Result<(), StoreError> {
         // Before the snapshot: a blob leaves flight only after its transaction has ended, so a blob
         // seen out of flight here has its record, if any, in the snapshot below.
-        blobs.retain(|id| !self.shared().staging.contains(id));
+        // Blobs of this run are never orphans: the one that stages a blob deletes it, and while the
+        // outcome of a commit is unknown nothing is swept.
+        let shared = self.shared();
+        blobs.retain(|id| !shared.staging.contains(id) && !shared.blobs.is_own(id));
         if blobs.is_empty() {
             return Ok(());
         }

@@ -56,6 +56,8 @@ pub(crate) struct Inner {
     pub(crate) sweep_lock: Mutex<()>,
     /// `true` if every blob on the disk is known to be referenced by a record.
     pub(crate) is_swept: AtomicBool,
+    /// `true` if space of deleted blobs is given back later.
+    pub(crate) is_settling: AtomicBool,
     /// The failure that ended the sweep for good.
     pub(crate) sweep_failure: Mutex<Option<StoreError>>,
     /// Directories (by first byte) from which blobs were deleted. Deletions are not synced at once,
@@ -118,6 +120,7 @@ impl Store {
             reclaim_lock: Mutex::new(()),
             sweep_lock: Mutex::new(()),
             is_swept: AtomicBool::new(opened.was_clean),
+            is_settling: AtomicBool::new(false),
             sweep_failure: Mutex::new(None),
             removed_from: Mutex::new(BTreeSet::new()),
             may_sweep: opened.may_sweep,
@@ -158,7 +161,8 @@ impl Store {
     pub(crate) fn start_watch(&self) -> Result<(), StoreError> {
         if let Some(disk) = &self.inner.disk {
             let tree = self.inner.kv.read().as_ref().and_then(Kv::tree_file);
-            *self.inner.watch.lock() = Some(Watch::start(Arc::clone(disk), tree)?);
+            let blobs = Arc::clone(&self.shared().blobs);
+            *self.inner.watch.lock() = Some(Watch::start(Arc::clone(disk), tree, blobs)?);
         }
         Ok(())
     }
@@ -381,7 +385,10 @@ impl Inner {
         // finishes the queued ones.
         let Some(kv) = self.kv.write().take() else { return };
         drop(kv);
-        let is_clean = self.is_swept.load(Ordering::Acquire) && self.shared.staging.is_settled();
+        // After an error the next start sweeps, which only costs time.
+        let is_final = self.shared.blobs.close().unwrap_or(false);
+        let is_clean =
+            is_final && self.is_swept.load(Ordering::Acquire) && self.shared.staging.is_settled();
         if let Some(disk) = &self.disk
             && is_clean
         {

@@ -13,6 +13,7 @@ use liteio_disk::{Disk, FileIdentity};
 use liteio_kv::TreeFile;
 use parking_lot::{Condvar, Mutex};
 
+use crate::blob::BlobStore;
 use crate::error::StoreError;
 use crate::limits::WATCH_INTERVAL;
 
@@ -27,17 +28,18 @@ struct Watched {
     /// The tree file, which the store itself replaces by compaction.
     tree: Option<Arc<TreeFile>>,
     files: Vec<(&'static str, FileIdentity)>,
-    /// Largest number of blob directories (two-digit names) seen so far. The store never removes
-    /// one.
+    blobs: Arc<dyn BlobStore>,
+    /// Largest number of blob directories (two-digit names, and the one of segments) seen so far.
+    /// The store never removes one.
     blob_directories: Mutex<usize>,
 }
 
 impl Watched {
     /// Watches the files that exist at the start.
-    fn new(disk: Arc<dyn Disk>, tree: Option<Arc<TreeFile>>) -> Self {
+    fn new(disk: Arc<dyn Disk>, tree: Option<Arc<TreeFile>>, blobs: Arc<dyn BlobStore>) -> Self {
         let identity = |name| disk.identity(name).ok().map(|identity| (name, identity));
         let files = FILES.into_iter().chain([BLOBS]).filter_map(identity).collect();
-        Self { disk, tree, files, blob_directories: Mutex::new(0) }
+        Self { disk, tree, files, blobs, blob_directories: Mutex::new(0) }
     }
 
     /// Poisons the disk if a name is missing or belongs to another file.
@@ -51,12 +53,22 @@ impl Watched {
     }
 
     fn find_lost(&self) -> Result<(), String> {
+        let written = self.blobs.written_files();
         let is_in_place = |name: &str, known: &FileIdentity| {
             self.disk.identity(name).map(|found| found == *known)
         };
+        // One that is not written any more may have been removed since it was listed.
+        let is_written = |name: &str, known: &FileIdentity| match is_in_place(name, known) {
+            Ok(true) => Ok(true),
+            other => match self.blobs.written_files().iter().any(|(path, _)| path == name) {
+                true => other,
+                false => Ok(true),
+            },
+        };
         let files = self.files.iter().map(|(name, known)| (*name, is_in_place(name, known)));
         let tree = self.tree.iter().map(|tree| ("meta.redb", tree.is_in_place()));
-        for (name, is_in_place) in files.chain(tree) {
+        let written = written.iter().map(|(name, known)| (&**name, is_written(name, known)));
+        for (name, is_in_place) in files.chain(tree).chain(written) {
             match is_in_place {
                 Ok(true) => {}
                 Ok(false) => {
@@ -70,7 +82,8 @@ impl Watched {
         }
         let listed = match self.disk.list(BLOBS) {
             Ok(entries) => {
-                entries.iter().filter(|entry| entry.is_dir && entry.name.len() == 2).count()
+                let is_ours = |name: &str| name.len() == 2 || name == "segments";
+                entries.iter().filter(|entry| entry.is_dir && is_ours(&entry.name)).count()
             }
             Err(error) if is_gone(&error) => return Err(error.to_string()),
             Err(_) => return Ok(()),
@@ -105,8 +118,9 @@ impl Watch {
     pub(crate) fn start(
         disk: Arc<dyn Disk>,
         tree: Option<Arc<TreeFile>>,
+        blobs: Arc<dyn BlobStore>,
     ) -> Result<Self, StoreError> {
-        let watched = Arc::new(Watched::new(disk, tree));
+        let watched = Arc::new(Watched::new(disk, tree, blobs));
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let for_thread = (Arc::clone(&watched), Arc::clone(&stop));
         let thread = thread::Builder::new().name("liteio-watch".to_owned());

@@ -156,6 +156,10 @@ impl DiskFile for CountedFile {
         self.file.reserve(offset, bytes);
     }
 
+    fn discard(&self, offset: u64, bytes: u64) -> io::Result<bool> {
+        self.file.discard(offset, bytes)
+    }
+
     fn expect_small_writes(&self, bytes: u64) {
         self.file.expect_small_writes(bytes);
     }

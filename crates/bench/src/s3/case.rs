@@ -18,14 +18,18 @@ pub(crate) enum Work {
     Put { bytes: usize, key: KeyShape, metadata: usize },
     /// GetObject of one of the fixed objects of a size.
     Get { bytes: usize },
+    /// PutObject under a new key, and GetObject of it: its first read.
+    PutGet { bytes: usize },
     /// GetObject of a range of one of the fixed objects of a size.
     Range { of: usize, start: usize, bytes: usize },
     /// GetObject or PutObject, in a fixed random order: `reads` of 100 operations read.
     Mixed { reads: u64, bytes: usize },
     /// HeadObject of an object that is there, or is not.
     Head { existing: bool },
-    /// DeleteObject of an object that is there, or is not.
-    Delete { existing: bool },
+    /// DeleteObject of an object of a size.
+    Delete { bytes: usize },
+    /// DeleteObject of an object that is not there.
+    DeleteMissing,
     /// DeleteObjects of so many objects.
     DeleteMany { objects: usize },
     /// CopyObject of one of the fixed objects of a size to a new key.
@@ -119,6 +123,9 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     for (name, bytes) in &sizes {
         add("Write", &format!("Write {name}"), 1, plain(*bytes));
     }
+    for (name, bytes, clients) in [("64 KB", 64 * KB, 16), ("1 MB", MB, 4)] {
+        add("Write", &format!("Write {name}, {}", counted(clients)), clients, plain(bytes));
+    }
     if !quick {
         // Bodies that arrive at the same time are hashed together.
         for clients in [2, 16] {
@@ -128,6 +135,9 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     }
     for (name, bytes) in &sizes[1..] {
         add("Read", &format!("Read {name}"), 1, Work::Get { bytes: *bytes });
+    }
+    for (name, bytes) in [("64 KB", 64 * KB), ("1 MB", MB)] {
+        add("Read", &format!("Write and read {name}"), 1, Work::PutGet { bytes });
     }
     let range = |start, bytes| Work::Range { of: RANGED_BYTES, start, bytes };
     add("Range read", "Range 256 KB at the start", 1, range(0, 256 * KB));
@@ -153,8 +163,9 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     }
     add("Stat", "Stat existing", 1, Work::Head { existing: true });
     add("Stat", "Stat missing", 1, Work::Head { existing: false });
-    add("Delete", "Delete existing", 1, Work::Delete { existing: true });
-    add("Delete", "Delete missing", 1, Work::Delete { existing: false });
+    add("Delete", "Delete existing", 1, Work::Delete { bytes: KB });
+    add("Delete", "Delete 64 KB", 1, Work::Delete { bytes: 64 * KB });
+    add("Delete", "Delete missing", 1, Work::DeleteMissing);
     add("Delete", "Delete 1,000 at once", 1, Work::DeleteMany { objects: 1000 });
     add("Copy", "Copy 1 KB", 1, Work::Copy { bytes: KB });
     add("Copy", "Copy 1 MB", 1, Work::Copy { bytes: MB });
@@ -237,6 +248,7 @@ fn described(mut job: Job<Case>) -> Job<Case> {
         Work::ListVersions { .. } => row.note("ten of each key, page after page"),
         work if work.is_encrypted() => row.note("SSE-S3: with a key of the server"),
         Work::DeleteMany { .. } => row.note("one operation deletes them all"),
+        Work::PutGet { .. } => row.note("one operation writes an object and reads it"),
         _ => row,
     };
     if let Work::ScaleWrite { objects }
@@ -269,6 +281,8 @@ impl Work {
         match self {
             Work::Put { bytes, .. }
             | Work::Get { bytes }
+            | Work::PutGet { bytes }
+            | Work::Delete { bytes }
             | Work::Range { of: bytes, .. }
             | Work::Mixed { bytes, .. }
             | Work::Copy { bytes }
@@ -287,6 +301,7 @@ impl Work {
             Work::Mixed { bytes, .. } | Work::PutVersion { bytes } => *bytes,
             Work::PutEncrypted { bytes } | Work::GetEncrypted { bytes } => *bytes,
             Work::Multipart { parts, bytes } => parts * bytes,
+            Work::PutGet { bytes } => 2 * bytes,
             _ => 0,
         }
     }

@@ -38,7 +38,7 @@ pub(crate) async fn measure(
 ) -> Driven {
     let scale = |objects| Scale { objects, prefix: format!("scale-{objects}-{round}/") };
     let driven = match case.work {
-        Work::Delete { existing: true } => delete(session, pace.deletions).await,
+        Work::Delete { bytes } => delete(session, bytes, pace.deletions).await,
         Work::DeleteMany { objects } => delete_many(session, objects, pace).await,
         Work::ScaleWrite { objects } => scale(objects).write(session, case.clients).await,
         Work::ScaleList { objects } => scale(objects).list(session, pace).await,
@@ -81,7 +81,8 @@ async fn repeat(session: &mut Session, case: &Case, pace: Pace) -> Result<Driven
 fn written(work: &Work, first: u64, count: u64) -> impl Iterator<Item = String> {
     let shape = match work {
         Work::Put { key, .. } => Some(*key),
-        Work::Copy { .. }
+        Work::PutGet { .. }
+        | Work::Copy { .. }
         | Work::Multipart { .. }
         | Work::Mixed { .. }
         | Work::PutEncrypted { .. } => Some(KeyShape::Plain),
@@ -140,6 +141,12 @@ async fn operate(
             let (path, payload) = fixed(bytes);
             connection.get(&path, &payload.bytes).await
         }
+        Work::PutGet { .. } => {
+            let path = path(BUCKET, &new_key(KeyShape::Plain, number));
+            let payload = payloads.of(number);
+            connection.put(&path, payload, entries).await?;
+            connection.get(&path, &payload.bytes).await
+        }
         Work::PutEncrypted { .. } => {
             let path = path(BUCKET, &new_key(KeyShape::Plain, number));
             connection.put_encrypted(&path, payloads.of(number)).await
@@ -165,7 +172,7 @@ async fn operate(
         Work::Head { existing: false } => {
             connection.head_missing(&path(BUCKET, &format!("missing/{number}"))).await
         }
-        Work::Delete { .. } => connection.delete(&path(BUCKET, &format!("missing/{number}"))).await,
+        Work::DeleteMissing => connection.delete(&path(BUCKET, &format!("missing/{number}"))).await,
         Work::Copy { bytes } => {
             let to = path(BUCKET, &new_key(KeyShape::Plain, number));
             connection.copy(&fixed(bytes).0, &to).await
@@ -197,7 +204,8 @@ async fn operate(
         }
         Work::BucketHead => connection.head_bucket(BUCKET).await,
         // These have a procedure of their own.
-        Work::DeleteMany { .. }
+        Work::Delete { .. }
+        | Work::DeleteMany { .. }
         | Work::ScaleWrite { .. }
         | Work::ScaleList { .. }
         | Work::ScaleDelete { .. } => Err("cannot be repeated".into()),
@@ -260,12 +268,12 @@ async fn check(session: &mut Session, case: &Case, first: u64, driven: &mut Driv
 }
 
 /// Deletes objects that are put for this purpose.
-async fn delete(session: &mut Session, objects: u64) -> Result<Driven, Failure> {
+async fn delete(session: &mut Session, bytes: usize, objects: u64) -> Result<Driven, Failure> {
     let first = session.take_numbers(objects);
     let paths: Vec<String> = (first..first + objects)
         .map(|number| path(BUCKET, &new_key(KeyShape::Plain, number)))
         .collect();
-    session.put_all(paths.clone(), 1 << 10).await?;
+    session.put_all(paths.clone(), bytes).await?;
     let limit = Limit::count(objects);
     let mut driven = drive(session.connections(1), limit, async |connection, number| {
         connection.delete(&paths[number as usize]).await

@@ -77,6 +77,22 @@ impl Content {
         self.len = len;
     }
 
+    /// Makes `bytes` bytes from `offset`, all before the end, zeros. Whole pages become holes.
+    #[cfg(feature = "test-util")]
+    pub(crate) fn discard(&mut self, offset: u64, bytes: u64) {
+        for (page, within, range) in page_pieces(offset, bytes as usize) {
+            if !matches!(self.pages.get(page), Some(Some(_))) {
+                continue;
+            }
+            if range.len() as u64 == PAGE_BYTES {
+                Arc::make_mut(&mut self.pages)[page] = None;
+                self.allocated_pages -= 1;
+            } else {
+                self.page_mut(page)[within..within + range.len()].fill(0);
+            }
+        }
+    }
+
     fn zero_from(&mut self, len: u64) {
         let pages_kept = len.div_ceil(PAGE_BYTES) as usize;
         if self.pages.len() > pages_kept {

@@ -176,6 +176,13 @@ impl DiskFile for OverlayFile {
 
     fn reserve(&self, _offset: u64, _bytes: u64) {}
 
+    fn discard(&self, offset: u64, bytes: u64) -> io::Result<bool> {
+        self.check_writable()?;
+        let zeros = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
+        self.node.change(|patches, below| patches.write(below, &zeros, offset))?;
+        Ok(true)
+    }
+
     fn expect_small_writes(&self, _bytes: u64) {}
 
     fn as_any(&self) -> &dyn Any {

@@ -94,6 +94,15 @@ impl Calls for Linux {
         let _ = calls::fallocate(file, FallocateFlags::KEEP_SIZE, offset, bytes);
     }
 
+    fn discard(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<bool> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match retry_on_intr(|| calls::fallocate(file, flags, offset, bytes)) {
+            Ok(()) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn is_in_memory(file: BorrowedFd<'_>) -> bool {
         calls::fstatfs(file).is_ok_and(|it| matches!(it.f_type as u64, TMPFS | RAMFS))
     }

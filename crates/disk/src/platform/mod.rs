@@ -61,6 +61,10 @@ pub(crate) trait Calls {
     /// A hint to allocate space within or behind the file without changing its length.
     fn reserve(file: BorrowedFd<'_>, offset: u64, bytes: u64);
 
+    /// Makes a range read as zeros and gives its space back; `false`, without an effect, if the file
+    /// system cannot.
+    fn discard(file: BorrowedFd<'_>, offset: u64, bytes: u64) -> io::Result<bool>;
+
     /// `true` if the file is known to be on no device, as on tmpfs.
     fn is_in_memory(file: BorrowedFd<'_>) -> bool;
 

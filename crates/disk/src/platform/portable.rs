@@ -60,6 +60,11 @@ impl Calls for Portable {
 
     fn reserve(_file: BorrowedFd<'_>, _offset: u64, _bytes: u64) {}
 
+    /// POSIX has no call that makes a hole.
+    fn discard(_file: BorrowedFd<'_>, _offset: u64, _bytes: u64) -> io::Result<bool> {
+        Ok(false)
+    }
+
     fn is_in_memory(_file: BorrowedFd<'_>) -> bool {
         false
     }

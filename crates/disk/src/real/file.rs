@@ -169,6 +169,11 @@ impl DiskFile for RealFile {
         }
     }
 
+    fn discard(&self, offset: u64, bytes: u64) -> io::Result<bool> {
+        self.shared.health.check()?;
+        System::discard(self.file.as_fd(), offset, bytes).map_err(self.failed("discard bytes of"))
+    }
+
     fn expect_small_writes(&self, bytes: u64) {
         // Without the guard a full disk or a device error under the map would end the process.
         let is_possible = Guarded::is_possible() && System::maps_writes(self.file.as_fd());

@@ -106,6 +106,18 @@ impl DiskFile for SimulatedFile {
         })
     }
 
+    fn discard(&self, offset: u64, bytes: u64) -> io::Result<bool> {
+        self.check_writable()?;
+        check_end(offset, bytes)?;
+        self.disk.change(Operation::FreesSpace, |state, _| {
+            let mut file = self.node.state.lock();
+            let before = file.current.allocated_bytes();
+            file.discard(offset, bytes);
+            state.allocated_bytes -= before - file.current.allocated_bytes();
+            Ok(true)
+        })
+    }
+
     fn sync_data(&self) -> io::Result<()> {
         self.disk.change(Operation::Sync, |state, verdict| {
             let mut file = self.node.state.lock();

@@ -111,6 +111,16 @@ impl NodeState {
         self.pending.push(Change::SetLen(len));
     }
 
+    /// Makes a range read as zeros. For a crash it is a write of zeros.
+    pub(super) fn discard(&mut self, offset: u64, bytes: u64) {
+        let bytes = bytes.min(self.current.len().saturating_sub(offset));
+        if bytes == 0 {
+            return;
+        }
+        self.current.discard(offset, bytes);
+        self.pending.push(Change::Write { offset, data: vec![0; bytes as usize].into() });
+    }
+
     pub(super) fn sync(&mut self) {
         self.durable = self.current.clone();
         self.pending.clear();

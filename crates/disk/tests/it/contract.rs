@@ -19,6 +19,7 @@ const CASES: &[(&str, Case)] = &[
     ("a_gap_and_an_extension_are_zeros", a_gap_and_an_extension_are_zeros),
     ("a_cut_forgets_the_tail", a_cut_forgets_the_tail),
     ("space_taken_ahead_changes_nothing_that_is_read", space_taken_ahead_changes_nothing),
+    ("a_discarded_range_is_zeros", a_discarded_range_is_zeros),
     ("reads_that_do_not_wait_agree_with_those_that_do", reads_that_do_not_wait_agree),
     ("open_modes", open_modes),
     ("a_temporary_file_appears_when_linked", a_temporary_file_appears_when_linked),
@@ -167,6 +168,25 @@ fn check_reserve(file: &dyn DiskFile) {
     file.write_at(b"tail", 6).expect("written");
     assert_eq!(read(file, 0, 20), b"body\0\0tail");
     assert_eq!(file.len().expect("length"), 10);
+}
+
+fn a_discarded_range_is_zeros(disk: &dyn Disk) {
+    const PAGE: usize = UNCACHED_ALIGNMENT;
+    let file = create(disk, "file");
+    let mut expected = vec![7; 10 * PAGE];
+    file.write_at(&expected, 0).expect("written");
+    // Whole pages, and a range within one.
+    for range in [2 * PAGE..5 * PAGE, 9 * PAGE..10 * PAGE, 6 * PAGE + 10..6 * PAGE + 20] {
+        let bytes = range.len() as u64;
+        if file.discard(range.start as u64, bytes).expect("no failure") {
+            expected[range].fill(0);
+        }
+        assert_eq!(content(disk, "file"), expected);
+    }
+    // It can be written again.
+    file.write_at(&[8; 100], 3 * PAGE as u64).expect("written");
+    expected[3 * PAGE..3 * PAGE + 100].fill(8);
+    assert_eq!(content(disk, "file"), expected);
 }
 
 fn reads_that_do_not_wait_agree(disk: &dyn Disk) {

@@ -133,6 +133,26 @@ fn an_unsynced_cut_may_be_undone() {
 }
 
 #[test]
+fn a_discarded_range_may_come_back_until_it_was_synced() {
+    let discard = |disk: &SimulatedDisk| {
+        let file = durable_file(disk, "a", &[7; 8192]);
+        let before = disk.free_bytes().expect("asked");
+        assert!(file.discard(0, 4096).expect("discarded"));
+        assert_eq!(disk.free_bytes().expect("asked"), before + 4096);
+        file
+    };
+    let zeros = |disk: &SimulatedDisk| {
+        let content = content(disk, "a");
+        assert_eq!(content[4096..], [7; 4096]);
+        content.iter().filter(|byte| **byte == 0).count()
+    };
+    let seen = outcomes(|disk| _ = discard(disk), zeros);
+    assert!(seen.contains(&0) && seen.contains(&4096) && seen.len() > 2, "{seen:?}");
+    let synced = |disk: &SimulatedDisk| discard(disk).sync_data().expect("synced");
+    assert_eq!(outcomes(synced, zeros), BTreeSet::from([4096]));
+}
+
+#[test]
 fn a_name_that_was_not_synced_may_be_missing_though_the_bytes_were() {
     let seen = outcomes(
         |disk| {

@@ -25,7 +25,12 @@ fn start() -> (RawServer, Hooks) {
         _ => {}
     });
     // All objects are files.
-    let config = StoreConfig { inline_bytes_max: 0, logged_bytes_max: 0, ..StoreConfig::memory() };
+    let config = StoreConfig {
+        inline_bytes_max: 0,
+        logged_bytes_max: 0,
+        segment_bytes_max: 0,
+        ..StoreConfig::memory()
+    };
     let store = Store::open_on(Arc::new(disk), config).expect("opens");
     let server = RawServer::over(store);
     ask(server.address, Request::new("PUT", "/source"), OWNER, 200);

@@ -203,7 +203,8 @@ async fn reads_that_meet_damage_are_counted_in_the_health() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let process = Process::start(&directory);
     process.s3("PUT", "/bucket", b"").await.expect_status(200);
-    process.s3("PUT", "/bucket/long", &LONG).await.expect_status(200);
+    // So long that it has a file.
+    process.s3("PUT", "/bucket/long", &vec![7; (1 << 20) + 1]).await.expect_status(200);
     let data = directory.path().join("data");
     for blob in blobs(&data) {
         fs::remove_file(blob).expect("removed");

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use liteio_disk::{Disk, DiskFile};
 
 use super::BlobId;
-use super::directory_sync::DirectorySync;
 use super::file_path::{self, BLOBS_DIRECTORY};
+use super::group_sync::GroupSync;
 
 /// Number of directories: one for each first byte of an id.
 pub(super) const DIRECTORIES: usize = 256;
@@ -27,12 +27,12 @@ pub(super) struct Directories {
     /// Indexed by the first byte of an id.
     all: Box<[Directory; DIRECTORIES]>,
     /// Syncs of `blobs/`, which has the names of the directories.
-    parent: DirectorySync,
+    parent: GroupSync,
 }
 
 #[derive(Debug, Default)]
 struct Directory {
-    sync: DirectorySync,
+    sync: GroupSync,
     state: AtomicU8,
 }
 
@@ -52,7 +52,7 @@ impl Directories {
         // Synced for existing directories, too: the process that created them may have ended before
         // its sync.
         disk.sync_dir(BLOBS_DIRECTORY)?;
-        Ok(Self { all, parent: DirectorySync::default() })
+        Ok(Self { all, parent: GroupSync::default() })
     }
 
     /// Gives `file` the name of the blob, and creates the directory if it is missing. Returns the
@@ -88,9 +88,10 @@ impl Directories {
         let directory = &self.all[usize::from(index)];
         // Inside out: the file's name first, then the directory's. Neither order loses anything,
         // since the caller acknowledges after both.
-        directory.sync.sync(disk, &file_path::directory_path(index))?;
+        let path = file_path::directory_path(index);
+        directory.sync.sync(|| disk.sync_dir(&path))?;
         if directory.state.load(Ordering::Acquire) != DURABLE {
-            self.parent.sync(disk, BLOBS_DIRECTORY)?;
+            self.parent.sync(|| disk.sync_dir(BLOBS_DIRECTORY))?;
             directory.state.store(DURABLE, Ordering::Release);
         }
         Ok(())

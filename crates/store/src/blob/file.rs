@@ -1,16 +1,17 @@
-//! Blobs as files of a disk.
+//! Blobs as files of a disk, and short ones in segments.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use liteio_disk::{Disk, OpenMode};
+use liteio_disk::{Disk, FileIdentity, OpenMode};
 
 use super::buffer::{BUFFER_BYTES, BufferPool, UNCACHED_PIECE_BYTES};
 use super::directories::{DIRECTORIES, Directories};
 use super::file_path;
-use super::file_reader::FileReader;
+use super::file_reader::{FileReader, Source};
 use super::file_writer::FileWriter;
+use super::segments::{Lengths, SegmentWriter, Segments};
 use super::unsynced::Unsynced;
 use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, MemoryBlobStore};
 use crate::Durability;
@@ -22,7 +23,7 @@ const TEMPORARY_DIRECTORY: &str = "tmp";
 /// in one directory, to share its sync.
 const RUN_BLOBS: u64 = 1024;
 
-/// Blobs as files of a disk, below `blobs/`.
+/// Blobs as files of a disk, below `blobs/`, and in [segments](super::segments).
 #[derive(Debug)]
 pub(crate) struct FileBlobStore {
     shared: Arc<Shared>,
@@ -40,6 +41,7 @@ pub(super) struct Shared {
     /// With [`Durability::Fsync`]: bodies up to this length may be left to the log and synced
     /// later.
     pub(super) logged_bytes_max: usize,
+    pub(super) segments: Segments,
     /// Buffers of [`BUFFER_BYTES`].
     pub(super) buffers: BufferPool,
     /// Buffers of [`UNCACHED_PIECE_BYTES`].
@@ -57,6 +59,7 @@ impl Shared {
 
     /// Makes every blob durable that was sealed before the call.
     pub(super) fn sync(&self) -> io::Result<()> {
+        self.segments.sync()?;
         self.unsynced.sync(&*self.disk, &self.directories)
     }
 }
@@ -70,13 +73,17 @@ impl FileBlobStore {
         disk: Arc<dyn Disk>,
         durability: Durability,
         logged_bytes_max: usize,
+        lengths: Lengths,
     ) -> Result<Self, BlobError> {
         let directories =
             open_directories(&*disk).map_err(|error| BlobError::from_write(&*disk, error))?;
+        let segments = Segments::open(Arc::clone(&disk), lengths);
+        let segments = segments.map_err(|error| BlobError::Io(Arc::new(error)))?;
         let shared = Shared {
             disk,
             durability,
             logged_bytes_max,
+            segments,
             buffers: BufferPool::new(BUFFER_BYTES),
             uncached_buffers: BufferPool::new(UNCACHED_PIECE_BYTES),
             directories,
@@ -100,16 +107,16 @@ impl FileBlobStore {
     /// Bytes of blobs that wait for [`FileBlobStore::sync`], plus an allowance for each file's
     /// sync.
     pub(crate) fn unsynced_bytes(&self) -> u64 {
-        self.shared.unsynced.bytes()
+        self.shared.unsynced.bytes() + self.shared.segments.unsynced_bytes()
     }
 
     /// Recovers a blob after a crash: writes it again from `contents`, or, if these are empty,
     /// verifies the file. `true` if the blob is whole; the next [`FileBlobStore::sync`] then
     /// includes it.
     ///
-    /// With `contents`, an existing file is replaced even if it verifies. After a failed sync the
-    /// kernel marks pages clean that the device does not have: they can be read, but would never be
-    /// written.
+    /// With `contents`, an existing file is replaced, and a frame written again, even if it
+    /// verifies. After a failed sync the kernel marks pages clean that the device does not have: they
+    /// can be read, but would never be written.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`] if the file cannot be
@@ -121,7 +128,11 @@ impl FileBlobStore {
         contents: &[u8],
     ) -> Result<bool, BlobError> {
         if !contents.is_empty() {
-            self.make_anew(id, contents).map_err(|error| self.shared.failed(error))?;
+            let restored = match self.shared.segments.restore(id, body_bytes, contents) {
+                Ok(false) => self.make_anew(id, contents, false),
+                restored => restored.map(drop),
+            };
+            restored.map_err(|error| self.shared.failed(error))?;
         }
         // Verified in both cases: the contents came from a log that may be damaged, too.
         match self.read_through(id, body_bytes) {
@@ -130,6 +141,10 @@ impl FileBlobStore {
                 return Ok(false);
             }
             Err(error) => return Err(error),
+        }
+        let in_segment = self.shared.segments.recovered(id, body_bytes);
+        if in_segment.map_err(|error| self.shared.failed(error))? {
+            return Ok(true);
         }
         let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
         let file = file.map_err(|error| BlobError::from_read(*id, error))?;
@@ -140,13 +155,16 @@ impl FileBlobStore {
         Ok(true)
     }
 
-    fn make_anew(&self, id: &BlobId, contents: &[u8]) -> io::Result<()> {
+    fn make_anew(&self, id: &BlobId, contents: &[u8], is_synced: bool) -> io::Result<()> {
         let disk = &self.shared.disk;
         let path = file_path::blob_path(id);
         // A new file, not the old one overwritten: its pages may be marked clean.
         disk.remove_if_there(&path)?;
         let file = disk.create_temporary()?;
         file.write_at(contents, 0)?;
+        if is_synced {
+            file.sync_data()?;
+        }
         self.shared.directories.link(&**disk, &*file, id).map(drop)
     }
 
@@ -181,21 +199,35 @@ impl BlobStore for FileBlobStore {
     fn begin(
         &self,
         id: BlobId,
-        _expected_bytes: Option<u64>,
+        expected_bytes: Option<u64>,
     ) -> Result<Box<dyn BlobWriter>, BlobError> {
         let shared = &self.shared;
+        // A body of unknown length may turn out to be short.
+        let bytes_max = shared.segments.body_bytes_max();
+        if bytes_max > 0 && expected_bytes.unwrap_or(0) <= bytes_max {
+            let shared = Arc::clone(shared);
+            return Ok(Box::new(SegmentWriter::new(shared, id, expected_bytes)));
+        }
         let file = shared.disk.create_temporary().map_err(|error| shared.failed(error))?;
         Ok(Box::new(FileWriter::new(Arc::clone(shared), id, file)))
     }
 
     fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError> {
-        let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
-        let file = file.map_err(|error| BlobError::from_read(*id, error))?;
+        let source = match self.shared.segments.window(id, body_bytes)? {
+            Some(window) => Source::Segment(window),
+            None => {
+                let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
+                Source::File(file.map_err(|error| BlobError::from_read(*id, error))?)
+            }
+        };
         let buffers = self.shared.buffers.clone();
-        Ok(Arc::new(FileReader::new(*id, body_bytes, file, buffers)))
+        Ok(Arc::new(FileReader::new(*id, body_bytes, source, buffers)))
     }
 
     fn delete(&self, id: &BlobId) -> Result<(), BlobError> {
+        if self.shared.segments.delete(id).map_err(|error| self.shared.failed(error))? {
+            return Ok(());
+        }
         // A deleted blob needs no sync.
         self.shared.unsynced.forget(id);
         // Not synced: a crash may bring the file back as an orphan, which the sweep removes.
@@ -206,6 +238,8 @@ impl BlobStore for FileBlobStore {
     }
 
     fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
+        let scanned = self.shared.segments.scan(found);
+        scanned.map_err(|error| BlobError::Io(Arc::new(error)))?;
         for index in self.shared.directories.present() {
             let entries = self.shared.disk.list(&file_path::directory_path(index));
             let entries = entries.map_err(|error| BlobError::Io(Arc::new(error)))?;
@@ -229,7 +263,35 @@ impl BlobStore for FileBlobStore {
                 _ => {}
             }
         }
+        // Space that cannot be given back now is given back by a later start.
+        let _ = self.shared.segments.trim();
         Ok(())
+    }
+
+    fn is_own(&self, id: &BlobId) -> bool {
+        self.shared.segments.is_own(id)
+    }
+
+    fn make_file(&self, id: &BlobId) -> Result<(), BlobError> {
+        let shared = &self.shared;
+        let contents = shared.segments.contents(id);
+        let Some(contents) = contents.map_err(|error| BlobError::from_read(*id, error))? else {
+            return Ok(());
+        };
+        self.make_anew(id, &contents, true).map_err(|error| shared.failed(error))?;
+        shared.segments.delete(id).map(drop).map_err(|error| shared.failed(error))
+    }
+
+    fn settle(&self) -> Result<bool, BlobError> {
+        self.shared.segments.settle().map_err(|error| self.shared.failed(error))
+    }
+
+    fn written_files(&self) -> Vec<(String, FileIdentity)> {
+        self.shared.segments.written_files()
+    }
+
+    fn close(&self) -> Result<bool, BlobError> {
+        self.shared.segments.close().map_err(|error| self.shared.failed(error))
     }
 
     fn clone_in_memory(&self) -> Option<MemoryBlobStore> {

@@ -1,5 +1,6 @@
-//! Reading the file of a blob.
+//! Reading the file of a blob, or its frame in a segment.
 
+use std::io;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -8,13 +9,44 @@ use liteio_disk::DiskFile;
 
 use super::buffer::{BUFFER_BYTES, Buffer, BufferPool, PIECE_BYTES};
 use super::footer::{self, BLOCK_BYTES, Footer, TAIL_BYTES, footer_bytes};
+use super::segments::Window;
 use super::{BlobError, BlobId, BlobPiece, BlobReader};
+
+/// The place of the bytes of a blob.
+#[derive(Debug)]
+pub(super) enum Source {
+    File(Box<dyn DiskFile>),
+    Segment(Window),
+}
+
+impl Source {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read_at(buf, offset),
+            Self::Segment(window) => window.read_at(buf, offset),
+        }
+    }
+
+    fn try_read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
+        match self {
+            Self::File(file) => file.try_read_at(buf, offset),
+            Self::Segment(window) => window.try_read_at(buf, offset),
+        }
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => file.len(),
+            Self::Segment(window) => Ok(window.len()),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(super) struct FileReader {
     id: BlobId,
     body_bytes: u64,
-    file: Box<dyn DiskFile>,
+    file: Source,
     buffers: BufferPool,
     /// The footer, read and verified with the first piece.
     footer: OnceLock<Footer>,
@@ -59,12 +91,7 @@ impl BlobReader for FileReader {
 }
 
 impl FileReader {
-    pub(super) fn new(
-        id: BlobId,
-        body_bytes: u64,
-        file: Box<dyn DiskFile>,
-        buffers: BufferPool,
-    ) -> Self {
+    pub(super) fn new(id: BlobId, body_bytes: u64, file: Source, buffers: BufferPool) -> Self {
         Self { id, body_bytes, file, buffers, footer: OnceLock::new() }
     }
 

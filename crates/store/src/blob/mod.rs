@@ -1,8 +1,8 @@
 //! Blobs: the bytes of objects that are too large for their record.
 //!
 //! A sealed blob is immutable and identified by its [`BlobId`] alone; this module does not know the
-//! records that reference it. [`FileBlobStore`] keeps blobs as files of a disk, [`MemoryBlobStore`]
-//! in memory. Both pass the same contract suite.
+//! records that reference it. [`FileBlobStore`] keeps long blobs as files of a disk and short ones
+//! in [segments](segments), [`MemoryBlobStore`] in memory. All pass the same contract suite.
 //!
 //! # The states of a blob
 //! ```text
@@ -14,12 +14,14 @@
 //!                     (gone)          noted in the log ────────────────────────────► durable
 //!                                     record of its update       (later, `Unsynced`)
 //! ```
+//! That is a file. A blob in a segment is `unnamed` until its frame is written. A sync of the segment
+//! makes it durable, at once or, if it is noted in the log, later.
+//!
 //! A record may reference a durable blob without further ado. It may reference a linked one only if
 //! the same log record notes it: then a crash loses both or neither.
 
 mod buffer;
 mod directories;
-mod directory_sync;
 mod error;
 mod extents;
 mod file;
@@ -29,9 +31,11 @@ mod file_writer;
 mod footer;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
+mod group_sync;
 pub(crate) mod lost;
 mod memory;
 mod piece;
+mod segments;
 mod unsynced;
 
 #[cfg(test)]
@@ -46,6 +50,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use liteio_disk::FileIdentity;
 
 pub(crate) use buffer::SPARE_BYTES;
 pub(crate) use error::BlobError;
@@ -53,6 +58,7 @@ pub(crate) use extents::{BlobExtent, ExtentReader};
 pub(crate) use file::FileBlobStore;
 pub(crate) use memory::MemoryBlobStore;
 pub(crate) use piece::BlobPiece;
+pub(crate) use segments::Lengths;
 
 /// The name of a blob: 16 bytes, never reused. The first byte selects its directory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,11 +90,12 @@ impl Debug for BlobId {
 /// - A reader opened before [`BlobStore::delete`] continues to read.
 /// - After a failed sync every write fails with [`BlobError::Poisoned`]; reads continue.
 pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
-    /// The id for a new blob, from 16 random bytes. The store replaces the first byte, to choose
-    /// the directory in which creating the file is cheapest.
+    /// The id for a new blob that gets a file, from 16 random bytes. The store replaces the first
+    /// byte, to choose the directory in which creating the file is cheapest.
     fn next_id(&self, random: [u8; 16]) -> BlobId;
 
-    /// Starts a blob. `expected_bytes` is the length of the body, if known; only a hint.
+    /// Starts a blob. `expected_bytes` is the length of the body, if known; only a hint. The sealed
+    /// blob has this id, or, in a segment, that of its place.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
@@ -124,6 +131,46 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn clean_temporary(&self) -> Result<(), BlobError>;
+
+    /// `true` if the blob has been written since this store was opened, so that the one that wrote
+    /// it also deletes it if no record comes to reference it. May be `false` for such a blob while
+    /// it is known by the id with which it was begun.
+    fn is_own(&self, id: &BlobId) -> bool {
+        let _ = id;
+        false
+    }
+
+    /// Gives a blob a file of its own, with its id as the name, if it has none.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn make_file(&self, id: &BlobId) -> Result<(), BlobError> {
+        let _ = id;
+        Ok(())
+    }
+
+    /// Gives the space of deleted blobs back. `true` if some space waits for a later call: more may
+    /// be deleted soon, or is being read.
+    ///
+    /// # Errors
+    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn settle(&self) -> Result<bool, BlobError> {
+        Ok(false)
+    }
+
+    /// Files that are open for more than one blob, with their identities. What is written to them
+    /// after they have lost their names would be lost.
+    fn written_files(&self) -> Vec<(String, FileIdentity)> {
+        Vec::new()
+    }
+
+    /// Ends writing, and makes deletions durable. `false` if some blob may come back as an orphan.
+    ///
+    /// # Errors
+    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn close(&self) -> Result<bool, BlobError> {
+        Ok(true)
+    }
 
     /// A store in memory with the same blobs, whose bytes are shared; `None` for blobs in files.
     fn clone_in_memory(&self) -> Option<MemoryBlobStore>;

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use liteio_disk::{Disk, OpenMode, SimulatedDisk};
 
 use super::contract::{self, check_reads_back};
-use super::{BlobError, BlobStore, FileBlobStore, Sealed, file_path};
+use super::{BlobError, BlobStore, FileBlobStore, Lengths, Sealed, file_path};
 use crate::Durability;
+use crate::limits::SEGMENT_BYTES_MAX;
 
 /// Bodies up to this length are noted.
 const NOTED_BYTES_MAX: usize = 100_000;
@@ -15,8 +16,16 @@ fn body(length: usize) -> Vec<u8> {
     contract::body(7, length as u64)
 }
 
+/// Files only, or segments, too.
+const BOTH: [Lengths; 2] = [Lengths::new(0), Lengths::new(SEGMENT_BYTES_MAX)];
+
 fn open(disk: &SimulatedDisk, durability: Durability) -> FileBlobStore {
-    FileBlobStore::open(Arc::new(disk.clone()), durability, NOTED_BYTES_MAX).expect("opened")
+    open_with(disk, durability, Lengths::new(0))
+}
+
+fn open_with(disk: &SimulatedDisk, durability: Durability, lengths: Lengths) -> FileBlobStore {
+    FileBlobStore::open(Arc::new(disk.clone()), durability, NOTED_BYTES_MAX, lengths)
+        .expect("opened")
 }
 
 fn seal(store: &FileBlobStore, seed: u8, length: usize, prefers_note: bool) -> Sealed {
@@ -29,47 +38,87 @@ fn seal(store: &FileBlobStore, seed: u8, length: usize, prefers_note: bool) -> S
 
 #[test]
 fn a_short_blob_is_noted_with_its_contents_if_the_caller_prefers_that() {
-    let disk = SimulatedDisk::new(1);
-    let store = open(&disk, Durability::Fsync);
-    // The first makes the directory.
-    seal(&store, 5, 10, true);
-    let before = disk.operations();
-    let noted = seal(&store, 1, NOTED_BYTES_MAX, true);
-    // The file is made, written and linked, and nothing is synced.
-    assert_eq!(disk.operations() - before, 3);
-    assert!(noted.contents_to_note.is_some_and(|contents| contents.len() > NOTED_BYTES_MAX));
-    assert!(store.unsynced_bytes() > 0);
-
-    for (seed, length, prefers_note) in
-        [(2, NOTED_BYTES_MAX + 1, true), (3, 300_000, true), (4, 10, false)]
-    {
+    // A file is made, written and linked, a frame is written, and nothing is synced.
+    for (lengths, operations) in BOTH.into_iter().zip([3, 1]) {
         let disk = SimulatedDisk::new(1);
-        let sealed = seal(&open(&disk, Durability::Fsync), seed, length, prefers_note);
-        assert!(sealed.contents_to_note.is_none(), "{length} bytes");
-        check_reads_back(&open(&disk.crash(), Durability::Fsync), sealed.blob, &body(length));
+        let store = open_with(&disk, Durability::Fsync, lengths);
+        // The first makes the directory.
+        seal(&store, 5, 10, true);
+        let before = disk.operations();
+        let noted = seal(&store, 1, NOTED_BYTES_MAX, true);
+        assert_eq!(disk.operations() - before, operations);
+        assert!(noted.contents_to_note.is_some_and(|contents| contents.len() > NOTED_BYTES_MAX));
+        assert!(store.unsynced_bytes() > 0);
+
+        for (seed, length, prefers_note) in
+            [(2, NOTED_BYTES_MAX + 1, true), (3, 300_000, true), (4, 10, false)]
+        {
+            let disk = SimulatedDisk::new(1);
+            let store = open_with(&disk, Durability::Fsync, lengths);
+            let sealed = seal(&store, seed, length, prefers_note);
+            assert!(sealed.contents_to_note.is_none(), "{length} bytes");
+            let after = open_with(&disk.crash(), Durability::Fsync, lengths);
+            check_reads_back(&after, sealed.blob, &body(length));
+        }
+        let os = open_with(&SimulatedDisk::new(1), Durability::Os, lengths);
+        let written = seal(&os, 1, 10, true).contents_to_note.expect("not synced");
+        assert!(written.is_empty(), "a crash may take it with its record");
     }
-    let os = open(&SimulatedDisk::new(1), Durability::Os);
-    let written = seal(&os, 1, 10, true).contents_to_note.expect("not synced");
-    assert!(written.is_empty(), "a crash may take it with its record");
 }
 
 #[test]
 fn whatever_a_crash_left_of_a_noted_blob_its_contents_make_it_whole() {
-    for seed in 0..50 {
+    for (seed, lengths) in (0..50).flat_map(|seed| BOTH.map(|lengths| (seed, lengths))) {
         let disk = SimulatedDisk::new(seed);
-        let store = open(&disk, Durability::Fsync);
+        let store = open_with(&disk, Durability::Fsync, lengths);
         let length = 1 + seed as usize * 1_999;
         let Sealed { blob, contents_to_note } = seal(&store, 1, length, true);
         let contents = contents_to_note.expect("noted");
         for crashed in [disk.crash(), disk.kill()] {
-            let store = open(&crashed, Durability::Fsync);
+            let store = open_with(&crashed, Durability::Fsync, lengths);
             assert!(store.recover(&blob.id, blob.bytes, &contents).expect("made"), "seed {seed}");
             check_reads_back(&store, blob, &body(length));
+            // Its place is not taken for one that nobody has written.
+            store.clean_temporary().expect("cleaned");
             // Like any other it is durable after the next sync, without its note.
             store.sync().expect("synced");
-            let after = open(&crashed.crash(), Durability::Fsync);
-            check_reads_back(&after, blob, &body(length));
+            for after in [crashed.crash(), crashed.kill()] {
+                let after = open_with(&after, Durability::Fsync, lengths);
+                check_reads_back(&after, blob, &body(length));
+                let mut found = Vec::new();
+                after.scan(&mut |id| found.push(id)).expect("scanned");
+                assert_eq!(found, [blob.id], "seed {seed}");
+            }
         }
+    }
+}
+
+#[test]
+fn a_torn_frame_is_written_again_and_no_other() {
+    let disk = SimulatedDisk::new(1);
+    let store = open_with(&disk, Durability::Fsync, BOTH[1]);
+    let before = seal(&store, 1, 30_000, true);
+    let noted = seal(&store, 2, 50_000, true);
+    let after = seal(&store, 3, 30_000, true);
+    drop(store);
+    let names = disk.list("blobs/segments").expect("listed");
+    let path = format!("blobs/segments/{}", names[0].name);
+    let contents = noted.contents_to_note.expect("noted");
+    let frames =
+        [before.blob, noted.blob, after.blob].map(|blob| (blob, body(blob.bytes as usize)));
+    // In its first block, its last but one, and its mark. Eight blocks of another precede them.
+    for place in [8 + 1, 8 + 12, 8 + 13].map(|end| end * 4096 - 3) {
+        let file = disk.open(&path, OpenMode::Write).expect("there");
+        file.write_at(&[0xEE; 2], place).expect("written");
+        let store = open_with(&disk, Durability::Fsync, BOTH[1]);
+        assert!(store.recover(&noted.blob.id, 50_000, &contents).expect("made"), "{place}");
+        frames.iter().for_each(|(blob, body)| check_reads_back(&store, *blob, body));
+        // Contents of another blob are refused, and change nothing.
+        let foreign = store.recover(&noted.blob.id, 50_000, &contents[1..]);
+        assert!(matches!(foreign, Ok(true)), "{foreign:?}");
+        let foreign = store.recover(&noted.blob.id, 49_000, &contents);
+        assert!(matches!(foreign, Err(BlobError::Corrupt { .. })), "{foreign:?}");
+        frames.iter().for_each(|(blob, body)| check_reads_back(&store, *blob, body));
     }
 }
 

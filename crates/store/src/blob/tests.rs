@@ -8,7 +8,9 @@ use liteio_disk::{Disk, DiskFile, Fault, OpenMode, RealDisk, SimulatedDisk};
 
 use super::contract::{blob_store_contract, body, read_all, seal};
 use super::footer::{self, BLOCK_BYTES, Footer, footer_bytes};
-use super::{BlobError, BlobId, BlobStore, FileBlobStore, MemoryBlobStore, SealedBlob, file_path};
+use super::{
+    BlobError, BlobId, BlobStore, FileBlobStore, Lengths, MemoryBlobStore, SealedBlob, file_path,
+};
 use crate::Durability;
 use crate::limits::LOGGED_BYTES_MAX;
 
@@ -16,7 +18,7 @@ const BLOCK: u64 = BLOCK_BYTES as u64;
 
 fn open<D: Disk>(disk: &Arc<D>, durability: Durability) -> FileBlobStore {
     let disk: Arc<D> = Arc::clone(disk);
-    FileBlobStore::open(disk, durability, LOGGED_BYTES_MAX).expect("opened")
+    FileBlobStore::open(disk, durability, LOGGED_BYTES_MAX, Lengths::new(0)).expect("opened")
 }
 
 fn simulated(seed: u64) -> (Arc<SimulatedDisk>, FileBlobStore) {

@@ -102,6 +102,13 @@ struct Staged {
     shared: Arc<Shared>,
 }
 
+impl Staged {
+    fn id(&self) -> BlobId {
+        // A blob in a segment has got another id.
+        self.sealed.get().map_or(self.id, |sealed| sealed.blob.id)
+    }
+}
+
 /// No record references the blob.
 const STAGED: u8 = 0;
 /// A record references the blob, but may not have committed.
@@ -110,8 +117,9 @@ const HANDED_OVER: u8 = 1;
 const ACKNOWLEDGED: u8 = 2;
 
 impl StagedBlob {
+    /// The id with which the blob is begun, or, once it is sealed, the one it has got.
     pub(crate) fn id(&self) -> BlobId {
-        self.0.id
+        self.0.id()
     }
 
     /// `true` while so few bodies are being written that logging a short one pays off, see
@@ -152,7 +160,7 @@ impl Drop for Staged {
         let Shared { staging, work, .. } = &*self.shared;
         match *self.state.get_mut() {
             STAGED => {
-                staging.discard(self.id);
+                staging.discard(self.id());
                 work.wake();
             }
             // The answer was never awaited, or the failure leaves the outcome open.

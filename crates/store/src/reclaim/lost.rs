@@ -37,7 +37,8 @@ impl Store {
         let Some(disk) = &self.inner.disk else { return deletes(self) };
         // The list is stale now; it is read again when needed.
         self.inner.lost.lock().known = None;
-        match lost::set_aside(&**disk, orphan, self.day()) {
+        let moved = self.shared().blobs.make_file(orphan);
+        match moved.and_then(|()| lost::set_aside(&**disk, orphan, self.day())) {
             Err(BlobError::NoSpace) if without_space == WithoutSpace::Delete => {
                 return deletes(self);
             }
@@ -109,9 +110,10 @@ impl Store {
         Ok(())
     }
 
-    /// `true` if there were lost blobs at the last look.
-    pub(super) fn has_lost(&self) -> bool {
+    /// `true` if there were lost blobs, or space to give back, at the last look.
+    pub(super) fn has_later_work(&self) -> bool {
         self.shared().counters.lost_blobs.load(Ordering::Relaxed) > 0
+            || self.inner.is_settling.load(Ordering::Relaxed)
     }
 
     /// The current day, counted from 1970.

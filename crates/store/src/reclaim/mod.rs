@@ -40,8 +40,9 @@ use crate::store::{Inner, Store};
 /// Delay before the queue is tried again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Interval at which free space and the day are checked while there are lost blobs.
-const LOOK_AFTER_LOST_EVERY: Duration = Duration::from_secs(1);
+/// Interval at which free space and the day are checked while there are lost blobs, and after which
+/// the space of deleted blobs is given back.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// The result of [`Store::reclaim`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +110,7 @@ impl Store {
             // until a pass makes no progress.
             let progress = |report: &ReclaimReport| (report.blobs, report.parts, report.uploads);
             if progress(&before) == progress(&report) {
+                self.inner.is_settling.store(self.shared().blobs.settle()?, Ordering::Relaxed);
                 self.shared().work.set_waiting(report.waiting > 0);
                 return Ok(report);
             }
@@ -137,7 +139,7 @@ impl Store {
                 // finds damage. The work is tried again.
                 timeout = match (&result, tended) {
                     (Err(_), _) | (_, Err(_)) => Some(RETRY_AFTER),
-                    (Ok(_), Ok(())) => store.has_lost().then_some(LOOK_AFTER_LOST_EVERY),
+                    (Ok(_), Ok(())) => store.has_later_work().then_some(LOOK_AGAIN_AFTER),
                 };
                 drop(store);
                 if result.is_ok_and(|report| report.syncs > 0) {

@@ -29,7 +29,7 @@ fn copy_from_a_name_that_changes_hands<T>(
         _ => {}
     });
     // The blobs of both objects are files, not notes of the log.
-    let config = StoreConfig { logged_bytes_max: 0, ..config(1) };
+    let config = StoreConfig { logged_bytes_max: 0, segment_bytes_max: 0, ..config(1) };
     let store = Store::open_on(Arc::new(disk), config).expect("opens");
     create_bucket(&store, "bucket");
     create_bucket(&store, "source");

@@ -2,6 +2,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
+use liteio_store::limits::SEGMENT_BYTES_MAX;
 use liteio_store::{BucketName, Store, StoreConfig, StoreError};
 
 use crate::harness::*;
@@ -68,7 +69,7 @@ fn foreign_and_newer_directories_are_left_as_they_are() {
         Store::open(on_directory(directory.path())).map(drop),
         Store::verify_closed(on_directory(directory.path()), &mut |_| {}).map(drop),
     ] {
-        let expected = matches!(refused, Err(StoreError::FormatTooNew { found: 99, known: 1 }));
+        let expected = matches!(refused, Err(StoreError::FormatTooNew { found: 99, known: 2 }));
         assert!(expected, "{refused:?}");
     }
     let names = fs::read_dir(directory.path()).expect("readable");
@@ -129,7 +130,9 @@ fn the_content_of_the_lock_file_does_not_matter() {
 #[test]
 fn a_damaged_or_missing_blob_is_an_error_and_a_line_in_verify() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let store = Store::open(on_directory(directory.path())).expect("opens");
+    // Each has a file.
+    let config = StoreConfig { segment_bytes_max: 0, ..on_directory(directory.path()) };
+    let store = Store::open(config).expect("opens");
     create_bucket(&store, "bucket");
     for object in ["damaged", "missing", "whole"] {
         put(&store, object, &bytes(1, 10_000));
@@ -165,6 +168,42 @@ fn a_damaged_or_missing_blob_is_an_error_and_a_line_in_verify() {
     assert!(calls >= 3 && report.objects == 3 && report.blobs == 2);
     let sweep = store.sweep().expect("sweep");
     assert_eq!(sweep.orphans, 0, "a damaged blob is no orphan");
+}
+
+#[test]
+fn a_flipped_bit_in_a_segment_is_an_error_of_one_object_and_a_line_in_verify() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let config =
+        || StoreConfig { segment_bytes_max: SEGMENT_BYTES_MAX, ..on_directory(directory.path()) };
+    let store = Store::open(config()).expect("opens");
+    create_bucket(&store, "bucket");
+    for object in ["first", "second", "third"] {
+        put(&store, object, &bytes(1, 10_000));
+    }
+    let segments = fs::read_dir(directory.path().join("blobs/segments")).expect("readable");
+    let [segment] = &segments.map(|it| it.expect("one").path()).collect::<Vec<_>>()[..] else {
+        panic!("one segment")
+    };
+    // Three frames of three blocks.
+    let mut content = fs::read(segment).expect("readable");
+    content[3 * 4096 + 100] ^= 1;
+    fs::write(segment, content).expect("written");
+    for object in ["first", "third"] {
+        assert_eq!(get(&store, object), bytes(1, 10_000));
+    }
+    let outcome = try_get(&store, "second", liteio_store::Selection::Whole);
+    assert!(matches!(outcome, Err(StoreError::Corrupt { .. })), "{outcome:?}");
+    let report = store.verify(&mut |_| {}).expect("verify");
+    let damaged: Vec<_> = report.damaged.iter().map(|it| it.key.as_ref().expect("known")).collect();
+    assert_eq!(damaged, [&key("second")]);
+    assert_eq!((report.objects, report.blobs, report.orphans), (3, 3, 0));
+    // The others outlive it.
+    delete(&store, "second");
+    store.reclaim().expect("reclaimed");
+    store.close();
+    let store = Store::open(config()).expect("opens");
+    assert_eq!(blobs(&store), 2);
+    assert_eq!(get(&store, "third"), bytes(1, 10_000));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use liteio_disk::{DirEntry, Disk, DiskFile, Health, OpenMode, SimulatedDisk};
+use liteio_store::limits::SEGMENT_BYTES_MAX;
 use liteio_store::{Selection, Store, StoreConfig, StoreError};
 
 use crate::harness::*;
@@ -18,8 +19,13 @@ fn object(number: u64) -> String {
 }
 
 fn filled() -> (SimulatedDisk, Store) {
+    filled_with(SEGMENT_BYTES_MAX)
+}
+
+fn filled_with(segment_bytes_max: u64) -> (SimulatedDisk, Store) {
     let disk = SimulatedDisk::new(1);
-    let store = Store::open_on(Arc::new(disk.clone()), config(1)).expect("opens");
+    let config = StoreConfig { segment_bytes_max, ..config(1) };
+    let store = Store::open_on(Arc::new(disk.clone()), config).expect("opens");
     create_bucket(&store, "bucket");
     for number in 0..OBJECTS {
         put(&store, &object(number), &bytes(number, 10_000));
@@ -105,22 +111,28 @@ fn a_damaged_record_of_the_log_is_given_up_and_its_blob_is_set_aside() {
 
 #[test]
 fn a_damaged_object_is_named_and_removed_and_its_blob_is_set_aside() {
-    let (disk, store) = filled();
-    store.close();
-    drop(store);
-    // Any blob: which object it is of is told by the report.
-    let directories = disk.list("blobs").expect("lists");
-    let directory = directories.iter().find(|entry| entry.name.len() == 2).expect("one");
-    let directory = format!("blobs/{}", directory.name);
-    let blob = &disk.list(&directory).expect("lists")[0].name;
-    flip(&disk, &format!("{directory}/{blob}"), 5_000);
+    for segment_bytes_max in [0, SEGMENT_BYTES_MAX] {
+        let (disk, store) = filled_with(segment_bytes_max);
+        store.close();
+        drop(store);
+        // Any blob: which object it is of is told by the report.
+        let directories = disk.list("blobs").expect("lists").into_iter().map(|entry| entry.name);
+        let directory = match segment_bytes_max {
+            0 => directories.min().expect("one"),
+            _ => "segments".to_owned(),
+        };
+        let directory = format!("blobs/{directory}");
+        let blob = &disk.list(&directory).expect("lists")[0].name;
+        flip(&disk, &format!("{directory}/{blob}"), 5_000);
 
-    let report = Store::repair_on(Arc::new(disk.clone()), config(2), &mut |_| {}).expect("repairs");
-    assert_eq!((report.removed.len(), report.left.len(), report.set_aside), (1, 0, 1));
-    let removed = report.removed[0].key.as_ref().expect("an object").as_str().to_owned();
-    let number = (0..OBJECTS).find(|number| object(*number) == removed).expect("one of ours");
-    assert_eq!(there(&disk), all_but(number));
-    assert_eq!(disk.list("blobs/lost").expect("lists").len(), 1);
+        let report =
+            Store::repair_on(Arc::new(disk.clone()), config(2), &mut |_| {}).expect("repairs");
+        assert_eq!((report.removed.len(), report.left.len(), report.set_aside), (1, 0, 1));
+        let removed = report.removed[0].key.as_ref().expect("an object").as_str().to_owned();
+        let number = (0..OBJECTS).find(|number| object(*number) == removed).expect("one of ours");
+        assert_eq!(there(&disk), all_but(number));
+        assert_eq!(disk.list("blobs/lost").expect("lists").len(), 1);
+    }
 }
 
 /// A disk that fails.

@@ -34,6 +34,9 @@ pub(super) fn open(
         inline_bytes_max: INLINE_BYTES_MAX,
         // Blobs of some runs are synced at once, those of others left to the log, some of each of others.
         logged_bytes_max: [0, 3_000, usize::MAX][(seed % 3) as usize],
+        // Half of the starts put short bodies into segments, which are full after some of them.
+        segment_bytes_max: [0, 1 << 20][(seed / 12 % 2) as usize],
+        segment_bytes: Some(64 << 10),
         part_bytes_min: PART_BYTES_MIN,
         // Half of the starts run every closure twice.
         runs_twice: (seed / 3).is_multiple_of(2),
@@ -86,9 +89,32 @@ pub(super) fn read(
     Ok(bytes)
 }
 
-/// Files below `blobs/`, whatever the records say.
-pub(super) fn blob_files(disk: &SimulatedDisk) -> usize {
+/// Blobs below `blobs/`, whatever the records say.
+pub(super) fn blobs(disk: &SimulatedDisk) -> usize {
     let directories = disk.list("blobs").expect("the disk runs");
-    let files = |name: &str| disk.list(&format!("blobs/{name}")).expect("the disk runs").len();
-    directories.iter().filter(|it| it.name != "lost").map(|entry| files(&entry.name)).sum()
+    let names = |name: &str| {
+        let entries = disk.list(&format!("blobs/{name}")).expect("the disk runs").into_iter();
+        entries.map(|entry| entry.name)
+    };
+    let of_directory = |entry: liteio_disk::DirEntry| match &*entry.name {
+        "lost" => 0,
+        // Each frame ends with a mark.
+        "segments" => names("segments").map(|name| marks(disk, &name)).sum(),
+        name => names(name).count(),
+    };
+    directories.into_iter().map(of_directory).sum()
+}
+
+/// Frames of the present life of a segment.
+fn marks(disk: &SimulatedDisk, name: &str) -> usize {
+    let path = format!("blobs/segments/{name}");
+    let file = disk.open(&path, liteio_disk::OpenMode::Read).expect("it was listed");
+    let mut bytes = vec![0; file.len().expect("a length") as usize];
+    file.read_at(&mut bytes, 0).expect("the disk runs");
+    let id: String = name.chars().filter(|it| *it != '-').collect();
+    let is_own = |mark: &[u8]| {
+        let named: String = mark[12..24].iter().map(|byte| format!("{byte:02x}")).collect();
+        mark.starts_with(b"LSGM") && named == id
+    };
+    bytes.chunks_exact(4096).filter(|block| is_own(&block[4064..])).count()
 }

@@ -72,6 +72,9 @@ pub(super) fn config_of(world: u64, start: u64) -> StoreConfig {
         inline_bytes_max: INLINE_BYTES_MAX as usize,
         // In every other pair of worlds tables become runs.
         log_bytes: (world / 4 % 2 == 1).then_some(2_001),
+        // In two of three worlds bodies are in segments.
+        segment_bytes_max: if world.is_multiple_of(3) { 0 } else { 1 << 20 },
+        segment_bytes: Some(64 << 10),
         ..config(world * 16 + start)
     }
 }

@@ -1,13 +1,12 @@
-//! Group sync: one sync of a directory for many blobs.
+//! Group sync: one sync of a directory or a file for many blobs.
 
 use std::io;
 
-use liteio_disk::Disk;
 use parking_lot::{Condvar, Mutex};
 
-/// Groups the syncs of one directory.
+/// Groups the syncs of one directory or file.
 ///
-/// A sync covers the names that existed when it *began*. So a sync that begins after a call covers
+/// A sync covers the names or bytes that existed when it *began*. So a sync that begins after a call covers
 /// that call. Callers that arrive during a sync wait for the next one, which covers all of them:
 ///
 /// ```text
@@ -16,7 +15,7 @@ use parking_lot::{Condvar, Mutex};
 /// caller B          ^ needs 2
 /// ```
 #[derive(Debug, Default)]
-pub(super) struct DirectorySync {
+pub(super) struct GroupSync {
     progress: Mutex<Progress>,
     changed: Condvar,
 }
@@ -30,15 +29,16 @@ struct Progress {
     is_running: bool,
 }
 
-impl DirectorySync {
-    /// Makes every name durable that was in the directory `path` before the call.
+impl GroupSync {
+    /// Makes everything durable that was there before the call, by `run` or a `run` of another
+    /// caller that began later.
     ///
     /// # Errors
-    /// The errors of [`Disk::sync_dir`]. A failure is returned to the caller that ran the sync. The
-    /// others retry, which a poisoned disk refuses.
-    pub(super) fn sync(&self, disk: &dyn Disk, path: &str) -> io::Result<()> {
+    /// The errors of `run`. A failure is returned to the caller that ran the sync. The others retry,
+    /// which a poisoned disk refuses.
+    pub(super) fn sync(&self, run: impl Fn() -> io::Result<()>) -> io::Result<()> {
         let mut progress = self.progress.lock();
-        // The running sync may have begun before this caller's name existed, so it does not count.
+        // The running sync may have begun before this caller's bytes were there, so it does not count.
         let needed = progress.begun + 1;
         while progress.succeeded < needed {
             if progress.is_running {
@@ -49,7 +49,7 @@ impl DirectorySync {
             progress.is_running = true;
             let current = progress.begun;
             drop(progress);
-            let result = disk.sync_dir(path);
+            let result = run();
             progress = self.progress.lock();
             progress.is_running = false;
             if result.is_ok() {
@@ -68,11 +68,10 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
-    use liteio_disk::{Fault, HookedDisk, Moment, SimulatedDisk};
+    use liteio_disk::{Disk, Fault, HookedDisk, Moment, SimulatedDisk};
 
     use super::super::contract::{check_reads_back, seal};
-    use super::super::{BlobError, BlobStore, FileBlobStore, SealedBlob};
-    use super::*;
+    use super::super::{BlobError, BlobStore, FileBlobStore, Lengths, SealedBlob};
     use crate::Durability;
 
     /// A disk that counts the syncs of directories. The first does not end before there are
@@ -151,6 +150,6 @@ mod tests {
     }
 
     fn open(disk: Arc<dyn Disk>) -> FileBlobStore {
-        FileBlobStore::open(disk, Durability::Fsync, 0).expect("opened")
+        FileBlobStore::open(disk, Durability::Fsync, 0, Lengths::new(0)).expect("opened")
     }
 }
