@@ -136,6 +136,8 @@ async fn a_file_of_vectors_truncated_under_the_server_is_an_error_of_its_index()
 
 /// An object that is too long for its record.
 static LONG: [u8; 100_000] = [7; 100_000];
+/// An object that is too long for a segment.
+static OF_A_FILE: [u8; (1 << 20) + 1] = [7; (1 << 20) + 1];
 
 /// The blobs of a data directory.
 fn blobs(data: &Path) -> Vec<PathBuf> {
@@ -149,7 +151,7 @@ fn blobs(data: &Path) -> Vec<PathBuf> {
 #[tokio::test]
 async fn writes_stop_when_the_files_under_the_server_are_no_longer_those_that_are_open() {
     type Damage = fn(&Path);
-    let rows: [(&str, Damage); 6] = [
+    let rows: [(&str, Damage); 7] = [
         ("meta.redb", |data| fs::remove_file(data.join("meta.redb")).expect("removed")),
         ("meta.redb.log", |data| {
             let log = data.join("meta.redb.log");
@@ -159,9 +161,15 @@ async fn writes_stop_when_the_files_under_the_server_are_no_longer_those_that_ar
         ("format", |data| fs::remove_dir_all(data).expect("removed")),
         ("blobs", |data| fs::remove_dir_all(data.join("blobs")).expect("removed")),
         ("blobs", |data| fs::rename(data.join("blobs"), data.join("old")).expect("renamed")),
+        ("blobs/segments", |data| {
+            fs::remove_dir_all(data.join("blobs/segments")).expect("removed")
+        }),
         ("directories of blobs", |data| {
             for directory in fs::read_dir(data.join("blobs")).expect("a directory") {
-                fs::remove_dir_all(directory.expect("an entry").path()).expect("removed");
+                let path = directory.expect("an entry").path();
+                if !path.ends_with("segments") {
+                    fs::remove_dir_all(path).expect("removed");
+                }
             }
         }),
     ];
@@ -170,6 +178,7 @@ async fn writes_stop_when_the_files_under_the_server_are_no_longer_those_that_ar
         let process = Process::start(&directory);
         process.s3("PUT", "/bucket", b"").await.expect_status(200);
         process.s3("PUT", "/bucket/long", &LONG).await.expect_status(200);
+        process.s3("PUT", "/bucket/file", &OF_A_FILE).await.expect_status(200);
         process.check_objects().await;
         assert_eq!(process.ready().await["status"], "ready");
         damage(&directory.path().join("data"));
@@ -203,8 +212,7 @@ async fn reads_that_meet_damage_are_counted_in_the_health() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let process = Process::start(&directory);
     process.s3("PUT", "/bucket", b"").await.expect_status(200);
-    // So long that it has a file.
-    process.s3("PUT", "/bucket/long", &vec![7; (1 << 20) + 1]).await.expect_status(200);
+    process.s3("PUT", "/bucket/long", &OF_A_FILE).await.expect_status(200);
     let data = directory.path().join("data");
     for blob in blobs(&data) {
         fs::remove_file(blob).expect("removed");
