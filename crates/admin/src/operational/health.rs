@@ -65,6 +65,8 @@ pub(super) async fn live() -> Response {
 }
 
 pub(super) async fn ready(State(health): State<Arc<Health>>) -> Response {
+    // First: work that ends in between must not be shown as ended beside a status from before it.
+    let details = (health.details)();
     let (code, mut told) = match (health.readiness)() {
         Readiness::Ready => (StatusCode::OK, json!({ "status": "ready" })),
         Readiness::Degraded(reason) => {
@@ -74,7 +76,7 @@ pub(super) async fn ready(State(health): State<Arc<Health>>) -> Response {
             (StatusCode::SERVICE_UNAVAILABLE, json!({ "status": "not ready", "reason": reason }))
         }
     };
-    for (name, detail) in (health.details)() {
+    for (name, detail) in details {
         told[name] = detail;
     }
     line(code, &told)
