@@ -78,7 +78,7 @@ fn whatever_a_crash_left_of_a_noted_blob_its_contents_make_it_whole() {
             let store = open_with(&crashed, Durability::Fsync, lengths);
             assert!(store.recover(&blob.id, blob.bytes, &contents).expect("made"), "seed {seed}");
             check_reads_back(&store, blob, &body(length));
-            // Its place is not taken for one that nobody has written.
+            // The cut at a start leaves its frame in the segment.
             store.clean_temporary().expect("cleaned");
             // Like any other it is durable after the next sync, without its note.
             store.sync().expect("synced");

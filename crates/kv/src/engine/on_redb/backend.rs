@@ -69,7 +69,7 @@ impl Freeze {
         self.shared.is_closed.store(true, Ordering::Release);
     }
 
-    /// Leaves the syncs to the maker of a file that nobody finds before it is complete.
+    /// Leaves the syncs of a file to its maker, who gives it its name when it is complete.
     pub(super) fn sync_later(&self) {
         self.shared.syncs_later.store(true, Ordering::Release);
     }

@@ -35,7 +35,7 @@ pub(super) struct Active {
 struct Current {
     segment: Arc<Segment>,
     file: Arc<dyn DiskFile>,
-    /// The first block that nobody has reserved.
+    /// The first free block.
     end: u32,
     blocks: u32,
     /// Identity of the file, if the disk has identities.

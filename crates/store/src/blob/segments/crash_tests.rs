@@ -19,7 +19,7 @@ const FAULTS: [Fault; 6] = [
     Fault::NoSpaceFrom,
 ];
 
-/// What was acknowledged.
+/// The acknowledged blobs.
 #[derive(Debug, Default)]
 struct Known {
     sealed: BTreeMap<BlobId, (SealedBlob, u8, u64)>,

@@ -1,4 +1,5 @@
-//! Segments with frames that are synced later, at [`Durability::Os`](crate::Durability::Os).
+//! Segments with frames that are synced later: at [`Durability::Os`](crate::Durability::Os) all, at
+//! [`Durability::Fsync`](crate::Durability::Fsync) those whose contents the log holds.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -67,7 +67,7 @@ impl Segment {
         Ok((opened, true))
     }
 
-    /// Closes the file, once nobody uses it.
+    /// Closes the file when its last user ends.
     pub(super) fn close_file(&self) {
         *self.file.lock() = None;
     }
