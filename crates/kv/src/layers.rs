@@ -19,6 +19,7 @@
 use std::sync::Arc;
 
 use crate::KvError;
+use crate::dead::DeadRanges;
 use crate::engine::{self, Engine, Tree, View};
 use crate::memtable::{Entry, Memtable, hash};
 use crate::run::{self, Run, RunPair};
@@ -39,6 +40,8 @@ pub(super) struct Layers {
     runs: Vec<Arc<Run>>,
     /// Bytes that the runs keep in memory.
     runs_memory: usize,
+    /// Ranges without a living key, the same in all sets of layers.
+    dead: Arc<DeadRanges>,
     /// The tree; `None` only while it is reopened, when nobody reads.
     tree: Option<Arc<OpenTree>>,
 }
@@ -96,8 +99,17 @@ impl Layers {
     ) -> Self {
         let count = undrained.len();
         let tree = Some(Arc::new(tree));
-        let (reached, runs_memory) = (None, memory_of(&runs));
-        Self { tables: undrained, undrained: count, drained, reached, runs, runs_memory, tree }
+        let (reached, runs_memory, dead) = (None, memory_of(&runs), Arc::default());
+        Self {
+            tables: undrained,
+            undrained: count,
+            drained,
+            reached,
+            runs,
+            runs_memory,
+            dead,
+            tree,
+        }
     }
 
     /// The active table, to which updates are written.
@@ -124,6 +136,11 @@ impl Layers {
     /// The runs, newest first.
     pub(super) fn runs(&self) -> &[Arc<Run>] {
         &self.runs
+    }
+
+    /// The ranges without a living key.
+    pub(super) fn dead(&self) -> &DeadRanges {
+        &self.dead
     }
 
     /// The tree for cursors.

@@ -89,6 +89,7 @@
 //! | `syncer`, `syncs`, `attachments` | syncs that come later than acknowledgements; data outside that updates depend on |
 //! | `drain`, `drainer/` | the thread that drains frozen tables into the tree (`table`) or into runs (`spill`), merges runs into the tree (`merge`) and compacts the tree (`compact`) |
 //! | `layers`, `merge/` | the tables, runs and tree that a snapshot reads; their pairs in one order of keys |
+//! | `dead` | ranges without a living key, which cursors pass at once |
 //! | `log/` | the write-ahead log: its records, its two files, its end after a crash |
 //! | `memtable/` | a table in memory: one writer, any number of readers |
 //! | `run/` | a run: blocks, their index, a filter of keys |
@@ -106,6 +107,7 @@ mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
 mod cursor;
+mod dead;
 mod discarded;
 mod drain;
 mod drainer;

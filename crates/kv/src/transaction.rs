@@ -126,7 +126,10 @@ impl<'a> Transaction<'a> {
         self.stage.sequence = sequence;
         self.stage.places.push(place);
         match value {
-            Some(value) => self.stage.record.put(key, value),
+            Some(value) => {
+                self.layers.dead().staged(key, sequence);
+                self.stage.record.put(key, value);
+            }
             None => self.stage.record.delete(key),
         }
         Ok(())

@@ -9,11 +9,13 @@ mod heads;
 mod upper;
 
 use std::cmp::Ordering;
+use std::mem;
 use std::ops::Bound;
 
 use self::heads::Heads;
 use self::upper::Upper;
 use super::KvError;
+use super::dead::{DeadRanges, End, Passing};
 use super::engine::{PairGuard, Place, Tree};
 use super::layers::{Layers, UpperPair};
 use crate::Pair;
@@ -29,6 +31,8 @@ pub(super) struct Merge<'a> {
     direction: Option<Direction>,
     gap: Gap,
     shown: Shown<'a>,
+    dead: &'a DeadRanges,
+    sequence: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,14 +42,15 @@ enum Direction {
 }
 
 /// A position between two keys.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Gap {
     side: Side,
     key: Vec<u8>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Side {
+    #[default]
     Start,
     Before,
     Behind,
@@ -98,8 +103,10 @@ impl<'a> Merge<'a> {
             tree: TreeSource { tree, place: None, next: None, is_used: true },
             uppers,
             direction: None,
-            gap: Gap { side: Side::Start, key: Vec::new() },
+            gap: Gap::default(),
             shown: Shown::Nothing,
+            dead: layers.dead(),
+            sequence,
         };
         merge.go_before(lower);
         merge
@@ -172,18 +179,26 @@ impl<'a> Merge<'a> {
         is_outside: impl Fn(&[u8]) -> bool,
     ) -> Result<bool, KvError> {
         if self.direction != Some(direction) {
-            self.place(direction)?;
+            let gap = mem::take(&mut self.gap);
+            let placed = self.place(direction, &gap);
+            self.gap = gap;
+            placed?;
         }
+        let mut passing = Passing::new(self.dead, self.sequence);
         loop {
             if self.tree.fill(direction)? {
                 let key = self.tree.next.as_ref().map(PairGuard::key);
                 self.heads.set(self.uppers.len(), key, direction);
             }
-            let Some((nearest, is_shared)) = self.nearest(direction) else { return Ok(false) };
+            let Some((nearest, is_shared)) = self.nearest(direction) else {
+                passing.end(None);
+                return Ok(false);
+            };
             let index = match nearest {
                 Nearest::Upper(index) => index,
                 Nearest::Tree => {
                     let Some(pair) = &self.tree.next else { return Ok(false) };
+                    passing.end(Some(pair.key()));
                     if is_outside(pair.key()) {
                         return Ok(false);
                     }
@@ -196,6 +211,7 @@ impl<'a> Merge<'a> {
             let Some(pair) = self.uppers[index].pair() else { return Ok(false) };
             let entry = pair.entry();
             if is_outside(entry.key) {
+                passing.end(Some(entry.key));
                 return Ok(false);
             }
             if is_shared {
@@ -215,11 +231,20 @@ impl<'a> Merge<'a> {
                 upper.advance(direction)?;
                 self.heads.set(index, upper.key(), direction);
             }
-            // A tombstone shows nothing; go on to the next key.
             if entry.value.is_some() {
+                passing.end(Some(entry.key));
                 self.gap.set(side_behind(direction), entry.key);
                 self.shown = Shown::Upper(pair);
                 break;
+            }
+            // A tombstone shows nothing; go on to the next key, or behind all that are known to be
+            // dead. The gap stays until there is a pair to show.
+            if direction == Direction::Forward
+                && let Some(End(end)) = passing.step(entry.key)
+            {
+                let side = if end.is_some() { Side::Before } else { Side::End };
+                let key = end.map_or_else(Vec::new, Vec::from);
+                self.place(direction, &Gap { side, key })?;
             }
         }
         Ok(true)
@@ -258,11 +283,11 @@ impl<'a> Merge<'a> {
         nearest.map(|(nearest, _)| (nearest, is_shared))
     }
 
-    /// Positions all sources at the gap.
-    fn place(&mut self, direction: Direction) -> Result<(), KvError> {
-        let key = &self.gap.key[..];
+    /// Positions all sources at a gap.
+    fn place(&mut self, direction: Direction, gap: &Gap) -> Result<(), KvError> {
+        let key = &gap.key[..];
         let tree = self.tree.tree;
-        self.tree.place = Some(match self.gap.side {
+        self.tree.place = Some(match gap.side {
             Side::Start => tree.lower_bound(Bound::Unbounded)?,
             Side::Before => tree.lower_bound(Bound::Included(key))?,
             Side::Behind => tree.upper_bound(Bound::Included(key))?,
@@ -270,7 +295,7 @@ impl<'a> Merge<'a> {
         });
         self.tree.is_used = true;
         for (source, upper) in self.uppers.iter_mut().enumerate() {
-            upper.place(direction, &self.gap)?;
+            upper.place(direction, gap)?;
             self.heads.set(source, upper.key(), direction);
         }
         self.direction = Some(direction);

@@ -17,6 +17,7 @@ use super::{
 
 mod compaction;
 mod crash;
+mod dead;
 mod reached;
 mod runs;
 

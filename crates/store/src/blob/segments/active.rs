@@ -22,6 +22,8 @@ pub(super) struct Active {
     next: Option<Current>,
     next_number: u32,
     next_bytes: u64,
+    /// The length of the first segment.
+    first_bytes: u64,
     /// The length of a segment in the long run.
     bytes_max: u64,
     /// Names of dead segments of the full length, whose files have no other name.
@@ -79,6 +81,7 @@ impl Active {
             next: None,
             next_number: last.map_or(0, |last| last.saturating_add(1)),
             next_bytes: lengths.first_bytes,
+            first_bytes: lengths.first_bytes,
             bytes_max: lengths.bytes,
             spares: Vec::new(),
             has_directory,
@@ -170,6 +173,24 @@ impl Active {
         is_kept
     }
 
+    /// `true` if [`Active::rest`] has something to give away.
+    pub(super) fn can_rest(&self) -> bool {
+        !self.spares.is_empty() || self.current.as_ref().is_some_and(Current::is_dead)
+    }
+
+    /// Gives away the files that hold no living frame, which the caller removes. The next segment is
+    /// a short one again if nothing is left to append to.
+    pub(super) fn rest(&mut self) -> Vec<SegmentName> {
+        let mut unused = std::mem::take(&mut self.spares);
+        if let Some(dead) = self.current.take_if(|current| current.is_dead()) {
+            dead.segment.is_active.store(false, Ordering::Release);
+            unused.push(dead.segment.name);
+            unused.extend(self.next.take().map(|next| next.segment.name));
+            self.next_bytes = self.first_bytes;
+        }
+        unused
+    }
+
     /// Ends appending: nothing stays that holds no frame.
     pub(super) fn close(&mut self, disk: &dyn Disk) -> io::Result<()> {
         self.is_off = true;
@@ -247,6 +268,11 @@ fn make_file(
 }
 
 impl Current {
+    /// `true` if frames were appended, and none lives or is being written.
+    fn is_dead(&self) -> bool {
+        self.end > 0 && self.segment.with_live(|live| live.is_empty()).unwrap_or(false)
+    }
+
     fn reserve(&mut self, blocks: u16) -> Option<Reserved> {
         let end = self.end + u32::from(blocks);
         let start = u16::try_from(self.end).ok().filter(|_| end <= self.blocks)?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_disk::{Disk, DiskFile, FileIdentity};
 use parking_lot::{Mutex, RwLock};
@@ -10,16 +11,28 @@ use parking_lot::{Mutex, RwLock};
 use super::super::{BlobError, BlobId};
 use super::active::{Active, Reserved};
 use super::dirty::Dirty;
+use super::live::Live;
 use super::mark;
 use super::place::{DIRECTORY, Place, SegmentName};
 use super::readers::Readers;
 use super::segment::Segment;
-use super::walk::walk;
+use super::walk::{Found, walk};
 use super::window::Window;
 use super::{BLOCK, Lengths};
 
 /// Segments whose files stay open. One that was written has two descriptors.
 const OPEN_FILES_MAX: usize = 128;
+
+/// The segments that give space back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// Those that are not appended to: an append would wait for the file system.
+    Full,
+    /// Also the active one, since nothing is appended.
+    Resting,
+    /// All, also what has died just now.
+    All,
+}
 
 /// All segments of a disk.
 #[derive(Debug)]
@@ -33,6 +46,8 @@ pub(in crate::blob) struct Segments {
     active: Mutex<Active>,
     /// Held while a segment is made.
     making: Mutex<()>,
+    /// `true` if a frame was appended or has died since [`Segments::settle`] was called last.
+    was_used: AtomicBool,
     readers: Arc<Readers>,
     /// Numbers of segments with dead ranges.
     dying: Mutex<BTreeSet<u32>>,
@@ -65,6 +80,7 @@ impl Segments {
             all: RwLock::new(all),
             active: Mutex::new(Active::new(lengths, last, has_directory)),
             making: Mutex::default(),
+            was_used: AtomicBool::new(false),
             readers: Arc::default(),
             dying: Mutex::default(),
             unsynced: Mutex::default(),
@@ -96,7 +112,13 @@ impl Segments {
                 continue;
             }
             let mut end = 0;
-            walk(&*file, segment.name, &mut |place| end = end.max(place.end()))?;
+            walk(&*file, segment.name, &mut |found| {
+                end = end.max(match found {
+                    Found::Frame(place) => place.end(),
+                    // It may be of a frame whose mark is damaged.
+                    Found::Stray(block) => block + 1,
+                });
+            })?;
             if end == 0 {
                 self.disk.remove_if_there(&segment.name.path())?;
                 self.forget(&segment);
@@ -113,6 +135,7 @@ impl Segments {
             self.all.write().insert(segment.name.number, Arc::clone(segment));
             self.opened(segment);
         };
+        self.was_used.store(true, Ordering::Relaxed);
         let reserve = || self.active.lock().reserve(blocks, &begun);
         if let Some(reserved) = reserve() {
             return Ok(Some(reserved));
@@ -206,7 +229,11 @@ impl Segments {
                 file => file?,
             };
             let mut places = Vec::new();
-            walk(&*file, segment.name, &mut |place| places.push(place))?;
+            walk(&*file, segment.name, &mut |found| {
+                if let Found::Frame(place) = found {
+                    places.push(place);
+                }
+            })?;
             // Of a segment of this process only what is sealed.
             let is_there = |place: &Place| match segment.is_ours {
                 true => segment.with_live(|live| live.contains(place.start)).unwrap_or(false),
@@ -296,14 +323,35 @@ impl Segments {
     }
 
     /// Gives back the space of dead frames: at once where a whole segment is dead, otherwise if
-    /// none has died in the segment since the last call. `true` if some is left.
+    /// none has died in the segment since the last call. If nothing at all has happened since then,
+    /// also what is kept for appends. `true` if some is left.
     ///
     /// # Errors
     /// Any error of the disk. The space stays dead.
     pub(in crate::blob) fn settle(&self) -> io::Result<bool> {
-        self.give_back(false)?;
-        let is_full = |number: &u32| self.get(*number).is_some_and(|segment| !segment.is_active());
-        Ok(self.dying.lock().iter().any(is_full) || self.readers.has_deleted())
+        let is_idle = !self.was_used.swap(false, Ordering::Relaxed);
+        if is_idle {
+            self.rest()?;
+        }
+        self.give_back(if is_idle { Extent::Resting } else { Extent::Full })?;
+        let can_rest = self.active.lock().can_rest();
+        Ok(can_rest || !self.dying.lock().is_empty() || self.readers.has_deleted())
+    }
+
+    /// Removes the files that are kept for appends and have no living frame.
+    fn rest(&self) -> io::Result<()> {
+        // Who makes a segment appends soon.
+        let Some(_alone) = self.making.try_lock() else { return Ok(()) };
+        let unused = self.active.lock().rest();
+        for segment in unused {
+            let number = segment.number;
+            if let Some(segment) = self.get(number) {
+                self.forget(&segment);
+            }
+            self.unsynced.lock().insert(number);
+            self.disk.remove_if_there(&segment.path())?;
+        }
+        Ok(())
     }
 
     /// Ends writing: gives back all space that holds no living frame, and makes that durable.
@@ -315,7 +363,7 @@ impl Segments {
         let making = self.making.lock();
         self.active.lock().close(&*self.disk)?;
         drop(making);
-        self.give_back(true)?;
+        self.give_back(Extent::All)?;
         let changed: Vec<u32> = self.unsynced.lock().iter().copied().collect();
         for segment in changed.iter().filter_map(|number| self.get(*number)) {
             segment.sync(&*self.file(&segment)?)?;
@@ -327,7 +375,7 @@ impl Segments {
         Ok(!self.readers.has_deleted())
     }
 
-    fn give_back(&self, all: bool) -> io::Result<()> {
+    fn give_back(&self, extent: Extent) -> io::Result<()> {
         for id in self.readers.take_ended() {
             if let Some((segment, place)) = self.find(&id) {
                 self.bury(&segment, &place)?;
@@ -339,13 +387,15 @@ impl Segments {
                 self.dying.lock().remove(&number);
                 continue;
             };
-            if segment.is_active() {
+            let is_active = segment.is_active();
+            if is_active && extent == Extent::Full {
                 continue;
             }
-            if segment.with_live(|live| live.is_empty()).unwrap_or(false) {
+            let is_settled = |live: &mut Live| extent == Extent::All || live.settles();
+            if !is_active && segment.with_live(|live| live.is_empty()).unwrap_or(false) {
                 self.retire(&segment)?;
                 self.unsynced.lock().insert(number);
-            } else if segment.with_live(|live| all || live.settles()).unwrap_or(false) {
+            } else if segment.with_live(is_settled).unwrap_or(false) {
                 segment.discard_dead(&*self.file(&segment)?)?;
                 self.unsynced.lock().insert(number);
             } else {
@@ -369,7 +419,15 @@ impl Segments {
 
     fn bury(&self, segment: &Arc<Segment>, place: &Place) -> io::Result<()> {
         let file = self.file(segment)?;
-        segment.with_counted(&*file, |live| live.bury(place.start, place.blocks))?;
+        let has_dead = segment.with_counted(&*file, |live| {
+            live.bury(place.start, place.blocks);
+            live.has_dead() || live.is_empty()
+        })?;
+        if !has_dead {
+            // Deleted before, and its space was given back.
+            return Ok(());
+        }
+        self.was_used.store(true, Ordering::Relaxed);
         self.dying.lock().insert(segment.name.number);
         Ok(())
     }

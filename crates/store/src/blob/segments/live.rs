@@ -14,6 +14,9 @@ pub(super) struct Live {
     count: u32,
     /// Number of places that are reserved for frames which are being written.
     pub(super) unsealed: u32,
+    /// `true` if there are bytes of no known frame: with them the segment is never empty, since they
+    /// may be a frame whose mark is damaged.
+    pub(super) has_strays: bool,
     /// Dead ranges whose space was not given back: first block and the one behind the last. No two
     /// touch.
     dead: BTreeMap<u16, u32>,
@@ -30,9 +33,9 @@ impl Live {
         is_set(&self.starts, start)
     }
 
-    /// `true` if nothing lives, and nothing is being written.
+    /// `true` if nothing lives, nothing may live, and nothing is being written.
     pub(super) fn is_empty(&self) -> bool {
-        self.count == 0 && self.unsealed == 0
+        self.count == 0 && self.unsealed == 0 && !self.has_strays
     }
 
     /// `true` if the frame has died.

@@ -11,7 +11,7 @@ use super::super::group_sync::GroupSync;
 use super::BLOCK;
 use super::live::Live;
 use super::place::{Place, SegmentName};
-use super::walk::walk;
+use super::walk::{Found, walk};
 
 /// A file of frames.
 #[derive(Debug)]
@@ -97,7 +97,10 @@ impl Segment {
         let _alone = self.counting.lock();
         if self.live.lock().is_none() {
             let mut counted = Live::default();
-            walk(file, self.name, &mut |place| counted.insert(place.start))?;
+            walk(file, self.name, &mut |found| match found {
+                Found::Frame(place) => counted.insert(place.start),
+                Found::Stray(_) => counted.has_strays = true,
+            })?;
             *self.live.lock() = Some(counted);
         }
         Ok(change(self.live.lock().get_or_insert_default()))

@@ -30,6 +30,12 @@ fn simulated(seed: u64) -> (Arc<SimulatedDisk>, FileBlobStore) {
     (disk, store)
 }
 
+fn with_short_segments() -> (Arc<SimulatedDisk>, FileBlobStore) {
+    let disk = Arc::new(SimulatedDisk::new(1));
+    let store = FileBlobStore::open(Arc::clone(&disk) as _, Durability::Fsync, 0, SHORT);
+    (disk, store.expect("opened"))
+}
+
 pub(super) fn found(store: &dyn BlobStore) -> BTreeSet<BlobId> {
     let mut ids = BTreeSet::new();
     store.scan(&mut |id| _ = ids.insert(id)).expect("scanned");
@@ -115,9 +121,7 @@ fn a_body_of_another_length_than_expected_is_whole() {
 
 #[test]
 fn segments_follow_one_another_and_dead_ones_are_written_again() {
-    let disk = Arc::new(SimulatedDisk::new(1));
-    let store = FileBlobStore::open(Arc::clone(&disk) as _, Durability::Fsync, 0, SHORT);
-    let store = store.expect("opened");
+    let (disk, store) = with_short_segments();
     // 25 blocks each: 5 bodies in the first segment, 10 in each other.
     let body = body(1, 100_000);
     let mut sealed: Vec<SealedBlob> = (0..38).map(|seed| seal(&store, seed, &body)).collect();
@@ -127,7 +131,7 @@ fn segments_follow_one_another_and_dead_ones_are_written_again() {
     assert_eq!(numbers, (0..5).collect());
     // The first is gone, two of the full length are kept, one of them was not needed yet.
     sealed.drain(..20).for_each(|it| store.delete(&it.id).expect("deleted"));
-    while store.settle().expect("settled") {}
+    store.settle().expect("settled");
     assert_eq!(segments(&*disk), [1 << 20; 4]);
     for (seed, old) in sealed.iter().enumerate() {
         check_reads_back(&store, *old, &body);
@@ -174,6 +178,28 @@ fn space_in_the_middle_is_given_back_when_no_more_dies() {
         assert!(!store.settle().expect("settled"));
         assert_eq!(found(&store), BTreeSet::new());
     }
+}
+
+#[test]
+fn a_pause_gives_back_what_is_kept_for_appends() {
+    let (disk, store) = with_short_segments();
+    let free = || disk.free_bytes().expect("asked");
+    let (before, body) = (free(), body(1, 100_000));
+    let sealed: Vec<SealedBlob> = (0..30).map(|seed| seal(&store, seed, &body)).collect();
+    let (last, dead) = sealed.split_last().expect("30");
+    dead.iter().for_each(|it| store.delete(&it.id).expect("deleted"));
+    assert!(store.settle().expect("settled"), "more may be appended");
+    assert!(segments(&*disk).len() > 1, "two are kept to be written again");
+    while store.settle().expect("settled") {}
+    assert_eq!(segments(&*disk), [1 << 20], "the active one");
+    check_reads_back(&store, *last, &body);
+    store.delete(&last.id).expect("deleted");
+    while store.settle().expect("settled") {}
+    assert_eq!((segments(&*disk), free()), (Vec::new(), before));
+    // The next one is short, as the first was.
+    let sealed = seal(&store, 40, &body);
+    assert_eq!(segments(&*disk), [512 << 10]);
+    check_reads_back(&store, sealed, &body);
 }
 
 #[test]
@@ -231,6 +257,33 @@ fn a_damaged_byte_takes_one_blob_at_most() {
         assert!(listed.is_subset(&all) && listed.len() >= 3, "byte {at}: {listed:?}");
         file.write_at(&byte, at).expect("restored");
         at += step(at);
+    }
+}
+
+#[test]
+fn a_frame_with_a_damaged_mark_outlives_restarts_and_all_others() {
+    let (disk, store) = simulated(1);
+    let bodies = [70_000, 5_000, 100_000].map(|length| body(7, length));
+    let sealed = bodies.each_ref().map(|body| seal(&store, 1, body));
+    drop(store);
+    for damaged in 0..sealed.len() {
+        let disk = Arc::new(disk.kill());
+        let last = u64::from(Place::of(&sealed[damaged].id).end()) * BLOCK as u64 - 1;
+        let file = file_of(&*disk, &sealed[damaged].id);
+        let mut byte = [0];
+        assert_eq!(file.read_at(&mut byte, last).expect("read"), 1);
+        file.write_at(&[!byte[0]], last).expect("damaged");
+        for _ in 0..2 {
+            let store = open(&disk, Durability::Fsync);
+            store.clean_temporary().expect("cleaned");
+            check_reads_back(&store, sealed[damaged], &bodies[damaged]);
+            let others = sealed.iter().filter(|it| it.id != sealed[damaged].id);
+            others.for_each(|it| store.delete(&it.id).expect("deleted"));
+            while store.settle().expect("settled") {}
+            check_reads_back(&store, sealed[damaged], &bodies[damaged]);
+            assert!(store.close().expect("closed"));
+        }
+        assert_eq!(segments(&*disk).len(), 1);
     }
 }
 
