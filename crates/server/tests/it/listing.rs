@@ -1,6 +1,6 @@
 //! Listings: order, prefixes, delimiters, pages, encodings.
 
-use crate::harness::{self, TestServer};
+use crate::harness::{self, TestServer, base64, md5};
 
 /// A bucket with these keys.
 async fn bucket(server: &TestServer, keys: &[&str]) {
@@ -236,4 +236,42 @@ async fn the_sdk_pages_through_a_bucket() {
     }
     let expected: Vec<String> = (0..1100).map(|number| format!("key-{number:04}")).collect();
     assert_eq!(keys, expected);
+}
+
+#[tokio::test]
+async fn keys_that_are_put_among_many_deleted_ones_are_listed() {
+    for server in harness::both().await {
+        let keys: Vec<String> = (0..300).map(|number| format!("k/{number:03}")).collect();
+        bucket(&server, &keys.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        // All but the last, in two documents: the second range of deleted keys joins the first.
+        for keys in [&keys[..150], &keys[150..299]] {
+            let objects = keys.iter().map(|key| format!("<Object><Key>{key}</Key></Object>"));
+            let document = format!("<Delete>{}</Delete>", objects.collect::<String>());
+            let digest = base64(&md5(document.as_bytes()));
+            let request = server.request("POST", "/mine?delete").body(&document);
+            request.header("content-md5", digest).send().await.expect_status(200);
+        }
+        let listed = async |query: &str| {
+            server
+                .get(&format!("/mine?list-type=2{query}"))
+                .await
+                .expect_status(200)
+                .elements("Key")
+        };
+        for _ in 0..2 {
+            assert_eq!(listed("").await, ["k/299"]);
+            assert_eq!(listed("&start-after=k/200").await, ["k/299"]);
+        }
+        for (key, all) in [
+            ("k/000", ["k/000", "k/299"].as_slice()),
+            ("k/150", &["k/000", "k/150", "k/299"]),
+            ("k/149", &["k/000", "k/149", "k/150", "k/299"]),
+        ] {
+            server.put(&format!("/mine/{key}"), "x").await.expect_status(200);
+            assert_eq!(listed("").await, all);
+        }
+        server.delete("/mine/k/150").await.expect_status(204);
+        assert_eq!(listed("&start-after=k/001").await, ["k/149", "k/299"]);
+        assert!(listed("&delimiter=/").await.is_empty());
+    }
 }

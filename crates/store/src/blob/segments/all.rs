@@ -25,7 +25,7 @@ const OPEN_FILES_MAX: usize = 128;
 
 /// The segments that give space back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
+enum Scope {
     /// Those that are not appended to: an append would wait for the file system.
     Full,
     /// Also the active one, since nothing is appended.
@@ -333,7 +333,7 @@ impl Segments {
         if is_idle {
             self.rest()?;
         }
-        self.give_back(if is_idle { Extent::Resting } else { Extent::Full })?;
+        self.give_back(if is_idle { Scope::Resting } else { Scope::Full })?;
         let can_rest = self.active.lock().can_rest();
         Ok(can_rest || !self.dying.lock().is_empty() || self.readers.has_deleted())
     }
@@ -363,7 +363,7 @@ impl Segments {
         let making = self.making.lock();
         self.active.lock().close(&*self.disk)?;
         drop(making);
-        self.give_back(Extent::All)?;
+        self.give_back(Scope::All)?;
         let changed: Vec<u32> = self.unsynced.lock().iter().copied().collect();
         for segment in changed.iter().filter_map(|number| self.get(*number)) {
             segment.sync(&*self.file(&segment)?)?;
@@ -375,7 +375,7 @@ impl Segments {
         Ok(!self.readers.has_deleted())
     }
 
-    fn give_back(&self, extent: Extent) -> io::Result<()> {
+    fn give_back(&self, scope: Scope) -> io::Result<()> {
         for id in self.readers.take_ended() {
             if let Some((segment, place)) = self.find(&id) {
                 self.bury(&segment, &place)?;
@@ -388,10 +388,10 @@ impl Segments {
                 continue;
             };
             let is_active = segment.is_active();
-            if is_active && extent == Extent::Full {
+            if is_active && scope == Scope::Full {
                 continue;
             }
-            let is_settled = |live: &mut Live| extent == Extent::All || live.settles();
+            let is_settled = |live: &mut Live| scope == Scope::All || live.settles();
             if !is_active && segment.with_live(|live| live.is_empty()).unwrap_or(false) {
                 self.retire(&segment)?;
                 self.unsynced.lock().insert(number);
