@@ -54,8 +54,9 @@
 //! # Deleting
 //! [`Segments::delete`] forgets a frame in memory. [`Segments::settle`] gives its space back: the
 //! whole segment if nothing in it lives, otherwise the dead ranges once no more have died for a
-//! while. When appends pause, too, the spare segments are removed, and the active one if it is dead. A crash in between leaves a frame that no record references: an orphan, as a file would
-//! be. A frame that is being read is deleted when its last reader ends.
+//! while. When appends pause, too, the spare segments are removed, and the active one if it is
+//! dead. A crash in between leaves a frame that no record references: an orphan, as a file would be.
+//! A frame that is being read is deleted when its last reader ends.
 
 mod active;
 mod all;

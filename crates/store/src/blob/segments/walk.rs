@@ -11,7 +11,7 @@ use super::place::{Place, SegmentName};
 /// Blocks that are read at once where there is no frame.
 const WINDOW_BLOCKS: u32 = 64;
 
-/// What a walk finds.
+/// A part of a segment as the walk sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Frame(Place),

@@ -166,9 +166,7 @@ impl Store {
         }
         Ok(page)
     }
-}
 
-impl Store {
     /// Steps over deleted keys from `first` on, up to the next object, so that listings need not:
     /// see [`liteio_kv`] on dead ranges. Of use after many deletions.
     ///
