@@ -8,7 +8,8 @@ use liteio_disk::{Durability, RandomSource, SystemRandom};
 
 use crate::encryption::KeyRing;
 use crate::limits::{
-    EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, SEGMENT_BYTES_MAX,
+    EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, RECORD_BODY_BYTES_MAX,
+    SEGMENT_BYTES_MAX,
 };
 use crate::meta::EventObserver;
 use liteio_disk::{Clock, SystemClock};
@@ -53,9 +54,12 @@ pub struct StoreConfig {
     pub random: Arc<dyn RandomSource>,
     /// Keys that objects are encrypted with.
     pub keys: Arc<KeyRing>,
-    /// Largest body that is stored in its record. [`INLINE_BYTES_MAX`]; tests lower it, to get
+    /// Largest body that is stored in the key space. [`INLINE_BYTES_MAX`]; tests lower it, to get
     /// blobs without large bodies.
     pub inline_bytes_max: usize,
+    /// Largest body that is stored in the record of its object. [`RECORD_BODY_BYTES_MAX`]; tests
+    /// lower it, too.
+    pub record_body_bytes_max: usize,
     /// With [`Durability::Fsync`]: largest body that is also written to the log.
     /// [`LOGGED_BYTES_MAX`]; tests vary it. It has no effect beyond a piece
     /// ([`PIECE_BYTES`](crate::limits::PIECE_BYTES)).
@@ -118,6 +122,7 @@ impl StoreConfig {
             random: Arc::new(SystemRandom),
             keys: Arc::default(),
             inline_bytes_max: INLINE_BYTES_MAX,
+            record_body_bytes_max: RECORD_BODY_BYTES_MAX,
             logged_bytes_max: LOGGED_BYTES_MAX,
             segment_bytes_max: SEGMENT_BYTES_MAX,
             part_bytes_min: PART_BYTES_MIN,

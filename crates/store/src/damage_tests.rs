@@ -5,6 +5,7 @@ use std::sync::Arc;
 use liteio_kv::{Read, Write};
 
 use crate::etag::ETag;
+use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::pending::Committed;
@@ -34,7 +35,17 @@ fn stage(store: &Store) -> StagedBody {
 
 impl Fixture {
     fn new() -> Self {
-        let store = Store::open(StoreConfig { reserve_bytes: 0, ..StoreConfig::memory() });
+        Self::of(StoreConfig { reserve_bytes: 0, ..StoreConfig::memory() })
+    }
+
+    /// With the bytes of objects in rows.
+    fn with_rows() -> Self {
+        let config = StoreConfig { reserve_bytes: 0, ..StoreConfig::memory() };
+        Self::of(StoreConfig { record_body_bytes_max: 4, ..config })
+    }
+
+    fn of(config: StoreConfig) -> Self {
+        let store = Store::open(config);
         let store = store.expect("memory");
         let name = BucketName::new("bucket").expect("a name");
         store
@@ -179,6 +190,73 @@ fn damaged_inline_bytes_are_found_by_a_read_and_do_not_end_the_sweep() {
     let objects = ListQuery { max: 10, ..ListQuery::default() };
     fixture.store.list_objects(&fixture.bucket, &objects).expect("shows no bytes");
     fixture.store.sweep().expect("sees no bytes");
+}
+
+#[test]
+fn damage_of_a_row_is_that_of_its_version_and_no_row_is_left_without_one() {
+    let fixture = Fixture::with_rows();
+    let place = space::current(fixture.bucket.id, "a");
+    let current = ObjectRecord::decode(&place, &fixture.value(&place)).expect("a record");
+    let Content::Apart { stamp, .. } = current.content else { panic!("{:?}", current.content) };
+    let row = space::body(&stamp);
+    let whole = fixture.value(&row);
+    // A flipped bit of the bytes, and of the owner; a missing row; one of another version.
+    let flipped = |at: usize| {
+        let mut row = whole.clone();
+        row[at] ^= 1;
+        row
+    };
+    let other = fixture.value(&fixture.place(space::ALL_BODIES));
+    assert_ne!(other, whole, "the older version has the first row");
+    for wrong in [Some(flipped(whole.len() - 1)), Some(flipped(8)), Some(other), None] {
+        fixture.write(&row, wrong);
+        assert!(is_corrupt(fixture.get("a")));
+        assert!(fixture.damaged() >= 1);
+        let objects = ListQuery { max: 10, ..ListQuery::default() };
+        fixture.store.list_objects(&fixture.bucket, &objects).expect("shows no bytes");
+        fixture.write(&row, Some(whole.clone()));
+        assert_eq!(fixture.damaged(), 0);
+    }
+    // A damaged row goes with its version; the one before becomes readable by its id only.
+    fixture.write(&row, Some(flipped(whole.len() - 1)));
+    let report = fixture.repair();
+    assert_eq!((report.removed.len(), report.left.len()), (1, 0), "{report:?}");
+    assert_eq!(fixture.damaged(), 0);
+    // A row whose version is gone, as damage of the tree leaves it.
+    fixture.write(&row, Some(whole));
+    assert_eq!(fixture.damaged(), 1);
+    let report = fixture.repair();
+    assert_eq!((report.removed.len(), report.left.len()), (1, 0), "{report:?}");
+    let snapshot = fixture.store.snapshot().expect("snapshot");
+    assert!(snapshot.get(&row).expect("readable").is_none());
+    assert_eq!(fixture.damaged(), 0);
+}
+
+#[test]
+fn a_row_of_a_version_that_cannot_be_read_is_kept_until_the_version_is_removed() {
+    let fixture = Fixture::with_rows();
+    let place = space::current(fixture.bucket.id, "a");
+    let mut newer = fixture.value(&place);
+    newer[0] = 200;
+    fixture.write(&place, Some(newer));
+    let rows = || {
+        let mut rows = 0;
+        let snapshot = fixture.store.snapshot().expect("snapshot");
+        let walked = fixture.store.walk(&snapshot, space::ALL_BODIES, &mut |_, _| {
+            rows += 1;
+            Ok(())
+        });
+        walked.expect("readable");
+        rows
+    };
+    let report = fixture.repair();
+    assert_eq!((report.removed.len(), report.left.len(), rows()), (0, 1, 2), "{report:?}");
+    let mut damaged = fixture.value(&place);
+    damaged[0] = 2;
+    damaged[9] ^= 1;
+    fixture.write(&place, Some(damaged));
+    let report = fixture.repair();
+    assert_eq!((report.left.len(), rows()), (0, 1), "{report:?}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! DIR/lock       held while the store is open; the process id of the holder
-//! DIR/format     "liteio 1", or "liteio 2" where blobs may be in segments: the format of all other
-//!                files. It is created first, so a directory without it is new or foreign
+//! DIR/format     "liteio 1", "liteio 2" where blobs may be in segments, or "liteio 3" where bodies
+//!                may be in rows, too: the format of all other files. It is created first, so a
+//!                directory without it is new or foreign
 //! DIR/clean      exists after an orderly shutdown: no orphans to sweep
 //! DIR/meta.redb, DIR/meta.redb.log   the key space
 //! DIR/blobs/xx/  blobs by the first byte of their id
@@ -17,6 +18,7 @@ use std::io;
 
 use liteio_disk::{Disk, OpenMode};
 
+use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::name::BucketName;
 
@@ -26,9 +28,21 @@ const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
 
 /// The format of a directory without segments.
-pub(crate) const FORMAT_OF_FILES: u32 = 1;
+const FORMAT_OF_FILES: u32 = 1;
 /// The format of a directory that may have segments, whose blobs earlier programs would miss.
-pub(crate) const FORMAT_OF_SEGMENTS: u32 = 2;
+const FORMAT_OF_SEGMENTS: u32 = 2;
+/// The format of a directory where bodies may be in rows, whose records earlier programs would take
+/// for damaged.
+const FORMAT_OF_ROWS: u32 = 3;
+
+/// The format of a directory that a program with this configuration writes to.
+pub(crate) fn format_of(config: &StoreConfig) -> u32 {
+    match (config.record_body_bytes_max < config.inline_bytes_max, config.segment_bytes_max) {
+        (true, _) => FORMAT_OF_ROWS,
+        (false, 0) => FORMAT_OF_FILES,
+        (false, _) => FORMAT_OF_SEGMENTS,
+    }
+}
 
 /// Names that a new directory may have already: leftovers of an interrupted first start, and names
 /// that file systems create in their root.
@@ -122,8 +136,8 @@ pub(crate) fn refuse_lost_key_space(disk: &dyn Disk, key_space: &str) -> Result<
 /// refused.
 pub(crate) fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     match read_format(disk)? {
-        Some(found) if found > FORMAT_OF_SEGMENTS => {
-            Err(StoreError::FormatTooNew { found, known: FORMAT_OF_SEGMENTS })
+        Some(found) if found > FORMAT_OF_ROWS => {
+            Err(StoreError::FormatTooNew { found, known: FORMAT_OF_ROWS })
         }
         format => Ok(format),
     }

@@ -5,9 +5,13 @@ use std::time::Duration;
 /// Longest object key. S3's limit.
 pub const OBJECT_KEY_BYTES_MAX: usize = 1024;
 
-/// Largest body stored in its record, so that one commit makes both durable. Larger bodies get a
-/// blob.
+/// Largest body stored in the key space, so that one commit makes it durable with its record.
+/// Larger bodies get a blob.
 pub const INLINE_BYTES_MAX: usize = 16 << 10;
+
+/// Largest body stored in the record of its object. Larger ones of the key space have a row of
+/// their own, since every list reads the records.
+pub const RECORD_BODY_BYTES_MAX: usize = 1 << 10;
 
 /// Largest blob whose bytes may also be written to the log. The sync of the log then makes blob and
 /// record durable at once, and the blob file is synced later, with others. Longer blobs are always
@@ -160,6 +164,7 @@ pub const QUERY_TEXT_CHARACTERS_MAX: usize = 1024;
 
 const _: () =
     assert!((INLINE_BYTES_MAX as u64) < PART_BYTES_MIN && PART_BYTES_MIN < PART_BYTES_MAX);
+const _: () = assert!(RECORD_BODY_BYTES_MAX < INLINE_BYTES_MAX);
 const _: () = assert!(INLINE_BYTES_MAX < PIECE_BYTES && LOGGED_BYTES_MAX < PIECE_BYTES);
 const _: () = assert!(OBJECT_BYTES_MAX >= 50_000_000_000_000);
 const _: () = assert!(FILTERABLE_BYTES_MAX < METADATA_BYTES_MAX);

@@ -198,10 +198,7 @@ pub(crate) fn open_memory_with(
 
 fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreError> {
     let format = checked_format(&*disk)?;
-    let wanted = match config.segment_bytes_max {
-        0 => directory::FORMAT_OF_FILES,
-        _ => directory::FORMAT_OF_SEGMENTS,
-    };
+    let wanted = directory::format_of(&config);
     match format {
         Some(_) => {}
         None => {
@@ -218,7 +215,7 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     // The marker is taken after the key space has opened: a store that is refused stays unchanged,
     // and recovery of the key space leaves no orphans. A new directory has nothing to sweep.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
-    // Before the first segment, which an earlier program would not find.
+    // Before the first segment or row, which an earlier program would not find.
     if format.is_some_and(|found| found < wanted) {
         directory::write_format(&*disk, wanted)?;
     }

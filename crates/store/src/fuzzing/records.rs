@@ -8,15 +8,15 @@ use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::event::Event;
 use crate::meta::object::{Listed, ObjectRecord};
-use crate::meta::record;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::meta::vector::{IndexRecord, TagsRecord, VectorBucketRecord, VectorRecord};
+use crate::meta::{body, record, space};
 
 /// A record of the kind selected by the first byte: refused, or decoded to a value that can be
 /// encoded and used.
 pub fn record(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
-    match kind % 12 {
+    match kind % 13 {
         0 => object(bytes),
         1 => part(bytes),
         2 => drop(stable(
@@ -41,12 +41,15 @@ pub fn record(data: &[u8]) {
             |event| event.encode(PLACE),
         )),
         11 => drop(stable::<Notifications>(bytes, plain, encode_plain)),
+        12 => body(bytes),
         _ => vector(bytes),
     }
 }
 
 /// The key of every record in these tests.
 const PLACE: &[u8] = b"place";
+/// The stamp of the version of every row.
+const STAMP: [u8; 16] = [1; 16];
 
 /// The record with valid checksums, if it is sealed. Otherwise nearly every mutation would end at
 /// the checksum.
@@ -138,6 +141,18 @@ fn part(bytes: &[u8]) {
     assert_eq!(facts.expect("the front of a sound record is sound"), part.facts);
     assert!(part.facts.start.checked_add(part.facts.bytes).is_some());
     content(&part.content, part.facts.bytes);
+}
+
+/// A row that tells its owner has bytes, or damaged ones.
+fn body(bytes: &[u8]) {
+    let place = space::body(&STAMP);
+    let mut bytes = bytes.to_vec();
+    record::reseal(&place, &mut bytes);
+    let Some((_, length)) = sound(body::owner(&place, &bytes)) else { return };
+    let length = u32::try_from(length).expect("rows are short");
+    if let Some(body) = sound(body::decode(&STAMP, length, Some(&bytes))) {
+        assert_eq!(body.len(), length as usize);
+    }
 }
 
 /// Every range of a content can be sliced out of it.

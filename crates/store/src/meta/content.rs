@@ -1,4 +1,5 @@
-//! The content of an object or of a part: inline bytes, extents of blobs, or a list of parts.
+//! The content of an object or of a part: inline bytes, a row with bytes, extents of blobs, or a
+//! list of parts.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -44,6 +45,9 @@ pub(crate) enum Content {
         /// `true` for the object that the upload made, `false` for its copies.
         is_original: bool,
     },
+    /// Bytes in the [row](super::body) of the version with this stamp, which is the version of the
+    /// record.
+    Apart { stamp: [u8; 16], bytes: u32 },
 }
 
 impl Default for Content {
@@ -60,6 +64,7 @@ pub(super) enum StoredContent<'a> {
     Inline { bytes: u32 },
     Extents(Cow<'a, [Extent]>),
     Parts { list: UploadId, count: u32, is_original: bool },
+    Apart { bytes: u32 },
 }
 
 impl Content {
@@ -75,11 +80,17 @@ impl Content {
                 let (list, count, is_original) = (*list, *count, *is_original);
                 (StoredContent::Parts { list, count, is_original }, &[])
             }
+            Self::Apart { bytes, .. } => (StoredContent::Apart { bytes: *bytes }, &[]),
         }
     }
 
-    /// The inverse of [`Content::to_stored`].
-    pub(super) fn from_stored(stored: StoredContent<'_>, body: &[u8]) -> Result<Self, StoreError> {
+    /// The inverse of [`Content::to_stored`], for the version with the stamp `stamp`; `None` for a
+    /// part, whose bytes have no row.
+    pub(super) fn from_stored(
+        stored: StoredContent<'_>,
+        body: &[u8],
+        stamp: Option<&[u8; 16]>,
+    ) -> Result<Self, StoreError> {
         let (content, inline_bytes) = match stored {
             StoredContent::Inline { bytes } => (None, bytes as usize),
             StoredContent::Extents(extents) => {
@@ -99,6 +110,11 @@ impl Content {
             StoredContent::Parts { list, count, is_original } => {
                 (Some(Self::Parts { list, count, is_original }), 0)
             }
+            StoredContent::Apart { bytes } => {
+                let no_version = || StoreError::corrupt("a part's bytes are not in its record");
+                let stamp = *stamp.ok_or_else(no_version)?;
+                (Some(Self::Apart { stamp, bytes }), 0)
+            }
         };
         if body.len() != inline_bytes {
             return Err(StoreError::corrupt("a manifest of the wrong length"));
@@ -110,6 +126,7 @@ impl Content {
     pub(crate) fn bytes(&self) -> Option<u64> {
         match self {
             Self::Inline(bytes) => Some(bytes.len() as u64),
+            Self::Apart { bytes, .. } => Some(u64::from(*bytes)),
             Self::Extents(extents) => {
                 extents.iter().try_fold(0_u64, |total, extent| total.checked_add(extent.bytes))
             }
@@ -139,6 +156,8 @@ mod tests {
     use super::*;
     use crate::meta::record;
 
+    const STAMP: [u8; 16] = [4; 16];
+
     fn extent(blob: u8, offset: u64, bytes: u64) -> Extent {
         Extent { blob: [blob; 16], blob_bytes: 100, offset, bytes }
     }
@@ -164,6 +183,7 @@ mod tests {
             Content::Inline(Bytes::from_static(b"bytes")),
             Content::Extents(vec![extent(1, 10, 5), extent(2, 0, 100)]),
             Content::Parts { list: UploadId([3; 16]), count: 10_000, is_original: true },
+            Content::Apart { stamp: STAMP, bytes: 16_384 },
         ];
         for content in contents {
             let (fields, body) = encode(&content);
@@ -196,6 +216,6 @@ mod tests {
     }
 
     fn decode(fields: &[u8], body: &[u8]) -> Result<Content, StoreError> {
-        Content::from_stored(record::take(fields, "a manifest")?.0, body)
+        Content::from_stored(record::take(fields, "a manifest")?.0, body, Some(&STAMP))
     }
 }

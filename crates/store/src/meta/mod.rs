@@ -1,5 +1,6 @@
 //! Records, and their places in the key space. Of blobs, only the ids are known here.
 
+pub(crate) mod body;
 pub(crate) mod bucket;
 pub(crate) mod content;
 pub(crate) mod document;

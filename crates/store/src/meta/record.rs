@@ -114,6 +114,11 @@ impl<'a> Body<'a> {
         Self { bytes, crc: None }
     }
 
+    /// Number of bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The bytes, verified.
     pub(crate) fn verified(self, what: &str) -> Result<&'a [u8], StoreError> {
         let is_intact = |crc| crc_fast::crc32_iscsi(self.bytes).to_le_bytes() == crc;

@@ -2,15 +2,15 @@
 //!
 //! Every extent of a record is one reference to its blob. Every object with parts is one reference
 //! to their list. Nearly all content has one reference, so that count is not stored: a missing
-//! count means one.
+//! count means one. A [row](super::body) with bytes always has one reference, its version.
 
 use liteio_kv::{Read, Write};
 
 use super::content::{Content, ContentId};
-use super::{record, space};
+use super::{body, record, space};
 use crate::error::StoreError;
 
-/// Raises the reference counts for one more record with `content`.
+/// Raises the reference counts for one more record with `content`, whose bytes are not in a row.
 pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), StoreError> {
     for id in ids(content) {
         // A missing count means 1, so the first copy writes 2.
@@ -25,6 +25,7 @@ pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), Store
 /// Lowers the reference counts for a removed record with `content`, and queues content without
 /// references for deletion. `true` if anything was queued.
 pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, StoreError> {
+    body::delete(to, content)?;
     let mut is_queued = false;
     for id in ids(content) {
         match count(to, &id)? {
@@ -48,6 +49,7 @@ pub(crate) fn give_up(
     content: &Content,
     to: &mut impl Write,
 ) -> Result<Vec<ContentId>, StoreError> {
+    body::delete(to, content)?;
     let mut left = Vec::new();
     for id in ids(content) {
         match count(to, &id)? {
@@ -75,7 +77,7 @@ fn count(from: &impl Read, id: &ContentId) -> Result<u64, StoreError> {
 /// The content that a record refers to, once for each reference.
 pub(crate) fn ids(content: &Content) -> impl Iterator<Item = ContentId> {
     let (extents, list) = match content {
-        Content::Inline(_) => (&[][..], None),
+        Content::Inline(_) | Content::Apart { .. } => (&[][..], None),
         Content::Extents(extents) => (&extents[..], None),
         Content::Parts { list, .. } => (&[][..], Some(ContentId::Parts(*list))),
     };

@@ -15,6 +15,7 @@
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
+//! | `13` | version id (16), its stamp in order of time | the [body](super::body) of a version, if it is not in its record |
 //! | `20` | upload id (16) | [`UploadRecord`](super::upload::UploadRecord) |
 //! | `21` | upload id (16), part number (2) | [`PartRecord`](super::upload::PartRecord) |
 //! | `22` | bucket id (4), encoded object key, upload id (16) | nothing: uploads in progress, by key |
@@ -46,6 +47,7 @@ const USAGE: u8 = 0x08;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
+const BODY: u8 = 0x13;
 const UPLOAD: u8 = 0x20;
 const PART: u8 = 0x21;
 const UPLOAD_BY_KEY: u8 = 0x22;
@@ -84,6 +86,8 @@ pub(crate) const ALL_CURRENT: &[u8] = &[CURRENT];
 pub(crate) const ALL_HISTORY: &[u8] = &[HISTORY];
 /// The prefix of all keys of the index of `null` versions.
 pub(crate) const ALL_NULL_VERSIONS: &[u8] = &[NULL_VERSION];
+/// The prefix of all keys of bodies.
+pub(crate) const ALL_BODIES: &[u8] = &[BODY];
 /// The prefix of all keys of uploads in progress.
 pub(crate) const ALL_UPLOADS: &[u8] = &[UPLOAD];
 /// The prefix of all keys of parts.
@@ -225,6 +229,27 @@ pub(crate) fn null_version(id: BucketId, key: &str) -> Vec<u8> {
 /// Bucket and object key in a key made by [`null_version`].
 pub(crate) fn split_null_version(bytes: &[u8]) -> Option<(BucketId, &[u8])> {
     split_bucket(NULL_VERSION, bytes)
+}
+
+/// The body of the version with the stamp `stamp`.
+pub(crate) fn body(stamp: &[u8; 16]) -> [u8; 17] {
+    let mut bytes = [BODY; 17];
+    bytes[1..].copy_from_slice(&in_time_order(stamp));
+    bytes
+}
+
+/// The stamp in a key made by [`body`].
+pub(crate) fn split_body(bytes: &[u8]) -> Option<[u8; 16]> {
+    let stamp = bytes.strip_prefix(&[BODY])?.try_into().ok()?;
+    Some(in_time_order(&stamp))
+}
+
+/// Stamps of versions are inverted times. Inverted again, those of new versions are the last ones,
+/// and rows are appended, which is cheapest for a tree. It is its own inverse.
+fn in_time_order(stamp: &[u8; 16]) -> [u8; 16] {
+    let mut id = *stamp;
+    id[..8].iter_mut().for_each(|byte| *byte = !*byte);
+    id
 }
 
 pub(crate) fn upload(id: &UploadId) -> Vec<u8> {

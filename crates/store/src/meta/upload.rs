@@ -132,7 +132,7 @@ impl PartRecord {
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         let (facts, extensions, stored, body) = Self::decode_fields(place, bytes)?;
-        let content = Content::from_stored(stored, body.verified(WHAT)?)?;
+        let content = Content::from_stored(stored, body.verified(WHAT)?, None)?;
         // A part has no parts, so such content is damage, as a wrong size is.
         if !has_size(&facts, &extensions, &content)
             || facts.start.checked_add(facts.bytes).is_none()
@@ -148,7 +148,7 @@ impl PartRecord {
         if matches!(stored, StoredContent::Inline { .. }) {
             return Ok(Content::default());
         }
-        let content = Content::from_stored(stored, &[])?;
+        let content = Content::from_stored(stored, &[], None)?;
         match has_size(&facts, &extensions, &content) {
             true => Ok(content),
             false => Err(StoreError::corrupt("a part's size differs from its manifest's")),

@@ -147,7 +147,7 @@ fn repeat(
 ) -> Result<Committed<ObjectVersion>, StoreError> {
     let made_by = |record: &ObjectRecord| match &record.content {
         Content::Parts { list, is_original, .. } => list == id && *is_original,
-        Content::Inline(_) | Content::Extents(_) => false,
+        Content::Inline(_) | Content::Extents(_) | Content::Apart { .. } => false,
     };
     match error {
         StoreError::NoSuchUpload { .. } if slot.current().is_some_and(made_by) => {

@@ -210,7 +210,7 @@ impl Store {
     }
 
     /// The content of `range` that a part's record can share with the source; `None` if the bytes
-    /// must be copied, because they are in too many pieces, or partly inline in records.
+    /// must be copied, because they are in too many pieces, in a row, or partly inline in records.
     fn shared_pieces(
         &self,
         content: &Content,
@@ -228,7 +228,9 @@ impl Store {
                 Content::Inline(bytes) if bytes.len() as u64 == range.end - range.start => {
                     return Ok(Some(Content::Inline(bytes)));
                 }
-                Content::Inline(_) | Content::Parts { .. } => return Ok(None),
+                Content::Inline(_) | Content::Parts { .. } | Content::Apart { .. } => {
+                    return Ok(None);
+                }
             }
         }
         Ok((extents.len() <= EXTENTS_MAX).then_some(Content::Extents(extents)))

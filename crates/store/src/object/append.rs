@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A list is never longer than its object says. The existing bytes stay where they are; only inline
-//! bytes are copied, with their record.
+//! bytes are copied, with their record or from their row.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::meta::content::{Content, ContentId};
 use crate::meta::event::EventKind;
 use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::upload::{PartFacts, PartRecord};
-use crate::meta::{Versioning, reference};
+use crate::meta::{Versioning, body, reference};
 use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
 use crate::process::Bucket;
@@ -215,7 +215,9 @@ fn parts_before(from: &impl Read, current: &ObjectRecord) -> Result<u16, StoreEr
 fn part_md5s(from: &impl Read, current: &ObjectRecord, before: u16) -> Result<Md5, StoreError> {
     let mut md5s = Md5::new();
     match (&current.content, current.content_tag()?) {
-        (Content::Inline(_) | Content::Extents(_), ETag::Md5(md5)) => md5s.update(&md5),
+        (Content::Inline(_) | Content::Extents(_) | Content::Apart { .. }, ETag::Md5(md5)) => {
+            md5s.update(&md5)
+        }
         (Content::Parts { list, count, .. }, ETag::Multipart { parts, .. }) if parts == *count => {
             // Not if an empty last part is replaced: the kept state includes it.
             if let Some(kept) = current.extensions.part_md5s()?
@@ -270,9 +272,11 @@ fn grown(
         }
         content => {
             let list = shared.ids.upload(&shared.config)?;
-            // A single body becomes part 1 of a new list.
-            reference::retain(content, write)?;
-            first_part(current)?.write(write, &list, 1)?;
+            // A single body becomes part 1 of a new list. The row of its bytes is deleted with the
+            // version that the append replaces.
+            let content = body::whole(write, content)?.into_owned();
+            reference::retain(&content, write)?;
+            first_part(current, content)?.write(write, &list, 1)?;
             list
         }
     };
@@ -281,12 +285,11 @@ fn grown(
     Ok(Content::Parts { list, count: u32::from(before) + 1, is_original: false })
 }
 
-/// The object as part 1 of a list.
-fn first_part(object: &ObjectRecord) -> Result<PartRecord, StoreError> {
+/// The object with its whole content as part 1 of a list.
+fn first_part(object: &ObjectRecord, content: Content) -> Result<PartRecord, StoreError> {
     let (ETag::Md5(md5) | ETag::Multipart { md5, .. }) = object.content_tag()?;
     let checksum: Option<ChecksumValue> = object.checksum.map(|checksum| checksum.value);
     let facts =
         PartFacts { start: 0, bytes: object.bytes, md5, modified_ms: object.modified_ms, checksum };
-    let content = object.content.clone();
     Ok(PartRecord { facts, extensions: Extensions::default(), content })
 }

@@ -15,7 +15,7 @@ use crate::limits::{PART_BYTES_MAX, PART_NUMBER_MAX};
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
-use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference};
+use crate::meta::{ObjectLock, ObjectMetadata, Owner, body, reference};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::{ConditionResult, ReadConditions, WriteConditions};
@@ -265,6 +265,8 @@ impl Store {
             let source_version = from.version_id();
             let made = Made::new(shared, &source, &from, &options, &prepared)?;
             let is_shared = matches!(prepared, Prepared::Shared(_));
+            // Bytes in a row are copied: the row ends with its version.
+            let content = body::whole(write, &made.content)?.into_owned();
             let new = NewVersion {
                 bytes: from.bytes,
                 etag: made.etag,
@@ -277,7 +279,7 @@ impl Store {
                     .with_acl(options.acl.as_ref())
                     .with_content_tag(made.content_tag.as_ref()),
                 sealing: made.sealing,
-                content: made.content,
+                content,
                 event: EventKind::CreatedCopy,
                 cause: options.cause.clone(),
             };
@@ -422,6 +424,6 @@ pub(crate) fn check_source(
 fn share(content: Content) -> Content {
     match content {
         Content::Parts { list, count, .. } => Content::Parts { list, count, is_original: false },
-        Content::Inline(_) | Content::Extents(_) => content,
+        Content::Inline(_) | Content::Extents(_) | Content::Apart { .. } => content,
     }
 }

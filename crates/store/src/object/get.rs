@@ -315,7 +315,9 @@ fn find_part_info(
             }
         }
         Content::Parts { count, .. } => Err(StoreError::InvalidPartNumber { parts: *count }),
-        Content::Inline(_) | Content::Extents(_) => Err(StoreError::InvalidPartNumber { parts: 1 }),
+        Content::Inline(_) | Content::Extents(_) | Content::Apart { .. } => {
+            Err(StoreError::InvalidPartNumber { parts: 1 })
+        }
     }
 }
 

@@ -46,7 +46,7 @@ use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::usage::UsageChange;
-use crate::meta::{ObjectLock, ObjectMetadata, Owner, Versioning, space};
+use crate::meta::{ObjectLock, ObjectMetadata, Owner, Versioning, body, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
 use crate::process::{Bucket, WakeReclaimer};
@@ -248,6 +248,9 @@ impl<'a> Slot<'a> {
                 extensions.with_encryption(Some(&encryption))
             }
         };
+        let record_bytes_max = self.shared.config.record_body_bytes_max;
+        let version = (self.state.id, self.key, &stamp);
+        let content = body::put(write, content, record_bytes_max, version)?;
         let record = ObjectRecord {
             bytes,
             etag,
@@ -319,7 +322,7 @@ impl<'a> Slot<'a> {
         customer: Option<&EncryptionKey>,
         cause: &Cause,
     ) -> Result<Option<(NewVersion, Told)>, StoreError> {
-        let Some(record) = self.current.take() else { return Ok(None) };
+        let Some(mut record) = self.current.take() else { return Ok(None) };
         self.check_removal(&record)?;
         // Before the first write: a wrong customer key must leave everything as it is.
         let data_key = unlock(self.shared, self.state.id, self.key, &record, customer)?;
@@ -332,6 +335,7 @@ impl<'a> Slot<'a> {
         // Not discarded: the content lives on under the new key.
         write.delete(&self.place)?;
         self.usage.removed(write, &self.place, &record)?;
+        let content = body::take(write, std::mem::take(&mut record.content))?;
         note_removal(write, self.state.id, self.key)?;
         // Without history there is nothing to promote.
         if self.state.has_history() {
@@ -351,7 +355,7 @@ impl<'a> Slot<'a> {
             lock: record.extensions.lock()?,
             extensions: record.extensions,
             sealing,
-            content: record.content,
+            content,
             event: EventKind::CreatedCopy,
             cause: cause.clone(),
         };

@@ -13,8 +13,8 @@ use crate::blob::{BlobError, BlobExtent, BlobId, ExtentReader};
 use crate::encryption::{BodyKey, EncryptionKey, object_body_key, part_body_key};
 use crate::error::StoreError;
 use crate::meta::content::{Content, Extent, slice_extents};
-use crate::meta::reference;
 use crate::meta::upload::PartRecord;
+use crate::meta::{body, reference};
 use crate::name::UploadId;
 use crate::process::{Pin, Pins, Shared};
 use crate::store::Store;
@@ -123,9 +123,10 @@ impl ObjectReader {
         let (piece, parts) = match content {
             // An empty range may be at the end of the object, in no part. Nothing is opened for it.
             _ if range.is_empty() => (Piece::Inline(Bytes::new()), None),
-            Content::Inline(_) | Content::Extents(_) => {
+            Content::Inline(_) | Content::Extents(_) | Content::Apart { .. } => {
                 let key = data_key.map(|key| object_body_key(key.clone()));
-                (Piece::open(store, content, bytes, range.clone(), key.as_ref())?, None)
+                let whole = body::whole(snapshot, content)?;
+                (Piece::open(store, &whole, bytes, range.clone(), key.as_ref())?, None)
             }
             Content::Parts { list, count, .. } => {
                 let mut parts = Parts {
@@ -162,7 +163,7 @@ impl ObjectReader {
         // The first extent is open, and an open file survives its deletion. Content that is opened
         // later needs a pin.
         let is_open = match content {
-            Content::Inline(_) => true,
+            Content::Inline(_) | Content::Apart { .. } => true,
             Content::Extents(extents) => extents.len() <= 1,
             Content::Parts { .. } => range.is_empty(),
         };
@@ -187,7 +188,7 @@ impl ObjectReader {
     /// Limits the following pieces to `bytes_max` bytes, at least one; `None` lifts the limit.
     /// Short pieces are slower, since whole blocks are verified, but hold no buffer. Only for an
     /// encrypted body the current decrypted block is kept, by a limited number of readers. Bytes
-    /// inline in a record, at most [`INLINE_BYTES_MAX`](crate::limits::INLINE_BYTES_MAX), are one
+    /// in the key space, at most [`INLINE_BYTES_MAX`](crate::limits::INLINE_BYTES_MAX), are one
     /// piece whatever the limit.
     pub fn limit_pieces(&mut self, bytes_max: Option<u64>) {
         self.piece_bytes_max = bytes_max.unwrap_or(u64::MAX).max(1);
@@ -321,8 +322,9 @@ impl Piece {
                 let blobs = std::sync::Arc::clone(&store.shared().blobs);
                 Ok(Self::Extents(ExtentReader::open(blobs, extents)?))
             }
-            Content::Parts { .. } => {
-                Err(OpenError::Failed(StoreError::corrupt("a part consists of parts")))
+            Content::Parts { .. } | Content::Apart { .. } => {
+                let what = "the bytes of a part are neither in its record nor in blobs";
+                Err(OpenError::Failed(StoreError::corrupt(what)))
             }
         }
     }
@@ -346,7 +348,7 @@ pub(crate) fn slice(content: &Content, range: &Range<u64>) -> Content {
             Content::Inline(bytes.slice(position(range.start)..position(range.end)))
         }
         Content::Extents(extents) => Content::Extents(slice_extents(extents, range)),
-        Content::Parts { .. } => content.clone(),
+        Content::Parts { .. } | Content::Apart { .. } => content.clone(),
     }
 }
 

@@ -160,7 +160,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 12] = [
+pub(crate) const SPACES: [&[u8]; 13] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
@@ -169,6 +169,7 @@ pub(crate) const SPACES: [&[u8]; 12] = [
     space::ALL_CURRENT,
     space::ALL_HISTORY,
     space::ALL_NULL_VERSIONS,
+    space::ALL_BODIES,
     space::ALL_UPLOADS,
     space::ALL_PARTS,
     space::ALL_VECTORS,

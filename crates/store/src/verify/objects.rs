@@ -7,8 +7,8 @@ use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
-use crate::meta::space;
 use crate::meta::upload::PartRecord;
+use crate::meta::{body, space};
 use crate::name::{BucketId, ObjectKey, UploadId, VersionId};
 use crate::object::identity;
 
@@ -50,7 +50,8 @@ impl Verifier<'_> {
         // against the parts when the upload was completed.
         let full = record.checksum.filter(|it| it.kind == ChecksumType::FullObject);
         let algorithms: Vec<_> = full.iter().map(|full| full.value.algorithm).collect();
-        let body = key.body(&record.content, record.bytes);
+        let content = self.whole(record.content.clone())?;
+        let body = key.body(&content, record.bytes);
         let digests = self.read(&body, &algorithms)?;
         // Without the key only the ciphertext was verified, by the checksums of the blob.
         if !key.is_known() {
@@ -139,6 +140,41 @@ impl Verifier<'_> {
             true => Ok(()),
             false => Err(wrong().into()),
         }
+    }
+
+    /// Checks that the row of a body belongs to a version. The bytes are verified with the version.
+    pub(super) fn verify_has_version(
+        &self,
+        place: &[u8],
+        row: &[u8],
+        stamp: &[u8; 16],
+        location: &mut Location,
+    ) -> Result<(), Failure> {
+        let (owner, _) = body::owner(place, row)?;
+        location.bucket = Some(owner.bucket);
+        location.version = Some(VersionId::Id(*stamp));
+        location.key = ObjectKey::new(owner.key.clone()).ok();
+        for place in [
+            space::current(owner.bucket, &owner.key),
+            space::history(owner.bucket, &owner.key, stamp),
+        ] {
+            let Some(record) = self.get(&place)? else { continue };
+            match ObjectRecord::decode_manifest(&place, &record) {
+                Ok(Content::Apart { stamp: found, .. }) if found == *stamp => return Ok(()),
+                // Its version is unknown. It is reported as an object.
+                Err(StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. }) => return Ok(()),
+                Err(error) => return Err(error.into()),
+                Ok(_) => {}
+            }
+        }
+        Err(StoreError::corrupt("there are bytes of a version that does not exist").into())
+    }
+
+    /// The content with the bytes of its row, if they have one.
+    fn whole(&self, content: Content) -> Result<Content, Failure> {
+        let Content::Apart { stamp, bytes } = content else { return Ok(content) };
+        let row = self.get(&space::body(&stamp))?;
+        Ok(Content::Inline(body::decode(&stamp, bytes, row.as_deref())?))
     }
 
     fn verify_part_bytes(&mut self, part: &PartRecord, key: &DataKey) -> Result<(), Failure> {

@@ -160,6 +160,10 @@ impl Verifier<'_> {
             let result = self.verify_null_version(bucket, key, value, &mut location);
             return self.note(result, place, value, location);
         }
+        if let Some(stamp) = space::split_body(place) {
+            let result = self.verify_has_version(place, value, &stamp, &mut location);
+            return self.note(result, place, value, location);
+        }
         if place == space::OUTBOX_KEY {
             let result = OutboxState::decode(value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);

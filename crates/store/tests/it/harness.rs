@@ -10,6 +10,8 @@ use liteio_store::{
 
 /// Inline up to here: a few bytes more make a blob.
 pub(crate) const INLINE_BYTES: usize = 64;
+/// In the record up to here, a few bytes more have a row.
+pub(crate) const RECORD_BYTES: usize = 24;
 /// Parts are at least as large.
 pub(crate) const PART_BYTES: u64 = 8;
 
@@ -21,6 +23,7 @@ pub(crate) fn config(seed: u64) -> StoreConfig {
         clock: Arc::new(ManualClock::new(1_700_000_000_000)),
         random: Arc::new(SeededRandom::new(seed)),
         inline_bytes_max: INLINE_BYTES,
+        record_body_bytes_max: RECORD_BYTES,
         part_bytes_min: PART_BYTES,
         // In a directory they run once.
         runs_twice: true,

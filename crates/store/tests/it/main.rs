@@ -2,6 +2,7 @@
 
 mod acl;
 mod append;
+mod body_rows;
 mod bucket;
 mod copy_source;
 mod crash;

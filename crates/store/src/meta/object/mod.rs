@@ -38,7 +38,7 @@ pub(crate) struct ObjectRecord {
     pub(crate) checksum: Option<ObjectChecksum>,
     pub(crate) metadata: ObjectMetadata,
     pub(crate) extensions: Extensions,
-    /// Stored behind the fields and in the body.
+    /// Stored behind the fields and in the body, and bytes in a [row](super::body).
     #[serde(skip)]
     pub(crate) content: Content,
 }
@@ -262,7 +262,8 @@ impl ObjectRecord {
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         let (record, stored, body) = Self::decode_fields(place, bytes)?;
-        let content = record.checked(Content::from_stored(stored, body.verified(WHAT)?)?)?;
+        let body = body.verified(WHAT)?;
+        let content = record.checked(Content::from_stored(stored, body, Some(&record.stamp))?)?;
         Ok(Self { content, ..record })
     }
 
@@ -280,7 +281,7 @@ impl ObjectRecord {
         let (record, stored, _) = Self::decode_fields(place, bytes)?;
         match stored {
             StoredContent::Inline { .. } => Ok(Content::default()),
-            stored => record.checked(Content::from_stored(stored, &[])?),
+            stored => record.checked(Content::from_stored(stored, &[], Some(&record.stamp))?),
         }
     }
 

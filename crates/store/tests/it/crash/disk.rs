@@ -12,6 +12,8 @@ use liteio_store::{
 
 /// Larger bodies get blobs; small, so that blobs need no large bodies.
 pub(super) const INLINE_BYTES_MAX: usize = 64;
+/// Larger bodies are not in their records.
+const RECORD_BODY_BYTES_MAX: usize = 24;
 /// The smallest part but the last.
 pub(super) const PART_BYTES_MIN: u64 = 8;
 
@@ -32,6 +34,7 @@ pub(super) fn open(
         random: Arc::new(SeededRandom::new(seed)),
         keys: Arc::new(KeyRing::new(vec![EncryptionKey::new([7; 32])], Vec::new())),
         inline_bytes_max: INLINE_BYTES_MAX,
+        record_body_bytes_max: RECORD_BODY_BYTES_MAX,
         // Blobs of some runs are synced at once, those of others left to the log, some of each of others.
         logged_bytes_max: [0, 3_000, usize::MAX][(seed % 3) as usize],
         // Half of the starts put short bodies into segments, which are full after some of them.

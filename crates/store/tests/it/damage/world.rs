@@ -18,6 +18,8 @@ use crate::read_only::{ReadOnlyDisk, Sectors};
 
 /// Longer bodies are blobs. Shorter ones fill some pages of the tree.
 const INLINE_BYTES_MAX: u64 = 1_000;
+/// Longer bodies are not in their records.
+const RECORD_BODY_BYTES_MAX: usize = 400;
 
 /// A store on two disks: closed in order, and killed.
 pub(super) struct World {
@@ -70,6 +72,7 @@ pub(super) fn config_of(world: u64, start: u64) -> StoreConfig {
         logged_bytes_max: [0, usize::MAX][(world / 2 % 2) as usize],
         runs_twice: false,
         inline_bytes_max: INLINE_BYTES_MAX as usize,
+        record_body_bytes_max: RECORD_BODY_BYTES_MAX,
         // In every other pair of worlds tables become runs.
         log_bytes: (world / 4 % 2 == 1).then_some(2_001),
         // In two of three worlds bodies are in segments.
