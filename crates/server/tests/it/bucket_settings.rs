@@ -1,7 +1,5 @@
 //! Settings that are kept and answered, and what a bucket without them answers.
 
-use aws_sdk_s3::types::{MetricsConfiguration, MetricsFilter};
-
 use crate::harness::{self, BOB};
 
 #[tokio::test]
@@ -146,36 +144,34 @@ async fn kept_settings_are_answered_as_they_were_given() {
 #[tokio::test]
 async fn configurations_are_kept_by_id_and_listed_in_pages() {
     let server = harness::memory().await;
-    let client = server.client();
     server.bucket("mine").await;
-    let put = |id: String, body_id: String| {
-        let filter = MetricsFilter::Prefix(format!("{body_id}/"));
-        let configuration = MetricsConfiguration::builder().id(body_id).filter(filter).build();
-        let put = client.put_bucket_metrics_configuration().bucket("mine").id(id);
-        put.metrics_configuration(configuration.expect("complete")).send()
+    let put = async |id: &str, body_id: &str| {
+        let document = format!(
+            "<MetricsConfiguration><Id>{body_id}</Id><Filter><Prefix>{body_id}/</Prefix></Filter>\
+             </MetricsConfiguration>"
+        );
+        server.put(&format!("/mine?metrics&id={id}"), document).await
     };
     let ids: Vec<String> = (0..103).map(|number| format!("id{number:03}")).collect();
     for id in &ids {
-        put(id.clone(), id.clone()).await.expect("kept");
+        put(id, id).await.expect_status(204);
     }
-    put("one".to_owned(), "other".to_owned()).await.expect_err("two ids");
-    let delete = client.delete_bucket_metrics_configuration().bucket("mine").id("id001");
-    delete.send().await.expect("deleted");
+    let two_ids = put("one", "other").await;
+    assert_eq!(two_ids.status, 400, "{}", two_ids.text());
+    server.delete("/mine?metrics&id=id001").await.expect_status(204);
     let mut listed = Vec::new();
-    let mut token = None;
+    let mut path = "/mine?metrics".to_owned();
     loop {
-        let page = client.list_bucket_metrics_configurations().bucket("mine");
-        let page = page.set_continuation_token(token).send().await.expect("listed");
-        let list = page.metrics_configuration_list();
-        listed.extend(list.iter().map(|configuration| configuration.id.clone()));
-        token = page.next_continuation_token;
-        if token.is_none() {
+        let page = server.get(&path).await.expect_status(200);
+        listed.extend(page.elements("Id"));
+        if page.element("IsTruncated") == "false" {
             break;
         }
+        path =
+            format!("/mine?continuation-token={}&metrics", page.element("NextContinuationToken"));
     }
     let expected: Vec<_> = ids.iter().filter(|id| *id != "id001").cloned().collect();
     assert_eq!(listed, expected);
-    let one = client.get_bucket_metrics_configuration().bucket("mine").id("id002").send().await;
-    let filter = one.expect("there").metrics_configuration.expect("one").filter;
-    assert_eq!(filter, Some(MetricsFilter::Prefix("id002/".to_owned())));
+    let one = server.get("/mine?id=id002&metrics").await.expect_status(200);
+    assert_eq!(one.element("Prefix"), "id002/");
 }

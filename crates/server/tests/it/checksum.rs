@@ -1,7 +1,5 @@
 //! Digests and checksums: verified before anything is stored, kept, and told.
 
-use aws_sdk_s3::primitives::ByteStream;
-use aws_sdk_s3::types::{ChecksumAlgorithm, ChecksumMode};
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256, Sha512};
 use twox_hash::{XxHash3_64, XxHash3_128, XxHash64};
@@ -114,36 +112,6 @@ async fn contradictions_are_refused() {
         (crc32, &crc32_value),
     ]);
     put.send().await.expect_status(200);
-}
-
-/// A checksum in the trailer of an unsigned, chunked body: the default of the SDKs since 2025.
-#[tokio::test]
-async fn the_sdk_sends_trailers_and_verifies_what_it_reads() {
-    for server in harness::both().await {
-        let client = server.client();
-        client.create_bucket().bucket("mine").send().await.expect("the bucket is created");
-        for size in [0, 10, 100_000, 3_000_000] {
-            let bytes: Vec<u8> = (0..size).map(|number: usize| (number % 249) as u8).collect();
-            for algorithm in [
-                None,
-                Some(ChecksumAlgorithm::Crc32),
-                Some(ChecksumAlgorithm::Crc32C),
-                Some(ChecksumAlgorithm::Sha1),
-                Some(ChecksumAlgorithm::Sha256),
-            ] {
-                let put = client.put_object().bucket("mine").key("key");
-                let put = put.set_checksum_algorithm(algorithm.clone());
-                let body = ByteStream::from(bytes.clone());
-                put.body(body).send().await.expect("the object is put");
-                let get = client.get_object().bucket("mine").key("key");
-                let got =
-                    get.checksum_mode(ChecksumMode::Enabled).send().await.expect("it is there");
-                assert_eq!(got.content_encoding(), None, "no framing is stored");
-                let read = got.body.collect().await.expect("the checksum fits").into_bytes();
-                assert!(read == bytes, "{size} bytes, {algorithm:?}, {}", server.backend);
-            }
-        }
-    }
 }
 
 /// As clients of other makes send it: any algorithm in the trailer, and an encoding of their own

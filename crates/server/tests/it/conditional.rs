@@ -1,7 +1,5 @@
 //! Conditions on reads and writes.
 
-use aws_sdk_s3::primitives::ByteStream;
-
 use crate::harness::{self, Headers, etag};
 
 const PAST: &str = "Thu, 01 Jan 1970 00:00:00 GMT";
@@ -225,24 +223,5 @@ async fn racing_writers_have_one_winner() {
             let kept = server.get(&path).await.text();
             assert_eq!(kept, format!("racer {}", winners[0]));
         }
-    }
-}
-
-/// A conditional write with its checksum in the trailer, as Terraform locks its state.
-#[tokio::test]
-async fn the_sdk_writes_conditionally_with_a_trailer() {
-    for server in harness::both().await {
-        let client = server.client();
-        client.create_bucket().bucket("mine").send().await.expect("the bucket is created");
-        let lock = |body: &'static [u8]| {
-            let put = client.put_object().bucket("mine").key("state.tflock").if_none_match("*");
-            put.body(ByteStream::from_static(body)).send()
-        };
-        lock(b"first").await.expect("nobody holds the lock");
-        let error = lock(b"second").await.expect_err("the lock is held");
-        assert_eq!(error.raw_response().map(|answer| answer.status().as_u16()), Some(412));
-        client.delete_object().bucket("mine").key("state.tflock").send().await.expect("unlocked");
-        lock(b"third").await.expect("nobody holds the lock");
-        assert_eq!(server.get("/mine/state.tflock").await.body, b"third");
     }
 }

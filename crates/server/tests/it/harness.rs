@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use aws_sdk_s3::Client;
-use aws_sdk_s3::config::{BehaviorVersion, Credentials, Region};
 use liteio::{
     EventSettings, KeySources, MasterKeySource, ObjectOwnership, Server, ServerBuilder,
     ServerHandle,
@@ -200,23 +198,6 @@ impl TestServer {
         let users = self.directory.path().join("users.toml");
         std::fs::write(users, text).expect("the users are written");
         self.handle.reload();
-    }
-
-    /// A client of the AWS SDK for Alice.
-    pub(crate) fn client(&self) -> Client {
-        self.client_of(ALICE)
-    }
-
-    pub(crate) fn client_of(&self, user: User) -> Client {
-        let credentials = Credentials::new(user.access_key, user.secret_key, None, None, "test");
-        let config = aws_sdk_s3::Config::builder()
-            .behavior_version(BehaviorVersion::latest())
-            .credentials_provider(credentials)
-            .endpoint_url(self.handle.endpoint())
-            .force_path_style(true)
-            .http_client(aws_smithy_http_client::Builder::new().build_http())
-            .region(Region::new(self.region));
-        Client::from_conf(config.build())
     }
 
     /// A request by Alice, to be signed and sent.

@@ -219,25 +219,6 @@ async fn versions_of_unversioned_objects_are_null() {
     }
 }
 
-/// More than one page of the default size, through the SDK's own paging.
-#[tokio::test]
-async fn the_sdk_pages_through_a_bucket() {
-    let server = harness::memory().await;
-    let client = server.client();
-    server.bucket("mine").await;
-    for number in 0..1100 {
-        let put = client.put_object().bucket("mine").key(format!("key-{number:04}"));
-        put.send().await.expect("the object is put");
-    }
-    let mut pages = client.list_objects_v2().bucket("mine").into_paginator().send();
-    let mut keys = Vec::new();
-    while let Some(page) = pages.next().await {
-        keys.extend(page.expect("a page").contents().iter().filter_map(|it| it.key.clone()));
-    }
-    let expected: Vec<String> = (0..1100).map(|number| format!("key-{number:04}")).collect();
-    assert_eq!(keys, expected);
-}
-
 #[tokio::test]
 async fn keys_that_are_put_among_many_deleted_ones_are_listed() {
     for server in harness::both().await {

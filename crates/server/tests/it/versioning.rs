@@ -1,15 +1,11 @@
 //! Versions as clients see them: ids, delete markers, and the answers for what is hidden.
 
-use aws_sdk_s3::types::{
-    BucketVersioningStatus, Delete, ObjectIdentifier, VersioningConfiguration,
-};
+use crate::harness::{self, TestServer, base64, md5};
 
-use crate::harness::{self, TestServer};
-
-async fn set_versioning(server: &TestServer, status: BucketVersioningStatus) {
-    let configuration = VersioningConfiguration::builder().status(status).build();
-    let set = server.client().put_bucket_versioning().bucket("mine");
-    set.versioning_configuration(configuration).send().await.expect("set");
+async fn set_versioning(server: &TestServer, status: &str) {
+    let configuration =
+        format!("<VersioningConfiguration><Status>{status}</Status></VersioningConfiguration>");
+    server.put("/mine?versioning", configuration).await.expect_status(200);
 }
 
 /// Puts an object, and returns its version id.
@@ -22,16 +18,14 @@ async fn put(server: &TestServer, body: &'static str) -> Option<String> {
 #[tokio::test]
 async fn a_bucket_names_versions_once_it_has_some() {
     for server in harness::both().await {
-        let client = server.client();
         server.bucket("mine").await;
-        let never = client.get_bucket_versioning().bucket("mine").send().await.expect("answer");
-        assert_eq!(never.status, None);
+        let status = async || server.get("/mine?versioning").await.element("Status");
+        assert_eq!(status().await, "");
         assert_eq!(put(&server, "0").await, None);
         assert_eq!(server.head("/mine/key").await.header("x-amz-version-id"), None);
 
-        set_versioning(&server, BucketVersioningStatus::Enabled).await;
-        let enabled = client.get_bucket_versioning().bucket("mine").send().await.expect("answer");
-        assert_eq!(enabled.status, Some(BucketVersioningStatus::Enabled));
+        set_versioning(&server, "Enabled").await;
+        assert_eq!(status().await, "Enabled");
         assert_eq!(server.head("/mine/key").await.header("x-amz-version-id"), Some("null"));
         let first = put(&server, "1").await.expect("an id");
         let second = put(&server, "2").await.expect("an id");
@@ -41,7 +35,7 @@ async fn a_bucket_names_versions_once_it_has_some() {
             assert_eq!(got.header("x-amz-version-id"), Some(version));
         }
 
-        set_versioning(&server, BucketVersioningStatus::Suspended).await;
+        set_versioning(&server, "Suspended").await;
         assert_eq!(put(&server, "3").await, None, "writes do not name it");
         assert_eq!(server.head("/mine/key").await.header("x-amz-version-id"), Some("null"));
         assert_eq!(server.get("/mine/key?versionId=null").await.body, b"3");
@@ -53,7 +47,7 @@ async fn a_bucket_names_versions_once_it_has_some() {
 async fn a_delete_marker_hides_an_object_and_says_so() {
     for server in harness::both().await {
         server.bucket("mine").await;
-        set_versioning(&server, BucketVersioningStatus::Enabled).await;
+        set_versioning(&server, "Enabled").await;
         let version = put(&server, "1").await.expect("an id");
         let deleted = server.delete("/mine/key").await;
         let deleted = deleted.expect_status(204);
@@ -87,36 +81,33 @@ async fn a_delete_marker_hides_an_object_and_says_so() {
 #[tokio::test]
 async fn versions_are_copied_and_deleted_by_their_ids() {
     let server = harness::memory().await;
-    let client = server.client();
     server.bucket("mine").await;
-    set_versioning(&server, BucketVersioningStatus::Enabled).await;
+    set_versioning(&server, "Enabled").await;
     let first = put(&server, "1").await.expect("an id");
     let second = put(&server, "2").await.expect("an id");
     let source = format!("mine/key?versionId={first}");
-    let copy = client.copy_object().bucket("mine").key("copy").copy_source(source).send().await;
-    let copy = copy.expect("copied");
-    assert_eq!(copy.copy_source_version_id.as_deref(), Some(&*first));
-    assert!(copy.version_id.is_some());
+    let copy = server.request("PUT", "/mine/copy").header("x-amz-copy-source", source).send().await;
+    let copy = copy.expect_status(200);
+    assert_eq!(copy.header("x-amz-copy-source-version-id"), Some(&*first));
+    assert!(copy.header("x-amz-version-id").is_some());
     assert_eq!(server.get("/mine/copy").await.body, b"1");
 
-    let of = |version: &str| {
-        ObjectIdentifier::builder().key("key").version_id(version).build().expect("a key")
-    };
-    let marked = ObjectIdentifier::builder().key("key").build().expect("a key");
-    let delete = Delete::builder().objects(of(&second)).objects(marked).build().expect("two");
-    let deleted = client.delete_objects().bucket("mine").delete(delete).send().await;
-    let deleted = deleted.expect("answers").deleted.expect("two");
-    assert_eq!(deleted[0].version_id.as_deref(), Some(&*second));
-    assert_eq!(deleted[0].delete_marker, None);
-    let marker = deleted[1].delete_marker_version_id.clone().expect("a delete marker");
+    let document = format!(
+        "<Delete><Object><Key>key</Key><VersionId>{second}</VersionId></Object>\
+         <Object><Key>key</Key></Object></Delete>"
+    );
+    let digest = base64(&md5(document.as_bytes()));
+    let delete = server.request("POST", "/mine?delete").body(&document);
+    let deleted = delete.header("content-md5", digest).send().await.expect_status(200);
+    assert_eq!(deleted.elements("VersionId"), [&*second]);
+    assert_eq!(deleted.elements("DeleteMarker"), ["true"], "of the second alone");
+    let marker = deleted.element("DeleteMarkerVersionId");
 
-    let listed = client.list_object_versions().bucket("mine").prefix("key").send().await;
-    let listed = listed.expect("listed");
-    let ids: Vec<_> = listed.versions().iter().map(|version| version.version_id()).collect();
-    assert_eq!(ids, [Some(&*first)]);
-    let markers: Vec<_> = listed.delete_markers().iter().map(|it| it.version_id()).collect();
-    assert_eq!(markers, [Some(&*marker)]);
-    assert_eq!(listed.delete_markers()[0].is_latest, Some(true));
+    let listed = server.get("/mine?prefix=key&versions").await.expect_status(200);
+    // The newest first.
+    assert_eq!(listed.elements("VersionId"), [&*marker, &*first]);
+    assert_eq!(listed.elements("IsLatest"), ["true", "false"]);
+    assert_eq!(listed.elements("DeleteMarker").len(), 1);
 }
 
 #[tokio::test]

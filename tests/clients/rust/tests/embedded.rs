@@ -11,7 +11,7 @@ async fn a_bucket_is_made() -> Result<(), Box<dyn std::error::Error>> {
         .force_path_style(true)
         .region(Region::new("us-east-1"))
         .credentials_provider(Credentials::new("liteio", "liteio123", None, None, "test"))
-        // The SDK brings one of its own, by a default feature that the workspace does without.
+        // The SDK brings one of its own, by a default feature that this package does without.
         .http_client(aws_smithy_http_client::Builder::new().build_http())
         .build();
     let s3 = aws_sdk_s3::Client::from_conf(config);

@@ -8,7 +8,7 @@ use object_store::integration::{
     put_get_attributes, put_get_delete_list, put_opts, rename_and_copy, stream_get,
 };
 
-use crate::harness::{ALICE, TestServer, both};
+use liteio_rust_clients::{ACCESS_KEY, SECRET_KEY, TestServer, both};
 
 const BUCKET: &str = "object-store";
 
@@ -18,14 +18,15 @@ fn builder(server: &TestServer) -> AmazonS3Builder {
         .with_allow_http(true)
         .with_region("us-east-1")
         .with_bucket_name(BUCKET)
-        .with_access_key_id(ALICE.access_key)
-        .with_secret_access_key(ALICE.secret_key)
+        .with_access_key_id(ACCESS_KEY)
+        .with_secret_access_key(SECRET_KEY)
         .with_conditional_put(S3ConditionalPut::ETagMatch)
         .with_copy_if_not_exists(S3CopyIfNotExists::Multipart)
 }
 
 async fn store(server: &TestServer) -> AmazonS3 {
-    server.bucket(BUCKET).await;
+    let created = server.client().create_bucket().bucket(BUCKET).send().await;
+    created.expect("the bucket is created");
     builder(server).build().expect("a store")
 }
 
