@@ -13,8 +13,12 @@ import boto3
 import pytest
 from botocore.config import Config
 
+from cli import Cli
+
 ACCESS_KEY = "client-suite"
 SECRET_KEY = "client-suite-secret"
+# Kills in a row in each test of them.
+KILLS = int(os.environ.get("SUITE_KILLS", "4"))
 
 
 class Server:
@@ -100,8 +104,15 @@ def bucket(s3):
     return name
 
 
+@pytest.fixture(scope="session")
+def cli():
+    started = Cli()
+    yield started
+    started.stop()
+
+
 @pytest.fixture
-def aws(server, tmp_path):
+def aws(server, cli, tmp_path):
     """Runs the AWS CLI and returns its standard output."""
     def run(*arguments, check=True):
         environment = dict(
@@ -109,9 +120,7 @@ def aws(server, tmp_path):
             AWS_DEFAULT_REGION="us-east-1", AWS_CONFIG_FILE=str(tmp_path / "no-config"),
             AWS_SHARED_CREDENTIALS_FILE=str(tmp_path / "no-credentials"), AWS_PAGER="",
             AWS_MAX_ATTEMPTS="1")
-        result = subprocess.run(
-            ["aws", "--endpoint-url", server.endpoint, *arguments],
-            capture_output=True, text=True, env=environment, cwd=tmp_path)
+        result = cli.run(["--endpoint-url", server.endpoint, *arguments], environment, tmp_path)
         if check:
             assert result.returncode == 0, result.stderr
             return result.stdout

@@ -7,10 +7,9 @@ import threading
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError
 
-from conftest import Server, client
+from conftest import KILLS, Server, client
 from test_iam import client_of
 
-ROUNDS = 24
 BUCKET = "survivors"
 
 
@@ -66,7 +65,7 @@ def check(s3, acknowledged, in_doubt):
 @pytest.mark.parametrize("durability", ["fsync", "os"])
 def test_acknowledged_objects_survive_kill_9(tmp_path, durability):
     acknowledged = {}
-    for round_number in range(ROUNDS // 2):
+    for round_number in range(KILLS):
         server = Server("--data-dir", str(tmp_path / "data"), "--durability", durability)
         s3 = client(server.endpoint)
         if round_number == 0:
@@ -90,7 +89,7 @@ def test_acknowledged_objects_survive_kill_9(tmp_path, durability):
 def test_users_survive_kills(tmp_path):
     """Every user whose creation was acknowledged is there after `kill -9`, with its key."""
     made = {}
-    for round in range(6):
+    for round in range(min(KILLS, 6)):
         server = Server("--data-dir", str(tmp_path / "data"))
         iam = client_of(server, "iam")
         found = {user["UserName"] for page in iam.get_paginator("list_users").paginate()
@@ -110,4 +109,4 @@ def test_users_survive_kills(tmp_path):
         except (BotoCoreError, ClientError):
             pass
         killer.join()
-    assert len(made) > 6
+    assert len(made) > KILLS

@@ -12,7 +12,7 @@ from botocore import xform_name
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from conftest import ACCESS_KEY, SECRET_KEY, Server
+from conftest import ACCESS_KEY, KILLS, SECRET_KEY, Server
 
 ACCOUNT = "000000000000"
 
@@ -543,7 +543,7 @@ def check(client, acknowledged, in_doubt):
 
 def test_vectors_survive_kills_under_load(tmp_path):
     acknowledged, in_doubt = {}, {}
-    for number in range(6):
+    for number in range(min(KILLS, 6)):
         server = Server("--data-dir", str(tmp_path / "data"))
         client = vectors_client(server.endpoint)
         if number == 0:
