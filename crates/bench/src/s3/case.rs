@@ -56,6 +56,8 @@ pub(crate) enum Work {
     ScaleList { objects: usize },
     /// DeleteObject of them, one by one.
     ScaleDelete { objects: usize },
+    /// ListObjectsV2 of a prefix whose objects, so many, were deleted just before.
+    ListDeleted { objects: usize },
 }
 
 /// Shape of the keys of new objects.
@@ -76,6 +78,8 @@ pub(crate) enum KeyShape {
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Listing {
     pub(crate) keys: usize,
+    /// Length of each object.
+    pub(crate) bytes: usize,
     pub(crate) folders: usize,
     pub(crate) prefix: bool,
     pub(crate) delimiter: bool,
@@ -169,13 +173,18 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
     add("Delete", "Delete 1,000 at once", 1, Work::DeleteMany { objects: 1000 });
     add("Copy", "Copy 1 KB", 1, Work::Copy { bytes: KB });
     add("Copy", "Copy 1 MB", 1, Work::Copy { bytes: MB });
-    let whole = |keys| Listing { keys, folders: 0, prefix: false, delimiter: false };
+    let of = |keys, bytes| Listing { keys, bytes, folders: 0, prefix: false, delimiter: false };
     for (name, keys) in [("10", 10), ("50", 50), ("100", 100), ("1,000", 1000)] {
-        add("List", &format!("List {name}"), 1, Work::List(whole(keys)));
+        add("List", &format!("List {name}"), 1, Work::List(of(keys, SCALE_BYTES)));
     }
-    let prefix = Listing { keys: 200, folders: 4, prefix: true, delimiter: false };
+    // Some stores keep short bodies where a listing reads.
+    for (name, bytes) in [("4 KB", 4 * KB), ("16 KB", 16 * KB)] {
+        add("List", &format!("List 1,000 of {name}"), 1, Work::List(of(1000, bytes)));
+    }
+    let folders = Listing { folders: 4, ..of(200, SCALE_BYTES) };
+    let prefix = Listing { prefix: true, ..folders };
     add("List", "List prefix, 50 of 200", 1, Work::List(prefix));
-    let delimiter = Listing { keys: 200, folders: 4, prefix: false, delimiter: true };
+    let delimiter = Listing { delimiter: true, ..folders };
     add("List", "List delimiter, 4 folders of 200", 1, Work::List(delimiter));
     add("Versions", "Write 1 KB, versioned", 1, Work::PutVersion { bytes: KB });
     add("Versions", "List 1,000 versions", 1, Work::ListVersions { versions: 1000 });
@@ -214,6 +223,8 @@ pub(crate) fn jobs(quick: bool, large: bool) -> Vec<Job<Case>> {
             SCALE_CLIENTS,
             Work::ScaleDelete { objects },
         );
+        let name = format!("Scale: list after {shown} deletions");
+        add("Scale", &name, 1, Work::ListDeleted { objects });
     }
     jobs
 }
@@ -244,6 +255,7 @@ fn described(mut job: Job<Case>) -> Job<Case> {
         }
         Work::ScaleList { objects } => by_objects(row, "Scale: whole listings per second", objects)
             .note("one operation is the whole listing, page after page"),
+        Work::ListDeleted { .. } => row.note("a prefix whose objects were just deleted"),
         Work::PutVersion { .. } => row.note(format!("{VERSIONED_KEYS} keys in turn")),
         Work::ListVersions { .. } => row.note("ten of each key, page after page"),
         work if work.is_encrypted() => row.note("SSE-S3: with a key of the server"),
@@ -253,7 +265,8 @@ fn described(mut job: Job<Case>) -> Job<Case> {
     };
     if let Work::ScaleWrite { objects }
     | Work::ScaleList { objects }
-    | Work::ScaleDelete { objects } = work
+    | Work::ScaleDelete { objects }
+    | Work::ListDeleted { objects } = work
         && objects > 1000
     {
         job.rounds_max = 1;
@@ -272,6 +285,7 @@ impl Work {
             Work::ScaleWrite { objects } => Work::ScaleWrite { objects: objects.min(max) },
             Work::ScaleList { objects } => Work::ScaleList { objects: objects.min(max) },
             Work::ScaleDelete { objects } => Work::ScaleDelete { objects: objects.min(max) },
+            Work::ListDeleted { objects } => Work::ListDeleted { objects: objects.min(max) },
             other => other,
         }
     }

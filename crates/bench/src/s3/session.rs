@@ -192,7 +192,7 @@ impl Session {
             0 => path(&bucket, &format!("key-{number:06}")),
             folders => path(&bucket, &format!("folder-{:03}/key-{number:06}", number % folders)),
         });
-        self.put_fixed(&bucket, keys.collect(), SCALE_BYTES).await
+        self.put_fixed(&bucket, keys.collect(), listing.bytes).await
     }
 
     /// Puts an object under each path, unless the set with this name exists.
@@ -269,7 +269,7 @@ pub(crate) fn encrypted_key(bytes: usize, number: u64) -> String {
 
 /// Bucket of a listing. Listings with the same keys share it.
 pub(crate) fn listing_bucket(listing: Listing) -> String {
-    format!("bench-list-{}-{}", listing.keys, listing.folders)
+    format!("bench-list-{}-{}-{}", listing.keys, listing.folders, listing.bytes)
 }
 
 /// The key of a new object.
