@@ -304,6 +304,7 @@ impl Work {
             | Work::PutEncrypted { bytes }
             | Work::GetEncrypted { bytes }
             | Work::Multipart { bytes, .. } => *bytes,
+            Work::List(listing) => listing.bytes,
             _ => KB,
         }
     }
