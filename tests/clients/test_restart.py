@@ -109,4 +109,4 @@ def test_users_survive_kills(tmp_path):
         except (BotoCoreError, ClientError):
             pass
         killer.join()
-    assert len(made) > KILLS
+    assert len(made) > 6

@@ -235,21 +235,16 @@ fn replay(
         log.check(&round, checkpoint.log_bytes).map_err(refused)?;
     }
     log.set_durable_bytes(checkpoint.log_bytes);
-    let salvage = config.salvage;
-    // First pass: all that verifies. It finds the end of the log and the last mark.
     let mut marked = round.number;
-    let mut noted = None;
-    let read_notes = |record, operation: Operation<'_>| {
-        match operation {
-            Operation::Mark { number } => marked = marked.max(number),
-            Operation::Note { .. } => noted = Some(record),
-            Operation::Put { .. } | Operation::Delete { .. } => {}
+    // First pass: find the end of the log and the last mark. The second pass needs both.
+    let salvage = config.salvage;
+    let read_mark = |_, operation: Operation<'_>| {
+        if let Operation::Mark { number } = operation {
+            marked = marked.max(number);
         }
         Ok(true)
     };
-    let mut updates = Updates::new();
-    let apply = |file, number, operation: Operation<'_>| updates.apply(file, number, operation);
-    recovery.passed_over = log.replay(&round, salvage, read_notes, apply)?;
+    recovery.passed_over = log.replay(&round, salvage, read_mark, |_, _, _| Ok(()))?;
     let whole = log.ends();
     let dropped_path = format!("{}.log.dropped", home.path);
     let (ending, torn) = log.ending()?;
@@ -269,8 +264,7 @@ fn replay(
     };
     // Attachments noted after the last mark may never have been synced, although their records
     // reached the device. The first one that is not whole, and whose contents the log does not
-    // hold, ends the replay: later records may build on it. So there is a second pass, with tables
-    // that have nothing yet.
+    // hold, ends the replay: later records may build on it.
     let attachments = config.attachments.as_deref();
     let mut unmarked = None;
     let is_whole = |record, operation: Operation<'_>| match (operation, attachments) {
@@ -283,11 +277,15 @@ fn replay(
         }
         _ => Ok(true),
     };
-    if attachments.is_some() && noted.is_some_and(|record| record > marked) {
-        updates = Updates::new();
-        let apply = |file, number, operation: Operation<'_>| updates.apply(file, number, operation);
-        log.replay(&round, salvage, is_whole, apply)?;
-    }
+    let tables = std::array::from_fn(|_| Memtable::new());
+    let mut ends = [(0, 0); LOG_FILES];
+    let mut sequence = 0;
+    log.replay(&round, salvage, is_whole, |file, number, operation| {
+        let is_write = apply(&tables[file], operation, sequence + 1)?;
+        sequence += u64::from(is_write);
+        ends[file] = (number, sequence);
+        Ok(())
+    })?;
     if let Some((mut tail, parts)) = log.rest(&whole, &torn) {
         // Includes the torn part behind it, whose copy at the same path is replaced.
         tail.newest = tail.newest.max(recovery.dropped.map_or(0, |torn| torn.newest));
@@ -301,41 +299,19 @@ fn replay(
     if log.number() > round.number {
         log.sync_replayed()?;
     }
-    let Updates { tables, ends, .. } = updates;
     Ok(Replayed { checkpoint, tables, ends, unmarked, recovery, is_orderly })
 }
 
-/// The updates of a pass over the log.
-struct Updates {
-    /// By index of the log file.
-    tables: [Memtable; LOG_FILES],
-    /// The last record of each file, and the last sequence in it.
-    ends: [(u64, u64); LOG_FILES],
-    sequence: u64,
-}
-
-impl Updates {
-    fn new() -> Self {
-        let tables = std::array::from_fn(|_| Memtable::new());
-        Self { tables, ends: [(0, 0); LOG_FILES], sequence: 0 }
-    }
-
-    /// Applies an operation of the record `number`.
-    fn apply(&mut self, file: usize, number: u64, operation: Operation<'_>) -> Result<(), KvError> {
-        let write = match operation {
-            Operation::Put { key, value } => Some((key, Some(value))),
-            Operation::Delete { key } => Some((key, None)),
-            Operation::Note { .. } | Operation::Mark { .. } => None,
-        };
-        if let Some((key, value)) = write {
-            self.sequence += 1;
-            let bytes = key.len() + value.map_or(0, <[u8]>::len);
-            let place = self.tables[file].insert(key, hash(key), value, self.sequence);
-            place.ok_or(KvError::TooLarge { bytes, bytes_max: MEMTABLE_BYTES_MAX })?;
-        }
-        self.ends[file] = (number, self.sequence);
-        Ok(())
-    }
+/// Applies one log operation. `true` if it is a write.
+fn apply(table: &Memtable, operation: Operation<'_>, sequence: u64) -> Result<bool, KvError> {
+    let (key, value) = match operation {
+        Operation::Put { key, value } => (key, Some(value)),
+        Operation::Delete { key } => (key, None),
+        Operation::Note { .. } | Operation::Mark { .. } => return Ok(false),
+    };
+    let bytes = key.len() + value.map_or(0, <[u8]>::len);
+    let place = table.insert(key, hash(key), value, sequence);
+    place.map(|_| true).ok_or(KvError::TooLarge { bytes, bytes_max: MEMTABLE_BYTES_MAX })
 }
 
 /// Builds the layers from the replayed tables.

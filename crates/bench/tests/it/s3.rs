@@ -71,11 +71,10 @@ fn every_operation_works_and_every_report_shows_it() {
 fn bodies_may_be_unsigned_or_sent_in_signed_chunks() {
     for mode in ["--payload=unsigned", "--payload=streaming"] {
         let directory = tempfile::tempdir().expect("a directory can be made");
-        // A body in one chunk, in several, and none; parts.
-        let filters = ["--filter=write 1 KB", "--filter=write 1 MB", "--filter=empty"];
+        let filters = ["--filter=write 1 ", "--filter=write 64", "--filter=empty"];
         let line = [&filters[..], &[mode, "--filter=multipart 15", "--rounds=2"]].concat();
         let report = run(directory.path(), &line);
-        assert!(report.rows.len() >= 4, "{:?}", report.rows.len());
+        assert!(report.rows.len() >= 6);
         for row in &report.rows {
             for target in ["memory", "files"] {
                 let cell = &row.cells[target];
