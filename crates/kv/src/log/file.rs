@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use liteio_disk::{Disk, DiskFile, OpenMode};
 
-use super::record::FRAME_BYTES;
+use super::record::{FRAME_BYTES, HEADER_BYTES};
 use super::{Frame, Nonce, is_unreadable};
 use crate::KvError;
 
@@ -76,6 +76,22 @@ impl LogFile {
         let mut bytes = [0; FRAME_BYTES];
         let read = self.file.read_at(&mut bytes, 8);
         read.is_ok_and(|read| read == FRAME_BYTES) && Frame::parse(&bytes, nonce).is_some()
+    }
+
+    /// `true` if a record was written whole at the first byte, of whatever round: its frame stands in front of its
+    /// operations and behind them. The beginning of a torn one alone does not tell its round.
+    pub(super) fn begins_with_equal_frames(&self) -> Result<bool, KvError> {
+        let frame_at = |offset| -> Result<Option<[u8; FRAME_BYTES]>, KvError> {
+            let mut bytes = [0; FRAME_BYTES];
+            let read = self.file.read_at(&mut bytes, offset)?;
+            Ok((read == FRAME_BYTES).then_some(bytes))
+        };
+        let Some(frame) = frame_at(8)? else { return Ok(false) };
+        let operations_bytes = u64::from_le_bytes(std::array::from_fn(|i| frame[8 + i]));
+        if operations_bytes > self.file_bytes {
+            return Ok(false);
+        }
+        Ok(frame_at(HEADER_BYTES as u64 + operations_bytes)? == Some(frame))
     }
 
     /// Truncates the file; a failure leaves it as it was.

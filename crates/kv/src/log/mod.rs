@@ -172,9 +172,18 @@ impl Log {
         }
         for (file, first) in self.files.iter().zip(first_numbers) {
             let path = &file.path;
+            if first <= round.number + 1 || file.begins_with_a_frame_of(&round.nonce) {
+                continue;
+            }
             // A first record beyond the next number, under another nonce: it belongs to a round that the
-            // tree does not know, or is damaged.
-            if first > round.number + 1 && !file.begins_with_a_frame_of(&round.nonce) {
+            // tree does not know, or is damaged. Unless its writing failed within the first frame: then a
+            // power cut may have kept these few bytes and none of the other file, of which no sync covers
+            // any at `os`. The replay looks for traces of more.
+            let is_foreign = match round.version {
+                Version::Old { .. } => true,
+                Version::Current => file.begins_with_equal_frames().unwrap_or(true),
+            };
+            if is_foreign {
                 return Err(format!(
                     "{path} begins at byte 0 with record {first}, but the tree ends with record {}: one of them \
                      is damaged, or an older copy.",

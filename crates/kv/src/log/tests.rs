@@ -161,6 +161,40 @@ fn salvage_passes_over_what_is_damaged_and_names_it() {
     assert_eq!(log.ending().expect("reads").0, Ending::Orderly);
 }
 
+/// The result of the check of a tree that ends with record 3, and a log of which only the second file has records, from
+/// number 10 on, under the tree's nonce or another one; `change` is made to the second file before.
+fn checked(nonce: Nonce, change: impl FnOnce(&Log)) -> Result<(), String> {
+    let disk = SimulatedDisk::new(1);
+    let mut log = Log::open(&disk, "log", 1 << 10).expect("opens");
+    log.start(&round(nonce, 9));
+    log.switch();
+    records(&mut log, 2);
+    change(&log);
+    let log = Log::open(&disk, "log", 1 << 10).expect("opens");
+    log.check(&round([1; 16], 3), [0; LOG_FILES])
+}
+
+#[test]
+fn a_file_that_begins_with_a_record_of_another_round_is_refused_and_a_torn_one_is_not() {
+    checked([1; 16], |_| {}).expect("the round of the tree");
+    let refused = checked([2; 16], |_| {}).expect_err("another round");
+    assert!(refused.contains("log.log2 begins at byte 0 with record 10"), "{refused}");
+    // The write of the record failed after some bytes, and no later one reached the device.
+    for nonce in [[1; 16], [2; 16]] {
+        for bytes in 9..HEADER_BYTES {
+            let zeros = vec![0; (1 << 10) - bytes];
+            let tear =
+                |log: &Log| log.files[1].file.write_at(&zeros, bytes as u64).expect("writes");
+            checked(nonce, tear).unwrap_or_else(|what| panic!("{bytes} bytes: {what}"));
+        }
+    }
+    // The rest of a record that was overwritten does not complete it.
+    let other = |log: &Log| log.files[1].file.write_at(&[0xee; 3], 20).expect("writes");
+    checked([1; 16], other).expect("no record of another round");
+    let far = |log: &Log| log.files[1].file.write_at(&[0xff; 8], 16).expect("writes");
+    checked([2; 16], far).expect("a length beyond the file is none");
+}
+
 /// A record as the old version wrote it.
 fn old_record(nonce: Nonce, number: u64, key: u8) -> Vec<u8> {
     let operation = [&[1][..], &1_u32.to_le_bytes(), &0_u32.to_le_bytes(), &[key]].concat();
