@@ -15,7 +15,7 @@ use super::acl_request::{self, AclDocument};
 use super::checksum::BodyChecks;
 use super::completed_parts::{AnnouncedBytes, CompletedParts};
 use super::document_rules::{Digest, Elements, Rules};
-use super::limits::{XML_BODY_BYTES_MAX, XML_DEPTH_MAX, XML_ELEMENTS_MAX};
+use super::limits::{XML_DEPTH_MAX, XML_ELEMENTS_MAX};
 use super::route::Route;
 use super::{body_in, bucket_versioning, context, error, query};
 use liteio_auth::{CollectError, collect};
@@ -39,10 +39,8 @@ impl Document {
     pub(super) async fn read(self, request: Request<Body>) -> S3Result<Request<Body>> {
         let (mut parts, body) = request.into_parts();
         let checks = self.checks(&parts)?;
-        let bytes = collect(body, XML_BODY_BYTES_MAX).await.map_err(|error| match error {
-            CollectError::TooLarge => {
-                s3_error!(MaxMessageLengthExceeded, "Your request was too big.")
-            }
+        let bytes = collect(body, self.0.bytes_max).await.map_err(|error| match error {
+            CollectError::TooLarge => error::message_too_long(self.0.bytes_max),
             CollectError::Body(error) => body_in::from_body(&error),
         })?;
         if !checks.is_empty() {

@@ -1,10 +1,14 @@
-//! Rules for request documents: the required digest and the known elements.
+//! Rules for request documents: the required digest, the most bytes and the known elements.
+
+use super::limits::{CORS_DOCUMENT_BYTES_MAX, WEBSITE_DOCUMENT_BYTES_MAX, XML_BODY_BYTES_MAX};
 
 /// The rules for the document of one operation.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) operation: &'static str,
     pub(super) digest: Digest,
+    /// Length in bytes of the longest document.
+    pub(super) bytes_max: usize,
     pub(super) elements: Elements,
 }
 
@@ -44,7 +48,7 @@ impl Rules {
 }
 
 const fn rules(operation: &'static str, elements: Elements) -> Rules {
-    Rules { operation, digest: Digest::Optional, elements }
+    Rules { operation, digest: Digest::Optional, bytes_max: XML_BODY_BYTES_MAX, elements }
 }
 
 /// The rules for a document that is not XML; its handler parses it.
@@ -70,31 +74,43 @@ const RULES: &[Rules] = &[
             ),
         ],
     ),
-    rules(
-        "PutBucketCors",
-        &[
-            ("", "CORSConfiguration"),
-            ("CORSConfiguration", "CORSRule"),
-            ("CORSRule", "ID AllowedHeader AllowedMethod AllowedOrigin ExposeHeader MaxAgeSeconds"),
-        ],
-    ),
-    rules(
-        "PutBucketWebsite",
-        &[
-            ("", "WebsiteConfiguration"),
-            (
-                "WebsiteConfiguration",
-                "IndexDocument ErrorDocument RedirectAllRequestsTo RoutingRules",
-            ),
-            ("IndexDocument", "Suffix"),
-            ("ErrorDocument", "Key"),
-            ("RedirectAllRequestsTo", "HostName Protocol"),
-            ("RoutingRules", "RoutingRule"),
-            ("RoutingRule", "Condition Redirect"),
-            ("Condition", "HttpErrorCodeReturnedEquals KeyPrefixEquals"),
-            ("Redirect", "HostName HttpRedirectCode Protocol ReplaceKeyPrefixWith ReplaceKeyWith"),
-        ],
-    ),
+    Rules {
+        bytes_max: CORS_DOCUMENT_BYTES_MAX,
+        ..rules(
+            "PutBucketCors",
+            &[
+                ("", "CORSConfiguration"),
+                ("CORSConfiguration", "CORSRule"),
+                (
+                    "CORSRule",
+                    "ID AllowedHeader AllowedMethod AllowedOrigin ExposeHeader MaxAgeSeconds",
+                ),
+            ],
+        )
+    },
+    Rules {
+        bytes_max: WEBSITE_DOCUMENT_BYTES_MAX,
+        ..rules(
+            "PutBucketWebsite",
+            &[
+                ("", "WebsiteConfiguration"),
+                (
+                    "WebsiteConfiguration",
+                    "IndexDocument ErrorDocument RedirectAllRequestsTo RoutingRules",
+                ),
+                ("IndexDocument", "Suffix"),
+                ("ErrorDocument", "Key"),
+                ("RedirectAllRequestsTo", "HostName Protocol"),
+                ("RoutingRules", "RoutingRule"),
+                ("RoutingRule", "Condition Redirect"),
+                ("Condition", "HttpErrorCodeReturnedEquals KeyPrefixEquals"),
+                (
+                    "Redirect",
+                    "HostName HttpRedirectCode Protocol ReplaceKeyPrefixWith ReplaceKeyWith",
+                ),
+            ],
+        )
+    },
     rules(
         "PutBucketNotificationConfiguration",
         &[
@@ -115,6 +131,7 @@ const RULES: &[Rules] = &[
     Rules {
         operation: "DeleteObjects",
         digest: Digest::Required,
+        bytes_max: XML_BODY_BYTES_MAX,
         elements: &[
             ("", "Delete"),
             ("Delete", "Object Quiet"),
@@ -124,6 +141,7 @@ const RULES: &[Rules] = &[
     Rules {
         operation: "CompleteMultipartUpload",
         digest: Digest::OnlyMd5,
+        bytes_max: XML_BODY_BYTES_MAX,
         elements: &[
             ("", "CompleteMultipartUpload"),
             ("CompleteMultipartUpload", "Part"),

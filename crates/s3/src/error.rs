@@ -303,6 +303,15 @@ pub(super) fn too_large(bytes: u64, maximum: u64) -> S3Error {
     )
 }
 
+/// The error for a document of more than `maximum` bytes.
+pub(super) fn message_too_long(maximum: usize) -> S3Error {
+    s3_error!(
+        Details::of("MaxMessageLengthBytes", maximum),
+        MaxMessageLengthExceeded,
+        "Your request was too big."
+    )
+}
+
 /// The error for a header of a feature that this server lacks. Ignoring it would promise an effect that does not
 /// happen.
 pub(super) fn header_not_implemented(name: &str, advice: &str) -> S3Error {

@@ -8,6 +8,12 @@ use liteio_wire::front::limits::{ANSWER_PIECE_BYTES, BODY_WINDOW_BYTES_MAX};
 /// as entities, and for 10,000 parts with checksums.
 pub(super) const XML_BODY_BYTES_MAX: usize = 8 << 20;
 
+/// Largest CORS configuration. S3's limit.
+pub(super) const CORS_DOCUMENT_BYTES_MAX: usize = 64 << 10;
+
+/// Largest website configuration. S3's limit.
+pub(super) const WEBSITE_DOCUMENT_BYTES_MAX: usize = 128 << 10;
+
 /// Deepest nesting of an XML document in a request. S3's deepest document has five levels.
 pub(super) const XML_DEPTH_MAX: usize = 16;
 

@@ -248,6 +248,30 @@ async fn errors_of_objects_name_what_was_asked_for() {
     }
 }
 
+/// S3's limits, by its reference: 64 KB for PutBucketCors, 128 KB for PutBucketWebsite.
+#[tokio::test]
+async fn a_configuration_has_as_many_bytes_as_on_s3_and_no_more() {
+    let cors = "<CORSConfiguration><CORSRule><AllowedMethod>GET</AllowedMethod>\
+                <AllowedOrigin>*</AllowedOrigin></CORSRule></CORSConfiguration>";
+    let website = "<WebsiteConfiguration><IndexDocument><Suffix>index.html</Suffix>\
+                   </IndexDocument></WebsiteConfiguration>";
+    for server in harness::both().await {
+        server.bucket("mine").await;
+        for (path, document, bytes_max) in
+            [("/mine?cors", cors, 64 << 10), ("/mine?website", website, 128 << 10)]
+        {
+            let of_bytes = |bytes: usize| document.to_owned() + &" ".repeat(bytes - document.len());
+            server.put(path, of_bytes(bytes_max)).await.expect_status(200);
+            let elements = [("MaxMessageLengthBytes", bytes_max.to_string())];
+            let elements = elements.each_ref().map(|(name, text)| (*name, text.as_str()));
+            let too_long =
+                row(&format!("PUT {path}"), (400, "MaxMessageLengthExceeded"), &elements)
+                    .body(&of_bytes(bytes_max + 1));
+            check(&server, vec![too_long]).await;
+        }
+    }
+}
+
 #[tokio::test]
 async fn errors_of_versions_name_the_version_and_the_marker() {
     for server in harness::both().await {
