@@ -14,7 +14,7 @@ use http_body_util::BodyExt as _;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -214,6 +214,36 @@ async fn streams_are_answered_as_requests_are() {
     for begun in futures_util::future::join_all(begun).await {
         let answer = begun.answer().await.expect("an answer");
         assert!(ids.insert(answer.headers["x-amz-request-id"].clone()));
+    }
+    server.stop().await;
+    client.connection.await.expect("it ends").expect("stopping closes it in order");
+}
+
+#[tokio::test]
+async fn a_read_that_waits_holds_up_no_other() {
+    let gate = Arc::new(Notify::new());
+    let handler = {
+        let gate = Arc::clone(&gate);
+        move |request: Request<RequestBody>| {
+            let gate = Arc::clone(&gate);
+            async move {
+                if request.uri().path() == "/b/slow" {
+                    gate.notified().await;
+                }
+                echo(request).await
+            }
+        }
+    };
+    let server = spawn(Server::builder().handler(handler)).await;
+    let client = http2(&server).await;
+    let mut slow = Vec::new();
+    for _ in 0..3 {
+        slow.push(client.begin(to("/b/slow"), true).await);
+        assert_eq!(client.get("/b/k").await.headers["x-target"], "/b/k");
+    }
+    for begun in slow {
+        gate.notify_one();
+        assert_eq!(begun.answer().await.expect("an answer").headers["x-target"], "/b/slow");
     }
     server.stop().await;
     client.connection.await.expect("it ends").expect("stopping closes it in order");

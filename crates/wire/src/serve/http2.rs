@@ -12,7 +12,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -27,6 +27,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::io::StreamsIo;
+use super::quiet_waker::QuietWaker;
 use super::transport::Transport;
 use super::watchdog::Watchdog;
 use crate::budget::Seat;
@@ -121,8 +122,13 @@ impl Streams {
         let mut watchdog = Watchdog::new(&limits, &self.state);
         let mut stop = pin!(stopping.wait_for(|stopping| *stopping));
         let mut stopped = false;
-        poll_fn(|context| {
+        let quiet = QuietWaker::new();
+        let waker = Waker::from(Arc::clone(&quiet));
+        poll_fn(|task| {
+            quiet.keep(task);
+            let context = &mut Context::from_waker(&waker);
             loop {
+                quiet.begin();
                 if !stopped && stop.as_mut().poll(context).is_ready() {
                     stopped = true;
                     self.connection.graceful_shutdown();
@@ -135,7 +141,9 @@ impl Streams {
                     return Poll::Ready(Ended::Told);
                 }
                 match self.connection.poll_accept(context) {
-                    Poll::Ready(Some(Ok((request, respond)))) => self.begin(request, respond),
+                    Poll::Ready(Some(Ok((request, respond)))) => {
+                        self.begin(request, respond, context);
+                    }
                     Poll::Ready(Some(Err(error))) => {
                         tracing::debug!(%error, "connection broken");
                         return Poll::Ready(Ended::Closed);
@@ -144,8 +152,9 @@ impl Streams {
                     Poll::Pending => break,
                 }
             }
+            quiet.end();
             // After every poll of the connection, which may have changed the phase.
-            watchdog.poll(&self.state, context).map(|phase| match phase {
+            watchdog.poll(&self.state, task).map(|phase| match phase {
                 Phase::Blocked => Ended::Blocked,
                 _ => {
                     self.connection.graceful_shutdown();
@@ -156,19 +165,36 @@ impl Streams {
         .await
     }
 
-    fn begin(&mut self, request: Request<RecvStream>, respond: SendResponse<Bytes>) {
+    fn begin(
+        &mut self,
+        request: Request<RecvStream>,
+        respond: SendResponse<Bytes>,
+        context: &mut Context<'_>,
+    ) {
         self.state.began();
-        let stream = answer(request, respond, Arc::clone(&self.front), self.sender.clone());
+        let is_quick = is_quick(&request);
+        let mut stream =
+            Box::pin(answer(request, respond, Arc::clone(&self.front), self.sender.clone()));
+        if is_quick && let Poll::Ready(ended) = stream.as_mut().poll(context) {
+            self.count(ended);
+            return;
+        }
         // A task for each stream, so that a slow handler does not hold up the others.
         self.streams.spawn(stream);
+    }
+
+    fn count(&mut self, ended: StreamEnded) {
+        match ended {
+            StreamEnded::Answered | StreamEnded::BrokenOff => self.answered += 1,
+            StreamEnded::Reset => self.reset += 1,
+        }
     }
 
     /// Counts the ended streams. `true` when the client has reset too many of them.
     fn has_reset_too_many(&mut self, context: &mut Context<'_>) -> bool {
         while let Poll::Ready(Some(ended)) = self.streams.poll_join_next(context) {
             match ended {
-                Ok(StreamEnded::Answered | StreamEnded::BrokenOff) => self.answered += 1,
-                Ok(StreamEnded::Reset) => self.reset += 1,
+                Ok(ended) => self.count(ended),
                 Err(error) => tracing::error!(%error, "a stream did not end"),
             }
         }
@@ -179,6 +205,12 @@ impl Streams {
         // now and then.
         self.reset > STREAM_RESETS_MAX.saturating_add(self.answered)
     }
+}
+
+/// A read of an object, whose answer is often there at once: it needs no task of its own, which would cost as much as
+/// the answer. Whatever may be long begins as a task: a body to receive, and what a query asks for, such as a list.
+fn is_quick(request: &Request<RecvStream>) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD) && request.uri().query().is_none()
 }
 
 /// Answers one stream.
@@ -310,8 +342,13 @@ impl Answer {
                         let piece = data.split_to(bytes.min(data.len()));
                         self.pace.moved(piece.len() as u64);
                         let held = Held { bytes: piece, _state: Arc::clone(&self.state) };
-                        if self.stream.send_data(Bytes::from_owner(held), false).is_err() {
+                        // With the last bytes, since a frame that only ends the stream costs as much as they do.
+                        let is_end = data.is_empty() && body.is_end_stream();
+                        if self.stream.send_data(Bytes::from_owner(held), is_end).is_err() {
                             return StreamEnded::Reset;
+                        }
+                        if is_end {
+                            return StreamEnded::Answered;
                         }
                     }
                     Err(ended) => return ended,

@@ -3,6 +3,7 @@
 mod connection;
 mod http2;
 mod io;
+mod quiet_waker;
 mod spelling;
 mod stop;
 mod transport;
