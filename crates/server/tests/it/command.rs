@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// The binary, in an empty directory of its own and without any setting from outside.
@@ -15,6 +16,17 @@ pub(crate) fn liteio(directory: &tempfile::TempDir) -> Command {
     }
     command.current_dir(directory.path()).stdin(Stdio::null());
     command
+}
+
+/// A copy of the binary in the directory, where every user may run it.
+pub(crate) fn copied(directory: &tempfile::TempDir) -> PathBuf {
+    let program = directory.path().join("liteio");
+    // By a process of its own: a child that another test starts meanwhile would inherit the open file, which
+    // cannot be run until then.
+    let copy =
+        Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_liteio")), &program]).status();
+    assert!(copy.expect("it runs").success());
+    program
 }
 
 fn directory() -> tempfile::TempDir {

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::command::{Running, liteio};
+use crate::command::{Running, copied, liteio};
 use crate::raw::{Keys, Request, send};
 use crate::reply::Reply;
 
@@ -298,18 +298,15 @@ fn no_command_is_content_with_files_that_it_may_not_read() {
     let data = directory.path().join("data");
     let blob = crate::scrub::blob(&data.join("blobs")).expect("one");
     let is_root = fs::metadata(&data).expect("there").uid() == 0;
-    let program = directory.path().join("liteio");
-    if is_root {
-        fs::copy(env!("CARGO_BIN_EXE_liteio"), &program).expect("copied");
-    }
+    let program = is_root.then(|| copied(&directory));
     open_to_all(directory.path());
     let below = blob.parent().expect("a directory").to_owned();
     for (path, mode) in [(&blob, 0o644), (&below, 0o755), (&data.join("meta.redb"), 0o644)] {
         fs::set_permissions(path, Permissions::from_mode(0o0)).expect("allowed");
         for command in [&["verify"][..], &["repair"]] {
-            let mut process = match is_root {
-                true => Command::new(&program),
-                false => liteio(&directory),
+            let mut process = match &program {
+                Some(program) => Command::new(program),
+                None => liteio(&directory),
             };
             if is_root {
                 process.current_dir(directory.path()).uid(NOBODY).gid(NOBODY);

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::command::{Running, liteio, stderr};
+use crate::command::{Running, copied, liteio, stderr};
 use crate::raw::{Keys, Request, send};
 
 const KEYS: Keys = Keys { access: "liteio", secret: "liteio123" };
@@ -122,14 +122,7 @@ fn files_and_directories_that_may_only_be_read_are_enough() {
     let before = tree(&data);
     let mut command = liteio(&directory);
     if fs::metadata(&data).expect("there").uid() == 0 {
-        // Where the program may be found by everybody.
-        let program = directory.path().join("liteio");
-        // By a process of its own: a child that another test starts meanwhile would inherit the open file, which
-        // cannot be run until then.
-        let copy = std::process::Command::new("cp")
-            .args([Path::new(env!("CARGO_BIN_EXE_liteio")), &program])
-            .status();
-        assert!(copy.expect("it runs").success());
+        let program = copied(&directory);
         fs::set_permissions(directory.path(), Permissions::from_mode(0o755)).expect("allowed");
         command = std::process::Command::new(program);
         command.current_dir(directory.path()).uid(NOBODY).gid(NOBODY);
