@@ -250,7 +250,7 @@ fn response<T: Default>(app: &App, owner: &Owner, acl: &Acl) -> S3Response<T> {
             }
         }
         xml.close("Grantee");
-        xml.value("Permission", grant.permission.name());
+        xml.word("Permission", grant.permission.name());
         xml.close("Grant");
     }
     xml.close("AccessControlList");

@@ -353,13 +353,13 @@ pub(super) fn write_value(xml: &mut XmlWriter, value: &ChecksumValue) {
 /// number of parts.
 pub(super) fn write_attribute(xml: &mut XmlWriter, checksum: &ObjectChecksum) {
     write_value(xml, &checksum.value);
-    xml.value("ChecksumType", type_name(checksum.kind));
+    xml.word("ChecksumType", type_name(checksum.kind));
 }
 
 /// Writes the elements of an object's checksum.
 pub(super) fn write(xml: &mut XmlWriter, checksum: &ObjectChecksum) {
     xml.value(spelling(checksum.value.algorithm).2, text(checksum));
-    xml.value("ChecksumType", type_name(checksum.kind));
+    xml.word("ChecksumType", type_name(checksum.kind));
 }
 
 /// The error for bytes that do not match the announced checksum.

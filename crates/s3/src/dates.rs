@@ -13,6 +13,38 @@ pub(super) fn iso_date(time_ms: u64) -> String {
     text
 }
 
+/// Formats times as [`iso_date`] does, and keeps the date of the last one: the objects of a list are often of one day,
+/// and the calendar cost a twelfth of a list.
+#[derive(Default)]
+pub(super) struct IsoDates {
+    /// The day since 1970, and its date as `2026-01-31T`.
+    last: Option<(i64, String)>,
+}
+
+impl IsoDates {
+    /// Appends the time to `text`.
+    pub(super) fn push(&mut self, text: &mut String, time_ms: u64) {
+        const DAY_SECONDS: i64 = 24 * 60 * 60;
+        let seconds = timestamp(time_ms).as_second();
+        let (day, second) = (seconds / DAY_SECONDS, seconds % DAY_SECONDS);
+        match &self.last {
+            Some((last, date)) if *last == day => text.push_str(date),
+            _ => {
+                let mut date = iso_date(time_ms);
+                date.truncate("2026-01-31T".len());
+                text.push_str(&date);
+                self.last = Some((day, date));
+            }
+        }
+        for (number, behind) in
+            [(second / 3600, ":"), (second / 60 % 60, ":"), (second % 60, ".000Z")]
+        {
+            text.extend([number / 10, number % 10].map(|digit| char::from(b'0' + digit as u8)));
+            text.push_str(behind);
+        }
+    }
+}
+
 /// Formats `Sat, 31 Jan 2026 12:00:00 GMT`.
 pub(super) fn http_date(time_ms: u64) -> S3Result<HeaderValue> {
     let printer = jiff::fmt::rfc2822::DateTimePrinter::new();
@@ -20,10 +52,11 @@ pub(super) fn http_date(time_ms: u64) -> S3Result<HeaderValue> {
     HeaderValue::try_from(text.map_err(S3Error::internal_error)?).map_err(S3Error::internal_error)
 }
 
-/// A time truncated to the second; times after the year 9999 are clamped to its last second.
+/// A time truncated to the second; later times than `jiff` has are clamped to its last second.
 fn timestamp(time_ms: u64) -> Timestamp {
     let seconds = i64::try_from(time_ms / 1000).unwrap_or(i64::MAX);
-    Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
+    // The last second there is also has a fraction, which would be shown.
+    Timestamp::from_second(seconds.min(Timestamp::MAX.as_second())).unwrap_or_default()
 }
 
 /// Whole seconds since 1970 for a time in a request.
@@ -49,6 +82,23 @@ mod tests {
         assert_eq!(iso_date(1_769_860_800_999), "2026-01-31T12:00:00.000Z");
         let date = http_date(1_769_860_800_999).expect("a date");
         assert_eq!(date, "Sat, 31 Jan 2026 12:00:00 GMT");
-        assert!(iso_date(u64::MAX).starts_with("9999-12-"));
+        for far in [253_402_300_799_999, u64::MAX] {
+            assert_eq!(iso_date(far), "9999-12-30T22:00:00.000Z");
+        }
+    }
+
+    #[test]
+    fn a_run_of_times_is_formatted_as_each_alone() {
+        let mut dates = IsoDates::default();
+        let day_ms = 24 * 60 * 60 * 1000;
+        let steps =
+            [0, 1, 999, 1000, 59_999, 3_599_999, 45_296_789, day_ms - 1, day_ms, 400 * day_ms];
+        let times =
+            [0, 1_769_860_800_999, 1_709_164_799_000, 253_402_300_799_999, u64::MAX - 500 * day_ms];
+        for time_ms in times.into_iter().flat_map(|time| steps.map(|step| time + step)) {
+            let mut text = String::new();
+            dates.push(&mut text, time_ms);
+            assert_eq!(text, iso_date(time_ms), "{time_ms}");
+        }
     }
 }

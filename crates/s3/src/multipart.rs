@@ -361,8 +361,8 @@ fn write_upload(xml: &mut XmlWriter, upload: &Upload, encoding: KeyEncoding) {
     xml.text("StorageClass", storage_class_or_standard(class));
     xml.date("Initiated", upload.initiated_ms);
     if let Some((algorithm, kind)) = upload.chosen_checksum() {
-        xml.value("ChecksumAlgorithm", checksum::name(algorithm));
-        xml.value("ChecksumType", checksum::type_name(kind));
+        xml.word("ChecksumAlgorithm", checksum::name(algorithm));
+        xml.word("ChecksumType", checksum::type_name(kind));
     }
     xml.close("Upload");
 }

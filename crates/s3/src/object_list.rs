@@ -40,7 +40,7 @@ impl XmlWriter {
 
     pub(super) fn encoding_type(&mut self, encoding: KeyEncoding) {
         if encoding == KeyEncoding::Url {
-            self.value("EncodingType", "url");
+            self.word("EncodingType", "url");
         }
     }
 
@@ -56,8 +56,8 @@ impl XmlWriter {
         self.date("LastModified", object.modified_ms);
         self.etag(object.etag);
         if let Some((algorithm, kind)) = object.checksum {
-            self.value("ChecksumAlgorithm", checksum::name(algorithm));
-            self.value("ChecksumType", checksum::type_name(kind));
+            self.word("ChecksumAlgorithm", checksum::name(algorithm));
+            self.word("ChecksumType", checksum::type_name(kind));
         }
         self.value("Size", object.bytes);
         self.text("StorageClass", storage_class_or_standard(object.storage_class.as_deref()));

@@ -198,8 +198,8 @@ fn parts_document(bucket: &str, page: &PartPage, marker: u16, max: usize) -> byt
     let class = upload.metadata.storage_class.as_deref();
     xml.text("StorageClass", storage_class_or_standard(class));
     if let Some((algorithm, kind)) = upload.chosen_checksum() {
-        xml.value("ChecksumAlgorithm", checksum::name(algorithm));
-        xml.value("ChecksumType", checksum::type_name(kind));
+        xml.word("ChecksumAlgorithm", checksum::name(algorithm));
+        xml.word("ChecksumType", checksum::type_name(kind));
     }
     xml.value("PartNumberMarker", marker);
     let last = page.parts.last().map_or(0, |part| part.number.get());

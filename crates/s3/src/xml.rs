@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use liteio_store::ETag;
 
-use super::dates::iso_date;
+use super::dates::IsoDates;
 
 const PROLOGUE: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
@@ -19,6 +19,7 @@ const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
 pub(super) struct XmlWriter {
     text: String,
     root: &'static str,
+    dates: IsoDates,
 }
 
 impl XmlWriter {
@@ -31,12 +32,13 @@ impl XmlWriter {
         text.push_str(" xmlns=\"");
         text.push_str(NAMESPACE);
         text.push_str("\">");
-        XmlWriter { text, root }
+        XmlWriter { text, root, dates: IsoDates::default() }
     }
 
     /// Starts a document without a namespace, as the response to a form upload.
     pub(super) fn without_namespace(root: &'static str) -> XmlWriter {
-        XmlWriter { text: format!("{PROLOGUE}<{root}>"), root }
+        let text = format!("{PROLOGUE}<{root}>");
+        XmlWriter { text, root, dates: IsoDates::default() }
     }
 
     /// Ends the document.
@@ -76,6 +78,13 @@ impl XmlWriter {
         }
     }
 
+    /// An element with a word of S3's, which needs no escaping.
+    pub(super) fn word(&mut self, name: &str, word: &str) {
+        self.open(name);
+        self.text.push_str(word);
+        self.close(name);
+    }
+
     /// An element with a number, a boolean or one of our IDs, which need no escaping.
     pub(super) fn value(&mut self, name: &str, value: impl Display) {
         self.open(name);
@@ -97,7 +106,9 @@ impl XmlWriter {
 
     /// A time element, in whole seconds as everywhere in S3.
     pub(super) fn date(&mut self, name: &str, time_ms: u64) {
-        self.value(name, iso_date(time_ms));
+        self.open(name);
+        self.dates.push(&mut self.text, time_ms);
+        self.close(name);
     }
 
     /// An `Owner` or `Initiator`.
