@@ -71,27 +71,28 @@ impl LogFile {
         Ok(u64::from_le_bytes(std::array::from_fn(|i| bytes[8 + i])))
     }
 
+    /// The bytes of a frame at `offset`; `None` if the file ends before.
+    fn frame_at(&self, offset: u64) -> Result<Option<[u8; FRAME_BYTES]>, KvError> {
+        let mut bytes = [0; FRAME_BYTES];
+        let read = self.file.read_at(&mut bytes, offset)?;
+        Ok((read == FRAME_BYTES).then_some(bytes))
+    }
+
     /// `true` if the first record was written under this nonce.
     pub(super) fn begins_with_a_frame_of(&self, nonce: &Nonce) -> bool {
-        let mut bytes = [0; FRAME_BYTES];
-        let read = self.file.read_at(&mut bytes, 8);
-        read.is_ok_and(|read| read == FRAME_BYTES) && Frame::parse(&bytes, nonce).is_some()
+        let frame = self.frame_at(8);
+        frame.is_ok_and(|frame| frame.is_some_and(|bytes| Frame::parse(&bytes, nonce).is_some()))
     }
 
     /// `true` if a record was written whole at the first byte, of whatever round: its frame stands in front of its
     /// operations and behind them. The beginning of a torn one alone does not tell its round.
     pub(super) fn begins_with_equal_frames(&self) -> Result<bool, KvError> {
-        let frame_at = |offset| -> Result<Option<[u8; FRAME_BYTES]>, KvError> {
-            let mut bytes = [0; FRAME_BYTES];
-            let read = self.file.read_at(&mut bytes, offset)?;
-            Ok((read == FRAME_BYTES).then_some(bytes))
-        };
-        let Some(frame) = frame_at(8)? else { return Ok(false) };
+        let Some(frame) = self.frame_at(8)? else { return Ok(false) };
         let operations_bytes = u64::from_le_bytes(std::array::from_fn(|i| frame[8 + i]));
         if operations_bytes > self.file_bytes {
             return Ok(false);
         }
-        Ok(frame_at(HEADER_BYTES as u64 + operations_bytes)? == Some(frame))
+        Ok(self.frame_at(HEADER_BYTES as u64 + operations_bytes)? == Some(frame))
     }
 
     /// Truncates the file; a failure leaves it as it was.

@@ -10,11 +10,11 @@ use std::task::{Context, Wake, Waker};
 
 use parking_lot::Mutex;
 
-/// Nobody polls: a wake-up schedules the task.
+/// Between polls, where a wake-up schedules the task.
 const IDLE: u8 = 0;
-/// The task is in a round of polls.
+/// In a round of polls.
 const POLLING: u8 = 1;
-/// The same, and it was woken since the round began.
+/// In a round of polls, and woken since it began.
 const WOKEN: u8 = 2;
 
 /// The state of a task, and its own waker.
@@ -38,7 +38,8 @@ impl QuietWaker {
 
     /// Begins a round: everything that the task waits for is polled after this.
     pub(super) fn begin(&self) {
-        self.state.store(POLLING, Ordering::SeqCst);
+        // Swapped, not stored: the polls must see what was written before a wake-up that is forgotten here.
+        self.state.swap(POLLING, Ordering::SeqCst);
     }
 
     /// Ends the last round of a poll. If the task was woken since the round began, it is scheduled.
