@@ -34,6 +34,7 @@ use std::time::{Duration, Instant};
 use liteio_disk::Durability;
 
 use crate::drain::Frozen;
+use crate::follow::Follower;
 use crate::layers::Layers;
 use crate::log::{Log, ToSync};
 use crate::pace::Pace;
@@ -149,6 +150,7 @@ impl Committer {
         let is_synced = shared.config.durability == Durability::Fsync;
         let sync = log.append(&mut self.stage.record, is_synced)?;
         shared.counters.appended(log.bytes(), sync);
+        shared.followers.appended(log.number(), &self.stage.record);
         // The syncer owes a sync for a record that is not durable itself, or whose attachments are
         // not.
         if !is_synced || self.stage.record.notes() > 0 {
@@ -204,7 +206,10 @@ impl Committer {
         self.stage.record.clear();
         self.stage.record.mark(number);
         match log.append(&mut self.stage.record, false) {
-            Ok(_) => Ok(log.take_unsynced()),
+            Ok(_) => {
+                shared.followers.passed(log.number());
+                Ok(log.take_unsynced())
+            }
             Err(error) => {
                 if !matches!(error, KvError::NoSpace) {
                     shared.stop_writing(&error);
@@ -212,6 +217,11 @@ impl Committer {
                 Err(error)
             }
         }
+    }
+
+    /// Starts following behind the newest record; `None` in memory, where records have no numbers.
+    pub(super) fn follow(&self, shared: &Shared, bytes_max: usize) -> Option<Follower> {
+        Some(shared.followers.add(self.log.as_ref()?.number(), bytes_max))
     }
 
     /// `true` when less than the reserve is free, so that only updates that free space may run.

@@ -1,6 +1,7 @@
 //! [`Kv`]: the handle of a key space.
 
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -10,6 +11,7 @@ use parking_lot::Mutex;
 use crate::committer::Committer;
 use crate::drainer::Drainer;
 use crate::engine::{Checkpoint, Engine};
+use crate::follow::Follower;
 use crate::home::{Home, Recovery, open};
 use crate::layers::{Layers, OpenTree};
 use crate::memtable::Memtable;
@@ -113,6 +115,17 @@ impl Kv {
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     pub fn snapshot(&self) -> Result<Snapshot, KvError> {
         self.inner.shared.snapshot()
+    }
+
+    /// Follows the updates from now on. The follower holds up to `bytes_max` bytes of them between
+    /// two calls of [`Follower::take`]; beyond that it falls behind, and no update waits for it.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] (`Unsupported`) in memory, where records have no numbers.
+    pub fn follow(&self, bytes_max: usize) -> Result<Follower, KvError> {
+        let shared = &self.inner.shared;
+        let in_memory = || KvError::from(io::Error::from(io::ErrorKind::Unsupported));
+        shared.committer().follow(shared, bytes_max).ok_or_else(in_memory)
     }
 
     /// Runs `closure` in a transaction, alone, after every update submitted before it by this

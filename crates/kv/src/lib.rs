@@ -87,6 +87,7 @@
 //! | `queue`, `committer`, `pace` | group commit: the queue of updates, the states of a group, the delay of writers that outrun the drain |
 //! | `home` | the files of a key space: creating them, and opening them with recovery from the log |
 //! | `syncer`, `syncs`, `attachments` | syncs that come later than acknowledgements; data outside that updates depend on |
+//! | `follow` | the updates in order, for a copy elsewhere: [`Follower`] |
 //! | `drain`, `drainer/` | the thread that drains frozen tables into the tree (`table`) or into runs (`spill`), merges runs into the tree (`merge`) and compacts the tree (`compact`) |
 //! | `layers`, `merge/` | the tables, runs and tree that a snapshot reads; their pairs in one order of keys |
 //! | `dead` | ranges without a living key, which cursors pass at once |
@@ -113,6 +114,7 @@ mod drain;
 mod drainer;
 mod engine;
 mod error;
+mod follow;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod handle;
@@ -144,6 +146,7 @@ pub use engine::EngineKind;
 #[cfg(any(test, feature = "test-util"))]
 pub use engine::silence_panics_of_damage;
 pub use error::KvError;
+pub use follow::{Behind, Change, Followed, Follower, append_change, changes};
 pub use handle::{Kv, Position};
 pub use home::Recovery;
 pub use log::DroppedTail;

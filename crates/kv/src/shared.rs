@@ -13,6 +13,7 @@ use crate::committer::{Answers, Committer};
 use crate::discarded::Discarded;
 use crate::drain::Drains;
 use crate::drainer::Drainer;
+use crate::follow::Followers;
 use crate::home::Home;
 use crate::layers::Layers;
 use crate::queue::Queue;
@@ -46,6 +47,7 @@ pub(super) struct Shared {
     pub(super) refusal: RwLock<Option<KvError>>,
     pub(super) syncs: Syncs,
     pub(super) drains: Drains,
+    pub(super) followers: Followers,
     pub(super) counters: Counters,
 }
 
@@ -109,6 +111,7 @@ impl Shared {
             refusal: RwLock::new(None),
             syncs: Syncs::default(),
             drains: Drains::default(),
+            followers: Followers::default(),
             counters,
         }
     }

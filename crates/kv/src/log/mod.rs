@@ -43,8 +43,8 @@ use liteio_disk::{Disk, DiskFile, RandomSource as _, SystemRandom};
 pub use self::ending::DroppedTail;
 pub(super) use self::ending::Ending;
 use self::file::{LogFile, Window};
-use self::record::{FRAME_BYTES, Frame, HEADER_BYTES, OLD_HEADER_BYTES, checksum, operations};
-pub(super) use self::record::{Operation, Record, RecordFill};
+use self::record::{FRAME_BYTES, Frame, HEADER_BYTES, OLD_HEADER_BYTES, checksum};
+pub(super) use self::record::{Operation, Record, RecordFill, operations};
 use super::KvError;
 
 /// Files of the log.

@@ -115,33 +115,40 @@ impl Record {
 
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
         self.operations += 1;
-        self.push(PUT, key, value);
+        Operation::Put { key, value }.append(&mut self.buffer);
     }
 
     pub(crate) fn delete(&mut self, key: &[u8]) {
         self.operations += 1;
-        self.push(DELETE, key, &[]);
+        Operation::Delete { key }.append(&mut self.buffer);
     }
 
     /// Notes an attachment of the puts in this record, with its contents or without.
     pub(crate) fn note(&mut self, attachment: &[u8], contents: &[u8]) {
         self.notes += 1;
-        self.push(NOTE, attachment, contents);
+        Operation::Note { attachment, contents }.append(&mut self.buffer);
     }
 
     /// Appends the watermark: the attachments of all records up to `number` are durable.
     pub(crate) fn mark(&mut self, number: u64) {
-        self.push(MARK, &number.to_le_bytes(), &[]);
+        Operation::Mark { number }.append(&mut self.buffer);
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "a pair is at most 1 GiB")]
-    fn push(&mut self, tag: u8, key: &[u8], value: &[u8]) {
-        self.buffer.reserve(OPERATION_HEADER_BYTES + key.len() + value.len());
-        self.buffer.push(tag);
-        self.buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());
-        self.buffer.extend_from_slice(&(value.len() as u32).to_le_bytes());
-        self.buffer.extend_from_slice(key);
-        self.buffer.extend_from_slice(value);
+    /// Appends the puts and deletes of a sealed record to `to`, without its notes and marks.
+    pub(crate) fn append_changes(&self, to: &mut Vec<u8>) {
+        let content = &self.buffer[HEADER_BYTES..self.buffer.len() - FRAME_BYTES];
+        if self.notes == 0 {
+            return to.extend_from_slice(content);
+        }
+        for operation in operations(content) {
+            match operation {
+                Ok(change @ (Operation::Put { .. } | Operation::Delete { .. })) => {
+                    change.append(to)
+                }
+                // Its own operations can be read.
+                Ok(Operation::Note { .. } | Operation::Mark { .. }) | Err(_) => {}
+            }
+        }
     }
 
     /// Completes the record for the log. Nothing may be added to it afterwards.
@@ -168,8 +175,30 @@ pub(crate) enum Operation<'a> {
     Mark { number: u64 },
 }
 
+impl Operation<'_> {
+    /// Appends the operation as a record has it.
+    pub(crate) fn append(self, to: &mut Vec<u8>) {
+        match self {
+            Self::Put { key, value } => append(PUT, key, value, to),
+            Self::Delete { key } => append(DELETE, key, &[], to),
+            Self::Note { attachment, contents } => append(NOTE, attachment, contents, to),
+            Self::Mark { number } => append(MARK, &number.to_le_bytes(), &[], to),
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a pair is at most 1 GiB")]
+fn append(tag: u8, key: &[u8], value: &[u8], to: &mut Vec<u8>) {
+    to.reserve(OPERATION_HEADER_BYTES + key.len() + value.len());
+    to.push(tag);
+    to.extend_from_slice(&(key.len() as u32).to_le_bytes());
+    to.extend_from_slice(&(value.len() as u32).to_le_bytes());
+    to.extend_from_slice(key);
+    to.extend_from_slice(value);
+}
+
 /// The operations of a verified record.
-pub(super) fn operations(mut bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>, KvError>> {
+pub(crate) fn operations(mut bytes: &[u8]) -> impl Iterator<Item = Result<Operation<'_>, KvError>> {
     std::iter::from_fn(move || {
         if bytes.is_empty() {
             return None;

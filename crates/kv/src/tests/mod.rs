@@ -12,12 +12,14 @@ use proptest::prelude::*;
 
 use super::contract::{kv_contract, pairs};
 use super::{
-    Attachments, Compacting, EngineKind, Kv, KvConfig, KvError, Read, Spilling, Transaction, Write,
+    Attachments, Change, Compacting, EngineKind, Kv, KvConfig, KvError, Read, Spilling,
+    Transaction, Write, changes,
 };
 
 mod compaction;
 mod crash;
 mod dead;
+mod follow;
 mod reached;
 mod runs;
 
