@@ -203,6 +203,7 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         StoreError::Corrupt { .. }
         | StoreError::FormatTooNew { .. }
         | StoreError::NotADataDirectory { .. }
+        | StoreError::HalfRestored { .. }
         | StoreError::DriveOfMinio { .. }
         | StoreError::InUse { .. }
         | StoreError::Io(_)

@@ -11,6 +11,7 @@
 //! DIR/blobs/segments/    short blobs, many in a file
 //! DIR/blobs/lost/    orphans: blobs that no record referenced
 //! DIR/tmp/       unnamed files, where the file system has no O_TMPFILE
+//! DIR/restoring  exists while a backup is restored into the directory, which has no `format` yet
 //! ```
 
 use std::collections::BTreeSet;
@@ -26,6 +27,7 @@ const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
+const RESTORING_FILE: &str = "restoring";
 
 /// The format of a directory without segments.
 const FORMAT_OF_FILES: u32 = 1;
@@ -70,6 +72,9 @@ pub(crate) fn refuse_foreign(
         HARMLESS.contains(&name) || empty.iter().any(|directory| directory.as_str() == name)
     };
     let path = path.to_owned();
+    if entries.iter().any(|entry| entry.name == RESTORING_FILE) {
+        return Err(StoreError::HalfRestored { path });
+    }
     match entries.iter().all(|entry| is_known(&entry.name)) {
         true => Ok(()),
         false if entries.iter().any(|entry| entry.name == DRIVE_OF_MINIO) => {
@@ -166,6 +171,50 @@ pub(crate) fn write_format(disk: &dyn Disk, format: u32) -> Result<(), StoreErro
     file.write_at(text.as_bytes(), 0)?;
     file.sync_data()?;
     disk.rename(NEW_FORMAT_FILE, FORMAT_FILE)?;
+    Ok(disk.sync_dir("")?)
+}
+
+/// Refuses to restore into a directory that is not empty, unless a restore into it was begun.
+///
+/// # Errors
+/// [`StoreError::InvalidRequest`].
+pub(crate) fn check_restore(disk: &dyn Disk, path: &str) -> Result<(), StoreError> {
+    let entries = disk.list("")?;
+    let has = |name: &str| entries.iter().any(|entry| entry.name == name);
+    let is_harmless = || entries.iter().all(|entry| HARMLESS.contains(&entry.name.as_str()));
+    if !has(FORMAT_FILE) && (has(RESTORING_FILE) || is_harmless()) {
+        return Ok(());
+    }
+    let message = format!("{path} is not empty: restore into a directory that is");
+    Err(StoreError::InvalidRequest { message })
+}
+
+/// Begins to restore into a directory that passes [`check_restore`]. What an earlier restore has
+/// written of the key space is removed, and its blobs are kept.
+///
+/// # Errors
+/// [`StoreError::Io`], [`StoreError::NoSpace`].
+pub(crate) fn begin_restore(disk: &dyn Disk) -> Result<(), StoreError> {
+    let entries = disk.list("")?;
+    disk.open(RESTORING_FILE, OpenMode::CreateOrWrite)?.sync_data()?;
+    disk.sync_dir("")?;
+    for entry in entries.iter().filter(|entry| entry.name.starts_with("meta.redb")) {
+        disk.remove(&entry.name)?;
+    }
+    if entries.iter().any(|entry| entry.name == "vectors") {
+        for entry in disk.list("vectors")? {
+            disk.remove(&format!("vectors/{}", entry.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Ends a restore: from here on the directory is a store.
+pub(crate) fn end_restore(disk: &dyn Disk, format: u32) -> Result<(), StoreError> {
+    // All names must be durable before the one that makes the directory valid.
+    disk.sync_dir("")?;
+    write_format(disk, format)?;
+    disk.remove(RESTORING_FILE)?;
     Ok(disk.sync_dir("")?)
 }
 

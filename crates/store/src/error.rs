@@ -331,6 +331,14 @@ pub enum StoreError {
         /// The directory.
         path: String,
     },
+    /// A backup was being restored into the directory when that was interrupted.
+    #[error(
+        "{path} is only half restored: run the same `liteio restore` again, which goes on where it was interrupted"
+    )]
+    HalfRestored {
+        /// The directory.
+        path: String,
+    },
     /// The directory belongs to a MinIO.
     #[error(
         "{path} holds the data of a MinIO: bring it over with `liteio import minio {path} --data-dir DIR`, \

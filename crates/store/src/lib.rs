@@ -67,6 +67,7 @@
 //! | `identities` | Entries about users, kept without interpretation |
 //! | `usage/`, `lifecycle/`, `rewrap` | Usage of buckets; execution of lifecycle rules; rewrapping of data keys |
 //! | `reclaim/`, `recover`, `verify/`, `scrub`, `repair` | Deletion of unreferenced content; the sweep after a crash; verification, on request and in the background; salvage of a damaged store |
+//! | [`backup`] | what a backup reads of a store in use, and how a directory is made from it again |
 //! | `image`, `reset` | Copies of a store in memory; emptying a store, for tests |
 //! | `directory`, `open`, `watch` | The files of a data directory, opening them in order, watching their names |
 //!
@@ -281,6 +282,7 @@ mod indexes;
 pub mod vectors;
 
 mod attachment;
+pub mod backup;
 #[cfg(test)]
 mod damage_tests;
 mod directory;

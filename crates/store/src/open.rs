@@ -23,7 +23,7 @@ use crate::error::StoreError;
 use crate::meta::bucket::{FORMAT, StoreRecord};
 use crate::store::{Opened, Store};
 
-const KEY_SPACE_FILE: &str = "meta.redb";
+pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
 
 impl Store {
     /// Opens the store that `config` describes. Its threads delete unreferenced content, and after
@@ -163,7 +163,7 @@ fn open_existing_on(
     open_parts(disk, config, kv_config)
 }
 
-fn refusal_of_lock(error: io::Error) -> StoreError {
+pub(crate) fn refusal_of_lock(error: io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::ResourceBusy => StoreError::InUse { message: error.to_string() },
         _ => error.into(),

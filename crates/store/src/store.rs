@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_disk::{DirectoryLock, Disk};
-use liteio_kv::{Kv, KvError, Position, Snapshot, Transaction};
+use liteio_kv::{Follower, Kv, KvError, Position, Snapshot, Transaction};
 use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
@@ -233,6 +233,14 @@ impl Store {
     pub(crate) fn unsynced(&self) -> Result<Option<Position>, StoreError> {
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.unsynced()),
+            None => Err(StoreError::Closed),
+        }
+    }
+
+    /// Follows the updates from now on.
+    pub(crate) fn follow(&self, bytes_max: usize) -> Result<Follower, StoreError> {
+        match &*self.inner.kv.read() {
+            Some(kv) => Ok(kv.follow(bytes_max)?),
             None => Err(StoreError::Closed),
         }
     }

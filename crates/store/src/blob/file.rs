@@ -96,6 +96,31 @@ impl FileBlobStore {
         })
     }
 
+    /// Starts a blob that gets a file whatever its length, with this id as its name. An existing file
+    /// is replaced.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    pub(crate) fn begin_file(&self, id: BlobId) -> Result<Box<dyn BlobWriter>, BlobError> {
+        let shared = &self.shared;
+        let removed = shared.disk.remove_if_there(&file_path::blob_path(&id));
+        removed.map_err(|error| shared.failed(error))?;
+        let file = shared.disk.create_temporary().map_err(|error| shared.failed(error))?;
+        Ok(Box::new(FileWriter::new(Arc::clone(shared), id, file)))
+    }
+
+    /// `true` if a blob has a file of its own.
+    ///
+    /// # Errors
+    /// [`BlobError::Io`].
+    pub(crate) fn has_file(&self, id: &BlobId) -> Result<bool, BlobError> {
+        match self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(BlobError::from_read(*id, error)),
+        }
+    }
+
     /// Makes every blob durable that was sealed before the call.
     ///
     /// # Errors

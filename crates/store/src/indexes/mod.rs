@@ -27,4 +27,4 @@ pub use filter::{Condition, Filter, Relation};
 pub use index::Index;
 pub use name::VectorName;
 pub(crate) use open::{OpenIndex, Vectors};
-pub(crate) use unused::Unused;
+pub(crate) use unused::{Until, Unused};

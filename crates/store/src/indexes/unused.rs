@@ -1,13 +1,14 @@
 //! Unused slots: no record references them any more, but they may not be overwritten yet.
 //!
 //! ```text
-//!         commit                    commit durable,
-//!         replaces or deletes       no reader left          put
-//!  in use ────────────────► unused ────────────────► free ─────► in use, with another vector
+//!         commit                    commit durable, no reader left,
+//!         replaces or deletes       no backup needs it          put
+//!  in use ────────────────► unused ────────────────────► free ─────► in use, with another vector
 //! ```
 //! A slot may get another vector only when no crash can bring back a record that references it. At
-//! [`Durability::Os`](crate::Durability::Os) that takes until the next sync. The next put or delete
-//! of vectors of the index frees the slots whose updates are durable by then.
+//! [`Durability::Os`](crate::Durability::Os) that takes until the next sync. A running backup must
+//! have read it, too. The next put or delete of vectors of the index frees the slots for which both
+//! holds by then.
 
 use std::collections::VecDeque;
 
@@ -15,13 +16,29 @@ use liteio_kv::Position;
 use liteio_vector::Slot;
 use parking_lot::Mutex;
 
-/// Unused slots, each group with the position in the order of updates that must be durable before.
+/// What slots wait for before they are free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Until {
+    /// The updates up to here must be durable.
+    pub(crate) synced: Option<Position>,
+    /// The records up to this number must be backed up.
+    pub(crate) kept: Option<u64>,
+}
+
+impl Until {
+    /// `true` if there is nothing to wait for.
+    pub(crate) fn is_now(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Unused slots in groups, each with what it waits for, the oldest first.
 #[derive(Debug, Default)]
-pub(crate) struct Unused(pub(crate) Mutex<VecDeque<(Position, Vec<Slot>)>>);
+pub(crate) struct Unused(pub(crate) Mutex<VecDeque<(Until, Vec<Slot>)>>);
 
 impl Unused {
-    /// Unused slots that all wait for `position`.
-    pub(crate) fn waiting(position: Position, slots: Vec<Slot>) -> Self {
-        Self(Mutex::new(VecDeque::from([(position, slots)])))
+    /// Unused slots that all wait for the same.
+    pub(crate) fn waiting(until: Until, slots: Vec<Slot>) -> Self {
+        Self(Mutex::new(VecDeque::from([(until, slots)])))
     }
 }

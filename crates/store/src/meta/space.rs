@@ -21,6 +21,7 @@
 //! | `22` | bucket id (4), encoded object key, upload id (16) | nothing: uploads in progress, by key |
 //! | `30` | kind (1), id (16) | number of references to a blob or a list of parts; absent means one |
 //! | `31` | kind (1), id (16) | nothing: content to delete |
+//! | `32` | id of a blob (16) | its [place](super::backup_place) in a backup |
 //! | `40` | vector bucket name | [`VectorBucketRecord`](super::vector::VectorBucketRecord) |
 //! | `41` | vector bucket id (4) | the policy of a vector bucket, as it was given |
 //! | `42` | id of a vector bucket or an index (4) | [`TagsRecord`](super::vector::TagsRecord) |
@@ -28,11 +29,13 @@
 //! | `44` | index id (4), vector key | [`VectorRecord`](super::vector::VectorRecord) |
 //! | `45` | index id (4), slot (4) | the vector key |
 //! | `46` | index id (4) | nothing: index to delete |
+//! | `47` | index id (4), slot (4) | the elements of a slot, in backups and while one is restored only |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`].
 
 use super::content::ContentId;
 use super::key::{append_ended, append_escaped, split_ended};
+use crate::error::StoreError;
 use crate::name::{BucketId, IndexId, UploadId};
 
 const STORE: u8 = 0x00;
@@ -53,6 +56,7 @@ const PART: u8 = 0x21;
 const UPLOAD_BY_KEY: u8 = 0x22;
 const REFERENCE: u8 = 0x30;
 const DELETION: u8 = 0x31;
+const BACKUP_PLACE: u8 = 0x32;
 const VECTOR_BUCKET: u8 = 0x40;
 const VECTOR_POLICY: u8 = 0x41;
 const VECTOR_TAGS: u8 = 0x42;
@@ -60,6 +64,7 @@ const INDEX: u8 = 0x43;
 const VECTOR: u8 = 0x44;
 const VECTOR_SLOT: u8 = 0x45;
 const INDEX_DELETION: u8 = 0x46;
+const ELEMENTS: u8 = 0x47;
 
 /// The key of the store's own record.
 pub(crate) const STORE_KEY: &[u8] = &[STORE];
@@ -94,6 +99,10 @@ pub(crate) const ALL_UPLOADS: &[u8] = &[UPLOAD];
 pub(crate) const ALL_PARTS: &[u8] = &[PART];
 /// The prefix of all keys of content to delete.
 pub(crate) const ALL_DELETIONS: &[u8] = &[DELETION];
+/// The prefix of all keys of places in a backup.
+pub(crate) const ALL_BACKUP_PLACES: &[u8] = &[BACKUP_PLACE];
+/// The prefix of all keys of elements of slots.
+pub(crate) const ALL_ELEMENTS: &[u8] = &[ELEMENTS];
 /// The prefix of all keys of vectors.
 pub(crate) const ALL_VECTORS: &[u8] = &[VECTOR];
 /// The prefix of all keys of used slots.
@@ -334,6 +343,17 @@ pub(crate) fn split_deletion(bytes: &[u8]) -> Option<ContentId> {
     }
 }
 
+/// The place of a blob in a backup.
+pub(crate) fn backup_place(blob: &[u8; 16]) -> Vec<u8> {
+    [&[BACKUP_PLACE], &blob[..]].concat()
+}
+
+/// The blob in a key made by [`backup_place`].
+pub(crate) fn split_backup_place(bytes: &[u8]) -> Result<[u8; 16], StoreError> {
+    let blob = bytes.strip_prefix(&[BACKUP_PLACE]).and_then(|blob| blob.try_into().ok());
+    blob.ok_or_else(|| StoreError::corrupt("the key of a place in a backup"))
+}
+
 pub(crate) fn vector_bucket(name: &str) -> Vec<u8> {
     [&[VECTOR_BUCKET], name.as_bytes()].concat()
 }
@@ -401,6 +421,13 @@ pub(crate) fn vector_slot(index: IndexId, slot: u32) -> Vec<u8> {
 pub(crate) fn split_vector_slot(bytes: &[u8]) -> Option<(IndexId, u32)> {
     let (id, slot) = bytes.strip_prefix(&[VECTOR_SLOT])?.split_first_chunk()?;
     Some((IndexId(u32::from_be_bytes(*id)), u32::from_be_bytes(slot.try_into().ok()?)))
+}
+
+/// The elements of a slot, in a backup.
+pub(crate) fn elements(index: IndexId, slot: u32) -> Vec<u8> {
+    let mut bytes = of_number(ELEMENTS, index.0, 4);
+    bytes.extend_from_slice(&slot.to_be_bytes());
+    bytes
 }
 
 pub(crate) fn index_deletion(index: IndexId) -> Vec<u8> {

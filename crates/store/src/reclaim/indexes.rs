@@ -41,6 +41,10 @@ impl Store {
             report.syncs += u64::from(self.sync_rest()?);
         }
         for id in queued {
+            if self.shared().holds.holds_index(id) {
+                report.waiting += 1;
+                continue;
+            }
             // Files before records: without records the queue entry would be the only trace of the
             // files.
             self.remove_index_files(id)?;

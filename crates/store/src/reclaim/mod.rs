@@ -7,7 +7,8 @@
 //!  queued ──► synced ──► no reader left ──► unlinked ──► entry removed
 //!    ▲      (before it, a    (older snapshots   │
 //!    │       crash may bring  have pinned their │ crash: the entry is still there, and
-//!    │       the record back) content)          │ the next start continues
+//!    │       the record back) content), nor a   │ the next start continues
+//!    │                        running backup    │
 //!    └──────────────────────────────────────────┘
 //! ```
 //! A part list is taken apart in bounded steps, which queue its blobs in turn.
@@ -142,8 +143,10 @@ impl Store {
                     (Ok(_), Ok(())) => store.has_later_work().then_some(LOOK_AGAIN_AFTER),
                 };
                 drop(store);
-                if result.is_ok_and(|report| report.syncs > 0) {
-                    // At most one sync per interval, not one per overwrite.
+                // At most one sync per interval, not one per overwrite; and one look per interval at
+                // what a backup holds, not one per deletion.
+                let holds = shared.holds.is_held();
+                if result.is_ok_and(|report| report.syncs > 0 || (holds && report.waiting > 0)) {
                     shared.work.pause(shared.config.sync_interval);
                 }
             }
@@ -201,6 +204,7 @@ impl Store {
             for id in batch {
                 match id {
                     _ if self.shared().pins.contains(&id) => report.waiting += 1,
+                    ContentId::Blob(_) if self.shared().holds.holds(&id) => report.waiting += 1,
                     ContentId::Blob(blob) => {
                         self.delete_blob(&BlobId(blob), report)?;
                         blobs.push(id);
@@ -215,6 +219,9 @@ impl Store {
                 let done = self.update_freeing(move |write, _| {
                     for id in &blobs {
                         write.delete(&space::deletion(id))?;
+                        if let ContentId::Blob(blob) = id {
+                            write.delete(&space::backup_place(blob))?;
+                        }
                     }
                     Ok(Committed::new(()))
                 });

@@ -58,7 +58,7 @@ pub use bucket::{ListVectorBuckets, VectorBucket, VectorBucketPage};
 pub use figures::VectorFigures;
 pub use get::{GetVectors, StoredVector};
 pub use index::{CreateIndex, IndexPage, ListIndexes};
-pub(crate) use open::{shape_of, used_slots};
+pub(crate) use open::{DIRECTORY, path as path_of_index, shape, shape_of, used_slots};
 
 pub use list::{ListVectors, Segment, VectorPage};
 pub use position::QueryPosition;

@@ -16,7 +16,7 @@ use crate::meta::vector::DistanceMetric;
 use crate::name::IndexId;
 use crate::store::Store;
 
-pub(super) const DIRECTORY: &str = "vectors";
+pub(crate) const DIRECTORY: &str = "vectors";
 
 impl Store {
     /// The files of an index, opened if necessary.
@@ -94,18 +94,18 @@ fn open_files(
     let slots = vectors.slots();
     compare::with_records(slots, index, snapshot, &used)?;
     // Asked after the snapshot, so that the position covers every update in the snapshot.
-    let unsynced = store.unsynced()?;
+    let until = store.unused_until()?;
     // Slots that a crash has left without a record: between the sync of the elements and the commit
     // of the records, or after a delete.
     let unnamed = || (0..slots.slot_count()).map(Slot::new).filter(|slot| !used.contains(*slot));
-    let unused = match unsynced {
-        None => {
+    let unused = match until {
+        until if until.is_now() => {
             // Every update is durable, so no crash can bring back a record that references another
-            // slot.
+            // slot; and no backup has to read one.
             slots.retain(&used)?;
             Unused::default()
         }
-        Some(position) => Unused::waiting(position, unnamed().collect()),
+        until => Unused::waiting(until, unnamed().collect()),
     };
     // Vectors that a `kill -9` has left without codes get them in the background.
     vectors.prepare_soon();
@@ -114,11 +114,16 @@ fn open_files(
 
 /// The shape of the vectors of an index.
 pub(crate) fn shape_of(index: &Index) -> Result<Shape, StoreError> {
-    let metric = match index.metric {
+    shape(index.dimension, index.metric)
+}
+
+/// The shape of vectors of `dimension` elements that are compared by `metric`.
+pub(crate) fn shape(dimension: u32, metric: DistanceMetric) -> Result<Shape, StoreError> {
+    let metric = match metric {
         DistanceMetric::Cosine => Metric::Cosine,
         DistanceMetric::Euclidean => Metric::Euclidean,
     };
-    Ok(Shape::new(index.dimension as usize, metric)?)
+    Ok(Shape::new(dimension as usize, metric)?)
 }
 
 /// The slots that records reference.
@@ -136,6 +141,6 @@ pub(crate) fn used_slots(from: &impl Read, id: IndexId) -> Result<SlotSet, Store
     Ok(used)
 }
 
-pub(super) fn path(id: IndexId) -> String {
+pub(crate) fn path(id: IndexId) -> String {
     format!("{DIRECTORY}/{:08x}", id.0)
 }

@@ -3,14 +3,15 @@
 use liteio_vector::Slot;
 
 use crate::error::StoreError;
-use crate::indexes::OpenIndex;
+use crate::indexes::{OpenIndex, Until};
 use crate::name::IndexId;
 use crate::store::Store;
 
 impl Store {
     /// Makes an acknowledged commit visible to searches, and frees the slots that it replaced: at
-    /// once if every update is durable, otherwise after the sync that makes this one durable. Until
-    /// then a crash can bring back a record that references the old slot.
+    /// once if every update is durable and no backup runs, otherwise after the sync that makes this
+    /// one durable, and once it is backed up. Until then a crash can bring back a record that
+    /// references the old slot, and the backup may have to read it.
     pub(super) fn publish_vectors(
         &self,
         open: &OpenIndex,
@@ -24,23 +25,33 @@ impl Store {
         }
         // A query that still wants them starts again, because they are no longer published.
         self.inner.vectors.columns.forget(id, &unused);
-        match self.unsynced()? {
-            None => Ok(open.vectors.slots().free(&unused)?),
-            Some(position) => {
-                open.unused.0.lock().push_back((position, unused));
+        match self.unused_until()? {
+            until if until.is_now() => Ok(open.vectors.slots().free(&unused)?),
+            until => {
+                open.unused.0.lock().push_back((until, unused));
                 Ok(())
             }
         }
     }
 
-    /// Frees the waiting slots whose updates are durable by now.
+    /// What a slot waits for that no record references from now on.
+    pub(super) fn unused_until(&self) -> Result<Until, StoreError> {
+        Ok(Until { synced: self.unsynced()?, kept: self.shared().holds.newest() })
+    }
+
+    fn is_over(&self, until: Until) -> Result<bool, StoreError> {
+        let is_synced = until.synced.map_or(Ok(true), |position| self.is_synced(position))?;
+        Ok(is_synced && until.kept.is_none_or(|number| self.shared().holds.is_kept(number)))
+    }
+
+    /// Frees the slots that need not wait any longer.
     pub(super) fn free_unused(&self, open: &OpenIndex) -> Result<(), StoreError> {
         loop {
             // One group at a time, so that the lock is not held while slots are freed.
             let durable = {
                 let mut unused = open.unused.0.lock();
                 match unused.front() {
-                    Some((position, _)) if self.is_synced(*position)? => unused.pop_front(),
+                    Some((until, _)) if self.is_over(*until)? => unused.pop_front(),
                     _ => None,
                 }
             };

@@ -2,6 +2,7 @@
 
 mod acl;
 mod append;
+mod backup;
 mod body_rows;
 mod bucket;
 mod copy_source;

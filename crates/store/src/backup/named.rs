@@ -1,0 +1,41 @@
+//! The blobs that a pair of the key space names.
+
+use crate::error::StoreError;
+use crate::meta::content::Content;
+use crate::meta::object::ObjectRecord;
+use crate::meta::space;
+use crate::meta::upload::PartRecord;
+
+/// A blob of a backup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BackupBlob {
+    /// Its name, which no other blob ever has.
+    pub id: [u8; 16],
+    /// Number of its bytes.
+    pub bytes: u64,
+}
+
+/// The blobs that the value of a key names.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] or [`StoreError::FormatTooNew`] for a record that cannot be read.
+pub fn blobs_of(key: &[u8], value: &[u8]) -> Result<Vec<BackupBlob>, StoreError> {
+    let is_in = |space: &[u8]| key.starts_with(space);
+    let content = if is_in(space::ALL_CURRENT) || is_in(space::ALL_HISTORY) {
+        ObjectRecord::decode_manifest(key, value)?
+    } else if is_in(space::ALL_PARTS) {
+        PartRecord::decode_manifest(key, value)?
+    } else {
+        return Ok(Vec::new());
+    };
+    match content {
+        Content::Extents(extents) => {
+            let blob = |extent: &crate::meta::content::Extent| BackupBlob {
+                id: extent.blob,
+                bytes: extent.blob_bytes,
+            };
+            Ok(extents.iter().map(blob).collect())
+        }
+        Content::Inline(_) | Content::Parts { .. } | Content::Apart { .. } => Ok(Vec::new()),
+    }
+}

@@ -1,0 +1,383 @@
+//! [`Restore`]: makes a directory from the pairs and blobs of a backup.
+//!
+//! ```text
+//!  begin ─► apply, place, … ─► missing, write_blob, … ─► finish: vectors, syncs, `format`
+//! ```
+//! Until the end the directory has the file `restoring` and no `format`: no store opens it. A restore
+//! that was interrupted begins anew, but keeps the blobs that are there.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use liteio_disk::{DirectoryLock, Disk, Durability, RealDisk};
+use liteio_kv::{Change, Kv, KvConfig, Read, Write as _, changes};
+
+use super::named::{BackupBlob, blobs_of};
+use super::slots;
+use crate::blob::{BlobError, BlobId, FileBlobStore, Lengths};
+use crate::config::{Backend, StoreConfig};
+use crate::directory;
+use crate::error::StoreError;
+use crate::meta::bucket::{StoreRecord, require};
+use crate::meta::content::Content;
+use crate::meta::document::LIFECYCLE;
+use crate::meta::key::successor;
+use crate::meta::object::ObjectRecord;
+use crate::meta::{BackupPlace, space};
+use crate::name::BucketName;
+use crate::open::KEY_SPACE_FILE;
+
+/// Memory for the tables of the key space: a restore writes as fast as it can.
+const MEMORY_BYTES: usize = 256 << 20;
+
+/// Rows that are looked at, or removed, together.
+pub(super) const ROWS_AT_ONCE: usize = 1000;
+
+/// A directory that is being restored.
+pub struct Restore {
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) kv: Kv,
+    blobs: FileBlobStore,
+    config: StoreConfig,
+    /// Held to the end.
+    _lock: Option<DirectoryLock>,
+}
+
+/// Blobs that records name, and that are not there yet.
+#[derive(Debug, Default)]
+pub struct MissingBlobs {
+    /// Each with its place in the backup, if it has one.
+    pub blobs: Vec<(BackupBlob, Option<BackupPlace>)>,
+    /// Where the next call continues; `None` at the end.
+    pub next: Option<Vec<u8>>,
+}
+
+/// The objects whose bytes are restored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum RestoredPart {
+    /// All.
+    #[default]
+    Everything,
+    /// The current ones of a bucket whose keys begin with a prefix. The restored store is for reading them only: it has
+    /// no other objects, no lifecycle rules, and its figures are those of all.
+    Objects {
+        /// The bucket.
+        bucket: BucketName,
+        /// The prefix.
+        prefix: String,
+    },
+}
+
+impl RestoredPart {
+    /// The current objects of the bucket with this name whose keys begin with `prefix`.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidBucketName`].
+    pub fn objects(bucket: String, prefix: String) -> Result<Self, StoreError> {
+        Ok(Self::Objects { bucket: BucketName::new(bucket)?, prefix })
+    }
+
+    /// The beginnings of the keys of its records.
+    fn spaces(&self, from: &impl Read) -> Result<Vec<Vec<u8>>, StoreError> {
+        match self {
+            Self::Everything => Ok([space::ALL_CURRENT, space::ALL_HISTORY, space::ALL_PARTS]
+                .map(<[u8]>::to_vec)
+                .to_vec()),
+            Self::Objects { bucket, prefix } => {
+                let id = require(from, bucket)?.id;
+                Ok(vec![space::current(id, prefix), space::history_prefix(id, prefix.as_bytes())])
+            }
+        }
+    }
+
+    /// The blobs of a record. A damaged record was damaged when it was backed up, and stays for `repair`.
+    fn blobs(
+        &self,
+        from: &impl Read,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<Vec<BackupBlob>, StoreError> {
+        let mut blobs = blobs_of(key, value).unwrap_or_default();
+        // The parts of everything are records of a space of their own.
+        if let Self::Objects { .. } = self
+            && let Ok(Content::Parts { list, .. }) = ObjectRecord::decode_manifest(key, value)
+        {
+            let parts = space::parts(&list);
+            let end = successor(&parts).unwrap_or_default();
+            let mut cursor = from.cursor(Bound::Included(&parts), Bound::Excluded(&end))?;
+            while let Some((key, value)) = cursor.next()? {
+                blobs.append(&mut blobs_of(key, value).unwrap_or_default());
+            }
+        }
+        Ok(blobs)
+    }
+}
+
+/// The result of [`Restore::finish`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// Number of vectors.
+    pub vectors: u64,
+    /// Number of vectors that were left out, because the backup lacks their elements: they were
+    /// damaged when it was made.
+    pub left_out: u64,
+}
+
+impl Restore {
+    /// Begins to restore into the directory of `config`, which is created if it is missing.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidRequest`] if the directory is not empty, unless a restore into it was
+    /// interrupted; [`StoreError::InUse`], [`StoreError::NoSpace`], [`StoreError::Io`].
+    pub fn begin(config: StoreConfig) -> Result<Self, StoreError> {
+        let Backend::Directory(path) = config.backend.clone() else {
+            let message = "a backup is restored into a directory".to_owned();
+            return Err(StoreError::InvalidRequest { message });
+        };
+        let shown = path.display().to_string();
+        let disk = RealDisk::open(&path)?;
+        // Before the lock, which creates a file.
+        directory::check_restore(&disk, &shown)?;
+        let lock = DirectoryLock::acquire(&path).map_err(crate::open::refusal_of_lock)?;
+        Self::begin_in(Arc::new(disk), config, Some(lock))
+    }
+
+    /// [`Restore::begin`] on `disk`. The backend in `config` is ignored.
+    ///
+    /// # Errors
+    /// The errors of [`Restore::begin`].
+    pub fn begin_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Self, StoreError> {
+        directory::check_restore(&*disk, "the directory")?;
+        Self::begin_in(disk, config, None)
+    }
+
+    fn begin_in(
+        disk: Arc<dyn Disk>,
+        config: StoreConfig,
+        lock: Option<DirectoryLock>,
+    ) -> Result<Self, StoreError> {
+        directory::begin_restore(&*disk)?;
+        // Synced at the end: until then nothing counts.
+        let (durability, logged_bytes_max) = (Durability::Os, 0);
+        let lengths = Lengths::new(0);
+        let blobs = FileBlobStore::open(Arc::clone(&disk), durability, logged_bytes_max, lengths)?;
+        let kv_config = KvConfig {
+            durability,
+            cache_bytes: config.cache_bytes,
+            memory_bytes: MEMORY_BYTES,
+            reserve_bytes: config.reserve_bytes,
+            log_bytes: MEMORY_BYTES as u64 / 2,
+            ..KvConfig::default()
+        };
+        let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
+        Ok(Self { disk, kv, blobs, config, _lock: lock })
+    }
+
+    /// Applies changes, all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] for bytes that are no changes; the errors of a write.
+    pub fn apply(&self, bytes: Vec<u8>) -> Result<(), StoreError> {
+        let applied = self.kv.update(move |write| -> Result<(), StoreError> {
+            for change in changes(&bytes) {
+                match change? {
+                    Change::Put { key, value } => write.put(key, value)?,
+                    Change::Delete { key } => write.delete(key)?,
+                }
+            }
+            Ok(())
+        });
+        applied.wait()
+    }
+
+    /// Notes where blobs are in the backup. The store keeps that for its next backup.
+    ///
+    /// # Errors
+    /// The errors of a write.
+    pub fn place(&self, places: Vec<(BackupBlob, BackupPlace)>) -> Result<(), StoreError> {
+        let written = self.kv.update(move |write| -> Result<(), StoreError> {
+            for (blob, place) in &places {
+                place.write(write, &blob.id)?;
+            }
+            Ok(())
+        });
+        written.wait()
+    }
+
+    /// Removes the records of all objects that are not in `part`, and the lifecycle rules, which would remove more.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`] if there is no such part; the errors of a read or a write.
+    pub fn keep_only(&self, part: &RestoredPart) -> Result<(), StoreError> {
+        if *part == RestoredPart::Everything {
+            return Ok(());
+        }
+        let kept = part.spaces(&self.kv.snapshot()?)?;
+        for space in [space::ALL_CURRENT, space::ALL_HISTORY] {
+            let end = successor(space).unwrap_or_default();
+            let mut after = space.to_vec();
+            loop {
+                let snapshot = self.kv.snapshot()?;
+                let mut rows = snapshot.cursor(Bound::Excluded(&after), Bound::Excluded(&end))?;
+                let (mut seen, mut others) = (0, Vec::new());
+                while seen < ROWS_AT_ONCE
+                    && let Some((row, _)) = rows.next()?
+                {
+                    seen += 1;
+                    after = row.to_vec();
+                    if !kept.iter().any(|kept| row.starts_with(kept)) {
+                        others.push(row.to_vec());
+                    }
+                }
+                drop(rows);
+                if seen == 0 {
+                    break;
+                }
+                self.remove(others)?;
+            }
+        }
+        let end = successor(space::ALL_DOCUMENTS).unwrap_or_default();
+        let snapshot = self.kv.snapshot()?;
+        let lower = Bound::Included(space::ALL_DOCUMENTS);
+        let mut documents = snapshot.cursor(lower, Bound::Excluded(&end))?;
+        let mut rules = Vec::new();
+        while let Some((row, _)) = documents.next()? {
+            let kind = space::split_document(row).map(|(_, kind)| kind);
+            rules.extend((kind == Some(LIFECYCLE)).then(|| row.to_vec()));
+        }
+        drop(documents);
+        self.remove(rules)
+    }
+
+    /// Removes rows.
+    pub(super) fn remove(&self, rows: Vec<Vec<u8>>) -> Result<(), StoreError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let removed = self.kv.update(move |write| -> Result<(), StoreError> {
+            rows.iter().try_for_each(|row| Ok(write.delete(row)?))
+        });
+        removed.wait()
+    }
+
+    /// Some of the blobs that the records of `part` after the key `after` name and that are not there,
+    /// from the first record without it.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchBucket`] if there is no such part; the errors of a read.
+    pub fn missing(
+        &self,
+        part: &RestoredPart,
+        after: Option<&[u8]>,
+        max: usize,
+    ) -> Result<MissingBlobs, StoreError> {
+        let snapshot = self.kv.snapshot()?;
+        let mut missing = MissingBlobs::default();
+        let mut seen = HashSet::new();
+        for space in part.spaces(&snapshot)? {
+            let end = successor(&space).unwrap_or_default();
+            let lower = match after {
+                Some(after) if after >= &end[..] => continue,
+                Some(after) if after >= &space[..] => Bound::Excluded(after),
+                _ => Bound::Included(&space[..]),
+            };
+            let mut cursor = snapshot.cursor(lower, Bound::Excluded(&end))?;
+            while let Some((key, value)) = cursor.next()? {
+                for blob in part.blobs(&snapshot, key, value)? {
+                    if seen.insert(blob) && !self.has(&blob)? {
+                        let place = BackupPlace::read(&snapshot, &blob.id)?;
+                        missing.blobs.push((blob, place));
+                    }
+                }
+                if missing.blobs.len() >= max {
+                    missing.next = Some(key.to_vec());
+                    return Ok(missing);
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    /// `true` if a blob is there as a whole, from a restore that was interrupted. It is synced with
+    /// the others at the end.
+    fn has(&self, blob: &BackupBlob) -> Result<bool, StoreError> {
+        Ok(self.blobs.recover(&BlobId(blob.id), blob.bytes, &[])?)
+    }
+
+    /// Writes a blob, whose bytes `next` returns piece by piece, until `None`.
+    ///
+    /// # Errors
+    /// Those of `next`; [`StoreError::Corrupt`] if the pieces have another length; the errors of a
+    /// write.
+    pub fn write_blob<E: From<StoreError>>(
+        &self,
+        blob: &BackupBlob,
+        next: &mut dyn FnMut() -> Result<Option<bytes::Bytes>, E>,
+    ) -> Result<(), E> {
+        let failed = |error: BlobError| E::from(StoreError::from(error));
+        let mut writer = self.blobs.begin_file(BlobId(blob.id)).map_err(failed)?;
+        let mut bytes = 0;
+        while let Some(piece) = next()? {
+            bytes += piece.len() as u64;
+            writer.append(&piece).map_err(failed)?;
+        }
+        if bytes != blob.bytes {
+            let wrong = format!("a blob of {} bytes has {bytes} in the backup", blob.bytes);
+            return Err(StoreError::corrupt(wrong).into());
+        }
+        writer.seal(false).map(drop).map_err(failed)
+    }
+
+    /// Removes the places of blobs that the restored state does not have: nothing else would, since these are never
+    /// deleted.
+    fn forget_places(&self) -> Result<(), StoreError> {
+        let end = successor(space::ALL_BACKUP_PLACES).unwrap_or_default();
+        let mut after = space::ALL_BACKUP_PLACES.to_vec();
+        loop {
+            let snapshot = self.kv.snapshot()?;
+            let mut rows = snapshot.cursor(Bound::Excluded(&after), Bound::Excluded(&end))?;
+            let (mut seen, mut unknown) = (0, Vec::new());
+            while seen < ROWS_AT_ONCE
+                && let Some((row, _)) = rows.next()?
+            {
+                seen += 1;
+                after = row.to_vec();
+                if !self.blobs.has_file(&BlobId(space::split_backup_place(row)?))? {
+                    unknown.push(row.to_vec());
+                }
+            }
+            drop(rows);
+            if seen == 0 {
+                return Ok(());
+            }
+            self.remove(unknown)?;
+        }
+    }
+
+    /// Makes the files of vectors, makes everything durable, and makes the directory a store.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if the backup had no store; the errors of a write.
+    pub fn finish(self) -> Result<RestoreReport, StoreError> {
+        if StoreRecord::read_checked(&self.kv.snapshot()?)?.is_none() {
+            return Err(StoreError::corrupt("the backup has no record of a store"));
+        }
+        let report = slots::restore(&self)?;
+        self.forget_places()?;
+        let Self { disk, kv, blobs, config, _lock } = self;
+        blobs.sync()?;
+        kv.sync()?;
+        // The last handle: drains and closes.
+        drop(kv);
+        directory::end_restore(&*disk, directory::format_of(&config))?;
+        Ok(report)
+    }
+}
+
+impl fmt::Debug for Restore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Restore").finish_non_exhaustive()
+    }
+}
