@@ -11,8 +11,8 @@ pub(crate) enum Error {
     #[error("{0}")]
     Service(ServiceError),
     /// No answer, or an incomplete one.
-    #[error("{reason}")]
-    Transport { reason: String, again: Again },
+    #[error("{}", with_remedy(reason, *remedy))]
+    Transport { reason: String, remedy: Option<&'static str>, again: Again },
     /// A file or directory.
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
@@ -51,7 +51,7 @@ impl Error {
     }
 
     pub(crate) fn transport(reason: impl Into<String>) -> Error {
-        Error::Transport { reason: reason.into(), again: Again::Repeatable }
+        Error::Transport { reason: reason.into(), remedy: None, again: Again::Repeatable }
     }
 
     /// A constructor of errors about this path.
@@ -87,20 +87,28 @@ impl Error {
 
 impl std::fmt::Display for ServiceError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&with_remedy(&self.reason(), self.remedy()))
+    }
+}
+
+fn with_remedy(reason: &str, remedy: Option<&str>) -> String {
+    match remedy {
+        Some(remedy) => format!("{reason}; {remedy}"),
+        None => reason.to_owned(),
+    }
+}
+
+impl ServiceError {
+    /// What the service said, in one line, without the remedy of the command line.
+    pub(crate) fn reason(&self) -> String {
         let message = match self.message.trim() {
             "" => "the service gave no reason",
             message => message.trim_end_matches('.'),
         };
         let code = if self.code.is_empty() { "no code" } else { &self.code };
-        write!(formatter, "{message} ({code}, status {})", self.status)?;
-        match self.remedy() {
-            Some(remedy) => write!(formatter, "; {remedy}"),
-            None => Ok(()),
-        }
+        format!("{message} ({code}, status {})", self.status)
     }
-}
 
-impl ServiceError {
     fn remedy(&self) -> Option<&'static str> {
         Some(match self.code.as_str() {
             "NoSuchBucket" => "make the bucket with `mb`, or list those there are with `ls ALIAS`",

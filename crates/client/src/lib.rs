@@ -1,9 +1,9 @@
 //! The command line client of LiteIO: the everyday verbs of MinIO's `mc` over any S3.
 //!
 //! [`run`] is the command. It reads arguments and environment, prints to standard output, and
-//! returns the exit code. [`Source`] reads a whole service for imports. A verb names its targets as
-//! aliases or paths, asks for a transfer between two of them, and the transfer uses the protocol
-//! and the local files:
+//! returns the exit code. [`Source`] reads a whole service for imports, and [`BucketClient`] keeps
+//! objects of other programs in a bucket. A verb names its targets as aliases or paths, asks for a
+//! transfer between two of them, and the transfer uses the protocol and the local files:
 //!
 //! ```text
 //! verbs ──► transfer ──► target ──► session ──► s3
@@ -19,13 +19,17 @@
 //! | `session` | options, aliases in the file of `mc`, output, progress, uploads to abort |
 //! | `local` | files: their names below a directory, walks in the order of keys, atomic writes |
 //! | `s3` | the protocol: addresses, Signature Version 4, time limits and repetitions, verified downloads, one file for each family of operations |
+//! | `bucket` | [`BucketClient`] |
 //! | `source` | [`Source`] |
+//! | `keys` | [`ServiceKeys`] of both |
 //! | `error`, `text` | the error type, with remedies; sizes, durations, times and patterns as users write them |
 //!
 //! The client must not know any other crate of this workspace: it talks to every service over HTTP.
 
+mod bucket;
 mod cli;
 mod error;
+mod keys;
 mod local;
 mod s3;
 mod session;
@@ -35,8 +39,11 @@ mod text;
 mod transfer;
 mod verbs;
 
+pub use bucket::{BucketClient, BucketError, BucketListing, BucketObject};
+pub use keys::ServiceKeys;
 pub use local::content_type;
-pub use source::{Source, SourceEntry, SourceError, SourceKeys, SourceListing, SourceObject};
+pub use source::{Source, SourceEntry, SourceError, SourceListing, SourceObject};
+pub use text::parse_duration;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use crate::error::Error;
+use crate::keys::ServiceKeys;
 use crate::s3::{
     Credentials, Download, Endpoint, Listed, Lister, S3, Scope, Settings, Style, connect,
 };
@@ -17,17 +18,6 @@ use crate::s3::{
 #[derive(Clone, Debug)]
 pub struct Source {
     s3: Arc<S3>,
-}
-
-/// Keys of a user of a service.
-#[derive(Clone)]
-pub struct SourceKeys {
-    /// Access key.
-    pub access_key: String,
-    /// Secret key.
-    pub secret_key: String,
-    /// Session token.
-    pub session_token: Option<String>,
 }
 
 /// A failure to read.
@@ -77,13 +67,9 @@ impl Source {
     ///
     /// # Errors
     /// One line that says what to change.
-    pub fn connect(url: &str, keys: Option<SourceKeys>, region: &str) -> Result<Source, String> {
+    pub fn connect(url: &str, keys: Option<ServiceKeys>, region: &str) -> Result<Source, String> {
         let endpoint = Endpoint::parse(url, Style::Auto)?;
-        let credentials = keys.map(|keys| Credentials {
-            access_key: keys.access_key,
-            secret_key: keys.secret_key,
-            session_token: keys.session_token,
-        });
+        let credentials = keys.map(Credentials::from);
         let settings = Settings { idle: Duration::from_secs(60), retries: 5 };
         let http = connect(false, None)?;
         let s3 = S3::new(endpoint, credentials, region.to_owned(), http, settings);
@@ -203,16 +189,6 @@ impl SourceObject {
     /// [`SourceError`].
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, SourceError> {
         self.download.chunk().await.map_err(told)
-    }
-}
-
-// Secrets are never shown.
-impl std::fmt::Debug for SourceKeys {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("SourceKeys")
-            .field("access_key", &self.access_key)
-            .finish_non_exhaustive()
     }
 }
 

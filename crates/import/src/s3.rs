@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use liteio_client::{Source, SourceEntry, SourceError, SourceKeys};
+use liteio_client::{ServiceKeys, Source, SourceEntry, SourceError};
 use liteio_store::{
     Bucket, ETag, ImportedContent, ImportedObject, ObjectKey, StagedBody, Store, Versioning,
 };
@@ -29,7 +29,7 @@ impl From<SourceError> for Failure {
 pub(super) fn run(arguments: &ImportS3Args) -> Result<bool, String> {
     let place = Place::parse(&arguments.url)?;
     let keys = match (&arguments.access_key, &arguments.secret_key) {
-        (Some(access_key), Some(secret_key)) => Some(SourceKeys {
+        (Some(access_key), Some(secret_key)) => Some(ServiceKeys {
             access_key: access_key.clone(),
             secret_key: secret_key.clone(),
             session_token: arguments.session_token.clone(),

@@ -90,11 +90,17 @@ impl S3 {
 
     /// Sends a request until it is accepted, refused for good, or out of attempts.
     pub(super) async fn send(&self, request: &Request) -> Result<Response, Error> {
+        self.send_counted(request).await.0
+    }
+
+    /// As [`S3::send`], with the number of repetitions: with any, an earlier attempt may have had its
+    /// effect before its answer was lost.
+    pub(super) async fn send_counted(&self, request: &Request) -> (Result<Response, Error>, u32) {
         let mut attempt = 0;
         let mut moved = false;
         loop {
             let error = match self.send_once(request).await {
-                Ok(response) if response.status.is_success() => return Ok(response),
+                Ok(response) if response.status.is_success() => return (Ok(response), attempt),
                 Ok(response) => Error::Service(refusal(response).await),
                 Err(error) => error,
             };
@@ -110,7 +116,7 @@ impl S3 {
                 continue;
             }
             if attempt == self.settings.retries || !may_pass(&error, request.repeatable) {
-                return Err(error);
+                return (Err(error), attempt);
             }
             pause(attempt).await;
             attempt += 1;
@@ -246,11 +252,11 @@ impl S3 {
 
     fn hangs(&self) -> Error {
         let seconds = self.settings.idle.as_secs_f64();
-        Error::transport(format!(
-            "{} has not answered for {seconds} seconds; see that the service runs, or raise \
-             --conn-read-deadline",
-            self.endpoint.url()
-        ))
+        Error::Transport {
+            reason: format!("{} has not answered for {seconds} seconds", self.endpoint.url()),
+            remedy: Some("see that the service runs, or raise --conn-read-deadline"),
+            again: Again::Repeatable,
+        }
     }
 
     fn broken(&self, error: &hyper_util::client::legacy::Error) -> Error {
@@ -263,8 +269,8 @@ impl S3 {
             } else {
                 ("see that the service runs, and that the URL of the alias is right", Again::All)
             };
-            let reason = format!("cannot connect to {}: {reason}; {remedy}", self.endpoint.url());
-            return Error::Transport { reason, again };
+            let reason = format!("cannot connect to {}: {reason}", self.endpoint.url());
+            return Error::Transport { reason, remedy: Some(remedy), again };
         }
         Error::transport(format!("the connection to {} broke: {reason}", self.endpoint.url()))
     }

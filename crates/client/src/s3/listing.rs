@@ -104,6 +104,12 @@ impl Lister {
         Lister { s3, scope, page, next, progress: Progress::default() }
     }
 
+    /// The same listing of objects, without those whose keys come before `key`, and without `key`.
+    pub(crate) fn after(mut self, key: &str) -> Lister {
+        self.next = Some(vec![("start-after", key.to_owned())]);
+        self
+    }
+
     pub(crate) async fn next(&mut self) -> Result<Option<Entry>, Error> {
         while self.page.is_empty() {
             let Some(next) = self.next.take() else {

@@ -23,6 +23,6 @@ pub(crate) use endpoint::{Endpoint, Style};
 pub(crate) use exchange::{S3, Settings};
 pub(crate) use listing::{Entry, Listed, Lister, Scope};
 pub(crate) use multipart::{Part, Span, Upload};
-pub(crate) use object::{CopySource, Head, REMOVALS_MAX, Removal, Removed};
+pub(crate) use object::{CopySource, Head, NotStored, REMOVALS_MAX, Removal, Removed};
 pub(crate) use request::Sent;
 pub(crate) use sign::Credentials;

@@ -49,6 +49,14 @@ pub(crate) struct Removed {
     pub(crate) error: Option<String>,
 }
 
+/// A failure to store an object that must be new.
+#[derive(Debug)]
+pub(crate) struct NotStored {
+    pub(crate) error: Error,
+    /// `true` if the request was repeated: an earlier attempt may have stored the object.
+    pub(crate) is_repeated: bool,
+}
+
 /// Headers that users may set on an object.
 const CONTENT_HEADERS: [&str; 6] = [
     "cache-control",
@@ -138,6 +146,21 @@ impl S3 {
         let mut request = Request::new(Method::PUT, bucket, key).headers(headers).body(body);
         request.sent = sent;
         self.send(&request).await.map(drop)
+    }
+
+    /// Stores a whole object, unless there is one of its key.
+    pub(crate) async fn put_new(
+        &self,
+        bucket: &str,
+        key: &str,
+        headers: &[(String, String)],
+        body: Bytes,
+    ) -> Result<(), NotStored> {
+        let request = Request::new(Method::PUT, bucket, key).headers(headers).body(body);
+        let request = request.header("if-none-match", "*");
+        let (result, repetitions) = self.send_counted(&request).await;
+        let not_stored = |error| NotStored { error, is_repeated: repetitions > 0 };
+        result.map(drop).map_err(not_stored)
     }
 
     /// Copies within the service. Given headers replace the metadata of the source.

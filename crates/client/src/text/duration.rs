@@ -6,7 +6,7 @@ use std::time::Duration;
 ///
 /// # Errors
 /// One line that says what is accepted.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong =
         || format!("'{text}' is no duration; write numbers and units, such as 7d10h, 90m or 31s");
     let mut rest = text.trim();

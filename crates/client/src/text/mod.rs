@@ -5,7 +5,8 @@ mod pattern;
 mod size;
 mod time;
 
-pub(crate) use duration::{in_words, parse_duration};
+pub(crate) use duration::in_words;
+pub use duration::parse_duration;
 pub(crate) use pattern::{Flat, Glob};
 pub(crate) use size::{human, human_narrow, parse_size};
 pub(crate) use time::{for_people, of_http, of_iso, of_system};
