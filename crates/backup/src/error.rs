@@ -1,0 +1,32 @@
+//! [`Error`]: a failure of a backup.
+
+use liteio_store::StoreError;
+
+use crate::seal::SealError;
+use crate::target::TargetError;
+
+/// A failure to write, read or restore a backup. Each message is one line.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The target.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// An object cannot be opened.
+    #[error(transparent)]
+    Seal(#[from] SealError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The backup lacks something that it must have.
+    #[error("{0}")]
+    Damaged(String),
+    /// The backup, or the request, is not what it has to be: one line that says what to change.
+    #[error("{0}")]
+    Refused(String),
+    /// There are no random bytes for an object, or it is too long.
+    #[error("an object of the backup cannot be made: {0}")]
+    Sealing(String),
+    /// The caller has asked to stop.
+    #[error("stopped")]
+    Stopped,
+}

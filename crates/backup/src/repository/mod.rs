@@ -1,0 +1,216 @@
+//! [`Repository`]: a backup at its target.
+
+mod generation;
+mod packed;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use liteio_disk::RandomSource as _;
+use serde::{Deserialize, Serialize};
+
+pub use self::generation::{Alive, Generation};
+pub(crate) use self::packed::{PackedBlob, Packs, crc_of};
+use crate::Error;
+use crate::names::{GENERATIONS, IDENTITY, Name};
+use crate::seal::{SealError, Sealer};
+use crate::target::{PutMode, Target, TargetError};
+
+/// The newest format.
+const FORMAT: u32 = 1;
+/// Times that making a backup is tried when another one seems to make it at the same time.
+const ATTEMPTS: usize = 3;
+
+/// A backup at its target, opened.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    pub(crate) target: Arc<dyn Target>,
+    pub(crate) sealer: Sealer,
+    pub(crate) id: [u8; 16],
+    identity: Identity,
+}
+
+/// The identity of a backup: its only object that is never encrypted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Version of the layout of the objects.
+    pub format: u32,
+    /// 16 random bytes, in hexadecimal.
+    pub id: String,
+    /// The time at which the store was created that is backed up, in milliseconds since 1970.
+    pub store_created_ms: u64,
+    /// Fingerprint of the key that encrypts it, in hexadecimal.
+    pub key: Option<String>,
+}
+
+impl Repository {
+    /// Opens the backup at `target`, with the key that encrypts it, if any.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is none, or if the key is missing or wrong; the errors of the target.
+    pub fn open(target: Arc<dyn Target>, key: Option<&[u8; 32]>) -> Result<Self, Error> {
+        match read_identity(&*target)? {
+            Some(identity) => Self::with(target, key, identity),
+            None => Err(Error::Refused(format!("there is no backup at {}", target.shown()))),
+        }
+    }
+
+    /// Opens the backup of the store that was created at `store_created_ms`, or makes it.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the backup is of another store, or if the key is missing or wrong; the errors of
+    /// the target.
+    pub fn open_or_create(
+        target: Arc<dyn Target>,
+        key: Option<&[u8; 32]>,
+        store_created_ms: u64,
+    ) -> Result<Self, Error> {
+        for _ in 0..ATTEMPTS {
+            if let Some(identity) = read_identity(&*target)? {
+                let repository = Self::with(target, key, identity)?;
+                if repository.identity.store_created_ms != store_created_ms {
+                    return Err(Error::Refused(format!(
+                        "the backup at {} is of another data directory: choose another prefix",
+                        repository.target.shown()
+                    )));
+                }
+                return Ok(repository);
+            }
+            if has_generations(&*target)? {
+                return Err(Error::Refused(format!(
+                    "{IDENTITY} is missing at {}, which has generations of a backup: put it back, or choose another \
+                     prefix",
+                    target.shown()
+                )));
+            }
+            let mut id = [0; 16];
+            let filled = liteio_disk::SystemRandom.fill(&mut id);
+            filled.map_err(|error| Error::Sealing(error.to_string()))?;
+            let fingerprint = sealer(key, &id).fingerprint();
+            let identity = Identity {
+                format: FORMAT,
+                id: hex(&id),
+                store_created_ms,
+                key: fingerprint.map(|it| hex(&it)),
+            };
+            let json = serde_json::to_vec(&identity).expect("plain data");
+            match target.put(IDENTITY, json.into(), PutMode::New) {
+                // Also after a lost answer: what is there is read.
+                Ok(()) | Err(TargetError::Exists { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Error::Refused(format!("{} shows no object that is stored there", target.shown())))
+    }
+
+    fn with(
+        target: Arc<dyn Target>,
+        key: Option<&[u8; 32]>,
+        identity: Identity,
+    ) -> Result<Self, Error> {
+        let shown = target.shown();
+        if identity.format != FORMAT {
+            let format = identity.format;
+            let what = format!("the backup at {shown} has format {format}: use a newer LiteIO");
+            return Err(Error::Refused(what));
+        }
+        let id = parse_hex(&identity.id);
+        let id = id.ok_or_else(|| Error::Damaged(format!("{IDENTITY} at {shown} is damaged")))?;
+        let sealer = sealer(key, &id);
+        match (&identity.key, sealer.fingerprint().map(|it| hex(&it))) {
+            (expected, found) if *expected == found => {}
+            (Some(_), None) => {
+                let what = format!("the backup at {shown} is encrypted: give its key file");
+                return Err(Error::Refused(what));
+            }
+            (Some(_), Some(_)) => {
+                let what = format!("the backup at {shown} is encrypted with another key");
+                return Err(Error::Refused(what));
+            }
+            (None, _) => {
+                return Err(Error::Refused(format!(
+                    "the backup at {shown} is not encrypted: remove the key file, or choose another prefix"
+                )));
+            }
+        }
+        Ok(Self { target, sealer, id, identity })
+    }
+
+    /// Reads the identity once more.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is another one now, or none; the errors of the target.
+    pub(crate) fn check_identity(&self) -> Result<(), Error> {
+        match read_identity(&*self.target)? {
+            Some(identity) if identity == self.identity => Ok(()),
+            _ => Err(Error::Refused(format!("{} has another backup now, or none", self.shown()))),
+        }
+    }
+
+    /// Its identity.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// The URL of its target.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.target.shown()
+    }
+
+    /// The contents of an object, verified.
+    pub(crate) fn read(&self, name: Name) -> Result<Bytes, Error> {
+        let name = name.to_string();
+        Ok(self.sealer.open(&name, &self.target.get(&name)?)?)
+    }
+
+    /// An object, to be stored under its name.
+    pub(crate) fn seal(&self, name: Name, contents: &[u8], compress: bool) -> Result<Bytes, Error> {
+        let sealed = self.sealer.seal(&name.to_string(), contents, compress);
+        sealed.map_err(|error| Error::Sealing(error.to_string()))
+    }
+
+    /// The JSON in an object.
+    pub(crate) fn json<T: for<'a> Deserialize<'a>>(&self, name: Name) -> Result<T, Error> {
+        let contents = self.read(name)?;
+        let damaged = || {
+            let what = "it has no JSON of this program";
+            SealError::Damaged { name: name.to_string(), what }
+        };
+        serde_json::from_slice(&contents).map_err(|_| damaged().into())
+    }
+}
+
+fn sealer(key: Option<&[u8; 32]>, id: &[u8; 16]) -> Sealer {
+    key.map_or_else(Sealer::plain, |key| Sealer::with_key(key, id))
+}
+
+/// `true` if there is an object of a generation.
+fn has_generations(target: &dyn Target) -> Result<bool, Error> {
+    let mut is_found = false;
+    target.list(GENERATIONS, None, &mut |_| {
+        is_found = true;
+        ControlFlow::Break(())
+    })?;
+    Ok(is_found)
+}
+
+fn read_identity(target: &dyn Target) -> Result<Option<Identity>, Error> {
+    let json = match target.get(IDENTITY) {
+        Err(TargetError::NotFound { .. }) => return Ok(None),
+        json => json?,
+    };
+    let damaged = |_| Error::Damaged(format!("{IDENTITY} at {} is damaged", target.shown()));
+    serde_json::from_slice(&json).map(Some).map_err(damaged)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn parse_hex(text: &str) -> Option<[u8; 16]> {
+    let number = u128::from_str_radix(text, 16).ok()?;
+    (text.len() == 32).then(|| number.to_be_bytes())
+}

@@ -1,0 +1,45 @@
+//! [`Status`]: how far a writer has come.
+
+use parking_lot::Mutex;
+
+/// The state of a writer, for metrics and health checks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// The number of its generation.
+    pub generation: Option<u64>,
+    /// The time of the last complete base, in milliseconds since 1970: without one nothing can be restored from this
+    /// generation.
+    pub base_ms: Option<u64>,
+    /// `true` while a base is being made.
+    pub is_making_base: bool,
+    /// Everything that was acknowledged before this time is in the backup, in milliseconds since 1970.
+    pub kept_ms: Option<u64>,
+    /// The number of the last record in the backup.
+    pub through: u64,
+    /// Bytes sent to the target.
+    pub sent_bytes: u64,
+    /// Number of objects sent to the target.
+    pub sent_objects: u64,
+    /// Number of damaged pairs and blobs that could not be backed up whole.
+    pub unreadable: u64,
+    /// Number of failures so far.
+    pub failures: u64,
+    /// The reason why it does not get on; `None` if it does.
+    pub error: Option<String>,
+}
+
+/// The state of a writer, shared with those who watch it.
+#[derive(Debug, Default)]
+pub struct Status(Mutex<State>);
+
+impl Status {
+    /// The state now.
+    #[must_use]
+    pub fn state(&self) -> State {
+        self.0.lock().clone()
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.0.lock());
+    }
+}

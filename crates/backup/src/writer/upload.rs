@@ -1,0 +1,96 @@
+//! Storing objects at a target that fails at times.
+
+use bytes::Bytes;
+use liteio_store::backup::{FeedError, FeedWatch};
+
+use super::status::Status;
+use crate::Error;
+use crate::names::Name;
+use crate::repository::Repository;
+use crate::target::{PutMode, TargetError};
+
+/// The patience of a writer.
+pub trait Pace: Send + Sync {
+    /// Waits before the target is tried again, longer the more attempts have failed. `false` to give up.
+    fn pause(&self, attempt: u32) -> bool;
+}
+
+/// Stores the objects of a backup.
+#[derive(Clone)]
+pub(super) struct Uploader<'a> {
+    pub(super) repository: &'a Repository,
+    pub(super) pace: &'a dyn Pace,
+    pub(super) status: &'a Status,
+    /// Ends the patience: what a feed that has fallen behind holds back is freed, and a new generation begins.
+    pub(super) watch: FeedWatch,
+}
+
+impl Uploader<'_> {
+    /// Stores an object that nobody else stores, as often as it takes. Returns its size.
+    ///
+    /// # Errors
+    /// [`Error::Target`] if the pace gives up; [`Error::Refused`] if there is another object of this name.
+    pub(super) fn put(&self, name: Name, contents: &[u8], compress: bool) -> Result<u64, Error> {
+        let object = self.repository.seal(name, contents, compress)?;
+        let bytes = object.len() as u64;
+        self.again(|| self.put_once(name, &object))?;
+        self.sent(bytes);
+        Ok(bytes)
+    }
+
+    /// Stores an object in the place of another one.
+    pub(super) fn replace(&self, name: Name, contents: &[u8]) -> Result<(), Error> {
+        let object = self.repository.seal(name, contents, false)?;
+        let text = name.to_string();
+        self.again(|| Ok(self.repository.target.put(&text, object.clone(), PutMode::Replace)?))?;
+        self.sent(object.len() as u64);
+        Ok(())
+    }
+
+    fn put_once(&self, name: Name, object: &Bytes) -> Result<(), Error> {
+        let (target, text) = (&self.repository.target, name.to_string());
+        match target.put(&text, object.clone(), PutMode::New) {
+            Err(TargetError::Exists { .. }) => {}
+            stored => return Ok(stored?),
+        }
+        // The answer to an earlier attempt was lost, or another writer has the same generation.
+        if target.get(&text)? == *object {
+            return Ok(());
+        }
+        Err(Error::Refused(format!("{}: another writer has stored {text}", target.shown())))
+    }
+
+    /// Tries until it succeeds, or fails for another reason than the target.
+    pub(super) fn again<T>(&self, attempt: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
+        let mut failed = 0;
+        loop {
+            let error = match attempt() {
+                Err(Error::Target(error)) => error,
+                result => {
+                    if failed > 0 {
+                        self.status.change(|state| state.error = None);
+                    }
+                    return result;
+                }
+            };
+            self.status.change(|state| {
+                state.failures += 1;
+                state.error = Some(error.to_string());
+            });
+            if !self.pace.pause(failed) {
+                return Err(error.into());
+            }
+            if self.watch.is_behind() {
+                return Err(Error::Refused(FeedError::Behind.to_string()));
+            }
+            failed += 1;
+        }
+    }
+
+    fn sent(&self, bytes: u64) {
+        self.status.change(|state| {
+            state.sent_bytes += bytes;
+            state.sent_objects += 1;
+        });
+    }
+}
