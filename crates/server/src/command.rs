@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::iter;
 use std::process::ExitCode;
 
+use crate::backup::CommandError;
 use crate::cli::{self, Command, ExecCommand, HealthArgs, ServerArgs, Source, Stop};
 use crate::config::environment::{self, Variables};
 use crate::config::{Config, Profile, resolve_health_url};
@@ -12,7 +13,7 @@ use crate::platform::{
     disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
 };
 use crate::server::{Server, ServerError, ServerHandle};
-use crate::{exec, health, keys, repair, verify};
+use crate::{backup, exec, give_back, health, keys, repair, verify};
 use liteio_import as import;
 use liteio_observe::telemetry;
 use liteio_wire::serve::stop_signal;
@@ -46,6 +47,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         },
         Ok(Command::Repair(arguments)) => look_at_files(|| repair::run(&arguments)),
         Ok(Command::Import(command)) => look_at_files(|| import::run(&command)),
+        Ok(Command::Backup(command)) => use_backup(|| backup::run(&command)),
+        Ok(Command::Restore(arguments)) => use_backup(|| match &arguments.to {
+            Some(to) => give_back::run(&arguments, to),
+            None => backup::restore_all(&arguments),
+        }),
         Err(Stop::Help(text)) => {
             print(&text);
             ExitCode::SUCCESS
@@ -62,6 +68,17 @@ fn look_at_files(command: impl FnOnce() -> Result<bool, String>) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(FAILED),
         Err(reason) => fail(FAILED, &reason),
+    }
+}
+
+/// Runs a command on a backup.
+fn use_backup(command: impl FnOnce() -> Result<bool, CommandError>) -> ExitCode {
+    raise_file_limit();
+    match command() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(FAILED),
+        Err(CommandError::Usage(reason)) => fail(USAGE, &reason),
+        Err(CommandError::Failed(reason)) => fail(FAILED, &reason),
     }
 }
 

@@ -14,12 +14,13 @@ use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::backup::{Backup, BackupState};
 use crate::spaces::Spaces;
 use liteio_access as access;
 use liteio_access::state::App;
 use liteio_admin::console::Console;
 use liteio_admin::console::browser;
-use liteio_admin::metrics::{Counters, Metrics};
+use liteio_admin::metrics::{BackupFigures, Counters, Metrics};
 use liteio_admin::minio::Admin;
 use liteio_admin::operational::{Health, Operational, Readiness, Way};
 use liteio_auth::{Identity, is_signed};
@@ -46,16 +47,18 @@ pub(crate) struct Dispatch {
     observers: Observers,
     followers: Arc<[Arc<dyn Follower>]>,
     health: Arc<Health>,
+    backup: Option<Arc<Backup>>,
     /// The console is enabled, so objects share the origin of its pages.
     has_console: bool,
     stopping: Arc<AtomicBool>,
 }
 
 impl Dispatch {
-    /// Creates the handler for these spaces, with followers of every request.
+    /// Creates the handler for these spaces, with followers of every request and the backup of the main space.
     pub(crate) fn new(
         spaces: Spaces,
         followers: Vec<Arc<dyn Follower>>,
+        backup: Option<Arc<Backup>>,
         has_console: bool,
     ) -> Dispatch {
         let followers: Arc<[_]> = followers.into();
@@ -70,11 +73,14 @@ impl Dispatch {
         };
         let details = {
             let spaces = spaces.clone();
-            let followers = Arc::clone(&followers);
+            let (followers, backup) = (Arc::clone(&followers), backup.clone());
             move || {
                 let space = spaces.main();
                 let mut told = details(&space.app, &space.senders);
                 told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
+                told.extend(
+                    backup.iter().map(|it| ("backup".to_owned(), backup_details(&it.state()))),
+                );
                 told
             }
         };
@@ -94,7 +100,7 @@ impl Dispatch {
         }
         observers.extend(spaces.observer());
         let health = Arc::new(health);
-        let shown = (&health, &tracer, &counters);
+        let shown = (&health, &tracer, &counters, &backup);
         let operational = operational(shown, &spaces.main(), has_console);
         Dispatch {
             operational: Arc::new(operational),
@@ -104,6 +110,7 @@ impl Dispatch {
             observers: observers.into(),
             followers,
             health,
+            backup,
             has_console,
             stopping,
         }
@@ -134,9 +141,12 @@ impl Dispatch {
     }
 }
 
+/// State that all spaces share.
+type Shared<'a> = (&'a Arc<Health>, &'a Arc<Tracer>, &'a Arc<Counters>, &'a Option<Arc<Backup>>);
+
 /// Creates the operational routes over a space and the server-wide state.
 fn operational(
-    (health, tracer, counters): (&Arc<Health>, &Arc<Tracer>, &Arc<Counters>),
+    (health, tracer, counters, backup): Shared<'_>,
     space: &Arc<Space>,
     has_console: bool,
 ) -> Operational {
@@ -148,6 +158,10 @@ fn operational(
     let told = Arc::clone(space);
     let failing = move || told.senders.failing();
     let metrics = Metrics::new(Arc::clone(&app), Arc::clone(counters), failing);
+    let metrics = match backup.clone() {
+        Some(backup) => metrics.with_backup(move || backup_figures(&backup.state())),
+        None => metrics,
+    };
     let console = has_console.then(|| Arc::new(Console::new(app, is_open)));
     Operational::new(Arc::clone(health), audience, console).with_admin(admin).with_metrics(metrics)
 }
@@ -224,7 +238,7 @@ impl Handler for Dispatch {
                 // A reset replaces the space that the routes were created for, so the current one
                 // is looked up each time.
                 let shown = if spaces.can_be_replaced() {
-                    let of_server = (&self.health, &self.tracer, &self.counters);
+                    let of_server = (&self.health, &self.tracer, &self.counters, &self.backup);
                     Arc::new(operational(of_server, &space, self.has_console))
                 } else {
                     shown
@@ -271,6 +285,10 @@ impl Handler for Dispatch {
             space.senders.stop();
             for follower in &*self.followers {
                 follower.close().await;
+            }
+            // After the last write, and before the store is closed, which the backup reads.
+            if let Some(backup) = &self.backup {
+                backup.stop().await;
             }
             let closed = space.app.blocking(|store| -> Result<(), StoreError> {
                 store.close();
@@ -365,6 +383,28 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
     let lost = outbox.lost().saturating_sub(lost_at_start);
     let told = "events were lost since the start, because the queue of a webhook was full";
     (lost > 0).then(|| format!("{lost} {told}"))
+}
+
+/// The metrics of the backup.
+fn backup_figures(state: &BackupState) -> BackupFigures {
+    BackupFigures {
+        seconds_behind: state.behind.as_secs_f64(),
+        last_base_ms: state.base_ms,
+        sent_bytes: state.sent_bytes,
+        sent_objects: state.sent_objects,
+        failures: state.failures,
+        unreadable: state.unreadable,
+    }
+}
+
+/// The state of the backup, without its reason and place, for health checks.
+fn backup_details(state: &BackupState) -> Value {
+    json!({
+        "seconds_behind": state.behind.as_secs(),
+        "last_base_ms": state.base_ms,
+        "failing": state.is_failing,
+        "unreadable": state.unreadable,
+    })
 }
 
 /// The state of background work, without names, for health checks.

@@ -12,7 +12,7 @@ use rustix::termios::tcgetpgrp;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::cli::{ServerArgs, Source};
+use crate::cli::{BackupArgs, ServerArgs, Source};
 use crate::config::{Config, ConfigError, CredentialsSource, test_api};
 use crate::platform::is_ignored;
 use crate::server::{Server, ServerError, ServerHandle};
@@ -90,6 +90,8 @@ pub(crate) fn arguments(given: &ServerArgs) -> ServerArgs {
         website_address: given.website_address.as_ref().and_then(|_| local()),
         // The console is served at the main address as well.
         console_address: None,
+        // The variables are for a data directory.
+        backup: BackupArgs::default(),
         // The output belongs to the command, so the server logs warnings only.
         log: given.log.clone().or_else(|| Some("warn".to_owned())),
         sources,

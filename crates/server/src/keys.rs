@@ -71,6 +71,25 @@ pub(crate) fn open(sources: &KeySources) -> Result<KeyRing, String> {
     Ok(KeyRing::new(master, named))
 }
 
+/// The key of a backup, in a file with one key.
+///
+/// # Errors
+/// One line with advice, without any key.
+pub(crate) fn backup_key(path: &Path) -> Result<[u8; 32], String> {
+    let keys = master_keys(&read(path)?);
+    let keys = keys.map_err(|error| format!("{}: {error}", path.display()))?;
+    match &*keys {
+        [key] => Ok(*key.expose()),
+        // A file of master keys that was rotated: a backup would have another key from then on.
+        _ => Err(format!(
+            "{} has {} keys, but a backup has one for ever: `liteio key new FILE` creates a file \
+             for it",
+            path.display(),
+            keys.len()
+        )),
+    }
+}
+
 /// The master key of data in memory, which ends with the process.
 fn key_of_process() -> Result<EncryptionKey, String> {
     static KEY: Mutex<Option<EncryptionKey>> = Mutex::new(None);

@@ -32,7 +32,7 @@
 //!
 //! ```text
 //! main ──► run ──► liteio_applets ──► command ──► cli ──► config ──► server ──► dispatch ──► spaces ──► open
-//!                                       └──► exec, verify, repair, keys, health
+//!                                       └──► exec, verify, repair, keys, health, backup, give_back
 //! ```
 //!
 //! | Module | Content |
@@ -42,7 +42,8 @@
 //! | `spaces` | The main space, or the spaces of the test API, of which no other module knows |
 //! | `open` | Opening the users, the targets of events and the data of a configuration, and what is prepared in it |
 //! | `cli`, `config` | Every setting once; settings checked together, from flags, our variables and the variables of other servers (`config/environment`), and profiles |
-//! | `command`, `banner`, `health`, `exec`, `verify`, `repair`, `keys` | The command and its subcommands |
+//! | `backup` | The continuous backup of a server, and the commands on one |
+//! | `command`, `banner`, `health`, `exec`, `give_back`, `verify`, `repair`, `keys` | The command and its subcommands |
 //! | `made_credentials` | Credentials that are made at the first start of a container |
 //! | `platform` | Signals and limits of the process |
 //!
@@ -56,6 +57,7 @@
 //! | `otlp` | Spans of requests for collectors of OpenTelemetry |
 //! | `test-util` | Servers over a store that the caller has opened |
 
+mod backup;
 mod banner;
 mod cli;
 mod command;
@@ -64,6 +66,7 @@ mod dispatch;
 #[cfg(test)]
 mod encrypted_serve_tests;
 mod exec;
+mod give_back;
 mod health;
 mod keys;
 mod made_credentials;
@@ -80,11 +83,11 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use config::{
-    AuditPosts, AuditRotation, AuditSettings, AuditWebhook, CertificateFiles, Config, ConfigError,
-    ConsoleAddress, CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability,
-    EventSettings, InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth,
-    ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, Scrub, Storage,
-    TestAccess, TlsSettings, Webhook,
+    AuditPosts, AuditRotation, AuditSettings, AuditWebhook, BackupSettings, BackupTarget,
+    CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource, DEFAULT_ACCESS_KEY,
+    DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
+    MasterKeySource, MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile,
+    PublicAccess, Scrub, Storage, TestAccess, TlsSettings, Webhook,
 };
 pub use liteio_observe::telemetry::LogFormat;
 #[cfg(feature = "testkit")]

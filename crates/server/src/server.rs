@@ -11,11 +11,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::backup::{Backup, OpenedTarget, check_apart};
 use crate::banner::{self, Encryption};
 use crate::config::{
-    AuditSettings, CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource,
-    Durability, EventSettings, InitialBucket, KeySources, ListenAddress, MetricsAuth,
-    ObjectOwnership, OidcIssuer, OtlpSettings, Storage, TestAccess, TlsSettings,
+    AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
+    CredentialsSource, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
+    MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, Storage, TestAccess, TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::made_credentials::MadeCredentials;
@@ -302,6 +303,12 @@ impl ServerBuilder {
         self
     }
 
+    /// Backs the data directory up continuously.
+    pub fn backup(mut self, backup: BackupSettings) -> ServerBuilder {
+        self.config.backup = Some(backup);
+        self
+    }
+
     /// Enables the test API for these clients.
     pub fn test_api(mut self, access: TestAccess) -> ServerBuilder {
         self.config.test_api = Some(access);
@@ -391,6 +398,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     // Likewise, unusable certificates must not leave a new data directory behind.
     let given = config.tls.as_ref().filter(|tls| !tls.certificates.is_empty());
     let given = given.map(ServerTls::open).transpose().map_err(ServerError::Tls)?;
+    let backup = open_backup(&config)?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
     let mut made_credentials = None;
@@ -407,7 +415,13 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
             {
                 test_control = spaces.test_control();
             }
-            Arc::new(Dispatch::new(spaces, followers, config.console))
+            let backup = match (backup, &config.backup) {
+                (Some(opened), Some(settings)) => {
+                    Some(start_backup(&spaces.main().app.store, opened, settings)?)
+                }
+                _ => None,
+            };
+            Arc::new(Dispatch::new(spaces, followers, backup, config.console))
         }
     };
     // A self-signed certificate is kept in the data directory, which exists and is locked by now.
@@ -450,6 +464,24 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         stop,
         task: Some(task),
     })
+}
+
+/// Checks the place of the backup, before the data is opened.
+fn open_backup(config: &Config) -> Result<Option<OpenedTarget>, ServerError> {
+    let Some(backup) = &config.backup else { return Ok(None) };
+    let refused = |reason| ServerError::Config(ConfigError(format!("--backup: {reason}")));
+    let opened = OpenedTarget::open(&backup.target).map_err(refused)?;
+    check_apart(&backup.target.location, &config.storage).map_err(refused)?;
+    Ok(Some(opened))
+}
+
+fn start_backup(
+    store: &Store,
+    opened: OpenedTarget,
+    settings: &BackupSettings,
+) -> Result<Arc<Backup>, ServerError> {
+    Backup::start(store.clone(), opened, settings)
+        .map_err(|error| ServerError::Open(format!("cannot start threads: {error}")))
 }
 
 async fn listen(

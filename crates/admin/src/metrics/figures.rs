@@ -8,9 +8,9 @@ use liteio_store::{
     StoreStats, Usage,
 };
 
-use super::Metrics;
 use super::process::Process;
 use super::requests::Figures as RequestFigures;
+use super::{BackupFigures, Metrics};
 use liteio_wire::budget::Resource;
 
 /// Buckets with samples of their own: the ones with the most bytes. The others are summed up, which
@@ -32,6 +32,7 @@ pub(super) struct Figures {
     /// Name, used amount and limit of each resource.
     pub(super) budget: Vec<(&'static str, u64, u64)>,
     pub(super) failing_targets: usize,
+    pub(super) backup: Option<BackupFigures>,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
 }
@@ -86,6 +87,7 @@ impl Figures {
             rejected: metrics.counters.requests.rejected_count(),
             budget: budget.collect(),
             failing_targets: (metrics.failing_targets)(),
+            backup: metrics.backup.as_ref().map(|figures| figures()),
             process,
             store,
         })

@@ -58,12 +58,31 @@ impl Observer for Counters {
     }
 }
 
+/// The values of a continuous backup.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BackupFigures {
+    /// Age of the newest moment that can be restored.
+    pub seconds_behind: f64,
+    /// The time of the last complete base, in milliseconds since 1970.
+    pub last_base_ms: Option<u64>,
+    /// Bytes sent to the target.
+    pub sent_bytes: u64,
+    /// Number of objects sent to the target.
+    pub sent_objects: u64,
+    /// Number of failures.
+    pub failures: u64,
+    /// Number of damaged pairs and blobs that could not be backed up whole.
+    pub unreadable: u64,
+}
+
 /// The metrics of a store, with the counters of its server.
 pub struct Metrics {
     app: Arc<App>,
     counters: Arc<Counters>,
     /// The number of event targets that are failing.
     failing_targets: Box<dyn Fn() -> usize + Send + Sync>,
+    /// The backup, if there is one.
+    backup: Option<Box<dyn Fn() -> BackupFigures + Send + Sync>>,
 }
 
 impl Metrics {
@@ -73,6 +92,15 @@ impl Metrics {
         counters: Arc<Counters>,
         failing_targets: impl Fn() -> usize + Send + Sync + 'static,
     ) -> Metrics {
-        Metrics { app, counters, failing_targets: Box::new(failing_targets) }
+        Metrics { app, counters, failing_targets: Box::new(failing_targets), backup: None }
+    }
+
+    /// Adds the continuous backup. `figures` is called for each scrape.
+    #[must_use]
+    pub fn with_backup(
+        self,
+        figures: impl Fn() -> BackupFigures + Send + Sync + 'static,
+    ) -> Metrics {
+        Metrics { backup: Some(Box::new(figures)), ..self }
     }
 }

@@ -2,6 +2,7 @@
 
 use liteio_store::Usage;
 
+use super::BackupFigures;
 use super::figures::{Buckets, Figures, StoreFigures};
 use super::page::{Column, Format, Kind, Label, Page};
 use super::process::Process;
@@ -22,6 +23,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     figures.budget.iter().for_each(|(name, _, max)| limit.sample(&[("resource", name)], max));
     write_store(&mut page, &figures.store);
     write_background(&mut page, figures);
+    write_backup(&mut page, figures.backup.as_ref());
     write_vectors(&mut page, &figures.store);
     write_buckets(&mut page, &figures.store.buckets);
     write_process(&mut page, &figures.process);
@@ -161,6 +163,28 @@ fn write_background(page: &mut Page, figures: &Figures) {
         "Targets that do not take their events just now.",
         figures.failing_targets,
     );
+}
+
+fn write_backup(page: &mut Page, backup: Option<&BackupFigures>) {
+    let help = "Age of the newest moment that can be restored from the backup.";
+    let mut behind = page.metric("liteio_backup_seconds_behind", Kind::Gauge, help);
+    backup.iter().for_each(|it| behind.sample(&[], it.seconds_behind));
+    let help = "The last complete base of the backup, in seconds since 1970.";
+    let base = backup.and_then(|it| it.last_base_ms).map(|ms| ms / 1_000);
+    optional(page, "liteio_backup_last_base_timestamp_seconds", help, base);
+    let help =
+        "Damaged pairs and blobs that the last base and what came since could not have whole.";
+    let mut unreadable = page.metric("liteio_backup_unreadable", Kind::Gauge, help);
+    backup.iter().for_each(|it| unreadable.sample(&[], it.unreadable));
+    let counters: [Column<BackupFigures>; 3] = [
+        ("liteio_backup_sent_bytes_total", "Bytes sent to the backup.", |it| it.sent_bytes),
+        ("liteio_backup_sent_objects_total", "Objects sent to the backup.", |it| it.sent_objects),
+        ("liteio_backup_failures_total", "Failures of the backup.", |it| it.failures),
+    ];
+    for (name, help, value) in counters {
+        let mut metric = page.metric(name, Kind::Counter, help);
+        backup.iter().for_each(|it| metric.sample(&[], value(it)));
+    }
 }
 
 fn write_vectors(page: &mut Page, store: &StoreFigures) {

@@ -1,6 +1,7 @@
 //! The settings, checked together before a file or socket is opened.
 
 mod audit;
+pub(crate) mod backup;
 mod buckets;
 mod credentials;
 pub(crate) mod environment;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 pub use liteio_store::Durability;
 
+pub use self::backup::{BackupSettings, BackupTarget};
 pub use self::metrics::MetricsAuth;
 pub use self::network::ConsoleAddress;
 pub use self::profile::Profile;
@@ -229,6 +231,8 @@ pub struct Config {
     pub audit: AuditSettings,
     /// The OpenTelemetry collector.
     pub otlp: Option<OtlpSettings>,
+    /// The continuous backup of the data directory.
+    pub backup: Option<BackupSettings>,
     /// The clients that may use the test API, if it is enabled.
     pub test_api: Option<TestAccess>,
     /// The issuers of web identities, in addition to the credentials file's.
@@ -307,6 +311,7 @@ impl Default for Config {
             metrics_auth: MetricsAuth::default(),
             audit: AuditSettings::default(),
             otlp: None,
+            backup: None,
             test_api: None,
             oidc_issuers: Vec::new(),
         }
@@ -391,6 +396,7 @@ impl Config {
                 .map_err(named("metrics_auth"))?,
             audit: audit::resolve(arguments)?,
             otlp: None,
+            backup: None,
             test_api: test_api::resolve(arguments.test_api.as_deref())
                 .map_err(named("test_api"))?,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
@@ -420,6 +426,7 @@ impl Config {
         let mut config = Config::resolve(&arguments)?;
         config.audit.webhooks.extend(audit::of_minio(variables)?);
         config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
+        config.backup = backup::resolve(&arguments, variables, &config.storage)?;
         let mut notes = arguments.notes;
         notes.extend(config.warnings());
         Ok((config, notes))

@@ -62,8 +62,8 @@ fn hooks(clock: &Arc<ShiftedClock>, tap: &Arc<Tap>) -> TestHooks {
 async fn make_space(config: Config, making: Making) -> Result<Space, String> {
     let Making { name, credentials, clock, tap, contents } = making;
     // Audit log and spans are recorded once, for all spaces.
-    let (audit, otlp) = (AuditSettings::default(), None);
-    let mut config = Config { audit, otlp, ..config };
+    let (audit, otlp, backup) = (AuditSettings::default(), None, None);
+    let mut config = Config { audit, otlp, backup, ..config };
     // Events to drop were deleted at startup.
     config.events.dropped.clear();
     if let Some((access_key, secret_key)) = credentials {

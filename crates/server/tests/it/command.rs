@@ -161,7 +161,8 @@ fn bad_settings_are_one_line_and_exit_code_2_before_anything_is_touched() {
 fn help_names_every_variable_and_shows_no_secret() {
     let directory = directory();
     let mut command = liteio(&directory);
-    let output = command.arg("--help").env("LITEIO_SECRET_KEY", "a secret").output();
+    command.arg("--help").env("LITEIO_SECRET_KEY", "a secret");
+    let output = command.env("LITEIO_BACKUP_SECRET_KEY", "a secret").output();
     let output = output.expect("it runs");
     assert_eq!(output.status.code(), Some(0));
     let help = String::from_utf8(output.stdout).expect("text");
@@ -184,6 +185,9 @@ fn help_names_every_variable_and_shows_no_secret() {
         "BUCKET_FILE",
         "SEED",
         "CORS_ORIGIN",
+        "BACKUP",
+        "BACKUP_KEY_FILE",
+        "BACKUP_SECRET_KEY",
         "LOG",
         "LOG_FORMAT",
         "ALLOW_DEFAULT_CREDENTIALS",

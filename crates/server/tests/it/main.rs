@@ -7,6 +7,8 @@ mod append;
 mod applets;
 mod audit;
 mod authorization;
+mod backup;
+mod backup_target;
 mod bucket;
 mod bucket_policy;
 mod bucket_settings;

@@ -25,7 +25,7 @@ const PATHS: [&str; 5] = [
 ];
 
 /// The samples of a page, by name and labels as they are written.
-fn samples(page: &str) -> BTreeMap<String, f64> {
+pub(crate) fn samples(page: &str) -> BTreeMap<String, f64> {
     let lines = page.lines().filter(|line| !line.starts_with('#'));
     let sample = |line: &str| {
         let (name, value) = line.rsplit_once(' ').expect("a name and a value");

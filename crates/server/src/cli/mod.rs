@@ -2,6 +2,8 @@
 //! help text. The values stay raw; [`Config::resolve`](crate::config::Config::resolve) is their
 //! only reader.
 
+mod backup;
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -14,6 +16,10 @@ use clap::{
     ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
 };
 use liteio_import::cli::ImportCommand;
+
+pub(crate) use self::backup::{
+    BackupAccessArgs, BackupArgs, BackupCommand, BackupTargetArgs, NowArgs, PruneArgs, RestoreArgs,
+};
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
 #[derive(Debug, Parser)]
@@ -57,6 +63,12 @@ pub(crate) enum Command {
     /// command to resume an interrupted import. Skipped items are listed, with exit code 1.
     #[command(subcommand)]
     Import(ImportCommand),
+    /// Look at a continuous backup (--backup), verify and prune it.
+    #[command(subcommand)]
+    Backup(BackupCommand),
+    /// Restore a data directory from a continuous backup, to any moment that it has; repeat the
+    /// command to resume an interrupted restore. Exit code 1 if something was left out.
+    Restore(Box<RestoreArgs>),
 }
 
 /// The arguments of `liteio server`.
@@ -304,6 +316,8 @@ pub(crate) struct ServerArgs {
     /// built-in public ones.
     #[arg(long, value_name = "FILE", env = "LITEIO_CA_FILE")]
     pub(crate) ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) backup: BackupArgs,
     /// OpenID Connect issuer whose tokens are accepted as web identities
     /// (AssumeRoleWithWebIdentity), with the accepted audiences (*: all); repeatable.
     #[arg(long, value_name = "URL,AUDIENCE…", env = "LITEIO_OIDC_ISSUER", value_delimiter = ' ')]

@@ -1,0 +1,81 @@
+//! `liteio restore`: makes a data directory from a backup.
+
+use std::path::Path;
+
+use liteio_backup::Moment;
+use liteio_store::backup::RestoredPart;
+use liteio_store::{Durability, StoreConfig};
+
+use super::moment::{now_ms, parse, shown};
+use super::progress::Progress;
+use super::{CommandError, check_apart, open};
+use crate::cli::{BackupTargetArgs, RestoreArgs};
+use crate::config::Storage;
+
+/// Restores everything. `Ok(false)` if something was left out.
+pub(super) fn run(arguments: &RestoreArgs) -> Result<bool, CommandError> {
+    let Some(directory) = &arguments.directory else {
+        return Err(CommandError::Usage("give a directory to restore into".to_owned()));
+    };
+    let path = directory.clone();
+    let storage = Storage::Directory { path, durability: Durability::default() };
+    check_apart(&arguments.location, &storage).map_err(CommandError::Usage)?;
+    restore(arguments, &RestoredPart::Everything, directory)
+}
+
+/// Restores a part into a directory, and prints the moment and what was left out. `Ok(false)` if anything was.
+pub(super) fn restore(
+    arguments: &RestoreArgs,
+    part: &RestoredPart,
+    directory: &Path,
+) -> Result<bool, CommandError> {
+    let moment = moment(arguments).map_err(CommandError::Usage)?;
+    let RestoreArgs { location, access, .. } = arguments;
+    let repository =
+        open(&BackupTargetArgs { location: location.clone(), access: access.clone() })?;
+    let plan = repository.plan(moment)?;
+    let progress = Progress::new();
+    let config = StoreConfig::directory(directory);
+    let restored = repository.restore(&plan, part, config, &mut |restored| {
+        progress.set(|| {
+            format!(
+                "record {}, {} blobs, {} bytes",
+                restored.number, restored.blobs, restored.blob_bytes
+            )
+        });
+    });
+    drop(progress);
+    let restored = restored?;
+    for reason in &restored.reasons {
+        println!("left out: {reason}");
+    }
+    println!(
+        "{}: restored to {} (generation {}, record {}): {} blobs of {} bytes, {} vectors, {} left \
+         out",
+        directory.display(),
+        shown(restored.time_ms),
+        restored.generation,
+        restored.number,
+        restored.blobs,
+        restored.blob_bytes,
+        restored.vectors,
+        restored.left_out
+    );
+    Ok(restored.left_out == 0)
+}
+
+fn moment(arguments: &RestoreArgs) -> Result<Moment, String> {
+    match (&arguments.at, &arguments.generation, arguments.number) {
+        (Some(at), ..) => Ok(Moment::Time(parse(at, now_ms())?)),
+        (None, Some(name), Some(number)) => {
+            let generation = u64::from_str_radix(name, 16);
+            let generation = generation.map_err(|_| {
+                format!(
+                    "{name:?} is no generation: give --generation as `liteio backup list` shows it"
+                )
+            })?;
+            Ok(Moment::Number { generation, number })
+        }
+        _ => Ok(Moment::Newest),
+    }
+}

@@ -1,0 +1,353 @@
+//! Resolves the continuous backup: settings of the server, and targets of the commands.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use liteio_client::parse_duration;
+
+use super::environment::Variables;
+use super::{ConfigError, Storage, error, named_by};
+use crate::cli::{BackupAccessArgs, ServerArgs};
+
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Each interval is a request to the target, or several.
+const INTERVAL_MIN: Duration = Duration::from_millis(100);
+const INTERVAL_MAX: Duration = Duration::from_secs(60 * 60);
+const BASE_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
+/// A base has every record.
+const BASE_EVERY_MIN: Duration = Duration::from_secs(60);
+const KEEP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const KEEP_BASES: usize = 2;
+
+/// A continuous backup of the data directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackupSettings {
+    /// The place of the backup.
+    pub target: BackupTarget,
+    /// Time between two copies of the changes.
+    pub interval: Duration,
+    /// Time between two bases.
+    pub base_every: Duration,
+    /// Time whose every moment can be restored.
+    pub keep: Duration,
+    /// Number of bases that are kept however old they are.
+    pub keep_bases: usize,
+}
+
+impl BackupSettings {
+    /// The defaults, for a backup at this place.
+    #[must_use]
+    pub fn new(target: BackupTarget) -> BackupSettings {
+        BackupSettings {
+            target,
+            interval: INTERVAL,
+            base_every: BASE_EVERY,
+            keep: KEEP,
+            keep_bases: KEEP_BASES,
+        }
+    }
+}
+
+/// The place of a backup, and access to it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct BackupTarget {
+    /// `s3://BUCKET/PREFIX` or `file:///ABSOLUTE/PATH`.
+    pub location: String,
+    /// The file with the key that encrypts the backup.
+    pub key_file: Option<PathBuf>,
+    /// The URL of the service; by default that of AWS in the region.
+    pub endpoint: Option<String>,
+    /// The region.
+    pub region: Option<String>,
+    /// The access key.
+    pub access_key: Option<String>,
+    /// The secret key.
+    pub secret_key: Option<String>,
+    /// The file with the secret key, if that is not given.
+    pub secret_key_file: Option<PathBuf>,
+    /// The session token of temporary keys.
+    pub session_token: Option<String>,
+}
+
+// Written by hand, so that no secret is logged.
+impl fmt::Debug for BackupTarget {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("BackupTarget")
+            .field("key_file", &self.key_file)
+            .field("access_key", &self.access_key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Resolves the backup of a server.
+///
+/// # Errors
+/// [`ConfigError`] for invalid settings, for settings without `--backup`, and for data in memory.
+pub(super) fn resolve(
+    arguments: &ServerArgs,
+    variables: &Variables,
+    storage: &Storage,
+) -> Result<Option<BackupSettings>, ConfigError> {
+    let backup = &arguments.backup;
+    let Some(location) = &backup.backup else {
+        return match given(arguments) {
+            Some(flag) => error(format!("{flag} needs --backup: give the location, too")),
+            None => Ok(None),
+        };
+    };
+    if *storage == Storage::Memory {
+        return error(
+            "--backup (LITEIO_BACKUP) and --memory contradict each other: remove one of them",
+        );
+    }
+    let named = |setting| move |error| named_by(arguments, setting, error);
+    let access = BackupAccessArgs {
+        key_file: backup.backup_key_file.clone(),
+        endpoint: backup.backup_endpoint.clone(),
+        region: backup.backup_region.clone(),
+        access_key: backup.backup_access_key.clone(),
+        secret_key: backup.backup_secret_key.clone(),
+        secret_key_file: backup.backup_secret_key_file.clone(),
+    };
+    let duration = |text: &Option<String>, default, flag, range| match text {
+        Some(text) => duration_in(flag, text, range),
+        None => Ok(default),
+    };
+    let longest = Duration::MAX;
+    Ok(Some(BackupSettings {
+        target: resolve_target(location, &access, "--backup-", variables)?,
+        interval: duration(
+            &backup.backup_interval,
+            INTERVAL,
+            "--backup-interval",
+            (INTERVAL_MIN, INTERVAL_MAX, "100ms to 1h"),
+        )
+        .map_err(named("backup_interval"))?,
+        base_every: duration(
+            &backup.backup_base_every,
+            BASE_EVERY,
+            "--backup-base-every",
+            (BASE_EVERY_MIN, longest, "1m or more, such as 24h"),
+        )
+        .map_err(named("backup_base_every"))?,
+        keep: duration(
+            &backup.backup_keep,
+            KEEP,
+            "--backup-keep",
+            (Duration::ZERO, longest, "a time such as 30d"),
+        )
+        .map_err(named("backup_keep"))?,
+        keep_bases: match backup.backup_keep_bases {
+            Some(0) => {
+                let message = "no base would be kept: give --backup-keep-bases 1 or more";
+                return Err(named_by(arguments, "backup_keep_bases", ConfigError(message.into())));
+            }
+            bases => bases.unwrap_or(KEEP_BASES),
+        },
+    }))
+}
+
+/// The first given setting of a backup, without the location.
+fn given(arguments: &ServerArgs) -> Option<String> {
+    let backup = &arguments.backup;
+    let given = [
+        ("key-file", backup.backup_key_file.is_some()),
+        ("interval", backup.backup_interval.is_some()),
+        ("base-every", backup.backup_base_every.is_some()),
+        ("keep", backup.backup_keep.is_some()),
+        ("keep-bases", backup.backup_keep_bases.is_some()),
+        ("endpoint", backup.backup_endpoint.is_some()),
+        ("region", backup.backup_region.is_some()),
+        ("access-key", backup.backup_access_key.is_some()),
+        ("secret-key", backup.backup_secret_key.is_some()),
+        ("secret-key-file", backup.backup_secret_key_file.is_some()),
+    ];
+    let name = given.iter().find(|(_, is_given)| *is_given)?.0;
+    let variable = name.to_uppercase().replace('-', "_");
+    Some(format!("--backup-{name} (LITEIO_BACKUP_{variable})"))
+}
+
+/// Parses the duration of `flag` within `(least, most, in words)`.
+fn duration_in(
+    flag: &str,
+    text: &str,
+    (least, most, words): (Duration, Duration, &str),
+) -> Result<Duration, ConfigError> {
+    match parse_duration(text) {
+        Ok(duration) if (least..=most).contains(&duration) => Ok(duration),
+        Ok(_) | Err(_) => error(format!("the time {text:?} is not valid: give {flag} {words}")),
+    }
+}
+
+/// Resolves the place of a backup. Flags have this `prefix`. The variables of AWS count for `s3://` only, and its keys
+/// only if none are given.
+///
+/// # Errors
+/// [`ConfigError`] if credentials are missing, incomplete or in vain. The location is checked when it is opened.
+pub(crate) fn resolve_target(
+    location: &str,
+    access: &BackupAccessArgs,
+    prefix: &str,
+    variables: &Variables,
+) -> Result<BackupTarget, ConfigError> {
+    let BackupAccessArgs { key_file, endpoint, region, access_key, secret_key, secret_key_file } =
+        access.clone();
+    let mut target = BackupTarget {
+        location: location.to_owned(),
+        key_file,
+        endpoint,
+        region,
+        access_key,
+        secret_key,
+        secret_key_file,
+        session_token: None,
+    };
+    let has_secret = target.secret_key.is_some() || target.secret_key_file.is_some();
+    if !location.starts_with("s3://") {
+        let is_given = target.endpoint.is_some() || target.region.is_some();
+        return match is_given || target.access_key.is_some() || has_secret {
+            true => error(format!(
+                "{prefix}endpoint, {prefix}region and the keys are for s3:// only: remove them, or \
+                 give s3://BUCKET/PREFIX"
+            )),
+            false => Ok(target),
+        };
+    }
+    if target.secret_key.is_some() && target.secret_key_file.is_some() {
+        return error(format!(
+            "{prefix}secret-key (LITEIO_BACKUP_SECRET_KEY) and {prefix}secret-key-file contradict \
+             each other: remove one of them"
+        ));
+    }
+    let variable = |name| variables.get(name).map(str::to_owned);
+    match (&target.access_key, has_secret) {
+        (Some(_), true) => {}
+        (Some(_), false) => {
+            return error(format!(
+                "{prefix}access-key needs {prefix}secret-key-file or LITEIO_BACKUP_SECRET_KEY: set \
+                 both or neither"
+            ));
+        }
+        (None, true) => {
+            return error(format!(
+                "the secret key of the backup needs {prefix}access-key (LITEIO_BACKUP_ACCESS_KEY): \
+                 set both or neither"
+            ));
+        }
+        (None, false) => {
+            target.access_key = variable("AWS_ACCESS_KEY_ID");
+            target.secret_key = variable("AWS_SECRET_ACCESS_KEY");
+            target.session_token = variable("AWS_SESSION_TOKEN");
+        }
+    }
+    let has_secret = target.secret_key.is_some() || target.secret_key_file.is_some();
+    if target.access_key.is_none() || !has_secret {
+        return error(format!(
+            "a backup to s3:// needs keys: give {prefix}access-key and {prefix}secret-key-file, or \
+             set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        ));
+    }
+    let region = || variable("AWS_REGION").or_else(|| variable("AWS_DEFAULT_REGION"));
+    target.region = target.region.or_else(region);
+    Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::BackupArgs;
+
+    fn directory() -> Storage {
+        Storage::Directory { path: "data".into(), durability: liteio_store::Durability::Fsync }
+    }
+
+    fn resolved(
+        backup: BackupArgs,
+        variables: &[(&str, &str)],
+    ) -> Result<Option<BackupSettings>, ConfigError> {
+        let arguments = ServerArgs { backup, ..ServerArgs::default() };
+        resolve(&arguments, &Variables::of(variables), &directory())
+    }
+
+    fn at(location: &str) -> BackupArgs {
+        BackupArgs { backup: Some(location.to_owned()), ..BackupArgs::default() }
+    }
+
+    const AWS: [(&str, &str); 5] = [
+        ("AWS_ACCESS_KEY_ID", "key"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_SESSION_TOKEN", "token"),
+        ("AWS_REGION", "eu-west-1"),
+        ("AWS_DEFAULT_REGION", "other"),
+    ];
+
+    #[test]
+    fn variables_of_aws_count_for_buckets_and_where_no_key_is_given() {
+        let target = |backup| resolved(backup, &AWS).expect("settings").expect("a backup").target;
+        let bucket = target(at("s3://bucket"));
+        assert_eq!(bucket.access_key.as_deref(), Some("key"));
+        assert_eq!(bucket.secret_key.as_deref(), Some("secret"));
+        assert_eq!(bucket.session_token.as_deref(), Some("token"));
+        assert_eq!(bucket.region.as_deref(), Some("eu-west-1"));
+        let file = "file:///backup";
+        assert_eq!(target(at(file)), BackupTarget { location: file.into(), ..Default::default() });
+        let own = target(BackupArgs {
+            backup_access_key: Some("own".into()),
+            backup_secret_key: Some("hush".into()),
+            backup_region: Some("here".into()),
+            ..at("s3://bucket")
+        });
+        assert_eq!((own.secret_key.as_deref(), own.session_token), (Some("hush"), None));
+        assert_eq!(own.region.as_deref(), Some("here"));
+    }
+
+    #[test]
+    fn what_contradicts_itself_or_is_out_of_range_is_refused() {
+        let file = "file:///backup";
+        let rows: Vec<(BackupArgs, &str)> = vec![
+            (at("s3://bucket"), "AWS_ACCESS_KEY_ID"),
+            (
+                BackupArgs { backup_access_key: Some("a".into()), ..at("s3://bucket") },
+                "--backup-secret-key-file",
+            ),
+            (
+                BackupArgs { backup_secret_key: Some("a".into()), ..at("s3://bucket") },
+                "--backup-access-key",
+            ),
+            (
+                BackupArgs {
+                    backup_access_key: Some("a".into()),
+                    backup_secret_key: Some("a".into()),
+                    backup_secret_key_file: Some("a".into()),
+                    ..at("s3://bucket")
+                },
+                "contradict",
+            ),
+            (BackupArgs { backup_region: Some("a".into()), ..at(file) }, "s3:// only"),
+            (BackupArgs { backup_interval: Some("99ms".into()), ..at(file) }, "100ms to 1h"),
+            (BackupArgs { backup_interval: Some("61m".into()), ..at(file) }, "100ms to 1h"),
+            (BackupArgs { backup_interval: Some("soon".into()), ..at(file) }, "100ms to 1h"),
+            (BackupArgs { backup_base_every: Some("59s".into()), ..at(file) }, "1m or more"),
+            (BackupArgs { backup_keep: Some("30".into()), ..at(file) }, "--backup-keep"),
+            (BackupArgs { backup_keep_bases: Some(0), ..at(file) }, "--backup-keep-bases 1"),
+            (
+                BackupArgs { backup_keep: Some("30d".into()), ..BackupArgs::default() },
+                "--backup-keep (LITEIO_BACKUP_KEEP) needs --backup",
+            ),
+        ];
+        for (backup, expected) in rows {
+            let error = resolved(backup, &[]).expect_err(expected).to_string();
+            assert!(error.contains(expected) && !error.contains('\n'), "{expected}: {error}");
+        }
+        let arguments = ServerArgs { backup: at(file), ..ServerArgs::default() };
+        resolve(&arguments, &Variables::default(), &Storage::Memory).expect_err("in memory");
+    }
+
+    #[test]
+    fn no_secret_is_shown() {
+        let backup = resolved(at("s3://bucket"), &AWS).expect("settings");
+        assert!(!format!("{backup:?}").contains("secret\""), "{backup:?}");
+    }
+}

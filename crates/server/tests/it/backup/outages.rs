@@ -1,0 +1,99 @@
+//! Targets that are away or of another, and the log of that.
+
+use std::net::TcpListener;
+
+use super::{Served, directory, location, serve_restored, told};
+use crate::scrub::blob;
+
+fn lines<'l>(log: &'l str, part: &str) -> Vec<&'l str> {
+    log.lines().filter(|line| line.contains(part)).collect()
+}
+
+#[tokio::test]
+async fn a_target_that_comes_later_gets_everything() {
+    let directory = directory();
+    // Nobody listens there until a server does.
+    let port = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = port.local_addr().expect("an address").to_string();
+    drop(port);
+    let endpoint = format!("http://{address}");
+    let backup = [
+        "--backup",
+        "s3://backup",
+        "--backup-endpoint",
+        &endpoint,
+        "--backup-access-key",
+        "liteio",
+        "--backup-secret-key",
+        "liteio123",
+    ];
+    let server = Served::backed_up(&directory, "data", &backup);
+    server.put("/photos", "").await;
+    server.put("/photos/cat", "meow").await;
+    server.counts("liteio_backup_failures_total").await;
+    let health = server.request("GET", "/_liteio/health/ready").anonymous().send().await;
+    let health = health.expect_status(200).text();
+    assert!(health.contains("\"backup\"") && health.contains("\"failing\":true"), "{health}");
+    let target = Served::at(&directory, &address, &["--data-dir", "target", "--bucket", "backup"]);
+    server.kept().await;
+    let log = server.end();
+    assert_eq!(lines(&log, "the backup fails").len(), 1, "{log}");
+    assert_eq!(lines(&log, "the backup works again").len(), 1, "{log}");
+
+    let more = ["--endpoint", &endpoint, "--access-key", "liteio", "--secret-key", "liteio123"];
+    let restored = serve_restored(&directory, "s3://backup", &more);
+    assert_eq!(restored.get("/photos/cat").await.text(), "meow");
+    restored.end();
+    target.end();
+}
+
+#[tokio::test]
+async fn a_backup_is_of_one_data_directory_and_goes_on_with_a_restored_one() {
+    let directory = directory();
+    let location = location(&directory);
+    let server = Served::backed_up(&directory, "data", &["--backup", &location]);
+    server.put("/photos", "").await;
+    server.kept().await;
+    server.end();
+
+    let other = Served::backed_up(&directory, "other", &["--backup", &location]);
+    other.counts("liteio_backup_failures_total").await;
+    other.put("/other", "").await;
+    let log = other.end();
+    let refusals = lines(&log, "is of another data directory: choose another prefix");
+    assert_eq!(refusals.len(), 1, "{log}");
+
+    serve_restored(&directory, &location, &[]).end();
+    let restored = Served::backed_up(&directory, "restored", &["--backup", &location]);
+    restored.put("/photos/cat", "meow").await;
+    restored.kept().await;
+    let log = restored.end();
+    assert!(!log.contains("WARN"), "{log}");
+}
+
+#[tokio::test]
+async fn damaged_data_is_counted_and_told_and_the_rest_is_backed_up() {
+    let directory = directory();
+    let location = location(&directory);
+    let server = Served::start(&directory, &["--data-dir", "data"]);
+    server.put("/photos", "").await;
+    server.put("/photos/cat", vec![7; 3_000_000]).await;
+    server.put("/photos/dog", "wow").await;
+    server.end();
+    let damaged = blob(&directory.path().join("data/blobs")).expect("one");
+    let mut bytes = std::fs::read(&damaged).expect("readable");
+    bytes[50_000] ^= 1;
+    std::fs::write(&damaged, bytes).expect("written");
+
+    let server = Served::backed_up(&directory, "data", &["--backup", &location]);
+    server.kept().await;
+    assert_eq!(server.figures().await["liteio_backup_unreadable"], 1.0);
+    let log = server.end();
+    assert_eq!(lines(&log, "damaged data cannot be backed up whole").len(), 1, "{log}");
+    let restored = told(&directory, 1, &["restore", &location, "restored"]);
+    assert!(restored.contains("it was damaged when that was made"), "{restored}");
+    let restored = Served::start(&directory, &["--data-dir", "restored"]);
+    assert_eq!(restored.get("/photos/dog").await.text(), "wow");
+    restored.get("/photos/cat").await.expect_error(500, "InternalError");
+    restored.end();
+}

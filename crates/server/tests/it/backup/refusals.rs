@@ -1,0 +1,114 @@
+//! Settings and arguments that are refused, each with a line that says what to change.
+
+use super::{Served, directory, location, refused, told};
+use crate::command::{liteio, stderr};
+
+#[test]
+fn a_server_refuses_a_backup_that_cannot_work_before_anything_is_touched() {
+    let directory = directory();
+    let root = directory.path().display().to_string();
+    let outside = super::directory();
+    let path = |name: &str| outside.path().join(name).display().to_string();
+    let key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    for (name, text) in [
+        ("bad.key", "sesame".to_owned()),
+        ("two.key", format!("{key}\n{key}")),
+        ("empty", "".into()),
+    ] {
+        std::fs::write(path(name), text).expect("written");
+    }
+    let (bad, two, empty, absent) = (path("bad.key"), path("two.key"), path("empty"), path("none"));
+    let (within, around) = (format!("file://{root}/data/backup"), format!("file://{root}"));
+    let elsewhere = format!("file://{}", path("backup"));
+    let bucket = ["--backup", "s3://bucket"];
+    let keys = ["--backup-access-key", "key"];
+    let rows: Vec<(Vec<&str>, &str)> = vec![
+        (vec!["--memory", "--backup", &elsewhere], "--memory"),
+        (vec!["--backup", "ftp://host"], "--backup: a backup's location is s3://BUCKET/PREFIX"),
+        (vec!["--backup", "file://relative"], "file:///ABSOLUTE/PATH"),
+        (vec!["--backup", &within], "must not contain each other"),
+        (vec!["--backup", &around], "must not contain each other"),
+        (bucket.to_vec(), "AWS_ACCESS_KEY_ID"),
+        ([bucket, keys].concat(), "LITEIO_BACKUP_SECRET_KEY"),
+        (vec!["--backup", "s3://bucket", "--backup-secret-key", "hush-hush"], "access-key"),
+        ([&bucket[..], &keys, &["--backup-secret-key-file", &empty]].concat(), "secret key"),
+        ([&bucket[..], &keys, &["--backup-secret-key-file", &absent]].concat(), "cannot read"),
+        (vec!["--backup", &elsewhere, "--backup-region", "eu"], "s3:// only"),
+        (vec!["--backup", &elsewhere, "--backup-key-file", &bad], "32 bytes in base64"),
+        (vec!["--backup", &elsewhere, "--backup-key-file", &two], "has 2 keys"),
+        (vec!["--backup", &elsewhere, "--backup-key-file", &absent], "cannot read"),
+        (vec!["--backup", &elsewhere, "--backup-interval", "1ms"], "100ms to 1h"),
+        (vec!["--backup", &elsewhere, "--backup-base-every", "1s"], "--backup-base-every 1m"),
+        (vec!["--backup", &elsewhere, "--backup-keep", "long"], "--backup-keep"),
+        (vec!["--backup", &elsewhere, "--backup-keep-bases", "0"], "--backup-keep-bases 1"),
+        (vec!["--backup-interval", "1s"], "--backup-interval (LITEIO_BACKUP_INTERVAL) needs"),
+    ];
+    for (arguments, expected) in rows {
+        let arguments = [&["--address", "127.0.0.1:0"], &arguments[..]].concat();
+        let line = refused(&directory, 2, &arguments);
+        assert!(line.contains(expected) && !line.contains("hush"), "{expected}: {line}");
+        assert!(!line.contains("sesame"), "{line}");
+        let left = std::fs::read_dir(&root).expect("the directory").count();
+        assert_eq!(left, 0, "{arguments:?} has touched the directory");
+    }
+    let mut command = liteio(&directory);
+    command.env("LITEIO_BACKUP_KEEP", "long").args(["--backup", &elsewhere]);
+    let line = stderr(&command.output().expect("it runs"));
+    assert!(line.starts_with("liteio: LITEIO_BACKUP_KEEP: "), "{line}");
+}
+
+#[tokio::test]
+async fn commands_refuse_what_they_cannot_use() {
+    let directory = directory();
+    let location = location(&directory);
+    let server = Served::backed_up(&directory, "data", &["--backup", &location]);
+    server.kept().await;
+    server.end();
+    told(&directory, 0, &["key", "new", "backup.key"]);
+    std::fs::write(directory.path().join("bad.key"), "sesame").expect("written");
+    std::fs::create_dir(directory.path().join("full")).expect("made");
+    std::fs::write(directory.path().join("full/file"), "mine").expect("written");
+    let none = format!("{location}-absent");
+    let rows: Vec<(i32, Vec<&str>, &str)> = vec![
+        (2, vec!["backup", "list", "ftp://host"], "s3://BUCKET/PREFIX"),
+        (2, vec!["backup", "list", "s3://bucket"], "--access-key"),
+        (2, vec!["backup", "list", &location, "--endpoint", "http://host"], "s3:// only"),
+        (2, vec!["backup", "list", &location, "--key-file", "bad.key"], "32 bytes"),
+        (2, vec!["backup", "list", &location, "--key-file", "absent"], "cannot read"),
+        (1, vec!["backup", "list", &location, "--key-file", "backup.key"], "is not encrypted"),
+        (1, vec!["backup", "list", &none], "there is no backup at"),
+        (1, vec!["backup", "status", &none], "there is no backup at"),
+        (1, vec!["backup", "verify", &none], "there is no backup at"),
+        (1, vec!["backup", "prune", &none, "--keep", "30d"], "there is no backup at"),
+        (2, vec!["backup", "prune", &location], "--keep"),
+        (2, vec!["backup", "prune", &location, "--keep", "long"], "--keep: 'long'"),
+        (
+            2,
+            vec!["backup", "prune", &location, "--keep", "1d", "--keep-bases", "0"],
+            "--keep-bases 1",
+        ),
+        (1, vec!["restore", &none, "new"], "there is no backup at"),
+        (1, vec!["restore", &location, "full"], "is not empty"),
+        (1, vec!["restore", &location, "data"], "is not empty"),
+        (2, vec!["restore", &location, "new", "--at", "yesterday"], "no moment"),
+        (2, vec!["restore", &location, "new", "--number", "1"], "--generation"),
+        (2, vec!["restore", &location, "new", "--generation", "1"], "--number"),
+        (
+            2,
+            vec!["restore", &location, "new", "--generation", "x", "--number", "1"],
+            "no generation",
+        ),
+        (
+            1,
+            vec!["restore", &location, "new", "--generation", "1", "--number", "1"],
+            "`liteio backup list` shows",
+        ),
+        (2, vec!["restore", &location], "DIR"),
+    ];
+    for (code, arguments, expected) in rows {
+        let line = refused(&directory, code, &arguments);
+        assert!(line.contains(expected) && !line.contains("sesame"), "{expected}: {line}");
+        assert!(!directory.path().join("new").exists(), "{arguments:?}");
+    }
+    assert_eq!(std::fs::read(directory.path().join("full/file")).expect("there"), b"mine");
+}
