@@ -30,7 +30,7 @@ pub struct Pruned {
     pub kept: u64,
 }
 
-/// What is kept of a generation: bases from a number on, and segments from a number on.
+/// The kept part of a generation: its newest bases, and the segments since the oldest of them.
 struct Kept {
     generation: Generation,
     /// The kept bases, the oldest first.

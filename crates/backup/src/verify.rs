@@ -32,7 +32,7 @@ pub struct Verified {
     /// Number of blobs that pairs name and that are not in the backup: they were damaged when they were backed up, or
     /// were deleted before their base was complete.
     pub without_bytes: u64,
-    /// What is damaged or missing in the backup.
+    /// Damaged and missing objects of the backup, one line each.
     pub damaged: Vec<String>,
 }
 

@@ -99,7 +99,7 @@ fn with_remedy(reason: &str, remedy: Option<&str>) -> String {
 }
 
 impl ServiceError {
-    /// What the service said, in one line, without the remedy of the command line.
+    /// The answer of the service, in one line, without the remedy of the command line.
     pub(crate) fn reason(&self) -> String {
         let message = match self.message.trim() {
             "" => "the service gave no reason",

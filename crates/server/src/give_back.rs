@@ -8,8 +8,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use liteio_identity::random_id;
 use liteio_store::backup::RestoredPart;
-use liteio_store::{RandomSource as _, SystemRandom};
 
 use crate::backup::{self, CommandError};
 use crate::cli::RestoreArgs;
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &RestoreArgs, to: &str) -> Result<bool, CommandErro
     let keys = resolve_keys(&arguments.keys)?;
     let scratch = Scratch::new()?;
     let is_whole = backup::restore(arguments, &part, &scratch.0)?;
-    let (access_key, secret_key) = (random()?, random()?);
+    let (access_key, secret_key) = (id("AKIA")?, id("SECRET")?);
     let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| failed(&error))?;
@@ -58,7 +58,7 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Result<Self, CommandError> {
-        let path = std::env::temp_dir().join(format!("liteio-restore-{}", random()?));
+        let path = std::env::temp_dir().join(id("liteio-restore-")?);
         Ok(Self(path))
     }
 }
@@ -74,10 +74,7 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_dir_all(path);
 }
 
-/// 32 random hexadecimal digits.
-fn random() -> Result<String, CommandError> {
-    let mut bytes = [0; 16];
-    let filled = SystemRandom.fill(&mut bytes);
-    filled.map_err(|error| CommandError::Failed(format!("no random bytes: {error}")))?;
-    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
+/// A random name that needs no escapes in a URL or a path.
+fn id(prefix: &str) -> Result<String, CommandError> {
+    random_id(prefix).map_err(|error| CommandError::Failed(error.to_string()))
 }

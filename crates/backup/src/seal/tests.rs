@@ -105,7 +105,7 @@ fn a_missing_a_wrong_and_an_unexpected_key_are_told_apart() {
         assert_eq!(open(other), Err(SealError::WrongKey { name: name() }));
     }
     assert_eq!(open(keyed(1, 1)), Ok(Bytes::from_static(b"content")));
-    // Whoever has no key cannot put a plain object in the place of an encrypted one.
+    // An attacker without the key cannot put a plain object in the place of an encrypted one.
     let plain = Sealer::plain().seal(NAME, b"other", false).expect("sealed");
     let opened = keyed(1, 1).open(NAME, &plain);
     assert!(matches!(opened, Err(SealError::Damaged { .. })), "{opened:?}");

@@ -110,7 +110,7 @@ impl DirectoryTarget {
         match mode {
             PutMode::New => match disk.link(&*file, name) {
                 // A sync of the directory may have failed behind the link, so that what exists was not
-                // durable yet. Whoever is told of it may rely on it.
+                // durable yet. The caller may rely on it.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     disk.sync_dir(parent)?;
                     Err(error)

@@ -51,7 +51,7 @@ pub struct WriterOptions {
     pub interval: Duration,
     /// Time between two bases.
     pub base_every: Duration,
-    /// What is kept; `None` for everything.
+    /// The retention; `None` keeps everything.
     pub retention: Option<Retention>,
 }
 
@@ -116,7 +116,7 @@ impl Writer {
         Self { store, target, options, stop: Arc::default(), status: Arc::default() }
     }
 
-    /// How far it has come.
+    /// Its progress.
     #[must_use]
     pub fn status(&self) -> Arc<Status> {
         Arc::clone(&self.status)

@@ -90,7 +90,6 @@ impl<'a> Run<'a> {
         let full = || Error::Refused(format!("{} has a last generation", repository.shown()));
         let generation = (time_ms << GENERATION_BITS).max(next.ok_or_else(full)?);
         let uploader = Uploader { repository, pace, status, watch: feed.watch() };
-        status.change(|state| state.generation = Some(generation));
         let next_pack = Rc::new(Cell::new(0));
         let packer = || Packer::new(repository.id, generation, Rc::clone(&next_pack));
         let (packer, ticks, through) = (packer(), packer(), feed.start());
@@ -176,7 +175,6 @@ impl<'a> Run<'a> {
         }
         self.is_broken = false;
         self.uploader.status.change(|state| {
-            state.through = batch.through;
             state.unreadable += batch.unreadable + packed.unreadable;
         });
         Ok(batch.has_more)
@@ -206,10 +204,8 @@ impl<'a> Run<'a> {
         // It may be another directory that is mounted there, or another bucket of the same name.
         self.uploader.again(|| self.uploader.repository.check_identity())?;
         self.is_in_base = true;
-        self.uploader.status.change(|state| state.is_making_base = true);
         let result = self.try_write_base(between);
         self.is_in_base = false;
-        self.uploader.status.change(|state| state.is_making_base = false);
         result
     }
 

@@ -5,17 +5,11 @@ use parking_lot::Mutex;
 /// The state of a writer, for metrics and health checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// The number of its generation.
-    pub generation: Option<u64>,
     /// The time of the last complete base, in milliseconds since 1970: without one nothing can be restored from this
     /// generation.
     pub base_ms: Option<u64>,
-    /// `true` while a base is being made.
-    pub is_making_base: bool,
     /// Everything that was acknowledged before this time is in the backup, in milliseconds since 1970.
     pub kept_ms: Option<u64>,
-    /// The number of the last record in the backup.
-    pub through: u64,
     /// Bytes sent to the target.
     pub sent_bytes: u64,
     /// Number of objects sent to the target.

@@ -52,6 +52,12 @@ fn repository(target: &SimulatedTarget, workload: &Workload) -> Repository {
     Repository::open_or_create(target, Some(&[5; 32]), created_ms).expect("opened")
 }
 
+/// Begins a generation.
+fn begin<'a>(workload: &Workload, repository: &'a Repository, status: &'a Status) -> Run<'a> {
+    let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
+    Run::begin(feed, repository, &Gone, status).expect("begun")
+}
+
 fn note(run: &Run<'_>, workload: &Workload, moments: &mut Moments) {
     moments.insert(run.feed.newest(), (pairs(&run.feed), workload.store.now_ms()));
 }
@@ -222,8 +228,7 @@ fn a_restored_store_goes_on_with_its_backup_and_sends_no_blob_again() {
     let before = packs(&target);
     let restored = workload.on(disk);
     let status = Status::default();
-    let feed = restored.store.backup_feed(WAITING_BYTES).expect("the only one");
-    let mut run = Run::begin(feed, &repository, &Gone, &status).expect("begun");
+    let mut run = begin(&restored, &repository, &status);
     run.write_base(&mut |_| Ok(())).expect("written");
     assert_eq!(packs(&target), before, "all blobs were there");
     drop(run);
@@ -530,8 +535,7 @@ fn what_a_generation_without_a_base_has_sent_is_not_sent_again() {
     let target = SimulatedTarget::new();
     let repository = repository(&target, &workload);
     let status = Status::default();
-    let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
-    let mut run = Run::begin(feed, &repository, &Gone, &status).expect("begun");
+    let mut run = begin(&workload, &repository, &status);
     let packs = || target.names().iter().filter(|name| name.contains("/packs/")).count();
     let ended = run.write_base(&mut |_| if packs() < 4 { Ok(()) } else { Err(Error::Stopped) });
     ended.expect_err("stopped");
@@ -539,8 +543,7 @@ fn what_a_generation_without_a_base_has_sent_is_not_sent_again() {
     let sent = |status: &Status| status.state().sent_bytes;
     let first = sent(&status);
     let status = Status::default();
-    let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
-    let mut run = Run::begin(feed, &repository, &Gone, &status).expect("begun");
+    let mut run = begin(&workload, &repository, &status);
     run.write_base(&mut |_| Ok(())).expect("written");
     let (second, one) = (sent(&status), PACK_BYTES as u64 + 100);
     assert!(first > 2 * one - 1000 && second < one + 100_000, "{first} and {second}");
@@ -555,8 +558,7 @@ fn records_that_no_segment_has_end_the_generation() {
     let target = SimulatedTarget::new();
     let repository = repository(&target, &workload);
     let status = Status::default();
-    let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
-    let mut run = Run::begin(feed, &repository, &Gone, &status).expect("begun");
+    let mut run = begin(&workload, &repository, &status);
     run.write_base(&mut |_| Ok(())).expect("written");
     let expected = pairs(&run.feed);
     workload.put("lost", &[1; 200]);
@@ -598,8 +600,7 @@ fn a_backup_without_its_identity_is_not_begun_anew() {
     let target = SimulatedTarget::new();
     let repository = repository(&target, &workload);
     let status = Status::default();
-    let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
-    let mut run = Run::begin(feed, &repository, &Gone, &status).expect("begun");
+    let mut run = begin(&workload, &repository, &status);
     run.write_base(&mut |_| Ok(())).expect("written");
     target.delete("backup.json").expect("removed");
     let refused = run.write_base(&mut |_| Ok(())).expect_err("it may be another one");

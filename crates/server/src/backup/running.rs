@@ -28,7 +28,7 @@ pub(crate) struct Backup {
     watched: Mutex<Watched>,
 }
 
-/// What was seen of the writer so far.
+/// The observed progress of the writer, and what of it was logged.
 #[derive(Debug)]
 struct Watched {
     /// Everything that was acknowledged before can be restored, in milliseconds since 1970; the

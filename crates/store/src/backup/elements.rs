@@ -18,6 +18,8 @@ use crate::store::Store;
 pub(super) struct Elements<'a> {
     store: &'a Store,
     snapshot: &'a Snapshot,
+    /// All indexes, once one of them is needed.
+    indexes: Option<HashMap<IndexId, Index>>,
     /// `None` for an index that does not exist any more.
     open: HashMap<IndexId, Option<(Index, Arc<OpenIndex>)>>,
 }
@@ -25,7 +27,7 @@ pub(super) struct Elements<'a> {
 impl<'a> Elements<'a> {
     /// Reads elements of indexes that exist in `snapshot`.
     pub(super) fn new(store: &'a Store, snapshot: &'a Snapshot) -> Self {
-        Self { store, snapshot, open: HashMap::new() }
+        Self { store, snapshot, indexes: None, open: HashMap::new() }
     }
 
     /// The row with the elements of the vector at `key`, whose record is `value`: its key, and the
@@ -54,8 +56,11 @@ impl<'a> Elements<'a> {
 
     fn index(&mut self, id: IndexId) -> Result<Option<&(Index, Arc<OpenIndex>)>, StoreError> {
         if !self.open.contains_key(&id) {
-            let index = Index::all_in(self.store, self.snapshot)?.remove(&id);
-            let open = match index {
+            let indexes = match &mut self.indexes {
+                Some(indexes) => indexes,
+                none => none.insert(Index::all_in(self.store, self.snapshot)?),
+            };
+            let open = match indexes.remove(&id) {
                 Some(index) => match self.store.open_index(&index) {
                     Ok(open) => Some((index, open)),
                     Err(StoreError::NoSuchIndex { .. }) => None,

@@ -21,7 +21,7 @@ use crate::store::Store;
 /// Bytes of elements after which a record gets a part of its own for them.
 const ELEMENTS_BYTES: usize = 4 << 20;
 
-/// What a backup reads of a store. One at a time; dropping it ends it.
+/// The source of a backup: pairs, records and blobs of a store. There is one at a time; dropping it ends it.
 pub struct BackupFeed {
     store: Store,
     follower: Arc<Follower>,

@@ -32,8 +32,8 @@ use crate::open::KEY_SPACE_FILE;
 /// Memory for the tables of the key space: a restore writes as fast as it can.
 const MEMORY_BYTES: usize = 256 << 20;
 
-/// Rows that are looked at, or removed, together.
-pub(super) const ROWS_AT_ONCE: usize = 1000;
+/// Rows that are looked at together.
+const ROWS_AT_ONCE: usize = 1000;
 
 /// A directory that is being restored.
 pub struct Restore {
@@ -60,7 +60,7 @@ pub enum RestoredPart {
     /// All.
     #[default]
     Everything,
-    /// The current ones of a bucket whose keys begin with a prefix. The restored store is for reading them only: it has
+    /// All versions of those of a bucket whose keys begin with a prefix. The restored store is for reading them only: it has
     /// no other objects, no lifecycle rules, and its figures are those of all.
     Objects {
         /// The bucket.
@@ -71,7 +71,7 @@ pub enum RestoredPart {
 }
 
 impl RestoredPart {
-    /// The current objects of the bucket with this name whose keys begin with `prefix`.
+    /// All versions of the objects whose keys begin with `prefix`, of the bucket with this name.
     ///
     /// # Errors
     /// [`StoreError::InvalidBucketName`].
@@ -215,51 +215,44 @@ impl Restore {
             return Ok(());
         }
         let kept = part.spaces(&self.kv.snapshot()?)?;
-        for space in [space::ALL_CURRENT, space::ALL_HISTORY] {
-            let end = successor(space).unwrap_or_default();
-            let mut after = space.to_vec();
-            loop {
-                let snapshot = self.kv.snapshot()?;
-                let mut rows = snapshot.cursor(Bound::Excluded(&after), Bound::Excluded(&end))?;
-                let (mut seen, mut others) = (0, Vec::new());
-                while seen < ROWS_AT_ONCE
-                    && let Some((row, _)) = rows.next()?
-                {
-                    seen += 1;
-                    after = row.to_vec();
-                    if !kept.iter().any(|kept| row.starts_with(kept)) {
-                        others.push(row.to_vec());
-                    }
-                }
-                drop(rows);
-                if seen == 0 {
-                    break;
-                }
-                self.remove(others)?;
-            }
-        }
-        let end = successor(space::ALL_DOCUMENTS).unwrap_or_default();
-        let snapshot = self.kv.snapshot()?;
-        let lower = Bound::Included(space::ALL_DOCUMENTS);
-        let mut documents = snapshot.cursor(lower, Bound::Excluded(&end))?;
-        let mut rules = Vec::new();
-        while let Some((row, _)) = documents.next()? {
-            let kind = space::split_document(row).map(|(_, kind)| kind);
-            rules.extend((kind == Some(LIFECYCLE)).then(|| row.to_vec()));
-        }
-        drop(documents);
-        self.remove(rules)
+        let is_other = |row: &[u8]| Ok(!kept.iter().any(|kept| row.starts_with(kept)));
+        self.remove_rows(space::ALL_CURRENT, is_other)?;
+        self.remove_rows(space::ALL_HISTORY, is_other)?;
+        self.remove_rows(space::ALL_DOCUMENTS, |row| {
+            Ok(space::split_document(row).is_some_and(|(_, kind)| kind == LIFECYCLE))
+        })
     }
 
-    /// Removes rows.
-    pub(super) fn remove(&self, rows: Vec<Vec<u8>>) -> Result<(), StoreError> {
-        if rows.is_empty() {
-            return Ok(());
+    /// Removes the rows of a space that `is_unwanted` tells by their keys.
+    pub(super) fn remove_rows(
+        &self,
+        space: &[u8],
+        is_unwanted: impl Fn(&[u8]) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let end = successor(space).unwrap_or_default();
+        let mut after = space.to_vec();
+        loop {
+            let snapshot = self.kv.snapshot()?;
+            let mut rows = snapshot.cursor(Bound::Excluded(&after), Bound::Excluded(&end))?;
+            let (mut seen, mut unwanted) = (0, Vec::new());
+            while seen < ROWS_AT_ONCE
+                && let Some((row, _)) = rows.next()?
+            {
+                seen += 1;
+                after = row.to_vec();
+                if is_unwanted(row)? {
+                    unwanted.push(after.clone());
+                }
+            }
+            drop(rows);
+            if seen == 0 {
+                return Ok(());
+            }
+            let removed = self.kv.update(move |write| -> Result<(), StoreError> {
+                unwanted.iter().try_for_each(|row| Ok(write.delete(row)?))
+            });
+            removed.wait()?;
         }
-        let removed = self.kv.update(move |write| -> Result<(), StoreError> {
-            rows.iter().try_for_each(|row| Ok(write.delete(row)?))
-        });
-        removed.wait()
     }
 
     /// Some of the blobs that the records of `part` after the key `after` name and that are not there,
@@ -333,27 +326,9 @@ impl Restore {
     /// Removes the places of blobs that the restored state does not have: nothing else would, since these are never
     /// deleted.
     fn forget_places(&self) -> Result<(), StoreError> {
-        let end = successor(space::ALL_BACKUP_PLACES).unwrap_or_default();
-        let mut after = space::ALL_BACKUP_PLACES.to_vec();
-        loop {
-            let snapshot = self.kv.snapshot()?;
-            let mut rows = snapshot.cursor(Bound::Excluded(&after), Bound::Excluded(&end))?;
-            let (mut seen, mut unknown) = (0, Vec::new());
-            while seen < ROWS_AT_ONCE
-                && let Some((row, _)) = rows.next()?
-            {
-                seen += 1;
-                after = row.to_vec();
-                if !self.blobs.has_file(&BlobId(space::split_backup_place(row)?))? {
-                    unknown.push(row.to_vec());
-                }
-            }
-            drop(rows);
-            if seen == 0 {
-                return Ok(());
-            }
-            self.remove(unknown)?;
-        }
+        self.remove_rows(space::ALL_BACKUP_PLACES, |row| {
+            Ok(!self.blobs.has_file(&BlobId(space::split_backup_place(row)?))?)
+        })
     }
 
     /// Makes the files of vectors, makes everything durable, and makes the directory a store.

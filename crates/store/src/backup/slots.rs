@@ -7,7 +7,7 @@ use liteio_disk::Durability;
 use liteio_kv::{Read as _, Snapshot};
 use liteio_vector::{SlotSet, VectorIndex, vector_crc};
 
-use super::restore::{ROWS_AT_ONCE, Restore, RestoreReport};
+use super::restore::{Restore, RestoreReport};
 use crate::error::StoreError;
 use crate::meta::vector::{IndexRecord, VectorRecord};
 use crate::meta::{key, space};
@@ -36,7 +36,7 @@ pub(super) fn restore(to: &Restore) -> Result<RestoreReport, StoreError> {
     }
     drop(indexes);
     drop(snapshot);
-    remove_elements(to)?;
+    to.remove_rows(space::ALL_ELEMENTS, |_| Ok(true))?;
     Ok(report)
 }
 
@@ -149,25 +149,4 @@ fn leave_out(to: &Restore, index: IndexId, lost: Vec<String>) -> Result<(), Stor
         Ok(())
     });
     removed.wait()
-}
-
-fn remove_elements(to: &Restore) -> Result<(), StoreError> {
-    let end = key::successor(space::ALL_ELEMENTS).unwrap_or_default();
-    let mut after = space::ALL_ELEMENTS.to_vec();
-    loop {
-        let snapshot = to.kv.snapshot()?;
-        let mut rows = snapshot.cursor(Bound::Excluded(&after), Bound::Excluded(&end))?;
-        let mut keys = Vec::new();
-        while keys.len() < ROWS_AT_ONCE
-            && let Some((key, _)) = rows.next()?
-        {
-            keys.push(key.to_vec());
-        }
-        drop(rows);
-        match keys.last() {
-            Some(last) => after.clone_from(last),
-            None => return Ok(()),
-        }
-        to.remove(keys)?;
-    }
 }

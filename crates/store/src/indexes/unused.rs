@@ -16,7 +16,7 @@ use liteio_kv::Position;
 use liteio_vector::Slot;
 use parking_lot::Mutex;
 
-/// What slots wait for before they are free.
+/// The conditions under which slots are free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Until {
     /// The updates up to here must be durable.

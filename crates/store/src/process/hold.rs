@@ -26,7 +26,7 @@ struct Running {
     follower: Arc<Follower>,
     /// Content that no record needs which is not backed up.
     let_go: HashSet<ContentId>,
-    /// What of it is deleted by now.
+    /// Its part that is deleted by now.
     deleted: Vec<ContentId>,
     /// Number of the newest record that is backed up with its content.
     kept: u64,

@@ -217,9 +217,15 @@ impl Store {
             // orphan.
             if !blobs.is_empty() {
                 let done = self.update_freeing(move |write, _| {
+                    // Without backups there is none, and no look-up for each blob.
+                    let places = Bound::Included(space::ALL_BACKUP_PLACES);
+                    let end = key::successor(space::ALL_BACKUP_PLACES).unwrap_or_default();
+                    let has_places = write.cursor(places, Bound::Excluded(&end))?.next()?.is_some();
                     for id in &blobs {
                         write.delete(&space::deletion(id))?;
-                        if let ContentId::Blob(blob) = id {
+                        if let ContentId::Blob(blob) = id
+                            && has_places
+                        {
                             write.delete(&space::backup_place(blob))?;
                         }
                     }

@@ -34,7 +34,7 @@ impl Store {
         }
     }
 
-    /// What a slot waits for that no record references from now on.
+    /// The conditions under which a slot is free that no record references from now on.
     pub(super) fn unused_until(&self) -> Result<Until, StoreError> {
         Ok(Until { synced: self.unsynced()?, kept: self.shared().holds.newest() })
     }

@@ -60,7 +60,7 @@ pub(super) async fn fill(server: &Served) {
     server.iam("Action=CreateUser&UserName=dora").await;
 }
 
-/// What clients read of [`fill`].
+/// The answers that clients get about the data of [`fill`].
 pub(super) async fn contents(server: &Served) -> Vec<(String, Vec<u8>)> {
     let mut contents = Vec::new();
     let keys = ["tiny", "small", "large", "replaced", "parts"];
