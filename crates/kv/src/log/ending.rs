@@ -9,14 +9,13 @@
 use liteio_disk::{Disk, OpenMode};
 
 use super::file::Window;
+use super::numbers::{BEHIND_BYTES, Numbers};
 use super::record::{FRAME_BYTES, Frame, OLD_HEADER_BYTES};
 use super::{LOG_FILES, Log, Version, is_unreadable};
 use crate::KvError;
 
 /// Bytes read at once.
 const PIECE_BYTES: usize = 1 << 20;
-/// Length of a run of zeros that is skipped at once.
-const RUN_BYTES: usize = 256;
 /// Maximum bytes of old-version records that are verified: about 100 ms of work.
 const OLD_WORK_MAX: u64 = 1 << 30;
 
@@ -138,9 +137,10 @@ impl Log {
         // The highest number that the files have room for. The range also excludes records of
         // earlier rounds.
         let room: u64 = self.files.iter().map(|file| file.file_bytes).sum();
-        let numbers = self.number + 1..=self.number + 1 + room / OLD_HEADER_BYTES as u64;
+        let numbers =
+            Numbers::new(self.number + 1..=self.number + 1 + room / OLD_HEADER_BYTES as u64);
         let mut old_work = OLD_WORK_MAX;
-        let mut piece = vec![0; PIECE_BYTES + RUN_BYTES];
+        let mut piece = vec![0; PIECE_BYTES + FRAME_BYTES.max(BEHIND_BYTES)];
         // The checksum of a record precedes its frame.
         let mut start = position + 8;
         while start < end {
@@ -149,18 +149,9 @@ impl Log {
             // A frame cut off by the end of the file is no frame.
             piece[bytes..].fill(0);
             let mut next = 0;
-            while next < bytes.min(PIECE_BYTES) {
-                let at = next;
-                next += 1;
+            while let Some(at) = numbers.find(&piece, next, bytes.min(PIECE_BYTES)) {
+                next = at + 1;
                 let number = u64::from_le_bytes(std::array::from_fn(|i| piece[at + i]));
-                if !numbers.contains(&number) {
-                    // Fast path: most of a log that is not full is zeros, and no number in a run of
-                    // zeros is in the range.
-                    if number == 0 && piece[at..at + RUN_BYTES] == [0; RUN_BYTES] {
-                        next = at + RUN_BYTES - 7;
-                    }
-                    continue;
-                }
                 let position = start + at as u64;
                 let frame = match self.round.version {
                     Version::Current => Frame::parse(&piece[at..], &self.round.nonce),

@@ -29,6 +29,7 @@
 
 mod ending;
 mod file;
+mod numbers;
 mod record;
 #[cfg(test)]
 mod tests;
