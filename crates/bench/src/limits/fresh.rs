@@ -1,13 +1,14 @@
 //! Servers that are started for a single figure.
 
-use std::fs;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use bytes::Bytes;
 use http::Method;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::rows::{AT_REST, CONNECTION, LIST_KEYS, LIST_PREFIXES, RESTART};
@@ -29,11 +30,12 @@ const FOLDER_KEYS: usize = 1_000;
 /// Number of measured listings.
 const LISTINGS: u64 = 50;
 
-/// A server that accepts connections.
+/// A server that answers.
 struct Fresh {
     process: Process,
     endpoint: Arc<Endpoint>,
-    /// Time from its start to the first accepted connection.
+    /// Time from its start to the first byte of its first answer. A connection alone tells nothing: a server may listen
+    /// before it has read its log.
     ready: Duration,
 }
 
@@ -45,7 +47,7 @@ impl Fresh {
         let endpoint = Arc::new(site.endpoint());
         let begin = Instant::now();
         let mut process = launch.start(directory, &directory.join("output.log"))?;
-        while TcpStream::connect(&endpoint.host).await.is_err() {
+        while first_answer(&endpoint.host).await.is_err() {
             if let Some(ended) = process.ended() {
                 return Err(ended.into());
             }
@@ -62,6 +64,14 @@ impl Fresh {
         session.ready(Duration::from_secs(10)).await?;
         Ok(session)
     }
+}
+
+/// Asks for anything, and waits for the first byte of the answer.
+async fn first_answer(host: &str) -> io::Result<()> {
+    let mut stream = TcpStream::connect(host).await?;
+    let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    stream.read_u8().await.map(drop)
 }
 
 /// The start of a server without data.

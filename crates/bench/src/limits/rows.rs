@@ -67,7 +67,7 @@ pub(super) fn jobs(quick: bool, filter: &RowFilter) -> Vec<Job<Task>> {
     let hash = RowPlan::new("Processor", "MD5 of 10 MB", ROW, RATE);
     let start = RowPlan::new("Start", "Start on an empty directory", ROW, TIME);
     jobs.push(Job::new(Task::Hash, vec![hash.note("the ETag of a write")]));
-    jobs.push(Job::new(Task::Start, vec![start.note("until it takes a connection")]));
+    jobs.push(Job::new(Task::Start, vec![start.note("until its first answer")]));
     let objects = if quick { 20_000 } else { 1_000_000 };
     let shown = Unit::Count.format(objects as f64);
     jobs.push(Job {

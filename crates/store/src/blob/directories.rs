@@ -44,14 +44,17 @@ impl Directories {
     pub(super) fn open(disk: &dyn Disk) -> io::Result<Self> {
         disk.create_dir(BLOBS_DIRECTORY)?;
         let mut all = Box::new(std::array::from_fn(|_| Directory::default()));
-        for entry in disk.list(BLOBS_DIRECTORY)?.iter().filter(|entry| entry.is_dir) {
+        let entries = disk.list(BLOBS_DIRECTORY)?;
+        for entry in entries.iter().filter(|entry| entry.is_dir) {
             if let Some(index) = file_path::parse_directory(&entry.name) {
                 all[usize::from(index)].state = AtomicU8::new(DURABLE);
             }
         }
-        // Synced for existing directories, too: the process that created them may have ended before
-        // its sync.
-        disk.sync_dir(BLOBS_DIRECTORY)?;
+        // The process that created them may have ended before its sync. The first start has none,
+        // and a sync takes up to a tenth of its time.
+        if !entries.is_empty() {
+            disk.sync_dir(BLOBS_DIRECTORY)?;
+        }
         Ok(Self { all, parent: GroupSync::default() })
     }
 
