@@ -10,7 +10,7 @@ use liteio_disk::{Disk, OpenMode};
 
 use super::file::Window;
 use super::numbers::{BEHIND_BYTES, Numbers};
-use super::record::{FRAME_BYTES, Frame, OLD_HEADER_BYTES};
+use super::record::{FRAME_BYTES, Frame, HEADER_BYTES, OLD_HEADER_BYTES};
 use super::{LOG_FILES, Log, Version, is_unreadable};
 use crate::KvError;
 
@@ -137,8 +137,11 @@ impl Log {
         // The highest number that the files have room for. The range also excludes records of
         // earlier rounds.
         let room: u64 = self.files.iter().map(|file| file.file_bytes).sum();
-        let numbers =
-            Numbers::new(self.number + 1..=self.number + 1 + room / OLD_HEADER_BYTES as u64);
+        let least = match self.round.version {
+            Version::Current => HEADER_BYTES + FRAME_BYTES,
+            Version::Old { .. } => OLD_HEADER_BYTES,
+        };
+        let numbers = Numbers::new(self.number + 1..=self.number + 1 + room / least as u64);
         let mut old_work = OLD_WORK_MAX;
         let mut piece = vec![0; PIECE_BYTES + FRAME_BYTES.max(BEHIND_BYTES)];
         // The checksum of a record precedes its frame.
@@ -154,7 +157,10 @@ impl Log {
                 let number = u64::from_le_bytes(std::array::from_fn(|i| piece[at + i]));
                 let position = start + at as u64;
                 let frame = match self.round.version {
-                    Version::Current => Frame::parse(&piece[at..], &self.round.nonce),
+                    // Most places fail by the length already.
+                    Version::Current => Some(&piece[at..])
+                        .filter(|frame| Frame::length(frame) <= end)
+                        .and_then(|frame| Frame::parse(frame, &self.round.nonce)),
                     Version::Old { in_order } => {
                         self.old_frame(file, number, position, in_order, &mut old_work)?
                     }

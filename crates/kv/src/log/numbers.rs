@@ -50,34 +50,44 @@ impl Numbers {
     /// [`BEHIND_BYTES`] more bytes than `end`.
     pub(super) fn find(&self, piece: &[u8], from: usize, end: usize) -> Option<usize> {
         let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| piece[at + byte]));
+        let is_number = |at: &usize| self.range.contains(&number(*at));
         let mut at = from;
         while at < end {
             let block = end.min(at + BLOCK_BYTES);
             let window = piece[at..].first_chunk().filter(|_| block - at == BLOCK_BYTES);
-            if window.is_none_or(|window| self.may_begin_in(window)) {
-                let found = (at..block).find(|at| self.range.contains(&number(*at)));
-                if found.is_some() {
-                    return found;
-                }
+            let found = match window.map(|window| self.fits(window)) {
+                Some(None) => None,
+                Some(Some(fits)) => (at..block)
+                    .zip(fits)
+                    .filter(|(_, fits)| *fits != 0)
+                    .map(|it| it.0)
+                    .find(is_number),
+                None => (at..block).find(is_number),
+            };
+            if found.is_some() {
+                return found;
             }
             at = block;
         }
         None
     }
 
-    /// `false` if no number of the range begins in the first [`BLOCK_BYTES`] bytes of the window.
-    fn may_begin_in(&self, window: &[u8; BLOCK_BYTES + BEHIND_BYTES]) -> bool {
-        if window.iter().fold(0, |all, byte| all | byte) == 0 {
-            return false;
+    /// The places in the first [`BLOCK_BYTES`] bytes of the window where a number may begin, as bytes that are not 0;
+    /// `None` if there are none.
+    fn fits(&self, window: &[u8; BLOCK_BYTES + BEHIND_BYTES]) -> Option<[u8; BLOCK_BYTES]> {
+        let any = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all | byte) != 0;
+        if !any(window) {
+            return None;
         }
         let mut fits = [1_u8; BLOCK_BYTES];
-        self.bytes.iter().all(|ByteRange { place, least, width }| {
+        let may_begin = self.bytes.iter().all(|ByteRange { place, least, width }| {
             let bytes = &window[*place..*place + BLOCK_BYTES];
             for (fits, byte) in fits.iter_mut().zip(bytes) {
                 *fits &= u8::from(byte.wrapping_sub(*least) <= *width);
             }
-            fits.iter().fold(0, |all, fits| all | fits) != 0
-        })
+            any(&fits)
+        });
+        may_begin.then_some(fits)
     }
 }
 

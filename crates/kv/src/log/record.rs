@@ -30,8 +30,13 @@ pub(super) struct Frame {
 }
 
 impl Frame {
+    /// The bytes of the operations, by a frame that may be none.
+    pub(super) fn length(bytes: &[u8]) -> u64 {
+        field(bytes, 8)
+    }
+
     pub(super) fn parse(bytes: &[u8], nonce: &Nonce) -> Option<Self> {
-        let field = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let field = |at| field(bytes, at);
         let frame = Self { number: field(0), bytes: field(8), durable: field(16) };
         (frame.encode(nonce) == bytes[..FRAME_BYTES]).then_some(frame)
     }
@@ -48,6 +53,10 @@ impl Frame {
         bytes[24..].copy_from_slice(&(digest.finalize() as u32).to_le_bytes());
         bytes
     }
+}
+
+fn field(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|byte| bytes[at + byte]))
 }
 
 /// The checksum of a record, which covers all of it but these 8 bytes.
