@@ -14,6 +14,16 @@ pub trait AccessLog: fmt::Debug + Send + Sync {
     /// Begins the record of a request on `bucket`, once its name is resolved, and notes it in the origin. It is called
     /// on the threads of connections, so it must not block.
     fn begin(&self, bucket: &Arc<Bucket>, request: &LoggedRequest<'_>);
+
+    /// Records the deletion of one of the keys of a request, with the status and error code for that key. It must not
+    /// block either.
+    fn deleted(
+        &self,
+        bucket: &Arc<Bucket>,
+        request: &LoggedRequest<'_>,
+        status: u16,
+        code: Option<&str>,
+    );
 }
 
 /// The facts about a request that its origin does not have.
@@ -46,6 +56,8 @@ pub enum LoggedKind {
     CopySource,
     /// A request for a website.
     Website,
+    /// The deletion of one of the keys of a request.
+    BatchDelete,
     /// A browser's preflight request.
     Preflight,
 }

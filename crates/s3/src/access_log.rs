@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
 use liteio_access::state::App;
 use liteio_access::{self as access, AccessLog, Granted, LoggedKind, LoggedRequest};
 use liteio_auth::{Identity, SignedAs};
 use liteio_store::Bucket;
 use liteio_wire::origin::Origin;
+use s3s::S3Error;
 
 use super::context::Sent;
 use super::route::Target;
@@ -74,6 +75,26 @@ pub(super) fn copy_source(
     let requester = requester(sent);
     let request = LoggedRequest { kind, method, headers, key, version, requester, signed, origin };
     log.begin(source.bucket(), &request);
+}
+
+/// Tells of the deletion of one of the keys of DeleteObjects.
+pub(super) fn deleted(
+    log: &dyn AccessLog,
+    granted: &Granted,
+    sent: Sent<'_>,
+    (key, version): (&str, Option<&str>),
+    error: Option<&S3Error>,
+) {
+    let Some(origin) = sent.origin() else { return };
+    let (kind, method, headers) = (LoggedKind::BatchDelete, sent.method, sent.headers);
+    let (requester, signed) = (requester(sent), sent.extensions.get::<SignedAs>());
+    let request = LoggedRequest { kind, method, headers, key, version, requester, signed, origin };
+    let status = match error {
+        None => StatusCode::NO_CONTENT,
+        Some(error) => error.status_code().unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+    };
+    let code = error.map(|error| error.code().as_str());
+    log.deleted(granted.bucket(), &request, status.as_u16(), code);
 }
 
 /// Tells of a request that rules of the bucket answer, to everyone: a preflight, or one to a website.

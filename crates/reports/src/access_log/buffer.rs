@@ -133,3 +133,86 @@ impl Buffer {
         self.lines.lock().bytes as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use liteio_store::{NewBucket, Owner, Store, StoreConfig};
+
+    use super::*;
+
+    fn source(store: &Store, name: &str) -> Arc<Bucket> {
+        let checked = name.to_owned().try_into().expect("a name");
+        let new = NewBucket::new(checked, Owner::default(), "us-east-1".to_owned());
+        store.create_bucket(new).wait().expect("created");
+        liteio_access::bucket_for_rules(store, name).expect("there")
+    }
+
+    fn rule(key_format: KeyFormat) -> Arc<Logging> {
+        let (target, prefix) = ("logs".to_owned(), String::new());
+        Arc::new(Logging { target, prefix, key_format, grants: Vec::new() })
+    }
+
+    fn lost(buffer: &Buffer) -> u64 {
+        buffer.counters.figures().log_lines_lost
+    }
+
+    fn push(buffer: &Buffer, source: &Arc<Bucket>, rule: &Arc<Logging>, at_ms: u64, bytes: usize) {
+        buffer.push(source, rule, Entry { at_ms, line: "x".repeat(bytes) });
+    }
+
+    #[test]
+    fn lines_beyond_the_limits_are_lost_and_counted_also_while_others_are_delivered() {
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let buffer = Buffer::new(Arc::default());
+        let rule = rule(KeyFormat::Simple);
+        let busy = source(&store, "busy");
+        let line = LOG_OBJECT_BYTES / 2;
+        for _ in 0..LOG_BYTES_OF_BUCKET_MAX / line {
+            push(&buffer, &busy, &rule, 0, line);
+        }
+        assert_eq!(lost(&buffer), 0);
+        push(&buffer, &busy, &rule, 0, 1);
+        assert_eq!(lost(&buffer), 1, "of one bucket");
+        // Taken lines count until they are delivered.
+        let mut taken = buffer.take();
+        push(&buffer, &busy, &rule, 0, 1);
+        assert_eq!((lost(&buffer), buffer.take().len()), (2, 0));
+        let batch = taken.pop().expect("a batch");
+        buffer.done(&batch);
+        push(&buffer, &busy, &rule, 0, 1);
+        assert_eq!(lost(&buffer), 2);
+        for batch in taken {
+            buffer.give_back(batch);
+        }
+        for number in 0..LOG_BYTES_WAITING_MAX / LOG_BYTES_OF_BUCKET_MAX {
+            let other = source(&store, &format!("other-{number}"));
+            for _ in 0..LOG_BYTES_OF_BUCKET_MAX / line {
+                push(&buffer, &other, &rule, 0, line);
+            }
+        }
+        assert!(lost(&buffer) > 2, "of all buckets");
+        assert!(buffer.bytes() <= LOG_BYTES_WAITING_MAX as u64);
+        buffer.take().iter().for_each(|batch| buffer.done(batch));
+        assert_eq!(buffer.bytes(), 0);
+    }
+
+    #[test]
+    fn batches_have_one_bucket_one_rule_and_one_day_where_keys_have_it() {
+        let store = Store::open(StoreConfig::memory()).expect("opens");
+        let buffer = Buffer::new(Arc::default());
+        let (first, second) = (source(&store, "first"), source(&store, "second"));
+        let (simple, by_day) = (rule(KeyFormat::Simple), rule(KeyFormat::ByEventTime));
+        for at_ms in [0, DAY_MS] {
+            push(&buffer, &first, &simple, at_ms, 1);
+            push(&buffer, &second, &by_day, at_ms, 1);
+        }
+        // The same rule, read anew after another setting has changed.
+        push(&buffer, &first, &rule(KeyFormat::Simple), 0, 1);
+        let batches = buffer.take();
+        let mut found: Vec<_> =
+            batches.iter().map(|it| (it.source.name.as_str(), it.day, it.lines)).collect();
+        found.sort_unstable();
+        let expected = [("first", None, 3), ("second", Some(0), 1), ("second", Some(1), 1)];
+        assert_eq!(found, expected);
+    }
+}

@@ -167,17 +167,41 @@ fn check_target(source: &Bucket, target: &Bucket) -> Result<(), DeliveryError> {
     Ok(())
 }
 
+impl Recorder {
+    /// Makes the record of a request; `None` if the bucket has no logging.
+    fn record(
+        &self,
+        bucket: &Arc<Bucket>,
+        request: &LoggedRequest<'_>,
+    ) -> Option<impl FnOnce() -> Record> {
+        let app = self.app.upgrade()?;
+        let rule = bucket_logging::of_bucket(&app, bucket)?;
+        Some(move || {
+            let now_ms = app.store.now_ms();
+            Record::begin(&self.buffer, bucket, rule, now_ms, request)
+        })
+    }
+}
+
 impl AccessLog for Recorder {
     fn begin(&self, bucket: &Arc<Bucket>, request: &LoggedRequest<'_>) {
-        let Some(app) = self.app.upgrade() else { return };
-        let Some(rule) = bucket_logging::of_bucket(&app, bucket) else { return };
-        let begin = || {
-            let now_ms = app.store.now_ms();
-            Box::new(Record::begin(&self.buffer, bucket, rule, now_ms, request)) as _
-        };
+        let Some(record) = self.record(bucket, request) else { return };
+        let begin = || Box::new(record()) as _;
         match request.kind {
             LoggedKind::CopySource => request.origin.found.note_source_record(begin),
             _ => request.origin.found.note_record(begin),
+        }
+    }
+
+    fn deleted(
+        &self,
+        bucket: &Arc<Bucket>,
+        request: &LoggedRequest<'_>,
+        status: u16,
+        code: Option<&str>,
+    ) {
+        if let Some(record) = self.record(bucket, request) {
+            record().end_deletion(status, code);
         }
     }
 }

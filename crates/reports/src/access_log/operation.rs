@@ -14,6 +14,7 @@ pub(super) fn name(
     match kind {
         LoggedKind::CopySource if operation == "UploadPartCopy" => "REST.COPY.PART_GET".to_owned(),
         LoggedKind::CopySource => "REST.COPY.OBJECT_GET".to_owned(),
+        LoggedKind::BatchDelete => "BATCH.DELETE.OBJECT".to_owned(),
         LoggedKind::Website => format!("WEBSITE.{method}.OBJECT"),
         LoggedKind::Preflight => "REST.OPTIONS.PREFLIGHT".to_owned(),
         LoggedKind::Api => {

@@ -96,6 +96,21 @@ impl Record {
         }
     }
 
+    /// Ends the record of the deletion of one of several keys, which is no request of its own.
+    pub(super) fn end_deletion(self, status: u16, code: Option<&str>) {
+        let code = code.map(str::to_owned);
+        let line = Line {
+            status,
+            code,
+            request_uri: String::new(),
+            referer: None,
+            user_agent: None,
+            ..self.line.into_inner()
+        };
+        let entry = Entry { at_ms: self.begun_ms, line: line.text() };
+        self.buffer.push(&self.source, &self.rule, entry);
+    }
+
     fn has_body(&self) -> bool {
         self.method == Method::PUT || self.method == Method::POST
     }

@@ -167,9 +167,8 @@ impl Run {
             file.push(&self.columns, &cells)?;
         }
         self.rows += 1;
-        match self.file.take_if(|file| file.is_full()) {
-            Some(file) => self.files.push(file.finish(store)?),
-            None => {}
+        if let Some(file) = self.file.take_if(|file| file.is_full()) {
+            self.files.push(file.finish(store)?);
         }
         Ok(())
     }

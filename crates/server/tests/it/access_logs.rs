@@ -1,10 +1,13 @@
 //! Server access logs: the lines of requests, and their delivery into the target bucket.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use liteio::Server;
+use liteio_disk::SimulatedDisk;
+use liteio_store::{Store, StoreConfig};
 
-use crate::harness::{self, ACCOUNTS, ALICE, BOB, CAROL, RawRequest, TestServer};
+use crate::harness::{self, ACCOUNTS, ALICE, BOB, CAROL, RawRequest, TestServer, base64, md5};
 
 /// A server with the accounts of Alice and Bob that delivers logs at once.
 async fn server(backend: &'static str) -> TestServer {
@@ -61,6 +64,13 @@ async fn delivered(server: &TestServer, count: usize) -> Vec<(String, String)> {
         }
         assert!(Instant::now() < end, "only {lines:?}");
     }
+}
+
+/// The value of a metric.
+async fn metric(server: &TestServer, name: &str) -> f64 {
+    let page = server.get("/_liteio/metrics").await.expect_status(200).text();
+    let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value.expect("a metric").parse().expect("a number")
 }
 
 /// The fields of a line: quoted ones and the time are one each.
@@ -192,6 +202,25 @@ async fn keys_have_the_form_that_the_bucket_chooses() {
     }
 }
 
+#[tokio::test]
+async fn each_key_of_a_deletion_of_many_has_a_line() {
+    let server = server("memory").await;
+    log_into(&server, "source", "").await;
+    server.put("/source/a%20b", "x").await.expect_status(200);
+    let document = "<Delete><Object><Key>a b</Key></Object><Object><Key>c</Key><VersionId>x\
+                    </VersionId></Object></Delete>";
+    let sent = server.request("POST", "/source?delete").body(document);
+    sent.header("content-md5", base64(&md5(document.as_bytes()))).send().await.expect_status(200);
+    let lines = delivered(&server, 4).await;
+    let request = line(&lines, "REST.POST.MULTI_OBJECT_DELETE");
+    let deleted: Vec<_> = lines.iter().map(|(_, line)| fields(line)).collect();
+    let deleted: Vec<_> = deleted.iter().filter(|it| it[6] == "BATCH.DELETE.OBJECT").collect();
+    assert_eq!(deleted.len(), 2, "{lines:?}");
+    assert_eq!(deleted[0][5], request[5], "the same request");
+    assert_eq!(deleted[0][7..11], ["a%20b", "\"-\"", "204", "-"]);
+    assert_eq!((deleted[1][7], deleted[1][10], deleted[1][17]), ("c", "NoSuchVersion", "x"));
+}
+
 /// The target decides, as for everybody else: by its policy or, where ACLs apply, by its ACL.
 #[tokio::test]
 async fn nothing_is_delivered_that_the_target_does_not_allow() {
@@ -205,12 +234,7 @@ async fn nothing_is_delivered_that_the_target_does_not_allow() {
         policy("logs", "source", "111111111111").replace("Allow", "Deny"),
         String::new(),
     ];
-    let lost = async || {
-        let page = server.get("/_liteio/metrics").await.expect_status(200).text();
-        let name = "liteio_access_log_lines_lost_total ";
-        let line = page.lines().find_map(|line| line.strip_prefix(name).map(str::to_owned));
-        line.expect("a metric").parse::<f64>().expect("a number")
-    };
+    let lost = async || metric(&server, "liteio_access_log_lines_lost_total").await;
     for (before, policy) in refusing.iter().enumerate() {
         match policy.is_empty() {
             true => server.delete("/logs?policy").await.expect_status(204),
@@ -330,4 +354,40 @@ async fn lines_that_wait_are_delivered_when_the_server_stops() {
     let text = get(&format!("/logs/{key}")).await.expect_status(200).text();
     assert!(text.contains(" REST.PUT.OBJECT key ") && text.lines().count() == 1, "{text}");
     server.stop().await;
+}
+
+/// While the disk is full, requests go on and their lines wait.
+#[tokio::test]
+async fn a_full_disk_loses_no_line() {
+    let disk = SimulatedDisk::new(1);
+    // All objects are files, whose space is checked before they are written.
+    let config = StoreConfig {
+        inline_bytes_max: 0,
+        logged_bytes_max: 0,
+        segment_bytes_max: 0,
+        reserve_bytes: 1 << 20,
+        ..StoreConfig::memory()
+    };
+    let store = Store::open_on(Arc::new(disk.clone()), config).expect("opens");
+    let server = harness::start_with("memory", "us-east-1", |builder, _| {
+        builder.store(store).access_log_interval(Duration::from_millis(20))
+    })
+    .await;
+    server.bucket("source").await;
+    server.bucket("logs").await;
+    let policy = policy("logs", "source", "*").replace("StringEquals", "StringLike");
+    server.put("/logs?policy", policy).await.expect_status(204);
+    server.put("/source?logging", logging("logs", "l/", "")).await.expect_status(200);
+    disk.set_capacity(0);
+    for number in 0..10 {
+        server.get(&format!("/source/{number}")).await.expect_error(404, "NoSuchKey");
+    }
+    let end = Instant::now() + Duration::from_secs(30);
+    while metric(&server, "liteio_access_log_failures_total").await == 0.0 {
+        assert!(Instant::now() < end, "no delivery was tried");
+    }
+    disk.set_capacity(1 << 40);
+    let lines = delivered(&server, 10).await;
+    assert_eq!(lines.len(), 10, "{lines:?}");
+    assert_eq!(metric(&server, "liteio_access_log_lines_lost_total").await, 0.0);
 }

@@ -129,7 +129,7 @@ async fn inventory(server: &TestServer) -> (Value, Vec<Vec<u8>>) {
     let read = async |key: &str| server.get(&format!("/lists/{key}")).await.expect_status(200);
     let manifest = read(&checksum.replace(".checksum", ".json")).await;
     let md5 = read(checksum).await.text();
-    assert_eq!(harness_hex(&Md5::digest(&manifest.body)), md5);
+    assert_eq!(hex(&Md5::digest(&manifest.body)), md5);
     let manifest: Value = serde_json::from_slice(&manifest.body).expect("JSON");
     let mut data = Vec::new();
     let mut links = String::new();
@@ -137,7 +137,7 @@ async fn inventory(server: &TestServer) -> (Value, Vec<Vec<u8>>) {
         let key = file["key"].as_str().expect("a key");
         let body = read(key).await.body;
         assert_eq!(file["size"], body.len());
-        assert_eq!(file["MD5checksum"], harness_hex(&Md5::digest(&body)));
+        assert_eq!(file["MD5checksum"], hex(&Md5::digest(&body)));
         links.push_str(&format!("s3://lists/{key}\n"));
         data.push(body);
     }
@@ -146,7 +146,7 @@ async fn inventory(server: &TestServer) -> (Value, Vec<Vec<u8>>) {
     (manifest, data)
 }
 
-fn harness_hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
