@@ -8,7 +8,7 @@ import json
 import time
 import urllib.parse
 
-from conftest import Server, client
+from conftest import KILLS, Server, client
 
 
 def until(found):
@@ -89,4 +89,38 @@ def test_an_inventory_lists_the_objects():
         rows += csv.reader(io.StringIO(gzip.decompress(body).decode()))
     found = {urllib.parse.unquote(key): int(size) for _, key, size, _ in rows}
     assert found == expected and len(rows) == len(expected)
+    server.stop()
+
+
+def test_kills_neither_skip_an_inventory_nor_double_it(tmp_path):
+    arguments = ("--data-dir", str(tmp_path / "data"), "--durability", "os")
+    server = Server(*arguments)
+    s3 = client(server.endpoint)
+    for bucket in ("source", "lists"):
+        s3.create_bucket(Bucket=bucket)
+    allow(s3, "lists", "s3.amazonaws.com", "source")
+    for number in range(2500):
+        s3.put_object(Bucket="source", Key=f"{number:04}")
+    # Weekly, so that midnight rarely makes a second one due.
+    s3.put_bucket_inventory_configuration(Bucket="source", Id="all", InventoryConfiguration={
+        "Id": "all", "IsEnabled": True, "IncludedObjectVersions": "Current",
+        "Schedule": {"Frequency": "Weekly"}, "OptionalFields": ["ObjectOwner"],
+        "Destination": {"S3BucketDestination": {"Bucket": "arn:aws:s3:::lists", "Format": "CSV"}}})
+    for _ in range(KILLS):
+        # The inventory has begun, and perhaps ended.
+        server.kill()
+        server = Server(*arguments)
+        s3 = client(server.endpoint)
+        keys(s3, "lists")
+    until(lambda: any(key.endswith(".checksum") for key in keys(s3, "lists")))
+    server.stop()
+    server = Server(*arguments)
+    s3 = client(server.endpoint)
+    written = keys(s3, "lists")
+    assert len(written) == 4, written
+    manifest = next(key for key in written if key.endswith("manifest.json"))
+    file, = json.loads(read(s3, "lists", manifest))["files"]
+    body = read(s3, "lists", file["key"])
+    assert hashlib.md5(body).hexdigest() == file["MD5checksum"]
+    assert len(gzip.decompress(body).splitlines()) == 2500
     server.stop()
