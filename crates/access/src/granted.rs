@@ -8,7 +8,7 @@ use liteio_store::{
 };
 
 use super::action::Action;
-use super::decision::{Denial, Reason, Request, Resource, decide};
+use super::decision::{Basis, Denial, Reason, Request, Resource, decide};
 use super::documents::BucketDocuments;
 use super::principal::{Principal, owner};
 use super::resource::{ListingOf, WithResource};
@@ -343,7 +343,12 @@ impl Granted {
                 let of_object = object.filter(|_| is_of_existing(&action));
                 documents.for_decision(owner_id, of_object, acl.as_deref())
             };
-            decide(Some(documents), &Request { user, action, resource, context: &context })?;
+            let request = Request { user, action, resource, context: &context };
+            if decide(Some(documents), &request)? == Basis::Acl
+                && let Some(found) = question.found
+            {
+                found.note_acl_required();
+            }
         }
         Ok(seen)
     }

@@ -22,7 +22,9 @@
 //! | [`circumstances`] | The peer, the time and headers for conditions, for every service |
 //! | `decision` | The order of evaluation, and the reason of a refusal |
 //! | `documents` | The documents of a bucket that matter for access, parsed once per change |
+//! | `delivery` | The permission of the server to deliver access logs and inventories |
 //! | `granted`, `vectors` | Resolution and permission for buckets, vector buckets and indexes |
+//! | `logged` | The receiver of requests on buckets with access logs |
 //! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
 //! | [`offload`] | The only way to blocking threads, bounded |
 //!
@@ -62,8 +64,10 @@
 mod action;
 pub mod circumstances;
 mod decision;
+mod delivery;
 mod documents;
 mod granted;
+mod logged;
 pub mod offload;
 mod principal;
 mod resource;
@@ -71,9 +75,11 @@ pub mod state;
 mod vectors;
 
 pub use self::action::Action;
+pub use self::delivery::{Delivery, DeliveryService, delivery};
 pub use self::documents::{object_ownership, policy_of, public_access_block};
 pub use self::granted::{
     Granted, GrantedAccount, Question, Refusal, account, bucket, bucket_for_rules,
 };
+pub use self::logged::{AccessLog, LoggedKind, LoggedRequest};
 pub use self::principal::Principal;
 pub use self::vectors::{Named, VectorBuckets, VectorQuestion};

@@ -1,11 +1,14 @@
 //! The state shared by the handlers of one server, and their paths to reads. It depends on no
 //! handler.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use liteio_store::{DocumentKind, ObjectReader, Store, StoreError};
+use liteio_store::{Bucket, DocumentKind, ObjectReader, Store, StoreError};
 
+use tokio::sync::Notify;
+
+use crate::logged::AccessLog;
 use crate::offload::{Offload, OffloadError};
 use liteio_identity::{Account, CurrentDirectory, id_of_canonical_id};
 use liteio_policy::acl::{Ownership, PublicAccessBlock, encode};
@@ -44,6 +47,10 @@ pub struct App {
     pub metrics_are_public: bool,
     /// The current users and accounts.
     pub directory: Arc<CurrentDirectory>,
+    /// The receiver of requests on buckets with access logs; none where nobody delivers them.
+    access_log: OnceLock<Arc<dyn AccessLog>>,
+    /// Notified when an inventory configuration was put.
+    pub inventory_changed: Notify,
     offload: Offload,
 }
 
@@ -137,8 +144,21 @@ impl App {
             cors,
             metrics_are_public,
             directory,
+            access_log: OnceLock::new(),
+            inventory_changed: Notify::new(),
             offload,
         }
+    }
+
+    /// Sends requests on buckets with access logs to `log` from now on. The first counts.
+    pub fn log_requests_to(&self, log: Arc<dyn AccessLog>) {
+        self.access_log.get_or_init(|| log);
+    }
+
+    /// The receiver of a request on `bucket`, if that has server access logging.
+    pub fn access_log_of(&self, bucket: &Bucket) -> Option<&dyn AccessLog> {
+        bucket.settings.document(DocumentKind::Logging)?;
+        self.access_log.get().map(|log| &**log)
     }
 
     /// The documents of a new bucket with this object ownership.

@@ -55,7 +55,7 @@ fn answer(state: &State, bytes: &[u8]) -> Result<State, ApiError> {
     let account = root.user.account.id.clone();
     let context = Circumstances {
         sender: Some(&root.user),
-        peer: Peer { address: ([127, 0, 0, 1], 1).into(), secure: false },
+        peer: Peer { address: ([127, 0, 0, 1], 1).into(), secure: false, tls: None },
         user_agent: None,
         now: 1_800_000_000,
         more: Vec::new(),

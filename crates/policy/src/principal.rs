@@ -28,7 +28,7 @@ pub(super) enum Principal {
     Arn(Box<str>),
     /// An identity provider.
     Federated(Box<str>),
-    /// A service of AWS, which never sends requests here.
+    /// A service of AWS, for which the server writes access logs and inventories.
     Service(Box<str>),
 }
 
@@ -178,7 +178,11 @@ impl Principal {
         }
         let caller = caller?;
         match self {
-            Principal::Everyone | Principal::Service(_) => None,
+            Principal::Everyone => None,
+            Principal::Service(name) => {
+                let is_it = caller.kind == CallerKind::Service && **name == *caller.arn;
+                is_it.then_some(Grantee::Caller)
+            }
             // A web identity belongs to no account.
             Principal::Account(_) | Principal::CanonicalUser(_) if !caller.has_account() => None,
             Principal::Account(account) => {
@@ -186,6 +190,9 @@ impl Principal {
             }
             Principal::CanonicalUser(id) => {
                 (**id == *caller.canonical_id).then_some(Grantee::Account)
+            }
+            Principal::Arn(_) | Principal::Federated(_) if caller.kind == CallerKind::Service => {
+                None
             }
             Principal::Arn(arn) | Principal::Federated(arn) => {
                 caller.is_named(arn).then_some(Grantee::Caller)

@@ -22,8 +22,23 @@ pub struct Caller {
     pub user_id: String,
     /// `aws:username`, for users and for root users with a name.
     pub name: Option<String>,
-    /// User, root user, role or anonymous sender.
+    /// User, root user, role, service or anonymous sender.
     pub kind: CallerKind,
+}
+
+impl Caller {
+    /// A service of AWS, by its name, such as `logging.s3.amazonaws.com`. It belongs to no account.
+    pub fn service(name: &str) -> Caller {
+        Caller {
+            account: String::new(),
+            canonical_id: String::new(),
+            arn: name.to_owned(),
+            aliases: Vec::new(),
+            user_id: String::new(),
+            name: None,
+            kind: CallerKind::Service,
+        }
+    }
 }
 
 /// The kind of a sender, `aws:PrincipalType`.
@@ -37,6 +52,8 @@ pub enum CallerKind {
     AssumedRole,
     /// `FederatedUser`.
     FederatedUser,
+    /// A service of AWS, for which this server acts; its ARN is its name.
+    Service,
 }
 
 /// A request to be evaluated.
@@ -119,6 +136,9 @@ impl<'r> Request<'r> {
     /// context.
     pub(super) fn value(&self, key: &ContextKey) -> Value<'r> {
         let caller = self.caller;
+        if let Some(service) = caller.filter(|caller| caller.kind == CallerKind::Service) {
+            return self.value_of_service(service, key);
+        }
         match key {
             ContextKey::PrincipalArn => Value::of(caller.map(Caller::principal_arn)),
             ContextKey::PrincipalAccount => {
@@ -130,6 +150,23 @@ impl<'r> Request<'r> {
             ContextKey::UserId => Value::text(caller.map_or(ANONYMOUS, |caller| &caller.user_id)),
             ContextKey::UserName => Value::of(caller.and_then(|caller| caller.name.as_deref())),
             ContextKey::PrincipalIsAwsService | ContextKey::ViaAwsService => Value::bool(false),
+            _ => self.context.value(key),
+        }
+    }
+
+    /// The value of a condition key of a service: it is neither a user nor of an account.
+    fn value_of_service(&self, service: &'r Caller, key: &ContextKey) -> Value<'r> {
+        match key {
+            ContextKey::PrincipalIsAwsService => Value::bool(true),
+            ContextKey::ViaAwsService => Value::bool(false),
+            ContextKey::PrincipalServiceName | ContextKey::PrincipalServiceNamesList => {
+                Value::text(&service.arn)
+            }
+            ContextKey::PrincipalArn
+            | ContextKey::PrincipalAccount
+            | ContextKey::PrincipalType
+            | ContextKey::UserId
+            | ContextKey::UserName => Value::None,
             _ => self.context.value(key),
         }
     }
@@ -157,6 +194,7 @@ impl CallerKind {
             CallerKind::User => "User",
             CallerKind::AssumedRole => "AssumedRole",
             CallerKind::FederatedUser => "FederatedUser",
+            CallerKind::Service => "Service",
         }
     }
 }
@@ -166,7 +204,10 @@ impl Caller {
     pub(crate) fn principal_arn(&self) -> &str {
         match self.kind {
             CallerKind::AssumedRole => self.aliases.first().unwrap_or(&self.arn),
-            CallerKind::Root | CallerKind::User | CallerKind::FederatedUser => &self.arn,
+            CallerKind::Root
+            | CallerKind::User
+            | CallerKind::FederatedUser
+            | CallerKind::Service => &self.arn,
         }
     }
 }

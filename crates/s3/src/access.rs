@@ -12,10 +12,10 @@ use s3s::validation::NameValidation;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 
 use super::context::{CopiedTags, OtherObject, Sent};
-use super::error;
 use super::headers::header_value;
 use super::refusal::Refusal;
 use super::route::{Answerer, Route, Scope, Target};
+use super::{access_log, error};
 use liteio_access::state::App;
 use liteio_access::{self as access, Action, Granted, GrantedAccount, Principal, Question};
 use liteio_auth::Identity;
@@ -123,6 +123,7 @@ pub(super) fn of_request(
     };
     let granted =
         app.look(|store| access::bucket(store, &principal(sent), &target.bucket, &question));
+    access_log::begin(app, sent, target, granted.as_ref().ok());
     granted.map(Permission::Bucket).map_err(|refusal| refused_in_region(sent, refusal, app))
 }
 
@@ -278,6 +279,9 @@ pub(super) fn copy_source(
         ..Question::about_bucket(&actions, &context)
     };
     let granted = app.look(|store| target.other_bucket(store, bucket, &question));
+    if let Ok(source) = &granted {
+        access_log::copy_source(app, sent, source, key, version);
+    }
     granted.map_err(|refusal| refused(sent, refusal))
 }
 

@@ -215,7 +215,7 @@ fn stored(acl: &Acl, owner: &Owner) -> Option<Vec<u8>> {
     (*acl != private(owner)).then(|| encode(acl))
 }
 
-fn not_supported() -> S3Error {
+pub(super) fn not_supported() -> S3Error {
     s3_error!(AccessControlListNotSupported, "The bucket does not allow ACLs")
 }
 

@@ -177,6 +177,15 @@ impl AclDocument {
     }
 }
 
+/// The ACL of these grants of a document, with their grantees resolved to accounts.
+///
+/// # Errors
+/// `MalformedACLError`, and the errors for grantees that do not exist.
+pub(super) fn of_grants(app: &App, grants: Vec<GrantDto>) -> S3Result<Acl> {
+    let named = grants.into_iter().map(named_grant).collect::<S3Result<Vec<_>>>()?;
+    resolve(app, &named, &IN_DOCUMENT)
+}
+
 fn named_grant(grant: GrantDto) -> S3Result<NamedGrant> {
     let (Some(grantee), Some(permission)) = (grant.grantee, grant.permission) else {
         return Err(malformed());

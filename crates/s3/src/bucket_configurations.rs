@@ -1,5 +1,5 @@
 //! The four kinds of bucket configurations with IDs: analytics, intelligent tiering, inventory and
-//! request metrics. They are stored and returned, without effect.
+//! request metrics. They are stored and returned; only inventories have an effect ([`bucket_inventory`]).
 //!
 //! All configurations of one kind are stored in one bucket document: a JSON object of XML documents
 //! by ID.
@@ -13,9 +13,10 @@ use s3s::xml::{Deserialize, Serialize};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::answer::no_content;
+use super::bucket_inventory::{self, InventoryEncryption};
 use super::bucket_settings::{from_xml, to_xml};
 use super::limits::{CONFIGURATIONS_MAX, LIST_CONFIGURATIONS_MAX};
-use super::{Req, Resp, error};
+use super::{Req, Resp, encryption, error};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -45,7 +46,7 @@ trait Configuration: Serialize {
     }
 
     /// Checks the texts for which AWS knows a list.
-    fn check(&self) -> S3Result<()>;
+    fn check(&self, app: &App) -> S3Result<()>;
 }
 
 impl Configuration for AnalyticsConfiguration {
@@ -53,7 +54,7 @@ impl Configuration for AnalyticsConfiguration {
         &self.id
     }
 
-    fn check(&self) -> S3Result<()> {
+    fn check(&self, _app: &App) -> S3Result<()> {
         let Some(export) = &self.storage_class_analysis.data_export else { return Ok(()) };
         let target = &export.destination.s3_bucket_destination;
         one_of(export.output_schema_version.as_str(), &["V_1"])?;
@@ -66,7 +67,7 @@ impl Configuration for IntelligentTieringConfiguration {
         &self.id
     }
 
-    fn check(&self) -> S3Result<()> {
+    fn check(&self, _app: &App) -> S3Result<()> {
         one_of(self.status.as_str(), &["Enabled", "Disabled"])?;
         let tiers = ["ARCHIVE_ACCESS", "DEEP_ARCHIVE_ACCESS"];
         self.tierings.iter().try_for_each(|tiering| one_of(tiering.access_tier.as_str(), &tiers))
@@ -83,39 +84,11 @@ impl Configuration for InventoryConfiguration {
         error::custom("IdMismatch", StatusCode::BAD_REQUEST, message)
     }
 
-    fn check(&self) -> S3Result<()> {
-        const FIELDS: [&str; 16] = [
-            "BucketKeyStatus",
-            "ChecksumAlgorithm",
-            "ETag",
-            "EncryptionStatus",
-            "IntelligentTieringAccessTier",
-            "IsMultipartUploaded",
-            "LastModifiedDate",
-            "LifecycleExpirationDate",
-            "ObjectAccessControlList",
-            "ObjectLockLegalHoldStatus",
-            "ObjectLockMode",
-            "ObjectLockRetainUntilDate",
-            "ObjectOwner",
-            "ReplicationStatus",
-            "Size",
-            "StorageClass",
-        ];
-        let target = &self.destination.s3_bucket_destination;
-        one_of(target.format.as_str(), &["CSV", "ORC", "Parquet"])?;
-        one_of(self.schedule.frequency.as_str(), &["Daily", "Weekly"])?;
-        one_of(self.included_object_versions.as_str(), &["All", "Current"])?;
-        let mut fields = self.optional_fields.iter().flatten();
-        fields.try_for_each(|field| one_of(field.as_str(), &FIELDS))?;
-        let is_arn = target.bucket.starts_with("arn:") && target.bucket.contains(":s3:::");
-        match is_arn {
-            true => Ok(()),
-            false => Err(error::custom(
-                "InvalidS3DestinationBucket",
-                StatusCode::BAD_REQUEST,
-                "Invalid bucket ARN.",
-            )),
+    fn check(&self, app: &App) -> S3Result<()> {
+        let inventory = bucket_inventory::read(self)?;
+        match &inventory.encryption {
+            Some(InventoryEncryption::Named(key)) => encryption::kms_key(app, key).map(drop),
+            _ => Ok(()),
         }
     }
 }
@@ -125,7 +98,7 @@ impl Configuration for MetricsConfiguration {
         &self.id
     }
 
-    fn check(&self) -> S3Result<()> {
+    fn check(&self, _app: &App) -> S3Result<()> {
         Ok(())
     }
 }
@@ -147,7 +120,7 @@ async fn put<C: Configuration>(
     if id != configuration.id() {
         return Err(C::other_id());
     }
-    configuration.check()?;
+    configuration.check(app)?;
     let xml = String::from_utf8(to_xml(configuration)?).map_err(S3Error::internal_error)?;
     let put = app.store.change_document(granted.bucket(), kind, move |document| {
         let mut documents = read(document)?;
@@ -159,7 +132,11 @@ async fn put<C: Configuration>(
             false => Ok(write(&documents)),
         }
     });
-    put.await.map_err(error::from_store)
+    put.await.map_err(error::from_store)?;
+    if kind == DocumentKind::Inventory {
+        app.inventory_changed.notify_one();
+    }
+    Ok(())
 }
 
 fn get<T>(granted: &Granted, kind: DocumentKind, id: &str) -> S3Result<T>

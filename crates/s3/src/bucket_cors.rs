@@ -14,11 +14,11 @@ use s3s::{S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{drop_kept, from_xml, keep, kept};
 use super::limits::{CORS_RULES_MAX, RULE_ID_BYTES_MAX};
-use super::{Req, Resp, error};
+use super::{Req, Resp, access_log, error};
 use liteio_access::state::App;
 use liteio_access::{self as access, Granted};
 use liteio_wire::cors::{Cors, CorsRule, METHODS, PageRequest};
-use liteio_wire::origin::Found;
+use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, ErrorCode, Reply, ReplyBody};
 
 pub(super) async fn put_bucket_cors(
@@ -67,7 +67,12 @@ pub(super) struct Place<'a> {
 
 /// Answers a preflight request by the bucket's rules, or by the server's if it has none. Browsers
 /// do not sign preflight requests; the response reveals only the rules.
-pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found: &Found) -> Reply {
+pub(super) fn preflight(
+    app: &App,
+    headers: &HeaderMap,
+    place: Place<'_>,
+    origin: &Origin,
+) -> Reply {
     let page = PageRequest::of(&Method::OPTIONS, headers).filter(|page| !page.origin.is_empty());
     let Some(page) = page else {
         return Err(bad_request("Insufficient information. Origin request header needed."));
@@ -87,7 +92,8 @@ pub(super) fn preflight(app: &App, headers: &HeaderMap, place: Place<'_>, found:
     let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).ok();
     let forbidden = |message, kind| forbidden(message, page.method(), kind);
     if let Some(bucket) = &bucket {
-        found.note_owner(&bucket.owner.id);
+        origin.found.note_owner(&bucket.owner.id);
+        access_log::by_rules(app, bucket, &Method::OPTIONS, headers, origin);
     }
     let own = bucket.as_deref().map(of_bucket).transpose().map_err(super::refusal::of_error)?;
     let Some(cors) = own.flatten().or_else(|| app.cors.clone()) else {

@@ -1,5 +1,4 @@
-//! Bucket settings that are stored and returned without effect: tags, logging, request payment,
-//! acceleration.
+//! Bucket settings that are stored and returned without effect: tags, request payment, acceleration.
 
 use std::collections::HashSet;
 
@@ -9,12 +8,10 @@ use s3s::xml::{Deserialize, Deserializer, Serialize, Serializer};
 use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::answer::no_content;
-use super::context::Sent;
-use super::details::Details;
 use super::tagging::{self, Tagged};
-use super::{Req, Resp, access, error};
+use super::{Req, Resp, error};
+use liteio_access::Granted;
 use liteio_access::state::App;
-use liteio_access::{Action, Granted};
 
 /// Stores a document, replacing the previous one of its kind.
 pub(super) async fn keep(
@@ -117,50 +114,6 @@ pub(super) async fn delete_bucket_tagging(
 ) -> Resp<DeleteBucketTaggingOutput> {
     drop_kept(app, &granted, DocumentKind::Tagging).await?;
     Ok(S3Response::new(DeleteBucketTaggingOutput::default()))
-}
-
-pub(super) async fn put_bucket_logging(
-    app: &App,
-    granted: Granted,
-    request: Req<PutBucketLoggingInput>,
-) -> Resp<PutBucketLoggingOutput> {
-    let Req { input, method, uri, headers, extensions, .. } = request;
-    let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
-    let status = input.bucket_logging_status;
-    if let Some(logging) = &status.logging_enabled {
-        check_logging_target(app, &granted, sent, &logging.target_bucket)?;
-    }
-    keep(app, &granted, DocumentKind::Logging, &status).await?;
-    Ok(S3Response::new(PutBucketLoggingOutput::default()))
-}
-
-/// Checks that the target bucket of logs exists and has the same owner.
-fn check_logging_target(
-    app: &App,
-    granted: &Granted,
-    sent: Sent<'_>,
-    target: &str,
-) -> S3Result<()> {
-    let found = access::other_bucket(app, granted, sent, Action::PutBucketLogging, target);
-    let is_owned = |found: &Granted| found.bucket().owner.id == granted.bucket().owner.id;
-    found.ok().filter(is_owned).map(drop).ok_or_else(|| {
-        s3_error!(
-            Details::of("TargetBucket", error::quoted(target)),
-            InvalidTargetBucketForLogging,
-            "The target bucket for logging does not exist, is not owned by you, or does not have the \
-             appropriate grants for the log-delivery group."
-        )
-    })
-}
-
-pub(super) async fn get_bucket_logging(
-    _app: &App,
-    granted: Granted,
-    _request: Req<GetBucketLoggingInput>,
-) -> Resp<GetBucketLoggingOutput> {
-    let kept: Option<BucketLoggingStatus> = kept(&granted, DocumentKind::Logging)?;
-    let logging_enabled = kept.and_then(|status| status.logging_enabled);
-    Ok(S3Response::new(GetBucketLoggingOutput { logging_enabled }))
 }
 
 pub(super) async fn put_bucket_request_payment(

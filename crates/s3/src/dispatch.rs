@@ -10,10 +10,10 @@ use super::refusal::Refusal;
 use super::route::{Answerer, Level, Route, Scope};
 use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
-    bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_ownership,
-    bucket_policy, bucket_public_access, bucket_settings, bucket_versioning, bucket_website,
-    multipart, object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
-    object_rename, object_tagging, part,
+    bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_logging, bucket_notification,
+    bucket_ownership, bucket_policy, bucket_public_access, bucket_settings, bucket_versioning,
+    bucket_website, multipart, object_attributes, object_copy, object_delete, object_list,
+    object_lock, object_put, object_rename, object_tagging, part,
 };
 use liteio_access::Action;
 use liteio_access::state::App;
@@ -199,7 +199,7 @@ operations! {
             -> GetBucketLocationOutput = bucket::get_bucket_location;
     GetBucketLogging [s3:GetBucketLogging] GET bucket {"logging"}:
         get_bucket_logging(GetBucketLoggingInput)
-            -> GetBucketLoggingOutput = bucket_settings::get_bucket_logging;
+            -> GetBucketLoggingOutput = bucket_logging::get_bucket_logging;
     GetBucketMetadataConfiguration [s3:GetBucketMetadataTableConfiguration] GET bucket
         {"metadataConfiguration"} => bucket_defaults::get_bucket_metadata_configuration;
     GetBucketMetadataTableConfiguration [s3:GetBucketMetadataTableConfiguration] GET bucket
@@ -324,7 +324,7 @@ operations! {
             -> PutBucketLifecycleConfigurationOutput = bucket_lifecycle::put_bucket_lifecycle_configuration;
     PutBucketLogging [s3:PutBucketLogging] PUT bucket {"logging"}:
         put_bucket_logging(PutBucketLoggingInput)
-            -> PutBucketLoggingOutput = bucket_settings::put_bucket_logging;
+            -> PutBucketLoggingOutput = bucket_logging::put_bucket_logging;
     PutBucketMetricsConfiguration [s3:PutMetricsConfiguration] PUT bucket {"metrics"} {"id"}:
         put_bucket_metrics_configuration(PutBucketMetricsConfigurationInput)
             -> PutBucketMetricsConfigurationOutput = bucket_configurations::put_bucket_metrics_configuration;

@@ -13,7 +13,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | `service`, `route`, `query`, `dispatch` | The service; from method, path and query to an operation; the parameters, decoded once; the table |
-//! | `access`, `context` | The question to `liteio_access`; the facts of a request for conditions |
+//! | `access`, `access_log`, `context` | The question to `liteio_access`; requests for access logs; the facts of a request for conditions |
 //! | `error`, `details`, `refusal` | The only map from `StoreError` to S3; elements of error documents; errors on their way out of s3s |
 //! | `plain`, `document`, `document_rules`, `xml` | Requests for which s3s has no types; XML documents, and the table of their elements |
 //! | `convert`, `headers`, `dates`, `answer`, `lenient`, `condition`, `header_text`, `metadata`, `checksum`, `encryption`, `encoded_word`, `tagging`, `event_cause`, `unsupported`, `request_headers` | Headers and values that operations share |
@@ -46,6 +46,7 @@
 //! ```
 
 mod access;
+mod access_log;
 mod acl;
 mod acl_request;
 mod answer;
@@ -58,7 +59,9 @@ mod bucket_configurations;
 mod bucket_cors;
 mod bucket_defaults;
 mod bucket_encryption;
+pub mod bucket_inventory;
 mod bucket_lifecycle;
+pub mod bucket_logging;
 mod bucket_notification;
 mod bucket_ownership;
 mod bucket_policy;

@@ -18,7 +18,9 @@ use super::convert::{object_key, version_id};
 use super::dates::unix_seconds;
 use super::headers::insert_text;
 use super::xml::XmlWriter;
-use super::{Req, Resp, access, condition, error, event_cause, force_delete, object_lock};
+use super::{
+    Req, Resp, access, access_log, condition, error, event_cause, force_delete, object_lock,
+};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -149,7 +151,12 @@ pub(super) async fn delete_objects(
         answer.or_else(|| outcomes.next().map(|outcome| outcome.map_err(error::from_store)))
     });
     let mut xml = XmlWriter::new("DeleteResult", 64 * count);
+    let log = app.access_log_of(granted.bucket());
     for (named, answer) in named.iter().zip(answers) {
+        if let Some(log) = log {
+            let deleted = (&*named.key, named.version.as_deref());
+            access_log::deleted(log, &granted, sent, deleted, answer.as_ref().err());
+        }
         match answer {
             Ok(_) if quiet => {}
             Ok(outcome) => write_deleted(&mut xml, named, &outcome),

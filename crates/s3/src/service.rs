@@ -66,7 +66,7 @@ impl S3Service {
     pub fn preflight(&self, headers: &HeaderMap, origin: &Origin) -> Reply {
         let target = &origin.target;
         let place = Place { bucket: target.bucket(), names_key: !target.key().is_empty() };
-        bucket_cors::preflight(&self.app, headers, place, &origin.found)
+        bucket_cors::preflight(&self.app, headers, place, origin)
     }
 
     /// The CORS headers of a response to a page.

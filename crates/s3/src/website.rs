@@ -10,7 +10,7 @@ use super::bucket_cors::Place;
 use super::object_get::ReadRequest;
 use super::query::Query;
 use super::route::{Route, Target};
-use super::{bucket_cors, bucket_website, refusal};
+use super::{access_log, bucket_cors, bucket_website, refusal};
 use crate::website_rules::{self, Asked, Pages, Redirect, Website};
 use liteio_access as access;
 use liteio_access::state::App;
@@ -53,7 +53,7 @@ pub(super) async fn answer(
             app,
             &head.headers,
             Place { bucket, names_key: true },
-            &origin.found,
+            origin,
         )
         .map_err(|error| of_s3(&error));
     }
@@ -92,6 +92,8 @@ impl Visit<'_> {
         let bucket = self.app.look(|store| access::bucket_for_rules(store, self.bucket));
         let bucket = bucket.map_err(|_| no_such_bucket().with("BucketName", self.bucket))?;
         self.origin.found.note_owner(&bucket.owner.id);
+        let Parts { method, headers, .. } = self.head;
+        access_log::by_rules(self.app, &bucket, method, headers, self.origin);
         let website = bucket_website::of_bucket(&bucket).map_err(refusal::of_error)?;
         website.ok_or_else(|| {
             let message = "The specified bucket does not have a website configuration";

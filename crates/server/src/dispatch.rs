@@ -20,7 +20,7 @@ use liteio_access as access;
 use liteio_access::state::App;
 use liteio_admin::console::Console;
 use liteio_admin::console::browser;
-use liteio_admin::metrics::{BackupFigures, Counters, Metrics};
+use liteio_admin::metrics::{BackupFigures, Counters, Metrics, ReportFigures};
 use liteio_admin::minio::Admin;
 use liteio_admin::operational::{Health, Operational, Readiness, Way};
 use liteio_auth::{Identity, is_signed};
@@ -158,6 +158,8 @@ fn operational(
     let told = Arc::clone(space);
     let failing = move || told.senders.failing();
     let metrics = Metrics::new(Arc::clone(&app), Arc::clone(counters), failing);
+    let reporting = Arc::clone(space);
+    let metrics = metrics.with_reports(move || report_figures(reporting.reports.figures()));
     let metrics = match backup.clone() {
         Some(backup) => metrics.with_backup(move || backup_figures(&backup.state())),
         None => metrics,
@@ -286,6 +288,8 @@ impl Handler for Dispatch {
             for follower in &*self.followers {
                 follower.close().await;
             }
+            // After the last request, and before the store is closed, which takes the last log lines.
+            space.reports.close().await;
             // After the last write, and before the store is closed, which the backup reads.
             if let Some(backup) = &self.backup {
                 backup.stop().await;
@@ -386,6 +390,19 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
 }
 
 /// The metrics of the backup.
+fn report_figures(figures: liteio_reports::Figures) -> ReportFigures {
+    ReportFigures {
+        log_objects: figures.log_objects,
+        log_lines: figures.log_lines,
+        log_lines_lost: figures.log_lines_lost,
+        log_failures: figures.log_failures,
+        log_bytes_waiting: figures.log_bytes_waiting,
+        inventories: figures.inventories,
+        inventory_rows: figures.inventory_rows,
+        inventory_failures: figures.inventory_failures,
+    }
+}
+
 fn backup_figures(state: &BackupState) -> BackupFigures {
     BackupFigures {
         seconds_behind: state.behind.as_secs_f64(),

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use liteio_store::Store;
 use tokio::net::TcpListener;
@@ -300,6 +301,12 @@ impl ServerBuilder {
     /// Sets the OpenTelemetry collector. No effect without the feature `otlp`.
     pub fn otlp(mut self, otlp: OtlpSettings) -> ServerBuilder {
         self.config.otlp = Some(otlp);
+        self
+    }
+
+    /// Sets the longest time until a request is in the server access log of its bucket. The default is 5 minutes.
+    pub fn access_log_interval(mut self, interval: Duration) -> ServerBuilder {
+        self.config.reports.access_log_interval = interval;
         self
     }
 

@@ -50,6 +50,7 @@ use liteio_access::state::App;
 use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
 use liteio_iam::{self as iam, Api, Iam, Users, Watch, is_web_identity};
 use liteio_observe::events::{Senders, Target};
+use liteio_reports::{self as reports, Reports};
 use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
 use liteio_wire::cors::PageRequest;
@@ -68,6 +69,8 @@ pub struct Space {
     pub users: Arc<Users>,
     /// Tasks that deliver events.
     pub senders: Senders,
+    /// Tasks that deliver access logs and inventories.
+    pub reports: Reports,
     no_auth: Option<NoAuth>,
     locale: Arc<Locale>,
     authenticator: Authenticator,
@@ -87,6 +90,8 @@ pub struct SpaceParts {
     pub users: Users,
     /// The targets of its events.
     pub targets: Vec<Arc<dyn Target>>,
+    /// Settings of access logs and inventories.
+    pub reports: reports::Settings,
     /// The request guard, if signatures are not checked.
     pub no_auth: Option<NoAuth>,
     /// The store's clock may differ from the clock of the signers.
@@ -96,7 +101,7 @@ pub struct SpaceParts {
 impl Space {
     /// Creates the services, and starts the delivery of events.
     pub fn new(parts: SpaceParts) -> Space {
-        let SpaceParts { name, app, users, targets, no_auth, is_clock_shifted } = parts;
+        let SpaceParts { name, app, users, targets, reports, no_auth, is_clock_shifted } = parts;
         let (app, users) = (Arc::new(app), Arc::new(users));
         let clock = Arc::clone(app.store.clock());
         let time = move || UNIX_EPOCH + Duration::from_millis(clock.now_ms());
@@ -115,6 +120,7 @@ impl Space {
         let clock = Arc::clone(app.store.clock());
         Space {
             senders: Senders::start(&app, targets),
+            reports: Reports::start(&app, reports),
             no_auth,
             locale: Arc::new(Locale {
                 space: name,

@@ -121,7 +121,7 @@ impl TestControl {
     }
 
     /// Moves the clock by this many milliseconds, forwards or backwards; lifecycle rules run at
-    /// once.
+    /// once, and inventories that are due are written.
     ///
     /// # Errors
     /// [`TestError`] if the time is out of range.
@@ -321,7 +321,7 @@ impl TestApi {
         self.shift(&slot, 0).await
     }
 
-    /// Shifts the clock of a space, and applies the lifecycle rules that are due by then.
+    /// Shifts the clock of a space, applies the lifecycle rules that are due by then, and writes inventories.
     async fn shift(&self, slot: &Slot, offset_ms: i64) -> Result<(), ApiError> {
         let shown = timestamp(slot.space().app.store.now_ms()).as_millisecond();
         let then = shown - slot.clock.offset_ms();
@@ -339,7 +339,9 @@ impl TestApi {
             }
             store.run_lifecycle().map(drop)
         });
-        walked.await.map_err(|error| internal(error.to_string()))
+        walked.await.map_err(|error| internal(error.to_string()))?;
+        space.reports.write_inventories().await;
+        Ok(())
     }
 }
 

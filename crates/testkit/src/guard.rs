@@ -103,8 +103,9 @@ mod tests {
         let address = format!("{address}:1234").parse().expect("an address");
         let origin = Origin {
             ids: RequestIdSource::new([0; 24]).next(),
-            peer: Peer { address, secure: false },
+            peer: Peer { address, secure: false, tls: None },
             target: Target::of(&head, &Domains::new(Vec::new(), ""), Entrance::All),
+            version: head.version,
             found: Found::default(),
         };
         Guard::new(access, vec!["localhost".to_owned()]).check(&head, &origin).is_ok()

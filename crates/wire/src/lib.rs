@@ -15,6 +15,7 @@
 //! | [`serve`] | Accepting, transports, connections of HTTP/1.1 (by hyper, with header names spelled as on S3) and HTTP/2 (by h2), time-outs, graceful stop |
 //! | [`front`] | Ids on every response, limits, memory of a request (`allowance`), minimum speed of a client (`pace`), checks of the head, access log, error documents (XML or JSON); the traits `Handler` and `Observer` |
 //! | [`origin`] | The peer, the addressed bucket and key, and the ids of a request, determined once |
+//! | [`record`] | The record that a request leaves, if it reached a bucket with access logs |
 //! | [`request_id`] | The two ids of S3 on every response |
 //! | [`reply`] | The one error (`ApiError`) and the one response body (`ReplyBody`) |
 //! | [`budget`] | Connections, requests and bytes that all clients share, and the share of one address or user |
@@ -54,6 +55,7 @@ pub mod http_client;
 pub mod origin;
 pub mod private_file;
 pub mod proxy;
+pub mod record;
 pub mod reply;
 pub mod request_id;
 pub mod serve;

@@ -9,11 +9,12 @@ use std::sync::{Arc, OnceLock};
 
 use http::header::HOST;
 use http::request::Parts;
-use http::{HeaderValue, Uri};
+use http::{HeaderValue, Uri, Version};
 use jiff::Timestamp;
 use liteio_disk::{Clock, SystemClock};
 use percent_encoding::percent_decode_str;
 
+use crate::record::RequestRecord;
 use crate::request_id::RequestIds;
 
 /// The other end of a connection.
@@ -23,6 +24,17 @@ pub struct Peer {
     pub address: SocketAddr,
     /// `true` if the connection is encrypted.
     pub secure: bool,
+    /// The encryption, if it ends in this server and not in a proxy.
+    pub tls: Option<Tls>,
+}
+
+/// The encryption of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tls {
+    /// The version, such as `TLSv1.3`.
+    pub version: &'static str,
+    /// The cipher suite, by the name that OpenSSL and AWS use.
+    pub cipher: &'static str,
 }
 
 impl Peer {
@@ -289,6 +301,8 @@ pub struct Origin {
     pub peer: Peer,
     /// The bucket and the key.
     pub target: Target,
+    /// The version of HTTP.
+    pub version: Version,
     /// Findings of the inner layers, for the log.
     pub found: Found,
 }
@@ -343,6 +357,10 @@ pub struct Found {
     operation: OnceLock<&'static str>,
     denial: OnceLock<(DenialBy, String)>,
     locale: OnceLock<Arc<Locale>>,
+    is_acl_required: OnceLock<()>,
+    record: OnceLock<Box<dyn RequestRecord>>,
+    /// The record of a copy about its source.
+    source_record: OnceLock<Box<dyn RequestRecord>>,
 }
 
 impl Found {
@@ -407,6 +425,32 @@ impl Found {
     /// The account whose documents the reason names.
     pub fn denial_by(&self) -> Option<DenialBy> {
         self.denial.get().map(|(by, _)| *by)
+    }
+
+    /// Notes that only an ACL allows the request.
+    pub fn note_acl_required(&self) {
+        self.is_acl_required.get_or_init(|| ());
+    }
+
+    /// `true` if only an ACL allows the request.
+    pub fn is_acl_required(&self) -> bool {
+        self.is_acl_required.get().is_some()
+    }
+
+    /// Notes the record to be told of the end of the request, made by `begin`. The first counts.
+    pub fn note_record(&self, begin: impl FnOnce() -> Box<dyn RequestRecord>) {
+        self.record.get_or_init(begin);
+    }
+
+    /// Notes the record of a copy that is about its source, likewise.
+    pub fn note_source_record(&self, begin: impl FnOnce() -> Box<dyn RequestRecord>) {
+        self.source_record.get_or_init(begin);
+    }
+
+    /// The records that the request leaves; most requests leave none.
+    pub fn records(&self) -> impl Iterator<Item = &dyn RequestRecord> {
+        let records = [self.record.get(), self.source_record.get()];
+        records.into_iter().flatten().map(|record| &**record)
     }
 
     /// Notes region and clock of the services that answer.

@@ -170,6 +170,7 @@ impl Proxies {
     fn sender<'h>(&self, proxy: Peer, hops: Option<Vec<Hop<'h>>>) -> Told {
         let mut told = Told { peer: proxy, host: None };
         for hop in hops.unwrap_or_default() {
+            told.peer.tls = None;
             told.peer.secure = hop.secure.unwrap_or(told.peer.secure);
             told.host = hop.host().or(told.host);
             let Some(address) = address(hop.from) else {
@@ -407,7 +408,11 @@ mod tests {
         for (name, value) in headers {
             map.append(*name, HeaderValue::from_static(value));
         }
-        let proxy = Peer { address: "10.0.0.1:1234".parse().expect("an address"), secure: false };
+        let proxy = Peer {
+            address: "10.0.0.1:1234".parse().expect("an address"),
+            secure: false,
+            tls: None,
+        };
         let Told { peer, host } = proxies.told(proxy, &map).ok()?;
         let host = host.as_ref().and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
         Some((peer.name().to_string(), peer.secure, host))

@@ -23,8 +23,11 @@ use std::cell::OnceCell;
 pub(crate) use self::reason::{Denial, Reason, Source};
 use super::action::Action;
 use liteio_identity::{AttachedPolicy, User};
-use liteio_policy::acl::{Acl, Granting, PublicAccessBlock, permission_for};
-use liteio_policy::{self as policy, Context, ContextKey, Grantee, Policy, Value, Verdict};
+use liteio_policy::acl::{
+    Acl, Grant, Grantee as AclGrantee, Granting, Group, Permission, PublicAccessBlock,
+    permission_for,
+};
+use liteio_policy::{self as policy, Caller, Context, ContextKey, Grantee, Policy, Value, Verdict};
 
 /// The documents of a resource that determine access to it.
 #[derive(Clone, Copy, Debug)]
@@ -92,13 +95,66 @@ impl Resource<'_> {
     }
 }
 
+/// The kind of document that an allowed request needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Basis {
+    /// A policy, or the ownership.
+    Policy,
+    /// An ACL: without it, the request would be refused.
+    Acl,
+}
+
 /// Decides about `request`. `documents` belong to the resource; an action on the account has none.
 pub(super) fn decide(
     documents: Option<Documents<'_>>,
     request: &Request<'_>,
-) -> Result<(), Box<Denial>> {
+) -> Result<Basis, Box<Denial>> {
     let asked = Asked { request, arn: OnceCell::new() };
     asked.decide(documents.as_ref()).map_err(|reason| Box::new(asked.denial(reason, documents)))
+}
+
+/// Decides about the delivery of an object by a service of AWS, which needs an allow of the bucket's policy. For
+/// access logs, a grant of the bucket's ACL to the log delivery group suffices where ACLs apply.
+pub(super) fn decide_delivery(
+    documents: &Documents<'_>,
+    service: &Caller,
+    resource: Resource<'_>,
+    context: &dyn Context,
+) -> Result<(), Box<Denial>> {
+    let action = Action::PutObject;
+    let request = policy::Request {
+        caller: Some(service),
+        action: action.name(),
+        resource: &resource.arn(),
+        context,
+    };
+    let verdict = documents.policy.map_or(Verdict::Neutral, |policy| policy.evaluate(&request));
+    let by_acl = || {
+        let acl = documents.acls.and_then(|acls| acls.bucket);
+        acl.is_some_and(|acl| acl.grants().iter().any(is_for_log_delivery))
+    };
+    let reason = match verdict {
+        Verdict::Allowed(..) => return Ok(()),
+        Verdict::Denied(statement) => Reason::explicit(Source::Resource, statement),
+        Verdict::Neutral if service.arn == LOG_DELIVERY && by_acl() => return Ok(()),
+        Verdict::Neutral => Reason::NoDelivery,
+    };
+    Err(Box::new(Denial {
+        reason,
+        action: Some(action),
+        resource: resource.arn(),
+        user: Some(service.arn.clone()),
+        is_told: false,
+    }))
+}
+
+/// The service that delivers access logs.
+pub(super) const LOG_DELIVERY: &str = "logging.s3.amazonaws.com";
+
+/// `true` for a grant that lets the log delivery group write.
+fn is_for_log_delivery(grant: &Grant) -> bool {
+    grant.grantee == AclGrantee::Group(Group::LogDelivery)
+        && matches!(grant.permission, Permission::Write | Permission::FullControl)
 }
 
 /// A request with derived values that are computed once.
@@ -108,7 +164,7 @@ struct Asked<'a, 'r> {
 }
 
 impl Asked<'_, '_> {
-    fn decide(&self, documents: Option<&Documents<'_>>) -> Result<(), Reason> {
+    fn decide(&self, documents: Option<&Documents<'_>>) -> Result<Basis, Reason> {
         let Request { user, action, .. } = *self.request;
         let is_root = user.is_some_and(User::is_root);
         let own =
@@ -117,7 +173,7 @@ impl Asked<'_, '_> {
         let is_plain = documents.is_some_and(|it| it.policy.is_none() && it.acls.is_none());
         let is_narrowed = user.is_some_and(|user| user.session_policies.is_some());
         if is_root && own && is_plain && !is_narrowed {
-            return Ok(());
+            return Ok(Basis::Policy);
         }
         let by_resource = match documents.and_then(|documents| documents.policy) {
             Some(policy) => self.evaluate(policy),
@@ -141,7 +197,7 @@ impl Asked<'_, '_> {
             return match (by_user, by_session) {
                 (false, _) => Err(Reason::NoIdentityPolicy),
                 (true, false) => Err(Reason::NoSessionPolicy),
-                (true, true) => Ok(()),
+                (true, true) => Ok(Basis::Policy),
             };
         };
         let owner_id = self.owner_of(documents);
@@ -156,7 +212,7 @@ impl Asked<'_, '_> {
         if user.is_of(owner_id) {
             let by_policy = by_policy.is_some_and(|grantee| grantee != Grantee::Account);
             return match by_user || by_policy {
-                true => Ok(()),
+                true => Ok(Basis::Policy),
                 false => Err(Reason::NoIdentityPolicy),
             };
         }
@@ -166,11 +222,11 @@ impl Asked<'_, '_> {
         // The account of the bucket does not count as public.
         let is_kept = documents.keeps_from_others() && !own;
         match by_policy {
-            Some(_) if !is_kept => return Ok(()),
+            Some(_) if !is_kept => return Ok(Basis::Policy),
             _ => {}
         }
         match self.by_acl(documents, Some(user.canonical_id())) {
-            true => Ok(()),
+            true => Ok(Basis::Acl),
             false if by_policy.is_some() => Err(Reason::PublicAccessBlock),
             false => Err(Reason::NoResourcePolicy),
         }
@@ -181,13 +237,16 @@ impl Asked<'_, '_> {
         &self,
         documents: Option<&Documents<'_>>,
         by_resource: &Verdict<'_>,
-    ) -> Result<(), Reason> {
+    ) -> Result<Basis, Reason> {
         let Some(documents) = documents else { return Err(Reason::Anonymous) };
         let is_of_bucket_owner = self.owner_of(documents) == documents.owner_id;
         let by_policy =
             is_of_bucket_owner && matches!(by_resource, Verdict::Allowed(_, Grantee::Everyone));
-        if by_policy && !documents.keeps_from_others() || self.by_acl(documents, None) {
-            return Ok(());
+        if by_policy && !documents.keeps_from_others() {
+            return Ok(Basis::Policy);
+        }
+        if self.by_acl(documents, None) {
+            return Ok(Basis::Acl);
         }
         Err(if by_policy { Reason::PublicAccessBlock } else { Reason::Anonymous })
     }

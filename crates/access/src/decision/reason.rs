@@ -37,6 +37,8 @@ pub enum Reason {
     NoSessionPolicy,
     /// The resource belongs to another account, and neither its policy nor its ACL allows it.
     NoResourcePolicy,
+    /// Neither the policy nor the ACL of the bucket allows it to the service.
+    NoDelivery,
     /// A policy allows it to the public, but the public access block withholds that.
     PublicAccessBlock,
     /// The bucket belongs to another account than the request expects.
@@ -78,7 +80,7 @@ impl Reason {
             Reason::NoSessionPolicy => {
                 return format!("because no session policy allows the {} action", action);
             }
-            Reason::NoResourcePolicy => {
+            Reason::NoResourcePolicy | Reason::NoDelivery => {
                 return format!("because no resource-based policy allows the {} action", action);
             }
             Reason::PublicAccessBlock => {
@@ -152,6 +154,8 @@ impl fmt::Display for Denial {
             Reason::NoResourcePolicy => {
                 formatter.write_str("of another account, and neither policy nor ACL allows it")
             }
+            Reason::NoDelivery => formatter
+                .write_str("neither the policy nor the ACL of the bucket allows it to the service"),
             Reason::PublicAccessBlock => formatter
                 .write_str("allowed to the public, which the public access block keeps out"),
             Reason::UnexpectedOwner => formatter.write_str("not the bucket of the expected owner"),

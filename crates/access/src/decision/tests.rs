@@ -136,7 +136,7 @@ fn decided(who: Who, action: Action, has: Has) -> Result<(), Reason> {
         _ => Resource::Object { bucket: "bucket", key: "key" },
     };
     let request = Request { user: user.as_ref(), action, resource, context: &NoContext };
-    decide(Some(documents), &request).map_err(|denial| denial.reason)
+    decide(Some(documents), &request).map(drop).map_err(|denial| denial.reason)
 }
 
 use Action::{

@@ -10,7 +10,7 @@ use liteio_store::{
 
 use super::process::Process;
 use super::requests::Figures as RequestFigures;
-use super::{BackupFigures, Metrics};
+use super::{BackupFigures, Metrics, ReportFigures};
 use liteio_wire::budget::Resource;
 
 /// Buckets with samples of their own: the ones with the most bytes. The others are summed up, which
@@ -33,6 +33,7 @@ pub(super) struct Figures {
     pub(super) budget: Vec<(&'static str, u64, u64)>,
     pub(super) failing_targets: usize,
     pub(super) backup: Option<BackupFigures>,
+    pub(super) reports: ReportFigures,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
 }
@@ -88,6 +89,7 @@ impl Figures {
             budget: budget.collect(),
             failing_targets: (metrics.failing_targets)(),
             backup: metrics.backup.as_ref().map(|figures| figures()),
+            reports: (metrics.reports)(),
             process,
             store,
         })

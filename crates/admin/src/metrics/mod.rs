@@ -75,6 +75,27 @@ pub struct BackupFigures {
     pub unreadable: u64,
 }
 
+/// The values of access logs and inventories since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReportFigures {
+    /// Number of delivered log objects.
+    pub log_objects: u64,
+    /// Number of log lines in them.
+    pub log_lines: u64,
+    /// Number of lost log lines.
+    pub log_lines_lost: u64,
+    /// Number of failed deliveries of log objects.
+    pub log_failures: u64,
+    /// Bytes of log lines that wait.
+    pub log_bytes_waiting: u64,
+    /// Number of complete inventories.
+    pub inventories: u64,
+    /// Number of rows in them.
+    pub inventory_rows: u64,
+    /// Number of failed attempts to write an inventory.
+    pub inventory_failures: u64,
+}
+
 /// The metrics of a store, with the counters of its server.
 pub struct Metrics {
     app: Arc<App>,
@@ -83,6 +104,8 @@ pub struct Metrics {
     failing_targets: Box<dyn Fn() -> usize + Send + Sync>,
     /// The backup, if there is one.
     backup: Option<Box<dyn Fn() -> BackupFigures + Send + Sync>>,
+    /// Access logs and inventories.
+    reports: Box<dyn Fn() -> ReportFigures + Send + Sync>,
 }
 
 impl Metrics {
@@ -92,7 +115,22 @@ impl Metrics {
         counters: Arc<Counters>,
         failing_targets: impl Fn() -> usize + Send + Sync + 'static,
     ) -> Metrics {
-        Metrics { app, counters, failing_targets: Box::new(failing_targets), backup: None }
+        Metrics {
+            app,
+            counters,
+            failing_targets: Box::new(failing_targets),
+            backup: None,
+            reports: Box::new(ReportFigures::default),
+        }
+    }
+
+    /// Adds access logs and inventories. `figures` is called for each scrape.
+    #[must_use]
+    pub fn with_reports(
+        self,
+        figures: impl Fn() -> ReportFigures + Send + Sync + 'static,
+    ) -> Metrics {
+        Metrics { reports: Box::new(figures), ..self }
     }
 
     /// Adds the continuous backup. `figures` is called for each scrape.

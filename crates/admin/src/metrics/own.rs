@@ -2,11 +2,11 @@
 
 use liteio_store::Usage;
 
-use super::BackupFigures;
 use super::figures::{Buckets, Figures, StoreFigures};
 use super::page::{Column, Format, Kind, Label, Page};
 use super::process::Process;
 use super::requests::{CLASSES, ENDS, Figures as RequestFigures};
+use super::{BackupFigures, ReportFigures};
 
 /// All metrics of LiteIO.
 pub(super) fn page(figures: &Figures, format: Format) -> String {
@@ -24,6 +24,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     write_store(&mut page, &figures.store);
     write_background(&mut page, figures);
     write_backup(&mut page, figures.backup.as_ref());
+    write_reports(&mut page, &figures.reports);
     write_vectors(&mut page, &figures.store);
     write_buckets(&mut page, &figures.store.buckets);
     write_process(&mut page, &figures.process);
@@ -185,6 +186,39 @@ fn write_backup(page: &mut Page, backup: Option<&BackupFigures>) {
         let mut metric = page.metric(name, Kind::Counter, help);
         backup.iter().for_each(|it| metric.sample(&[], value(it)));
     }
+}
+
+fn write_reports(page: &mut Page, reports: &ReportFigures) {
+    let counters = [
+        (
+            "liteio_access_log_objects_total",
+            "Objects of access logs that were delivered.",
+            reports.log_objects,
+        ),
+        ("liteio_access_log_lines_total", "Lines in them.", reports.log_lines),
+        (
+            "liteio_access_log_lines_lost_total",
+            "Lines of access logs that were lost: their target did not take them, or too many waited.",
+            reports.log_lines_lost,
+        ),
+        (
+            "liteio_access_log_failures_total",
+            "Failed deliveries of access logs.",
+            reports.log_failures,
+        ),
+        ("liteio_inventories_total", "Inventories that were written.", reports.inventories),
+        ("liteio_inventory_rows_total", "Rows in them.", reports.inventory_rows),
+        (
+            "liteio_inventory_failures_total",
+            "Failed attempts to write an inventory.",
+            reports.inventory_failures,
+        ),
+    ];
+    for (name, help, value) in counters {
+        page.counter(name, help, value);
+    }
+    let help = "Bytes of access logs that wait for their delivery.";
+    page.gauge("liteio_access_log_waiting_bytes", help, reports.log_bytes_waiting);
 }
 
 fn write_vectors(page: &mut Page, store: &StoreFigures) {

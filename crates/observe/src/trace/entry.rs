@@ -166,11 +166,9 @@ impl Entry {
 pub fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
     let told = headers.iter().map(|(name, value)| {
         let value = String::from_utf8_lossy(value.as_bytes());
-        let value = match (name.as_str(), value.split_once('?')) {
-            (name, _) if SECRET_HEADERS.contains(&name) => HIDDEN.to_owned(),
-            (name, Some((path, query))) if ADDRESS_HEADERS.contains(&name) => {
-                format!("{path}?{}", pairs_without_secrets(query))
-            }
+        let value = match name.as_str() {
+            name if SECRET_HEADERS.contains(&name) => HIDDEN.to_owned(),
+            name if ADDRESS_HEADERS.contains(&name) => address_without_secrets(&value),
             _ => value.into_owned(),
         };
         (name.as_str().to_owned(), value)
@@ -181,6 +179,14 @@ pub fn headers_without_secrets(headers: &HeaderMap) -> Vec<(String, String)> {
 /// The query of `uri`, with [`HIDDEN`] in place of secrets.
 pub fn query_without_secrets(uri: &Uri) -> String {
     pairs_without_secrets(uri.query().unwrap_or_default())
+}
+
+/// A URL, with [`HIDDEN`] in place of the secrets in its query.
+pub fn address_without_secrets(address: &str) -> String {
+    match address.split_once('?') {
+        Some((path, query)) => format!("{path}?{}", pairs_without_secrets(query)),
+        None => address.to_owned(),
+    }
 }
 
 fn pairs_without_secrets(query: &str) -> String {

@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use parking_lot::Mutex;
 
 pub use self::audience::Audience;
-pub use self::entry::{Entry, HIDDEN, headers_without_secrets, query_without_secrets};
+pub use self::entry::{
+    Entry, HIDDEN, address_without_secrets, headers_without_secrets, query_without_secrets,
+};
 use self::listener::Mailbox;
 pub use self::listener::{Heard, Listener};
 use liteio_wire::front::{Finished, Observer};

@@ -70,6 +70,7 @@ fn document(row: &str, kind: Kind<'_>) -> String {
 fn caller(name: &str) -> Option<Caller> {
     let (account, kind) = match name {
         "anonymous" => return None,
+        "logging" => return Some(Caller::service("logging.s3.amazonaws.com")),
         "root" | "alice" | "named-root" => ("111122223333", name),
         "bob" | "other-root" => ("222233334444", name),
         "role" | "federated" => ("111122223333", name),

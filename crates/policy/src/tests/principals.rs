@@ -106,13 +106,33 @@ const ROWS: &[Row] = &[
     ),
     ("'Principal':{'Federated':'accounts.google.com'}", "web GetObject bucket/a", "none"),
     ("'Principal':{'Federated':'idp.example.com'}", "anonymous GetObject bucket/a", "none"),
-    // Services are nobody here.
+    // Services send no requests: the server writes for them.
     ("'Principal':{'Service':'logging.s3.amazonaws.com'}", "alice GetObject bucket/a", "none"),
     ("'Principal':{'Service':'logging.s3.amazonaws.com'}", "anonymous GetObject bucket/a", "none"),
     (
         "'Principal':{'Service':'logging.s3.amazonaws.com','AWS':'222233334444'}",
         "bob GetObject bucket/a",
         "account",
+    ),
+    ("'Principal':{'Service':'logging.s3.amazonaws.com'}", "logging GetObject bucket/a", "caller"),
+    ("'Principal':{'Service':'s3.amazonaws.com'}", "logging GetObject bucket/a", "none"),
+    ("'Principal':{'Federated':'logging.s3.amazonaws.com'}", "logging GetObject bucket/a", "none"),
+    ("'Principal':{'AWS':'111122223333'}", "logging GetObject bucket/a", "none"),
+    ("'Principal':'*'", "logging GetObject bucket/a", "everyone"),
+    (
+        "'Principal':'*','Condition':{'Bool':{'aws:PrincipalIsAWSService':'true'}}",
+        "logging GetObject bucket/a",
+        "everyone",
+    ),
+    (
+        "'Principal':'*','Condition':{'Bool':{'aws:PrincipalIsAWSService':'true'}}",
+        "alice GetObject bucket/a",
+        "none",
+    ),
+    (
+        "'Principal':'*','Condition':{'StringLike':{'aws:PrincipalArn':'*'}}",
+        "logging GetObject bucket/a",
+        "none",
     ),
     // What grants most counts.
     (

@@ -274,6 +274,10 @@ pub(crate) struct ServerArgs {
     /// 86400].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_LIFECYCLE_DAY")]
     pub(crate) lifecycle_day: Option<u32>,
+    /// Longest time in seconds until a request is in the server access log of its bucket
+    /// (PutBucketLogging) [default: 300].
+    #[arg(long, value_name = "SECONDS", env = "LITEIO_ACCESS_LOG_INTERVAL")]
+    pub(crate) access_log_interval: Option<u32>,
     /// Webhook for event notifications, repeatable (in the variable, separated by spaces): buckets
     /// refer to it by NAME in the ARN of a queue, topic or function.
     #[arg(

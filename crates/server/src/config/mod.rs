@@ -36,6 +36,7 @@ use crate::cli::{HealthArgs, KeyArgs, ServerArgs, Source};
 use crate::platform;
 use liteio_iam::settings::IdentitySettings;
 use liteio_observe::telemetry::{self, LogFormat};
+use liteio_reports::Settings as ReportSettings;
 use liteio_space::no_auth::{HostNames, NoAuth};
 use liteio_store::DEFAULT_DIRECTORY;
 use liteio_wire::proxy::Network;
@@ -223,6 +224,8 @@ pub struct Config {
     pub scrub: Scrub,
     /// The length of a lifecycle day.
     pub lifecycle_day: Duration,
+    /// Access logs and inventories.
+    pub reports: ReportSettings,
     /// The targets of events.
     pub events: EventSettings,
     /// The access to metrics.
@@ -307,6 +310,7 @@ impl Default for Config {
             log_format: LogFormat::Text,
             scrub: Scrub::default(),
             lifecycle_day: DAY,
+            reports: ReportSettings::default(),
             events: EventSettings::default(),
             metrics_auth: MetricsAuth::default(),
             audit: AuditSettings::default(),
@@ -388,6 +392,7 @@ impl Config {
             log_format: resolve_log_format(arguments).map_err(named("log_format"))?,
             scrub: resolve_scrub(arguments)?,
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
+            reports: resolve_reports(arguments.access_log_interval)?,
             events: resolve_events(arguments)?,
             metrics_auth: arguments
                 .metrics_auth
@@ -650,6 +655,18 @@ fn resolve_lifecycle_day(seconds: Option<u32>) -> Result<Duration, ConfigError> 
         None => Ok(DAY),
         Some(0) => error("a lifecycle day must not be 0 seconds: give --lifecycle-day 1 or more"),
         Some(seconds) => Ok(Duration::from_secs(seconds.into())),
+    }
+}
+
+fn resolve_reports(seconds: Option<u32>) -> Result<ReportSettings, ConfigError> {
+    match seconds {
+        None => Ok(ReportSettings::default()),
+        Some(0) => error(
+            "the access log interval must not be 0 seconds: give --access-log-interval 1 or more",
+        ),
+        Some(seconds) => {
+            Ok(ReportSettings { access_log_interval: Duration::from_secs(seconds.into()) })
+        }
     }
 }
 

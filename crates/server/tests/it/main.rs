@@ -1,5 +1,6 @@
 //! The binary and the server, as their users see them.
 
+mod access_logs;
 mod acl;
 mod acl_access;
 mod admin;
@@ -39,6 +40,7 @@ mod hostile;
 mod iam;
 mod identity;
 mod import;
+mod inventories;
 mod lifecycle;
 mod listing;
 mod metrics;
@@ -50,6 +52,7 @@ mod object;
 mod object_lock;
 mod operations;
 mod otlp;
+mod parquet_reader;
 mod prepare;
 mod profiles;
 mod query_parameters;

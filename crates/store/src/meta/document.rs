@@ -62,6 +62,8 @@ kinds! {
     Inventory = 18,
     /// The configurations of request metrics, by id.
     Metrics = 19,
+    /// The last runs of inventories, by the ids of their configurations.
+    InventoryRuns = 20,
 }
 
 /// Number of the lifecycle rules.

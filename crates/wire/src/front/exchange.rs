@@ -20,6 +20,7 @@ use super::observer::{Finished, Heads, Observers};
 use crate::budget::{Charge, Client, Resource};
 use crate::connection::ConnectionState;
 use crate::origin::Origin;
+use crate::record::Ended;
 use crate::reply::{BoxError, ReplyBody};
 use crate::request_id::RequestIds;
 
@@ -96,6 +97,7 @@ impl Exchange {
         if let Some(heads) = &self.heads {
             heads.lock().response = headers.clone();
         }
+        self.origin.found.records().for_each(|record| record.answered(headers));
     }
 
     pub(crate) fn set_code(&self, code: &str) {
@@ -161,6 +163,15 @@ impl Exchange {
             heads: heads.as_deref(),
         };
         self.observers.iter().for_each(|observer| observer.finished(&finished));
+        for record in self.origin.found.records() {
+            record.ended(&Ended {
+                status: finished.status,
+                code: finished.code,
+                is_acl_required: self.origin.found.is_acl_required(),
+                bytes_out: finished.bytes_out,
+                duration,
+            });
+        }
     }
 }
 
@@ -171,7 +182,7 @@ impl Drop for Exchange {
         if !tracing::enabled!(target: ACCESS_LOG, tracing::Level::INFO) {
             return;
         }
-        let Origin { ids, peer, target, found } = &*self.origin;
+        let Origin { ids, peer, target, found, .. } = &*self.origin;
         let query = target.query_names();
         // Status 0: the client left before there was an answer.
         tracing::info!(

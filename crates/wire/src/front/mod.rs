@@ -118,6 +118,7 @@ impl Front {
             ids: ids.clone(),
             peer,
             target: Target::of(&parts, &self.domains, entrance),
+            version: parts.version,
             found: Found::default(),
         });
         parts.extensions.insert(Arc::clone(&origin));

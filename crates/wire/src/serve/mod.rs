@@ -6,6 +6,7 @@ mod io;
 mod quiet_waker;
 mod spelling;
 mod stop;
+mod suite;
 mod transport;
 mod watchdog;
 

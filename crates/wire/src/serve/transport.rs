@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::suite;
 use crate::origin::{Entrance, Peer};
 use crate::tls::HTTP_2;
 
@@ -76,8 +77,12 @@ impl Transport {
 
     /// The address of the other end.
     pub(super) fn peer(&self) -> Peer {
+        let tls = match &self.stream {
+            Stream::Plain(_) => None,
+            Stream::Tls(stream) => suite::of(stream.get_ref().1),
+        };
         let secure = matches!(self.stream, Stream::Tls(_));
-        Peer { address: self.address, secure }
+        Peer { address: self.address, secure, tls }
     }
 
     /// The kind of socket that accepted the connection.
