@@ -39,15 +39,29 @@ pub fn rename_directory(from: &Path, to: &Path) -> io::Result<()> {
     System::sync_directory(File::open(parent)?.as_fd())
 }
 
-/// Removes a directory with everything in it. A missing one is no error.
+/// Removes a directory with everything in it, the file `last` after all others: an interrupted removal leaves the file, by
+/// which the caller knows the directory, or an empty directory.
 ///
 /// # Errors
-/// Any other error of the file system.
-pub fn remove_directory(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        result => result,
+/// Any error of the file system.
+pub fn remove_directory(path: &Path, last: &str) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_name() == last {
+            continue;
+        }
+        match entry.file_type()?.is_dir() {
+            true => fs::remove_dir_all(entry.path())?,
+            false => fs::remove_file(entry.path())?,
+        }
     }
+    // Durable before the file that tells what they are.
+    System::sync_directory(File::open(path)?.as_fd())?;
+    match fs::remove_file(path.join(last)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::remove_dir(path)
 }
 
 /// `true` if the directory is the root of a file system, so that it cannot be renamed.
@@ -88,8 +102,10 @@ mod tests {
         make(&new, "2");
         replace_directory(&new, &old).expect("exchanged");
         assert_eq!((read(&old), read(&new)), ("2".to_owned(), "1".to_owned()));
-        remove_directory(&new).expect("removed");
-        remove_directory(&new).expect("nothing to remove");
+        fs::create_dir_all(new.join("below/deep")).expect("made");
+        fs::write(new.join("other"), "").expect("written");
+        remove_directory(&new, "file").expect("removed");
+        assert!(!new.exists());
         rename_directory(&old, &new).expect("renamed");
         assert_eq!(read(&new), "2");
         assert!(!is_mount_point(&new).expect("there") && !is_mount_point(&old).expect("missing"));

@@ -29,7 +29,7 @@ const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
 const RESTORING_FILE: &str = "restoring";
-const COPY_FILE: &str = "copy";
+pub(crate) const COPY_FILE: &str = "copy";
 const COPY_MAGIC: &str = "liteio copy of ";
 
 /// The format of a directory without segments.

@@ -17,7 +17,8 @@ use liteio_disk::{
     DirectoryLock, is_mount_point, remove_directory, rename_directory, replace_directory,
 };
 use liteio_store::backup::{
-    BackupBlob, BackupFeed, BlobSource, CopyTarget, FeedError, Restore, RestoredPart, copy_target,
+    BackupBlob, BackupFeed, BlobSource, COPY_FILE, CopyTarget, FeedError, Restore, RestoredPart,
+    copy_target,
 };
 use liteio_store::{Store, StoreConfig, StoreError};
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,7 @@ pub fn copy(
 ) -> Result<Copied, Error> {
     let feed = store.copy_feed(WAITING_BYTES)?;
     let place = Place::new(directory)?;
+    let directory = &*place.directory;
     let created_ms = store.created_ms()?;
     let former = place.prepare(created_ms)?;
     let mut sources = Vec::new();
@@ -101,6 +103,9 @@ struct Place {
 
 impl Place {
     fn new(directory: &Path) -> Result<Self, Error> {
+        // The directory itself is replaced, and not a link to it.
+        let real = directory.canonicalize().ok().filter(|_| directory.is_absolute());
+        let directory = real.as_deref().unwrap_or(directory);
         let sibling = |suffix: &str| {
             let mut name = directory.file_name()?.to_owned();
             name.push(suffix);
@@ -157,8 +162,8 @@ impl Place {
                 self.retire(&path)?;
             }
         }
-        if is_copy(&self.removing)? || self.removing.join("restoring").exists() {
-            remove_directory(&self.removing).map_err(|error| self.failed(&error))?;
+        if is_copy(&self.removing)? {
+            remove_directory(&self.removing, COPY_FILE).map_err(|error| self.failed(&error))?;
         }
         Ok(former)
     }
@@ -168,7 +173,7 @@ impl Place {
         if path.exists() {
             let renamed = rename_directory(path, &self.removing);
             renamed
-                .and_then(|()| remove_directory(&self.removing))
+                .and_then(|()| remove_directory(&self.removing, COPY_FILE))
                 .map_err(|error| self.failed(&error))?;
         }
         Ok(())

@@ -224,7 +224,15 @@ fn a_copy_is_whole_whenever_the_next_one_is_interrupted() {
     live.copy("copy").expect("copied");
     live.copy("other").expect("copied");
     fs::rename(live.path("other"), live.path("copy.removing")).expect("moved");
+    fs::remove_file(live.path("copy.removing").join("format")).expect("removed");
     live.copy("copy").expect("copied");
+    fs::create_dir(live.path("copy.removing")).expect("made");
+    live.copy("copy").expect("copied");
+    // A link to a copy is followed.
+    std::os::unix::fs::symlink(live.path("copy"), live.path("link")).expect("made");
+    live.copy("link").expect("copied");
+    assert!(fs::symlink_metadata(live.path("link")).expect("there").is_symlink());
+    fs::remove_file(live.path("link")).expect("removed");
     // As after a crash between two renames, where names cannot be exchanged.
     fs::rename(live.path("copy"), live.path("copy.copying")).expect("moved");
     let last = live.copy("copy").expect("copied");

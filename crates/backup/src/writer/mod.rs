@@ -119,6 +119,10 @@ impl Pace for Few<'_> {
     fn pause(&self, attempt: u32) -> bool {
         attempt < ATTEMPTS && self.0.pause(attempt)
     }
+
+    fn rest(&self, duration: Duration) {
+        self.0.rest(duration);
+    }
 }
 
 impl Writer {

@@ -40,6 +40,8 @@ impl Pace for Patient {
         }
         true
     }
+
+    fn rest(&self, _: Duration) {}
 }
 
 /// Gives up at once, as a machine does that ends.
@@ -49,6 +51,8 @@ impl Pace for Gone {
     fn pause(&self, _: u32) -> bool {
         false
     }
+
+    fn rest(&self, _: Duration) {}
 }
 
 /// The states of a store: those before each tick, by the number of the newest record.
@@ -147,7 +151,7 @@ fn a_moment_of_many_seeds_is_restored_as_it_was() {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Checked {
     All,
-    /// One of them, and the newest.
+    /// One of them: each restore makes two key spaces, which is most of the time of a seed.
     Sample,
 }
 
@@ -173,7 +177,8 @@ fn check_moments(seed: u64, durability: Durability, checked: Checked) {
             .unwrap_or_else(|error| panic!("{what}, {moment:?}: {error}"))
     };
     let count = moments.range(complete_at..).count() as u64;
-    let chosen = workload.random.below(count);
+    // Behind all of them is the newest.
+    let chosen = workload.random.below(count + 1);
     for (index, (number, (expected, _))) in (0..).zip(moments.range(complete_at..)) {
         if checked == Checked::Sample && index != chosen {
             continue;
@@ -182,11 +187,14 @@ fn check_moments(seed: u64, durability: Durability, checked: Checked) {
         assert!(found == *expected, "{what}, record {number}: {restored:?}");
         assert_eq!(restored.left_out, 0, "{what}: {restored:?}");
     }
+    let verified = repository.verify(&mut |_| {}).expect("verified");
+    assert_eq!(verified.damaged, [""; 0], "{what}");
+    if checked == Checked::Sample && chosen != count {
+        return;
+    }
     let (last, (expected, time_ms)) = moments.last_key_value().expect("some");
     let (found, restored) = restored_to(Moment::Newest);
     assert!(found == *expected && restored.number <= *last, "{what}: {restored:?}");
-    let verified = repository.verify(&mut |_| {}).expect("verified");
-    assert_eq!(verified.damaged, [""; 0], "{what}");
     if checked == Checked::Sample {
         return;
     }
@@ -489,6 +497,8 @@ impl Pace for Writing<'_> {
         self.0.step();
         true
     }
+
+    fn rest(&self, _: Duration) {}
 }
 
 #[test]

@@ -19,9 +19,7 @@ pub trait Pace: Send + Sync {
     fn pause(&self, attempt: u32) -> bool;
 
     /// Waits, to keep a limit. Returns early to end it.
-    fn rest(&self, duration: Duration) {
-        std::thread::sleep(duration);
-    }
+    fn rest(&self, duration: Duration);
 }
 
 /// Stores the objects of a backup.

@@ -32,6 +32,9 @@ impl BlobSource {
     }
 }
 
+/// The file by which a copy is known.
+pub const COPY_FILE: &str = directory::COPY_FILE;
+
 /// What the directory at `path` is for a copy. A missing one is empty.
 ///
 /// # Errors

@@ -28,7 +28,7 @@ mod slots;
 
 pub use crate::directory::CopyTarget;
 pub use crate::meta::BackupPlace;
-pub use copy::{BlobPieces, BlobSource, copy_target};
+pub use copy::{BlobPieces, BlobSource, COPY_FILE, copy_target};
 pub use feed::{BackupBatch, BackupFeed, BackupPage, BackupRecord, FeedError, FeedWatch};
 pub use named::{BackupBlob, blobs_of};
 pub use restore::{MissingBlobs, Restore, RestoreReport, RestoredPart};

@@ -127,7 +127,7 @@ impl Holds {
     pub(crate) fn holds_index(&self, id: IndexId) -> bool {
         let mut running = self.running.lock();
         // All of them are asked, since each notes the index.
-        running.iter_mut().flatten().fold(false, |held, running| running.holds_index(id) || held)
+        running.iter_mut().flatten().filter_map(|it| it.holds_index(id).then_some(())).count() > 0
     }
 
     /// The number of the newest record, up to which a backup has to come before it lets go what is
