@@ -75,7 +75,7 @@ async fn a_copy_of_a_server_in_use_is_one_moment_of_every_client() {
         }
         let mut state: BTreeMap<_, _> = found.keys().map(|path| (path.clone(), None)).collect();
         let is_moment = writes.iter().any(|(path, write)| {
-            let object = (!write.is_delete).then(|| object(client, write.number).into());
+            let object = (!write.is_delete).then(|| object(client, write.number));
             state.insert(path.clone(), object);
             state == found
         });
