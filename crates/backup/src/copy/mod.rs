@@ -79,7 +79,7 @@ pub fn copy(
     let former = place.prepare(created_ms)?;
     let mut sources = Vec::new();
     if former.is_some() {
-        sources.push(BlobSource::open(directory)?);
+        sources.push(BlobSource::open_copy(directory)?);
     }
     sources.push(BlobSource::open(data)?);
     let to = Restore::begin(StoreConfig::directory(&place.copying))?;

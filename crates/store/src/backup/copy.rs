@@ -20,7 +20,10 @@ use crate::meta::space;
 
 /// A directory whose blobs can be linked. They are never changed, so that both directories may have them.
 #[derive(Clone, Debug)]
-pub struct BlobSource(RealDisk);
+pub struct BlobSource {
+    disk: RealDisk,
+    is_durable: bool,
+}
 
 impl BlobSource {
     /// The blobs of the data directory at `path`.
@@ -28,7 +31,15 @@ impl BlobSource {
     /// # Errors
     /// [`StoreError::Io`] if it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Ok(Self(RealDisk::open_existing(path)?))
+        Ok(Self { disk: RealDisk::open_existing(path)?, is_durable: false })
+    }
+
+    /// The blobs of the copy at `path`, all of which were synced when it was finished.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] if it cannot be opened.
+    pub fn open_copy(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self { is_durable: true, ..Self::open(path)? })
     }
 }
 
@@ -56,8 +67,8 @@ impl Restore {
     pub fn link_blob(&self, blob: &BackupBlob, from: &BlobSource) -> Result<bool, StoreError> {
         let Some(to) = &self.real else { return Ok(false) };
         // A blob has the same path in every directory.
-        let link = |path: &str| to.link_from(&from.0, path, path);
-        Ok(self.blobs.link_file(&BlobId(blob.id), blob.bytes, &link)?)
+        let link = |path: &str| to.link_from(&from.disk, path, path);
+        Ok(self.blobs.link_file(&BlobId(blob.id), blob.bytes, from.is_durable, &link)?)
     }
 
     /// Marks the directory as a copy of the store that was created at this time, in milliseconds since 1970. The mark

@@ -356,6 +356,7 @@ impl Restore {
         self.forget_places()?;
         let Self { disk, kv, blobs, config, _lock, .. } = self;
         blobs.sync()?;
+        blobs.sync_directories()?;
         kv.sync()?;
         // The last handle: drains and closes.
         drop(kv);

@@ -110,8 +110,9 @@ impl FileBlobStore {
     }
 
     /// Gives a blob a file of its own by `link`, which gives a file that is a whole blob the path that it gets. An existing
-    /// file is replaced. The next [`FileBlobStore::sync`] includes it. `false` if there is no such file, or if it cannot be
-    /// linked: the bytes have to be copied.
+    /// file is replaced. The next [`FileBlobStore::sync`] includes the contents. `false` if there is no such file, or if it cannot be
+    /// linked: the bytes have to be copied. The name is durable after [`FileBlobStore::sync_directories`]. With `is_durable` the
+    /// contents are already: a sync of each file would take milliseconds for nothing.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
@@ -119,6 +120,7 @@ impl FileBlobStore {
         &self,
         id: &BlobId,
         body_bytes: u64,
+        is_durable: bool,
         link: &dyn Fn(&str) -> io::Result<()>,
     ) -> Result<bool, BlobError> {
         let shared = &self.shared;
@@ -136,11 +138,23 @@ impl FileBlobStore {
             shared.disk.health().check().map_err(failed)?;
             return Ok(false);
         }
+        if is_durable {
+            return Ok(true);
+        }
         let file = shared.disk.open(&path, OpenMode::Read).map_err(failed)?;
         if !shared.unsynced.add(*id, file, body_bytes) {
             shared.sync().map_err(failed)?;
         }
         Ok(true)
+    }
+
+    /// Makes the names of all files durable.
+    ///
+    /// # Errors
+    /// Any error of the disk.
+    pub(crate) fn sync_directories(&self) -> io::Result<()> {
+        let Shared { disk, directories, .. } = &*self.shared;
+        directories.present().try_for_each(|index| directories.sync(&**disk, index))
     }
 
     /// `true` if a blob has a file of its own.
