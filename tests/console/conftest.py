@@ -15,10 +15,11 @@ KEYS = {"aws_access_key_id": "liteio", "aws_secret_access_key": "liteio123"}
 
 
 @contextlib.contextmanager
-def start(*options, banner=r"Endpoint\s+(\S+)"):
-    """A server; the address that its banner tells."""
+def start(*options, banner=r"Endpoint\s+(\S+)", data_dir=None):
+    """A server, in memory or in a directory; the address that its banner tells."""
+    data = ["--data-dir", data_dir] if data_dir else ["--memory"]
     process = subprocess.Popen(
-        [os.environ["LITEIO"], "server", "--memory", "--address", "127.0.0.1:0", "--log", "warn", *options],
+        [os.environ["LITEIO"], "server", *data, "--address", "127.0.0.1:0", "--log", "warn", *options],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     for line in process.stdout:
         found = re.search(banner, line)

@@ -6,7 +6,7 @@ import re
 import pytest
 from botocore.exceptions import ClientError
 from browser import Browser
-from conftest import client, sign_in, user_with
+from conftest import client, sign_in, start, user_with
 
 
 def open_trace(page):
@@ -216,3 +216,13 @@ def test_pages_of_operators_tell_others_what_they_need(browser, server, iam):
     page.sees("admin:Prometheus")
     assert page.complaints() == []
     page.close()
+
+
+def test_the_metrics_tell_of_a_backup(browser, tmp_path):
+    with start("--backup", f"file://{tmp_path}/backup", "--backup-interval", "100ms", data_dir=tmp_path / "data") as endpoint:
+        page = sign_in(browser, endpoint)
+        page.run("location.hash = '#/metrics'")
+        page.until("document.querySelector('section[aria-label=Backup]')?.innerText.includes('Last base')")
+        page.until("!document.querySelector('section[aria-label=Backup]').innerText.includes('none since the start')")
+        told = page.run("document.querySelector('section[aria-label=Backup]').innerText")
+        assert "never, or not known yet" in told and "Behind" in told, told

@@ -30,3 +30,13 @@ pub enum Error {
     #[error("stopped")]
     Stopped,
 }
+
+/// `true` for an error that says nothing about other blobs: not for a lack of descriptors or memory, which passes.
+pub(crate) fn is_of_one_blob(error: &StoreError) -> bool {
+    const EIO: i32 = 5;
+    match error {
+        StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. } => true,
+        StoreError::Io(error) => error.raw_os_error() == Some(EIO),
+        _ => false,
+    }
+}

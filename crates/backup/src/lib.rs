@@ -31,6 +31,8 @@
 //! | `names`, `code`, `place`, `segment`, `base` | names and contents of objects |
 //! | `repository/` | a backup at its target: its identity, generations, packs |
 //! | [`writer`] | keeps a backup up to date |
+//! | `copy` | a copy of a data directory in use into another directory, without a target |
+//! | `sorted` | the places of any number of blobs in the order of packs |
 //! | `log`, `restore`, `verify`, `prune` | reading segments in order; what is done with a backup |
 //!
 //! The crate knows the [feed](liteio_store::backup) of the store and nothing else of it, and reaches buckets through
@@ -38,6 +40,7 @@
 
 mod base;
 mod code;
+mod copy;
 mod error;
 mod limits;
 mod log;
@@ -48,6 +51,7 @@ mod repository;
 mod restore;
 mod seal;
 mod segment;
+mod sorted;
 pub mod target;
 #[cfg(test)]
 mod testing;
@@ -55,10 +59,11 @@ mod verify;
 pub mod writer;
 
 pub use base::Manifest;
+pub use copy::{Copied, CopyProgress, copy};
 pub use error::Error;
 pub use limits::{CONTENT_BYTES_MAX, OBJECT_BYTES_MAX};
 pub use prune::{Pruned, Retention, prune};
-pub use repository::{Alive, Generation, Identity, Repository};
+pub use repository::{Alive, Generation, Identity, Repository, Verification};
 pub use restore::{Moment, Plan, Progress, Restored};
 pub use seal::{SealError, Sealer};
 pub use verify::Verified;

@@ -37,11 +37,16 @@ struct Kept {
     bases: Vec<Manifest>,
 }
 
+/// Time after its last sign for which a writer counts as running, in milliseconds. It gives one each minute.
+const RUNNING_MS: u64 = 10 * 60 * 1000;
+/// Time after its last sign for which the generation of a second writer is kept at least, in milliseconds.
+const SECOND_WRITER_MS: u64 = 24 * 60 * 60 * 1000;
+
 /// Removes every object that no moment needs which `retention` keeps at `now_ms`. The newest state of the backup is kept
-/// always. A prune that is interrupted leaves every kept moment whole.
+/// always, that of each writer that still runs. A prune that is interrupted leaves every kept moment whole.
 ///
 /// # Errors
-/// The errors of the target; those of a damaged object, which may name packs: then nothing is removed.
+/// [`Error::Refused`] while a writer makes its first base, which may name what no kept moment needs; the errors of the target; those of a damaged object, which may name packs: then nothing is removed.
 pub fn prune(repository: &Repository, retention: &Retention, now_ms: u64) -> Result<Pruned, Error> {
     let kept = kept(repository, retention, now_ms)?;
     let packs = needed_packs(repository, &kept)?;
@@ -94,6 +99,7 @@ pub fn prune(repository: &Repository, retention: &Retention, now_ms: u64) -> Res
 fn kept(repository: &Repository, retention: &Retention, now_ms: u64) -> Result<Vec<Kept>, Error> {
     let oldest_ms = now_ms.saturating_sub(retention.keep_ms);
     let mut all = Vec::new();
+    let mut begins_ms = Vec::new();
     // A base is at least as young as those before it, whatever the clock was: one that was made while the clock was
     // wrong by years must not make all earlier ones old.
     let mut time_ms = 0;
@@ -107,18 +113,43 @@ fn kept(repository: &Repository, retention: &Retention, now_ms: u64) -> Result<V
             (base.clone(), time_ms)
         });
         let bases: Vec<(Manifest, u64)> = bases.collect();
+        begins_ms.push(generation.begin_ms());
         all.push((generation, bases));
     }
+    let signed_ms = |generation: &Generation| generation.alive.map(|alive| alive.time_ms);
+    let is_first_base = |(generation, bases): &(Generation, Vec<_>)| {
+        let signed_ms = signed_ms(generation);
+        bases.is_empty() && signed_ms.is_some_and(|at| now_ms.abs_diff(at) < RUNNING_MS)
+    };
+    if let Some((generation, _)) = all.last().filter(|it| all.len() > 1 && is_first_base(it)) {
+        return Err(Error::Refused(format!(
+            "nothing is removed: generation {} is being written and has no complete base yet, try again once it has",
+            generation.name()
+        )));
+    }
+    // The writer of a generation has ended before the next one begins, unless a directory and a restored copy of it are
+    // backed up to one place.
+    let is_of_second_writer = |index: usize, generation: &Generation| {
+        let next_ms = begins_ms.get(index + 1);
+        next_ms.zip(signed_ms(generation)).is_some_and(|(next_ms, signed_ms)| {
+            let is_kept_ms = retention.keep_ms.max(SECOND_WRITER_MS);
+            signed_ms > *next_ms && signed_ms.saturating_add(is_kept_ms) >= now_ms
+        })
+    };
     let mut kept = Vec::new();
     let mut count = 0;
-    for (generation, bases) in all.into_iter().rev() {
+    let mut is_enough = false;
+    for (index, (generation, bases)) in all.into_iter().enumerate().rev() {
+        if is_enough && !is_of_second_writer(index, &generation) {
+            continue;
+        }
+        let is_second = std::mem::replace(&mut is_enough, false);
         let mut of_this = Vec::new();
-        let mut is_enough = false;
         for (base, time_ms) in bases.into_iter().rev() {
             of_this.push(base);
             count += 1;
             // The newest base that is as old as that leads to all moments since.
-            is_enough = time_ms <= oldest_ms && count >= retention.bases.max(1);
+            is_enough = time_ms <= oldest_ms && (is_second || count >= retention.bases.max(1));
             if is_enough {
                 break;
             }
@@ -127,9 +158,7 @@ fn kept(repository: &Repository, retention: &Retention, now_ms: u64) -> Result<V
         if !of_this.is_empty() {
             kept.push(Kept { generation, bases: of_this });
         }
-        if is_enough {
-            break;
-        }
+        is_enough |= is_second;
     }
     kept.reverse();
     Ok(kept)

@@ -1,7 +1,11 @@
 //! Verification: restores into nothing.
 
 use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
 
+use liteio_disk::{Disk, RealDisk};
 use liteio_kv::{Change, changes};
 use liteio_store::StoreError;
 use liteio_store::backup::{BackupBlob, blobs_of};
@@ -12,6 +16,7 @@ use crate::log::Log;
 use crate::names::Name;
 use crate::place::Placed;
 use crate::repository::{Generation, PackedBlob, Packs, Repository};
+use crate::sorted::SortedPlaces;
 use crate::target::TargetError;
 
 /// The result of [`Repository::verify`].
@@ -43,8 +48,23 @@ impl Repository {
     /// # Errors
     /// The errors of the target. Damage is in the report, not an error.
     pub fn verify(&self, progress: &mut dyn FnMut(&Verified)) -> Result<Verified, Error> {
+        self.verify_with(None, progress)
+    }
+
+    /// [`Repository::verify`] of any number of blobs in bounded memory: their places are in files without names in
+    /// `scratch`, 44 bytes for each blob, twice for a moment.
+    ///
+    /// # Errors
+    /// The errors of [`Repository::verify`]; [`Error::Store`] if the files cannot be written or read.
+    pub fn verify_with(
+        &self,
+        scratch: Option<&Path>,
+        progress: &mut dyn FnMut(&Verified),
+    ) -> Result<Verified, Error> {
+        let scratch = scratch.map(RealDisk::open_existing).transpose().map_err(failed)?;
+        let scratch = scratch.map(|disk| Arc::new(disk) as Arc<dyn Disk>);
         let mut verified = Verified::default();
-        let mut places = Places::default();
+        let mut places = Places { placed: SortedPlaces::new(scratch), named: HashSet::new() };
         for id in self.generation_ids()? {
             verified.generations += 1;
             let found = self.generation(id).and_then(|generation| {
@@ -52,13 +72,11 @@ impl Repository {
             });
             verified.note(found)?;
         }
-        let Places { placed, named } = places;
-        let known: HashSet<BackupBlob> = placed.iter().map(|(blob, _)| *blob).collect();
-        verified.without_bytes = named.difference(&known).count() as u64;
-        let mut placed: Vec<Placed> = placed.into_iter().collect();
-        placed.sort_by_key(|(blob, place)| (place.generation, place.pack, place.offset, *blob));
+        let Places { mut placed, mut named } = places;
+        let mut placed = placed.merge().map_err(failed)?;
         let mut packs = Packs::new(self);
-        for (blob, place) in placed {
+        while let Some((blob, place)) = placed.next().map_err(failed)? {
+            named.remove(&blob);
             let mut packed = PackedBlob::new(&mut packs, blob, place);
             let read = loop {
                 match packed.next() {
@@ -72,6 +90,7 @@ impl Repository {
             verified.blob_bytes += blob.bytes;
             progress(&verified);
         }
+        verified.without_bytes = named.len() as u64;
         Ok(verified)
     }
 
@@ -90,8 +109,8 @@ impl Repository {
                 let name = Name::Chunk { generation: generation.id, base: base.start, index };
                 let read = self.read(name).and_then(|contents| {
                     let chunk = Chunk::decode(&name.to_string(), &contents, self.id)?;
-                    places.placed.extend(chunk.placed);
-                    places.check(name, &chunk.changes)
+                    let of_chunk = places.add(chunk.placed)?;
+                    places.check(name, &chunk.changes, &of_chunk)
                 });
                 verified.note(read)?;
                 progress(verified);
@@ -104,11 +123,15 @@ impl Repository {
         };
         let mut log = Log::new(self, generation, first, after);
         let mut through = after;
+        let mut of_batch = HashSet::new();
         while let Some(segment) = log.next()? {
             let name = Name::Log { generation: generation.id, index: log.next_index() - 1 };
-            places.placed.extend(segment.placed);
+            // A batch has all of its places in its first segment.
+            if !segment.placed.is_empty() {
+                of_batch = places.add(segment.placed)?;
+            }
             for record in &segment.records {
-                places.check(name, &record.changes)?;
+                places.check(name, &record.changes, &of_batch)?;
             }
             through = segment.through;
             verified.segments += 1;
@@ -146,16 +169,25 @@ impl Verified {
 }
 
 /// The blobs of a backup.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Places {
-    placed: HashSet<Placed>,
-    /// Those that pairs name.
+    placed: SortedPlaces,
+    /// Those that pairs name, and that the object with the pairs has no place of. They are few: a chunk, and the segments of
+    /// a batch, have the places of all whole blobs that they name.
     named: HashSet<BackupBlob>,
 }
 
 impl Places {
-    /// Reads changes, and notes the blobs that they name.
-    fn check(&mut self, name: Name, bytes: &[u8]) -> Result<(), Error> {
+    /// Notes places. Returns their blobs.
+    fn add(&mut self, placed: Vec<Placed>) -> Result<HashSet<BackupBlob>, Error> {
+        for placed in &placed {
+            self.placed.add(placed).map_err(failed)?;
+        }
+        Ok(placed.into_iter().map(|(blob, _)| blob).collect())
+    }
+
+    /// Reads changes, and notes the blobs that they name and that are not `near`.
+    fn check(&mut self, name: Name, bytes: &[u8], near: &HashSet<BackupBlob>) -> Result<(), Error> {
         for change in changes(bytes) {
             let change = change.map_err(|error| {
                 let error = StoreError::from(error);
@@ -163,9 +195,15 @@ impl Places {
             })?;
             if let Change::Put { key, value } = change {
                 // A damaged pair was damaged when it was backed up, and is counted by its base.
-                self.named.extend(blobs_of(key, value).unwrap_or_default());
+                let named = blobs_of(key, value).unwrap_or_default();
+                self.named.extend(named.into_iter().filter(|blob| !near.contains(blob)));
             }
         }
         Ok(())
     }
+}
+
+/// A failure of the files with the places.
+fn failed(error: io::Error) -> Error {
+    StoreError::from(error).into()
 }

@@ -14,6 +14,7 @@
 //! | `guard` | The `SIGBUS` handler, installed by [`map_files`]: an I/O error under a memory map becomes an error of that file |
 //! | `health` | [`Health`]: the poison flag, which refuses writes after a failed sync |
 //! | `lock` | [`DirectoryLock`]: excludes a second writing process; readers share it |
+//! | `replace` | Directories that take the place of others, as a whole |
 //! | `path` | The check of relative paths |
 //! | `effort` | The number of seeds that randomized tests run (feature `test-util`) |
 //!
@@ -70,6 +71,7 @@ mod path;
 mod platform;
 mod random;
 mod real;
+mod replace;
 #[cfg(feature = "test-util")]
 mod simulated;
 
@@ -90,6 +92,7 @@ pub use overlay::OverlayDisk;
 pub use random::SeededRandom;
 pub use random::{RandomSource, SystemRandom};
 pub use real::RealDisk;
+pub use replace::{is_mount_point, remove_directory, rename_directory, replace_directory};
 #[cfg(feature = "test-util")]
 pub use simulated::{Fault, HookedDisk, Moment, SimulatedDisk};
 

@@ -14,7 +14,7 @@ use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use crate::backup::{Backup, BackupState};
+use crate::backup::{Backup, BackupState, Copies};
 use crate::spaces::Spaces;
 use liteio_access as access;
 use liteio_access::state::App;
@@ -48,17 +48,20 @@ pub(crate) struct Dispatch {
     followers: Arc<[Arc<dyn Follower>]>,
     health: Arc<Health>,
     backup: Option<Arc<Backup>>,
+    copies: Option<Copies>,
     /// The console is enabled, so objects share the origin of its pages.
     has_console: bool,
     stopping: Arc<AtomicBool>,
 }
 
 impl Dispatch {
-    /// Creates the handler for these spaces, with followers of every request and the backup of the main space.
+    /// Creates the handler for these spaces, with followers of every request, and the backup and the
+    /// copies of the main space.
     pub(crate) fn new(
         spaces: Spaces,
         followers: Vec<Arc<dyn Follower>>,
         backup: Option<Arc<Backup>>,
+        copies: Option<Copies>,
         has_console: bool,
     ) -> Dispatch {
         let followers: Arc<[_]> = followers.into();
@@ -111,6 +114,7 @@ impl Dispatch {
             followers,
             health,
             backup,
+            copies,
             has_console,
             stopping,
         }
@@ -294,6 +298,9 @@ impl Handler for Dispatch {
             if let Some(backup) = &self.backup {
                 backup.stop().await;
             }
+            if let Some(copies) = &self.copies {
+                copies.stop().await;
+            }
             let closed = space.app.blocking(|store| -> Result<(), StoreError> {
                 store.close();
                 Ok(())
@@ -411,6 +418,8 @@ fn backup_figures(state: &BackupState) -> BackupFigures {
         sent_objects: state.sent_objects,
         failures: state.failures,
         unreadable: state.unreadable,
+        verified_ms: state.verification.map(|it| it.time_ms),
+        verified_damaged: state.verification.map(|it| it.damaged),
     }
 }
 
@@ -421,6 +430,8 @@ fn backup_details(state: &BackupState) -> Value {
         "last_base_ms": state.base_ms,
         "failing": state.is_failing,
         "unreadable": state.unreadable,
+        "verified_ms": state.verification.map(|it| it.time_ms),
+        "verified_damaged": state.verification.map(|it| it.damaged),
     })
 }
 

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::backup::{Backup, OpenedTarget, check_apart};
+use crate::backup::{Backup, Copies, OpenedTarget, check_apart};
 use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
@@ -415,6 +415,10 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         Some(handler) => handler,
         None => {
             let endpoint = banner::endpoint(address, config.tls.is_some());
+            let data = match (&store, &config.storage) {
+                (None, Storage::Directory { path, .. }) => Some(path.clone()),
+                _ => None,
+            };
             let opened = spaces::open(&config, store, endpoint).await?;
             let OpenedSpaces { spaces, followers, made } = opened;
             made_credentials = made;
@@ -428,7 +432,9 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
                 }
                 _ => None,
             };
-            Arc::new(Dispatch::new(spaces, followers, backup, config.console))
+            let copies =
+                data.and_then(|data| Copies::listen(spaces.main().app.store.clone(), &data));
+            Arc::new(Dispatch::new(spaces, followers, backup, copies, config.console))
         }
     };
     // A self-signed certificate is kept in the data directory, which exists and is locked by now.

@@ -38,8 +38,8 @@ pub(crate) fn run(arguments: &VerifyArgs) -> Result<bool, String> {
 
 /// The rule for backups. A copy of a directory in use has files of different moments, and is mostly
 /// damaged.
-const COPY_ADVICE: &str = "To back a data directory up, copy it while no server uses it, or from a snapshot of its \
-     volume: a copy of a directory in use is damaged.";
+const COPY_ADVICE: &str = "To back a data directory up, use `liteio backup copy`, or copy it while no server uses it, or \
+     from a snapshot of its volume: any other copy of a directory in use is damaged.";
 
 /// The findings of a check.
 struct Found {

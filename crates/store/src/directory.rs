@@ -11,6 +11,7 @@
 //! DIR/blobs/segments/    short blobs, many in a file
 //! DIR/blobs/lost/    orphans: blobs that no record referenced
 //! DIR/tmp/       unnamed files, where the file system has no O_TMPFILE
+//! DIR/copy       exists in a copy of a store's directory that no store has opened
 //! DIR/restoring  exists while a backup is restored into the directory, which has no `format` yet
 //! ```
 
@@ -28,6 +29,8 @@ const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";
 const RESTORING_FILE: &str = "restoring";
+pub(crate) const COPY_FILE: &str = "copy";
+const COPY_MAGIC: &str = "liteio copy of ";
 
 /// The format of a directory without segments.
 const FORMAT_OF_FILES: u32 = 1;
@@ -216,6 +219,55 @@ pub(crate) fn end_restore(disk: &dyn Disk, format: u32) -> Result<(), StoreError
     write_format(disk, format)?;
     disk.remove(RESTORING_FILE)?;
     Ok(disk.sync_dir("")?)
+}
+
+/// The content of a directory that a copy is made into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyTarget {
+    /// Nothing, or an interrupted copy or restore.
+    Unfinished,
+    /// A copy of the store that was created at this time, in milliseconds since 1970. No store has opened it since.
+    Copy(u64),
+    /// Anything else, a data directory in use included.
+    Foreign,
+}
+
+/// What a directory is for a copy.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub(crate) fn copy_target(disk: &dyn Disk) -> Result<CopyTarget, StoreError> {
+    if check_restore(disk, "").is_ok() {
+        return Ok(CopyTarget::Unfinished);
+    }
+    let file = match disk.open(COPY_FILE, OpenMode::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(CopyTarget::Foreign),
+        file => file?,
+    };
+    let mut bytes = [0; 64];
+    let length = file.read_at(&mut bytes, 0)?;
+    let text = std::str::from_utf8(&bytes[..length]).ok();
+    let created = text.and_then(|text| text.strip_prefix(COPY_MAGIC)?.trim_end().parse().ok());
+    Ok(created.map_or(CopyTarget::Foreign, CopyTarget::Copy))
+}
+
+/// Marks a directory that is not finished yet as a copy of the store that was created at this time.
+pub(crate) fn mark_copy(disk: &dyn Disk, created_ms: u64) -> Result<(), StoreError> {
+    let file = disk.open(COPY_FILE, OpenMode::CreateOrWrite)?;
+    file.set_len(0)?;
+    file.write_at(format!("{COPY_MAGIC}{created_ms}\n").as_bytes(), 0)?;
+    file.sync_data()?;
+    Ok(disk.sync_dir("")?)
+}
+
+/// Removes the mark of a copy, which a store changes from now on.
+pub(crate) fn unmark_copy(disk: &dyn Disk) -> Result<(), StoreError> {
+    match disk.remove(COPY_FILE) {
+        // Durable before the first write: a later copy must not replace what is written here.
+        Ok(()) => Ok(disk.sync_dir("")?),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Removes the marker of an orderly shutdown; `true` if it existed. Called before the first write

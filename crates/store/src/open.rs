@@ -214,6 +214,7 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     let opened = open_parts(Arc::clone(&disk), config, kv_config)?;
     // The marker is taken after the key space has opened: a store that is refused stays unchanged,
     // and recovery of the key space leaves no orphans. A new directory has nothing to sweep.
+    directory::unmark_copy(&*disk)?;
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
     // Before the first segment or row, which an earlier program would not find.
     if format.is_some_and(|found| found < wanted) {

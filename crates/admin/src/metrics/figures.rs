@@ -45,6 +45,8 @@ pub(super) struct StoreFigures {
     /// Free bytes and all bytes of the device.
     pub(super) space: Option<(u64, u64)>,
     pub(super) deletions: Option<usize>,
+    /// Number of these that a backup or a copy needs still.
+    pub(super) held: Option<usize>,
     pub(super) lifecycle: Option<LifecycleState>,
     pub(super) scrub: Option<ScrubState>,
     pub(super) outbox: Option<OutboxState>,
@@ -103,6 +105,7 @@ impl StoreFigures {
             stats: store.stats(),
             space: store.space().ok().flatten(),
             deletions: store.deletions_waiting(DELETIONS_MAX).ok(),
+            held: store.deletions_held(DELETIONS_MAX).ok(),
             lifecycle: store.lifecycle_state().ok(),
             scrub: store.scrub_state(),
             outbox: store.outbox_state().ok(),

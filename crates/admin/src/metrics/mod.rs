@@ -73,6 +73,10 @@ pub struct BackupFigures {
     pub failures: u64,
     /// Number of damaged pairs and blobs that could not be backed up whole.
     pub unreadable: u64,
+    /// The time of the last verification, in milliseconds since 1970.
+    pub verified_ms: Option<u64>,
+    /// Number of damaged objects that it has found.
+    pub verified_damaged: Option<u64>,
 }
 
 /// The values of access logs and inventories since the start.

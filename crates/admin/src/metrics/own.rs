@@ -121,6 +121,9 @@ fn write_background(page: &mut Page, figures: &Figures) {
     let help =
         "Content that is no longer referenced and waits to be deleted, counted up to 100,000.";
     optional(page, "liteio_reclaimer_waiting", help, waiting);
+    let held = store.held.map(|held| held as u64);
+    let help = "Those of them that a backup or a copy needs still.";
+    optional(page, "liteio_reclaimer_held", help, held);
     page.counter(
         "liteio_reclaimer_deleted_total",
         "Files of content that were deleted.",
@@ -177,6 +180,12 @@ fn write_backup(page: &mut Page, backup: Option<&BackupFigures>) {
         "Damaged pairs and blobs that the last base and what came since could not have whole.";
     let mut unreadable = page.metric("liteio_backup_unreadable", Kind::Gauge, help);
     backup.iter().for_each(|it| unreadable.sample(&[], it.unreadable));
+    let help = "The last verification of the backup, in seconds since 1970.";
+    let verified = backup.and_then(|it| it.verified_ms).map(|ms| ms / 1_000);
+    optional(page, "liteio_backup_verified_timestamp_seconds", help, verified);
+    let help = "Damaged and missing objects of the backup that it has found.";
+    let damaged = backup.and_then(|it| it.verified_damaged);
+    optional(page, "liteio_backup_verified_damaged", help, damaged);
     let counters: [Column<BackupFigures>; 3] = [
         ("liteio_backup_sent_bytes_total", "Bytes sent to the backup.", |it| it.sent_bytes),
         ("liteio_backup_sent_objects_total", "Objects sent to the backup.", |it| it.sent_objects),

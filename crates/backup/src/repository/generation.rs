@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Repository;
 use crate::Error;
 use crate::base::Manifest;
-use crate::names::{GENERATIONS, Name, generation_text};
+use crate::names::{GENERATION_BITS, GENERATIONS, Name, generation_text};
 use crate::segment::Segment;
 use crate::target::TargetError;
 
@@ -42,6 +42,11 @@ impl Generation {
     #[must_use]
     pub fn name(&self) -> String {
         generation_text(self.id)
+    }
+
+    /// The time at which it began, in milliseconds since 1970, or that of an earlier one if the clock was set back then.
+    pub(crate) fn begin_ms(&self) -> u64 {
+        self.id >> GENERATION_BITS
     }
 }
 

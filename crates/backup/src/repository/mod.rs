@@ -2,6 +2,7 @@
 
 mod generation;
 mod packed;
+mod verification;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::generation::{Alive, Generation};
 pub(crate) use self::packed::{PackedBlob, Packs, crc_of};
+pub use self::verification::Verification;
 use crate::Error;
 use crate::names::{GENERATIONS, IDENTITY, Name};
 use crate::seal::{SealError, Sealer};
@@ -66,6 +68,27 @@ impl Repository {
         key: Option<&[u8; 32]>,
         store_created_ms: u64,
     ) -> Result<Self, Error> {
+        Self::open_known_or_create(target, key, store_created_ms, None)
+    }
+
+    /// [`Repository::open_or_create`] for a store that was backed up there to the backup `known`, if it was: a location that
+    /// has another one, or none, is not mounted perhaps, and nothing is made there.
+    ///
+    /// # Errors
+    /// The errors of [`Repository::open_or_create`]; [`Error::Refused`] if the known backup is not there.
+    pub(crate) fn open_known_or_create(
+        target: Arc<dyn Target>,
+        key: Option<&[u8; 32]>,
+        store_created_ms: u64,
+        known: Option<[u8; 16]>,
+    ) -> Result<Self, Error> {
+        let gone = |target: &dyn Target, what: &str| {
+            Error::Refused(format!(
+                "the backup that this data directory was written to is not at {} any more, {what}: mount its file system \
+                 or put it back, or choose another directory or prefix to begin a new one",
+                target.shown()
+            ))
+        };
         for _ in 0..ATTEMPTS {
             if let Some(identity) = read_identity(&*target)? {
                 let repository = Self::with(target, key, identity)?;
@@ -75,6 +98,9 @@ impl Repository {
                         repository.target.shown()
                     )));
                 }
+                if known.is_some_and(|known| known != repository.id) {
+                    return Err(gone(&*repository.target, "but another one"));
+                }
                 return Ok(repository);
             }
             if has_generations(&*target)? {
@@ -83,6 +109,9 @@ impl Repository {
                      prefix",
                     target.shown()
                 )));
+            }
+            if known.is_some() {
+                return Err(gone(&*target, "and nothing is in its place"));
             }
             let mut id = [0; 16];
             let filled = liteio_disk::SystemRandom.fill(&mut id);

@@ -3,6 +3,7 @@
 //! | Module | Content |
 //! |---|---|
 //! | `run` | one generation: segments each interval, bases |
+//! | `bandwidth` | the limit of the bytes that are sent in a second |
 //! | `packer` | blobs, packed into objects |
 //! | `upload` | storing objects at a target that fails at times |
 //! | `status` | how far it has come |
@@ -11,6 +12,7 @@
 //! one after another, and the manifest of a base after its chunks and after the segments that complete it. Rows of the
 //! store remember a place only once an object has it.
 
+mod bandwidth;
 mod packer;
 mod run;
 mod status;
@@ -25,7 +27,8 @@ use std::time::{Duration, Instant};
 use liteio_store::Store;
 use parking_lot::{Condvar, Mutex};
 
-use self::run::Run;
+use self::bandwidth::Bandwidth;
+use self::run::{Run, Sending};
 pub use self::status::{State, Status};
 pub use self::upload::Pace;
 use crate::Error;
@@ -53,6 +56,10 @@ pub struct WriterOptions {
     pub base_every: Duration,
     /// The retention; `None` keeps everything.
     pub retention: Option<Retention>,
+    /// Most bytes that are sent in a second; `None` for no limit.
+    pub bytes_per_second: Option<u64>,
+    /// Packs of blobs that are sent at the same time, each in 8 MiB of memory: at least 1.
+    pub parallel: usize,
 }
 
 /// Keeps the backup of a store up to date, on the thread that calls [`Writer::run`].
@@ -98,6 +105,11 @@ impl Pace for Stop {
     fn pause(&self, attempt: u32) -> bool {
         self.wait(PAUSE_MIN.saturating_mul(1 << attempt.min(10)).min(PAUSE_MAX))
     }
+
+    // What is left at the end is sent without a limit: it has little time.
+    fn rest(&self, duration: Duration) {
+        self.wait(duration);
+    }
 }
 
 /// The patience of a command: some seconds.
@@ -106,6 +118,10 @@ struct Few<'a>(&'a Stop);
 impl Pace for Few<'_> {
     fn pause(&self, attempt: u32) -> bool {
         attempt < ATTEMPTS && self.0.pause(attempt)
+    }
+
+    fn rest(&self, duration: Duration) {
+        self.0.rest(duration);
     }
 }
 
@@ -157,7 +173,9 @@ impl Writer {
         let repository = self.repository()?;
         let feed = self.store.backup_feed(WAITING_BYTES)?;
         let pace = Few(&self.stop);
-        let mut run = Run::begin(feed, &repository, &pace, &self.status)?;
+        let bandwidth = Bandwidth::new(self.options.bytes_per_second);
+        let sending = self.sending(&bandwidth);
+        let mut run = Run::begin(feed, &repository, &pace, &self.status, sending)?;
         run.write_base(&mut Run::tick)?;
         run.end()?;
         Ok(self.status.state())
@@ -180,10 +198,20 @@ impl Writer {
         }
     }
 
+    fn sending<'a>(&self, bandwidth: &'a Bandwidth) -> Sending<'a> {
+        Sending { bandwidth, parallel: self.options.parallel.max(1) }
+    }
+
     fn repository(&self) -> Result<Repository, Error> {
         let key = self.options.key.as_ref();
         let created_ms = self.store.created_ms()?;
-        Repository::open_or_create(Arc::clone(&self.target), key, created_ms)
+        let (target, location) = (Arc::clone(&self.target), self.target.shown());
+        let known = self.store.backup_at(&location)?;
+        let repository = Repository::open_known_or_create(target, key, created_ms, known)?;
+        if known.is_none() {
+            self.store.remember_backup(&location, repository.id)?;
+        }
+        Ok(repository)
     }
 
     /// One generation, to its end. A panic is a failure of it, and told like any other.
@@ -201,7 +229,9 @@ impl Writer {
         status.change(|state| state.base_ms = None);
         let repository = self.repository()?;
         let feed = store.backup_feed(WAITING_BYTES)?;
-        let mut run = Run::begin(feed, &repository, &**stop, status)?;
+        let bandwidth = Bandwidth::new(options.bytes_per_second);
+        let sending = self.sending(&bandwidth);
+        let mut run = Run::begin(feed, &repository, &**stop, status, sending)?;
         status.change(|state| state.error = None);
         let every_ms = u64::try_from(options.base_every.as_millis()).unwrap_or(u64::MAX);
         let begun = (Instant::now(), store.now_ms());

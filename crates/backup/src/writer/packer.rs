@@ -7,7 +7,7 @@ use crc_fast::{CrcAlgorithm, Digest};
 use liteio_store::StoreError;
 use liteio_store::backup::{BackupBlob, BackupFeed, BackupPlace};
 
-use super::upload::Uploader;
+use super::upload::{Ready, Uploader};
 use crate::Error;
 use crate::limits::PACK_BYTES;
 use crate::names::Name;
@@ -23,11 +23,24 @@ pub(super) struct Packer {
     /// The number of the pack that is being filled; without bytes, of the next one if that is reserved.
     current: Option<u32>,
     filled: Vec<u8>,
+    /// Full packs that are not stored yet, in order.
+    ready: Vec<Ready>,
+    /// The number of the first of them.
+    first_ready: Option<u32>,
+    /// Packs that are stored at the same time.
+    parallel: usize,
 }
 
 impl Packer {
-    pub(super) fn new(backup: [u8; 16], generation: u64, next: Rc<Cell<u32>>) -> Self {
-        Self { backup, generation, next, current: None, filled: Vec::new() }
+    pub(super) fn new(
+        backup: [u8; 16],
+        generation: u64,
+        next: Rc<Cell<u32>>,
+        parallel: usize,
+    ) -> Self {
+        let (filled, ready) = (Vec::new(), Vec::new());
+        let (current, first_ready) = (None, None);
+        Self { backup, generation, next, current, filled, ready, first_ready, parallel }
     }
 
     /// Packs a blob. It is stored once [`Packer::flush`] has returned, or if it [is stored](Packer::is_stored)
@@ -56,7 +69,8 @@ impl Packer {
 
     /// `true` if all packs up to that number are at the target.
     pub(super) fn is_stored(&self, last: u32) -> bool {
-        self.current.is_none_or(|current| last < current)
+        let unstored = self.first_ready.or(self.current);
+        unstored.is_none_or(|unstored| last < unstored)
     }
 
     /// The number of the pack with the first byte of a blob. A blob that the current pack has no room for begins a new
@@ -66,7 +80,10 @@ impl Packer {
         match self.current {
             Some(current) if !self.filled.is_empty() && bytes <= room => Ok(current),
             _ => {
-                self.flush(uploader)?;
+                if !self.filled.is_empty() {
+                    self.seal(uploader)?;
+                }
+                self.current = None;
                 let packs = u32::try_from(bytes.div_ceil(PACK_BYTES as u64).max(1)).ok();
                 let first = self.next.get();
                 let next = packs.and_then(|packs| first.checked_add(packs)).ok_or_else(full)?;
@@ -88,7 +105,7 @@ impl Packer {
             self.filled.extend_from_slice(now);
             piece = later;
             if self.filled.len() == PACK_BYTES {
-                let pack = self.store(uploader)?;
+                let pack = self.seal(uploader)?;
                 // The number is reserved, if the blob goes on.
                 self.current = Some(pack.checked_add(1).ok_or_else(full)?);
                 between()?;
@@ -100,19 +117,33 @@ impl Packer {
     /// Stores what is packed.
     pub(super) fn flush(&mut self, uploader: &Uploader<'_>) -> Result<(), Error> {
         if !self.filled.is_empty() {
-            self.store(uploader)?;
+            self.seal(uploader)?;
         }
         self.current = None;
-        Ok(())
+        self.store(uploader)
     }
 
-    /// Stores the current pack, and returns its number.
-    fn store(&mut self, uploader: &Uploader<'_>) -> Result<u32, Error> {
+    /// Ends the current pack, and returns its number.
+    fn seal(&mut self, uploader: &Uploader<'_>) -> Result<u32, Error> {
         let pack = self.current.ok_or_else(full)?;
         // Bodies are rarely worth it: most are compressed, or encrypted.
-        uploader.put(Name::Pack { generation: self.generation, pack }, &self.filled, false)?;
+        let name = Name::Pack { generation: self.generation, pack };
+        self.ready.push(uploader.seal(name, &self.filled, false)?);
+        self.first_ready.get_or_insert(pack);
         self.filled.clear();
+        if self.ready.len() >= self.parallel {
+            self.store(uploader)?;
+        }
         Ok(pack)
+    }
+
+    /// Stores the packs that are ready.
+    fn store(&mut self, uploader: &Uploader<'_>) -> Result<(), Error> {
+        // Kept after an error: none of them counts as stored.
+        uploader.put_all(&self.ready)?;
+        self.ready.clear();
+        self.first_ready = None;
+        Ok(())
     }
 }
 

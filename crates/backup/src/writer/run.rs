@@ -7,13 +7,15 @@ use std::rc::Rc;
 use liteio_store::StoreError;
 use liteio_store::backup::{BackupBlob, BackupFeed, BackupPlace, FeedError};
 
+use super::bandwidth::Bandwidth;
 use super::packer::Packer;
 use super::status::Status;
 use super::upload::{Pace, Uploader};
 use crate::Error;
 use crate::base::{Chunk, Manifest};
+use crate::error::is_of_one_blob;
 use crate::limits::{CHUNK_BYTES, SEGMENT_BYTES};
-use crate::names::Name;
+use crate::names::{GENERATION_BITS, Name};
 use crate::place::{Placed, packs_of};
 use crate::repository::{Alive, Repository};
 use crate::segment::{Segment, cut};
@@ -22,8 +24,6 @@ use crate::segment::{Segment, cut};
 const ALIVE_MS: u64 = 60_000;
 /// Time by which the clock may be set back within a generation, in milliseconds.
 const SET_BACK_MS: u64 = 60 * 60 * 1000;
-/// Bits of the number of a generation below the milliseconds of its begin.
-const GENERATION_BITS: u32 = 16;
 /// Bytes of segments from which on they are compared with the base.
 const SEGMENTS_MIN: u64 = 64 << 20;
 
@@ -56,6 +56,14 @@ pub(super) struct Run<'a> {
     pub(super) base: Option<Manifest>,
 }
 
+/// The way in which objects are sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sending<'a> {
+    pub(super) bandwidth: &'a Bandwidth,
+    /// Packs that are stored at the same time: at least 1.
+    pub(super) parallel: usize,
+}
+
 /// The blobs of some pairs, in packs.
 #[derive(Debug, Default)]
 struct Packed {
@@ -77,6 +85,7 @@ impl<'a> Run<'a> {
         repository: &'a Repository,
         pace: &'a dyn Pace,
         status: &'a Status,
+        sending: Sending<'a>,
     ) -> Result<Self, Error> {
         let time_ms = feed.store().now_ms();
         let generations = repository.generation_ids()?;
@@ -89,9 +98,10 @@ impl<'a> Run<'a> {
         let next = generations.last().map_or(Some(0), |newest| newest.checked_add(1));
         let full = || Error::Refused(format!("{} has a last generation", repository.shown()));
         let generation = (time_ms << GENERATION_BITS).max(next.ok_or_else(full)?);
-        let uploader = Uploader { repository, pace, status, watch: feed.watch() };
+        let Sending { bandwidth, parallel } = sending;
+        let uploader = Uploader { repository, pace, status, watch: feed.watch(), bandwidth };
         let next_pack = Rc::new(Cell::new(0));
-        let packer = || Packer::new(repository.id, generation, Rc::clone(&next_pack));
+        let packer = || Packer::new(repository.id, generation, Rc::clone(&next_pack), parallel);
         let (packer, ticks, through) = (packer(), packer(), feed.start());
         Ok(Self {
             feed: Rc::new(feed),
@@ -186,6 +196,10 @@ impl<'a> Run<'a> {
         let json = serde_json::to_vec(&Alive { time_ms, through }).expect("plain data");
         self.uploader.replace(Name::Alive { generation: self.generation }, &json)?;
         self.alive_ms = Some(time_ms);
+        // Told only: whether it can be read changes nothing.
+        if let Ok(verification) = self.uploader.repository.verification() {
+            self.uploader.status.change(|state| state.verification = verification);
+        }
         Ok(())
     }
 
@@ -313,15 +327,5 @@ impl<'a> Run<'a> {
             Err(StoreError::Closed) => Err(StoreError::Closed.into()),
             _ => Ok(()),
         }
-    }
-}
-
-/// `true` for an error that says nothing about other blobs: not for a lack of descriptors or memory, which passes.
-fn is_of_one_blob(error: &StoreError) -> bool {
-    const EIO: i32 = 5;
-    match error {
-        StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. } => true,
-        StoreError::Io(error) => error.raw_os_error() == Some(EIO),
-        _ => false,
     }
 }

@@ -2,6 +2,8 @@
 
 use parking_lot::Mutex;
 
+use crate::repository::Verification;
+
 /// The state of a writer, for metrics and health checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
@@ -16,6 +18,8 @@ pub struct State {
     pub sent_objects: u64,
     /// Number of damaged pairs and blobs that could not be backed up whole.
     pub unreadable: u64,
+    /// The last verification of the backup, as far as it is known.
+    pub verification: Option<Verification>,
     /// Number of failures so far.
     pub failures: u64,
     /// The reason why it does not get on; `None` if it does.

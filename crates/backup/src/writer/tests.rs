@@ -9,18 +9,26 @@ use liteio_disk::{Durability, SimulatedDisk, effort};
 use liteio_store::backup::{Restore, RestoredPart};
 use liteio_store::{BucketName, Damage};
 
-use super::run::Run;
+use super::bandwidth::Bandwidth;
+use super::run::{Run, Sending};
 use super::status::Status;
 use super::upload::Pace;
 use super::{Writer, WriterOptions};
 use crate::limits::{PACK_BYTES, WAITING_BYTES};
 use crate::prune::{Retention, prune};
-use crate::target::{PutMode, SimulatedTarget, Target as _, TargetError};
+use crate::target::{DirectoryTarget, PutMode, SimulatedTarget, Target as _, TargetError};
 use crate::testing::{Pairs, Workload, open, pairs};
 use crate::{Error, Moment, Repository, Restored};
 
 /// Seeds of a quick run, and of a whole one.
 const SEEDS: (u64, u64) = (20, 300);
+/// Those of which one moment is restored.
+const SAMPLED_SEEDS: (u64, u64) = (500, 10_000);
+
+/// Without a limit, one object after another.
+fn sending(parallel: usize) -> Sending<'static> {
+    Sending { bandwidth: Box::leak(Box::new(Bandwidth::new(None))), parallel }
+}
 
 /// Tries again until it works.
 struct Patient(SimulatedTarget);
@@ -32,6 +40,8 @@ impl Pace for Patient {
         }
         true
     }
+
+    fn rest(&self, _: Duration) {}
 }
 
 /// Gives up at once, as a machine does that ends.
@@ -41,6 +51,8 @@ impl Pace for Gone {
     fn pause(&self, _: u32) -> bool {
         false
     }
+
+    fn rest(&self, _: Duration) {}
 }
 
 /// The states of a store: those before each tick, by the number of the newest record.
@@ -55,7 +67,7 @@ fn repository(target: &SimulatedTarget, workload: &Workload) -> Repository {
 /// Begins a generation.
 fn begin<'a>(workload: &Workload, repository: &'a Repository, status: &'a Status) -> Run<'a> {
     let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
-    Run::begin(feed, repository, &Gone, status).expect("begun")
+    Run::begin(feed, repository, &Gone, status, sending(1)).expect("begun")
 }
 
 fn note(run: &Run<'_>, workload: &Workload, moments: &mut Moments) {
@@ -73,7 +85,7 @@ fn write(
 ) -> Result<(u64, u64), Error> {
     let status = Status::default();
     let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
-    let mut run = Run::begin(feed, repository, pace, &status)?;
+    let mut run = Run::begin(feed, repository, pace, &status, sending(1))?;
     run.chunk_bytes = 700;
     note(&run, workload, moments);
     run.write_base(&mut |run| {
@@ -121,42 +133,77 @@ fn restore(
 fn each_moment_is_restored_as_it_was() {
     for seed in effort::seeds(SEEDS.0, SEEDS.1) {
         for durability in [Durability::Fsync, Durability::Os] {
-            let workload = Workload::new(seed, durability);
-            let target = SimulatedTarget::new();
-            let repository = repository(&target, &workload);
-            let mut moments = Moments::new();
-            let fails = || match workload.random.below(6) {
-                0 => target.fail_after(workload.random.below(4)),
-                1 => target.lose_answers(1),
-                2 => target.refuse("no right today"),
-                _ => {}
-            };
-            let pace = Patient(target.clone());
-            let written = write(&workload, &repository, &pace, &mut moments, &fails);
-            target.recover();
-            let (generation, complete_at) = written.expect("written");
-            let what = format!("seed {seed}, {durability:?}");
-            for (number, (expected, _)) in moments.range(complete_at..) {
-                let moment = Moment::Number { generation, number: *number };
-                let (found, restored) = restore(&repository, &workload, moment).expect("restored");
-                assert!(found == *expected, "{what}, record {number}: {restored:?}");
-                assert_eq!(restored.left_out, 0, "{what}: {restored:?}");
-            }
-            if let Some((before, _)) = moments.range(..complete_at).next_back() {
-                let moment = Moment::Number { generation, number: *before };
-                restore(&repository, &workload, moment).expect_err("before the base is complete");
-            }
-            let (last, (expected, time_ms)) = moments.last_key_value().expect("some");
-            let (found, restored) =
-                restore(&repository, &workload, Moment::Newest).expect("restored");
-            assert!(found == *expected && restored.number <= *last, "{what}: {restored:?}");
-            let (found, _) =
-                restore(&repository, &workload, Moment::Time(*time_ms)).expect("restored");
-            assert!(found == *expected, "{what}");
-            let verified = repository.verify(&mut |_| {}).expect("verified");
-            assert_eq!(verified.damaged, [""; 0], "{what}");
+            check_moments(seed, durability, Checked::All);
         }
     }
+}
+
+/// Most of the time of [`each_moment_is_restored_as_it_was`] goes into some twenty restores of each seed.
+#[test]
+fn a_moment_of_many_seeds_is_restored_as_it_was() {
+    for seed in effort::seeds(SAMPLED_SEEDS.0, SAMPLED_SEEDS.1) {
+        let durability = if seed % 2 == 0 { Durability::Fsync } else { Durability::Os };
+        check_moments(seed, durability, Checked::Sample);
+    }
+}
+
+/// The moments of a backup that are restored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Checked {
+    All,
+    /// One of them: each restore makes two key spaces, which is most of the time of a seed.
+    Sample,
+}
+
+/// Backs up a store to a target that fails at times, and restores moments of it.
+fn check_moments(seed: u64, durability: Durability, checked: Checked) {
+    let workload = Workload::new(seed, durability);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    let mut moments = Moments::new();
+    let fails = || match workload.random.below(6) {
+        0 => target.fail_after(workload.random.below(4)),
+        1 => target.lose_answers(1),
+        2 => target.refuse("no right today"),
+        _ => {}
+    };
+    let pace = Patient(target.clone());
+    let written = write(&workload, &repository, &pace, &mut moments, &fails);
+    target.recover();
+    let what = format!("seed {seed}, {durability:?}");
+    let (generation, complete_at) = written.unwrap_or_else(|error| panic!("{what}: {error}"));
+    let restored_to = |moment| {
+        restore(&repository, &workload, moment)
+            .unwrap_or_else(|error| panic!("{what}, {moment:?}: {error}"))
+    };
+    let count = moments.range(complete_at..).count() as u64;
+    // Behind all of them is the newest.
+    let chosen = workload.random.below(count + 1);
+    for (index, (number, (expected, _))) in (0..).zip(moments.range(complete_at..)) {
+        if checked == Checked::Sample && index != chosen {
+            continue;
+        }
+        let (found, restored) = restored_to(Moment::Number { generation, number: *number });
+        assert!(found == *expected, "{what}, record {number}: {restored:?}");
+        assert_eq!(restored.left_out, 0, "{what}: {restored:?}");
+    }
+    let verified = repository.verify(&mut |_| {}).expect("verified");
+    assert_eq!(verified.damaged, [""; 0], "{what}");
+    if checked == Checked::Sample && chosen != count {
+        return;
+    }
+    let (last, (expected, time_ms)) = moments.last_key_value().expect("some");
+    let (found, restored) = restored_to(Moment::Newest);
+    assert!(found == *expected && restored.number <= *last, "{what}: {restored:?}");
+    if checked == Checked::Sample {
+        return;
+    }
+    if let Some((before, _)) = moments.range(..complete_at).next_back() {
+        let moment = Moment::Number { generation, number: *before };
+        restore(&repository, &workload, moment).expect_err("before the base is complete");
+    }
+    let (found, _) = restored_to(Moment::Time(*time_ms));
+    assert!(found == *expected, "{what}");
 }
 
 #[test]
@@ -390,6 +437,8 @@ fn a_writer_ends_with_everything_in_the_backup() {
         interval: Duration::from_millis(1),
         base_every: Duration::from_secs(60 * 60),
         retention: Some(Retention { keep_ms: 0, bases: 1 }),
+        bytes_per_second: None,
+        parallel: 4,
     };
     let writer = |target: &SimulatedTarget| {
         Writer::new(workload.store.clone(), Arc::new(target.clone()), options.clone())
@@ -429,7 +478,7 @@ fn a_target_that_is_away_for_long_holds_back_no_content() {
     let status = Status::default();
     let feed = workload.store.backup_feed(2000).expect("the only one");
     let pace = Writing(&workload);
-    let mut run = Run::begin(feed, &repository, &pace, &status).expect("begun");
+    let mut run = Run::begin(feed, &repository, &pace, &status, sending(1)).expect("begun");
     target.fail_after(0);
     let behind = run.write_base(&mut |_| Ok(())).expect_err("behind");
     assert!(behind.to_string().contains("more was written"), "{behind}");
@@ -448,6 +497,8 @@ impl Pace for Writing<'_> {
         self.0.step();
         true
     }
+
+    fn rest(&self, _: Duration) {}
 }
 
 #[test]
@@ -494,6 +545,15 @@ fn a_part_is_restored_with_its_bytes_alone() {
     // Its objects are whole, and there are no others; the figures of the buckets are those of all.
     assert!(damaged.iter().all(|it: &Damage| it.key.is_none()), "{damaged:?}");
     assert_eq!(restore(&part("bucket", "none")).expect("restored").0, 0);
+    // Neither versions nor the bodies of removed records stay behind.
+    let disk = SimulatedDisk::new(9);
+    let to = Restore::begin_on(Arc::new(disk.clone()), workload.config()).expect("empty");
+    let none = part("bucket", "none");
+    repository.restore_into(&plan, &none, to, &mut |_| {}).expect("restored");
+    let store = open(&disk, &workload.config());
+    let rows = pairs(&store.backup_feed(1 << 20).expect("the only one"));
+    let left: Vec<_> = rows.keys().filter(|row| [0x10, 0x11, 0x13].contains(&row[0])).collect();
+    assert!(left.is_empty(), "{left:?}");
     let refused = restore(&part("no-such-bucket", "")).expect_err("no bucket");
     assert!(refused.to_string().contains("no-such-bucket"), "{refused}");
 }
@@ -507,7 +567,7 @@ fn segments_are_written_between_the_packs_of_a_long_blob() {
     let status = Status::default();
     // Less than is written while the long blob is sent.
     let feed = workload.store.backup_feed(4000).expect("the only one");
-    let mut run = Run::begin(feed, &repository, &Gone, &status).expect("begun");
+    let mut run = Run::begin(feed, &repository, &Gone, &status, sending(1)).expect("begun");
     let segments = |target: &SimulatedTarget| {
         target.names().iter().filter(|name| name.contains("/log/")).count()
     };
@@ -609,4 +669,146 @@ fn a_backup_without_its_identity_is_not_begun_anew() {
     let refused = Repository::open_or_create(Arc::new(target.clone()), None, created_ms);
     let refused = refused.expect_err("its key would be another one").to_string();
     assert!(refused.contains("put it back"), "{refused}");
+}
+
+#[test]
+fn packs_that_are_sent_at_the_same_time_are_stored_before_what_names_them() {
+    for seed in effort::seeds(2, 10) {
+        let workload = Workload::new(seed, Durability::Fsync);
+        workload.put("short", &[6; 200]);
+        for (key, packs) in [("long", 1), ("longer", 3), ("last", 2)] {
+            workload.put(key, &vec![7; packs * PACK_BYTES + 100]);
+        }
+        let target = SimulatedTarget::new();
+        let repository = repository(&target, &workload);
+        let status = Status::default();
+        // Fails in the middle of packs that are sent together, and ends there or goes on.
+        for fails_after in [Some(2), Some(3), Some(6), None] {
+            let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
+            let pace = Patient(target.clone());
+            let pace: &dyn Pace = if seed % 2 == 0 { &pace } else { &Gone };
+            let mut run = Run::begin(feed, &repository, pace, &status, sending(4)).expect("begun");
+            if let Some(left) = fails_after {
+                target.fail_after(left);
+            }
+            let written = run.write_base(&mut |_| Ok(()));
+            target.recover();
+            let expected = pairs(&run.feed);
+            drop(run);
+            if written.is_err() {
+                assert!(fails_after.is_some(), "seed {seed}: {written:?}");
+                continue;
+            }
+            let (found, restored) =
+                restore(&repository, &workload, Moment::Newest).expect("restored");
+            assert!(found == expected && restored.left_out == 0, "seed {seed}: {restored:?}");
+        }
+        let verified = repository.verify(&mut |_| {}).expect("verified");
+        assert_eq!(verified.damaged, [""; 0], "seed {seed}");
+    }
+}
+
+#[test]
+fn a_backup_that_is_gone_or_another_one_is_told_and_not_begun_anew() {
+    let workload = Workload::new(2, Durability::Fsync);
+    let options = WriterOptions {
+        key: None,
+        interval: Duration::from_millis(1),
+        base_every: Duration::MAX,
+        retention: None,
+        bytes_per_second: None,
+        parallel: 1,
+    };
+    let once = |target: &SimulatedTarget| {
+        Writer::new(workload.store.clone(), Arc::new(target.clone()), options.clone()).once()
+    };
+    let target = SimulatedTarget::new();
+    once(&target).expect("written");
+    once(&target).expect("written again");
+    // As where no file system is mounted.
+    let empty = SimulatedTarget::new();
+    let refused = once(&empty).expect_err("gone").to_string();
+    assert!(refused.contains("nothing is in its place: mount its file system"), "{refused}");
+    assert_eq!(empty.names(), [""; 0]);
+    let created_ms = workload.store.created_ms().expect("there");
+    Repository::open_or_create(Arc::new(empty.clone()), None, created_ms).expect("made");
+    let refused = once(&empty).expect_err("another one").to_string();
+    assert!(refused.contains("but another one: mount its file system"), "{refused}");
+    assert_eq!(empty.names(), ["backup.json"]);
+    once(&target).expect("it was there all the time");
+}
+
+#[test]
+fn a_file_system_that_is_unmounted_meanwhile_ends_the_generation_and_gets_the_next_one() {
+    let root = tempfile::tempdir().expect("a temporary directory");
+    let (place, aside) = (root.path().join("backup"), root.path().join("aside"));
+    let workload = Workload::new(2, Durability::Fsync);
+    let target = Arc::new(DirectoryTarget::new(&place));
+    let created_ms = workload.store.created_ms().expect("there");
+    let repository = Repository::open_or_create(target, None, created_ms).expect("made");
+    for is_mount_point in [true, false] {
+        let status = Status::default();
+        let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
+        let pace = Patient(SimulatedTarget::new());
+        let mut run = Run::begin(feed, &repository, &pace, &status, sending(1)).expect("begun");
+        run.write_base(&mut |_| Ok(())).expect("written");
+        std::fs::rename(&place, &aside).expect("moved");
+        if is_mount_point {
+            std::fs::create_dir(&place).expect("made");
+        }
+        workload.put("key", &[1; 200]);
+        let ended = run.tick().expect_err("it is not there").to_string();
+        assert!(ended.contains("has another backup now, or none"), "{ended}");
+        drop(run);
+        let _ = std::fs::remove_dir_all(&place);
+        std::fs::rename(&aside, &place).expect("moved back");
+    }
+    let verified = repository.verify(&mut |_| {}).expect("verified");
+    assert_eq!((verified.damaged.len(), verified.generations), (0, 2));
+}
+
+#[test]
+fn a_directory_and_its_restored_copy_at_one_place_keep_each_other() {
+    let workload = Workload::new(5, Durability::Fsync);
+    workload.put("gone in the copy", &[1; 300]);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    let status = Status::default();
+    let mut original = begin(&workload, &repository, &status);
+    original.write_base(&mut |_| Ok(())).expect("written");
+    let disk = SimulatedDisk::new(9);
+    let to = Restore::begin_on(Arc::new(disk.clone()), workload.config()).expect("empty");
+    let plan = repository.plan(Moment::Newest).expect("there");
+    repository.restore_into(&plan, &RestoredPart::Everything, to, &mut |_| {}).expect("restored");
+    let copy = Workload::new(6, Durability::Fsync).on(disk);
+    // The clock of the copy begins where the original is.
+    copy.clock.set_ms(workload.store.now_ms() + 1000);
+    let retention = Retention { keep_ms: 0, bases: 1 };
+    let mut second = begin(&copy, &repository, &status);
+    second.tick().expect("signed");
+    let refused = prune(&repository, &retention, copy.store.now_ms()).expect_err("no base yet");
+    assert!(refused.to_string().contains("has no complete base yet"), "{refused}");
+    second.write_base(&mut |_| Ok(())).expect("written");
+    for _ in 0..3 {
+        workload.clock.advance_ms(100_000);
+        copy.clock.advance_ms(100_000);
+        (0..5).for_each(|_| workload.step());
+        (0..5).for_each(|_| copy.step());
+        original.end().expect("written");
+        second.end().expect("written");
+        prune(&repository, &retention, copy.store.now_ms()).expect("pruned");
+        for (run, of) in [(&original, &workload), (&second, &copy)] {
+            let (generation, number) = (run.generation, run.feed.newest());
+            let moment = Moment::Number { generation, number };
+            let (found, restored) = restore(&repository, of, moment).expect("kept");
+            assert!(found == pairs(&run.feed) && restored.left_out == 0, "{restored:?}");
+        }
+    }
+    // The original has ended long ago.
+    let later_ms = copy.store.now_ms() + 3 * 24 * 60 * 60 * 1000;
+    prune(&repository, &retention, later_ms).expect("pruned");
+    // Packs that the copy needs stay.
+    let left = repository.generation(original.generation).expect("listed");
+    assert_eq!((left.bases.len(), left.segments.len()), (0, 0));
+    restore(&repository, &copy, Moment::Newest).expect("kept");
 }

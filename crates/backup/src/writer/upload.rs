@@ -1,8 +1,12 @@
 //! Storing objects at a target that fails at times.
 
+use std::thread;
+use std::time::Duration;
+
 use bytes::Bytes;
 use liteio_store::backup::{FeedError, FeedWatch};
 
+use super::bandwidth::Bandwidth;
 use super::status::Status;
 use crate::Error;
 use crate::names::Name;
@@ -13,6 +17,9 @@ use crate::target::{PutMode, TargetError};
 pub trait Pace: Send + Sync {
     /// Waits before the target is tried again, longer the more attempts have failed. `false` to give up.
     fn pause(&self, attempt: u32) -> bool;
+
+    /// Waits, to keep a limit. Returns early to end it.
+    fn rest(&self, duration: Duration);
 }
 
 /// Stores the objects of a backup.
@@ -23,6 +30,14 @@ pub(super) struct Uploader<'a> {
     pub(super) status: &'a Status,
     /// Ends the patience: what a feed that has fallen behind holds back is freed, and a new generation begins.
     pub(super) watch: FeedWatch,
+    pub(super) bandwidth: &'a Bandwidth,
+}
+
+/// An object, sealed, that is stored later.
+#[derive(Debug)]
+pub(super) struct Ready {
+    name: Name,
+    object: Bytes,
 }
 
 impl Uploader<'_> {
@@ -31,9 +46,46 @@ impl Uploader<'_> {
     /// # Errors
     /// [`Error::Target`] if the pace gives up; [`Error::Refused`] if there is another object of this name.
     pub(super) fn put(&self, name: Name, contents: &[u8], compress: bool) -> Result<u64, Error> {
-        let object = self.repository.seal(name, contents, compress)?;
-        let bytes = object.len() as u64;
-        self.again(|| self.put_once(name, &object))?;
+        self.store(&self.seal(name, contents, compress)?)
+    }
+
+    /// An object for [`Uploader::put_all`].
+    pub(super) fn seal(&self, name: Name, contents: &[u8], compress: bool) -> Result<Ready, Error> {
+        Ok(Ready { name, object: self.repository.seal(name, contents, compress)? })
+    }
+
+    /// [`Uploader::put`] of several objects at the same time, each by a thread of its own. After an error some of them may
+    /// have been stored.
+    pub(super) fn put_all(&self, ready: &[Ready]) -> Result<(), Error> {
+        let Some((first, others)) = ready.split_first() else { return Ok(()) };
+        thread::scope(|scope| {
+            let spawn = |ready| {
+                let thread = thread::Builder::new().name("liteio-backup-put".to_owned());
+                thread.spawn_scoped(scope, move || self.store(ready))
+            };
+            let threads: Vec<_> = others.iter().map(|ready| (ready, spawn(ready))).collect();
+            let mut stored = self.store(first).map(drop);
+            for (ready, thread) in threads {
+                let result = match thread {
+                    Ok(thread) => thread.join().unwrap_or_else(|_| {
+                        Err(Error::Refused("an upload has failed: see the log".to_owned()))
+                    }),
+                    // There are no more threads.
+                    Err(_) => self.store(ready),
+                };
+                stored = stored.and(result.map(drop));
+            }
+            stored
+        })
+    }
+
+    fn store(&self, ready: &Ready) -> Result<u64, Error> {
+        let bytes = ready.object.len() as u64;
+        let wait = self.bandwidth.wait(bytes);
+        if !wait.is_zero() {
+            self.pace.rest(wait);
+        }
+        self.again(|| self.put_once(ready.name, &ready.object))?;
         self.sent(bytes);
         Ok(bytes)
     }
@@ -64,7 +116,9 @@ impl Uploader<'_> {
     pub(super) fn again<T>(&self, attempt: impl Fn() -> Result<T, Error>) -> Result<T, Error> {
         let mut failed = 0;
         loop {
-            let error = match attempt() {
+            // After a failure it may be an empty directory, whose file system is not mounted any more, that answers.
+            let known = if failed > 0 { self.repository.check_identity() } else { Ok(()) };
+            let error = match known.and_then(|()| attempt()) {
                 Err(Error::Target(error)) => error,
                 result => {
                     if failed > 0 {

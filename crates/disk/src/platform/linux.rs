@@ -56,6 +56,14 @@ impl Calls for Linux {
         }
     }
 
+    fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
+        match calls::renameat_with(calls::CWD, one, calls::CWD, other, RenameFlags::EXCHANGE) {
+            Ok(()) => Ok(true),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn read_cached(file: BorrowedFd<'_>, buf: &mut [u8], offset: u64) -> io::Result<Option<usize>> {
         let wanted = buf.len();
         let mut slices = [IoSliceMut::new(buf)];

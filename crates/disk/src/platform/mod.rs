@@ -14,6 +14,7 @@ mod tests;
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{self as calls, AtFlags, Mode};
 
@@ -46,6 +47,10 @@ pub(crate) trait Calls {
     /// Renames a file. Fails with `AlreadyExists` if the new name is taken. A crash may leave both
     /// names.
     fn rename_without_replacing(directory: BorrowedFd<'_>, from: &str, to: &str) -> io::Result<()>;
+
+    /// Exchanges two directories, each of which has the other's path afterwards; `false`, without an
+    /// effect, if the system or the file system cannot.
+    fn exchange(one: &Path, other: &Path) -> io::Result<bool>;
 
     /// Reads from the page cache. `None` if not all bytes are in it, or the system has no such
     /// call.

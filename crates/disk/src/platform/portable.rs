@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs as calls;
 use rustix::io::retry_on_intr;
@@ -41,6 +42,10 @@ impl Calls for Portable {
             }
         }
         link_and_unlink(directory, from, to)
+    }
+
+    fn exchange(_one: &Path, _other: &Path) -> io::Result<bool> {
+        Ok(false)
     }
 
     /// POSIX has no non-waiting read of a file, so every read may wait.

@@ -21,6 +21,7 @@ fn the_portable_calls_keep_the_contract() {
 fn check<C: Calls>() {
     unnamed_files_get_a_name_that_is_free::<C>();
     a_rename_never_replaces::<C>();
+    directories_are_exchanged_or_left_alone::<C>();
     cached_reads_are_right_or_none::<C>();
     uncached_writes_reach_the_same_file::<C>();
     hints_change_neither_bytes_nor_length::<C>();
@@ -62,6 +63,20 @@ fn a_rename_never_replaces<C: Calls>() {
     assert_eq!(
         [content("a"), content("b"), content("c")],
         [None, Some("b".into()), Some("a".into())]
+    );
+}
+
+fn directories_are_exchanged_or_left_alone<C: Calls>() {
+    let (path, _directory) = directory();
+    let [one, other] = ["one", "other"].map(|name| path.path().join(name));
+    for made in [&one, &other] {
+        std::fs::create_dir(made).expect("made");
+    }
+    std::fs::write(one.join("file"), "1").expect("written");
+    let is_exchanged = C::exchange(&one, &other).expect("no failure");
+    assert_eq!(
+        (one.join("file").exists(), other.join("file").exists()),
+        (!is_exchanged, is_exchanged)
     );
 }
 

@@ -76,6 +76,21 @@ impl RealDisk {
         })
     }
 
+    /// Gives the file `path` of another directory a second name in this one, `to`. Both names are of
+    /// the same bytes from then on, so neither may be written to. The name is durable after
+    /// [`Disk::sync_dir`] of its parent directory.
+    ///
+    /// # Errors
+    /// `NotFound`, `AlreadyExists`; `CrossesDevices`, `TooManyLinks` and others where the file system
+    /// cannot do it, so that the bytes have to be copied.
+    pub fn link_from(&self, other: &RealDisk, path: &str, to: &str) -> io::Result<()> {
+        self.shared.health.check()?;
+        path::check_file(path)?;
+        path::check_file(to)?;
+        let (from, into) = (&other.shared.root, &self.shared.root);
+        calls::linkat(from, path, into, to, AtFlags::empty()).map_err(failed("link", to))
+    }
+
     fn file(&self, file: OwnedFd, name: &str, temporary: Option<Temporary>) -> Box<dyn DiskFile> {
         Box::new(RealFile::new(file, name, Arc::clone(&self.shared), temporary))
     }

@@ -1,6 +1,6 @@
 //! `liteio backup verify` and `liteio backup prune`.
 
-use liteio_backup::{Repository, Retention};
+use liteio_backup::{Repository, Retention, Verification};
 use liteio_client::parse_duration;
 
 use super::moment::now_ms;
@@ -11,11 +11,14 @@ use crate::cli::PruneArgs;
 /// Reads everything that a moment needs, and prints the damage. `Ok(false)` if there is any.
 pub(super) fn verify(repository: &Repository) -> Result<bool, CommandError> {
     let progress = Progress::new();
-    let verified = repository.verify(&mut |verified| {
+    let scratch = std::env::temp_dir();
+    let verified = repository.verify_with(Some(&scratch), &mut |verified| {
         progress.set(|| format!("{} segments, {} blobs", verified.segments, verified.blobs));
     });
     drop(progress);
     let verified = verified?;
+    let damaged = verified.damaged.len() as u64;
+    let noted = repository.note_verification(Verification { time_ms: now_ms(), damaged });
     for line in &verified.damaged {
         println!("damaged: {line}");
     }
@@ -42,6 +45,9 @@ pub(super) fn verify(repository: &Repository) -> Result<bool, CommandError> {
              `liteio verify` there",
             verified.unreadable
         );
+    }
+    if let Err(error) = noted {
+        println!("the server is not told of this verification: {error}");
     }
     Ok(verified.damaged.is_empty())
 }

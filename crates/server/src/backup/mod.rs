@@ -10,11 +10,13 @@
 //! | `target` | Opening the place of a backup, with its keys |
 //! | `running` | The thread that keeps a backup up to date, and what it tells |
 //! | `list`, `now`, `check`, `restore` | `liteio backup list` and `status`, `now`, `verify` and `prune`, `liteio restore` |
+//! | `copy` | `liteio backup copy`, and the socket by which a running server is asked for one |
 //! | `moment`, `progress` | Times as users write and read them; progress on a terminal |
 //!
 //! Calls of a target block, so none is made on the threads of requests.
 
 mod check;
+mod copy;
 mod list;
 mod moment;
 mod now;
@@ -34,6 +36,7 @@ use crate::config::backup::resolve_target;
 use crate::config::environment::Variables;
 use liteio_wire::settings::ConfigError;
 
+pub(crate) use self::copy::Copies;
 pub(crate) use self::running::{Backup, BackupState};
 pub(crate) use self::target::{OpenedTarget, check_apart};
 
@@ -74,6 +77,7 @@ pub(crate) fn run(command: &BackupCommand) -> Result<bool, CommandError> {
         BackupCommand::List(arguments) => list::list(&open(arguments)?),
         BackupCommand::Status(arguments) => list::status(&open(arguments)?),
         BackupCommand::Now(arguments) => now::run(arguments),
+        BackupCommand::Copy(arguments) => copy::run(arguments),
         BackupCommand::Verify(arguments) => check::verify(&open(arguments)?),
         BackupCommand::Prune(arguments) => check::prune(arguments),
     }

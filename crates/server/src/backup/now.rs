@@ -10,7 +10,7 @@ use super::moment::shown;
 use super::{CommandError, OpenedTarget, check_apart};
 use crate::cli::NowArgs;
 use crate::config::Storage;
-use crate::config::backup::resolve_target;
+use crate::config::backup::{UPLOADS, resolve_target};
 use crate::config::environment::Variables;
 
 /// Backs a directory up, and prints what was sent. `Ok(false)` if a part of it is damaged.
@@ -29,6 +29,8 @@ pub(super) fn run(arguments: &NowArgs) -> Result<bool, CommandError> {
         interval: Duration::from_secs(1),
         base_every: Duration::MAX,
         retention: None,
+        bytes_per_second: None,
+        parallel: UPLOADS,
     };
     let writer = Writer::new(store.clone(), target, options);
     let state = writer.once();

@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use liteio_backup::Retention;
 use liteio_backup::writer::{Status, Stop, Writer, WriterOptions};
+use liteio_backup::{Retention, Verification};
 use liteio_store::Store;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -53,6 +53,8 @@ pub(crate) struct BackupState {
     pub(crate) sent_objects: u64,
     pub(crate) failures: u64,
     pub(crate) unreadable: u64,
+    /// The last verification, if there was one.
+    pub(crate) verification: Option<Verification>,
     /// It fails at the moment.
     pub(crate) is_failing: bool,
 }
@@ -75,6 +77,8 @@ impl Backup {
             interval: settings.interval,
             base_every: settings.base_every,
             retention: Some(Retention { keep_ms, bases: settings.keep_bases }),
+            bytes_per_second: settings.bytes_per_second,
+            parallel: settings.uploads,
         };
         let writer = Writer::new(store.clone(), target, options);
         let (stop, status) = (writer.stop(), writer.status());
@@ -111,6 +115,7 @@ impl Backup {
             sent_objects: state.sent_objects,
             failures: state.failures,
             unreadable: state.unreadable,
+            verification: state.verification,
             is_failing: state.error.is_some(),
         }
     }

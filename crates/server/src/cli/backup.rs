@@ -33,6 +33,12 @@ pub(crate) struct BackupArgs {
     /// Number of bases that are kept however old they are, at least 1 [default: 2].
     #[arg(long, value_name = "N", env = "LITEIO_BACKUP_KEEP_BASES")]
     pub(crate) backup_keep_bases: Option<usize>,
+    /// Most bytes that are sent in a second, such as 10MiB/s [default: no limit].
+    #[arg(long, value_name = "RATE", env = "LITEIO_BACKUP_BANDWIDTH")]
+    pub(crate) backup_bandwidth: Option<String>,
+    /// Packs of bodies, of 8 MiB each, that are sent at the same time [default: 4].
+    #[arg(long, value_name = "N", env = "LITEIO_BACKUP_UPLOADS")]
+    pub(crate) backup_uploads: Option<usize>,
     /// URL of the service of an s3:// location [default: AWS in the region].
     #[arg(long, value_name = "URL", env = "LITEIO_BACKUP_ENDPOINT", hide_env_values = true)]
     pub(crate) backup_endpoint: Option<String>,
@@ -74,6 +80,9 @@ pub(crate) enum BackupCommand {
     /// Back a data directory up that no server uses: its state once, with every blob that the backup
     /// lacks.
     Now(NowArgs),
+    /// Make a directory a copy of a data directory, of one moment, while a server uses that or not. The
+    /// next copy into the same directory moves only what has changed.
+    Copy(CopyArgs),
     /// Read and check everything that a moment of a backup needs; exit code 1 on damage.
     Verify(BackupTargetArgs),
     /// Remove what no kept moment of a backup needs.
@@ -131,6 +140,17 @@ impl fmt::Debug for BackupAccessArgs {
 pub(crate) struct NowArgs {
     #[command(flatten)]
     pub(crate) target: BackupTargetArgs,
+    /// The data directory [default: ./data].
+    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+}
+
+/// The arguments of `liteio backup copy`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CopyArgs {
+    /// Directory of the copy: missing, empty, or an earlier copy.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
     /// The data directory [default: ./data].
     #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,

@@ -18,7 +18,8 @@ use clap::{
 use liteio_import::cli::ImportCommand;
 
 pub(crate) use self::backup::{
-    BackupAccessArgs, BackupArgs, BackupCommand, BackupTargetArgs, NowArgs, PruneArgs, RestoreArgs,
+    BackupAccessArgs, BackupArgs, BackupCommand, BackupTargetArgs, CopyArgs, NowArgs, PruneArgs,
+    RestoreArgs,
 };
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.

@@ -19,6 +19,12 @@ const BASE_EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 const BASE_EVERY_MIN: Duration = Duration::from_secs(60);
 const KEEP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const KEEP_BASES: usize = 2;
+/// Packs of blobs that are sent at the same time.
+pub(crate) const UPLOADS: usize = 4;
+/// Each takes 8 MiB of memory, and a thread while it is sent.
+const UPLOADS_MAX: usize = 64;
+/// A pack takes two minutes at this rate.
+const BANDWIDTH_MIN: u64 = 64 << 10;
 
 /// A continuous backup of the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +39,10 @@ pub struct BackupSettings {
     pub keep: Duration,
     /// Number of bases that are kept however old they are.
     pub keep_bases: usize,
+    /// Most bytes that are sent in a second; `None` for no limit.
+    pub bytes_per_second: Option<u64>,
+    /// Packs of bodies that are sent at the same time.
+    pub uploads: usize,
 }
 
 impl BackupSettings {
@@ -45,6 +55,8 @@ impl BackupSettings {
             base_every: BASE_EVERY,
             keep: KEEP,
             keep_bases: KEEP_BASES,
+            bytes_per_second: None,
+            uploads: UPLOADS,
         }
     }
 }
@@ -146,6 +158,17 @@ pub(super) fn resolve(
             }
             bases => bases.unwrap_or(KEEP_BASES),
         },
+        bytes_per_second: match &backup.backup_bandwidth {
+            Some(text) => Some(bandwidth(text).map_err(named("backup_bandwidth"))?),
+            None => None,
+        },
+        uploads: match backup.backup_uploads.unwrap_or(UPLOADS) {
+            uploads @ 1..=UPLOADS_MAX => uploads,
+            _ => {
+                let message = format!("--backup-uploads is from 1 to {UPLOADS_MAX}");
+                return Err(named_by(arguments, "backup_uploads", ConfigError(message)));
+            }
+        },
     }))
 }
 
@@ -158,6 +181,8 @@ fn given(arguments: &ServerArgs) -> Option<String> {
         ("base-every", backup.backup_base_every.is_some()),
         ("keep", backup.backup_keep.is_some()),
         ("keep-bases", backup.backup_keep_bases.is_some()),
+        ("bandwidth", backup.backup_bandwidth.is_some()),
+        ("uploads", backup.backup_uploads.is_some()),
         ("endpoint", backup.backup_endpoint.is_some()),
         ("region", backup.backup_region.is_some()),
         ("access-key", backup.backup_access_key.is_some()),
@@ -167,6 +192,28 @@ fn given(arguments: &ServerArgs) -> Option<String> {
     let name = given.iter().find(|(_, is_given)| *is_given)?.0;
     let variable = name.to_uppercase().replace('-', "_");
     Some(format!("--backup-{name} (LITEIO_BACKUP_{variable})"))
+}
+
+/// Parses bytes in a second, such as `10MiB/s`.
+fn bandwidth(text: &str) -> Result<u64, ConfigError> {
+    const UNITS: [(&str, u64); 6] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("KB", 1000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+    ];
+    let amount = text.strip_suffix("/s").unwrap_or(text);
+    let parsed = UNITS.iter().find_map(|(unit, bytes)| {
+        amount.strip_suffix(unit)?.trim_end().parse::<u64>().ok()?.checked_mul(*bytes)
+    });
+    match parsed {
+        Some(bytes) if bytes >= BANDWIDTH_MIN => Ok(bytes),
+        _ => error(format!(
+            "the bandwidth {text:?} is not valid: give --backup-bandwidth 64KiB/s or more, such as 10MiB/s"
+        )),
+    }
 }
 
 /// Parses the duration of `flag` within `(least, most, in words)`.
@@ -332,6 +379,13 @@ mod tests {
             (BackupArgs { backup_base_every: Some("59s".into()), ..at(file) }, "1m or more"),
             (BackupArgs { backup_keep: Some("30".into()), ..at(file) }, "--backup-keep"),
             (BackupArgs { backup_keep_bases: Some(0), ..at(file) }, "--backup-keep-bases 1"),
+            (BackupArgs { backup_bandwidth: Some("10".into()), ..at(file) }, "such as 10MiB/s"),
+            (BackupArgs { backup_bandwidth: Some("1KiB/s".into()), ..at(file) }, "64KiB/s or more"),
+            (BackupArgs { backup_uploads: Some(0), ..at(file) }, "from 1 to 64"),
+            (
+                BackupArgs { backup_uploads: Some(2), ..BackupArgs::default() },
+                "--backup-uploads (LITEIO_BACKUP_UPLOADS) needs --backup",
+            ),
             (
                 BackupArgs { backup_keep: Some("30d".into()), ..BackupArgs::default() },
                 "--backup-keep (LITEIO_BACKUP_KEEP) needs --backup",
@@ -343,6 +397,23 @@ mod tests {
         }
         let arguments = ServerArgs { backup: at(file), ..ServerArgs::default() };
         resolve(&arguments, &Variables::default(), &Storage::Memory).expect_err("in memory");
+    }
+
+    #[test]
+    fn a_bandwidth_has_a_unit() {
+        for (text, bytes) in [
+            ("10MiB/s", 10 << 20),
+            ("10 MiB", 10 << 20),
+            ("64KiB/s", 64 << 10),
+            ("2GB/s", 2_000_000_000),
+        ] {
+            assert_eq!(bandwidth(text).expect(text), bytes, "{text}");
+        }
+        for text in
+            ["", "MiB/s", "-1MiB/s", "1.5MiB/s", "99999999999999GiB/s", "10Mbit/s", "10MiB/h"]
+        {
+            bandwidth(text).expect_err(text);
+        }
     }
 
     #[test]

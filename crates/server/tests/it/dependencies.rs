@@ -235,7 +235,7 @@ const RULES: &[Rule] = &[
         Paths(&["std::fs", "std::env", "std::time::Instant", "std::time::SystemTime"]),
     ),
     within("vector", &["slots", "distance", "codes"], Paths(&["crate::index", "crate::search"])),
-    except("disk", &["real", "lock", "memory"], Paths(&["std::fs"])),
+    except("disk", &["real", "replace", "lock", "memory"], Paths(&["std::fs"])),
 ];
 
 impl Rule {

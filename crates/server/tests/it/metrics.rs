@@ -391,6 +391,21 @@ async fn every_query_of_the_dashboard_asks_for_what_there_is() {
     }
 }
 
+#[tokio::test]
+async fn every_alert_asks_for_what_there_is() {
+    let [_, server] = both().await;
+    let served = names(&server.get(OWN).await.expect_status(200).text());
+    let rules = document("prometheus/liteio.yml");
+    let queries: Vec<_> =
+        rules.lines().filter_map(|line| line.trim().strip_prefix("expr: ")).collect();
+    assert_eq!(queries.len(), rules.matches("- alert: ").count());
+    assert!(queries.len() >= 10, "{}", queries.len());
+    for query in queries {
+        let names = mentioned(query);
+        assert!(!names.is_empty() && names.is_subset(&served), "{query}");
+    }
+}
+
 /// The queries of panels and of variables.
 fn collect(value: &Value, queries: &mut Vec<String>) {
     match value {

@@ -14,16 +14,19 @@ use crate::blob::{BlobError, BlobId};
 use crate::error::StoreError;
 use crate::meta::bucket::StoreRecord;
 use crate::meta::content::ContentId;
-use crate::meta::{BackupPlace, space};
+use crate::meta::{BackupPlace, backup_location, space};
 use crate::pending::Committed;
+use crate::process::Holder;
 use crate::store::Store;
 
 /// Bytes of elements after which a record gets a part of its own for them.
 const ELEMENTS_BYTES: usize = 4 << 20;
 
-/// The source of a backup: pairs, records and blobs of a store. There is one at a time; dropping it ends it.
+/// The source of a backup or a copy: pairs, records and blobs of a store. There is one of each at a time; dropping it ends
+/// it.
 pub struct BackupFeed {
     store: Store,
+    holder: Holder,
     follower: Arc<Follower>,
     /// Records of which not all are in a batch yet.
     taken: Mutex<Option<Followed>>,
@@ -107,6 +110,18 @@ impl Store {
     /// # Errors
     /// [`StoreError::InvalidRequest`] in memory, or if another backup runs; the errors of a read.
     pub fn backup_feed(&self, bytes_max: usize) -> Result<BackupFeed, StoreError> {
+        self.feed(Holder::Backup, bytes_max)
+    }
+
+    /// Begins to feed a copy, beside a backup perhaps. Content that is deleted meanwhile is held to the end of the feed.
+    ///
+    /// # Errors
+    /// [`StoreError::InvalidRequest`] in memory, or if another copy runs; the errors of a read.
+    pub fn copy_feed(&self, bytes_max: usize) -> Result<BackupFeed, StoreError> {
+        self.feed(Holder::Copy, bytes_max)
+    }
+
+    fn feed(&self, holder: Holder, bytes_max: usize) -> Result<BackupFeed, StoreError> {
         if self.inner.disk.is_none() {
             let message = "a store in memory has no backup: give it a directory".to_owned();
             return Err(StoreError::InvalidRequest { message });
@@ -120,11 +135,37 @@ impl Store {
             queued.extend(space::split_deletion(key));
             Ok(())
         })?;
-        if !self.shared().holds.begin(Arc::clone(&follower), queued) {
-            let message = "another backup of this store is running".to_owned();
+        if !self.shared().holds.begin(holder, Arc::clone(&follower), queued) {
+            let message = match holder {
+                Holder::Backup => "another backup of this store is running",
+                Holder::Copy => "another copy of this store is being made",
+            }
+            .to_owned();
             return Err(StoreError::InvalidRequest { message });
         }
-        Ok(BackupFeed { store: self.clone(), follower, taken: Mutex::default() })
+        Ok(BackupFeed { store: self.clone(), holder, follower, taken: Mutex::default() })
+    }
+
+    /// The identity of the backup at a location that this store, or the one that it was restored from, was backed up to;
+    /// `None` if there was none.
+    ///
+    /// # Errors
+    /// The errors of a read.
+    pub fn backup_at(&self, location: &str) -> Result<Option<[u8; 16]>, StoreError> {
+        backup_location::read(&self.snapshot()?, location)
+    }
+
+    /// Remembers the identity of the backup at a location.
+    ///
+    /// # Errors
+    /// The errors of a write.
+    pub fn remember_backup(&self, location: &str, backup: [u8; 16]) -> Result<(), StoreError> {
+        let location = location.to_owned();
+        let written = self.update(move |write, _| {
+            backup_location::write(write, &location, &backup)?;
+            Ok(Committed::new(()))
+        });
+        written.wait()
     }
 
     /// The time at which the store was created, in milliseconds since 1970: a restored one has it,
@@ -271,7 +312,7 @@ impl BackupFeed {
     /// removed may be deleted.
     pub fn kept(&self, batch: &BackupBatch) {
         let shared = self.store.shared();
-        shared.holds.let_go(batch.through, &batch.queued, &batch.deleted);
+        shared.holds.let_go(self.holder, batch.through, &batch.queued, &batch.deleted);
         if !batch.queued.is_empty() {
             shared.work.wake_if_waiting();
         }
@@ -279,7 +320,7 @@ impl BackupFeed {
 
     /// Forgets what was deleted. Call it while no blob of a page is left to be read.
     pub fn forget_deleted(&self) {
-        self.store.shared().holds.forget_deleted();
+        self.store.shared().holds.forget_deleted(self.holder);
     }
 
     /// Reads a blob, piece by piece. `false` if it is gone, because no state that can be restored
@@ -294,7 +335,7 @@ impl BackupFeed {
     ) -> Result<bool, E> {
         let shared = self.store.shared();
         let failed = |error: BlobError| E::from(StoreError::from(error));
-        let is_gone = || !shared.holds.holds(&ContentId::Blob(blob.id));
+        let is_gone = || !shared.holds.is_held_by(self.holder, &ContentId::Blob(blob.id));
         let reader = match shared.blobs.open(&BlobId(blob.id), blob.bytes) {
             Err(BlobError::NotFound { .. }) if is_gone() => return Ok(false),
             reader => reader.map_err(failed)?,
@@ -355,7 +396,7 @@ impl BackupFeed {
 impl Drop for BackupFeed {
     fn drop(&mut self) {
         let shared = self.store.shared();
-        shared.holds.end();
+        shared.holds.end(self.holder);
         shared.work.wake_if_waiting();
     }
 }

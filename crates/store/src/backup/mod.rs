@@ -19,13 +19,16 @@
 //! file of slots; and `32`, which only the store has, the place of a blob in a backup, so that the
 //! next backup finds it there. Queued events are in a backup: a restored store delivers them again.
 
+mod copy;
 mod elements;
 mod feed;
 mod named;
 mod restore;
 mod slots;
 
+pub use crate::directory::CopyTarget;
 pub use crate::meta::BackupPlace;
+pub use copy::{BlobPieces, BlobSource, COPY_FILE, copy_target};
 pub use feed::{BackupBatch, BackupFeed, BackupPage, BackupRecord, FeedError, FeedWatch};
 pub use named::{BackupBlob, blobs_of};
 pub use restore::{MissingBlobs, Restore, RestoreReport, RestoredPart};

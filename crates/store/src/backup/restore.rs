@@ -39,7 +39,9 @@ const ROWS_AT_ONCE: usize = 1000;
 pub struct Restore {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) kv: Kv,
-    blobs: FileBlobStore,
+    /// The same disk, if it is a directory of the file system.
+    pub(super) real: Option<RealDisk>,
+    pub(super) blobs: FileBlobStore,
     config: StoreConfig,
     /// Held to the end.
     _lock: Option<DirectoryLock>,
@@ -60,8 +62,8 @@ pub enum RestoredPart {
     /// All.
     #[default]
     Everything,
-    /// All versions of those of a bucket whose keys begin with a prefix. The restored store is for reading them only: it has
-    /// no other objects, no lifecycle rules, and its figures are those of all.
+    /// The current versions of those of a bucket whose keys begin with a prefix. The restored store is for reading them only:
+    /// it has no other objects and versions, no lifecycle rules, and its figures are those of all.
     Objects {
         /// The bucket.
         bucket: BucketName,
@@ -71,7 +73,7 @@ pub enum RestoredPart {
 }
 
 impl RestoredPart {
-    /// All versions of the objects whose keys begin with `prefix`, of the bucket with this name.
+    /// The current versions of the objects whose keys begin with `prefix`, of the bucket with this name.
     ///
     /// # Errors
     /// [`StoreError::InvalidBucketName`].
@@ -86,8 +88,7 @@ impl RestoredPart {
                 .map(<[u8]>::to_vec)
                 .to_vec()),
             Self::Objects { bucket, prefix } => {
-                let id = require(from, bucket)?.id;
-                Ok(vec![space::current(id, prefix), space::history_prefix(id, prefix.as_bytes())])
+                Ok(vec![space::current(require(from, bucket)?.id, prefix)])
             }
         }
     }
@@ -141,7 +142,8 @@ impl Restore {
         // Before the lock, which creates a file.
         directory::check_restore(&disk, &shown)?;
         let lock = DirectoryLock::acquire(&path).map_err(crate::open::refusal_of_lock)?;
-        Self::begin_in(Arc::new(disk), config, Some(lock))
+        let real = Some(disk.clone());
+        Ok(Self { real, ..Self::begin_in(Arc::new(disk), config, Some(lock))? })
     }
 
     /// [`Restore::begin`] on `disk`. The backend in `config` is ignored.
@@ -172,7 +174,7 @@ impl Restore {
             ..KvConfig::default()
         };
         let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
-        Ok(Self { disk, kv, blobs, config, _lock: lock })
+        Ok(Self { disk, kv, real: None, blobs, config, _lock: lock })
     }
 
     /// Applies changes, all of them or none.
@@ -215,19 +217,31 @@ impl Restore {
             return Ok(());
         }
         let kept = part.spaces(&self.kv.snapshot()?)?;
-        let is_other = |row: &[u8]| Ok(!kept.iter().any(|kept| row.starts_with(kept)));
-        self.remove_rows(space::ALL_CURRENT, is_other)?;
-        self.remove_rows(space::ALL_HISTORY, is_other)?;
-        self.remove_rows(space::ALL_DOCUMENTS, |row| {
-            Ok(space::split_document(row).is_some_and(|(_, kind)| kind == LIFECYCLE))
+        let with_bodies = |row: &[u8], value: &[u8]| -> Result<Vec<Vec<u8>>, StoreError> {
+            if kept.iter().any(|kept| row.starts_with(kept)) {
+                return Ok(Vec::new());
+            }
+            let mut rows = vec![row.to_vec()];
+            // A damaged record keeps its row, which takes room and no more.
+            if let Ok(Content::Apart { stamp, .. }) = ObjectRecord::decode_manifest(row, value) {
+                rows.push(space::body(&stamp).to_vec());
+            }
+            Ok(rows)
+        };
+        self.remove_rows(space::ALL_CURRENT, with_bodies)?;
+        self.remove_rows(space::ALL_HISTORY, with_bodies)?;
+        self.remove_rows(space::ALL_DOCUMENTS, |row, _| {
+            let is_lifecycle =
+                space::split_document(row).is_some_and(|(_, kind)| kind == LIFECYCLE);
+            Ok(if is_lifecycle { vec![row.to_vec()] } else { Vec::new() })
         })
     }
 
-    /// Removes the rows of a space that `is_unwanted` tells by their keys.
+    /// Removes the rows whose keys `unwanted_with` returns for each row of a space, by its key and its value.
     pub(super) fn remove_rows(
         &self,
         space: &[u8],
-        is_unwanted: impl Fn(&[u8]) -> Result<bool, StoreError>,
+        unwanted_with: impl Fn(&[u8], &[u8]) -> Result<Vec<Vec<u8>>, StoreError>,
     ) -> Result<(), StoreError> {
         let end = successor(space).unwrap_or_default();
         let mut after = space.to_vec();
@@ -236,13 +250,11 @@ impl Restore {
             let mut rows = snapshot.cursor(Bound::Excluded(&after), Bound::Excluded(&end))?;
             let (mut seen, mut unwanted) = (0, Vec::new());
             while seen < ROWS_AT_ONCE
-                && let Some((row, _)) = rows.next()?
+                && let Some((row, value)) = rows.next()?
             {
                 seen += 1;
                 after = row.to_vec();
-                if is_unwanted(row)? {
-                    unwanted.push(after.clone());
-                }
+                unwanted.append(&mut unwanted_with(row, value)?);
             }
             drop(rows);
             if seen == 0 {
@@ -326,8 +338,9 @@ impl Restore {
     /// Removes the places of blobs that the restored state does not have: nothing else would, since these are never
     /// deleted.
     fn forget_places(&self) -> Result<(), StoreError> {
-        self.remove_rows(space::ALL_BACKUP_PLACES, |row| {
-            Ok(!self.blobs.has_file(&BlobId(space::split_backup_place(row)?))?)
+        self.remove_rows(space::ALL_BACKUP_PLACES, |row, _| {
+            let is_kept = self.blobs.has_file(&BlobId(space::split_backup_place(row)?))?;
+            Ok(if is_kept { Vec::new() } else { vec![row.to_vec()] })
         })
     }
 
@@ -341,8 +354,9 @@ impl Restore {
         }
         let report = slots::restore(&self)?;
         self.forget_places()?;
-        let Self { disk, kv, blobs, config, _lock } = self;
+        let Self { disk, kv, blobs, config, _lock, .. } = self;
         blobs.sync()?;
+        blobs.sync_directories()?;
         kv.sync()?;
         // The last handle: drains and closes.
         drop(kv);

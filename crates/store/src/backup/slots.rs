@@ -36,7 +36,7 @@ pub(super) fn restore(to: &Restore) -> Result<RestoreReport, StoreError> {
     }
     drop(indexes);
     drop(snapshot);
-    to.remove_rows(space::ALL_ELEMENTS, |_| Ok(true))?;
+    to.remove_rows(space::ALL_ELEMENTS, |row, _| Ok(vec![row.to_vec()]))?;
     Ok(report)
 }
 

@@ -69,6 +69,17 @@ impl Directories {
         file: &dyn DiskFile,
         id: &BlobId,
     ) -> io::Result<String> {
+        self.prepare(disk, id)?;
+        let path = file_path::blob_path(id);
+        disk.link(file, &path)?;
+        Ok(path)
+    }
+
+    /// Creates the directory of a blob if it is missing.
+    ///
+    /// # Errors
+    /// The errors of [`Disk::create_dir`].
+    pub(super) fn prepare(&self, disk: &dyn Disk, id: &BlobId) -> io::Result<()> {
         let index = id.0[0];
         let state = &self.all[usize::from(index)].state;
         if state.load(Ordering::Acquire) == MISSING {
@@ -77,9 +88,7 @@ impl Directories {
             // from DURABLE.
             let _ = state.compare_exchange(MISSING, MADE, Ordering::AcqRel, Ordering::Acquire);
         }
-        let path = file_path::blob_path(id);
-        disk.link(file, &path)?;
-        Ok(path)
+        Ok(())
     }
 
     /// Makes every name durable that was in the directory `index` before the call, and the name of

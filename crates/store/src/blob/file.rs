@@ -109,6 +109,54 @@ impl FileBlobStore {
         Ok(Box::new(FileWriter::new(Arc::clone(shared), id, file)))
     }
 
+    /// Gives a blob a file of its own by `link`, which gives a file that is a whole blob the path that it gets. An existing
+    /// file is replaced. The next [`FileBlobStore::sync`] includes the contents. `false` if there is no such file, or if it cannot be
+    /// linked: the bytes have to be copied. The name is durable after [`FileBlobStore::sync_directories`]. With `is_durable` the
+    /// contents are already: a sync of each file would take milliseconds for nothing.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    pub(crate) fn link_file(
+        &self,
+        id: &BlobId,
+        body_bytes: u64,
+        is_durable: bool,
+        link: &dyn Fn(&str) -> io::Result<()>,
+    ) -> Result<bool, BlobError> {
+        let shared = &self.shared;
+        let failed = |error| shared.failed(error);
+        shared.directories.prepare(&*shared.disk, id).map_err(failed)?;
+        let path = file_path::blob_path(id);
+        let linked = match link(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                shared.disk.remove_if_there(&path).map_err(failed)?;
+                link(&path)
+            }
+            linked => linked,
+        };
+        if linked.is_err() {
+            shared.disk.health().check().map_err(failed)?;
+            return Ok(false);
+        }
+        if is_durable {
+            return Ok(true);
+        }
+        let file = shared.disk.open(&path, OpenMode::Read).map_err(failed)?;
+        if !shared.unsynced.add(*id, file, body_bytes) {
+            shared.sync().map_err(failed)?;
+        }
+        Ok(true)
+    }
+
+    /// Makes the names of all files durable.
+    ///
+    /// # Errors
+    /// Any error of the disk.
+    pub(crate) fn sync_directories(&self) -> io::Result<()> {
+        let Shared { disk, directories, .. } = &*self.shared;
+        directories.present().try_for_each(|index| directories.sync(&**disk, index))
+    }
+
     /// `true` if a blob has a file of its own.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Records, and their places in the key space. Of blobs, only the ids are known here.
 
+pub(crate) mod backup_location;
 mod backup_place;
 pub(crate) mod body;
 pub(crate) mod bucket;

@@ -22,6 +22,7 @@
 //! | `30` | kind (1), id (16) | number of references to a blob or a list of parts; absent means one |
 //! | `31` | kind (1), id (16) | nothing: content to delete |
 //! | `32` | id of a blob (16) | its [place](super::backup_place) in a backup |
+//! | `38` | location of a backup | its [identity](super::backup_location) |
 //! | `40` | vector bucket name | [`VectorBucketRecord`](super::vector::VectorBucketRecord) |
 //! | `41` | vector bucket id (4) | the policy of a vector bucket, as it was given |
 //! | `42` | id of a vector bucket or an index (4) | [`TagsRecord`](super::vector::TagsRecord) |
@@ -57,6 +58,7 @@ const UPLOAD_BY_KEY: u8 = 0x22;
 const REFERENCE: u8 = 0x30;
 const DELETION: u8 = 0x31;
 const BACKUP_PLACE: u8 = 0x32;
+const BACKUP_LOCATION: u8 = 0x38;
 const VECTOR_BUCKET: u8 = 0x40;
 const VECTOR_POLICY: u8 = 0x41;
 const VECTOR_TAGS: u8 = 0x42;
@@ -113,6 +115,11 @@ pub(crate) const ALL_VECTOR_BUCKETS: &[u8] = &[VECTOR_BUCKET];
 pub(crate) const ALL_INDEXES: &[u8] = &[INDEX];
 /// The prefix of all keys of indexes to delete.
 pub(crate) const ALL_INDEX_DELETIONS: &[u8] = &[INDEX_DELETION];
+
+/// The location of a backup.
+pub(crate) fn backup_location(location: &str) -> Vec<u8> {
+    [&[BACKUP_LOCATION], location.as_bytes()].concat()
+}
 
 pub(crate) fn bucket(name: &str) -> Vec<u8> {
     [&[BUCKET], name.as_bytes()].concat()

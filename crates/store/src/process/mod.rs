@@ -12,7 +12,7 @@
 //! | [`BucketCache`]: bucket records | every change of a bucket is committed here, and removes its entry ([`ForgetBucket`]) | entries that expire, or are checked against the record in the snapshot |
 //! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | a minimum age below which the sweep ignores blobs |
 //! | [`Pins`]: content that readers need | the reclaimer sees every reader | a delay before deletion, longer than any read |
-//! | [`Holds`]: content that the running backup needs | the backup follows the updates of this process | a backup of the engine's own |
+//! | [`Holds`]: content that the running backup or copy needs | the backup follows the updates of this process | a backup of the engine's own |
 //! | [`Work`]: wake-ups of the reclaimer | the deletion queue is filled here | polling |
 //! | [`Signals`]: wake-ups of event senders | events are queued here, and one sender per target sends them | polling, and a lease per target |
 //! | [`Background`]: calls to the scrub and the lifecycle | one thread does each | a lease on the record of each |
@@ -43,7 +43,7 @@ pub(crate) use background::{Background, Calls};
 pub use bucket::Bucket;
 pub(crate) use bucket_cache::{BucketCache, ForgetBucket};
 pub(crate) use guard::Guard;
-pub(crate) use hold::Holds;
+pub(crate) use hold::{Holder, Holds};
 pub(crate) use ids::Ids;
 pub(crate) use pins::{Pin, Pins};
 pub(crate) use signal::{Signals, TellObserver, WakeSender};

@@ -95,6 +95,30 @@ impl Store {
         Ok(waiting)
     }
 
+    /// Number of contents in the deletion queue, counted up to `max`, that a backup or a copy needs still.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read,
+    /// [`StoreError::Closed`].
+    pub fn deletions_held(&self, max: usize) -> Result<usize, StoreError> {
+        let holds = &self.shared().holds;
+        if !holds.is_held() {
+            return Ok(0);
+        }
+        let end = key::successor(space::ALL_DELETIONS).unwrap_or_default();
+        let snapshot = self.snapshot()?;
+        let lower = Bound::Included(space::ALL_DELETIONS);
+        let mut cursor = snapshot.cursor(lower, Bound::Excluded(&end))?;
+        let (mut seen, mut held) = (0, 0);
+        while seen < max
+            && let Some((key, _)) = cursor.next()?
+        {
+            seen += 1;
+            held += usize::from(space::split_deletion(key).is_some_and(|id| holds.holds(&id)));
+        }
+        Ok(held)
+    }
+
     fn reclaim_queue(&self) -> Result<ReclaimReport, StoreError> {
         let _alone = self.inner.reclaim_lock.lock();
         let mut report = ReclaimReport::default();

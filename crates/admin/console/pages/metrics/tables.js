@@ -44,6 +44,21 @@ export function BucketSizes({ metrics }) {
     ${sizes.length > BUCKETS_MAX && html`<p class="muted foot-line">The ${BUCKETS_MAX} largest of ${plural(sizes.length, 'bucket')}.</p>`}</section>`;
 }
 
+/** A backup that is further behind would lose more than its settings promise. */
+const BEHIND_SECONDS = 60;
+
+function backupOf(of, count, bad) {
+  const behind = of('liteio_backup_seconds_behind');
+  const moment = (name, none) => (of(name) === undefined ? none : time(of(name) * 1000));
+  const damaged = of('liteio_backup_verified_damaged');
+  const verified = moment('liteio_backup_verified_timestamp_seconds', 'never, or not known yet');
+  return ['Backup', [
+    ['Behind', bad(behind - BEHIND_SECONDS, seconds(behind))], ['Last base', moment('liteio_backup_last_base_timestamp_seconds', 'none since the start')],
+    ['Verified', damaged > 0 ? html`<span class="bad">${verified}, ${count('liteio_backup_verified_damaged')} damaged</span>` : verified],
+    ['Sent', `${plural(of('liteio_backup_sent_objects_total'), 'object')}, ${bytes(of('liteio_backup_sent_bytes_total'))}`], ['Failures', count('liteio_backup_failures_total')],
+    ['Damaged here', bad(of('liteio_backup_unreadable'), count('liteio_backup_unreadable'))], ['Kept for it', plural(of('liteio_reclaimer_held') ?? 0, 'deleted file')]]];
+}
+
 export function Facts({ metrics }) {
   const of = (name) => metrics.sum(name);
   const count = (name) => number(of(name));
@@ -67,5 +82,6 @@ export function Facts({ metrics }) {
       ['Vectors in use', count('liteio_vector_open_vectors')], ['Being prepared', count('liteio_vector_preparing')],
       ['Lowest recall', of('liteio_vector_recall') === undefined ? 'not measured' : `${(100 * of('liteio_vector_recall')).toFixed(1)} %`]]],
   ];
+  if (of('liteio_backup_seconds_behind') !== undefined) groups.splice(2, 0, backupOf(of, count, bad));
   return html`<div class="facts-of">${groups.map(([title, rows]) => html`<section class="card pad" aria-label=${title}><h2>${title}</h2><dl class="facts">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></section>`)}</div>`;
 }

@@ -75,6 +75,14 @@ async fn damage_is_told_and_the_rest_is_restored() {
     let whole = [server.get("/photos/a").await.status, server.get("/photos/b").await.status];
     assert_eq!(whole.iter().filter(|it| **it == 200).count(), 1, "{whole:?}");
     server.end();
+
+    // The server tells what the verification has found.
+    let server = Served::backed_up(&directory, "data", &["--backup", &location]);
+    server.kept().await;
+    let figures = server.figures().await;
+    assert_eq!(figures["liteio_backup_verified_damaged"], 1.0, "{figures:?}");
+    assert!(figures["liteio_backup_verified_timestamp_seconds"] > 1.7e9, "{figures:?}");
+    server.end();
 }
 
 #[tokio::test]

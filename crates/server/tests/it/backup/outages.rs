@@ -97,3 +97,30 @@ async fn damaged_data_is_counted_and_told_and_the_rest_is_backed_up() {
     restored.get("/photos/cat").await.expect_error(500, "InternalError");
     restored.end();
 }
+
+#[tokio::test]
+async fn a_backup_whose_file_system_is_not_mounted_fails_until_it_is() {
+    let directory = directory();
+    let location = location(&directory);
+    let (place, aside) = (directory.path().join("backup"), directory.path().join("aside"));
+    let server = Served::backed_up(&directory, "data", &["--backup", &location]);
+    server.put("/photos", "").await;
+    server.kept().await;
+    server.end();
+
+    std::fs::rename(&place, &aside).expect("moved");
+    std::fs::create_dir(&place).expect("made");
+    let server = Served::backed_up(&directory, "data", &["--backup", &location]);
+    server.put("/photos/cat", "meow").await;
+    server.counts("liteio_backup_failures_total").await;
+    assert_eq!(std::fs::read_dir(&place).expect("readable").count(), 0, "nothing is begun there");
+    std::fs::remove_dir(&place).expect("removed");
+    std::fs::rename(&aside, &place).expect("moved back");
+    server.kept().await;
+    let log = server.end();
+    assert_eq!(lines(&log, "nothing is in its place: mount its file system").len(), 1, "{log}");
+    assert_eq!(lines(&log, "the backup works again").len(), 1, "{log}");
+    let restored = serve_restored(&directory, &location, &[]);
+    assert_eq!(restored.get("/photos/cat").await.text(), "meow");
+    restored.end();
+}

@@ -19,21 +19,21 @@ const WRITES: u64 = 60;
 
 /// A write of a key: the object that is there after it, and the time of its answer, if it had one.
 #[derive(Clone, Copy, Debug)]
-struct Write {
-    number: u64,
-    is_delete: bool,
+pub(super) struct Write {
+    pub(super) number: u64,
+    pub(super) is_delete: bool,
     answered_ms: Option<u64>,
 }
 
 /// The object of a write: its size by its number, its bytes by both.
-fn object(client: u64, number: u64) -> Vec<u8> {
+pub(super) fn object(client: u64, number: u64) -> Vec<u8> {
     let size = SIZES[number as usize % SIZES.len()];
     let mark = format!("{client} {number} ");
     mark.bytes().cycle().take(size).collect()
 }
 
 /// Writes until the server answers no more. Returns the writes of each key, in order.
-async fn write(
+pub(super) async fn write(
     address: std::net::SocketAddr,
     client: u64,
     written: Arc<AtomicU64>,
@@ -58,7 +58,7 @@ async fn write(
 }
 
 /// Waits until so many writes have been made.
-async fn until(written: &AtomicU64, count: u64) {
+pub(super) async fn until(written: &AtomicU64, count: u64) {
     while written.load(Ordering::Relaxed) < count {
         tokio::task::yield_now().await;
     }
