@@ -363,6 +363,13 @@ pub enum StoreError {
         /// The fault.
         what: String,
     },
+    /// Writing is suspended: the store is that of a standby, or another server is the primary.
+    /// Nothing was written.
+    #[error("{reason}")]
+    Suspended {
+        /// One or two sentences for the sender of a request.
+        reason: String,
+    },
     /// The store is closed.
     #[error("the store is closed")]
     Closed,

@@ -302,13 +302,14 @@ mod repair;
 mod reset;
 mod rewrap;
 mod scrub;
+pub mod standby;
 mod stats;
 mod usage;
 mod verify;
 mod watch;
 
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
-pub use config::{Backend, DEFAULT_DIRECTORY, StoreConfig};
+pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,

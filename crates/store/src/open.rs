@@ -17,10 +17,11 @@ use liteio_kv::{DroppedTail, Kv, KvConfig};
 
 use crate::attachment::BlobAttachments;
 use crate::blob::{FileBlobStore, Lengths, MemoryBlobStore};
-use crate::config::{Backend, StoreConfig};
+use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 use crate::meta::bucket::{FORMAT, StoreRecord};
+use crate::standby;
 use crate::store::{Opened, Store};
 
 pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
@@ -56,14 +57,23 @@ impl Store {
 
     /// Starts the threads of an open store.
     pub(crate) fn start(&self) -> Result<(), StoreError> {
-        self.start_reclaimer()?;
         self.start_columns();
+        self.start_watch()?;
+        match self.shared().config.role {
+            Role::Primary => self.start_writers(),
+            // They begin with its promotion.
+            Role::Standby => Ok(()),
+        }
+    }
+
+    /// Starts the threads that write by themselves.
+    pub(crate) fn start_writers(&self) -> Result<(), StoreError> {
+        self.start_reclaimer()?;
         if self.inner.disk.is_some() {
             self.start_scrubber()?;
         }
         self.start_lifecycle()?;
-        self.start_usage()?;
-        self.start_watch()
+        self.start_usage()
     }
 
     /// Opens the store on `disk`, without threads: the caller runs [`Store::reclaim`] and
@@ -212,6 +222,7 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     }
     let kv_config = kv_config(&config);
     let opened = open_parts(Arc::clone(&disk), config, kv_config)?;
+    standby::check_role(&opened.kv, opened.config.role)?;
     // The marker is taken after the key space has opened: a store that is refused stays unchanged,
     // and recovery of the key space leaves no orphans. A new directory has nothing to sweep.
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
@@ -221,6 +232,8 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     }
     opened.blobs.clean_temporary()?;
     prepare(&opened.kv, &opened.config)?;
+    // A standby deletes and fetches blobs without the bookkeeping of a sweep.
+    let was_clean = was_clean && opened.config.role == Role::Primary;
     Ok(Opened { was_clean, ..opened })
 }
 

@@ -25,6 +25,7 @@ use crate::meta::content::Content;
 use crate::meta::document::LIFECYCLE;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
+use crate::meta::standby::StandbyPosition;
 use crate::meta::{BackupPlace, space};
 use crate::name::BucketName;
 use crate::open::KEY_SPACE_FILE;
@@ -204,6 +205,14 @@ impl Restore {
             Ok(())
         });
         written.wait()
+    }
+
+    /// Makes the directory that of a standby at this position.
+    ///
+    /// # Errors
+    /// The errors of a write.
+    pub fn follow(&self, position: StandbyPosition) -> Result<(), StoreError> {
+        self.kv.update(move |write| position.write(write)).wait()
     }
 
     /// Removes the records of all objects that are not in `part`, and the lifecycle rules, which would remove more.

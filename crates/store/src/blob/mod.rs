@@ -105,6 +105,22 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
         expected_bytes: Option<u64>,
     ) -> Result<Box<dyn BlobWriter>, BlobError>;
 
+    /// Starts a blob that keeps this id, as one of a backup does. An existing one is replaced.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn begin_as(&self, id: BlobId) -> Result<Box<dyn BlobWriter>, BlobError> {
+        self.begin(id, Some(u64::MAX))
+    }
+
+    /// Makes every blob durable that was sealed before the call.
+    ///
+    /// # Errors
+    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn sync_all(&self) -> Result<(), BlobError> {
+        Ok(())
+    }
+
     /// Opens a sealed blob whose body has `body_bytes` bytes. Damage may be found only by the first
     /// read.
     ///

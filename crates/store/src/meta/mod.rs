@@ -17,6 +17,7 @@ pub(crate) mod reference;
 mod scrub;
 mod settings;
 pub(crate) mod space;
+pub(crate) mod standby;
 mod types;
 pub(crate) mod upload;
 pub(crate) mod usage;

@@ -12,6 +12,7 @@
 //! | `06` | encoded name of a target, number (8) | an [`Event`](crate::Event) that waits |
 //! | `07` | key of an entry | an [entry](super::identity) about users |
 //! | `08` | bucket id (4) | [`UsageRecord`](super::usage::UsageRecord) |
+//! | `09` | | of a standby only: its [position](super::standby) in the backup that it follows |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -47,6 +48,7 @@ const OUTBOX: u8 = 0x05;
 const EVENT: u8 = 0x06;
 const IDENTITY: u8 = 0x07;
 const USAGE: u8 = 0x08;
+const STANDBY: u8 = 0x09;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -76,6 +78,9 @@ pub(crate) const LIFECYCLE_KEY: &[u8] = &[LIFECYCLE];
 
 /// The key of the record of the outbox.
 pub(crate) const OUTBOX_KEY: &[u8] = &[OUTBOX];
+
+/// The key of the position of a standby.
+pub(crate) const STANDBY_KEY: &[u8] = &[STANDBY];
 
 /// The prefix of all keys of events.
 pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
