@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::lease::Parent;
 use crate::code::{Decoder, Encoder};
 use crate::place::{self, Placed};
 
@@ -32,6 +33,10 @@ pub struct Manifest {
     pub first_pack: u32,
     /// Number of damaged pairs and blobs, which could not be backed up whole.
     pub unreadable: u64,
+    /// The state of an earlier generation that the standby had when it was promoted and began this
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
 }
 
 /// A chunk of a base.

@@ -31,6 +31,8 @@
 //! | `names`, `code`, `place`, `segment`, `base` | names and contents of objects |
 //! | `repository/` | a backup at its target: its identity, generations, packs |
 //! | [`writer`] | keeps a backup up to date |
+//! | `follow` | a standby: applies each segment to a store that serves reads |
+//! | `lease/` | who may write: the lease of the primary, its hand-over to a standby |
 //! | `log`, `restore`, `verify`, `prune` | reading segments in order; what is done with a backup |
 //!
 //! The crate knows the [feed](liteio_store::backup) of the store and nothing else of it, and reaches buckets through
@@ -39,6 +41,8 @@
 mod base;
 mod code;
 mod error;
+mod follow;
+mod lease;
 mod limits;
 mod log;
 mod names;
@@ -56,6 +60,8 @@ pub mod writer;
 
 pub use base::Manifest;
 pub use error::Error;
+pub use follow::Follower;
+pub use lease::{Claimant, Holder, Lease, Look, Parent};
 pub use limits::{CONTENT_BYTES_MAX, OBJECT_BYTES_MAX};
 pub use prune::{Pruned, Retention, prune};
 pub use repository::{Alive, Generation, Identity, Repository};

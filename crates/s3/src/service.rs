@@ -128,6 +128,13 @@ impl S3Service {
         facts: &mut Facts,
     ) -> Reply {
         let target = &facts.target;
+        // Before the bucket is looked up, which a standby may not have yet.
+        if !matches!(facts.method, Method::GET | Method::HEAD)
+            && route.operation != "SelectObjectContent"
+            && let Some(suspended) = self.app.store.suspended()
+        {
+            return Err(refusal::of_error(error::from_store(suspended)));
+        }
         match route.answerer {
             Answerer::Plain => {
                 return self.call_plain(Request::from_parts(head, body), route, target).await;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use liteio_store::{
-    EventObserver, Owner, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
+    EventObserver, Owner, Role, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
 };
 
 use crate::config::{
@@ -126,7 +126,10 @@ pub(crate) async fn open(
         metrics_are_public: config.no_auth || config.metrics_auth == MetricsAuth::Public,
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
-    prepare(plan, &app, None).await?;
+    // A standby has what its primary has.
+    if app.store.suspended().is_none() {
+        prepare(plan, &app, None).await?;
+    }
     Ok(Opened { app, users, targets, followers, made })
 }
 
@@ -237,6 +240,7 @@ fn store_config(config: &Config) -> StoreConfig {
         }
     };
     // The same share of the memory that bodies and responses may use at most.
+    store_config.role = if config.is_standby { Role::Standby } else { Role::Primary };
     let eighth = usize::try_from(Grant::of_process().memory_bytes / 8).unwrap_or(usize::MAX);
     let metadata_bytes = config.metadata_bytes.unwrap_or(store_config.memory_bytes.min(eighth));
     store_config.memory_bytes = metadata_bytes;

@@ -10,7 +10,7 @@ use liteio_store::{
 
 use super::process::Process;
 use super::requests::Figures as RequestFigures;
-use super::{BackupFigures, Metrics};
+use super::{BackupFigures, Metrics, StandbyFigures};
 use liteio_wire::budget::Resource;
 
 /// Buckets with samples of their own: the ones with the most bytes. The others are summed up, which
@@ -33,6 +33,7 @@ pub(super) struct Figures {
     pub(super) budget: Vec<(&'static str, u64, u64)>,
     pub(super) failing_targets: usize,
     pub(super) backup: Option<BackupFigures>,
+    pub(super) standby: Option<StandbyFigures>,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
 }
@@ -82,12 +83,15 @@ impl Figures {
             Resource::ALL
                 .map(|(resource, name)| (name, budget.used(resource), budget.limit(resource)))
         });
+        let of_backup = metrics.backup.as_ref().map(|figures| figures());
+        let (backup, standby) = of_backup.unwrap_or_default();
         Ok(Figures {
             requests: metrics.counters.requests.figures(),
             rejected: metrics.counters.requests.rejected_count(),
             budget: budget.collect(),
             failing_targets: (metrics.failing_targets)(),
-            backup: metrics.backup.as_ref().map(|figures| figures()),
+            backup,
+            standby,
             process,
             store,
         })

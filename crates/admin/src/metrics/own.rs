@@ -2,7 +2,7 @@
 
 use liteio_store::Usage;
 
-use super::BackupFigures;
+use super::{BackupFigures, StandbyFigures};
 use super::figures::{Buckets, Figures, StoreFigures};
 use super::page::{Column, Format, Kind, Label, Page};
 use super::process::Process;
@@ -24,6 +24,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     write_store(&mut page, &figures.store);
     write_background(&mut page, figures);
     write_backup(&mut page, figures.backup.as_ref());
+    write_standby(&mut page, figures.standby.as_ref());
     write_vectors(&mut page, &figures.store);
     write_buckets(&mut page, &figures.store.buckets);
     write_process(&mut page, &figures.process);
@@ -184,6 +185,25 @@ fn write_backup(page: &mut Page, backup: Option<&BackupFigures>) {
     for (name, help, value) in counters {
         let mut metric = page.metric(name, Kind::Counter, help);
         backup.iter().for_each(|it| metric.sample(&[], value(it)));
+    }
+}
+
+fn write_standby(page: &mut Page, standby: Option<&StandbyFigures>) {
+    let help = "Time since the standby last had everything that the backup has.";
+    let mut behind = page.metric("liteio_standby_seconds_behind", Kind::Gauge, help);
+    standby.iter().for_each(|it| behind.sample(&[], it.seconds_behind));
+    let help = "All that the standby has was written by then, in seconds since 1970.";
+    let applied = standby.map(|it| it.applied_ms / 1_000);
+    optional(page, "liteio_standby_applied_timestamp_seconds", help, applied);
+    let help = "Blobs and vectors that the backup does not have whole, and so the standby.";
+    optional(page, "liteio_standby_left_out", help, standby.map(|it| it.left_out));
+    let counters: [Column<StandbyFigures>; 2] = [
+        ("liteio_standby_applied_total", "Segments and bases applied.", |it| it.applied),
+        ("liteio_standby_failures_total", "Failures to follow the backup.", |it| it.failures),
+    ];
+    for (name, help, value) in counters {
+        let mut metric = page.metric(name, Kind::Counter, help);
+        standby.iter().for_each(|it| metric.sample(&[], value(it)));
     }
 }
 

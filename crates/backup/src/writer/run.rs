@@ -13,6 +13,7 @@ use super::upload::{Pace, Uploader};
 use crate::Error;
 use crate::base::{Chunk, Manifest};
 use crate::limits::{CHUNK_BYTES, SEGMENT_BYTES};
+use crate::lease::Parent;
 use crate::names::Name;
 use crate::place::{Placed, packs_of};
 use crate::repository::{Alive, Repository};
@@ -54,6 +55,8 @@ pub(super) struct Run<'a> {
     /// Bytes of segments since the last base began.
     since_base: u64,
     pub(super) base: Option<Manifest>,
+    /// The state that the generation continues after a promotion.
+    pub(super) parent: Option<Parent>,
 }
 
 /// The blobs of some pairs, in packs.
@@ -110,6 +113,7 @@ impl<'a> Run<'a> {
             alive_ms: None,
             since_base: 0,
             base: None,
+            parent: None,
         })
     }
 
@@ -176,6 +180,8 @@ impl<'a> Run<'a> {
         self.is_broken = false;
         self.uploader.status.change(|state| {
             state.unreadable += batch.unreadable + packed.unreadable;
+            let (generation, through) = (self.generation, self.through);
+            state.stored = Some(Parent { generation, through });
         });
         Ok(batch.has_more)
     }
@@ -225,6 +231,7 @@ impl<'a> Run<'a> {
             last_segment: 0,
             first_pack: self.next_pack.get(),
             unreadable: 0,
+            parent: self.parent,
         };
         let mut after: Option<Vec<u8>> = None;
         loop {

@@ -2,6 +2,8 @@
 
 use parking_lot::Mutex;
 
+use crate::lease::Parent;
+
 /// The state of a writer, for metrics and health checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
@@ -10,6 +12,8 @@ pub struct State {
     pub base_ms: Option<u64>,
     /// Everything that was acknowledged before this time is in the backup, in milliseconds since 1970.
     pub kept_ms: Option<u64>,
+    /// The state that the stored segments lead to.
+    pub stored: Option<Parent>,
     /// Bytes sent to the target.
     pub sent_bytes: u64,
     /// Number of objects sent to the target.

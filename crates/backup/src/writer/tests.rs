@@ -390,6 +390,8 @@ fn a_writer_ends_with_everything_in_the_backup() {
         interval: Duration::from_millis(1),
         base_every: Duration::from_secs(60 * 60),
         retention: Some(Retention { keep_ms: 0, bases: 1 }),
+        parent: None,
+        holder: None,
     };
     let writer = |target: &SimulatedTarget| {
         Writer::new(workload.store.clone(), Arc::new(target.clone()), options.clone())

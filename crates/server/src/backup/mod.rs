@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! server ──► target ──► running: thread liteio-backup ──► dispatch: metrics, health, stop
+//!               └────► standby: thread liteio-standby ◄── control ◄── liteio promote
 //! command ─► target ──► list, status, now, verify, prune, restore
 //! ```
 //!
@@ -9,18 +10,23 @@
 //! |---|---|
 //! | `target` | Opening the place of a backup, with its keys |
 //! | `running` | The thread that keeps a backup up to date, and what it tells |
+//! | `lease` | The thread of a primary that looks at its lease |
+//! | `standby`, `control` | The thread of a standby; requests to promote it |
 //! | `list`, `now`, `check`, `restore` | `liteio backup list` and `status`, `now`, `verify` and `prune`, `liteio restore` |
 //! | `moment`, `progress` | Times as users write and read them; progress on a terminal |
 //!
 //! Calls of a target block, so none is made on the threads of requests.
 
 mod check;
+mod control;
+mod lease;
 mod list;
 mod moment;
 mod now;
 mod progress;
 mod restore;
 mod running;
+mod standby;
 mod target;
 
 use std::fmt;
@@ -34,7 +40,9 @@ use crate::config::backup::resolve_target;
 use crate::config::environment::Variables;
 use liteio_wire::settings::ConfigError;
 
+pub(crate) use self::control::promote;
 pub(crate) use self::running::{Backup, BackupState};
+pub(crate) use self::standby::{Pair, Standby, StandbyState, prepare};
 pub(crate) use self::target::{OpenedTarget, check_apart};
 
 /// The reason why a command ended early, in one line.

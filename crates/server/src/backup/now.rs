@@ -1,8 +1,10 @@
 //! `liteio backup now`: backs a directory up that no server uses.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use liteio_backup::Holder;
 use liteio_backup::writer::{Writer, WriterOptions};
 use liteio_store::{DEFAULT_DIRECTORY, Durability, Store, StoreConfig};
 
@@ -29,6 +31,8 @@ pub(super) fn run(arguments: &NowArgs) -> Result<bool, CommandError> {
         interval: Duration::from_secs(1),
         base_every: Duration::MAX,
         retention: None,
+        parent: None,
+        holder: Some(Arc::new(Holder::new(store.clone(), None)?)),
     };
     let writer = Writer::new(store.clone(), target, options);
     let state = writer.once();

@@ -20,6 +20,10 @@ const BASE_EVERY_MIN: Duration = Duration::from_secs(60);
 const KEEP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const KEEP_BASES: usize = 2;
 
+/// Less would be reached by a few slow answers.
+const FENCE_MIN: Duration = Duration::from_secs(5);
+const FENCE_MAX: Duration = Duration::from_secs(60 * 60);
+
 /// A continuous backup of the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupSettings {
@@ -33,6 +37,8 @@ pub struct BackupSettings {
     pub keep: Duration,
     /// Number of bases that are kept however old they are.
     pub keep_bases: usize,
+    /// Time without a look at the lease after which writes are refused; `None` for no such time.
+    pub fence: Option<Duration>,
 }
 
 impl BackupSettings {
@@ -45,6 +51,7 @@ impl BackupSettings {
             base_every: BASE_EVERY,
             keep: KEEP,
             keep_bases: KEEP_BASES,
+            fence: None,
         }
     }
 }
@@ -92,6 +99,9 @@ pub(super) fn resolve(
 ) -> Result<Option<BackupSettings>, ConfigError> {
     let backup = &arguments.backup;
     let Some(location) = &backup.backup else {
+        if backup.fence.is_some() {
+            return error("--fence (LITEIO_FENCE) needs --backup: give the location, too");
+        }
         return match given(arguments) {
             Some(flag) => error(format!("{flag} needs --backup: give the location, too")),
             None => Ok(None),
@@ -146,6 +156,12 @@ pub(super) fn resolve(
             }
             bases => bases.unwrap_or(KEEP_BASES),
         },
+        fence: backup
+            .fence
+            .as_ref()
+            .map(|text| duration_in("--fence", text, (FENCE_MIN, FENCE_MAX, "5s to 1h")))
+            .transpose()
+            .map_err(named("fence"))?,
     }))
 }
 

@@ -233,6 +233,8 @@ pub struct Config {
     pub otlp: Option<OtlpSettings>,
     /// The continuous backup of the data directory.
     pub backup: Option<BackupSettings>,
+    /// Follow the backup as a standby, until it is promoted.
+    pub is_standby: bool,
     /// The clients that may use the test API, if it is enabled.
     pub test_api: Option<TestAccess>,
     /// The issuers of web identities, in addition to the credentials file's.
@@ -312,6 +314,7 @@ impl Default for Config {
             audit: AuditSettings::default(),
             otlp: None,
             backup: None,
+            is_standby: false,
             test_api: None,
             oidc_issuers: Vec::new(),
         }
@@ -397,6 +400,7 @@ impl Config {
             audit: audit::resolve(arguments)?,
             otlp: None,
             backup: None,
+            is_standby: arguments.is_standby,
             test_api: test_api::resolve(arguments.test_api.as_deref())
                 .map_err(named("test_api"))?,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),

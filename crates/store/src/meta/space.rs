@@ -13,6 +13,7 @@
 //! | `07` | key of an entry | an [entry](super::identity) about users |
 //! | `08` | bucket id (4) | [`UsageRecord`](super::usage::UsageRecord) |
 //! | `09` | | of a standby only: its [position](super::standby) in the backup that it follows |
+//! | `0A` | | token (16) of the lease at the backup that the directory has had |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -49,6 +50,7 @@ const EVENT: u8 = 0x06;
 const IDENTITY: u8 = 0x07;
 const USAGE: u8 = 0x08;
 const STANDBY: u8 = 0x09;
+const LEASE: u8 = 0x0A;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -78,6 +80,14 @@ pub(crate) const LIFECYCLE_KEY: &[u8] = &[LIFECYCLE];
 
 /// The key of the record of the outbox.
 pub(crate) const OUTBOX_KEY: &[u8] = &[OUTBOX];
+
+/// The key of the token of the lease.
+pub(crate) const LEASE_KEY: &[u8] = &[LEASE];
+
+/// `true` for rows that are of one directory only, and in no backup.
+pub(crate) fn is_of_directory(key: &[u8]) -> bool {
+    matches!(key.first(), Some(&(STANDBY | LEASE | BACKUP_PLACE)))
+}
 
 /// The key of the position of a standby.
 pub(crate) const STANDBY_KEY: &[u8] = &[STANDBY];

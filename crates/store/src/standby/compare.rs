@@ -1,12 +1,13 @@
 //! [`Comparison`]: the difference between a store and a base of its primary.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 
 use liteio_kv::{Change, Cursor, Read as _, Snapshot, changes};
 
 use super::net::{NetChanges, is_local};
+use crate::backup::{BackupBlob, blobs_of};
 use crate::error::StoreError;
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
@@ -34,12 +35,18 @@ impl Store {
 }
 
 impl Comparison {
+    /// Bytes of what differs so far.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.differences.bytes()
+    }
+
     /// Compares the next chunk: pairs in the order of their keys, and the elements of those that are
-    /// vectors.
+    /// vectors. Returns the blobs that differing values name.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] for bytes that are no chunk; the errors of a read.
-    pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), StoreError> {
+    pub fn chunk(&mut self, chunk: &[u8]) -> Result<HashSet<BackupBlob>, StoreError> {
         let Self { snapshot, differences, after } = self;
         let mut elements = HashMap::new();
         let mut pairs = Vec::new();
@@ -54,11 +61,13 @@ impl Comparison {
                 }
             }
         }
-        let Some((last, _)) = pairs.last() else { return Ok(()) };
+        let mut blobs = HashSet::new();
+        let Some((last, _)) = pairs.last() else { return Ok(blobs) };
         let mut own = Own::new(snapshot, after.as_deref(), Some(last))?;
         for (key, value) in &pairs {
             if !own.has_until(key, differences)?.is_some_and(|own| is_same(key, &own, value)) {
                 differences.set(key, Some(value));
+                blobs.extend(blobs_of(key, value).unwrap_or_default());
                 if let Some(row) = elements_row(key, value)
                     && let Some(elements) = elements.get(&row[..])
                 {
@@ -67,7 +76,7 @@ impl Comparison {
             }
         }
         *after = Some(last.to_vec());
-        Ok(())
+        Ok(blobs)
     }
 
     /// Ends the comparison. The result is complete with the records behind the base.

@@ -23,13 +23,14 @@ mod vectors;
 
 use std::time::{Duration, Instant};
 
-use liteio_kv::{Kv, Write as _};
+use liteio_kv::{Kv, Read as _, Write as _};
 
+use crate::backup::{BackupBlob, BackupPlace};
 use crate::blob::{BlobError, BlobId};
-use crate::config::Role;
+use crate::config::{Role, StoreConfig};
 use crate::error::StoreError;
 use crate::meta::space;
-use crate::backup::{BackupBlob, BackupPlace};
+use crate::open::open_to_look;
 use crate::store::Store;
 
 pub use self::apply::Applied;
@@ -58,6 +59,15 @@ pub(crate) fn check_role(kv: &Kv, role: Role) -> Result<(), StoreError> {
 }
 
 impl Store {
+    /// `true` if the directory of `config` is that of a standby. Nothing in it is changed.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open_existing`].
+    pub fn is_standby(config: &StoreConfig) -> Result<bool, StoreError> {
+        let opened = open_to_look(config.clone())?;
+        Ok(StandbyPosition::read(&opened.kv.snapshot()?)?.is_some())
+    }
+
     /// The position of a standby; `None` for another store.
     ///
     /// # Errors
@@ -131,15 +141,48 @@ impl Store {
         writer.seal(false).map(drop).map_err(failed)
     }
 
-    /// Ends the standby: from here on the store is written to, and its threads begin to work.
+    /// Ends the standby: from here on the store is written to, and its threads begin to work. It
+    /// remembers `token` as that of its lease, which lasts for `term` after `from`
+    /// ([`Store::lease`]).
     ///
     /// # Errors
     /// The errors of a write; that of the system, which has no more threads.
-    pub fn promote(&self) -> Result<(), StoreError> {
-        self.update_suspended(|write| Ok(write.delete(space::STANDBY_KEY)?))?;
+    pub fn promote(
+        &self,
+        token: [u8; 16],
+        from: Instant,
+        term: Option<Duration>,
+    ) -> Result<(), StoreError> {
+        self.update_suspended(move |write| {
+            write.put(space::LEASE_KEY, &token)?;
+            Ok(write.delete(space::STANDBY_KEY)?)
+        })?;
+        self.lease(from, term);
         // Caches that nobody refreshes from here on are right: no record is applied any more.
         self.shared().gate.open();
         self.start_writers()
+    }
+
+    /// The token of the lease that the directory has had; a restored one has none.
+    ///
+    /// # Errors
+    /// The errors of a read.
+    pub fn lease_token(&self) -> Result<Option<[u8; 16]>, StoreError> {
+        match self.snapshot()?.get(space::LEASE_KEY)? {
+            None => Ok(None),
+            Some(token) => match <[u8; 16]>::try_from(&*token) {
+                Ok(token) => Ok(Some(token)),
+                Err(_) => Err(StoreError::corrupt("the token of a lease")),
+            },
+        }
+    }
+
+    /// Remembers the token of the lease.
+    ///
+    /// # Errors
+    /// The errors of a write.
+    pub fn set_lease_token(&self, token: [u8; 16]) -> Result<(), StoreError> {
+        self.update_suspended(move |write| Ok(write.put(space::LEASE_KEY, &token)?))
     }
 
     /// Refuses every update from now on with this reason. When the call returns, all updates that

@@ -46,9 +46,9 @@ impl NetChanges {
         self.places.extend(places.iter().map(|(blob, place)| (blob.id, *place)));
     }
 
-    /// Tells that the last added record is not complete: only elements of it are here.
-    pub fn end_within_a_record(&mut self) {
-        self.is_incomplete = true;
+    /// Tells whether the last added record is not complete: only elements of it are here.
+    pub fn set_incomplete(&mut self, is_incomplete: bool) {
+        self.is_incomplete = is_incomplete;
     }
 
     /// Bytes of keys and values, about what it takes in memory.
@@ -82,10 +82,10 @@ impl NetChanges {
     }
 }
 
-/// `true` for rows that a standby has of its own: its position, places of blobs, slots of vectors
-/// and elements that wait for their record.
+/// `true` for rows that a standby has of its own: those of a directory, slots of vectors, and
+/// elements that wait for their record.
 pub(super) fn is_local(key: &[u8]) -> bool {
-    [space::STANDBY_KEY, space::ALL_BACKUP_PLACES, space::ALL_VECTOR_SLOTS, space::ALL_ELEMENTS]
-        .iter()
-        .any(|space| key.starts_with(space))
+    space::is_of_directory(key)
+        || key.starts_with(space::ALL_VECTOR_SLOTS)
+        || key.starts_with(space::ALL_ELEMENTS)
 }
