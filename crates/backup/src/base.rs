@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::lease::Parent;
 use crate::code::{Decoder, Encoder};
+use crate::lease::Parent;
 use crate::place::{self, Placed};
 
 /// The manifest of a base, in JSON.

@@ -132,11 +132,7 @@ impl Follower {
     }
 
     /// Applies changes, with their blobs first.
-    fn apply(
-        &mut self,
-        changes: NetChanges,
-        position: StandbyPosition,
-    ) -> Result<Applied, Error> {
+    fn apply(&mut self, changes: NetChanges, position: StandbyPosition) -> Result<Applied, Error> {
         let mut missing = self.store.missing_blobs(&changes)?;
         missing.sort_by_key(|(blob, place)| {
             (place.map(|it| (it.generation, it.pack, it.offset)), *blob)

@@ -23,9 +23,9 @@ use crate::made_credentials::MadeCredentials;
 use crate::open::OpenError;
 use crate::platform::Grant;
 use crate::spaces::{self, OpenedSpaces};
+use liteio_space::Space;
 #[cfg(feature = "testkit")]
 use liteio_testkit::TestControl;
-use liteio_space::Space;
 use liteio_wire::front::limits::Limits;
 use liteio_wire::front::{Front, Handler};
 use liteio_wire::origin::{Domains, Entrance};

@@ -2,11 +2,11 @@
 
 use liteio_store::Usage;
 
-use super::{BackupFigures, StandbyFigures};
 use super::figures::{Buckets, Figures, StoreFigures};
 use super::page::{Column, Format, Kind, Label, Page};
 use super::process::Process;
 use super::requests::{CLASSES, ENDS, Figures as RequestFigures};
+use super::{BackupFigures, StandbyFigures};
 
 /// All metrics of LiteIO.
 pub(super) fn page(figures: &Figures, format: Format) -> String {

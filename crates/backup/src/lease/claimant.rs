@@ -29,7 +29,6 @@ pub struct Claimant {
     is_dead: bool,
 }
 
-
 impl Claimant {
     /// Begins a promotion; `fence` is that of the new primary. With `is_dead` the operator vouches
     /// that the old primary does not run.
@@ -146,9 +145,8 @@ impl Claimant {
 
     /// The lease with the claim of this standby.
     fn look(&self, repository: &Repository) -> Result<Read, Error> {
-        let own = |read: &Read| {
-            read.lease.claim.as_ref().is_some_and(|claim| claim.by == hex(&self.run))
-        };
+        let own =
+            |read: &Read| read.lease.claim.as_ref().is_some_and(|claim| claim.by == hex(&self.run));
         let read = repository.read_lease()?.filter(own);
         read.ok_or_else(|| {
             Error::Refused(

@@ -111,11 +111,7 @@ impl Holder {
     ///
     /// # Errors
     /// The errors of the target.
-    pub fn answer(
-        &self,
-        repository: &Repository,
-        released: Option<Parent>,
-    ) -> Result<bool, Error> {
+    pub fn answer(&self, repository: &Repository, released: Option<Parent>) -> Result<bool, Error> {
         let Some(read) = repository.read_lease()? else { return Ok(false) };
         if self.look_at(Some(&read)) != Look::Claimed {
             return Ok(false);

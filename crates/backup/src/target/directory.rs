@@ -93,7 +93,9 @@ impl DirectoryTarget {
         loop {
             match DirectoryLock::acquire(&directory) {
                 Ok(lock) => return Ok(lock),
-                Err(error) if error.kind() == ErrorKind::ResourceBusy && attempts < LOCK_ATTEMPTS => {
+                Err(error)
+                    if error.kind() == ErrorKind::ResourceBusy && attempts < LOCK_ATTEMPTS =>
+                {
                     attempts += 1;
                     std::thread::park_timeout(LOCK_PAUSE);
                 }

@@ -21,7 +21,8 @@ const LOOK_MAX: Duration = Duration::from_secs(1);
 /// Time between two looks at the writer that stores what is left.
 const WAIT: Duration = Duration::from_millis(20);
 
-const CLAIMED: &str = "This server hands over to a standby, which becomes the primary. Reading still works.";
+const CLAIMED: &str =
+    "This server hands over to a standby, which becomes the primary. Reading still works.";
 const LOST: &str = "Another server is the primary now: this one has lost its lease at the backup and refuses writes. \
      Write to the other one. Reading still works.";
 
@@ -84,7 +85,9 @@ impl LeaseKeeper {
                 tracing::warn!("a standby takes over: writes are refused from now on");
                 let released = repository.map_or(Ok(false), |it| self.hand_over(it));
                 match released {
-                    Ok(true) => tracing::info!("everything is in the backup: the lease is released"),
+                    Ok(true) => {
+                        tracing::info!("everything is in the backup: the lease is released")
+                    }
                     Ok(false) => tracing::warn!("the lease was not released: its claim is gone"),
                     Err(error) => tracing::error!(%error, "the lease was not released"),
                 }

@@ -132,7 +132,8 @@ pub(crate) async fn prepare(config: &Config, settings: &BackupSettings) -> Resul
     });
     thread.map_err(|error| format!("cannot start threads: {error}"))?;
     let prepared = prepared.await;
-    prepared.unwrap_or_else(|_| Err("the restore of the standby has failed: see the log".to_owned()))
+    prepared
+        .unwrap_or_else(|_| Err("the restore of the standby has failed: see the log".to_owned()))
 }
 
 fn restore(
@@ -152,7 +153,13 @@ fn restore(
         tracing::warn!(reason, "left out");
     }
     let (blobs, bytes) = (restored.blobs, restored.blob_bytes);
-    tracing::info!(generation = restored.generation, record = restored.number, blobs, bytes, "restored");
+    tracing::info!(
+        generation = restored.generation,
+        record = restored.number,
+        blobs,
+        bytes,
+        "restored"
+    );
     Ok(true)
 }
 

@@ -588,7 +588,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             ] {
                 if is_given {
                     let flag = setting.replace('_', "-");
-                    let line = "`liteio standby LOCATION DIR` has its location and directory already";
+                    let line =
+                        "`liteio standby LOCATION DIR` has its location and directory already";
                     return Err(Stop::Usage(format!("{line}: remove --{flag}")));
                 }
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use liteio_client::parse_duration;
 
 use super::environment::Variables;
-use super::{ConfigError, Storage, error, named_by};
+use super::{Config, ConfigError, Preparation, Storage, error, named_by};
 use crate::cli::{BackupAccessArgs, ServerArgs};
 
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -163,6 +163,31 @@ pub(super) fn resolve(
             .transpose()
             .map_err(named("fence"))?,
     }))
+}
+
+/// Refuses settings that write, at a standby.
+///
+/// # Errors
+/// [`ConfigError`].
+pub(super) fn check_standby(config: &Config) -> Result<(), ConfigError> {
+    if !config.is_standby {
+        return Ok(());
+    }
+    let Preparation { buckets, bucket_file, seed, directories_are_buckets, .. } =
+        &config.preparation;
+    let is_preparing =
+        !buckets.is_empty() || bucket_file.is_some() || seed.is_some() || *directories_are_buckets;
+    let flags = [
+        ("--bucket, --bucket-file or --seed", is_preparing),
+        ("--drop-events", !config.events.dropped.is_empty()),
+        ("--test-api", config.test_api.is_some()),
+    ];
+    match flags.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => error(format!(
+            "a standby writes nothing of its own: remove {flag}, which the primary may have"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The first given setting of a backup, without the location.

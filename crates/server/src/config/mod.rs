@@ -431,6 +431,7 @@ impl Config {
         config.audit.webhooks.extend(audit::of_minio(variables)?);
         config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
         config.backup = backup::resolve(&arguments, variables, &config.storage)?;
+        backup::check_standby(&config)?;
         let mut notes = arguments.notes;
         notes.extend(config.warnings());
         Ok((config, notes))

@@ -78,9 +78,11 @@ impl Gate {
     fn refusal(&self) -> StoreError {
         let reason = match self.is_closed.load(Ordering::Acquire) {
             true => self.reason.lock().clone(),
-            false => "This server could not renew its lease at the backup in time, so a standby may be \
+            false => {
+                "This server could not renew its lease at the backup in time, so a standby may be \
                       the primary now. Reading still works."
-                .to_owned(),
+                    .to_owned()
+            }
         };
         StoreError::Suspended { reason }
     }

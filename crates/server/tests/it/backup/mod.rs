@@ -5,6 +5,7 @@ mod moments;
 mod outages;
 mod refusals;
 mod restored;
+mod standby;
 mod writers;
 
 use std::collections::BTreeMap;
