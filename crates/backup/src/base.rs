@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::code::{Decoder, Encoder};
-use crate::lease::Parent;
 use crate::place::{self, Placed};
 
 /// The manifest of a base, in JSON.
@@ -37,6 +36,15 @@ pub struct Manifest {
     /// one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+}
+
+/// A state of a generation that another one continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The generation.
+    pub generation: u64,
+    /// The number of its last record.
+    pub through: u64,
 }
 
 /// A chunk of a base.

@@ -32,6 +32,7 @@
 //! | `repository/` | a backup at its target: its identity, generations, packs |
 //! | [`writer`] | keeps a backup up to date |
 //! | `follow` | a standby: applies each segment to a store that serves reads |
+//! | `source` | blobs that a lazy restore has left in the backup |
 //! | `lease/` | who may write: the lease of the primary, its hand-over to a standby |
 //! | `log`, `restore`, `verify`, `prune` | reading segments in order; what is done with a backup |
 //!
@@ -52,19 +53,21 @@ mod repository;
 mod restore;
 mod seal;
 mod segment;
+mod source;
 pub mod target;
 #[cfg(test)]
 mod testing;
 mod verify;
 pub mod writer;
 
-pub use base::Manifest;
+pub use base::{Manifest, Parent};
 pub use error::Error;
 pub use follow::Follower;
-pub use lease::{Claimant, Holder, Lease, Look, Parent};
+pub use lease::{Claimant, Holder, Lease, Look};
 pub use limits::{CONTENT_BYTES_MAX, OBJECT_BYTES_MAX};
 pub use prune::{Pruned, Retention, prune};
 pub use repository::{Alive, Generation, Identity, Repository};
 pub use restore::{Moment, Plan, Progress, Restored};
 pub use seal::{SealError, Sealer};
+pub use source::RepositorySource;
 pub use verify::Verified;

@@ -177,6 +177,35 @@ impl Repository {
         self.restore_rest(&RestoredPart::Everything, to, restored, progress)
     }
 
+    /// [`Repository::restore`] of everything but the bytes of blobs, which stay in the backup: a store
+    /// with a [`RepositorySource`](crate::RepositorySource) serves at once. Blobs that are there from an
+    /// earlier attempt are kept.
+    ///
+    /// # Errors
+    /// The errors of [`Repository::restore`].
+    pub fn restore_lazily(
+        &self,
+        plan: &Plan,
+        config: StoreConfig,
+        progress: Progress<'_>,
+    ) -> Result<Restored, Error> {
+        let to = Restore::begin(config)?;
+        let mut restored = self.restore_pairs(plan, &to, progress)?;
+        let mut after = None;
+        loop {
+            let missing = to.missing(&RestoredPart::Everything, after.as_deref(), BLOBS_AT_ONCE)?;
+            restored.blobs += missing.blobs.len() as u64;
+            restored.blob_bytes += missing.blobs.iter().map(|(blob, _)| blob.bytes).sum::<u64>();
+            to.leave(missing.blobs.into_iter().map(|(blob, _)| blob).collect())?;
+            progress(&restored);
+            after = missing.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        restored.end(to)
+    }
+
     fn restore_rest(
         &self,
         part: &RestoredPart,
@@ -185,13 +214,7 @@ impl Repository {
         progress: Progress<'_>,
     ) -> Result<Restored, Error> {
         self.restore_blobs(part, &to, &mut restored, progress)?;
-        let report = to.finish()?;
-        restored.vectors = report.vectors;
-        if report.left_out > 0 {
-            restored.left_out += report.left_out;
-            restored.tell(format!("{} vectors are not in the backup", report.left_out));
-        }
-        Ok(restored)
+        restored.end(to)
     }
 
     fn restore_pairs(
@@ -330,6 +353,16 @@ impl Repository {
 }
 
 impl Restored {
+    fn end(mut self, to: Restore) -> Result<Self, Error> {
+        let report = to.finish()?;
+        self.vectors = report.vectors;
+        if report.left_out > 0 {
+            self.left_out += report.left_out;
+            self.tell(format!("{} vectors are not in the backup", report.left_out));
+        }
+        Ok(self)
+    }
+
     fn tell(&mut self, reason: String) {
         if self.reasons.len() < REASONS_MAX && !self.reasons.contains(&reason) {
             self.reasons.push(reason);

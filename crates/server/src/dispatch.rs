@@ -73,8 +73,18 @@ impl Dispatch {
             let logged = Mutex::default();
             let outbox = spaces.main().app.look(Store::outbox_state);
             let lost_at_start = outbox.map_or(0, |outbox| outbox.lost());
-            let followers = Arc::clone(&followers);
-            move || readiness(&spaces.main().app, &stopping, &logged, lost_at_start, &followers)
+            let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
+            move || {
+                let app = &spaces.main().app;
+                let ready = readiness(app, &stopping, &logged, lost_at_start, &followers);
+                match (ready, app.store.suspended()) {
+                    // A standby is ready for what it is there for.
+                    (Readiness::Ready, Some(reason)) if pair.standby_state().is_none() => {
+                        Readiness::Degraded(reason.to_string().into())
+                    }
+                    (ready, _) => ready,
+                }
+            }
         };
         let details = {
             let spaces = spaces.clone();
@@ -476,6 +486,9 @@ fn details(app: &App, senders: &Senders) -> Map<String, Value> {
             "keyless": scrub.keyless,
         });
         told.insert("scrub".to_owned(), scrub);
+    }
+    if let outstanding @ 1.. = app.store.outstanding() {
+        told.insert("lazy".to_owned(), json!({ "outstanding": outstanding }));
     }
     let outbox = app.look(Store::outbox_state).unwrap_or_default();
     if !(app.event_targets.is_empty() && outbox.queues.is_empty()) {

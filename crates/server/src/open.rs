@@ -8,6 +8,7 @@ use liteio_store::{
     EventObserver, Owner, Role, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
 };
 
+use crate::backup::lazy;
 use crate::config::{
     Config, CredentialsSource, EventSettings, MetricsAuth, ObjectOwnership, Profile, Storage,
 };
@@ -74,6 +75,9 @@ pub(crate) async fn open(
         Some(store) => store,
         None => {
             let mut store_config = StoreConfig { keys: Arc::clone(&keys), ..store_config(config) };
+            if let Some(settings) = &config.backup {
+                store_config.blob_source = Some(lazy::source(settings).map_err(OpenError)?);
+            }
             if let Some(TestHooks { clock, events }) = tests {
                 store_config.clock = Arc::clone(clock) as _;
                 store_config.event_observer = Some(Arc::clone(events));

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::backup::{Backup, OpenedTarget, Pair, Standby, check_apart, prepare};
+use crate::backup::{Backup, OpenedTarget, Pair, Standby, check_apart, lazy, prepare};
 use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
@@ -500,6 +500,7 @@ async fn start_backup(
         let pair = Standby::start(store, opened, config, settings, users_changed);
         return pair.map_err(ServerError::Open);
     }
+    lazy::bring(&store).map_err(ServerError::Open)?;
     let backup = Backup::start(store, opened, settings, None).map_err(ServerError::Open)?;
     backup.first_look().await;
     Ok(Pair::primary(Some(backup)))

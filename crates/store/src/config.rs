@@ -11,7 +11,7 @@ use crate::limits::{
     EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, RECORD_BODY_BYTES_MAX,
     SEGMENT_BYTES_MAX,
 };
-use crate::meta::EventObserver;
+use crate::meta::{BlobSource, EventObserver};
 use liteio_disk::{Clock, SystemClock};
 
 /// The data directory when none is given.
@@ -92,6 +92,8 @@ pub struct StoreConfig {
     pub events_waiting_max: u64,
     /// An observer that is told every object event, also in buckets without notifications.
     pub event_observer: Option<Arc<dyn EventObserver>>,
+    /// The backup that has the blobs which a lazy restore has left there.
+    pub blob_source: Option<Arc<dyn BlobSource>>,
     /// The part of the store in a pair of servers.
     pub role: Role,
     /// Accept a new data directory that has empty directories with bucket names. The caller then
@@ -144,6 +146,7 @@ impl StoreConfig {
             lifecycle_day: Duration::from_secs(24 * 60 * 60),
             events_waiting_max: EVENTS_WAITING_MAX,
             event_observer: None,
+            blob_source: None,
             role: Role::Primary,
             takes_empty_directories: false,
             #[cfg(any(test, feature = "test-util"))]

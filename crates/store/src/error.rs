@@ -363,8 +363,8 @@ pub enum StoreError {
         /// The fault.
         what: String,
     },
-    /// Writing is suspended: the store is that of a standby, or another server is the primary.
-    /// Nothing was written.
+    /// Not at the moment: the store is that of a standby, or another server is the primary, and
+    /// nothing was written; or bytes to read are only in a backup, which does not answer.
     #[error("{reason}")]
     Suspended {
         /// One or two sentences for the sender of a request.

@@ -296,6 +296,7 @@ mod image;
 mod lifecycle;
 mod outbox;
 
+mod lazy;
 mod reclaim;
 mod recover;
 mod repair;
@@ -322,10 +323,10 @@ pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock
 #[cfg(any(test, feature = "test-util"))]
 pub use liteio_disk::{ManualClock, SeededRandom};
 pub use meta::{
-    Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver, Expiration,
-    LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,
-    Notifications, ObjectLock, OutboxState, QueueState, Requester, Retention, RetentionMode,
-    RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
+    BlobSource, Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver,
+    Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
+    NotificationRule, Notifications, ObjectLock, OutboxState, QueueState, Requester, Retention,
+    RetentionMode, RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,

@@ -18,8 +18,7 @@ use crate::indexes::Vectors;
 use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
-use crate::process::{Background, StagedBlob, Worker};
-use crate::standby;
+use crate::process::{Background, OF_STANDBY, StagedBlob, Worker};
 use crate::stats::StoreStats;
 use crate::watch::Watch;
 use liteio_disk::Clock;
@@ -36,7 +35,7 @@ pub struct Store {
 #[derive(Debug)]
 pub(crate) struct Inner {
     /// `None` once the store is closed.
-    kv: RwLock<Option<Kv>>,
+    pub(crate) kv: RwLock<Option<Kv>>,
     pub(crate) shared: Arc<Shared>,
     /// `None` in memory.
     pub(crate) disk: Option<Arc<dyn Disk>>,
@@ -111,7 +110,7 @@ impl Store {
     pub(crate) fn from_opened(opened: Opened) -> Self {
         let shared = Shared::new(opened.config, opened.blobs);
         if shared.config.role == Role::Standby {
-            shared.gate.close(standby::REFUSAL);
+            shared.gate.close(OF_STANDBY);
         }
         let inner = Inner {
             kv: RwLock::new(Some(opened.kv)),

@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Answer, Claim, Holder, Lease, Parent, Read, hex, token};
+use super::{Answer, Claim, Holder, Lease, Read, hex, token};
 use crate::Error;
+use crate::base::Parent;
 use crate::follow::Follower;
 use crate::repository::Repository;
 

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use liteio_store::Store;
 use parking_lot::Mutex;
 
-use super::{Answer, Lease, Parent, Read, hex, token};
+use super::{Answer, Lease, Read, hex, token};
 use crate::Error;
+use crate::base::Parent;
 use crate::repository::Repository;
 
 /// Attempts to take the lease while others change it.
@@ -82,7 +83,7 @@ impl Holder {
     }
 
     fn take(&self, repository: &Repository) -> Result<Look, Error> {
-        let own = self.store.lease_token()?;
+        let own = self.store.lease_token(&repository.id)?;
         let holder = own.map_or_else(token, Ok)?;
         for _ in 0..ATTEMPTS {
             let read = repository.read_lease()?;
@@ -98,7 +99,7 @@ impl Holder {
             };
             if repository.swap_lease(read.as_ref(), &lease)? {
                 if own.is_none() {
-                    self.store.set_lease_token(holder)?;
+                    self.store.set_lease_token(&repository.id, holder)?;
                 }
                 return Ok(Look::Held);
             }

@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use self::claimant::Claimant;
 pub use self::holder::{Holder, Look};
 use crate::Error;
+use crate::base::Parent;
 use crate::names::LEASE;
 use crate::repository::Repository;
 use crate::target::TargetError;
@@ -64,15 +65,6 @@ pub enum Answer {
     Stopped,
     /// Everything is stored.
     Released(Parent),
-}
-
-/// A state of a generation that another one continues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parent {
-    /// The generation.
-    pub generation: u64,
-    /// The number of its last record.
-    pub through: u64,
 }
 
 /// A lease as it was read, to be replaced.

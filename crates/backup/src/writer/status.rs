@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 
-use crate::lease::Parent;
+use crate::base::Parent;
 
 /// The state of a writer, for metrics and health checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

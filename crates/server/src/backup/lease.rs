@@ -102,6 +102,7 @@ impl LeaseKeeper {
 
     fn hand_over(&self, repository: &Repository) -> Result<bool, Error> {
         self.suspend(CLAIMED);
+        let suspended_ms = self.store.now_ms();
         if !self.holder.answer(repository, None)? {
             return Ok(false);
         }
@@ -119,12 +120,13 @@ impl LeaseKeeper {
             }
         }
         let state = self.status.state();
-        match (state.stored, state.error) {
-            (Some(stored), None) => self.holder.answer(repository, Some(stored)),
-            (_, error) => {
-                let error = error.unwrap_or_else(|| "nothing is stored".to_owned());
-                Err(Error::Refused(error))
+        match state.stored {
+            Some(stored) if state.kept_ms.is_some_and(|kept_ms| kept_ms >= suspended_ms) => {
+                self.holder.answer(repository, Some(stored))
             }
+            _ => Err(Error::Refused(
+                state.error.unwrap_or_else(|| "the last changes could not be stored".to_owned()),
+            )),
         }
     }
 

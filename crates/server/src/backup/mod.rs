@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `target` | Opening the place of a backup, with its keys |
 //! | `running` | The thread that keeps a backup up to date, and what it tells |
+//! | `lazy` | Blobs that a lazy restore has left in the backup |
 //! | `lease` | The thread of a primary that looks at its lease |
 //! | `standby`, `control` | The thread of a standby; requests to promote it |
 //! | `list`, `now`, `check`, `restore` | `liteio backup list` and `status`, `now`, `verify` and `prune`, `liteio restore` |
@@ -19,6 +20,7 @@
 
 mod check;
 mod control;
+pub(crate) mod lazy;
 mod lease;
 mod list;
 mod moment;

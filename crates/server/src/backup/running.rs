@@ -89,11 +89,9 @@ impl Backup {
                 (Arc::new(holder.map_err(|error| failed(&error))?), None)
             }
         };
-        if let Some(fence) = settings.fence
-            && parent.is_none()
-        {
+        if settings.fence.is_some() && parent.is_none() {
             // Until the first look nobody knows whose the lease is.
-            store.lease(std::time::Instant::now(), Some(fence));
+            store.lease(std::time::Instant::now(), Some(Duration::ZERO));
         }
         let options = WriterOptions {
             key,

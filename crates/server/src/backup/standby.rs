@@ -16,6 +16,7 @@ use liteio_store::{Durability, Store, StoreConfig};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::control::{Control, Request};
 use super::running::Backup;
@@ -25,10 +26,14 @@ use crate::config::{BackupSettings, Config, Storage};
 /// Longest time between two looks for a request to promote.
 const CONTROL: Duration = Duration::from_millis(100);
 
+/// Time to end what is being applied when the server stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(15);
+
 /// Calls when entries about users have changed.
 pub(crate) type UsersChanged = Box<dyn Fn(&Store) + Send>;
 
-/// The backup of a server, and the standby that begins it with its promotion.
+/// The backup of a server, and the standby that begins it with its promotion. Dropping it stops the
+/// threads without waiting for them.
 #[derive(Default)]
 pub(crate) struct Pair {
     backup: OnceLock<Arc<Backup>>,
@@ -74,8 +79,12 @@ impl Pair {
         if let Some(standby) = &self.standby {
             standby.stop.stop();
             let ended = standby.ended.lock().take();
-            if let Some(ended) = ended {
-                let _ = ended.await;
+            if let Some(ended) = ended
+                && timeout(STOP_TIMEOUT, ended).await.is_err()
+            {
+                tracing::warn!(
+                    "the standby does not end: it goes on where it was at its next start"
+                );
             }
         }
         if let Some(backup) = self.backup() {
@@ -84,7 +93,7 @@ impl Pair {
     }
 }
 
-/// A standby, on a thread of its own. Dropping it stops the thread without waiting for it.
+/// A standby, on a thread of its own.
 pub(crate) struct Standby {
     stop: Arc<Stop>,
     status: Mutex<Status>,
@@ -255,9 +264,11 @@ impl Standby {
     }
 }
 
-impl Drop for Standby {
+impl Drop for Pair {
     fn drop(&mut self) {
-        self.stop.stop();
+        if let Some(standby) = &self.standby {
+            standby.stop.stop();
+        }
     }
 }
 

@@ -205,6 +205,10 @@ pub(crate) struct RestoreArgs {
     pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
+    /// Leave the bytes of objects in the backup, so that a server with --backup LOCATION serves at
+    /// once: it reads them when they are asked for, and brings all of them in the background.
+    #[arg(long, conflicts_with = "to")]
+    pub(crate) lazy: bool,
     /// Moment to restore: a time such as 2026-01-31T12:00:00Z, or so long ago, such as 2h [default:
     /// the newest].
     #[arg(long, value_name = "TIME", conflicts_with_all = ["generation", "number"])]

@@ -20,6 +20,7 @@ use crate::blob::{BlobError, BlobId, FileBlobStore, Lengths};
 use crate::config::{Backend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
+use crate::meta::backup_place::outstanding;
 use crate::meta::bucket::{StoreRecord, require};
 use crate::meta::content::Content;
 use crate::meta::document::LIFECYCLE;
@@ -332,11 +333,26 @@ impl Restore {
         writer.seal(false).map(drop).map_err(failed)
     }
 
+    /// Leaves blobs in the backup: the store fetches them when they are read.
+    ///
+    /// # Errors
+    /// The errors of a write.
+    pub fn leave(&self, blobs: Vec<BackupBlob>) -> Result<(), StoreError> {
+        let left = self.kv.update(move |write| -> Result<(), StoreError> {
+            let rows = blobs.iter().map(|blob| outstanding(&blob.id, blob.bytes));
+            rows.into_iter().try_for_each(|(row, value)| Ok(write.put(&row, &value)?))
+        });
+        left.wait()
+    }
+
     /// Removes the places of blobs that the restored state does not have: nothing else would, since these are never
     /// deleted.
     fn forget_places(&self) -> Result<(), StoreError> {
+        let snapshot = self.kv.snapshot()?;
         self.remove_rows(space::ALL_BACKUP_PLACES, |row| {
-            Ok(!self.blobs.has_file(&BlobId(space::split_backup_place(row)?))?)
+            let id = space::split_backup_place(row)?;
+            let is_left = snapshot.get(&space::outstanding(&id))?.is_some();
+            Ok(!is_left && !self.blobs.has_file(&BlobId(id))?)
         })
     }
 

@@ -188,6 +188,24 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
         Ok(true)
     }
 
+    /// Number of blobs that are only in a backup yet.
+    fn outstanding(&self) -> usize {
+        0
+    }
+
+    /// Brings one of them. `false` if none is left.
+    ///
+    /// # Errors
+    /// [`BlobError::Elsewhere`], [`BlobError::Corrupt`], and the errors of a write.
+    fn bring_one(&self) -> Result<bool, BlobError> {
+        Ok(false)
+    }
+
+    /// The ids of those that were brought since the last call.
+    fn take_brought(&self) -> Vec<[u8; 16]> {
+        Vec::new()
+    }
+
     /// A store in memory with the same blobs, whose bytes are shared; `None` for blobs in files.
     fn clone_in_memory(&self) -> Option<MemoryBlobStore>;
 }

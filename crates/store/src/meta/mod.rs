@@ -1,6 +1,6 @@
 //! Records, and their places in the key space. Of blobs, only the ids are known here.
 
-mod backup_place;
+pub(crate) mod backup_place;
 pub(crate) mod body;
 pub(crate) mod bucket;
 pub(crate) mod content;
@@ -24,7 +24,7 @@ pub(crate) mod usage;
 pub(crate) mod vector;
 pub(crate) mod vector_metadata;
 
-pub use backup_place::BackupPlace;
+pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;
 pub use document::DocumentKind;
 pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, QueueState, Requester};

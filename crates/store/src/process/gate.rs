@@ -7,6 +7,10 @@ use parking_lot::Mutex;
 
 use crate::error::StoreError;
 
+/// The refusal of a write at a standby.
+pub(crate) const OF_STANDBY: &str = "This server is a standby and refuses writes: it follows the primary. Write to the \
+     primary, or run `liteio promote` here if that is lost.";
+
 /// The end of a lease that does not end.
 const FOREVER: u64 = u64::MAX;
 

@@ -44,7 +44,7 @@ use crate::stats::Counters;
 pub(crate) use background::{Background, Calls};
 pub use bucket::Bucket;
 pub(crate) use bucket_cache::{BucketCache, ForgetBucket};
-pub(crate) use gate::Gate;
+pub(crate) use gate::{Gate, OF_STANDBY};
 pub(crate) use guard::Guard;
 pub(crate) use hold::Holds;
 pub(crate) use ids::Ids;

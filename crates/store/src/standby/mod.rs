@@ -23,14 +23,12 @@ mod vectors;
 
 use std::time::{Duration, Instant};
 
-use liteio_kv::{Kv, Read as _, Write as _};
+use liteio_kv::{Read as _, Write as _};
 
 use crate::backup::{BackupBlob, BackupPlace};
 use crate::blob::{BlobError, BlobId};
-use crate::config::{Role, StoreConfig};
 use crate::error::StoreError;
 use crate::meta::space;
-use crate::open::open_to_look;
 use crate::store::Store;
 
 pub use self::apply::Applied;
@@ -38,36 +36,7 @@ pub use self::compare::Comparison;
 pub use self::net::NetChanges;
 pub use crate::meta::standby::StandbyPosition;
 
-/// The refusal of a write at a standby.
-pub(crate) const REFUSAL: &str = "This server is a standby and refuses writes: it follows the primary. Write to the \
-     primary, or run `liteio promote` here if that is lost.";
-
-/// Refuses to open the directory of a standby as that of a primary, and the other way round.
-pub(crate) fn check_role(kv: &Kv, role: Role) -> Result<(), StoreError> {
-    let position = StandbyPosition::read(&kv.snapshot()?)?;
-    let message = match (role, position) {
-        (Role::Primary, None) | (Role::Standby, Some(_)) => return Ok(()),
-        (Role::Primary, Some(_)) => {
-            "the data directory is that of a standby: run `liteio standby` with it, and then `liteio promote` to \
-             write to it"
-        }
-        (Role::Standby, None) => {
-            "the data directory is not that of a standby: give `liteio standby` a new one"
-        }
-    };
-    Err(StoreError::InvalidRequest { message: message.to_owned() })
-}
-
 impl Store {
-    /// `true` if the directory of `config` is that of a standby. Nothing in it is changed.
-    ///
-    /// # Errors
-    /// The errors of [`Store::open_existing`].
-    pub fn is_standby(config: &StoreConfig) -> Result<bool, StoreError> {
-        let opened = open_to_look(config.clone())?;
-        Ok(StandbyPosition::read(&opened.kv.snapshot()?)?.is_some())
-    }
-
     /// The position of a standby; `None` for another store.
     ///
     /// # Errors
@@ -88,22 +57,20 @@ impl Store {
         let snapshot = self.snapshot()?;
         let mut missing = Vec::new();
         for blob in changes.blobs() {
-            if !self.has_blob(&blob)? {
-                let place = match changes.place_of(&blob) {
-                    None => BackupPlace::read(&snapshot, &blob.id)?,
-                    place => place,
-                };
-                missing.push((blob, place));
+            let known = BackupPlace::read(&snapshot, &blob.id)?;
+            if !self.has_blob(&blob, known.is_some())? {
+                missing.push((blob, changes.place_of(&blob).or(known)));
             }
         }
         Ok(missing)
     }
 
-    /// `true` if a blob is there as a whole: after a power cut a file may be torn.
-    fn has_blob(&self, blob: &BackupBlob) -> Result<bool, StoreError> {
+    /// `true` if a blob is there as a whole. One whose place is `known` was synced before that was
+    /// written; another one may have been torn by a power cut.
+    fn has_blob(&self, blob: &BackupBlob, known: bool) -> Result<bool, StoreError> {
         let read = || {
             let reader = self.shared().blobs.open(&BlobId(blob.id), blob.bytes)?;
-            let mut position = 0;
+            let mut position = if known { blob.bytes } else { 0 };
             while position < blob.bytes {
                 position += reader.read(position..blob.bytes)?.len() as u64;
             }
@@ -153,8 +120,12 @@ impl Store {
         from: Instant,
         term: Option<Duration>,
     ) -> Result<(), StoreError> {
+        let position = self.standby_position()?;
+        let position =
+            position.ok_or_else(|| StoreError::Internal { what: "no standby".to_owned() })?;
+        let row = space::lease(&position.backup);
         self.update_suspended(move |write| {
-            write.put(space::LEASE_KEY, &token)?;
+            write.put(&row, &token)?;
             Ok(write.delete(space::STANDBY_KEY)?)
         })?;
         self.lease(from, term);
@@ -163,12 +134,12 @@ impl Store {
         self.start_writers()
     }
 
-    /// The token of the lease that the directory has had; a restored one has none.
+    /// The token of the lease that the directory has had at this backup; a restored one has none.
     ///
     /// # Errors
     /// The errors of a read.
-    pub fn lease_token(&self) -> Result<Option<[u8; 16]>, StoreError> {
-        match self.snapshot()?.get(space::LEASE_KEY)? {
+    pub fn lease_token(&self, backup: &[u8; 16]) -> Result<Option<[u8; 16]>, StoreError> {
+        match self.snapshot()?.get(&space::lease(backup))? {
             None => Ok(None),
             Some(token) => match <[u8; 16]>::try_from(&*token) {
                 Ok(token) => Ok(Some(token)),
@@ -181,8 +152,9 @@ impl Store {
     ///
     /// # Errors
     /// The errors of a write.
-    pub fn set_lease_token(&self, token: [u8; 16]) -> Result<(), StoreError> {
-        self.update_suspended(move |write| Ok(write.put(space::LEASE_KEY, &token)?))
+    pub fn set_lease_token(&self, backup: &[u8; 16], token: [u8; 16]) -> Result<(), StoreError> {
+        let row = space::lease(backup);
+        self.update_suspended(move |write| Ok(write.put(&row, &token)?))
     }
 
     /// Refuses every update from now on with this reason. When the call returns, all updates that
@@ -192,8 +164,16 @@ impl Store {
     /// The errors of a write; the store refuses updates all the same.
     pub fn suspend(&self, reason: &str) -> Result<(), StoreError> {
         self.shared().gate.close(reason);
-        // Behind all that were admitted. It has to be a change, so that it waits for theirs.
-        self.update_suspended(|write| Ok(write.delete(space::STANDBY_KEY)?))
+        // Behind all that were admitted. It has to be a change, so that it waits for theirs, and to be
+        // accepted by a full disk, too.
+        match &*self.inner.kv.read() {
+            Some(kv) => kv.update_freeing_then(
+                |write| -> Result<(), StoreError> { Ok(write.delete(space::STANDBY_KEY)?) },
+                |()| {},
+            ),
+            None => return Err(StoreError::Closed),
+        }
+        .wait()
     }
 
     /// Admits updates again after [`Store::suspend`].

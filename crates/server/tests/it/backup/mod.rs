@@ -1,6 +1,7 @@
 //! The continuous backup: servers that are backed up, commands on backups, servers on what was restored.
 
 mod commands;
+mod lazy;
 mod moments;
 mod outages;
 mod refusals;

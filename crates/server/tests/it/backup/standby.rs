@@ -301,7 +301,9 @@ async fn of_two_standbys_that_are_promoted_one_wins() {
             standby.gets("/photos/cat", 200).await;
         }
     }
-    standbys.map(Served::end);
+    for standby in standbys {
+        standby.end();
+    }
     primary.end();
 }
 
