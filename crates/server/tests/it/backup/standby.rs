@@ -320,7 +320,7 @@ async fn what_cannot_be_a_standby_is_refused_with_a_line() {
     std::fs::create_dir(directory.path().join("full")).expect("made");
     std::fs::write(directory.path().join("full/file"), "mine").expect("written");
     let none = format!("{location}-absent");
-    let address = ["--address", "127.0.0.1:0"];
+    let address = ["--address", "127.0.0.1:0", "--log", "error"];
     let rows: Vec<(i32, Vec<&str>, &str)> = vec![
         (1, vec!["standby", &none, "new"], "there is no backup at"),
         (1, vec!["standby", &location, "full"], "is not empty"),
