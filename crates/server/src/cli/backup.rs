@@ -37,7 +37,7 @@ pub(crate) struct BackupArgs {
     /// standby that is promoted waits for it, and no acknowledged write is lost to two primaries
     /// [default: no fence; without a value: 10s].
     #[arg(long, value_name = "DURATION", env = "LITEIO_FENCE", num_args = 0..=1,
-        default_missing_value = "10s")]
+        require_equals = true, default_missing_value = "10s")]
     pub(crate) fence: Option<String>,
     /// URL of the service of an s3:// location [default: AWS in the region].
     #[arg(long, value_name = "URL", env = "LITEIO_BACKUP_ENDPOINT", hide_env_values = true)]

@@ -159,7 +159,7 @@ pub(super) fn resolve(
         fence: backup
             .fence
             .as_ref()
-            .map(|text| duration_in("--fence", text, (FENCE_MIN, FENCE_MAX, "5s to 1h")))
+            .map(|text| duration_in("--fence=", text, (FENCE_MIN, FENCE_MAX, "5s to 1h")))
             .transpose()
             .map_err(named("fence"))?,
     }))

@@ -92,9 +92,13 @@ impl Inner {
         }
         writer.seal(false)?;
         let mut state = self.state.lock();
-        state.outstanding.remove(id);
-        state.brought.push(id.0);
-        Ok(())
+        if state.outstanding.remove(id).is_some() {
+            state.brought.push(id.0);
+            return Ok(());
+        }
+        drop(state);
+        // Deleted meanwhile.
+        self.local.delete(id)
     }
 }
 
