@@ -283,7 +283,12 @@ fn a_primary_hands_over_and_one_of_two_standbys_wins() {
     assert_eq!(parent, stored);
     assert!(matches!(lost, Err(Error::Refused(_))), "{lost:?}");
     assert!(loser.store().suspended().is_some() && winner.store().suspended().is_none());
-    assert!(pairs_of(winner.store()) == expected);
+    // The threads of the new primary have begun: what was queued for deletion goes.
+    let kept = |mut pairs: Pairs| {
+        pairs.retain(|key, _| !matches!(key[0], 0x04 | 0x21 | 0x30 | 0x31));
+        pairs
+    };
+    assert!(kept(pairs_of(winner.store())) == kept(expected));
     assert_eq!(holder.look(&repository).expect("read"), Look::Lost);
     assert_eq!(new.look(&repository).expect("read"), Look::Held);
     // A start of the old primary does not get it back, and one of the new primary does.
