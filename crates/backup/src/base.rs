@@ -32,6 +32,19 @@ pub struct Manifest {
     pub first_pack: u32,
     /// Number of damaged pairs and blobs, which could not be backed up whole.
     pub unreadable: u64,
+    /// The state of an earlier generation that the standby had when it was promoted and began this
+    /// one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+}
+
+/// A state of a generation that another one continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The generation.
+    pub generation: u64,
+    /// The number of its last record.
+    pub through: u64,
 }
 
 /// A chunk of a base.

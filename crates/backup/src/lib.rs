@@ -33,6 +33,9 @@
 //! | [`writer`] | keeps a backup up to date |
 //! | `copy` | a copy of a data directory in use into another directory, without a target |
 //! | `sorted` | the places of any number of blobs in the order of packs |
+//! | `follow` | a standby: applies each segment to a store that serves reads |
+//! | `source` | blobs that a lazy restore has left in the backup |
+//! | `lease/` | who may write: the lease of the primary, its hand-over to a standby |
 //! | `log`, `restore`, `verify`, `prune` | reading segments in order; what is done with a backup |
 //!
 //! The crate knows the [feed](liteio_store::backup) of the store and nothing else of it, and reaches buckets through
@@ -42,6 +45,8 @@ mod base;
 mod code;
 mod copy;
 mod error;
+mod follow;
+mod lease;
 mod limits;
 mod log;
 mod names;
@@ -52,18 +57,22 @@ mod restore;
 mod seal;
 mod segment;
 mod sorted;
+mod source;
 pub mod target;
 #[cfg(test)]
 mod testing;
 mod verify;
 pub mod writer;
 
-pub use base::Manifest;
+pub use base::{Manifest, Parent};
 pub use copy::{Copied, CopyProgress, copy};
 pub use error::Error;
+pub use follow::Follower;
+pub use lease::{Claimant, Holder, Lease, Look};
 pub use limits::{CONTENT_BYTES_MAX, OBJECT_BYTES_MAX};
 pub use prune::{Pruned, Retention, prune};
 pub use repository::{Alive, Generation, Identity, Repository, Verification};
 pub use restore::{Moment, Plan, Progress, Restored};
 pub use seal::{SealError, Sealer};
+pub use source::RepositorySource;
 pub use verify::Verified;

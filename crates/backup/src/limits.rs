@@ -22,5 +22,8 @@ pub(crate) const SEGMENT_BYTES: usize = 16 << 20;
 /// Bytes of changes after which a chunk of a base ends.
 pub(crate) const CHUNK_BYTES: usize = 4 << 20;
 
+/// Bytes of the difference between a standby and a base, which is held in memory.
+pub(crate) const DIFFERENCE_BYTES_MAX: usize = 512 << 20;
+
 /// Bytes of records that wait in memory while the target does not answer. Beyond it the writer begins anew.
 pub(crate) const WAITING_BYTES: usize = 64 << 20;

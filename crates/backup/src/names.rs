@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `backup.json` | the [identity](crate::repository::Identity) of the backup, in plain JSON |
 //! | `verified` | the time of the last [verification](crate::Verification) to its end, and what it found |
+//! | `lease` | the [lease](crate::lease): which server writes |
 //! | `generations/G/alive` | how far the writer has come, each minute |
 //! | `generations/G/log/N` | a [segment](crate::segment) of the log |
 //! | `generations/G/base/B/N` | a chunk of a base |
@@ -11,13 +12,15 @@
 //! | `generations/G/packs/N` | the bytes of blobs |
 //!
 //! G is a generation: one run of a writer. B is a base: the number of the record before its first. N counts from 0.
-//! All are hexadecimal with leading zeros, so that names are in the order of numbers. No object but `alive` and
-//! `verified` is ever replaced.
+//! All are hexadecimal with leading zeros, so that names are in the order of numbers. No object but `alive`, `lease`
+//! and `verified` is ever replaced.
 
 /// The name of the identity.
 pub(crate) const IDENTITY: &str = "backup.json";
 /// The name of the last verification.
 pub(crate) const VERIFIED: &str = "verified";
+/// The name of the lease.
+pub(crate) const LEASE: &str = "lease";
 /// The prefix of all names of generations.
 pub(crate) const GENERATIONS: &str = "generations/";
 /// Bits of the number of a generation below the milliseconds of its begin.

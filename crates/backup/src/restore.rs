@@ -2,6 +2,7 @@
 
 use liteio_store::StoreConfig;
 use liteio_store::backup::{BackupBlob, BackupPlace, Restore, RestoredPart};
+use liteio_store::standby::StandbyPosition;
 
 use crate::Error;
 use crate::base::{Chunk, Manifest};
@@ -48,6 +49,8 @@ pub struct Restored {
     pub generation: String,
     /// The number of the last record.
     pub number: u64,
+    /// The number of the segment behind it.
+    pub next_segment: u64,
     /// All of it was written by this time, in milliseconds since 1970.
     pub time_ms: u64,
     /// Number of blobs, and of their bytes.
@@ -137,16 +140,81 @@ impl Repository {
         to: Restore,
         progress: Progress<'_>,
     ) -> Result<Restored, Error> {
-        let mut restored = self.restore_pairs(plan, &to, progress)?;
+        let restored = self.restore_pairs(plan, &to, progress)?;
         to.keep_only(part)?;
-        self.restore_blobs(part, &to, &mut restored, progress)?;
-        let report = to.finish()?;
-        restored.vectors = report.vectors;
-        if report.left_out > 0 {
-            restored.left_out += report.left_out;
-            restored.tell(format!("{} vectors are not in the backup", report.left_out));
+        self.restore_rest(part, to, restored, progress)
+    }
+
+    /// Restores the newest state into the empty directory of `config`, as that of a standby, which
+    /// follows the backup from there on.
+    ///
+    /// # Errors
+    /// The errors of [`Repository::restore`].
+    pub fn restore_standby(
+        &self,
+        config: StoreConfig,
+        progress: Progress<'_>,
+    ) -> Result<Restored, Error> {
+        // Before the directory is touched.
+        let plan = self.plan(Moment::Newest)?;
+        self.restore_standby_into(&plan, Restore::begin(config)?, progress)
+    }
+
+    pub(crate) fn restore_standby_into(
+        &self,
+        plan: &Plan,
+        to: Restore,
+        progress: Progress<'_>,
+    ) -> Result<Restored, Error> {
+        let restored = self.restore_pairs(plan, &to, progress)?;
+        to.follow(StandbyPosition {
+            backup: self.id,
+            generation: plan.generation.id,
+            next_segment: restored.next_segment,
+            through: restored.number,
+            time_ms: restored.time_ms,
+        })?;
+        self.restore_rest(&RestoredPart::Everything, to, restored, progress)
+    }
+
+    /// [`Repository::restore`] of everything but the bytes of blobs, which stay in the backup: a store
+    /// with a [`RepositorySource`](crate::RepositorySource) serves at once. Blobs that are there from an
+    /// earlier attempt are kept.
+    ///
+    /// # Errors
+    /// The errors of [`Repository::restore`].
+    pub fn restore_lazily(
+        &self,
+        plan: &Plan,
+        config: StoreConfig,
+        progress: Progress<'_>,
+    ) -> Result<Restored, Error> {
+        let to = Restore::begin(config)?;
+        let mut restored = self.restore_pairs(plan, &to, progress)?;
+        let mut after = None;
+        loop {
+            let missing = to.missing(&RestoredPart::Everything, after.as_deref(), BLOBS_AT_ONCE)?;
+            restored.blobs += missing.blobs.len() as u64;
+            restored.blob_bytes += missing.blobs.iter().map(|(blob, _)| blob.bytes).sum::<u64>();
+            to.leave(missing.blobs.into_iter().map(|(blob, _)| blob).collect())?;
+            progress(&restored);
+            after = missing.next;
+            if after.is_none() {
+                break;
+            }
         }
-        Ok(restored)
+        restored.end(to)
+    }
+
+    fn restore_rest(
+        &self,
+        part: &RestoredPart,
+        to: Restore,
+        mut restored: Restored,
+        progress: Progress<'_>,
+    ) -> Result<Restored, Error> {
+        self.restore_blobs(part, &to, &mut restored, progress)?;
+        restored.end(to)
     }
 
     fn restore_pairs(
@@ -158,6 +226,7 @@ impl Repository {
         let Plan { generation, base, moment } = plan;
         let mut restored =
             Restored { generation: generation.name(), number: base.start, ..Restored::default() };
+        restored.next_segment = base.first_segment;
         for index in 0..base.chunks {
             let name = Name::Chunk { generation: generation.id, base: base.start, index };
             let chunk = Chunk::decode(&name.to_string(), &self.read(name)?, self.id)?;
@@ -191,6 +260,7 @@ impl Repository {
                 Moment::Newest | Moment::Time(_) => segment.through,
             };
             (restored.number, restored.time_ms) = (last, segment.time_ms);
+            restored.next_segment = log.next_index();
             progress(&restored);
         }
         if restored.number < base.complete_at {
@@ -271,7 +341,7 @@ impl Repository {
     }
 
     /// The error for a missing object: damage, unless all of the backup is out of reach.
-    fn missing(&self, name: &str) -> Error {
+    pub(crate) fn missing(&self, name: &str) -> Error {
         match self.target.get(IDENTITY) {
             Ok(_) => Error::Damaged(format!("{name} of the backup is missing")),
             Err(_) => Error::Refused(format!(
@@ -283,6 +353,16 @@ impl Repository {
 }
 
 impl Restored {
+    fn end(mut self, to: Restore) -> Result<Self, Error> {
+        let report = to.finish()?;
+        self.vectors = report.vectors;
+        if report.left_out > 0 {
+            self.left_out += report.left_out;
+            self.tell(format!("{} vectors are not in the backup", report.left_out));
+        }
+        Ok(self)
+    }
+
     fn tell(&mut self, reason: String) {
         if self.reasons.len() < REASONS_MAX && !self.reasons.contains(&reason) {
             self.reasons.push(reason);

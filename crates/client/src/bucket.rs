@@ -108,6 +108,51 @@ impl BucketClient {
         }
     }
 
+    /// Replaces an object, if its bytes are still `old`.
+    ///
+    /// # Errors
+    /// [`BucketError::Exists`] if they are others, and [`BucketError::Missing`]. After
+    /// [`BucketError::Broken`] it may have been stored.
+    pub async fn put_over(&self, key: &str, old: &Bytes, bytes: Bytes) -> Result<(), BucketError> {
+        let exists = || BucketError::Exists(format!("the object '{key}' has been replaced"));
+        let (etag, found) = self.get_tagged(key, old.len() as u64).await?;
+        if found.as_ref() == Some(&bytes) {
+            // The answer to an earlier call was lost.
+            return Ok(());
+        }
+        if found.as_ref() != Some(old) {
+            return Err(exists());
+        }
+        let tag = format!("\"{etag}\"");
+        let condition = ("if-match", tag.as_str());
+        let stored = self.s3.put_if(&self.bucket, key, &headers(), bytes.clone(), condition).await;
+        let Err(NotStored { error, is_repeated }) = stored else { return Ok(()) };
+        match error.status() {
+            Some(409 | 412) => match self.get_tagged(key, bytes.len() as u64).await? {
+                (_, Some(stored)) if is_repeated && stored == bytes => Ok(()),
+                _ => Err(exists()),
+            },
+            _ if is_missing(&error) => {
+                Err(BucketError::Missing(format!("the object '{key}' does not exist")))
+            }
+            _ => Err(self.told(error)),
+        }
+    }
+
+    /// The entity tag of an object, and its bytes unless they are more than `bytes_max`.
+    async fn get_tagged(
+        &self,
+        key: &str,
+        bytes_max: u64,
+    ) -> Result<(String, Option<Bytes>), BucketError> {
+        match self.fetch_tagged(key, bytes_max).await {
+            Err(error) if is_missing(&error) => {
+                Err(BucketError::Missing(format!("the object '{key}' does not exist")))
+            }
+            found => found.map_err(|error| self.told(error)),
+        }
+    }
+
     /// Reads an object of up to `bytes_max` bytes. Its length is verified, and its digest if the service
     /// sends one.
     ///
@@ -153,15 +198,24 @@ impl BucketClient {
 
     /// The bytes of an object; `None` for more than `bytes_max`.
     async fn fetch(&self, key: &str, bytes_max: u64) -> Result<Option<Bytes>, Error> {
+        Ok(self.fetch_tagged(key, bytes_max).await?.1)
+    }
+
+    async fn fetch_tagged(
+        &self,
+        key: &str,
+        bytes_max: u64,
+    ) -> Result<(String, Option<Bytes>), Error> {
         let mut download = self.s3.download(&self.bucket, key, None, 0).await?;
+        let etag = download.head.etag.clone();
         if download.head.size > bytes_max {
-            return Ok(None);
+            return Ok((etag, None));
         }
         let mut bytes = BytesMut::with_capacity(download.head.size as usize);
         while let Some(chunk) = download.chunk().await? {
             bytes.extend_from_slice(&chunk);
         }
-        Ok(Some(bytes.freeze()))
+        Ok((etag, Some(bytes.freeze())))
     }
 
     fn told(&self, error: Error) -> BucketError {

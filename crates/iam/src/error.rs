@@ -99,6 +99,9 @@ pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
         error_of_store,
         StoreError::Closed | StoreError::Poisoned { .. } | StoreError::NoSpace
     );
+    if let StoreError::Suspended { reason } = error_of_store {
+        return error("ServiceUnavailable", StatusCode::SERVICE_UNAVAILABLE, reason.clone());
+    }
     tracing::error!(error = %error_of_store, "users could not be changed");
     match unavailable {
         true => error(

@@ -253,7 +253,8 @@ impl Users {
         let keys = SecretKeys::new(ring, own.as_ref());
         let state = Arc::new(State::read(&entries));
         let (resealed, _) = resealed(&state, &keys)?;
-        if !resealed.is_empty() {
+        // A standby leaves that to its primary.
+        if !resealed.is_empty() && store.suspended().is_none() {
             store.change_identities(resealed).wait()?;
         }
         let ConfiguredUsers { source, directory, stamps, ca_file, issuers, owner_id } = configured;
@@ -333,6 +334,19 @@ impl Users {
         let mut parts = self.parts.lock();
         parts.state = Arc::new(state);
         self.current.replace(parts.state.directory(&parts.configured, &self.keys));
+    }
+
+    /// Reads the records again that were created at run time: a standby's are those of its primary.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub fn read_store_again(&self, store: &Store) -> Result<(), StoreError> {
+        let (entries, damaged) = store.identities()?;
+        for error in &damaged {
+            tracing::error!(%error, "an entry about users is damaged: what it said is not in effect");
+        }
+        self.replace(State::read(&entries));
+        Ok(())
     }
 
     /// The current directory, kept up to date.

@@ -167,6 +167,9 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
              still works. The server must be restarted."
         ),
         StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
+        StoreError::Suspended { reason } => {
+            S3Error::with_message(S3ErrorCode::ServiceUnavailable, reason)
+        }
         StoreError::CustomerKeyRequired => s3_error!(
             InvalidRequest,
             "The object was stored using a form of Server Side Encryption. The correct parameters \

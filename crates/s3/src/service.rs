@@ -6,8 +6,8 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
-use liteio_store::StoreError;
 use liteio_store::limits::OBJECT_KEY_BYTES_MAX;
+use liteio_store::{Store, StoreError};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use s3s::config::{S3Config, StaticConfigProvider};
 use s3s::service::S3ServiceBuilder;
@@ -128,6 +128,13 @@ impl S3Service {
         facts: &mut Facts,
     ) -> Reply {
         let target = &facts.target;
+        // Before the bucket is looked up, which a standby may not have yet.
+        if !matches!(facts.method, Method::GET | Method::HEAD)
+            && route.operation != "SelectObjectContent"
+            && let Some(suspended) = self.app.look(Store::suspended)
+        {
+            return Err(refusal::of_error(error::from_store(suspended)));
+        }
         match route.answerer {
             Answerer::Plain => {
                 return self.call_plain(Request::from_parts(head, body), route, target).await;

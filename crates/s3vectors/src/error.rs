@@ -138,6 +138,7 @@ impl From<StoreError> for Exception {
                  Reading still works. The server must be restarted.",
             ),
             StoreError::Closed => Exception::unavailable("The server is stopping."),
+            StoreError::Suspended { reason } => Exception::unavailable(&reason),
             StoreError::IndexDamaged { bucket, index, reason } => {
                 tracing::error!(bucket, index, reason, "the vectors of an index cannot be used");
                 exception(

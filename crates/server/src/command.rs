@@ -52,6 +52,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             Some(to) => give_back::run(&arguments, to),
             None => backup::restore_all(&arguments),
         }),
+        // Parsed as the server that it is.
+        Ok(Command::Standby(_)) => ExitCode::from(USAGE),
+        Ok(Command::Promote(arguments)) => use_backup(|| backup::promote(&arguments)),
         Err(Stop::Help(text)) => {
             print(&text);
             ExitCode::SUCCESS

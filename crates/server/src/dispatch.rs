@@ -6,21 +6,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use http::Request;
-use http::header::AUTHORIZATION;
+use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use http_body_util::Empty;
 use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
-use crate::backup::{Backup, BackupState, Copies};
+use crate::backup::{BackupState, Copies, Pair, StandbyState};
 use crate::spaces::Spaces;
 use liteio_access as access;
 use liteio_access::state::App;
 use liteio_admin::console::Console;
 use liteio_admin::console::browser;
-use liteio_admin::metrics::{BackupFigures, Counters, Metrics, ReportFigures};
+use liteio_admin::metrics::{BackupFigures, Counters, Metrics, ReportFigures, StandbyFigures};
 use liteio_admin::minio::Admin;
 use liteio_admin::operational::{Health, Operational, Readiness, Way};
 use liteio_auth::{Identity, is_signed};
@@ -36,7 +36,10 @@ use liteio_wire::budget::Budget;
 use liteio_wire::front::body::RequestBody;
 use liteio_wire::front::{Allowance, Handler, HandlerFuture, Isolate, Observer, Observers, Plan};
 use liteio_wire::origin::Origin;
-use liteio_wire::reply::Reply;
+use liteio_wire::reply::{self, ApiError, Reply};
+
+/// Seconds since a standby last had everything that the backup has, on each of its answers.
+const BEHIND: HeaderName = HeaderName::from_static("x-liteio-behind");
 
 /// The handler behind the HTTP front end.
 pub(crate) struct Dispatch {
@@ -47,8 +50,9 @@ pub(crate) struct Dispatch {
     observers: Observers,
     followers: Arc<[Arc<dyn Follower>]>,
     health: Arc<Health>,
-    backup: Option<Arc<Backup>>,
     copies: Option<Copies>,
+    /// The backup of the main space, or its standby.
+    pair: Arc<Pair>,
     /// The console is enabled, so objects share the origin of its pages.
     has_console: bool,
     stopping: Arc<AtomicBool>,
@@ -60,7 +64,7 @@ impl Dispatch {
     pub(crate) fn new(
         spaces: Spaces,
         followers: Vec<Arc<dyn Follower>>,
-        backup: Option<Arc<Backup>>,
+        pair: Arc<Pair>,
         copies: Option<Copies>,
         has_console: bool,
     ) -> Dispatch {
@@ -71,19 +75,30 @@ impl Dispatch {
             let logged = Mutex::default();
             let outbox = spaces.main().app.look(Store::outbox_state);
             let lost_at_start = outbox.map_or(0, |outbox| outbox.lost());
-            let followers = Arc::clone(&followers);
-            move || readiness(&spaces.main().app, &stopping, &logged, lost_at_start, &followers)
+            let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
+            move || {
+                let app = &spaces.main().app;
+                let ready = readiness(app, &stopping, &logged, lost_at_start, &followers);
+                match (ready, app.store.suspended()) {
+                    // A standby is ready for what it is there for.
+                    (Readiness::Ready, Some(reason)) if pair.standby_state().is_none() => {
+                        Readiness::Degraded(reason.to_string().into())
+                    }
+                    (ready, _) => ready,
+                }
+            }
         };
         let details = {
             let spaces = spaces.clone();
-            let (followers, backup) = (Arc::clone(&followers), backup.clone());
+            let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
             move || {
                 let space = spaces.main();
                 let mut told = details(&space.app, &space.senders);
                 told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
-                told.extend(
-                    backup.iter().map(|it| ("backup".to_owned(), backup_details(&it.state()))),
-                );
+                let backup = pair.backup_state().as_ref().map(backup_details);
+                told.extend(backup.map(|it| ("backup".to_owned(), it)));
+                let standby = pair.standby_state().as_ref().map(standby_details);
+                told.extend(standby.map(|it| ("standby".to_owned(), it)));
                 told
             }
         };
@@ -103,7 +118,7 @@ impl Dispatch {
         }
         observers.extend(spaces.observer());
         let health = Arc::new(health);
-        let shown = (&health, &tracer, &counters, &backup);
+        let shown = (&health, &tracer, &counters, &pair);
         let operational = operational(shown, &spaces.main(), has_console);
         Dispatch {
             operational: Arc::new(operational),
@@ -113,8 +128,8 @@ impl Dispatch {
             observers: observers.into(),
             followers,
             health,
-            backup,
             copies,
+            pair,
             has_console,
             stopping,
         }
@@ -146,11 +161,11 @@ impl Dispatch {
 }
 
 /// State that all spaces share.
-type Shared<'a> = (&'a Arc<Health>, &'a Arc<Tracer>, &'a Arc<Counters>, &'a Option<Arc<Backup>>);
+type Shared<'a> = (&'a Arc<Health>, &'a Arc<Tracer>, &'a Arc<Counters>, &'a Arc<Pair>);
 
 /// Creates the operational routes over a space and the server-wide state.
 fn operational(
-    (health, tracer, counters, backup): Shared<'_>,
+    (health, tracer, counters, pair): Shared<'_>,
     space: &Arc<Space>,
     has_console: bool,
 ) -> Operational {
@@ -164,10 +179,11 @@ fn operational(
     let metrics = Metrics::new(Arc::clone(&app), Arc::clone(counters), failing);
     let reporting = Arc::clone(space);
     let metrics = metrics.with_reports(move || report_figures(reporting.reports.figures()));
-    let metrics = match backup.clone() {
-        Some(backup) => metrics.with_backup(move || backup_figures(&backup.state())),
-        None => metrics,
-    };
+    let pair = Arc::clone(pair);
+    let metrics = metrics.with_backup(move || {
+        let standby = pair.standby_state().as_ref().map(standby_figures);
+        (pair.backup_state().as_ref().map(backup_figures), standby)
+    });
     let console = has_console.then(|| Arc::new(Console::new(app, is_open)));
     Operational::new(Arc::clone(health), audience, console).with_admin(admin).with_metrics(metrics)
 }
@@ -198,25 +214,9 @@ async fn operate(
     operational.call(request).await
 }
 
-impl Handler for Dispatch {
-    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
-        match self.operational_way(head, origin) {
-            // Exempt from the limits: the response must show that the server is overloaded, not
-            // dead.
-            Some(Way::Health) => return Plan { exempt: true, ..Plan::default() },
-            Some(Way::Operator) => return Plan { held: true, ..Plan::default() },
-            None => {}
-        }
-        let target = &origin.target;
-        if target.is_site() {
-            return Plan::default();
-        }
-        let form = self.spaces.main().is_form_upload(head, origin);
-        let held = !form && s3::holds_body(head, target.names_key());
-        Plan { held, form, isolate: self.isolation(head, origin), ..Plan::default() }
-    }
-
-    fn call(
+impl Dispatch {
+    /// Answers a request, without the headers of a standby.
+    fn answer(
         &self,
         request: Request<RequestBody>,
         origin: &Arc<Origin>,
@@ -244,7 +244,7 @@ impl Handler for Dispatch {
                 // A reset replaces the space that the routes were created for, so the current one
                 // is looked up each time.
                 let shown = if spaces.can_be_replaced() {
-                    let of_server = (&self.health, &self.tracer, &self.counters, &self.backup);
+                    let of_server = (&self.health, &self.tracer, &self.counters, &self.pair);
                     Arc::new(operational(of_server, &space, self.has_console))
                 } else {
                     shown
@@ -260,6 +260,53 @@ impl Handler for Dispatch {
                 Box::pin(async move { spaces.call(request, &origin, &allowance).await })
             }
         }
+    }
+}
+
+/// The headers of every answer of a standby, and of refusals by a primary that has lost its lease.
+fn pair_headers(pair: &Pair, status: StatusCode) -> Option<HeaderMap> {
+    let behind = pair.standby_state();
+    let behind = behind.map(|state| (BEHIND, HeaderValue::from(state.behind.as_secs())));
+    let is_refused = status == StatusCode::SERVICE_UNAVAILABLE;
+    let retry = is_refused.then(|| (RETRY_AFTER, HeaderValue::from_static("1")));
+    let headers: HeaderMap = behind.into_iter().chain(retry).collect();
+    (!headers.is_empty()).then_some(headers)
+}
+
+impl Handler for Dispatch {
+    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
+        match self.operational_way(head, origin) {
+            // Exempt from the limits: the response must show that the server is overloaded, not
+            // dead.
+            Some(Way::Health) => return Plan { exempt: true, ..Plan::default() },
+            Some(Way::Operator) => return Plan { held: true, ..Plan::default() },
+            None => {}
+        }
+        let target = &origin.target;
+        if target.is_site() {
+            return Plan::default();
+        }
+        let form = self.spaces.main().is_form_upload(head, origin);
+        let held = !form && s3::holds_body(head, target.names_key());
+        Plan { held, form, isolate: self.isolation(head, origin), ..Plan::default() }
+    }
+
+    fn call(
+        &self,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture {
+        let answer = self.answer(request, origin, allowance);
+        if !self.pair.is_told() {
+            return answer;
+        }
+        let pair = Arc::clone(&self.pair);
+        Box::pin(async move {
+            let reply = answer.await;
+            let status = reply.as_ref().map_or_else(ApiError::status, Response::status);
+            reply::with_headers(reply, pair_headers(&pair, status))
+        })
     }
 
     fn observers(&self) -> Observers {
@@ -295,12 +342,10 @@ impl Handler for Dispatch {
             // After the last request, and before the store is closed, which takes the last log lines.
             space.reports.close().await;
             // After the last write, and before the store is closed, which the backup reads.
-            if let Some(backup) = &self.backup {
-                backup.stop().await;
-            }
             if let Some(copies) = &self.copies {
                 copies.stop().await;
             }
+            self.pair.stop().await;
             let closed = space.app.blocking(|store| -> Result<(), StoreError> {
                 store.close();
                 Ok(())
@@ -423,6 +468,27 @@ fn backup_figures(state: &BackupState) -> BackupFigures {
     }
 }
 
+/// The metrics of the standby.
+fn standby_figures(state: &StandbyState) -> StandbyFigures {
+    StandbyFigures {
+        seconds_behind: state.behind.as_secs_f64(),
+        applied_ms: state.applied_ms,
+        applied: state.applied,
+        failures: state.failures,
+        left_out: state.left_out,
+    }
+}
+
+/// The state of the standby, without its reason and place, for health checks.
+fn standby_details(state: &StandbyState) -> Value {
+    json!({
+        "seconds_behind": state.behind.as_secs(),
+        "applied_ms": state.applied_ms,
+        "failing": state.is_failing,
+        "left_out": state.left_out,
+    })
+}
+
 /// The state of the backup, without its reason and place, for health checks.
 fn backup_details(state: &BackupState) -> Value {
     json!({
@@ -447,6 +513,9 @@ fn details(app: &App, senders: &Senders) -> Map<String, Value> {
             "keyless": scrub.keyless,
         });
         told.insert("scrub".to_owned(), scrub);
+    }
+    if let outstanding @ 1.. = app.store.outstanding() {
+        told.insert("lazy".to_owned(), json!({ "outstanding": outstanding }));
     }
     let outbox = app.look(Store::outbox_state).unwrap_or_default();
     if !(app.event_targets.is_empty() && outbox.queues.is_empty()) {

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use liteio_store::{
-    EventObserver, Owner, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
+    EventObserver, Owner, Role, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
 };
 
+use crate::backup::lazy;
 use crate::config::{
     Config, CredentialsSource, EventSettings, MetricsAuth, ObjectOwnership, Profile, Storage,
 };
@@ -74,6 +75,9 @@ pub(crate) async fn open(
         Some(store) => store,
         None => {
             let mut store_config = StoreConfig { keys: Arc::clone(&keys), ..store_config(config) };
+            if let Some(settings) = &config.backup {
+                store_config.blob_source = Some(lazy::source(settings).map_err(OpenError)?);
+            }
             if let Some(TestHooks { clock, events }) = tests {
                 store_config.clock = Arc::clone(clock) as _;
                 store_config.event_observer = Some(Arc::clone(events));
@@ -126,7 +130,10 @@ pub(crate) async fn open(
         metrics_are_public: config.no_auth || config.metrics_auth == MetricsAuth::Public,
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
-    prepare(plan, &app, None).await?;
+    // A standby has what its primary has.
+    if app.store.suspended().is_none() {
+        prepare(plan, &app, None).await?;
+    }
     Ok(Opened { app, users, targets, followers, made })
 }
 
@@ -237,6 +244,7 @@ fn store_config(config: &Config) -> StoreConfig {
         }
     };
     // The same share of the memory that bodies and responses may use at most.
+    store_config.role = if config.is_standby { Role::Standby } else { Role::Primary };
     let eighth = usize::try_from(Grant::of_process().memory_bytes / 8).unwrap_or(usize::MAX);
     let metadata_bytes = config.metadata_bytes.unwrap_or(store_config.memory_bytes.min(eighth));
     store_config.memory_bytes = metadata_bytes;

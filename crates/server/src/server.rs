@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::backup::{Backup, Copies, OpenedTarget, check_apart};
+use crate::backup::{Backup, Copies, OpenedTarget, Pair, Standby, check_apart, lazy, prepare};
 use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
@@ -24,6 +24,7 @@ use crate::made_credentials::MadeCredentials;
 use crate::open::OpenError;
 use crate::platform::Grant;
 use crate::spaces::{self, OpenedSpaces};
+use liteio_space::Space;
 #[cfg(feature = "testkit")]
 use liteio_testkit::TestControl;
 use liteio_wire::front::limits::Limits;
@@ -386,7 +387,7 @@ impl ServerBuilder {
 }
 
 async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
-    let ServerBuilder { config, limits, store, handler, .. } = builder;
+    let ServerBuilder { mut config, limits, store, handler, .. } = builder;
     // The socket is opened first: if the port is taken, no data directory is created. Clients that
     // connect while the data is being opened wait in the backlog.
     let (socket, address) = listen(&config.address, "--address").await?;
@@ -414,6 +415,12 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let handler = match handler {
         Some(handler) => handler,
         None => {
+            if config.is_standby
+                && let Some(settings) = &config.backup
+            {
+                // One that was promoted is a primary, also after a restart.
+                config.is_standby = prepare(&config, settings).await.map_err(ServerError::Open)?;
+            }
             let endpoint = banner::endpoint(address, config.tls.is_some());
             let data = match (&store, &config.storage) {
                 (None, Storage::Directory { path, .. }) => Some(path.clone()),
@@ -426,15 +433,15 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
             {
                 test_control = spaces.test_control();
             }
-            let backup = match (backup, &config.backup) {
+            let pair = match (backup, &config.backup) {
                 (Some(opened), Some(settings)) => {
-                    Some(start_backup(&spaces.main().app.store, opened, settings)?)
+                    start_backup(&spaces.main(), opened, &config, settings).await?
                 }
-                _ => None,
+                _ => Pair::primary(None),
             };
             let copies =
                 data.and_then(|data| Copies::listen(spaces.main().app.store.clone(), &data));
-            Arc::new(Dispatch::new(spaces, followers, backup, copies, config.console))
+            Arc::new(Dispatch::new(spaces, followers, pair, copies, config.console))
         }
     };
     // A self-signed certificate is kept in the data directory, which exists and is locked by now.
@@ -488,13 +495,28 @@ fn open_backup(config: &Config) -> Result<Option<OpenedTarget>, ServerError> {
     Ok(Some(opened))
 }
 
-fn start_backup(
-    store: &Store,
+/// Starts the backup of a primary, or its standby.
+async fn start_backup(
+    space: &Arc<Space>,
     opened: OpenedTarget,
+    config: &Config,
     settings: &BackupSettings,
-) -> Result<Arc<Backup>, ServerError> {
-    Backup::start(store.clone(), opened, settings)
-        .map_err(|error| ServerError::Open(format!("cannot start threads: {error}")))
+) -> Result<Arc<Pair>, ServerError> {
+    let store = space.app.store.clone();
+    if config.is_standby {
+        let users = Arc::clone(&space.users);
+        let users_changed = Box::new(move |store: &Store| {
+            if let Err(error) = users.read_store_again(store) {
+                tracing::error!(%error, "the users of the primary cannot be read");
+            }
+        });
+        let pair = Standby::start(store, opened, config, settings, users_changed);
+        return pair.map_err(ServerError::Open);
+    }
+    lazy::bring(&store).map_err(ServerError::Open)?;
+    let backup = Backup::start(store, opened, settings, None).map_err(ServerError::Open)?;
+    backup.first_look().await;
+    Ok(Pair::primary(Some(backup)))
 }
 
 async fn listen(

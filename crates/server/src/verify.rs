@@ -102,6 +102,16 @@ fn verify(path: &Path, keys: KeyRing, progress: &mut dyn FnMut(u64, u64)) -> Res
     if let Some(end) = &report.log_end {
         println!("{}: {end}", path.display());
     }
+    for damage in &report.outstanding {
+        println!("outstanding: {}", name_of(damage));
+    }
+    if report.outstanding_count > 0 {
+        println!(
+            "{}: {} objects and parts are only in the backup yet, since the directory was restored lazily",
+            path.display(),
+            report.outstanding_count
+        );
+    }
     let damaged = report.damaged.iter().map(describe).collect();
     Ok(Found { damaged, missing: report.missing })
 }
@@ -110,14 +120,19 @@ pub(crate) fn describe(damage: &Damage) -> String {
     if damage.bucket.is_none() && damage.key.is_none() {
         return damage.what.clone();
     }
+    format!("{}: {}", name_of(damage), damage.what)
+}
+
+/// The name of a damaged or outstanding object.
+fn name_of(damage: &Damage) -> String {
     let bucket = damage.bucket.as_ref().map_or("?", |name| name.as_str());
     if damage.key.is_none() {
-        return format!("{bucket}: {}", damage.what);
+        return bucket.to_owned();
     }
     let key = damage.key.as_ref().map_or("?", |key| key.as_str());
     match &damage.version {
-        Some(version) => format!("{bucket}/{key:?} (version {version}): {}", damage.what),
-        None => format!("{bucket}/{key:?}: {}", damage.what),
+        Some(version) => format!("{bucket}/{key:?} (version {version})"),
+        None => format!("{bucket}/{key:?}"),
     }
 }
 

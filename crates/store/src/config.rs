@@ -11,7 +11,7 @@ use crate::limits::{
     EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, RECORD_BODY_BYTES_MAX,
     SEGMENT_BYTES_MAX,
 };
-use crate::meta::EventObserver;
+use crate::meta::{BlobSource, EventObserver};
 use liteio_disk::{Clock, SystemClock};
 
 /// The data directory when none is given.
@@ -24,6 +24,17 @@ pub enum Backend {
     Directory(PathBuf),
     /// Memory: nothing survives the process.
     Memory,
+}
+
+/// The part of a store in a pair of servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// It is written to.
+    #[default]
+    Primary,
+    /// It follows the backup of a primary and refuses all other writes, until
+    /// [`Store::promote`](crate::Store::promote).
+    Standby,
 }
 
 /// The configuration for [`Store::open`](crate::Store::open). Start from [`StoreConfig::directory`]
@@ -81,6 +92,10 @@ pub struct StoreConfig {
     pub events_waiting_max: u64,
     /// An observer that is told every object event, also in buckets without notifications.
     pub event_observer: Option<Arc<dyn EventObserver>>,
+    /// The backup that has the blobs which a lazy restore has left there.
+    pub blob_source: Option<Arc<dyn BlobSource>>,
+    /// The part of the store in a pair of servers.
+    pub role: Role,
     /// Accept a new data directory that has empty directories with bucket names. The caller then
     /// creates buckets for [`Store::empty_directories`](crate::Store::empty_directories).
     pub takes_empty_directories: bool,
@@ -131,6 +146,8 @@ impl StoreConfig {
             lifecycle_day: Duration::from_secs(24 * 60 * 60),
             events_waiting_max: EVENTS_WAITING_MAX,
             event_observer: None,
+            blob_source: None,
+            role: Role::Primary,
             takes_empty_directories: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,

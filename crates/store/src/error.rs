@@ -363,6 +363,13 @@ pub enum StoreError {
         /// The fault.
         what: String,
     },
+    /// Not at the moment: the store is that of a standby, or another server is the primary, and
+    /// nothing was written; or bytes to read are only in a backup, which does not answer.
+    #[error("{reason}")]
+    Suspended {
+        /// One or two sentences for the sender of a request.
+        reason: String,
+    },
     /// The store is closed.
     #[error("the store is closed")]
     Closed,

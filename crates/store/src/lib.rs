@@ -296,19 +296,21 @@ mod image;
 mod lifecycle;
 mod outbox;
 
+mod lazy;
 mod reclaim;
 mod recover;
 mod repair;
 mod reset;
 mod rewrap;
 mod scrub;
+pub mod standby;
 mod stats;
 mod usage;
 mod verify;
 mod watch;
 
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
-pub use config::{Backend, DEFAULT_DIRECTORY, StoreConfig};
+pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,
@@ -321,10 +323,10 @@ pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock
 #[cfg(any(test, feature = "test-util"))]
 pub use liteio_disk::{ManualClock, SeededRandom};
 pub use meta::{
-    Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver, Expiration,
-    LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,
-    Notifications, ObjectLock, OutboxState, QueueState, Requester, Retention, RetentionMode,
-    RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
+    BlobSource, Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver,
+    Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
+    NotificationRule, Notifications, ObjectLock, OutboxState, QueueState, Requester, Retention,
+    RetentionMode, RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,

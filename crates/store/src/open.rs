@@ -17,10 +17,12 @@ use liteio_kv::{DroppedTail, Kv, KvConfig};
 
 use crate::attachment::BlobAttachments;
 use crate::blob::{FileBlobStore, Lengths, MemoryBlobStore};
-use crate::config::{Backend, StoreConfig};
+use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
+use crate::lazy;
 use crate::meta::bucket::{FORMAT, StoreRecord};
+use crate::meta::standby::StandbyPosition;
 use crate::store::{Opened, Store};
 
 pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
@@ -54,16 +56,34 @@ impl Store {
         Self::open(config)
     }
 
+    /// `true` if the directory of `config` is that of a standby. Nothing in it is changed.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open_existing`].
+    pub fn is_standby(config: &StoreConfig) -> Result<bool, StoreError> {
+        let opened = open_to_look(config.clone())?;
+        Ok(StandbyPosition::read(&opened.kv.snapshot()?)?.is_some())
+    }
+
     /// Starts the threads of an open store.
     pub(crate) fn start(&self) -> Result<(), StoreError> {
-        self.start_reclaimer()?;
         self.start_columns();
+        self.start_watch()?;
+        match self.shared().config.role {
+            Role::Primary => self.start_writers(),
+            // They begin with its promotion.
+            Role::Standby => Ok(()),
+        }
+    }
+
+    /// Starts the threads that write by themselves.
+    pub(crate) fn start_writers(&self) -> Result<(), StoreError> {
+        self.start_reclaimer()?;
         if self.inner.disk.is_some() {
             self.start_scrubber()?;
         }
         self.start_lifecycle()?;
-        self.start_usage()?;
-        self.start_watch()
+        self.start_usage()
     }
 
     /// Opens the store on `disk`, without threads: the caller runs [`Store::reclaim`] and
@@ -212,6 +232,7 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     }
     let kv_config = kv_config(&config);
     let opened = open_parts(Arc::clone(&disk), config, kv_config)?;
+    check_role(&opened.kv, opened.config.role)?;
     // The marker is taken after the key space has opened: a store that is refused stays unchanged,
     // and recovery of the key space leaves no orphans. A new directory has nothing to sweep.
     directory::unmark_copy(&*disk)?;
@@ -222,7 +243,25 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     }
     opened.blobs.clean_temporary()?;
     prepare(&opened.kv, &opened.config)?;
+    // A standby deletes and fetches blobs without the bookkeeping of a sweep.
+    let was_clean = was_clean && opened.config.role == Role::Primary;
     Ok(Opened { was_clean, ..opened })
+}
+
+/// Refuses to open the directory of a standby as that of a primary, and the other way round.
+fn check_role(kv: &Kv, role: Role) -> Result<(), StoreError> {
+    let position = StandbyPosition::read(&kv.snapshot()?)?;
+    let message = match (role, position) {
+        (Role::Primary, None) | (Role::Standby, Some(_)) => return Ok(()),
+        (Role::Primary, Some(_)) => {
+            "the data directory is that of a standby: run `liteio standby` with it, and then `liteio promote` to \
+             write to it"
+        }
+        (Role::Standby, None) => {
+            "the data directory is not that of a standby: give `liteio standby` a new one"
+        }
+    };
+    Err(StoreError::InvalidRequest { message: message.to_owned() })
 }
 
 /// Refuses a directory without a key space: a new one would be empty, so nothing would be missing
@@ -265,6 +304,7 @@ fn open_parts(
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
     let kv_config = KvConfig { attachments, ..kv_config };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;
+    let blobs = lazy::blobs(blobs, &kv, &config)?;
     let recovery = kv.recovery();
     // A truncated or salvaged log may have lost records whose blobs are whole: sweeping would
     // delete them.

@@ -11,14 +11,14 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
 use crate::blob::lost::LostBlobs;
-use crate::config::StoreConfig;
+use crate::config::{Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 use crate::indexes::Vectors;
 use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
-use crate::process::{Background, StagedBlob, Worker};
+use crate::process::{Background, OF_STANDBY, StagedBlob, Worker};
 use crate::stats::StoreStats;
 use crate::watch::Watch;
 use liteio_disk::Clock;
@@ -35,7 +35,7 @@ pub struct Store {
 #[derive(Debug)]
 pub(crate) struct Inner {
     /// `None` once the store is closed.
-    kv: RwLock<Option<Kv>>,
+    pub(crate) kv: RwLock<Option<Kv>>,
     pub(crate) shared: Arc<Shared>,
     /// `None` in memory.
     pub(crate) disk: Option<Arc<dyn Disk>>,
@@ -60,6 +60,8 @@ pub(crate) struct Inner {
     pub(crate) is_settling: AtomicBool,
     /// The failure that ended the sweep for good.
     pub(crate) sweep_failure: Mutex<Option<StoreError>>,
+    /// Content of a standby that is deleted once nobody reads it.
+    pub(crate) unlinked: Mutex<Vec<[u8; 16]>>,
     /// Directories (by first byte) from which blobs were deleted. Deletions are not synced at once,
     /// since a file that a crash brings back is only an orphan. An orderly close syncs these
     /// directories.
@@ -107,6 +109,9 @@ pub enum StoreHealth {
 impl Store {
     pub(crate) fn from_opened(opened: Opened) -> Self {
         let shared = Shared::new(opened.config, opened.blobs);
+        if shared.config.role == Role::Standby {
+            shared.gate.close(OF_STANDBY);
+        }
         let inner = Inner {
             kv: RwLock::new(Some(opened.kv)),
             shared: Arc::new(shared),
@@ -122,6 +127,7 @@ impl Store {
             is_swept: AtomicBool::new(opened.was_clean),
             is_settling: AtomicBool::new(false),
             sweep_failure: Mutex::new(None),
+            unlinked: Mutex::default(),
             removed_from: Mutex::new(BTreeSet::new()),
             may_sweep: opened.may_sweep,
             log_end: opened.log_end,
@@ -338,6 +344,19 @@ impl Store {
         self.submit(closure, |kv, closure| kv.update_freeing_then(closure, Committed::committed))
     }
 
+    /// Submits a write of the standby itself, which the gate does not stop.
+    pub(crate) fn update_suspended<T, F>(&self, closure: F) -> Result<T, StoreError>
+    where
+        F: Fn(&mut Transaction<'_>) -> Result<T, StoreError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let pending = match &*self.inner.kv.read() {
+            Some(kv) => kv.update(closure),
+            None => return Err(StoreError::Closed),
+        };
+        pending.wait()
+    }
+
     fn submit<T, F>(
         &self,
         closure: F,
@@ -353,10 +372,15 @@ impl Store {
         T: Send + 'static,
     {
         let shared = Arc::clone(self.shared());
+        if let Err(refused) = shared.gate.check() {
+            return Pending::ready(Err(refused));
+        }
+        let admitted = move |write: &mut Transaction<'_>| {
+            shared.gate.check()?;
+            closure(write, &shared)
+        };
         match &*self.inner.kv.read() {
-            Some(kv) => {
-                Pending::submitted(submit(kv, Box::new(move |write| closure(write, &shared))))
-            }
+            Some(kv) => Pending::submitted(submit(kv, Box::new(admitted))),
             None => Pending::ready(Err(StoreError::Closed)),
         }
     }

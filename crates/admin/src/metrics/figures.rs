@@ -10,7 +10,7 @@ use liteio_store::{
 
 use super::process::Process;
 use super::requests::Figures as RequestFigures;
-use super::{BackupFigures, Metrics, ReportFigures};
+use super::{BackupFigures, Metrics, ReportFigures, StandbyFigures};
 use liteio_wire::budget::Resource;
 
 /// Buckets with samples of their own: the ones with the most bytes. The others are summed up, which
@@ -34,6 +34,7 @@ pub(super) struct Figures {
     pub(super) failing_targets: usize,
     pub(super) backup: Option<BackupFigures>,
     pub(super) reports: ReportFigures,
+    pub(super) standby: Option<StandbyFigures>,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
 }
@@ -85,12 +86,15 @@ impl Figures {
             Resource::ALL
                 .map(|(resource, name)| (name, budget.used(resource), budget.limit(resource)))
         });
+        let of_backup = metrics.backup.as_ref().map(|figures| figures());
+        let (backup, standby) = of_backup.unwrap_or_default();
         Ok(Figures {
             requests: metrics.counters.requests.figures(),
             rejected: metrics.counters.requests.rejected_count(),
             budget: budget.collect(),
             failing_targets: (metrics.failing_targets)(),
-            backup: metrics.backup.as_ref().map(|figures| figures()),
+            backup,
+            standby,
             reports: (metrics.reports)(),
             process,
             store,

@@ -100,16 +100,31 @@ pub struct ReportFigures {
     pub inventory_failures: u64,
 }
 
+/// The values of a standby.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StandbyFigures {
+    /// Time since it last had everything that the backup has.
+    pub seconds_behind: f64,
+    /// All that it has was written by this time, in milliseconds since 1970.
+    pub applied_ms: u64,
+    /// Number of applied segments and bases.
+    pub applied: u64,
+    /// Number of failures.
+    pub failures: u64,
+    /// Number of blobs and vectors that the backup does not have whole.
+    pub left_out: u64,
+}
+
 /// The metrics of a store, with the counters of its server.
 pub struct Metrics {
     app: Arc<App>,
     counters: Arc<Counters>,
     /// The number of event targets that are failing.
     failing_targets: Box<dyn Fn() -> usize + Send + Sync>,
-    /// The backup, if there is one.
-    backup: Option<Box<dyn Fn() -> BackupFigures + Send + Sync>>,
     /// Access logs and inventories.
     reports: Box<dyn Fn() -> ReportFigures + Send + Sync>,
+    /// The backup, if there is one, and the standby, until it is promoted.
+    backup: Option<Box<dyn Fn() -> (Option<BackupFigures>, Option<StandbyFigures>) + Send + Sync>>,
 }
 
 impl Metrics {
@@ -137,11 +152,11 @@ impl Metrics {
         Metrics { reports: Box::new(figures), ..self }
     }
 
-    /// Adds the continuous backup. `figures` is called for each scrape.
+    /// Adds the continuous backup and the standby. `figures` is called for each scrape.
     #[must_use]
     pub fn with_backup(
         self,
-        figures: impl Fn() -> BackupFigures + Send + Sync + 'static,
+        figures: impl Fn() -> (Option<BackupFigures>, Option<StandbyFigures>) + Send + Sync + 'static,
     ) -> Metrics {
         Metrics { backup: Some(Box::new(figures)), ..self }
     }

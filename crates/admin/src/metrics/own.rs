@@ -6,7 +6,7 @@ use super::figures::{Buckets, Figures, StoreFigures};
 use super::page::{Column, Format, Kind, Label, Page};
 use super::process::Process;
 use super::requests::{CLASSES, ENDS, Figures as RequestFigures};
-use super::{BackupFigures, ReportFigures};
+use super::{BackupFigures, ReportFigures, StandbyFigures};
 
 /// All metrics of LiteIO.
 pub(super) fn page(figures: &Figures, format: Format) -> String {
@@ -25,6 +25,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     write_background(&mut page, figures);
     write_backup(&mut page, figures.backup.as_ref());
     write_reports(&mut page, &figures.reports);
+    write_standby(&mut page, figures.standby.as_ref());
     write_vectors(&mut page, &figures.store);
     write_buckets(&mut page, &figures.store.buckets);
     write_process(&mut page, &figures.process);
@@ -228,6 +229,25 @@ fn write_reports(page: &mut Page, reports: &ReportFigures) {
     }
     let help = "Bytes of access logs that wait for their delivery.";
     page.gauge("liteio_access_log_waiting_bytes", help, reports.log_bytes_waiting);
+}
+
+fn write_standby(page: &mut Page, standby: Option<&StandbyFigures>) {
+    let help = "Time since the standby last had everything that the backup has.";
+    let mut behind = page.metric("liteio_standby_seconds_behind", Kind::Gauge, help);
+    standby.iter().for_each(|it| behind.sample(&[], it.seconds_behind));
+    let help = "All that the standby has was written by then, in seconds since 1970.";
+    let applied = standby.map(|it| it.applied_ms / 1_000);
+    optional(page, "liteio_standby_applied_timestamp_seconds", help, applied);
+    let help = "Blobs and vectors that the backup does not have whole, and so the standby.";
+    optional(page, "liteio_standby_left_out", help, standby.map(|it| it.left_out));
+    let counters: [Column<StandbyFigures>; 2] = [
+        ("liteio_standby_applied_total", "Segments and bases applied.", |it| it.applied),
+        ("liteio_standby_failures_total", "Failures to follow the backup.", |it| it.failures),
+    ];
+    for (name, help, value) in counters {
+        let mut metric = page.metric(name, Kind::Counter, help);
+        standby.iter().for_each(|it| metric.sample(&[], value(it)));
+    }
 }
 
 fn write_vectors(page: &mut Page, store: &StoreFigures) {

@@ -16,6 +16,7 @@ pub fn target_contract(target: &dyn Target) {
     listings_are_in_the_order_of_names(target);
     a_listing_may_be_ended_and_may_change_the_target(target);
     one_of_many_writers_wins(target);
+    objects_are_swapped_by_one(target);
     no_name_leaves_the_target(target);
     assert!(!target.shown().is_empty());
     assert_eq!(names(target, "", None), [""; 0], "the suite has removed its objects");
@@ -47,6 +48,30 @@ fn delete_all(target: &dyn Target) {
     for name in names(target, "", None) {
         target.delete(&name).expect("the target deletes");
     }
+}
+
+fn objects_are_swapped_by_one(target: &dyn Target) {
+    let [one, two, three] = ["one", "two", "three"].map(|it| Bytes::from_static(it.as_bytes()));
+    let missing = target.swap("lease", Some(&one), two.clone());
+    assert_eq!(missing, Err(TargetError::not_found("lease")));
+    target.swap("lease", None, one.clone()).expect("there is none");
+    target.swap("lease", None, one.clone()).expect("as after a lost answer");
+    let exists = Err(TargetError::exists("lease"));
+    assert_eq!(target.swap("lease", None, two.clone()), exists);
+    target.swap("lease", Some(&one), two.clone()).expect("unchanged");
+    target.swap("lease", Some(&one), two.clone()).expect("as after a lost answer");
+    assert_eq!(target.swap("lease", Some(&one), three), exists);
+    assert_eq!(target.get("lease"), Ok(two.clone()));
+    let winners: usize = std::thread::scope(|scope| {
+        let swap = |number: usize| {
+            let (old, new) = (&two, Bytes::from(format!("of thread {number}")));
+            move || usize::from(target.swap("lease", Some(old), new).is_ok())
+        };
+        let threads: Vec<_> = (0..4).map(|number| scope.spawn(swap(number))).collect();
+        threads.into_iter().map(|it| it.join().expect("no panic")).sum()
+    });
+    assert_eq!(winners, 1);
+    delete_all(target);
 }
 
 fn objects_are_stored_whole(target: &dyn Target) {

@@ -9,16 +9,18 @@ use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
-use liteio_disk::{Disk, OpenMode, RealDisk};
+use liteio_disk::{DirectoryLock, Disk, OpenMode, RealDisk};
 use parking_lot::Mutex;
 
 use super::name::{TEMPORARY, check, check_object, is_component, too_large};
 use super::{Listed, PutMode, Target, TargetError};
 use crate::limits::OBJECT_BYTES_MAX;
 
-/// A directory of this machine, such as one of another disk or of NFS. One process writes to it. One that
+/// A directory of this machine, such as one of another disk or of NFS. One process writes to it, and
+/// others swap: they lock a file below `tmp/`, which a network file system has to support. One that
 /// does not exist is empty, and the first object creates it.
 #[derive(Debug)]
 pub struct DirectoryTarget {
@@ -34,6 +36,13 @@ struct State {
     /// Directories that were made, or found, and whose names are durable.
     durable: HashSet<String>,
 }
+
+/// The file in `tmp/` that is locked by a swap, and is no leftover.
+const LOCK_FILE: &str = "lock";
+/// Attempts to lock it, a swap of another process taking some milliseconds, and the pause between
+/// two.
+const LOCK_ATTEMPTS: u32 = 100;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// Number in the name of the next replacement.
 static NEXT_REPLACEMENT: AtomicU64 = AtomicU64::new(0);
@@ -73,6 +82,26 @@ impl DirectoryTarget {
             }
         }
         Ok(disk)
+    }
+
+    /// Locks the directory against the swaps of other processes and threads.
+    fn lock(&self) -> Result<DirectoryLock, TargetError> {
+        let directory = self.root.join(TEMPORARY);
+        let made = self.writer("").and_then(|disk| disk.create_dir(TEMPORARY));
+        made.map_err(|error| self.failed(&error))?;
+        let mut attempts = 0;
+        loop {
+            match DirectoryLock::acquire(&directory) {
+                Ok(lock) => return Ok(lock),
+                Err(error)
+                    if error.kind() == ErrorKind::ResourceBusy && attempts < LOCK_ATTEMPTS =>
+                {
+                    attempts += 1;
+                    std::thread::park_timeout(LOCK_PAUSE);
+                }
+                Err(error) => return Err(self.told(&error)),
+            }
+        }
     }
 
     /// The error of a write. Another directory may have taken the place of the one that was known.
@@ -201,6 +230,19 @@ impl Target for DirectoryTarget {
         }
     }
 
+    fn swap(&self, name: &str, old: Option<&Bytes>, bytes: Bytes) -> Result<(), TargetError> {
+        check_object(name, &bytes)?;
+        let _alone = self.lock()?;
+        match (self.get(name), old) {
+            (Ok(found), _) if found == bytes => return Ok(()),
+            (Ok(found), Some(old)) if found == *old => {}
+            (Err(TargetError::NotFound { .. }), None) => {}
+            (Ok(_), _) => return Err(TargetError::exists(name)),
+            (Err(error), _) => return Err(error),
+        }
+        self.put(name, bytes, PutMode::Replace)
+    }
+
     fn get(&self, name: &str) -> Result<Bytes, TargetError> {
         check(name)?;
         let Some(disk) = self.reader()? else { return Err(TargetError::not_found(name)) };
@@ -265,7 +307,7 @@ fn remove_leftovers(disk: &RealDisk) -> io::Result<()> {
         leftovers => leftovers?,
     };
     let disk: &dyn Disk = disk;
-    for leftover in leftovers.into_iter().filter(|it| !it.is_dir) {
+    for leftover in leftovers.into_iter().filter(|it| !it.is_dir && it.name != LOCK_FILE) {
         disk.remove_if_there(&format!("{TEMPORARY}/{}", leftover.name))?;
     }
     Ok(())

@@ -45,6 +45,15 @@ pub trait Target: Debug + Send + Sync {
     /// stored: repeated, the call may answer `Exists`, and the caller compares what is there.
     fn put(&self, name: &str, bytes: Bytes, mode: PutMode) -> Result<(), TargetError>;
 
+    /// Stores an object in the place of `old`, if that is there unchanged (compare and swap); with
+    /// `None`, if there is none. Of several callers at most one succeeds. No two objects of one name
+    /// may ever have the same bytes.
+    ///
+    /// # Errors
+    /// [`TargetError::Exists`] if there is another one, [`TargetError::NotFound`] if there is none.
+    /// After [`TargetError::Broken`] the object may have been stored: the repeated call succeeds then.
+    fn swap(&self, name: &str, old: Option<&Bytes>, bytes: Bytes) -> Result<(), TargetError>;
+
     /// Reads a whole object, of up to [`OBJECT_BYTES_MAX`](crate::OBJECT_BYTES_MAX) bytes.
     ///
     /// # Errors

@@ -27,7 +27,8 @@ pub struct S3Settings {
 }
 
 /// A bucket, or the part of it below a prefix. The service must know `If-None-Match` for
-/// [`PutMode::New`], as AWS does since 2024: one that ignores it replaces what is there.
+/// [`PutMode::New`] and `If-Match` for [`Target::swap`], as AWS does since 2024: one that ignores
+/// them replaces what is there.
 #[derive(Debug)]
 pub struct S3Target {
     client: BucketClient,
@@ -98,6 +99,20 @@ impl Target for S3Target {
             }
         });
         stored.map_err(|error| told(name, error))
+    }
+
+    fn swap(&self, name: &str, old: Option<&Bytes>, bytes: Bytes) -> Result<(), TargetError> {
+        check_object(name, &bytes)?;
+        let key = self.key(name);
+        let Some(old) = old else {
+            let stored = self.wait(self.client.put_new(&key, bytes.clone()));
+            return match stored.map_err(|error| told(name, error)) {
+                // Of an earlier call, whose answer was lost.
+                Err(TargetError::Exists { .. }) if self.get(name)? == bytes => Ok(()),
+                stored => stored,
+            };
+        };
+        self.wait(self.client.put_over(&key, old, bytes)).map_err(|error| told(name, error))
     }
 
     fn get(&self, name: &str) -> Result<Bytes, TargetError> {

@@ -128,6 +128,25 @@ impl Target for SimulatedTarget {
         Ok(())
     }
 
+    fn swap(&self, name: &str, old: Option<&Bytes>, bytes: Bytes) -> Result<(), TargetError> {
+        check_object(name, &bytes)?;
+        let mut state = self.state.lock();
+        state.begin()?;
+        match (state.objects.get(name), old) {
+            (Some(found), _) if *found == bytes => return Ok(()),
+            (Some(found), Some(old)) if found == old => {}
+            (None, None) => {}
+            (Some(_), _) => return Err(TargetError::exists(name)),
+            (None, Some(_)) => return Err(TargetError::not_found(name)),
+        }
+        state.objects.insert(name.to_owned(), bytes);
+        if state.lost_answers > 0 {
+            state.lost_answers -= 1;
+            return Err(broken());
+        }
+        Ok(())
+    }
+
     fn get(&self, name: &str) -> Result<Bytes, TargetError> {
         check(name)?;
         let mut state = self.state.lock();

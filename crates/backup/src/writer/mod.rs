@@ -15,6 +15,8 @@
 mod bandwidth;
 mod packer;
 mod run;
+#[cfg(test)]
+mod standby_tests;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -32,6 +34,8 @@ use self::run::{Run, Sending};
 pub use self::status::{State, Status};
 pub use self::upload::Pace;
 use crate::Error;
+use crate::base::Parent;
+use crate::lease::{Holder, Look};
 use crate::limits::WAITING_BYTES;
 use crate::prune::{Retention, prune};
 use crate::repository::Repository;
@@ -60,6 +64,10 @@ pub struct WriterOptions {
     pub bytes_per_second: Option<u64>,
     /// Packs of blobs that are sent at the same time, each in 8 MiB of memory: at least 1.
     pub parallel: usize,
+    /// The state that a promoted standby continues.
+    pub parent: Option<Parent>,
+    /// The lease, without which no generation begins.
+    pub holder: Option<Arc<Holder>>,
 }
 
 /// Keeps the backup of a store up to date, on the thread that calls [`Writer::run`].
@@ -88,7 +96,8 @@ impl Stop {
     }
 
     /// Waits for `duration`. `false` if the writer has to end.
-    fn wait(&self, duration: Duration) -> bool {
+    #[must_use]
+    pub fn wait(&self, duration: Duration) -> bool {
         let mut is_stopped = self.is_stopped.lock();
         if !*is_stopped {
             self.changed.wait_for(&mut is_stopped, duration);
@@ -96,7 +105,9 @@ impl Stop {
         !*is_stopped
     }
 
-    fn is_stopped(&self) -> bool {
+    /// `true` once it was asked to end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
         *self.is_stopped.lock()
     }
 }
@@ -171,6 +182,7 @@ impl Writer {
     /// The errors of the target and of the store. The same call again sends only the blobs that are missing.
     pub fn once(&self) -> Result<State, Error> {
         let repository = self.repository()?;
+        self.check_lease(&repository)?;
         let feed = self.store.backup_feed(WAITING_BYTES)?;
         let pace = Few(&self.stop);
         let bandwidth = Bandwidth::new(self.options.bytes_per_second);
@@ -202,6 +214,18 @@ impl Writer {
         Sending { bandwidth, parallel: self.options.parallel.max(1) }
     }
 
+    /// Refuses to begin a generation without the lease.
+    fn check_lease(&self, repository: &Repository) -> Result<(), Error> {
+        let look = self.options.holder.as_ref().map(|holder| holder.look(repository));
+        match look.transpose()? {
+            Some(Look::Lost) => Err(Error::Refused(format!(
+                "another server has the lease of the backup at {}: it is the primary now",
+                repository.shown()
+            ))),
+            None | Some(Look::Held | Look::Claimed) => Ok(()),
+        }
+    }
+
     fn repository(&self) -> Result<Repository, Error> {
         let key = self.options.key.as_ref();
         let created_ms = self.store.created_ms()?;
@@ -228,10 +252,12 @@ impl Writer {
         let Self { store, options, stop, status, .. } = self;
         status.change(|state| state.base_ms = None);
         let repository = self.repository()?;
+        self.check_lease(&repository)?;
         let feed = store.backup_feed(WAITING_BYTES)?;
         let bandwidth = Bandwidth::new(options.bytes_per_second);
         let sending = self.sending(&bandwidth);
         let mut run = Run::begin(feed, &repository, &**stop, status, sending)?;
+        run.parent = options.parent;
         status.change(|state| state.error = None);
         let every_ms = u64::try_from(options.base_every.as_millis()).unwrap_or(u64::MAX);
         let begun = (Instant::now(), store.now_ms());

@@ -12,7 +12,7 @@ use super::packer::Packer;
 use super::status::Status;
 use super::upload::{Pace, Uploader};
 use crate::Error;
-use crate::base::{Chunk, Manifest};
+use crate::base::{Chunk, Manifest, Parent};
 use crate::error::is_of_one_blob;
 use crate::limits::{CHUNK_BYTES, SEGMENT_BYTES};
 use crate::names::{GENERATION_BITS, Name};
@@ -54,6 +54,8 @@ pub(super) struct Run<'a> {
     /// Bytes of segments since the last base began.
     since_base: u64,
     pub(super) base: Option<Manifest>,
+    /// The state that the generation continues after a promotion.
+    pub(super) parent: Option<Parent>,
 }
 
 /// The way in which objects are sent.
@@ -120,6 +122,7 @@ impl<'a> Run<'a> {
             alive_ms: None,
             since_base: 0,
             base: None,
+            parent: None,
         })
     }
 
@@ -186,6 +189,8 @@ impl<'a> Run<'a> {
         self.is_broken = false;
         self.uploader.status.change(|state| {
             state.unreadable += batch.unreadable + packed.unreadable;
+            let (generation, through) = (self.generation, self.through);
+            state.stored = Some(Parent { generation, through });
         });
         Ok(batch.has_more)
     }
@@ -239,6 +244,7 @@ impl<'a> Run<'a> {
             last_segment: 0,
             first_pack: self.next_pack.get(),
             unreadable: 0,
+            parent: self.parent,
         };
         let mut after: Option<Vec<u8>> = None;
         loop {

@@ -2,6 +2,7 @@
 
 use parking_lot::Mutex;
 
+use crate::base::Parent;
 use crate::repository::Verification;
 
 /// The state of a writer, for metrics and health checks.
@@ -12,6 +13,8 @@ pub struct State {
     pub base_ms: Option<u64>,
     /// Everything that was acknowledged before this time is in the backup, in milliseconds since 1970.
     pub kept_ms: Option<u64>,
+    /// The state that the stored segments lead to.
+    pub stored: Option<Parent>,
     /// Bytes sent to the target.
     pub sent_bytes: u64,
     /// Number of objects sent to the target.

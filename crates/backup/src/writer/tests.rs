@@ -439,6 +439,8 @@ fn a_writer_ends_with_everything_in_the_backup() {
         retention: Some(Retention { keep_ms: 0, bases: 1 }),
         bytes_per_second: None,
         parallel: 4,
+        parent: None,
+        holder: None,
     };
     let writer = |target: &SimulatedTarget| {
         Writer::new(workload.store.clone(), Arc::new(target.clone()), options.clone())

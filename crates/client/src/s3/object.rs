@@ -156,8 +156,20 @@ impl S3 {
         headers: &[(String, String)],
         body: Bytes,
     ) -> Result<(), NotStored> {
+        self.put_if(bucket, key, headers, body, ("if-none-match", "*")).await
+    }
+
+    /// Stores a whole object, if a condition about the one of its key holds.
+    pub(crate) async fn put_if(
+        &self,
+        bucket: &str,
+        key: &str,
+        headers: &[(String, String)],
+        body: Bytes,
+        condition: (&str, &str),
+    ) -> Result<(), NotStored> {
         let request = Request::new(Method::PUT, bucket, key).headers(headers).body(body);
-        let request = request.header("if-none-match", "*");
+        let request = request.header(condition.0, condition.1);
         let (result, repetitions) = self.send_counted(&request).await;
         let not_stored = |error| NotStored { error, is_repeated: repetitions > 0 };
         result.map(drop).map_err(not_stored)

@@ -33,6 +33,8 @@ const AT_A_TIME_DOUBTFUL: usize = 8;
 /// The first wait before failed events are retried; each further wait is twice as long.
 const WAIT_MIN: Duration = Duration::from_millis(100);
 const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Pause between two looks while writes are suspended.
+const SUSPENDED: Duration = Duration::from_secs(1);
 /// Longest pause: the failures may be due to the events themselves, and the next one accepted.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
@@ -129,6 +131,13 @@ impl Sender {
 
     /// Sends events while there is room, then waits for the next thing to happen.
     async fn step(&mut self) -> Result<(), StoreError> {
+        if self.app.store.suspended().is_some() {
+            // Another server delivers them: what this one delivered, it could not delete.
+            self.read.clear();
+            self.begin_again();
+            sleep(SUSPENDED).await;
+            return Ok(());
+        }
         let goes_back =
             self.end_seen.is_some() && self.retry.is_some_and(|at| at <= Instant::now());
         match (goes_back, self.on_the_way.is_empty()) {

@@ -1,6 +1,6 @@
 //! `liteio backup list` and `liteio backup status`.
 
-use liteio_backup::{Manifest, Repository};
+use liteio_backup::{Manifest, Parent, Repository};
 
 use super::CommandError;
 use super::moment::{now_ms, shown};
@@ -11,6 +11,12 @@ pub(super) fn list(repository: &Repository) -> Result<bool, CommandError> {
     for id in repository.generation_ids()? {
         let generation = repository.generation(id)?;
         println!("generation {}", generation.name());
+        if let Some(parent) = generation.bases.first().and_then(|base| base.parent) {
+            let Parent { generation, through } = parent;
+            println!(
+                "  continues record {through} of generation {generation:016x}, by a promotion"
+            );
+        }
         for base in &generation.bases {
             let Manifest { complete_at, time_ms, pairs, bytes, unreadable, .. } = base;
             let damaged = match unreadable {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! server ──► target ──► running: thread liteio-backup ──► dispatch: metrics, health, stop
+//!               └────► standby: thread liteio-standby ◄── control ◄── liteio promote
 //! command ─► target ──► list, status, now, verify, prune, restore
 //! ```
 //!
@@ -9,6 +10,9 @@
 //! |---|---|
 //! | `target` | Opening the place of a backup, with its keys |
 //! | `running` | The thread that keeps a backup up to date, and what it tells |
+//! | `lazy` | Blobs that a lazy restore has left in the backup |
+//! | `lease` | The thread of a primary that looks at its lease |
+//! | `standby`, `control` | The thread of a standby; requests to promote it |
 //! | `list`, `now`, `check`, `restore` | `liteio backup list` and `status`, `now`, `verify` and `prune`, `liteio restore` |
 //! | `copy` | `liteio backup copy`, and the socket by which a running server is asked for one |
 //! | `moment`, `progress` | Times as users write and read them; progress on a terminal |
@@ -16,13 +20,17 @@
 //! Calls of a target block, so none is made on the threads of requests.
 
 mod check;
+mod control;
 mod copy;
+pub(crate) mod lazy;
+mod lease;
 mod list;
 mod moment;
 mod now;
 mod progress;
 mod restore;
 mod running;
+mod standby;
 mod target;
 
 use std::fmt;
@@ -36,8 +44,10 @@ use crate::config::backup::resolve_target;
 use crate::config::environment::Variables;
 use liteio_wire::settings::ConfigError;
 
+pub(crate) use self::control::promote;
 pub(crate) use self::copy::Copies;
 pub(crate) use self::running::{Backup, BackupState};
+pub(crate) use self::standby::{Pair, Standby, StandbyState, prepare};
 pub(crate) use self::target::{OpenedTarget, check_apart};
 
 /// The reason why a command ended early, in one line.

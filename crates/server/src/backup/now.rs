@@ -1,8 +1,10 @@
 //! `liteio backup now`: backs a directory up that no server uses.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use liteio_backup::Holder;
 use liteio_backup::writer::{Writer, WriterOptions};
 use liteio_store::{DEFAULT_DIRECTORY, Durability, Store, StoreConfig};
 
@@ -31,6 +33,8 @@ pub(super) fn run(arguments: &NowArgs) -> Result<bool, CommandError> {
         retention: None,
         bytes_per_second: None,
         parallel: UPLOADS,
+        parent: None,
+        holder: Some(Arc::new(Holder::new(store.clone(), None)?)),
     };
     let writer = Writer::new(store.clone(), target, options);
     let state = writer.once();

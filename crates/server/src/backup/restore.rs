@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use liteio_backup::Moment;
+use liteio_backup::{Moment, Restored};
 use liteio_store::backup::RestoredPart;
 use liteio_store::{Durability, StoreConfig};
 
@@ -36,14 +36,18 @@ pub(super) fn restore(
     let plan = repository.plan(moment)?;
     let progress = Progress::new();
     let config = StoreConfig::directory(directory);
-    let restored = repository.restore(&plan, part, config, &mut |restored| {
+    let mut tell = |restored: &Restored| {
         progress.set(|| {
             format!(
                 "record {}, {} blobs, {} bytes",
                 restored.number, restored.blobs, restored.blob_bytes
             )
         });
-    });
+    };
+    let restored = match arguments.lazy {
+        true => repository.restore_lazily(&plan, config, &mut tell),
+        false => repository.restore(&plan, part, config, &mut tell),
+    };
     drop(progress);
     let restored = restored?;
     for reason in &restored.reasons {
@@ -61,6 +65,12 @@ pub(super) fn restore(
         restored.vectors,
         restored.left_out
     );
+    if arguments.lazy && restored.blobs > 0 {
+        println!(
+            "{}: these blobs are only in the backup: start the server with --backup {location}, which brings them",
+            directory.display()
+        );
+    }
     Ok(restored.left_out == 0)
 }
 

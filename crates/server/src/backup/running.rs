@@ -5,24 +5,30 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use liteio_backup::writer::{Status, Stop, Writer, WriterOptions};
-use liteio_backup::{Retention, Verification};
+use liteio_backup::{Holder, Parent, Retention, Verification};
 use liteio_store::Store;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::OpenedTarget;
+use super::lease::LeaseKeeper;
 use crate::config::BackupSettings;
 
 /// Time to write the last changes when the server stops, before it is ended without them.
 const STOP_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time between two looks at the writer.
 const WATCH_INTERVAL: Duration = Duration::from_secs(1);
+/// Time for the first look at the lease, before the server begins to answer without it.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
 
-/// The backup of a store, on a thread of its own. Dropping it stops the thread without waiting for it.
+/// The backup of a store, on threads of its own. Dropping it stops the threads without waiting for them.
 pub(crate) struct Backup {
     store: Store,
     stop: Arc<Stop>,
+    /// Ends the thread that keeps the lease.
+    lease: Arc<Stop>,
+    first_look: Mutex<Option<oneshot::Receiver<()>>>,
     status: Arc<Status>,
     thread: Mutex<Option<(JoinHandle<()>, oneshot::Receiver<()>)>>,
     watched: Mutex<Watched>,
@@ -59,19 +65,36 @@ pub(crate) struct BackupState {
     pub(crate) is_failing: bool,
 }
 
+/// The lease that a promoted standby has taken, and the state that it continues.
+pub(crate) type Promoted = (Arc<Holder>, Parent);
+
 impl Backup {
-    /// Starts the thread, and a task of the current runtime that logs what it meets.
+    /// Starts the threads, and a task of the current runtime that logs what they meet. `promoted` is
+    /// of a standby that was promoted.
     ///
     /// # Errors
-    /// The error of the system, which has no more threads.
+    /// One line: the system has no more threads, or no random bytes.
     pub(crate) fn start(
         store: Store,
         opened: OpenedTarget,
         settings: &BackupSettings,
-    ) -> std::io::Result<Arc<Backup>> {
+        promoted: Option<Promoted>,
+    ) -> Result<Arc<Backup>, String> {
+        let failed = |error: &dyn std::fmt::Display| format!("cannot start a backup: {error}");
         let OpenedTarget { target, key } = opened;
         let shown = target.shown();
         let keep_ms = u64::try_from(settings.keep.as_millis()).unwrap_or(u64::MAX);
+        let (holder, parent) = match promoted {
+            Some((holder, parent)) => (holder, Some(parent)),
+            None => {
+                let holder = Holder::new(store.clone(), settings.fence);
+                (Arc::new(holder.map_err(|error| failed(&error))?), None)
+            }
+        };
+        if settings.fence.is_some() && parent.is_none() {
+            // Until the first look nobody knows whose the lease is.
+            store.lease(std::time::Instant::now(), Some(Duration::ZERO));
+        }
         let options = WriterOptions {
             key,
             interval: settings.interval,
@@ -79,15 +102,33 @@ impl Backup {
             retention: Some(Retention { keep_ms, bases: settings.keep_bases }),
             bytes_per_second: settings.bytes_per_second,
             parallel: settings.uploads,
+            parent,
+            holder: Some(Arc::clone(&holder)),
         };
-        let writer = Writer::new(store.clone(), target, options);
+        let writer = Writer::new(store.clone(), Arc::clone(&target), options);
         let (stop, status) = (writer.stop(), writer.status());
+        let (lease, writer_ended) = (Arc::<Stop>::default(), Arc::<Stop>::default());
+        let (looked, first_look) = oneshot::channel();
+        let keeper = LeaseKeeper {
+            store: store.clone(),
+            target,
+            key,
+            holder,
+            interval: settings.interval,
+            stop: Arc::clone(&lease),
+            writer: Arc::clone(&stop),
+            writer_ended: Arc::clone(&writer_ended),
+            status: Arc::clone(&status),
+        };
+        let thread = thread::Builder::new().name("liteio-lease".to_owned());
+        thread.spawn(move || keeper.run(looked)).map_err(|error| failed(&error))?;
         let (running, ended) = oneshot::channel();
         let thread = thread::Builder::new().name("liteio-backup".to_owned()).spawn(move || {
             // Dropped when the thread ends, however it does.
-            let _running: oneshot::Sender<()> = running;
+            let _running: (oneshot::Sender<()>, Ended) = (running, Ended(writer_ended));
             writer.run();
-        })?;
+        });
+        let thread = thread.map_err(|error| failed(&error))?;
         let encrypted = key.is_some();
         tracing::info!(location = shown, encrypted, "backing up continuously");
         let watched =
@@ -95,12 +136,30 @@ impl Backup {
         let backup = Arc::new(Backup {
             store,
             stop,
+            lease,
+            first_look: Mutex::new(Some(first_look)),
             status,
             thread: Mutex::new(Some((thread, ended))),
             watched: Mutex::new(watched),
         });
         tokio::spawn(watch(Arc::downgrade(&backup)));
         Ok(backup)
+    }
+
+    /// Waits until the lease was looked at, but not for long: the target may not answer. So a server
+    /// that has lost its lease refuses its first write already.
+    pub(crate) async fn first_look(&self) {
+        let first_look = self.first_look.lock().take();
+        if let Some(first_look) = first_look
+            && timeout(FIRST_LOOK, first_look).await.is_err()
+        {
+            tracing::warn!("the lease at the backup could not be looked at yet");
+        }
+    }
+
+    /// `true` while the store refuses writes, because the lease is lost or could not be looked at.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.store.suspended().is_some()
     }
 
     /// The state now.
@@ -120,9 +179,10 @@ impl Backup {
         }
     }
 
-    /// Writes the last changes and ends the thread. A target that does not answer is left behind.
+    /// Writes the last changes and ends the threads. A target that does not answer is left behind.
     pub(crate) async fn stop(&self) {
         self.stop.stop();
+        self.lease.stop();
         let Some((thread, ended)) = self.thread.lock().take() else { return };
         if timeout(STOP_TIMEOUT, ended).await.is_err() {
             let behind = self.state().behind.as_secs();
@@ -158,6 +218,16 @@ impl Backup {
 impl Drop for Backup {
     fn drop(&mut self) {
         self.stop.stop();
+        self.lease.stop();
+    }
+}
+
+/// Tells the end of the writer's thread.
+struct Ended(Arc<Stop>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 

@@ -11,7 +11,7 @@ use crate::config::{BackupTarget, Storage};
 use crate::keys;
 
 /// The place of a backup. Nothing was read or sent yet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OpenedTarget {
     pub(crate) target: Arc<dyn Target>,
     pub(crate) key: Option<[u8; 32]>,

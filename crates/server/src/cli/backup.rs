@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::KeyArgs;
+use super::{KeyArgs, ServerArgs};
 
 /// The raw settings of the continuous backup.
 #[derive(Args, Clone, Default)]
@@ -39,6 +39,12 @@ pub(crate) struct BackupArgs {
     /// Packs of bodies, of 8 MiB each, that are sent at the same time [default: 4].
     #[arg(long, value_name = "N", env = "LITEIO_BACKUP_UPLOADS")]
     pub(crate) backup_uploads: Option<usize>,
+    /// Refuse writes if the lease at the backup could not be looked at for this long, 5s to 1h: a
+    /// standby that is promoted waits for it, and no acknowledged write is lost to two primaries
+    /// [default: no fence; without a value: 10s].
+    #[arg(long, value_name = "DURATION", env = "LITEIO_FENCE", num_args = 0..=1,
+        require_equals = true, default_missing_value = "10s")]
+    pub(crate) fence: Option<String>,
     /// URL of the service of an s3:// location [default: AWS in the region].
     #[arg(long, value_name = "URL", env = "LITEIO_BACKUP_ENDPOINT", hide_env_values = true)]
     pub(crate) backup_endpoint: Option<String>,
@@ -169,6 +175,32 @@ pub(crate) struct PruneArgs {
     pub(crate) keep_bases: usize,
 }
 
+/// The arguments of `liteio standby`.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct StandbyCommand {
+    /// Location of the backup of the primary: s3://BUCKET/PREFIX or file:///ABSOLUTE/PATH. The flags
+    /// --backup-… have its settings, and are those of the backup after a promotion.
+    #[arg(value_name = "LOCATION")]
+    pub(crate) location: String,
+    /// Directory of the standby: empty or missing at the first start.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
+}
+
+/// The arguments of `liteio promote`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PromoteArgs {
+    /// Directory of the running standby.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: PathBuf,
+    /// The primary does not run any more, for sure: do not wait for it. Its writes are lost
+    /// otherwise.
+    #[arg(long)]
+    pub(crate) primary_is_dead: bool,
+}
+
 /// The arguments of `liteio restore`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RestoreArgs {
@@ -193,6 +225,10 @@ pub(crate) struct RestoreArgs {
     pub(crate) overwrite: bool,
     #[command(flatten)]
     pub(crate) keys: KeyArgs,
+    /// Leave the bytes of objects in the backup, so that a server with --backup LOCATION serves at
+    /// once: it reads them when they are asked for, and brings all of them in the background.
+    #[arg(long, conflicts_with = "to")]
+    pub(crate) lazy: bool,
     /// Moment to restore: a time such as 2026-01-31T12:00:00Z, or so long ago, such as 2h [default:
     /// the newest].
     #[arg(long, value_name = "TIME", conflicts_with_all = ["generation", "number"])]

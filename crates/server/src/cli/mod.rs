@@ -18,8 +18,8 @@ use clap::{
 use liteio_import::cli::ImportCommand;
 
 pub(crate) use self::backup::{
-    BackupAccessArgs, BackupArgs, BackupCommand, BackupTargetArgs, CopyArgs, NowArgs, PruneArgs,
-    RestoreArgs,
+    BackupAccessArgs, BackupArgs, BackupCommand, BackupTargetArgs, CopyArgs, NowArgs, PromoteArgs,
+    PruneArgs, RestoreArgs, StandbyCommand,
 };
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
@@ -70,6 +70,11 @@ pub(crate) enum Command {
     /// Restore a data directory from a continuous backup, to any moment that it has; repeat the
     /// command to resume an interrupted restore. Exit code 1 if something was left out.
     Restore(Box<RestoreArgs>),
+    /// Run a standby: a server that follows the backup of a primary, serves reads and refuses
+    /// writes. It takes the flags of the server.
+    Standby(Box<StandbyCommand>),
+    /// Make a running standby the primary; exit code 1 if it stays a standby.
+    Promote(PromoteArgs),
 }
 
 /// The arguments of `liteio server`.
@@ -323,6 +328,9 @@ pub(crate) struct ServerArgs {
     pub(crate) ca_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) backup: BackupArgs,
+    /// The command is `liteio standby`.
+    #[arg(skip)]
+    pub(crate) is_standby: bool,
     /// OpenID Connect issuer whose tokens are accepted as web identities
     /// (AssumeRoleWithWebIdentity), with the accepted audiences (*: all); repeatable.
     #[arg(long, value_name = "URL,AUDIENCE…", env = "LITEIO_OIDC_ISSUER", value_delimiter = ' ')]
@@ -573,6 +581,28 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             let matches = matches.subcommand_matches("exec").unwrap_or(&matches);
             command.server.sources = Sources::of(matches);
             Ok(Command::Exec(command))
+        }
+        Some(Command::Standby(mut command)) => {
+            let matches = matches.subcommand_matches("standby").unwrap_or(&matches);
+            let sources = Sources::of(matches);
+            for (setting, is_given) in [
+                ("data_dir", sources.get("data_dir") == Some(&Source::Flag)),
+                ("backup", sources.get("backup") == Some(&Source::Flag)),
+                ("memory", command.server.memory),
+            ] {
+                if is_given {
+                    let flag = setting.replace('_', "-");
+                    let line =
+                        "`liteio standby LOCATION DIR` has its location and directory already";
+                    return Err(Stop::Usage(format!("{line}: remove --{flag}")));
+                }
+            }
+            command.server.sources = sources;
+            command.server.is_standby = true;
+            command.server.data_dir = Some(command.directory.clone());
+            command.server.backup.backup = Some(command.location.clone());
+            let server = std::mem::take(&mut command.server);
+            Ok(Command::Server(Box::new(ServerCommand { directories: Vec::new(), server })))
         }
         Some(command) => Ok(command),
         None => {

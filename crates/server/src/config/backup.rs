@@ -7,7 +7,7 @@ use std::time::Duration;
 use liteio_client::parse_duration;
 
 use super::environment::Variables;
-use super::{ConfigError, Storage, error, named_by};
+use super::{Config, ConfigError, Preparation, Storage, error, named_by};
 use crate::cli::{BackupAccessArgs, ServerArgs};
 
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -26,6 +26,10 @@ const UPLOADS_MAX: usize = 64;
 /// A pack takes two minutes at this rate.
 const BANDWIDTH_MIN: u64 = 64 << 10;
 
+/// Less would be reached by a few slow answers.
+const FENCE_MIN: Duration = Duration::from_secs(5);
+const FENCE_MAX: Duration = Duration::from_secs(60 * 60);
+
 /// A continuous backup of the data directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackupSettings {
@@ -43,6 +47,8 @@ pub struct BackupSettings {
     pub bytes_per_second: Option<u64>,
     /// Packs of bodies that are sent at the same time.
     pub uploads: usize,
+    /// Time without a look at the lease after which writes are refused; `None` for no such time.
+    pub fence: Option<Duration>,
 }
 
 impl BackupSettings {
@@ -57,6 +63,7 @@ impl BackupSettings {
             keep_bases: KEEP_BASES,
             bytes_per_second: None,
             uploads: UPLOADS,
+            fence: None,
         }
     }
 }
@@ -104,6 +111,9 @@ pub(super) fn resolve(
 ) -> Result<Option<BackupSettings>, ConfigError> {
     let backup = &arguments.backup;
     let Some(location) = &backup.backup else {
+        if backup.fence.is_some() {
+            return error("--fence (LITEIO_FENCE) needs --backup: give the location, too");
+        }
         return match given(arguments) {
             Some(flag) => error(format!("{flag} needs --backup: give the location, too")),
             None => Ok(None),
@@ -169,7 +179,38 @@ pub(super) fn resolve(
                 return Err(named_by(arguments, "backup_uploads", ConfigError(message)));
             }
         },
+        fence: backup
+            .fence
+            .as_ref()
+            .map(|text| duration_in("--fence=", text, (FENCE_MIN, FENCE_MAX, "5s to 1h")))
+            .transpose()
+            .map_err(named("fence"))?,
     }))
+}
+
+/// Refuses settings that write, at a standby.
+///
+/// # Errors
+/// [`ConfigError`].
+pub(super) fn check_standby(config: &Config) -> Result<(), ConfigError> {
+    if !config.is_standby {
+        return Ok(());
+    }
+    let Preparation { buckets, bucket_file, seed, directories_are_buckets, .. } =
+        &config.preparation;
+    let is_preparing =
+        !buckets.is_empty() || bucket_file.is_some() || seed.is_some() || *directories_are_buckets;
+    let flags = [
+        ("--bucket, --bucket-file or --seed", is_preparing),
+        ("--drop-events", !config.events.dropped.is_empty()),
+        ("--test-api", config.test_api.is_some()),
+    ];
+    match flags.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => error(format!(
+            "a standby writes nothing of its own: remove {flag}, which the primary may have"
+        )),
+        None => Ok(()),
+    }
 }
 
 /// The first given setting of a backup, without the location.

@@ -236,6 +236,8 @@ pub struct Config {
     pub otlp: Option<OtlpSettings>,
     /// The continuous backup of the data directory.
     pub backup: Option<BackupSettings>,
+    /// Follow the backup as a standby, until it is promoted.
+    pub is_standby: bool,
     /// The clients that may use the test API, if it is enabled.
     pub test_api: Option<TestAccess>,
     /// The issuers of web identities, in addition to the credentials file's.
@@ -316,6 +318,7 @@ impl Default for Config {
             audit: AuditSettings::default(),
             otlp: None,
             backup: None,
+            is_standby: false,
             test_api: None,
             oidc_issuers: Vec::new(),
         }
@@ -402,6 +405,7 @@ impl Config {
             audit: audit::resolve(arguments)?,
             otlp: None,
             backup: None,
+            is_standby: arguments.is_standby,
             test_api: test_api::resolve(arguments.test_api.as_deref())
                 .map_err(named("test_api"))?,
             oidc_issuers: arguments.oidc_issuer.iter().map(|it| OidcIssuer::parse(it)).collect(),
@@ -432,6 +436,7 @@ impl Config {
         config.audit.webhooks.extend(audit::of_minio(variables)?);
         config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
         config.backup = backup::resolve(&arguments, variables, &config.storage)?;
+        backup::check_standby(&config)?;
         let mut notes = arguments.notes;
         notes.extend(config.warnings());
         Ok((config, notes))

@@ -295,7 +295,7 @@ impl BackupFeed {
                         push(batch, &mut seen.elements);
                     }
                 }
-                Change::Delete { key } if key.starts_with(space::ALL_BACKUP_PLACES) => {}
+                Change::Delete { key } if space::is_of_directory(key) => {}
                 Change::Delete { key } => {
                     append_change(change, &mut seen.changes);
                     batch.deleted.extend(space::split_deletion(key));
@@ -426,7 +426,7 @@ impl Seen {
         value: &[u8],
         elements: &mut Elements<'_>,
     ) -> Result<(), StoreError> {
-        if key.starts_with(space::ALL_BACKUP_PLACES) {
+        if space::is_of_directory(key) {
             return Ok(());
         }
         append_change(Change::Put { key, value }, &mut self.changes);

@@ -20,11 +20,13 @@ use crate::blob::{BlobError, BlobId, FileBlobStore, Lengths};
 use crate::config::{Backend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
+use crate::meta::backup_place::outstanding;
 use crate::meta::bucket::{StoreRecord, require};
 use crate::meta::content::Content;
 use crate::meta::document::LIFECYCLE;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
+use crate::meta::standby::StandbyPosition;
 use crate::meta::{BackupPlace, space};
 use crate::name::BucketName;
 use crate::open::KEY_SPACE_FILE;
@@ -208,6 +210,14 @@ impl Restore {
         written.wait()
     }
 
+    /// Makes the directory that of a standby at this position.
+    ///
+    /// # Errors
+    /// The errors of a write.
+    pub fn follow(&self, position: StandbyPosition) -> Result<(), StoreError> {
+        self.kv.update(move |write| position.write(write)).wait()
+    }
+
     /// Removes the records of all objects that are not in `part`, and the lifecycle rules, which would remove more.
     ///
     /// # Errors
@@ -335,11 +345,26 @@ impl Restore {
         writer.seal(false).map(drop).map_err(failed)
     }
 
+    /// Leaves blobs in the backup: the store fetches them when they are read.
+    ///
+    /// # Errors
+    /// The errors of a write.
+    pub fn leave(&self, blobs: Vec<BackupBlob>) -> Result<(), StoreError> {
+        let left = self.kv.update(move |write| -> Result<(), StoreError> {
+            let rows = blobs.iter().map(|blob| outstanding(&blob.id, blob.bytes));
+            rows.into_iter().try_for_each(|(row, value)| Ok(write.put(&row, &value)?))
+        });
+        left.wait()
+    }
+
     /// Removes the places of blobs that the restored state does not have: nothing else would, since these are never
     /// deleted.
     fn forget_places(&self) -> Result<(), StoreError> {
+        let snapshot = self.kv.snapshot()?;
         self.remove_rows(space::ALL_BACKUP_PLACES, |row, _| {
-            let is_kept = self.blobs.has_file(&BlobId(space::split_backup_place(row)?))?;
+            let id = space::split_backup_place(row)?;
+            let is_left = snapshot.get(&space::outstanding(&id))?.is_some();
+            let is_kept = is_left || self.blobs.has_file(&BlobId(id))?;
             Ok(if is_kept { Vec::new() } else { vec![row.to_vec()] })
         })
     }

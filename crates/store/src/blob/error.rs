@@ -26,6 +26,9 @@ pub(crate) enum BlobError {
     /// An earlier sync has failed: nothing is written until the disk is opened again.
     #[error("writing has stopped after a failed sync: {reason}")]
     Poisoned { reason: String },
+    /// The blob is only in a backup, which cannot be read.
+    #[error("{reason}")]
+    Elsewhere { id: BlobId, reason: String },
     /// The device failed.
     #[error("a blob could not be read or written: {0}")]
     Io(Arc<io::Error>),
@@ -67,6 +70,7 @@ impl From<BlobError> for StoreError {
             BlobError::NoSpace => Self::NoSpace,
             BlobError::Poisoned { reason } => Self::Poisoned { reason },
             BlobError::Io(error) => Self::Io(error),
+            BlobError::Elsewhere { reason, .. } => Self::Suspended { reason },
         }
     }
 }

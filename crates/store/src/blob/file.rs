@@ -285,6 +285,14 @@ impl BlobStore for FileBlobStore {
         Ok(Box::new(FileWriter::new(Arc::clone(shared), id, file)))
     }
 
+    fn begin_as(&self, id: BlobId) -> Result<Box<dyn BlobWriter>, BlobError> {
+        self.begin_file(id)
+    }
+
+    fn sync_all(&self) -> Result<(), BlobError> {
+        self.sync().map_err(|error| self.shared.failed(error))
+    }
+
     fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError> {
         let source = match self.shared.segments.window(id, body_bytes)? {
             Some(window) => Source::Segment(window),

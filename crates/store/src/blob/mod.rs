@@ -105,6 +105,22 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
         expected_bytes: Option<u64>,
     ) -> Result<Box<dyn BlobWriter>, BlobError>;
 
+    /// Starts a blob that keeps this id, as one of a backup does. An existing one is replaced.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn begin_as(&self, id: BlobId) -> Result<Box<dyn BlobWriter>, BlobError> {
+        self.begin(id, Some(u64::MAX))
+    }
+
+    /// Makes every blob durable that was sealed before the call.
+    ///
+    /// # Errors
+    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn sync_all(&self) -> Result<(), BlobError> {
+        Ok(())
+    }
+
     /// Opens a sealed blob whose body has `body_bytes` bytes. Damage may be found only by the first
     /// read.
     ///
@@ -170,6 +186,24 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     /// [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn close(&self) -> Result<bool, BlobError> {
         Ok(true)
+    }
+
+    /// Number of blobs that are only in a backup yet.
+    fn outstanding(&self) -> usize {
+        0
+    }
+
+    /// Brings one of them. `false` if none is left.
+    ///
+    /// # Errors
+    /// [`BlobError::Elsewhere`], [`BlobError::Corrupt`], and the errors of a write.
+    fn bring_one(&self) -> Result<bool, BlobError> {
+        Ok(false)
+    }
+
+    /// The ids of those that were brought since the last call.
+    fn take_brought(&self) -> Vec<[u8; 16]> {
+        Vec::new()
     }
 
     /// A store in memory with the same blobs, whose bytes are shared; `None` for blobs in files.

@@ -1,5 +1,7 @@
 //! The places of blobs in a backup: rows that spare a later backup their bytes.
 
+use std::fmt::Debug;
+
 use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
@@ -36,3 +38,30 @@ impl BackupPlace {
 }
 
 const WHAT: &str = "the place of a blob in a backup";
+
+/// The backup that has the blobs which a lazy restore has left there.
+pub trait BlobSource: Debug + Send + Sync {
+    /// Reads the blob with this id and length, piece by piece, and verifies it. May wait for a
+    /// network.
+    ///
+    /// # Errors
+    /// Those of `take`; [`StoreError::Corrupt`] if the backup does not have it whole;
+    /// [`StoreError::Suspended`] if the backup does not answer, or is another one.
+    fn read(
+        &self,
+        id: &[u8; 16],
+        bytes: u64,
+        place: &BackupPlace,
+        take: &mut dyn FnMut(&[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError>;
+}
+
+/// The row of a blob that is only in a backup.
+pub(crate) fn outstanding(id: &[u8; 16], bytes: u64) -> (Vec<u8>, Vec<u8>) {
+    (space::outstanding(id), record::encode(1, &bytes))
+}
+
+/// The length of a blob in its row.
+pub(crate) fn outstanding_bytes(value: &[u8]) -> Result<u64, StoreError> {
+    record::decode(value, "an outstanding blob")
+}

@@ -1,7 +1,7 @@
 //! Records, and their places in the key space. Of blobs, only the ids are known here.
 
 pub(crate) mod backup_location;
-mod backup_place;
+pub(crate) mod backup_place;
 pub(crate) mod body;
 pub(crate) mod bucket;
 pub(crate) mod content;
@@ -18,13 +18,14 @@ pub(crate) mod reference;
 mod scrub;
 mod settings;
 pub(crate) mod space;
+pub(crate) mod standby;
 mod types;
 pub(crate) mod upload;
 pub(crate) mod usage;
 pub(crate) mod vector;
 pub(crate) mod vector_metadata;
 
-pub use backup_place::BackupPlace;
+pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;
 pub use document::DocumentKind;
 pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, QueueState, Requester};

@@ -12,6 +12,8 @@
 //! | `06` | encoded name of a target, number (8) | an [`Event`](crate::Event) that waits |
 //! | `07` | key of an entry | an [entry](super::identity) about users |
 //! | `08` | bucket id (4) | [`UsageRecord`](super::usage::UsageRecord) |
+//! | `09` | | of a standby only: its [position](super::standby) in the backup that it follows |
+//! | `0A` | id of a backup (16) | token (16) of the lease at it that the directory has had |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -22,6 +24,7 @@
 //! | `30` | kind (1), id (16) | number of references to a blob or a list of parts; absent means one |
 //! | `31` | kind (1), id (16) | nothing: content to delete |
 //! | `32` | id of a blob (16) | its [place](super::backup_place) in a backup |
+//! | `33` | id of a blob (16) | length of a blob that is only in the backup yet, after a [lazy](crate::lazy) restore |
 //! | `38` | location of a backup | its [identity](super::backup_location) |
 //! | `40` | vector bucket name | [`VectorBucketRecord`](super::vector::VectorBucketRecord) |
 //! | `41` | vector bucket id (4) | the policy of a vector bucket, as it was given |
@@ -48,6 +51,8 @@ const OUTBOX: u8 = 0x05;
 const EVENT: u8 = 0x06;
 const IDENTITY: u8 = 0x07;
 const USAGE: u8 = 0x08;
+const STANDBY: u8 = 0x09;
+const LEASE: u8 = 0x0A;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -58,6 +63,7 @@ const UPLOAD_BY_KEY: u8 = 0x22;
 const REFERENCE: u8 = 0x30;
 const DELETION: u8 = 0x31;
 const BACKUP_PLACE: u8 = 0x32;
+const OUTSTANDING: u8 = 0x33;
 const BACKUP_LOCATION: u8 = 0x38;
 const VECTOR_BUCKET: u8 = 0x40;
 const VECTOR_POLICY: u8 = 0x41;
@@ -78,6 +84,19 @@ pub(crate) const LIFECYCLE_KEY: &[u8] = &[LIFECYCLE];
 
 /// The key of the record of the outbox.
 pub(crate) const OUTBOX_KEY: &[u8] = &[OUTBOX];
+
+/// The token of the lease at a backup.
+pub(crate) fn lease(backup: &[u8; 16]) -> Vec<u8> {
+    [&[LEASE], &backup[..]].concat()
+}
+
+/// `true` for rows that are of one directory only, and in no backup.
+pub(crate) fn is_of_directory(key: &[u8]) -> bool {
+    matches!(key.first(), Some(&(STANDBY | LEASE | BACKUP_PLACE | OUTSTANDING)))
+}
+
+/// The key of the position of a standby.
+pub(crate) const STANDBY_KEY: &[u8] = &[STANDBY];
 
 /// The prefix of all keys of events.
 pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
@@ -103,6 +122,8 @@ pub(crate) const ALL_PARTS: &[u8] = &[PART];
 pub(crate) const ALL_DELETIONS: &[u8] = &[DELETION];
 /// The prefix of all keys of places in a backup.
 pub(crate) const ALL_BACKUP_PLACES: &[u8] = &[BACKUP_PLACE];
+/// The prefix of all keys of blobs that are only in a backup.
+pub(crate) const ALL_OUTSTANDING: &[u8] = &[OUTSTANDING];
 /// The prefix of all keys of elements of slots.
 pub(crate) const ALL_ELEMENTS: &[u8] = &[ELEMENTS];
 /// The prefix of all keys of vectors.
@@ -359,6 +380,17 @@ pub(crate) fn backup_place(blob: &[u8; 16]) -> Vec<u8> {
 pub(crate) fn split_backup_place(bytes: &[u8]) -> Result<[u8; 16], StoreError> {
     let blob = bytes.strip_prefix(&[BACKUP_PLACE]).and_then(|blob| blob.try_into().ok());
     blob.ok_or_else(|| StoreError::corrupt("the key of a place in a backup"))
+}
+
+/// A blob that is only in a backup.
+pub(crate) fn outstanding(blob: &[u8; 16]) -> Vec<u8> {
+    [&[OUTSTANDING], &blob[..]].concat()
+}
+
+/// The blob in a key made by [`outstanding`].
+pub(crate) fn split_outstanding(bytes: &[u8]) -> Result<[u8; 16], StoreError> {
+    let blob = bytes.strip_prefix(&[OUTSTANDING]).and_then(|blob| blob.try_into().ok());
+    blob.ok_or_else(|| StoreError::corrupt("the key of an outstanding blob"))
 }
 
 pub(crate) fn vector_bucket(name: &str) -> Vec<u8> {

@@ -67,6 +67,14 @@ impl BucketCache {
         state.buckets.insert(bucket.name.clone(), Arc::clone(bucket));
     }
 
+    /// Removes all entries, after a commit that may have changed any of them.
+    pub(crate) fn clear(&self) {
+        let mut state = self.state.write();
+        state.buckets.clear();
+        state.document_bytes = 0;
+        state.generation += 1;
+    }
+
     pub(crate) fn remove(&self, name: &BucketName) {
         let mut state = self.state.write();
         // Both under one lock, so that no insert of the old record comes in between.

@@ -13,6 +13,7 @@
 //! | [`Staging`]: blobs without a record | the sweep sees every blob that is being written | a minimum age below which the sweep ignores blobs |
 //! | [`Pins`]: content that readers need | the reclaimer sees every reader | a delay before deletion, longer than any read |
 //! | [`Holds`]: content that the running backup or copy needs | the backup follows the updates of this process | a backup of the engine's own |
+//! | [`Gate`]: the suspension of writes | one thread keeps the lease of the process, or follows a primary | nothing: it is of one process |
 //! | [`Work`]: wake-ups of the reclaimer | the deletion queue is filled here | polling |
 //! | [`Signals`]: wake-ups of event senders | events are queued here, and one sender per target sends them | polling, and a lease per target |
 //! | [`Background`]: calls to the scrub and the lifecycle | one thread does each | a lease on the record of each |
@@ -24,6 +25,7 @@
 mod background;
 mod bucket;
 mod bucket_cache;
+mod gate;
 mod guard;
 mod hold;
 mod ids;
@@ -42,6 +44,7 @@ use crate::stats::Counters;
 pub(crate) use background::{Background, Calls};
 pub use bucket::Bucket;
 pub(crate) use bucket_cache::{BucketCache, ForgetBucket};
+pub(crate) use gate::{Gate, OF_STANDBY};
 pub(crate) use guard::Guard;
 pub(crate) use hold::{Holder, Holds};
 pub(crate) use ids::Ids;
@@ -63,6 +66,7 @@ pub(crate) struct Shared {
     pub(crate) staging: Staging,
     pub(crate) pins: Pins,
     pub(crate) holds: Holds,
+    pub(crate) gate: Gate,
     pub(crate) work: Work,
     pub(crate) outbox: Signals,
     pub(crate) counters: Counters,
@@ -79,6 +83,7 @@ impl Shared {
             staging: Staging::default(),
             pins: Pins::default(),
             holds: Holds::default(),
+            gate: Gate::default(),
             work: Work::default(),
             outbox: Signals::default(),
             counters: Counters::default(),

@@ -251,6 +251,7 @@ impl Store {
                             && has_places
                         {
                             write.delete(&space::backup_place(blob))?;
+                            write.delete(&space::outstanding(blob))?;
                         }
                     }
                     Ok(Committed::new(()))

@@ -12,7 +12,7 @@ impl Store {
     /// once if every update is durable and no backup runs, otherwise after the sync that makes this
     /// one durable, and once it is backed up. Until then a crash can bring back a record that
     /// references the old slot, and the backup may have to read it.
-    pub(super) fn publish_vectors(
+    pub(crate) fn publish_vectors(
         &self,
         open: &OpenIndex,
         id: IndexId,
@@ -45,7 +45,7 @@ impl Store {
     }
 
     /// Frees the slots that need not wait any longer.
-    pub(super) fn free_unused(&self, open: &OpenIndex) -> Result<(), StoreError> {
+    pub(crate) fn free_unused(&self, open: &OpenIndex) -> Result<(), StoreError> {
         loop {
             // One group at a time, so that the lock is not held while slots are freed.
             let durable = {

@@ -62,6 +62,10 @@ pub struct VerifyReport {
     pub missing: MissingKeys,
     /// The damage found.
     pub damaged: Vec<Damage>,
+    /// The first objects and parts whose bytes are only in a backup yet, and the number of all.
+    pub outstanding: Vec<Damage>,
+    /// Number of these objects and parts.
+    pub outstanding_count: u64,
     /// Blobs that no record references; 0 if a record is damaged, because its blobs are unknown.
     pub orphans: u64,
     /// Paths of the orphans that a sweep has moved to `blobs/lost/`.

@@ -45,6 +45,9 @@ impl From<KvError> for Failure {
     }
 }
 
+/// Objects that are named whose bytes are only in a backup.
+const OUTSTANDING_NAMED: usize = 1_000;
+
 /// A bucket with a readable record.
 pub(super) struct VerifiedBucket {
     pub(super) name: BucketName,
@@ -214,6 +217,17 @@ impl Verifier<'_> {
         let (what, remedy) = match result {
             Ok(()) => return Ok(()),
             Err(Failure::Unknown(StoreError::Closed)) => return Err(StoreError::Closed),
+            Err(Failure::Unknown(StoreError::Suspended { reason })) => {
+                self.report.outstanding_count += 1;
+                if self.report.outstanding.len() < OUTSTANDING_NAMED {
+                    let bucket = location.bucket.and_then(|id| self.buckets.get(&id));
+                    let bucket = bucket.map(|bucket| bucket.name.clone());
+                    let Location { key, version, .. } = location;
+                    let (what, remedy) = (reason, Remedy::None);
+                    self.report.outstanding.push(Damage { bucket, key, version, what, remedy });
+                }
+                return Ok(());
+            }
             Err(Failure::Damaged(error)) => (error.to_string(), Remedy::Remove(place.to_vec())),
             Err(Failure::NotIndexed { row, stamp }) => {
                 let what = StoreError::corrupt("the version null is not in its index");

@@ -2,10 +2,12 @@
 
 mod commands;
 mod copies;
+mod lazy;
 mod moments;
 mod outages;
 mod refusals;
 mod restored;
+mod standby;
 mod writers;
 
 use std::collections::BTreeMap;

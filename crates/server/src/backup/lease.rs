@@ -1,0 +1,138 @@
+//! [`LeaseKeeper`]: the thread of a primary that looks at its lease.
+//!
+//! ```text
+//!  held ──► look again, each interval
+//!  claimed by a standby ──► suspend writes ──► tell ──► the writer stores what is left and ends ──► release
+//!  lost ──► suspend writes, end the writer
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use liteio_backup::target::Target;
+use liteio_backup::writer::{Status, Stop};
+use liteio_backup::{Error, Holder, Look, Repository};
+use liteio_store::Store;
+use tokio::sync::oneshot;
+
+/// Longest time between two looks, however long the interval of the backup is: a promotion waits for
+/// the next one.
+const LOOK_MAX: Duration = Duration::from_secs(1);
+/// Time between two looks at the writer that stores what is left.
+const WAIT: Duration = Duration::from_millis(20);
+
+const CLAIMED: &str =
+    "This server hands over to a standby, which becomes the primary. Reading still works.";
+const LOST: &str = "Another server is the primary now: this one has lost its lease at the backup and refuses writes. \
+     Write to the other one. Reading still works.";
+
+/// The lease of a primary.
+pub(super) struct LeaseKeeper {
+    pub(super) store: Store,
+    pub(super) target: Arc<dyn Target>,
+    pub(super) key: Option<[u8; 32]>,
+    pub(super) holder: Arc<Holder>,
+    pub(super) interval: Duration,
+    /// Ends the keeper.
+    pub(super) stop: Arc<Stop>,
+    /// Ends the writer.
+    pub(super) writer: Arc<Stop>,
+    pub(super) writer_ended: Arc<Stop>,
+    pub(super) status: Arc<Status>,
+}
+
+impl LeaseKeeper {
+    /// Looks until it is stopped. Tells `looked` of the first look, whatever it finds.
+    pub(super) fn run(self, looked: oneshot::Sender<()>) {
+        let mut looked = Some(looked);
+        let mut repository = None;
+        let mut last = None;
+        loop {
+            let look = self.look(&mut repository);
+            if let Ok(look) = &look
+                && last.as_ref() != Some(look)
+            {
+                self.found(look, repository.as_ref());
+                last = Some(look.clone());
+            }
+            if let Some(looked) = looked.take() {
+                // Nobody waits any more.
+                let _ = looked.send(());
+            }
+            if !self.stop.wait(self.interval.min(LOOK_MAX)) {
+                return;
+            }
+        }
+    }
+
+    fn look(&self, opened: &mut Option<Repository>) -> Result<Look, Error> {
+        let repository = match opened {
+            Some(repository) => &*repository,
+            // The writer tells the reason of a failure.
+            None => opened.insert(Repository::open_or_create(
+                Arc::clone(&self.target),
+                self.key.as_ref(),
+                self.store.created_ms()?,
+            )?),
+        };
+        self.holder.look(repository)
+    }
+
+    fn found(&self, look: &Look, repository: Option<&Repository>) {
+        match look {
+            Look::Held => {}
+            Look::Claimed => {
+                tracing::warn!("a standby takes over: writes are refused from now on");
+                let released = repository.map_or(Ok(false), |it| self.hand_over(it));
+                match released {
+                    Ok(true) => {
+                        tracing::info!("everything is in the backup: the lease is released")
+                    }
+                    Ok(false) => tracing::warn!("the lease was not released: its claim is gone"),
+                    Err(error) => tracing::error!(%error, "the lease was not released"),
+                }
+            }
+            Look::Lost => {
+                tracing::error!("another server has the lease of the backup: writes are refused");
+                self.suspend(LOST);
+                self.writer.stop();
+            }
+        }
+    }
+
+    fn hand_over(&self, repository: &Repository) -> Result<bool, Error> {
+        self.suspend(CLAIMED);
+        let suspended_ms = self.store.now_ms();
+        if !self.holder.answer(repository, None)? {
+            return Ok(false);
+        }
+        // Without a base the generation is of no use, and what was written since the one before it
+        // would be lost.
+        while self.status.state().base_ms.is_none() {
+            if !self.stop.wait(WAIT) {
+                return Ok(false);
+            }
+        }
+        self.writer.stop();
+        while self.writer_ended.wait(WAIT) {
+            if !self.stop.wait(WAIT) {
+                return Ok(false);
+            }
+        }
+        let state = self.status.state();
+        match state.stored {
+            Some(stored) if state.kept_ms.is_some_and(|kept_ms| kept_ms >= suspended_ms) => {
+                self.holder.answer(repository, Some(stored))
+            }
+            _ => Err(Error::Refused(
+                state.error.unwrap_or_else(|| "the last changes could not be stored".to_owned()),
+            )),
+        }
+    }
+
+    fn suspend(&self, reason: &str) {
+        if let Err(error) = self.store.suspend(reason) {
+            tracing::error!(%error, "writes are refused, but the last ones may not be durable");
+        }
+    }
+}
