@@ -17,12 +17,15 @@ mod sign;
 
 pub(crate) use bucket::Bucket;
 pub(crate) use connect::{Http, connect};
+pub use document::escaped;
+pub(crate) use document::{is_error_document, text_in_document};
 pub(crate) use download::Download;
-pub(crate) use encode::{decoded, tags_header};
+pub(crate) use encode::decoded;
+pub use encode::tags_header;
 pub(crate) use endpoint::{Endpoint, Style};
 pub(crate) use exchange::{S3, Settings};
 pub(crate) use listing::{Entry, Listed, Lister, Scope};
 pub(crate) use multipart::{Part, Span, Upload};
 pub(crate) use object::{CopySource, Head, NotStored, REMOVALS_MAX, Removal, Removed};
-pub(crate) use request::Sent;
+pub(crate) use request::{Feed, Request, Sent};
 pub(crate) use sign::Credentials;

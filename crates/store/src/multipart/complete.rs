@@ -17,7 +17,7 @@ use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::name::{ObjectKey, PartNumber, UploadId};
-use crate::object::ObjectVersion;
+use crate::object::{ObjectVersion, Replica};
 use crate::object::publish::{NewVersion, Slot};
 use crate::object::release::release;
 use crate::pending::{Committed, Pending};
@@ -47,6 +47,9 @@ pub struct CompleteOptions {
     pub object_bytes: Option<u64>,
     /// The reason for the completion, for its event.
     pub cause: Cause,
+    /// The version of another store that this is a copy of. Then the conditions and the default
+    /// retention do not apply.
+    pub replica: Option<Replica>,
 }
 
 impl Store {
@@ -90,7 +93,9 @@ impl Store {
                 return Err(StoreError::InvalidRequest { message });
             }
             let checksum = object_checksum(&upload, &chosen, options.checksum)?;
-            since::check(&slot, write, &options.conditions, upload.extensions.key_state()?)?;
+            if options.replica.is_none() {
+                since::check(&slot, write, &options.conditions, upload.extensions.key_state()?)?;
+            }
 
             let sealing = sealing_of(shared, &upload, &id)?;
 
@@ -114,7 +119,10 @@ impl Store {
                 event: EventKind::CreatedComplete,
                 cause: options.cause.clone(),
             };
-            let (object, wakes) = slot.publish(write, new)?;
+            let (object, wakes) = match &options.replica {
+                Some(replica) => slot.publish_replica(write, new, replica)?,
+                None => slot.publish(write, new)?,
+            };
             Ok(Committed::with_guard(object, (released, wakes)))
         })
     }
