@@ -24,6 +24,7 @@
 //! | `documents` | The documents of a bucket that matter for access, parsed once per change |
 //! | `granted`, `vectors` | Resolution and permission for buckets, vector buckets and indexes |
 //! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
+//! | [`remote`] | The targets of replication, with what happened at each |
 //! | [`offload`] | The only way to blocking threads, bounded |
 //!
 //! The crate must not know s3s, the operations of services or sockets. Decisions know neither HTTP nor the state of
@@ -66,6 +67,7 @@ mod documents;
 mod granted;
 pub mod offload;
 mod principal;
+pub mod remote;
 mod resource;
 pub mod state;
 mod vectors;

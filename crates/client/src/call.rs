@@ -10,7 +10,7 @@ use crate::bucket::BucketClient;
 use crate::error::{Again, Error};
 use crate::s3::Request;
 
-pub use crate::s3::{escaped as escaped_xml, tags_header};
+pub use crate::s3::{escaped as escaped_xml, md5_base64, tags_header};
 
 /// A request to a bucket, or to an object in it.
 #[derive(Debug)]

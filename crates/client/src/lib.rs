@@ -42,7 +42,9 @@ mod transfer;
 mod verbs;
 
 pub use bucket::{BucketClient, BucketError, BucketListing, BucketObject};
-pub use call::{BucketAnswer, BucketCall, CallBody, CallError, escaped_xml, tags_header};
+pub use call::{
+    BucketAnswer, BucketCall, CallBody, CallError, escaped_xml, md5_base64, tags_header,
+};
 pub use keys::ServiceKeys;
 pub use local::content_type;
 pub use source::{Source, SourceEntry, SourceError, SourceListing, SourceObject};

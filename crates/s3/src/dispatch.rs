@@ -11,9 +11,9 @@ use super::route::{Answerer, Level, Route, Scope};
 use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_ownership,
-    bucket_policy, bucket_public_access, bucket_settings, bucket_versioning, bucket_website,
-    multipart, object_attributes, object_copy, object_delete, object_list, object_lock, object_put,
-    object_rename, object_tagging, part,
+    bucket_policy, bucket_public_access, bucket_replication, bucket_settings, bucket_versioning,
+    bucket_website, multipart, object_attributes, object_copy, object_delete, object_list,
+    object_lock, object_put, object_rename, object_tagging, part,
 };
 use liteio_access::Action;
 use liteio_access::state::App;
@@ -149,9 +149,8 @@ operations! {
     DeleteBucketPolicy [s3:DeleteBucketPolicy] DELETE bucket {"policy"}:
         delete_bucket_policy(DeleteBucketPolicyInput)
             -> DeleteBucketPolicyOutput = bucket_policy::delete_bucket_policy;
-    DeleteBucketReplication [s3:PutReplicationConfiguration] DELETE bucket {"replication"}:
-        delete_bucket_replication(DeleteBucketReplicationInput)
-            -> DeleteBucketReplicationOutput = bucket_defaults::delete_bucket_replication;
+    DeleteBucketReplication [s3:PutReplicationConfiguration] DELETE bucket
+        {"replication"} => bucket_replication::delete_bucket_replication;
     DeleteBucketTagging [s3:PutBucketTagging] DELETE bucket {"tagging"}:
         delete_bucket_tagging(DeleteBucketTaggingInput) -> DeleteBucketTaggingOutput = bucket_settings::delete_bucket_tagging;
     DeleteBucketWebsite [s3:DeleteBucketWebsite] DELETE bucket {"website"}:
@@ -219,9 +218,8 @@ operations! {
     GetBucketPolicyStatus [s3:GetBucketPolicyStatus] GET bucket {"policyStatus"}:
         get_bucket_policy_status(GetBucketPolicyStatusInput)
             -> GetBucketPolicyStatusOutput = bucket_policy::get_bucket_policy_status;
-    GetBucketReplication [s3:GetReplicationConfiguration] GET bucket {"replication"}:
-        get_bucket_replication(GetBucketReplicationInput)
-            -> GetBucketReplicationOutput = bucket_defaults::get_bucket_replication;
+    GetBucketReplication [s3:GetReplicationConfiguration] GET bucket
+        {"replication"} => bucket_replication::get_bucket_replication;
     GetBucketRequestPayment [s3:GetBucketRequestPayment] GET bucket {"requestPayment"}:
         get_bucket_request_payment(GetBucketRequestPaymentInput)
             -> GetBucketRequestPaymentOutput = bucket_settings::get_bucket_request_payment;
@@ -335,7 +333,8 @@ operations! {
         put_bucket_ownership_controls(PutBucketOwnershipControlsInput)
             -> PutBucketOwnershipControlsOutput = bucket_ownership::put_bucket_ownership_controls;
     PutBucketPolicy [s3:PutBucketPolicy] PUT bucket {"policy"} => bucket_policy::put_bucket_policy;
-    PutBucketReplication [s3:PutReplicationConfiguration] PUT bucket {"replication"};
+    PutBucketReplication [s3:PutReplicationConfiguration] PUT bucket
+        {"replication"} => bucket_replication::put_bucket_replication;
     PutBucketRequestPayment [s3:PutBucketRequestPayment] PUT bucket {"requestPayment"}:
         put_bucket_request_payment(PutBucketRequestPaymentInput)
             -> PutBucketRequestPaymentOutput = bucket_settings::put_bucket_request_payment;

@@ -8,7 +8,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::details::Details;
-use super::error;
+use super::route::Route;
+use super::{error, replica};
 
 /// The meaning of a header for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,13 +166,22 @@ pub(super) const COPY_SOURCE: &str = "x-amz-copy-source";
 ///
 /// # Errors
 /// `NotImplemented`, with the name; `InvalidArgument`.
-pub(super) fn check(headers: &HeaderMap, copies: bool) -> S3Result<()> {
+pub(super) fn check(headers: &HeaderMap, route: &Route) -> S3Result<()> {
+    let copies = route.copies();
     headers.iter().try_for_each(|(name, value)| match refusal(name) {
         Some(refused) => Err(refused),
         // Ignored, it would be a copy that did not happen. (AWS answers so for all methods but PUT:
         // versitygw's pull request 1642.)
         None if !copies && name.as_str() == COPY_SOURCE => Err(no_copy(value)),
         None if NUMBERS.contains(&name.as_str()) => check_number(name, value),
+        // A request of another LiteIO for replication: the operation acts on all of these headers.
+        None if name.as_str().starts_with(OF_A_REPLICA)
+            && replica::is_asked(headers)
+            && replica::knows(name.as_str())
+            && replica::action(route.operation).is_some() =>
+        {
+            Ok(())
+        }
         None if name.as_str().starts_with(OF_MINIO) => check_of_minio(name.as_str(), value),
         None => Ok(()),
     })
@@ -197,8 +207,8 @@ fn check_of_minio(name: &str, value: &HeaderValue) -> S3Result<()> {
         )),
         name if name.starts_with(OF_A_REPLICA) => Err(error::header_not_implemented(
             name,
-            "LiteIO is no target of MinIO's replication: copy with `liteio client mirror` or `mc mirror`. Nothing was \
-             done.",
+            "LiteIO is a target of the replication of LiteIO only: MinIO's version ids have no order. Copy with `liteio \
+             client mirror` or `mc mirror`. Nothing was done.",
         )),
         _ => Ok(()),
     }

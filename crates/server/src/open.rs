@@ -67,6 +67,7 @@ pub(crate) async fn open(
     let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
+    let remote_targets = config.replication.all_targets().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
     let followers = followers(config).map_err(OpenError)?;
     let offload = Offload::default();
@@ -116,6 +117,7 @@ pub(crate) async fn open(
         region: config.region.clone(),
         takes_any_region: config.takes_any_region,
         event_targets: named.collect(),
+        remote_targets,
         takes_version_2: config.allow_signature_v2,
         allows_keys_in_plain: config.allow_insecure_sse_c,
         acts_as_minio: config.profile == Some(Profile::Minio),

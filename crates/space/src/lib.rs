@@ -50,6 +50,7 @@ use liteio_access::state::App;
 use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
 use liteio_iam::{self as iam, Api, Iam, Users, Watch, is_web_identity};
 use liteio_observe::events::{Senders, Target};
+use liteio_replicate::Replicators;
 use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
 use liteio_wire::cors::PageRequest;
@@ -68,6 +69,8 @@ pub struct Space {
     pub users: Arc<Users>,
     /// Tasks that deliver events.
     pub senders: Senders,
+    /// Tasks that copy versions to the targets of replication.
+    pub replicators: Replicators,
     no_auth: Option<NoAuth>,
     locale: Arc<Locale>,
     authenticator: Authenticator,
@@ -115,6 +118,7 @@ impl Space {
         let clock = Arc::clone(app.store.clock());
         Space {
             senders: Senders::start(&app, targets),
+            replicators: Replicators::start(&app),
             no_auth,
             locale: Arc::new(Locale {
                 space: name,

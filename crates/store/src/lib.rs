@@ -323,11 +323,11 @@ pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock
 #[cfg(any(test, feature = "test-util"))]
 pub use liteio_disk::{ManualClock, SeededRandom};
 pub use meta::{
-    Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver, Expiration,
-    LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, NotificationRule,
-    Notifications, ObjectLock, OutboxState, QueueState, Replication, ReplicationRow, ReplicationRule,
-    ReplicationStatus, ReplicationTask, Requester, Resync, Retention, RetentionMode,
-    RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
+    Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver,
+    Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
+    NotificationRule, Notifications, ObjectLock, OutboxState, QueueState, Replication,
+    ReplicationRow, ReplicationRule, ReplicationStatus, ReplicationTask, Requester, Resync,
+    Retention, RetentionMode, RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,

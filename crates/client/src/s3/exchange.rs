@@ -368,7 +368,7 @@ impl Response {
 
     /// The document in the body. S3 may send an error in a document after a head that promised
     /// success.
-    pub(crate) async fn document(self) -> Result<Element, Error> {
+    pub(super) async fn document(self) -> Result<Element, Error> {
         let status = self.status.as_u16();
         let root = Element::parse(&self.bytes().await?)?;
         match root.name.as_str() {

@@ -16,6 +16,7 @@ mod request;
 mod sign;
 
 pub(crate) use bucket::Bucket;
+pub use checksum::md5_base64;
 pub(crate) use connect::{Http, connect};
 pub use document::escaped;
 pub(crate) use document::{is_error_document, text_in_document};
@@ -27,5 +28,5 @@ pub(crate) use exchange::{S3, Settings};
 pub(crate) use listing::{Entry, Listed, Lister, Scope};
 pub(crate) use multipart::{Part, Span, Upload};
 pub(crate) use object::{CopySource, Head, NotStored, REMOVALS_MAX, Removal, Removed};
-pub(crate) use request::{Feed, Request, Sent};
+pub(crate) use request::{Request, Sent};
 pub(crate) use sign::Credentials;

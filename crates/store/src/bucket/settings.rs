@@ -169,10 +169,11 @@ impl Store {
                 }
             })?;
             document::replace(write, bucket.id, document::REPLICATION, document.as_deref())?;
+            let mut wakes = Vec::new();
             for resync in &resyncs {
-                begin(write, shared, &bucket, resync)?;
+                wakes.push(begin(write, shared, &bucket, resync)?);
             }
-            Ok(Committed::with_guard((), forget))
+            Ok(Committed::with_guard((), (forget, wakes)))
         })
     }
 

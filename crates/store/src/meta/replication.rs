@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{self, Sealed};
 use super::space;
+use crate::encryption::EncryptionScheme;
 use crate::error::StoreError;
 use crate::name::BucketId;
 
@@ -42,6 +43,8 @@ pub struct ReplicationRule {
     pub copies_existing: bool,
     /// `true` if changes of the metadata of replicas are copied.
     pub copies_changed_replicas: bool,
+    /// `true` if objects encrypted with a named key are copied.
+    pub copies_named_encryption: bool,
     /// Storage class of the copies; `None` for the one of the source.
     pub storage_class: Option<String>,
 }
@@ -51,6 +54,18 @@ impl ReplicationRule {
         self.is_enabled
             && key.starts_with(&self.prefix)
             && self.tags.iter().all(|tag| tags.contains(tag))
+    }
+}
+
+impl ReplicationRule {
+    /// `true` if objects with this encryption are copied. As on AWS, those under the key of a client
+    /// are not, since the server does not have it, and those under a named key only on request.
+    pub(crate) fn copies(&self, encryption: Option<&EncryptionScheme>) -> bool {
+        match encryption {
+            None | Some(EncryptionScheme::Master) => true,
+            Some(EncryptionScheme::Named { .. }) => self.copies_named_encryption,
+            Some(EncryptionScheme::Customer) => false,
+        }
     }
 }
 
@@ -211,6 +226,12 @@ pub struct ReplicationRow {
 }
 
 impl ReplicationRow {
+    /// The number of the bucket.
+    #[must_use]
+    pub fn bucket_number(&self) -> BucketId {
+        self.bucket
+    }
+
     pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
         record::seal(1, place, self, &[])
     }

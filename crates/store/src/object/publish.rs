@@ -628,7 +628,11 @@ impl<'a> Slot<'a> {
     /// null            an id, none   yes                  current is archived, old `null` discarded
     /// null            an id, none   no                   current is archived
     /// ```
-    pub(super) fn make_room(&mut self, write: &mut Transaction<'_>, is_null: bool) -> Result<(), StoreError> {
+    pub(super) fn make_room(
+        &mut self,
+        write: &mut Transaction<'_>,
+        is_null: bool,
+    ) -> Result<(), StoreError> {
         let current = self.current.take();
         if let Some(current) = &current {
             // If it is archived, `history::add` counts it again, at its new place.

@@ -12,7 +12,6 @@ use liteio_kv::{Read, Transaction, Write as _};
 use super::change::VersionChange;
 use super::history;
 use super::publish::{NewVersion, Slot, Wakes};
-use crate::encryption::EncryptionScheme;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::REPLICA_AHEAD_MS_MAX;
@@ -73,13 +72,10 @@ pub(super) fn queue_new(
     record: &mut ObjectRecord,
 ) -> Result<Vec<WakeSender>, StoreError> {
     let Some(replication) = rules(write, bucket, state)? else { return Ok(Vec::new()) };
-    // As on AWS: the server does not have the key of such an object.
-    if record.encryption_scheme()? == Some(EncryptionScheme::Customer) {
-        return Ok(Vec::new());
-    }
+    let scheme = record.encryption_scheme()?;
     let (mut copies, mut wakes) = (VersionReplication::default(), Vec::new());
     for rule in replication.rules_for(key.as_str(), &record.metadata.tags) {
-        if record.is_delete_marker && !rule.copies_markers {
+        if (record.is_delete_marker && !rule.copies_markers) || !rule.copies(scheme.as_ref()) {
             continue;
         }
         let place = (bucket, key);
@@ -134,11 +130,11 @@ pub(super) fn queue_change(
     // Later than the last one, even if the clock was set back.
     *time = now_ms.max(time.saturating_add(1));
     let mut wakes = Vec::new();
-    let is_customers = record.encryption_scheme()? == Some(EncryptionScheme::Customer);
+    let scheme = record.encryption_scheme()?;
     for rule in replication
         .iter()
         .flat_map(|it| it.rules_for(key.as_str(), &record.metadata.tags))
-        .filter(|_| !is_customers)
+        .filter(|rule| rule.copies(scheme.as_ref()))
     {
         if copies.is_replica && !rule.copies_changed_replicas {
             continue;
@@ -152,10 +148,7 @@ pub(super) fn queue_change(
 }
 
 /// The time of the last change of this kind; `None` for a kind that is not replicated.
-fn time_of<'a>(
-    state: &'a mut VersionReplication,
-    change: &VersionChange,
-) -> Option<&'a mut u64> {
+fn time_of<'a>(state: &'a mut VersionReplication, change: &VersionChange) -> Option<&'a mut u64> {
     match change {
         VersionChange::Tags(_) | VersionChange::NoTags => Some(&mut state.changes.tags_ms),
         VersionChange::Retention { .. } => Some(&mut state.changes.retention_ms),

@@ -245,6 +245,17 @@ impl Store {
         self.wait_for_events(&signal(target), seen)
     }
 
+    /// Number of resynchronizations that were begun since the store was opened.
+    #[must_use]
+    pub fn resyncs_begun(&self) -> u64 {
+        self.events_queued(resync::SIGNAL)
+    }
+
+    /// Waits until one is begun after [`Store::resyncs_begun`] returned `seen`.
+    pub fn wait_for_resyncs(&self, seen: u64) -> impl Future<Output = ()> + Send + use<> {
+        self.wait_for_events(resync::SIGNAL, seen)
+    }
+
     /// Deletes a version that another store has deleted: no row is queued for it.
     ///
     /// Fails with the errors of [`Store::delete_object`].

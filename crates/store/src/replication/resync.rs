@@ -12,7 +12,6 @@ use std::sync::Arc;
 use liteio_kv::{Read as _, Transaction, Write as _};
 
 use super::queue_version;
-use crate::encryption::EncryptionScheme;
 use crate::error::StoreError;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
@@ -21,6 +20,9 @@ use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, WakeSender};
 use crate::store::{Shared, Store};
+
+/// The name of the signal. No target has such a name.
+pub(super) const SIGNAL: &str = "resynchronization\0";
 
 /// Versions looked at in one step.
 const STEP: usize = 256;
@@ -50,8 +52,8 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             bucket.require(write)?;
-            begin(write, shared, &bucket, &new)?;
-            Ok(Committed::new(()))
+            let wake = begin(write, shared, &bucket, &new)?;
+            Ok(Committed::with_guard((), wake))
         })
     }
 
@@ -118,7 +120,7 @@ pub(crate) fn begin(
     shared: &Arc<Shared>,
     bucket: &Bucket,
     new: &NewResync,
-) -> Result<(), StoreError> {
+) -> Result<WakeSender, StoreError> {
     let now_ms = shared.config.clock.now_ms();
     let resync = Resync {
         id: new.id.clone(),
@@ -137,7 +139,8 @@ pub(crate) fn begin(
         is_done: false,
     };
     let place = space::resync(bucket.id, &new.target);
-    Ok(write.put(&place, &resync.encode(&place))?)
+    write.put(&place, &resync.encode(&place))?;
+    Ok(WakeSender::new(shared, SIGNAL))
 }
 
 fn step(
@@ -208,20 +211,13 @@ fn requeue(
     let is_left_out = (has_it && (!resync.again || resync.pass == LAST))
         || state.is_replica
         || (record.is_delete_marker && !rule.copies_markers)
-        || record.encryption_scheme()? == Some(EncryptionScheme::Customer)
+        || !rule.copies(record.encryption_scheme()?.as_ref())
         || record.modified_ms >= resync.before_ms;
     if is_left_out {
         return Ok(None);
     }
     let of = (&**bucket, &key);
-    let wake = queue_version(
-        write,
-        shared,
-        &rule.target,
-        of,
-        (&record, &mut state),
-        resync.again,
-    )?;
+    let wake = queue_version(write, shared, &rule.target, of, (&record, &mut state), resync.again)?;
     resync.queued += 1;
     resync.bytes += record.bytes;
     record.extensions = std::mem::take(&mut record.extensions).with_replication(Some(&state));
