@@ -79,6 +79,11 @@ impl RemoteKind {
 }
 
 impl RemoteTarget {
+    /// `true` if it was added at run time.
+    fn is_made(&self) -> bool {
+        matches!(self.sources, RemoteSources::One { .. })
+    }
+
     /// `true` if this bucket may be copied to it.
     #[must_use]
     pub fn is_open_to(&self, bucket: &Bucket) -> bool {
@@ -183,6 +188,27 @@ impl RemoteTargets {
         by_arn.insert(target.arn.clone(), (Arc::new(target), figures.unwrap_or_default()));
         drop(by_arn);
         self.changes.send_modify(|count| *count += 1);
+    }
+
+    /// Replaces the targets that are for one bucket. Others with the same ARN stay.
+    pub fn replace_made(&self, made: Vec<RemoteTarget>) {
+        let gone: Vec<String> = {
+            let by_arn = self.by_arn.read();
+            let is_gone = |target: &RemoteTarget| {
+                target.is_made() && !made.iter().any(|other| other.arn == target.arn)
+            };
+            let gone = by_arn.values().filter(|(target, _)| is_gone(target));
+            gone.map(|(target, _)| target.arn.clone()).collect()
+        };
+        for arn in gone {
+            self.remove(&arn);
+        }
+        for target in made {
+            match self.get(&target.arn) {
+                Some(known) if !known.is_made() || *known == target => {}
+                _ => self.set(target),
+            }
+        }
     }
 
     /// Removes a target. `false` if there is none.

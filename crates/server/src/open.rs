@@ -105,6 +105,7 @@ pub(crate) async fn open(
     let users = offload.run(move || Users::open(configured, &opened, &ring)).await;
     let users = users.map_err(|error| OpenError(error.to_string()))?;
     let users = users.map_err(|error| OpenError(error.to_string()))?;
+    let made_targets = users.remote_targets();
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
     let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
@@ -128,6 +129,7 @@ pub(crate) async fn open(
         metrics_are_public: config.no_auth || config.metrics_auth == MetricsAuth::Public,
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
+    app.remote_targets.replace_made(made_targets);
     prepare(plan, &app, None).await?;
     Ok(Opened { app, users, targets, followers, made })
 }
