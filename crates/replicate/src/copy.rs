@@ -32,6 +32,8 @@ pub(crate) enum Outcome {
     },
     /// There is nothing to do.
     Gone,
+    /// The target would take it for the current version, and has a later one.
+    LeftOut,
     /// The target refuses it, for this reason.
     Refused(String),
     /// The target does not answer, or fails, for this reason.
@@ -138,6 +140,9 @@ impl Copy<'_> {
             return Err(NotDone::Refused(line.to_owned()));
         }
         let kind = self.remote.kind().await?;
+        if kind == RemoteKind::S3 && !version.is_sent && self.is_overtaken().await? {
+            return Ok(Outcome::LeftOut);
+        }
         let Some(object) = &version.object else {
             if version.is_sent && !again {
                 return Ok(Outcome::Done { version: version.target_version, bytes: 0 });
@@ -166,6 +171,11 @@ impl Copy<'_> {
         }
         self.change(&sent, name.as_deref()).await?;
         Ok(Outcome::Done { version: name, bytes })
+    }
+
+    async fn is_overtaken(&self) -> Result<bool, StoreError> {
+        let (row, arn) = (self.row.clone(), self.target.arn.clone());
+        self.app.blocking(move |store: &Store| store.has_later_copy(&row, &arn)).await
     }
 
     /// Adds a delete marker.

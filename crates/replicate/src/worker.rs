@@ -234,6 +234,7 @@ impl Worker {
                     Some(ReplicationResult::Done { version })
                 }
                 Outcome::Gone => Some(ReplicationResult::Gone),
+                Outcome::LeftOut => Some(ReplicationResult::LeftOut),
                 Outcome::Refused(line) => {
                     self.passed_over(key, &line);
                     Some(ReplicationResult::Refused)

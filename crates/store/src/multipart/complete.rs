@@ -80,7 +80,12 @@ impl Store {
                 // A client that has lost the first answer asks again.
                 Err(error) => return repeat(error, &id, slot),
             };
-            let chosen = choose(write, &id, &upload, &parts, shared.config.part_bytes_min)?;
+            let part_bytes_min = match options.replica {
+                // Parts of the source may come from an import, with parts of any size.
+                Some(_) => 1,
+                None => shared.config.part_bytes_min,
+            };
+            let chosen = choose(write, &id, &upload, &parts, part_bytes_min)?;
             let bytes = chosen.iter().map(|facts| facts.bytes).sum::<u64>();
             if bytes > OBJECT_BYTES_MAX {
                 return Err(StoreError::ObjectTooLarge { bytes });

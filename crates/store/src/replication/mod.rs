@@ -175,6 +175,38 @@ impl Store {
         }))
     }
 
+    /// `true` if a target has a later version of the key of a row.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
+    pub fn has_later_copy(&self, row: &ReplicationRow, target: &str) -> Result<bool, StoreError> {
+        let key = ObjectKey::new(row.key.clone())?;
+        let snapshot = self.snapshot()?;
+        let is_sent = |record: &ObjectRecord| -> Result<bool, StoreError> {
+            let state = record.extensions.replication()?.unwrap_or_default();
+            Ok(state.copy(target).is_some_and(|copy| copy.is_sent))
+        };
+        let current = ObjectRecord::read(&snapshot, &space::current(row.bucket, key.as_str()))?;
+        if let Some(current) = &current {
+            if current.stamp >= row.stamp {
+                return Ok(false);
+            }
+            if is_sent(current)? {
+                return Ok(true);
+            }
+        }
+        // Stamps of later versions are smaller.
+        let own = space::history(row.bucket, key.as_str(), &row.stamp);
+        let prefix = space::history_of(row.bucket, key.as_str());
+        let mut cursor = snapshot.cursor(Bound::Included(&prefix), Bound::Excluded(&own))?;
+        while let Some((place, value)) = cursor.next()? {
+            if is_sent(&ObjectRecord::decode(place, value)?)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The bucket with this name, if it is still the one with this number.
     fn bucket_of_row(&self, id: BucketId, name: &str) -> Result<Option<Arc<Bucket>>, StoreError> {
         match self.bucket(&BucketName::new(name)?) {

@@ -28,6 +28,9 @@ pub enum ReplicationResult {
     },
     /// There is nothing to do: the version does not exist any more.
     Gone,
+    /// It is not copied: the target has a later version of the key, and would take this one for the
+    /// current one.
+    LeftOut,
     /// The target refuses it. The row stays.
     Refused,
 }
@@ -80,9 +83,10 @@ fn note(
         return Ok(());
     };
     let Some(mut state) = record.extensions.replication()? else { return Ok(()) };
-    let Some(copy) = state.copies.iter_mut().find(|copy| copy.target == target) else {
+    let Some(place_of_copy) = state.copies.iter().position(|copy| copy.target == target) else {
         return Ok(());
     };
+    let copy = &mut state.copies[place_of_copy];
     let before = copy.clone();
     // A later row has a later change.
     let is_last = copy.row <= number;
@@ -95,10 +99,12 @@ fn note(
             }
         }
         ReplicationResult::Refused if is_last => copy.status = ReplicationStatus::Failed,
-        ReplicationResult::Refused | ReplicationResult::Gone => {}
+        ReplicationResult::Refused | ReplicationResult::Gone | ReplicationResult::LeftOut => {}
     }
-    if *copy == before {
-        return Ok(());
+    match result {
+        ReplicationResult::LeftOut => drop(state.copies.remove(place_of_copy)),
+        _ if *copy == before => return Ok(()),
+        _ => {}
     }
     record.extensions = std::mem::take(&mut record.extensions).with_replication(Some(&state));
     record.write(write, &place)
