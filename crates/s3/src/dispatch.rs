@@ -13,7 +13,7 @@ use super::{
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_notification, bucket_ownership,
     bucket_policy, bucket_public_access, bucket_replication, bucket_settings, bucket_versioning,
     bucket_website, multipart, object_attributes, object_copy, object_delete, object_list,
-    object_lock, object_put, object_rename, object_tagging, part,
+    object_lock, object_put, object_rename, object_tagging, part, replication_status,
 };
 use liteio_access::Action;
 use liteio_access::state::App;
@@ -40,7 +40,8 @@ macro_rules! operations {
         $(: $function:ident($input:ty) -> $output:ty = $module:ident::$handler:ident)?
         $(=> $own:ident $(:: $plain:ident)?)? $(as $other:ident)?;)*) => {
         impl S3Api {
-            /// Every operation in AWS's model of S3 (botocore 1.44).
+            /// Every operation in AWS's model of S3 (botocore 1.44), and those of MinIO that
+            /// `replication_status` has.
             pub(super) const ROUTES: &'static [Route] = &[$(Route {
             operation: stringify!($name),
             action: Action::$action,
@@ -220,6 +221,11 @@ operations! {
             -> GetBucketPolicyStatusOutput = bucket_policy::get_bucket_policy_status;
     GetBucketReplication [s3:GetReplicationConfiguration] GET bucket
         {"replication"} => bucket_replication::get_bucket_replication;
+    GetBucketReplicationMetrics [s3:GetReplicationConfiguration] GET bucket
+        {"replication-metrics"} => replication_status::get_bucket_replication_metrics;
+    GetBucketReplicationResetStatus [s3:GetReplicationConfiguration] GET bucket
+        {"replication-reset-status"} {"arn"}
+        => replication_status::get_bucket_replication_reset_status;
     GetBucketRequestPayment [s3:GetBucketRequestPayment] GET bucket {"requestPayment"}:
         get_bucket_request_payment(GetBucketRequestPaymentInput)
             -> GetBucketRequestPaymentOutput = bucket_settings::get_bucket_request_payment;
@@ -363,6 +369,9 @@ operations! {
         put_public_access_block(PutPublicAccessBlockInput)
             -> PutPublicAccessBlockOutput = bucket_public_access::put_public_access_block;
     RenameObject [s3:RenameObject] PUT key {"renameObject"} => object_rename::rename_object;
+    ResetBucketReplication [s3:PutReplicationConfiguration] PUT bucket
+        {"replication-reset"} {"arn" "older-than" "reset-id"}
+        => replication_status::reset_bucket_replication;
     RestoreObject [s3:RestoreObject] POST key {"restore"} {"versionId"};
     SelectObjectContent [s3:GetObject] POST key {"select"} {"select-type"};
     UpdateBucketMetadataAnnotationTableConfiguration [s3:UpdateBucketMetadataAnnotationTableConfiguration] PUT bucket

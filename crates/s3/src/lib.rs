@@ -110,6 +110,7 @@ mod query;
 mod refusal;
 mod replica;
 pub mod replication;
+mod replication_status;
 mod request_headers;
 mod route;
 mod service;

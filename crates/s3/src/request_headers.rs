@@ -8,7 +8,6 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::details::Details;
-use super::route::Route;
 use super::{error, replica};
 
 /// The meaning of a header for the server.
@@ -166,8 +165,7 @@ pub(super) const COPY_SOURCE: &str = "x-amz-copy-source";
 ///
 /// # Errors
 /// `NotImplemented`, with the name; `InvalidArgument`.
-pub(super) fn check(headers: &HeaderMap, route: &Route) -> S3Result<()> {
-    let copies = route.copies();
+pub(super) fn check(headers: &HeaderMap, copies: bool, operation: &str) -> S3Result<()> {
     headers.iter().try_for_each(|(name, value)| match refusal(name) {
         Some(refused) => Err(refused),
         // Ignored, it would be a copy that did not happen. (AWS answers so for all methods but PUT:
@@ -178,7 +176,7 @@ pub(super) fn check(headers: &HeaderMap, route: &Route) -> S3Result<()> {
         None if name.as_str().starts_with(OF_A_REPLICA)
             && replica::is_asked(headers)
             && replica::knows(name.as_str())
-            && replica::action(route.operation).is_some() =>
+            && replica::action(operation).is_some() =>
         {
             Ok(())
         }
@@ -308,7 +306,7 @@ pub(super) mod tests {
         ] {
             let value = HeaderValue::from_static(value);
             let headers = HeaderMap::from_iter([(HeaderName::from_static(name), value)]);
-            let refused = check(&headers, false).err();
+            let refused = check(&headers, false, "PutObject").err();
             let code = refused.as_ref().map(|refused| refused.code().as_str());
             assert_eq!(code, is_refused.then_some("NotImplemented"), "{name}");
             let message = refused.as_ref().and_then(|refused| refused.message());
@@ -326,7 +324,11 @@ pub(super) mod tests {
                     HeaderName::from_static(name),
                     HeaderValue::from_static(text),
                 )]);
-                assert_eq!(check(&headers, false).is_ok(), is_number, "{name}: {text}");
+                assert_eq!(
+                    check(&headers, false, "PutObject").is_ok(),
+                    is_number,
+                    "{name}: {text}"
+                );
             }
         }
     }
@@ -335,8 +337,8 @@ pub(super) mod tests {
     fn only_copies_have_a_source() {
         let name = HeaderName::from_static(COPY_SOURCE);
         let headers = HeaderMap::from_iter([(name, HeaderValue::from_static("a/b"))]);
-        assert!(check(&headers, true).is_ok());
-        let refused = check(&headers, false).expect_err("no copy");
+        assert!(check(&headers, true, "CopyObject").is_ok());
+        let refused = check(&headers, false, "PutObject").expect_err("no copy");
         assert_eq!(refused.code().as_str(), "InvalidArgument");
     }
 

@@ -1,8 +1,11 @@
 //! Replication configurations, and requests for replication, that are refused.
 
 use liteio::{RemoteSources, RemoteTarget, ReplicationSettings};
+use liteio_admin::fuzzing::seal_admin_body;
+use serde_json::{Value, json};
 
-use crate::harness::{self, ALICE, BOB, CAROL, TestServer};
+use crate::harness::{self, ACCOUNTS, ALICE, BOB, CAROL, TestServer};
+use crate::reply::Reply;
 
 const ARN: &str = "arn:minio:replication:us-east-1:1:copies";
 
@@ -250,4 +253,100 @@ async fn copies_are_taken_only_from_those_who_may_and_only_whole() {
     assert_eq!(put("/mine/a").by(BOB).send().await.status, 200);
     assert_eq!(delete().by(BOB).send().await.status, 204);
     assert_eq!(delete().by(ALICE).send().await.status, 204);
+}
+
+/// A request of MinIO's admin API about targets.
+async fn admin(
+    server: &TestServer,
+    by: crate::harness::User,
+    method: &'static str,
+    query: &str,
+    body: Option<Value>,
+) -> Reply {
+    let body = body.map(|body| seal_admin_body(by.secret_key, body.to_string().as_bytes()));
+    let request = server.request(method, &format!("/minio/admin/v3/{query}")).by(by);
+    request.body(body.unwrap_or_default()).send().await
+}
+
+fn json_of(reply: &Reply) -> Value {
+    serde_json::from_slice(&reply.body).unwrap_or_else(|_| panic!("{}", reply.everything()))
+}
+
+#[tokio::test]
+async fn a_target_is_added_at_run_time_for_one_bucket_and_shows_no_secret() {
+    let copy = harness::memory().await;
+    versioned(&copy, "copies").await;
+    let server = harness::in_memory_with_users(ACCOUNTS).await;
+    versioned(&server, "mine").await;
+    let endpoint = copy.endpoint().replace("http://", "");
+    let new = |secret: &str| {
+        json!({
+            "sourcebucket": "mine", "endpoint": endpoint, "targetbucket": "copies", "secure": false,
+            "credentials": { "accessKey": ALICE.access_key, "secretKey": secret }, "type": "replication",
+        })
+    };
+    let set = "set-remote-target?bucket=mine";
+    for user in [BOB, CAROL] {
+        let refused = admin(&server, user, "PUT", set, Some(new("x"))).await;
+        assert_ne!(refused.status, 200, "{}", refused.everything());
+    }
+    let wrong = json!({ "endpoint": "a/b", "targetbucket": "c", "credentials": { "accessKey": "a", "secretKey": "b" } });
+    assert_eq!(admin(&server, ALICE, "PUT", set, Some(wrong)).await.status, 400);
+    let made = admin(&server, ALICE, "PUT", set, Some(new("wrong"))).await.expect_status(200);
+    let arn = json_of(&made).as_str().expect("an ARN").to_owned();
+    assert!(arn.starts_with("arn:minio:replication::") && arn.ends_with(":copies"), "{arn}");
+    // The same target gets other credentials.
+    let update = format!("{set}&update=true");
+    let again = admin(&server, ALICE, "PUT", &update, Some(new(ALICE.secret_key)));
+    assert_eq!(json_of(&again.await.expect_status(200)), json!(arn));
+    let listed =
+        admin(&server, ALICE, "GET", "list-remote-targets?bucket=mine&type=replication", None);
+    let listed = listed.await.expect_status(200);
+    assert!(!listed.text().contains(ALICE.secret_key), "{}", listed.text());
+    let listed = json_of(&listed);
+    assert_eq!((&listed[0]["arn"], &listed[0]["endpoint"]), (&json!(arn), &json!(endpoint)));
+
+    let sent = document(&rule(1, ALL).replace(ARN, &arn));
+    versioned(&server, "other").await;
+    server.put("/other?replication", &sent).await.expect_error(400, "InvalidRequest");
+    server.put("/mine?replication", &sent).await.expect_status(200);
+    server.put("/mine/a/1", "1").await.expect_status(200);
+    loop {
+        if copy.get("/copies/a/1").await.status == 200 {
+            break;
+        }
+    }
+    let remove = format!("remove-remote-target?bucket=mine&arn={arn}");
+    assert_eq!(admin(&server, ALICE, "DELETE", &remove, None).await.status, 400, "a rule names it");
+
+    // A walk sends everything again.
+    let path = format!("/mine?replication-reset=&arn={arn}&reset-id=walk-1&older-than=0s");
+    let begun = server.put(&path, "").await.expect_status(200);
+    assert_eq!(json_of(&begun)["target"][0]["resetid"], "walk-1");
+    loop {
+        let status = server.get("/mine?replication-reset-status=").await.expect_status(200);
+        if json_of(&status)["target"][0]["resyncStatus"] == "Completed" {
+            break;
+        }
+    }
+    loop {
+        let figures = server.get("/mine?replication-metrics=2").await.expect_status(200);
+        let figures = json_of(&figures);
+        let of_target = &figures["currStats"]["Stats"][&arn];
+        if of_target["replicationCount"] == 2 && of_target["pendingReplicationCount"] == 0 {
+            break;
+        }
+    }
+    assert_eq!(copy.get("/copies?versions").await.elements("Key"), ["a/1"]);
+    server.put("/mine?replication-reset=&arn=other", "").await.expect_error(400, "InvalidRequest");
+
+    // A bucket that gets the name cannot use the credentials.
+    let versions = server.get("/mine?versions").await.elements("VersionId");
+    server.delete(&format!("/mine/a/1?versionId={}", versions[0])).await.expect_status(204);
+    server.delete("/mine").await.expect_status(204);
+    server.request("PUT", "/mine").by(BOB).send().await.expect_status(200);
+    let enabled = server.request("PUT", "/mine?versioning").by(BOB).body(ENABLED);
+    enabled.send().await.expect_status(200);
+    let put = server.request("PUT", "/mine?replication").by(BOB).body(&sent).send().await;
+    put.expect_error(400, "InvalidRequest");
 }
