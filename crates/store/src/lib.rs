@@ -342,7 +342,8 @@ pub use object::{
     ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery, ListStart, ListToken,
     ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectPartPage, ObjectReader,
     ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions, ReadError, RenameOptions, Replica,
-    SeenVersion, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry, VersionPage,
+    ReplicatedVersion, SeenVersion, Selection, StagedBody, StoredBytes, VersionChange,
+    VersionEntry, VersionPage,
 };
 pub use outbox::QueuedEvent;
 pub use pending::Pending;
@@ -351,8 +352,7 @@ pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;
 pub use replication::{
-    NewResync, QueuedReplication, ReplicatedVersion, ReplicationOutcome, ReplicationQueue,
-    ReplicationResult,
+    NewResync, QueuedReplication, ReplicationOutcome, ReplicationQueue, ReplicationResult,
 };
 pub use rewrap::{Rewrapped, WrappingReport};
 pub use stats::StoreStats;

@@ -19,6 +19,7 @@ pub(crate) mod release;
 mod removal;
 mod rename;
 mod replicate;
+mod replicated;
 pub(crate) mod seal;
 mod sealed;
 mod tell;
@@ -46,6 +47,7 @@ pub use reader::ObjectReader;
 pub(crate) use reader::{OpenError, body_key};
 pub use rename::RenameOptions;
 pub use replicate::Replica;
+pub use replicated::ReplicatedVersion;
 pub(crate) use seal::identity;
 
 /// One version of an object, without its bytes.

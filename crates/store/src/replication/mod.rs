@@ -20,10 +20,9 @@ use crate::error::StoreError;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
 use crate::meta::replication::{ReplicationState, VersionReplication};
-use crate::meta::{ChangeTimes, ReplicationRow, ReplicationTask, space};
-use crate::name::{BucketId, BucketName, ObjectKey, VersionId};
-use crate::object::ObjectVersion;
-use crate::pending::{Committed, Pending};
+use crate::meta::{ReplicationRow, ReplicationTask, space};
+use crate::name::{BucketId, BucketName, ObjectKey};
+use crate::pending::Committed;
 use crate::process::{Bucket, WakeSender};
 use crate::store::{Shared, Store};
 
@@ -38,27 +37,6 @@ pub struct QueuedReplication {
     pub number: u64,
     /// The row; [`StoreError::Corrupt`] if its record is damaged.
     pub row: Result<ReplicationRow, StoreError>,
-}
-
-/// A version that a row names, as it is now.
-#[derive(Clone, Debug)]
-pub struct ReplicatedVersion {
-    /// Its bucket.
-    pub bucket: Arc<Bucket>,
-    /// The version id.
-    pub version_id: VersionId,
-    /// The stamp, which is the version id unless that is `null`.
-    pub stamp: [u8; 16],
-    /// Modification time, in milliseconds since 1970.
-    pub modified_ms: u64,
-    /// The object; `None` for a delete marker.
-    pub object: Option<ObjectVersion>,
-    /// `true` if the target has the version, though its tags or lock may be out of date.
-    pub is_sent: bool,
-    /// The version id of the copy, if the target chose one.
-    pub target_version: Option<String>,
-    /// The changes of its metadata since it was made.
-    pub changes: ChangeTimes,
 }
 
 /// The queue of one target.
@@ -140,41 +118,6 @@ impl Store {
         Ok(queued)
     }
 
-    /// The version that a row for `target` names; `None` if it, or its bucket, does not exist any
-    /// more.
-    ///
-    /// # Errors
-    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
-    pub fn version_to_replicate(
-        &self,
-        row: &ReplicationRow,
-        target: &str,
-    ) -> Result<Option<ReplicatedVersion>, StoreError> {
-        let Some(bucket) = self.bucket_of_row(row.bucket, &row.bucket_name)? else {
-            return Ok(None);
-        };
-        let key = ObjectKey::new(row.key.clone())?;
-        let Some((place, record)) = find(&self.snapshot()?, row.bucket, &key, &row.stamp)? else {
-            return Ok(None);
-        };
-        let state = record.extensions.replication()?.unwrap_or_default();
-        let copy = state.copy(target);
-        let is_latest = space::split_current(&place).is_some();
-        Ok(Some(ReplicatedVersion {
-            version_id: record.version_id(),
-            stamp: record.stamp,
-            modified_ms: record.modified_ms,
-            is_sent: copy.is_some_and(|copy| copy.is_sent),
-            target_version: copy.and_then(|copy| copy.version.clone()),
-            changes: state.changes,
-            object: match record.is_delete_marker {
-                true => None,
-                false => Some(ObjectVersion::new(key, record, is_latest, &bucket.owner)?),
-            },
-            bucket,
-        }))
-    }
-
     /// `true` if a target has a later version of the key of a row.
     ///
     /// # Errors
@@ -208,7 +151,11 @@ impl Store {
     }
 
     /// The bucket with this name, if it is still the one with this number.
-    fn bucket_of_row(&self, id: BucketId, name: &str) -> Result<Option<Arc<Bucket>>, StoreError> {
+    pub(crate) fn bucket_of_row(
+        &self,
+        id: BucketId,
+        name: &str,
+    ) -> Result<Option<Arc<Bucket>>, StoreError> {
         match self.bucket(&BucketName::new(name)?) {
             Ok(bucket) => Ok(Some(bucket).filter(|bucket| bucket.id == id)),
             Err(StoreError::NoSuchBucket { .. }) => Ok(None),
@@ -286,22 +233,6 @@ impl Store {
     /// Waits until one is begun after [`Store::resyncs_begun`] returned `seen`.
     pub fn wait_for_resyncs(&self, seen: u64) -> impl Future<Output = ()> + Send + use<> {
         self.wait_for_events(resync::SIGNAL, seen)
-    }
-
-    /// Deletes a version that another store has deleted: no row is queued for it.
-    ///
-    /// Fails with the errors of [`Store::delete_object`].
-    pub fn delete_replica(
-        &self,
-        bucket: &Arc<Bucket>,
-        target: crate::DeleteTarget,
-    ) -> Pending<crate::DeleteOutcome> {
-        let bucket = Arc::clone(bucket);
-        self.update_freeing(move |write, shared| {
-            let slot = crate::object::publish::Slot::open(write, shared, &bucket, &target.key)?;
-            let (outcome, wakes) = slot.of_replica().delete(write, &target)?;
-            Ok(Committed::with_guard(outcome, wakes))
-        })
     }
 }
 
