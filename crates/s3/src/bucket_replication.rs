@@ -334,7 +334,6 @@ fn check_rule(
 
 /// Prefix, tags and priority of a rule. A rule without a filter is of the first version of the
 /// configuration, without priority.
-#[expect(clippy::type_complexity, reason = "it is taken apart at once")]
 fn check_selection(sent: &SentRule) -> S3Result<(String, Vec<(String, String)>, i32)> {
     let Some(filter) = &sent.filter else {
         // Copying delete markers is the rule of the first version.

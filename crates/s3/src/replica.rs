@@ -135,7 +135,7 @@ fn time(headers: &HeaderMap, name: &'static str) -> S3Result<Option<u64>> {
 fn invalid(name: &'static str, value: &str) -> s3s::S3Error {
     let value = error::quoted(value);
     s3_error!(
-        Details::argument(name, &value),
+        Details::argument(name, value),
         InvalidArgument,
         "The value of the header {name} of a request for replication is missing or not valid."
     )

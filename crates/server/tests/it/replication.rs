@@ -300,7 +300,8 @@ async fn two_servers_that_copy_to_each_other_agree_and_send_nothing_back() {
             one.put("/photos/a", format!("one {number}")),
             other.put("/copies/a", "2")
         );
-        (here.expect_status(200), there.expect_status(200));
+        here.expect_status(200);
+        there.expect_status(200);
         other.delete("/copies/a").await.expect_status(204);
         one.put("/photos/b", "1").await.expect_status(200);
     }
@@ -315,7 +316,8 @@ async fn two_servers_that_copy_to_each_other_agree_and_send_nothing_back() {
         one.put("/photos/b?tagging", tags("here")),
         other.put("/copies/b?tagging", tags("there"))
     );
-    (here.expect_status(200), there.expect_status(200));
+    here.expect_status(200);
+    there.expect_status(200);
     equal((&one, "photos"), (&other, "copies")).await;
     until_status(&one, "/photos/b", "COMPLETED").await;
 }
