@@ -56,7 +56,8 @@ pub(super) async fn get_bucket_replication(_app: &App, request: PlainRequest) ->
 pub(super) async fn delete_bucket_replication(app: &App, request: PlainRequest) -> PlainResponse {
     let deleted = app.store.set_replication(request.granted.bucket(), None, Vec::new()).await;
     deleted.map_err(error::from_store)?;
-    plain::no_content()
+    // MinIO's clients take any other status for a failure.
+    if app.acts_as_minio { plain::done() } else { plain::no_content() }
 }
 
 /// A configuration as it was sent.
@@ -165,8 +166,8 @@ impl<'xml> DeserializeContent<'xml> for SentRule {
     }
 }
 
-/// A tag of a filter.
-struct Tag(String, String);
+/// A tag of a filter; `None` for an empty element, which `mc` sends where there is no tag.
+struct Tag(Option<(String, String)>);
 
 impl<'xml> DeserializeContent<'xml> for Tag {
     fn deserialize_content(parser: &mut Deserializer<'xml>) -> DeResult<Tag> {
@@ -176,8 +177,11 @@ impl<'xml> DeserializeContent<'xml> for Tag {
             b"Value" => once(&mut value, parser.content()?),
             _ => Err(DeError::UnexpectedTagName),
         })?;
-        let missing = || DeError::MissingField;
-        Ok(Tag(key.ok_or_else(missing)?, value.ok_or_else(missing)?))
+        match (key, value) {
+            (Some(key), Some(value)) => Ok(Tag(Some((key, value)))),
+            (None, None) => Ok(Tag(None)),
+            _ => Err(DeError::MissingField),
+        }
     }
 }
 
@@ -186,24 +190,29 @@ impl<'xml> DeserializeContent<'xml> for Filter {
         let mut filter = Filter::default();
         parser.for_each_element(|parser, name| {
             if name == b"And" {
-                filter.has_and = true;
-                return parser.for_each_element(|parser, name| filter.take(parser, name));
+                // `mc` sends an empty one where there is nothing to combine.
+                return parser.for_each_element(|parser, name| {
+                    filter.has_and = true;
+                    filter.take(parser, name).map(drop)
+                });
             }
-            filter.has_single = true;
-            filter.take(parser, name)
+            filter.has_single |= filter.take(parser, name)?;
+            Ok(())
         })?;
         Ok(filter)
     }
 }
 
 impl Filter {
-    fn take(&mut self, parser: &mut Deserializer<'_>, name: &[u8]) -> DeResult {
+    /// Reads a condition. `false` for one that is empty.
+    fn take(&mut self, parser: &mut Deserializer<'_>, name: &[u8]) -> DeResult<bool> {
         match name {
-            b"Prefix" => once(&mut self.prefix, parser.content()?),
+            b"Prefix" => once(&mut self.prefix, parser.content()?).map(|()| true),
             b"Tag" => {
-                let Tag(key, value) = parser.content()?;
-                self.tags.push((key, value));
-                Ok(())
+                let Tag(tag) = parser.content()?;
+                let is_there = tag.is_some();
+                self.tags.extend(tag);
+                Ok(is_there)
             }
             _ => Err(DeError::UnexpectedTagName),
         }
@@ -272,7 +281,8 @@ fn check(app: &App, granted: &Granted, mut sent: Sent) -> S3Result<Replication> 
         rules.push(check_rule(app, granted, &role, rule)?);
     }
     let mut priorities = HashSet::new();
-    if !rules.iter().all(|rule| priorities.insert(rule.priority)) {
+    let with_priority = rules.iter().zip(&sent.rules).filter(|(_, sent)| sent.filter.is_some());
+    if !with_priority.into_iter().all(|(rule, _)| priorities.insert(rule.priority)) {
         return Err(error::invalid_request("The priorities of replication rules must differ."));
     }
     let document = document(&role, &sent.rules, &rules);
@@ -315,15 +325,18 @@ fn check_rule(
         None => None,
         Some(class) => Some(metadata::known_storage_class(class)?.to_owned()),
     };
-    let is_enabled_rule = is_enabled(Some(status))?;
     Ok(ReplicationRule {
         id,
-        is_enabled: is_enabled_rule,
+        is_enabled: is_enabled(Some(status))?,
         priority,
         prefix,
         tags,
         target: target(app, granted, role, to)?,
-        copies_markers: is_enabled(sent.markers.as_deref())?,
+        // The first version of the configuration, without a filter, copies them.
+        copies_markers: match (&sent.filter, &sent.markers) {
+            (None, None) => true,
+            (_, markers) => is_enabled(markers.as_deref())?,
+        },
         copies_deletions: is_enabled(sent.deletions.as_deref())?,
         copies_existing: is_enabled(sent.existing.as_deref())?,
         copies_changed_replicas: is_enabled(sent.changed_replicas.as_deref())?,
@@ -336,11 +349,12 @@ fn check_rule(
 /// configuration, without priority.
 fn check_selection(sent: &SentRule) -> S3Result<(String, Vec<(String, String)>, i32)> {
     let Some(filter) = &sent.filter else {
-        // Copying delete markers is the rule of the first version.
         let priority = sent.priority.as_deref().map_or(Ok(0), parse_priority)?;
         return Ok((sent.prefix.clone().unwrap_or_default(), Vec::new(), priority));
     };
-    let count = usize::from(filter.prefix.is_some()) + filter.tags.len();
+    let has_prefix =
+        filter.prefix.as_ref().is_some_and(|prefix| filter.has_and || !prefix.is_empty());
+    let count = usize::from(has_prefix) + filter.tags.len();
     let is_malformed = sent.prefix.is_some()
         || (filter.has_and && (filter.has_single || count < 2))
         || (!filter.has_and && count > 1);

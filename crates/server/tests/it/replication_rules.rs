@@ -66,6 +66,10 @@ async fn rules_are_kept_answered_and_taken_away() {
     assert_eq!(kept.elements("Bucket"), [ARN, ARN]);
     // What is answered can be sent again.
     server.put("/mine?replication", kept.text()).await.expect_status(200);
+    // The empty elements of `mc`.
+    let of_mc = "<Filter><Prefix></Prefix><And></And><Tag></Tag></Filter>";
+    server.put("/mine?replication", document(&rule(3, of_mc))).await.expect_status(200);
+    server.put("/mine?replication", kept.text()).await.expect_status(200);
     let suspended = "<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>";
     let refused = server.put("/mine?versioning", suspended).await;
     refused.expect_error(409, "InvalidBucketState");
