@@ -308,12 +308,13 @@ impl Copy<'_> {
         let call = BucketCall { method: Method::PUT, key, query, headers, body, is_slow: true };
         let answer = self.remote.send(call).await?;
         let etag = escaped_xml(answer.header("etag").unwrap_or_default());
-        // Composite checksums are made of those of the parts, which the list repeats.
-        let is_composite =
-            sent.object.checksum.as_ref().is_some_and(|it| it.kind == ChecksumType::Composite);
-        let listed = checksum.filter(|_| is_composite).map(|checksum| {
-            let (name, value) = (checksum_names(&checksum).0, checksum_header(&checksum).1);
-            format!("<Checksum{name}>{}</Checksum{name}>", escaped_xml(&value))
+        // MinIO wants the checksums of all parts in the list, also for a checksum of the whole.
+        let listed = sent.object.checksum.as_ref().and_then(|whole| {
+            let (header, name) = (checksum_header(whole).0, checksum_names(whole).0);
+            let told = answer.header(&header).map(str::to_owned);
+            let own = checksum.as_ref().map(checksum_header).filter(|(own, _)| *own == header);
+            let value = escaped_xml(&told.or(own.map(|(_, value)| value))?);
+            Some(format!("<Checksum{name}>{value}</Checksum{name}>"))
         });
         let listed = listed.unwrap_or_default();
         Ok(format!("<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag>{listed}</Part>"))
