@@ -110,6 +110,9 @@ actions! {
         PutObjectVersionTagging
         PutReplicationConfiguration
         RenameObject
+        ReplicateDelete
+        ReplicateObject
+        ReplicateTags
         RestoreObject
         UpdateBucketMetadataAnnotationTableConfiguration
         UpdateBucketMetadataInventoryTableConfiguration

@@ -26,6 +26,7 @@
 //! | `granted`, `vectors` | Resolution and permission for buckets, vector buckets and indexes |
 //! | `logged` | The receiver of requests on buckets with access logs |
 //! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
+//! | [`remote`] | The targets of replication, with what happened at each |
 //! | [`offload`] | The only way to blocking threads, bounded |
 //!
 //! The crate must not know s3s, the operations of services or sockets. Decisions know neither HTTP nor the state of
@@ -70,6 +71,7 @@ mod granted;
 mod logged;
 pub mod offload;
 mod principal;
+pub mod remote;
 mod resource;
 pub mod state;
 mod vectors;

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 
 use crate::logged::AccessLog;
 use crate::offload::{Offload, OffloadError};
+use crate::remote::{RemoteTarget, RemoteTargets};
 use liteio_identity::{Account, CurrentDirectory, id_of_canonical_id};
 use liteio_policy::acl::{Ownership, PublicAccessBlock, encode};
 use liteio_wire::cors::Cors;
@@ -27,6 +28,8 @@ pub struct App {
     pub takes_any_region: bool,
     /// The targets of events.
     pub event_targets: Vec<EventTarget>,
+    /// The targets of replication.
+    pub remote_targets: RemoteTargets,
     /// `true` if Signature Version 2 is accepted in the Authorization header.
     pub takes_version_2: bool,
     /// `true` if client keys (SSE-C) are accepted over unencrypted connections.
@@ -63,6 +66,8 @@ pub struct Settings {
     pub takes_any_region: bool,
     /// See [`App::event_targets`].
     pub event_targets: Vec<EventTarget>,
+    /// See [`App::remote_targets`].
+    pub remote_targets: Vec<RemoteTarget>,
     /// See [`App::takes_version_2`].
     pub takes_version_2: bool,
     /// See [`App::allows_keys_in_plain`].
@@ -121,6 +126,7 @@ impl App {
             region,
             takes_any_region,
             event_targets,
+            remote_targets,
             takes_version_2,
             allows_keys_in_plain,
             acts_as_minio,
@@ -135,6 +141,7 @@ impl App {
             region,
             takes_any_region,
             event_targets,
+            remote_targets: RemoteTargets::new(remote_targets),
             takes_version_2,
             allows_keys_in_plain,
             acts_as_minio,

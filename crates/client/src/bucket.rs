@@ -15,8 +15,8 @@ use crate::s3::{
 /// A bucket of a service.
 #[derive(Clone, Debug)]
 pub struct BucketClient {
-    s3: Arc<S3>,
-    bucket: String,
+    pub(crate) s3: Arc<S3>,
+    pub(crate) bucket: String,
 }
 
 /// A failure, in one line.

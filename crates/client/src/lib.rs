@@ -20,6 +20,7 @@
 //! | `local` | files: their names below a directory, walks in the order of keys, atomic writes |
 //! | `s3` | the protocol: addresses, Signature Version 4, time limits and repetitions, verified downloads, one file for each family of operations |
 //! | `bucket` | [`BucketClient`] |
+//! | `call` | [`BucketCall`]: any request to it, also with a body that another task feeds |
 //! | `source` | [`Source`] |
 //! | `keys` | [`ServiceKeys`] of both |
 //! | `error`, `text` | the error type, with remedies; sizes, durations, times and patterns as users write them |
@@ -27,6 +28,7 @@
 //! The client must not know any other crate of this workspace: it talks to every service over HTTP.
 
 mod bucket;
+mod call;
 mod cli;
 mod error;
 mod keys;
@@ -40,6 +42,9 @@ mod transfer;
 mod verbs;
 
 pub use bucket::{BucketClient, BucketError, BucketListing, BucketObject};
+pub use call::{
+    BucketAnswer, BucketCall, CallBody, CallError, escaped_xml, md5_base64, tags_header,
+};
 pub use keys::ServiceKeys;
 pub use local::content_type;
 pub use source::{Source, SourceEntry, SourceError, SourceListing, SourceObject};

@@ -14,3 +14,5 @@ pub(super) const POLICY_VERSIONS_MAX: usize = 5;
 pub(super) const POLICIES_OF_ONE_MAX: usize = 20;
 /// Service accounts of a user. MinIO has no such limit, and AWS has no service accounts.
 pub(super) const SERVICE_KEYS_OF_USER_MAX: usize = 100;
+/// Targets of replication of an account.
+pub(super) const REMOTES_MAX: usize = 1000;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub(super) use super::tag_set::Tags;
 use liteio_policy::{Kind, Policy, PolicyError};
+use liteio_store::BucketId;
 
 /// A policy document: its source text and its parsed form.
 #[derive(Clone, Debug)]
@@ -100,6 +101,7 @@ records! {
     PolicyRecord "policy" name;
     ProviderRecord "provider" url;
     ServiceKeyRecord "key" id;
+    RemoteRecord "remote" arn;
 }
 
 /// A user.
@@ -152,6 +154,23 @@ pub(super) struct ServiceKeyRecord {
     /// Narrows the rights of its user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) policy: Option<Document>,
+}
+
+/// A target of replication, added at run time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct RemoteRecord {
+    pub(super) arn: String,
+    pub(super) url: String,
+    pub(super) bucket: String,
+    /// The name of the bucket that is copied to it, and its number.
+    pub(super) source: String,
+    pub(super) source_id: BucketId,
+    pub(super) access_key: String,
+    /// The sealed secret, as in [`KeyRecord`].
+    pub(super) secret: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) region: Option<String>,
+    pub(super) created: i64,
 }
 
 /// A group of users.

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use liteio_store::{IdentityEntry, SecretKeys, StoreError, SystemRandom};
 
 use super::records::{
-    GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RoleRecord, ServiceKeyRecord,
-    UserRecord,
+    GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RemoteRecord, RoleRecord,
+    ServiceKeyRecord, UserRecord,
 };
+use liteio_access::remote::{RemoteSources, RemoteTarget};
 use liteio_identity::{
     AccessKey, Account, AttachedPolicy, Directory, DirectoryBuilder, Issuer, NameOf, Role,
     SecretKey, User,
@@ -33,6 +34,8 @@ pub(super) struct AccountState {
     pub(super) providers: Table<ProviderRecord>,
     /// Service accounts.
     pub(super) keys: Table<ServiceKeyRecord>,
+    /// Targets of replication.
+    pub(super) remotes: Table<RemoteRecord>,
 }
 
 /// Access to the table of a record kind.
@@ -74,14 +77,15 @@ tabled! {
     PolicyRecord policies;
     ProviderRecord providers;
     ServiceKeyRecord keys;
+    RemoteRecord remotes;
 }
 
 impl AccountState {
     /// The number of records.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(super) fn len(&self) -> usize {
-        let AccountState { users, groups, roles, policies, providers, keys } = self;
-        let of_users = users.len() + groups.len() + keys.len();
+        let AccountState { users, groups, roles, policies, providers, keys, remotes } = self;
+        let of_users = users.len() + groups.len() + keys.len() + remotes.len();
         of_users + roles.len() + policies.len() + providers.len()
     }
 
@@ -171,6 +175,31 @@ impl State {
         let mut accounts = self.accounts.clone();
         accounts.insert(account, Arc::new(state));
         State { accounts, skipped: self.skipped }
+    }
+
+    /// The targets of replication of all accounts. Those whose secret no key opens are left out.
+    pub(super) fn remote_targets(&self, keys: &SecretKeys) -> Vec<RemoteTarget> {
+        let remotes = self.accounts.values().flat_map(|account| account.remotes.values());
+        let target = |remote: &Arc<RemoteRecord>| {
+            let Some(secret) = open_secret(&remote.secret, keys) else {
+                tracing::warn!(
+                    target = remote.arn,
+                    "the target cannot be used: its secret is sealed by a master key that is not given"
+                );
+                return None;
+            };
+            Some(RemoteTarget {
+                arn: remote.arn.clone(),
+                url: remote.url.clone(),
+                bucket: remote.bucket.clone(),
+                access_key: remote.access_key.clone(),
+                secret_key: secret.expose().to_owned(),
+                region: remote.region.clone(),
+                kind: None,
+                sources: RemoteSources::One { name: remote.source.clone(), id: remote.source_id },
+            })
+        };
+        remotes.filter_map(target).collect()
     }
 
     /// The directory of the configured users and of all records.
@@ -349,6 +378,12 @@ pub(super) fn resealed(
         }
         for key in state.keys.values() {
             let mut changed = ServiceKeyRecord::clone(key);
+            if reseal(&mut changed.secret, keys, &mut missing)? {
+                draft.put(changed);
+            }
+        }
+        for remote in state.remotes.values() {
+            let mut changed = RemoteRecord::clone(remote);
             if reseal(&mut changed.secret, keys, &mut missing)? {
                 draft.put(changed);
             }

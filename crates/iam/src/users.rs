@@ -19,6 +19,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::state::{State, resealed};
 use crate::settings::{CredentialsSource, IdentitySettings, OidcIssuer};
+use liteio_access::remote::RemoteTarget;
 use liteio_access::state::App;
 use liteio_identity::{
     CurrentDirectory, Directory, DirectoryBuilder, Issuer, Sessions, canonical_id_of_key,
@@ -271,6 +272,11 @@ impl Users {
             changing: Arc::default(),
             is_retired: AtomicBool::new(false),
         })
+    }
+
+    /// The targets of replication that were added at run time.
+    pub fn remote_targets(&self) -> Vec<RemoteTarget> {
+        self.state().remote_targets(&self.keys)
     }
 
     /// All records created at run time.

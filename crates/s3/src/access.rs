@@ -14,6 +14,7 @@ use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use super::context::{CopiedTags, OtherObject, Sent};
 use super::headers::header_value;
 use super::refusal::Refusal;
+use super::replica;
 use super::route::{Answerer, Route, Scope, Target};
 use super::{access_log, error};
 use liteio_access::state::App;
@@ -178,13 +179,13 @@ fn principal(sent: Sent<'_>) -> Principal {
 /// The actions of one request, the operation's own action first. An array and not a vector, because
 /// most requests are reads and need a single action.
 struct Actions {
-    actions: [Action; 5],
+    actions: [Action; 6],
     count: usize,
 }
 
 impl Actions {
     fn one(action: Action) -> Actions {
-        Actions { actions: [action; 5], count: 1 }
+        Actions { actions: [action; 6], count: 1 }
     }
 
     fn add_if(&mut self, is_asked: bool, action: Action) {
@@ -211,6 +212,9 @@ fn actions(route: &Route, sent: Sent<'_>, names_version: bool) -> Actions {
         names.any(|name| name == "x-amz-acl" || name.starts_with("x-amz-grant-"))
     };
     let mut also = |is_asked, action| actions.add_if(is_asked, action);
+    if let Some(action) = replica::action(route.operation) {
+        also(replica::is_asked(sent.headers), action);
+    }
     match route.operation {
         operation if WRITES_ACL.contains(&operation) => {
             also(has("x-amz-tagging"), Action::PutObjectTagging);

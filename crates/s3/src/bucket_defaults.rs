@@ -2,7 +2,7 @@
 //! never had them. Clients such as Terraform read them before doing anything else.
 
 use s3s::dto::*;
-use s3s::{S3Error, S3Response, s3_error};
+use s3s::{S3Error, S3Response};
 
 use super::error;
 use super::plain::{self, PlainRequest, PlainResponse};
@@ -37,10 +37,6 @@ macro_rules! deleted {
 }
 
 missing! {
-    get_bucket_replication(GetBucketReplicationInput) -> GetBucketReplicationOutput = s3_error!(
-        ReplicationConfigurationNotFoundError,
-        "The replication configuration was not found"
-    );
     get_bucket_metadata_table_configuration(GetBucketMetadataTableConfigurationInput)
         -> GetBucketMetadataTableConfigurationOutput = no_metadata_configuration();
 }
@@ -72,5 +68,4 @@ pub(super) async fn delete_bucket_metadata_configuration(
 deleted! {
     delete_bucket_metadata_table_configuration(DeleteBucketMetadataTableConfigurationInput)
         -> DeleteBucketMetadataTableConfigurationOutput;
-    delete_bucket_replication(DeleteBucketReplicationInput) -> DeleteBucketReplicationOutput;
 }

@@ -11,9 +11,9 @@ use super::route::{Answerer, Level, Route, Scope};
 use super::{
     Req, Resp, S3Api, acl, bucket, bucket_abac, bucket_configurations, bucket_cors,
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_logging, bucket_notification,
-    bucket_ownership, bucket_policy, bucket_public_access, bucket_settings, bucket_versioning,
-    bucket_website, multipart, object_attributes, object_copy, object_delete, object_list,
-    object_lock, object_put, object_rename, object_tagging, part,
+    bucket_ownership, bucket_policy, bucket_public_access, bucket_replication, bucket_settings,
+    bucket_versioning, bucket_website, multipart, object_attributes, object_copy, object_delete,
+    object_list, object_lock, object_put, object_rename, object_tagging, part, replication_status,
 };
 use liteio_access::Action;
 use liteio_access::state::App;
@@ -40,7 +40,8 @@ macro_rules! operations {
         $(: $function:ident($input:ty) -> $output:ty = $module:ident::$handler:ident)?
         $(=> $own:ident $(:: $plain:ident)?)? $(as $other:ident)?;)*) => {
         impl S3Api {
-            /// Every operation in AWS's model of S3 (botocore 1.44).
+            /// Every operation in AWS's model of S3 (botocore 1.44), and those of MinIO that
+            /// `replication_status` has.
             pub(super) const ROUTES: &'static [Route] = &[$(Route {
             operation: stringify!($name),
             action: Action::$action,
@@ -149,9 +150,8 @@ operations! {
     DeleteBucketPolicy [s3:DeleteBucketPolicy] DELETE bucket {"policy"}:
         delete_bucket_policy(DeleteBucketPolicyInput)
             -> DeleteBucketPolicyOutput = bucket_policy::delete_bucket_policy;
-    DeleteBucketReplication [s3:PutReplicationConfiguration] DELETE bucket {"replication"}:
-        delete_bucket_replication(DeleteBucketReplicationInput)
-            -> DeleteBucketReplicationOutput = bucket_defaults::delete_bucket_replication;
+    DeleteBucketReplication [s3:PutReplicationConfiguration] DELETE bucket
+        {"replication"} => bucket_replication::delete_bucket_replication;
     DeleteBucketTagging [s3:PutBucketTagging] DELETE bucket {"tagging"}:
         delete_bucket_tagging(DeleteBucketTaggingInput) -> DeleteBucketTaggingOutput = bucket_settings::delete_bucket_tagging;
     DeleteBucketWebsite [s3:DeleteBucketWebsite] DELETE bucket {"website"}:
@@ -219,9 +219,13 @@ operations! {
     GetBucketPolicyStatus [s3:GetBucketPolicyStatus] GET bucket {"policyStatus"}:
         get_bucket_policy_status(GetBucketPolicyStatusInput)
             -> GetBucketPolicyStatusOutput = bucket_policy::get_bucket_policy_status;
-    GetBucketReplication [s3:GetReplicationConfiguration] GET bucket {"replication"}:
-        get_bucket_replication(GetBucketReplicationInput)
-            -> GetBucketReplicationOutput = bucket_defaults::get_bucket_replication;
+    GetBucketReplication [s3:GetReplicationConfiguration] GET bucket
+        {"replication"} => bucket_replication::get_bucket_replication;
+    GetBucketReplicationMetrics [s3:GetReplicationConfiguration] GET bucket
+        {"replication-metrics"} => replication_status::get_bucket_replication_metrics;
+    GetBucketReplicationResetStatus [s3:GetReplicationConfiguration] GET bucket
+        {"replication-reset-status"} {"arn"}
+        => replication_status::get_bucket_replication_reset_status;
     GetBucketRequestPayment [s3:GetBucketRequestPayment] GET bucket {"requestPayment"}:
         get_bucket_request_payment(GetBucketRequestPaymentInput)
             -> GetBucketRequestPaymentOutput = bucket_settings::get_bucket_request_payment;
@@ -335,7 +339,8 @@ operations! {
         put_bucket_ownership_controls(PutBucketOwnershipControlsInput)
             -> PutBucketOwnershipControlsOutput = bucket_ownership::put_bucket_ownership_controls;
     PutBucketPolicy [s3:PutBucketPolicy] PUT bucket {"policy"} => bucket_policy::put_bucket_policy;
-    PutBucketReplication [s3:PutReplicationConfiguration] PUT bucket {"replication"};
+    PutBucketReplication [s3:PutReplicationConfiguration] PUT bucket
+        {"replication"} => bucket_replication::put_bucket_replication;
     PutBucketRequestPayment [s3:PutBucketRequestPayment] PUT bucket {"requestPayment"}:
         put_bucket_request_payment(PutBucketRequestPaymentInput)
             -> PutBucketRequestPaymentOutput = bucket_settings::put_bucket_request_payment;
@@ -364,6 +369,9 @@ operations! {
         put_public_access_block(PutPublicAccessBlockInput)
             -> PutPublicAccessBlockOutput = bucket_public_access::put_public_access_block;
     RenameObject [s3:RenameObject] PUT key {"renameObject"} => object_rename::rename_object;
+    ResetBucketReplication [s3:PutReplicationConfiguration] PUT bucket
+        {"replication-reset"} {"arn" "older-than" "reset-id"}
+        => replication_status::reset_bucket_replication;
     RestoreObject [s3:RestoreObject] POST key {"restore"} {"versionId"};
     SelectObjectContent [s3:GetObject] POST key {"select"} {"select-type"};
     UpdateBucketMetadataAnnotationTableConfiguration [s3:UpdateBucketMetadataAnnotationTableConfiguration] PUT bucket

@@ -230,6 +230,39 @@ const RULES: &[Rules] = &[
         ],
     ),
     rules(
+        "PutBucketReplication",
+        &[
+            ("", "ReplicationConfiguration"),
+            ("ReplicationConfiguration", "Role Rule"),
+            // `DeleteReplication` is MinIO's.
+            (
+                "Rule",
+                "ID Priority Prefix Filter Status SourceSelectionCriteria ExistingObjectReplication \
+                 Destination DeleteMarkerReplication DeleteReplication",
+            ),
+            ("Filter", "Prefix Tag And"),
+            ("And", "Prefix Tag"),
+            TAG,
+            ("SourceSelectionCriteria", "ReplicaModifications SseKmsEncryptedObjects"),
+            ("ReplicaModifications", "Status"),
+            ("SseKmsEncryptedObjects", "Status"),
+            ("ExistingObjectReplication", "Status"),
+            ("DeleteMarkerReplication", "Status"),
+            ("DeleteReplication", "Status"),
+            (
+                "Destination",
+                "Bucket Account StorageClass AccessControlTranslation EncryptionConfiguration Metrics \
+                 ReplicationTime",
+            ),
+            ("AccessControlTranslation", "Owner"),
+            ("EncryptionConfiguration", "ReplicaKmsKeyID"),
+            ("Metrics", "Status EventThreshold"),
+            ("EventThreshold", "Minutes"),
+            ("ReplicationTime", "Status Time"),
+            ("Time", "Minutes"),
+        ],
+    ),
+    rules(
         "PutBucketRequestPayment",
         &[("", "RequestPaymentConfiguration"), ("RequestPaymentConfiguration", "Payer")],
     ),

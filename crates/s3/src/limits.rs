@@ -38,6 +38,9 @@ pub(super) const LIST_CONFIGURATIONS_MAX: usize = 100;
 /// Lifecycle rules per bucket. S3's limit.
 pub(super) const LIFECYCLE_RULES_MAX: usize = 1000;
 
+/// Replication rules per bucket. S3's limit.
+pub(super) const REPLICATION_RULES_MAX: usize = 1000;
+
 /// Length of a lifecycle rule's ID in bytes. S3's limit.
 pub(super) const RULE_ID_BYTES_MAX: usize = 255;
 

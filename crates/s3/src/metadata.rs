@@ -32,6 +32,7 @@ const STORAGE_CLASSES: [&str; 8] = [
 
 const REDIRECT: HeaderName = HeaderName::from_static("x-amz-website-redirect-location");
 const STORAGE_CLASS: HeaderName = HeaderName::from_static("x-amz-storage-class");
+const REPLICATION_STATUS: HeaderName = HeaderName::from_static("x-amz-replication-status");
 const TAGGING_COUNT: HeaderName = HeaderName::from_static("x-amz-tagging-count");
 const VERSION_ID: HeaderName = HeaderName::from_static("x-amz-version-id");
 
@@ -116,9 +117,16 @@ pub(super) fn tags(headers: &HeaderMap) -> S3Result<Vec<(String, String)>> {
 pub(super) fn storage_class(headers: &HeaderMap) -> S3Result<Option<String>> {
     match header(headers, STORAGE_CLASS.as_str()) {
         None | Some(STANDARD) => Ok(None),
-        Some(class) if STORAGE_CLASSES.contains(&class) => Ok(Some(class.to_owned())),
-        Some(other) => Err(s3_error!(
-            Details::of("StorageClassRequested", error::quoted(other)),
+        Some(class) => Ok(Some(known_storage_class(class)?.to_owned())),
+    }
+}
+
+/// A storage class, if it is one.
+pub(super) fn known_storage_class(class: &str) -> S3Result<&str> {
+    match STORAGE_CLASSES.contains(&class) {
+        true => Ok(class),
+        false => Err(s3_error!(
+            Details::of("StorageClassRequested", error::quoted(class)),
             InvalidStorageClass,
             "The storage class you specified is not valid"
         )),
@@ -207,6 +215,9 @@ pub(super) fn object_headers(bucket: &Bucket, object: &ObjectVersion) -> S3Resul
     }
     if !tags.is_empty() {
         headers.insert(TAGGING_COUNT, HeaderValue::from(tags.len()));
+    }
+    if let Some(status) = object.replication {
+        headers.insert(REPLICATION_STATUS, HeaderValue::from_static(status.name()));
     }
     insert_version(&mut headers, bucket, object)?;
     object_lock::insert(&mut headers, &object.lock)?;

@@ -16,9 +16,16 @@ const OLD_NAMES: [&str; 4] =
     ["GetBucketLifecycle", "GetBucketNotification", "PutBucketLifecycle", "PutBucketNotification"];
 
 /// Elements that no document may have here: they are `MalformedXML`, as every unknown element.
-const REFUSED_ELEMENTS: [(&str, &str); 9] = [
+const REFUSED_ELEMENTS: [(&str, &str); 15] = [
     ("PutBucketEncryption", "BlockedEncryptionTypes"),
     ("PutBucketEncryption", "EncryptionType"),
+    // Filters that exclude, and what is inside of them.
+    ("PutBucketReplication", "Not"),
+    ("PutBucketReplication", "Or"),
+    ("PutBucketReplication", "Prefix"),
+    ("PutBucketReplication", "Status"),
+    ("PutBucketReplication", "Tag"),
+    ("PutBucketReplication", "UseSourceMultiRegionKey"),
     ("PutObjectLockConfiguration", "DefaultEventHold"),
     ("PutObjectLockConfiguration", "Days"),
     ("PutObjectLockConfiguration", "Years"),

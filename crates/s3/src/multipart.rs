@@ -28,7 +28,9 @@ use super::limits::LIST_PARTS_MAX;
 use super::metadata::{self, storage_class_or_standard};
 use super::page_token::KeyEncoding;
 use super::xml::XmlWriter;
-use super::{Req, Resp, bucket_lifecycle, condition, error, event_cause, object_lock, unsupported};
+use super::{
+    Req, Resp, bucket_lifecycle, condition, error, event_cause, object_lock, replica, unsupported,
+};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -140,6 +142,7 @@ pub(super) async fn complete_multipart_upload(
         checksum,
         object_bytes: extensions.get().map(|AnnouncedBytes(bytes)| *bytes),
         cause: event_cause::of_request(&granted, &extensions),
+        replica: replica::of_write(&headers)?,
     };
     check_type(&headers, upload.as_ref())?;
     let sent = SentParts::of(&input.upload_id, &parts);

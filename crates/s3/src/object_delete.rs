@@ -17,6 +17,7 @@ use super::context::Sent;
 use super::convert::{object_key, version_id};
 use super::dates::unix_seconds;
 use super::headers::insert_text;
+use super::replica::{self, Deletion};
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, access, access_log, condition, error, event_cause, force_delete, object_lock,
@@ -32,7 +33,8 @@ pub(super) async fn delete_object(
     if force_delete::is_asked(&request.headers)? {
         return force_delete_object(app, granted, request).await;
     }
-    let Req { input, extensions, .. } = request;
+    let Req { input, headers, extensions, .. } = request;
+    let deletion = replica::of_deletion(&headers, input.version_id.is_some())?;
     let bypasses_governance =
         object_lock::bypass(app, &granted, input.bypass_governance_retention)?;
     let conditions = WriteConditions {
@@ -43,8 +45,23 @@ pub(super) async fn delete_object(
     let key = object_key(input.key)?;
     let version = version_id(input.version_id)?;
     let cause = event_cause::of_request(&granted, &extensions);
-    let target = DeleteTarget { key, version, conditions, bypasses_governance, cause };
-    let outcome = app.store.delete_object(granted.bucket(), target).await;
+    let outcome = match deletion {
+        Some(Deletion::Marker(replica)) => {
+            let added = app.store.replicate_marker(granted.bucket(), key, replica, cause).await;
+            added.map(|version| DeleteOutcome {
+                existed: true,
+                version_id: Some(version),
+                delete_marker: true,
+            })
+        }
+        deletion => {
+            let target = DeleteTarget { key, version, conditions, bypasses_governance, cause };
+            match deletion {
+                Some(_) => app.store.delete_replica(granted.bucket(), target).await,
+                None => app.store.delete_object(granted.bucket(), target).await,
+            }
+        }
+    };
     let outcome = outcome.map_err(error::from_store)?;
     let mut response = S3Response::new(DeleteObjectOutput::default());
     insert_outcome(&mut response.headers, &outcome)?;

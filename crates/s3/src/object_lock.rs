@@ -21,7 +21,7 @@ use super::dates::{dto_time, iso_date, unix_seconds};
 use super::details::Details;
 use super::headers::{header, insert_text};
 use super::limits::{RETENTION_DAYS_MAX, RETENTION_YEARS_MAX};
-use super::{Req, Resp, error, object_version};
+use super::{Req, Resp, error, object_version, replica};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -46,7 +46,13 @@ pub(super) fn of_request(app: &App, headers: &HeaderMap) -> S3Result<ObjectLock>
                     "The retain until date must be provided in ISO 8601 format"
                 )
             })?;
-            Some(Retention { mode, until_ms: future(app, time.as_millisecond(), UNTIL.as_str())? })
+            let until_ms = time.as_millisecond();
+            let until_ms = match replica::is_asked(headers) {
+                // It may have ended on the way.
+                true => u64::try_from(until_ms).unwrap_or(0),
+                false => future(app, until_ms, UNTIL.as_str())?,
+            };
+            Some(Retention { mode, until_ms })
         }
         (mode, _) => {
             return Err(s3_error!(
@@ -214,12 +220,17 @@ pub(super) async fn put_object_retention(
             let mode = parse_mode(mode.as_str()).ok_or_else(error::malformed_xml)?;
             let until = unix_seconds(until).ok_or_else(error::malformed_xml)?;
             let until_ms = until.saturating_mul(1000);
-            Some(Retention { mode, until_ms: future(app, until_ms, "RetainUntilDate")? })
+            let until_ms = match replica::is_asked(&request.headers) {
+                true => u64::try_from(until_ms).unwrap_or(0),
+                false => future(app, until_ms, "RetainUntilDate")?,
+            };
+            Some(Retention { mode, until_ms })
         }
         _ => return Err(error::malformed_xml()),
     };
     let bypasses_governance = bypass(app, &granted, input.bypass_governance_retention)?;
     let change = VersionChange::Retention { retention, bypasses_governance };
+    let change = replica::changed(&request.headers, change)?;
     object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
         .await?;
     Ok(S3Response::new(PutObjectRetentionOutput::default()))
@@ -237,7 +248,7 @@ pub(super) async fn put_object_legal_hold(
         Some(ObjectLockLegalHoldStatus::OFF) => false,
         _ => return Err(error::malformed_xml()),
     };
-    let change = VersionChange::LegalHold(is_held);
+    let change = replica::changed(&request.headers, VersionChange::LegalHold(is_held))?;
     object_version::change(app, &granted, input.key, input.version_id, change, Cause::Unknown)
         .await?;
     Ok(S3Response::new(PutObjectLegalHoldOutput::default()))

@@ -21,7 +21,7 @@ use super::page_token::key_in_url;
 use super::xml::XmlWriter;
 use super::{
     Req, Resp, body_in, bucket_lifecycle, checksum, condition, error, event_cause, metadata,
-    object_lock, snowball, unsupported,
+    object_lock, replica, snowball, unsupported,
 };
 use liteio_access::Granted;
 use liteio_access::state::App;
@@ -49,6 +49,7 @@ pub(super) async fn put_object(
         acl,
         is_form: extensions.get::<PostForm>().is_some(),
         cause: event_cause::of_request(&granted, &extensions),
+        replica: replica::of_write(&headers)?,
     };
     let key = object_key(input.key)?;
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;

@@ -8,7 +8,7 @@ use s3s::dto::{
 };
 
 use super::tagging::{self, Tagged};
-use super::{Req, Resp, event_cause, metadata, object_version};
+use super::{Req, Resp, event_cause, metadata, object_version, replica};
 use liteio_access::Granted;
 use liteio_access::state::App;
 
@@ -33,6 +33,7 @@ pub(super) async fn put_object_tagging(
     let cause = event_cause::of_request(&granted, &request.extensions);
     let PutObjectTaggingInput { key, version_id, tagging, .. } = request.input;
     let tags = VersionChange::Tags(tagging::of_document(tagging.tag_set, Tagged::Object)?);
+    let tags = replica::changed(&request.headers, tags)?;
     let object = object_version::change(app, &granted, key, version_id, tags, cause).await?;
     let version_id = metadata::shown_version(granted.bucket(), &object);
     Ok(S3Response::new(PutObjectTaggingOutput { version_id }))
@@ -45,7 +46,7 @@ pub(super) async fn delete_object_tagging(
 ) -> Resp<DeleteObjectTaggingOutput> {
     let cause = event_cause::of_request(&granted, &request.extensions);
     let DeleteObjectTaggingInput { key, version_id, .. } = request.input;
-    let none = VersionChange::NoTags;
+    let none = replica::changed(&request.headers, VersionChange::NoTags)?;
     let object = object_version::change(app, &granted, key, version_id, none, cause).await?;
     let version_id = metadata::shown_version(granted.bucket(), &object);
     Ok(S3Response::new(DeleteObjectTaggingOutput { version_id }))

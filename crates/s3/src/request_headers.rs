@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use s3s::{S3Error, S3Result, s3_error};
 
 use super::details::Details;
-use super::error;
+use super::{error, replica};
 
 /// The meaning of a header for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,13 +165,21 @@ pub(super) const COPY_SOURCE: &str = "x-amz-copy-source";
 ///
 /// # Errors
 /// `NotImplemented`, with the name; `InvalidArgument`.
-pub(super) fn check(headers: &HeaderMap, copies: bool) -> S3Result<()> {
+pub(super) fn check(headers: &HeaderMap, copies: bool, operation: &str) -> S3Result<()> {
     headers.iter().try_for_each(|(name, value)| match refusal(name) {
         Some(refused) => Err(refused),
         // Ignored, it would be a copy that did not happen. (AWS answers so for all methods but PUT:
         // versitygw's pull request 1642.)
         None if !copies && name.as_str() == COPY_SOURCE => Err(no_copy(value)),
         None if NUMBERS.contains(&name.as_str()) => check_number(name, value),
+        // A request of another LiteIO for replication: the operation acts on all of these headers.
+        None if name.as_str().starts_with(OF_A_REPLICA)
+            && replica::is_asked(headers)
+            && replica::knows(name.as_str())
+            && replica::action(operation).is_some() =>
+        {
+            Ok(())
+        }
         None if name.as_str().starts_with(OF_MINIO) => check_of_minio(name.as_str(), value),
         None => Ok(()),
     })
@@ -197,8 +205,8 @@ fn check_of_minio(name: &str, value: &HeaderValue) -> S3Result<()> {
         )),
         name if name.starts_with(OF_A_REPLICA) => Err(error::header_not_implemented(
             name,
-            "LiteIO is no target of MinIO's replication: copy with `liteio client mirror` or `mc mirror`. Nothing was \
-             done.",
+            "LiteIO is a target of the replication of LiteIO only: MinIO's version ids have no order. Copy with `liteio \
+             client mirror` or `mc mirror`. Nothing was done.",
         )),
         _ => Ok(()),
     }
@@ -298,7 +306,7 @@ pub(super) mod tests {
         ] {
             let value = HeaderValue::from_static(value);
             let headers = HeaderMap::from_iter([(HeaderName::from_static(name), value)]);
-            let refused = check(&headers, false).err();
+            let refused = check(&headers, false, "PutObject").err();
             let code = refused.as_ref().map(|refused| refused.code().as_str());
             assert_eq!(code, is_refused.then_some("NotImplemented"), "{name}");
             let message = refused.as_ref().and_then(|refused| refused.message());
@@ -316,7 +324,11 @@ pub(super) mod tests {
                     HeaderName::from_static(name),
                     HeaderValue::from_static(text),
                 )]);
-                assert_eq!(check(&headers, false).is_ok(), is_number, "{name}: {text}");
+                assert_eq!(
+                    check(&headers, false, "PutObject").is_ok(),
+                    is_number,
+                    "{name}: {text}"
+                );
             }
         }
     }
@@ -325,8 +337,8 @@ pub(super) mod tests {
     fn only_copies_have_a_source() {
         let name = HeaderName::from_static(COPY_SOURCE);
         let headers = HeaderMap::from_iter([(name, HeaderValue::from_static("a/b"))]);
-        assert!(check(&headers, true).is_ok());
-        let refused = check(&headers, false).expect_err("no copy");
+        assert!(check(&headers, true, "CopyObject").is_ok());
+        let refused = check(&headers, false, "PutObject").expect_err("no copy");
         assert_eq!(refused.code().as_str(), "InvalidArgument");
     }
 

@@ -100,7 +100,7 @@ impl S3Service {
         let route = Route::of(&head, &target, &query).map_err(refused)?;
         let route = route.ok_or_else(|| refused(error::method_not_allowed()))?;
         query.put_into(&mut head.extensions);
-        request_headers::check(&head.headers, route.copies()).map_err(refused)?;
+        request_headers::check(&head.headers, route.copies(), route.operation).map_err(refused)?;
         if !matches!(head.method, Method::GET | Method::HEAD) {
             refuse_repeated(&head.headers).map_err(refused)?;
         }

@@ -336,6 +336,7 @@ impl Handler for Dispatch {
         Box::pin(async {
             let space = self.spaces.main();
             space.senders.stop();
+            space.replicators.stop();
             for follower in &*self.followers {
                 follower.close().await;
             }

@@ -68,6 +68,7 @@ pub(crate) async fn open(
     let keys = Arc::new(keys::open(&config.keys).map_err(OpenError)?);
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
+    let remote_targets = config.replication.all_targets().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
     let followers = followers(config).map_err(OpenError)?;
     let offload = Offload::default();
@@ -108,6 +109,7 @@ pub(crate) async fn open(
     let users = offload.run(move || Users::open(configured, &opened, &ring)).await;
     let users = users.map_err(|error| OpenError(error.to_string()))?;
     let users = users.map_err(|error| OpenError(error.to_string()))?;
+    let made_targets = users.remote_targets();
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
     let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
@@ -120,6 +122,7 @@ pub(crate) async fn open(
         region: config.region.clone(),
         takes_any_region: config.takes_any_region,
         event_targets: named.collect(),
+        remote_targets,
         takes_version_2: config.allow_signature_v2,
         allows_keys_in_plain: config.allow_insecure_sse_c,
         acts_as_minio: config.profile == Some(Profile::Minio),
@@ -130,6 +133,7 @@ pub(crate) async fn open(
         metrics_are_public: config.no_auth || config.metrics_auth == MetricsAuth::Public,
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
+    app.remote_targets.replace_made(made_targets);
     // A standby has what its primary has.
     if app.store.suspended().is_none() {
         prepare(plan, &app, None).await?;

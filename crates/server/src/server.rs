@@ -17,7 +17,8 @@ use crate::banner::{self, Encryption};
 use crate::config::{
     AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
     CredentialsSource, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
-    MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, Storage, TestAccess, TlsSettings,
+    MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, ReplicationSettings, Storage,
+    TestAccess, TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::made_credentials::MadeCredentials;
@@ -290,6 +291,12 @@ impl ServerBuilder {
     /// Sets the targets of events.
     pub fn events(mut self, events: EventSettings) -> ServerBuilder {
         self.config.events = events;
+        self
+    }
+
+    /// Sets the targets of replication.
+    pub fn replication(mut self, replication: ReplicationSettings) -> ServerBuilder {
+        self.config.replication = replication;
         self
     }
 

@@ -50,6 +50,7 @@ use liteio_access::state::App;
 use liteio_auth::{AuthBody, Authenticator, BodyFault, Identity, Rules, Service};
 use liteio_iam::{self as iam, Api, Iam, Users, Watch, is_web_identity};
 use liteio_observe::events::{Senders, Target};
+use liteio_replicate::Replicators;
 use liteio_reports::{self as reports, Reports};
 use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
@@ -71,6 +72,8 @@ pub struct Space {
     pub senders: Senders,
     /// Tasks that deliver access logs and inventories.
     pub reports: Reports,
+    /// Tasks that copy versions to the targets of replication.
+    pub replicators: Replicators,
     no_auth: Option<NoAuth>,
     locale: Arc<Locale>,
     authenticator: Authenticator,
@@ -121,6 +124,7 @@ impl Space {
         Space {
             senders: Senders::start(&app, targets),
             reports: Reports::start(&app, reports),
+            replicators: Replicators::start(&app),
             no_auth,
             locale: Arc::new(Locale {
                 space: name,

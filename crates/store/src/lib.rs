@@ -64,6 +64,7 @@
 //! | `bucket/`, `object/`, `multipart/`, `vectors/` | The operations, one file each |
 //! | `attachment` | Connects `kv/` and `blob/`: a record does not become durable before its blob |
 //! | `outbox/` | Queued events, written in the transaction of the change |
+//! | `replication/` | Queued versions for the targets of replication, written in the transaction of the change; resynchronizations |
 //! | `identities` | Entries about users, kept without interpretation |
 //! | `usage/`, `lifecycle/`, `rewrap` | Usage of buckets; execution of lifecycle rules; rewrapping of data keys |
 //! | `reclaim/`, `recover`, `verify/`, `scrub`, `repair` | Deletion of unreferenced content; the sweep after a crash; verification, on request and in the background; salvage of a damaged store |
@@ -295,6 +296,7 @@ mod identities;
 mod image;
 mod lifecycle;
 mod outbox;
+mod replication;
 
 mod lazy;
 mod reclaim;
@@ -323,10 +325,12 @@ pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock
 #[cfg(any(test, feature = "test-util"))]
 pub use liteio_disk::{ManualClock, SeededRandom};
 pub use meta::{
-    BlobSource, Cause, DefaultRetention, DocumentKind, Due, Event, EventKind, EventObserver,
-    Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
-    NotificationRule, Notifications, ObjectLock, OutboxState, QueueState, Requester, Retention,
-    RetentionMode, RetentionPeriod, ScrubState, Settings, Subject, Usage, Versioning,
+    BlobSource, Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventKind,
+    EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule,
+    NoncurrentExpiration, NotificationRule, Notifications, ObjectLock, OutboxState, QueueState,
+    Replication, ReplicationRow, ReplicationRule, ReplicationStatus, ReplicationTask, Requester,
+    Resync, Retention, RetentionMode, RetentionPeriod, ScrubState, Settings, Subject, Usage,
+    Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
@@ -340,8 +344,9 @@ pub use object::{
     DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ImportedContent, ImportedObject,
     ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery, ListStart, ListToken,
     ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectPartPage, ObjectReader,
-    ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions, ReadError, RenameOptions,
-    SeenVersion, Selection, StagedBody, StoredBytes, VersionChange, VersionEntry, VersionPage,
+    ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions, ReadError, RenameOptions, Replica,
+    ReplicatedVersion, SeenVersion, Selection, StagedBody, StoredBytes, VersionChange,
+    VersionEntry, VersionPage,
 };
 pub use outbox::QueuedEvent;
 pub use pending::Pending;
@@ -349,6 +354,9 @@ pub use process::Bucket;
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;
+pub use replication::{
+    NewResync, QueuedReplication, ReplicationOutcome, ReplicationQueue, ReplicationResult,
+};
 pub use rewrap::{Rewrapped, WrappingReport};
 pub use stats::StoreStats;
 pub use store::{Store, StoreHealth};

@@ -162,6 +162,10 @@ pub const QUERY_TEXTS_MAX: usize = 10;
 /// Longest search text, in characters. S3 Vectors' limit.
 pub const QUERY_TEXT_CHARACTERS_MAX: usize = 1024;
 
+/// Time by which the stamp of a replica may be ahead of the clock, in milliseconds: clocks that are a
+/// day apart are set wrongly, and a stamp of the far future would leave no later one for its key.
+pub const REPLICA_AHEAD_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+
 const _: () =
     assert!((INLINE_BYTES_MAX as u64) < PART_BYTES_MIN && PART_BYTES_MIN < PART_BYTES_MAX);
 const _: () = assert!(RECORD_BODY_BYTES_MAX < INLINE_BYTES_MAX);

@@ -210,6 +210,9 @@ fn give_up(write: &mut Transaction<'_>, place: &[u8]) -> Result<(), StoreError> 
         // The counters of the queues are derived: the next event recounts them.
         write.delete(space::OUTBOX_KEY)?;
     }
+    if space::split_replication_row(place).is_some() {
+        write.delete(space::REPLICATION_KEY)?;
+    }
     let current = space::split_current(place).map(|(bucket, _)| bucket);
     if let Some(bucket) = current.or_else(|| space::split_history(place).map(|it| it.0)) {
         // The usage of an undecodable record is unknown, so the bucket is recounted.

@@ -77,6 +77,7 @@ impl Slot {
         let current = Current { space: Arc::new(space), tap };
         let former = std::mem::replace(&mut *self.current.write(), current);
         former.space.senders.stop();
+        former.space.replicators.stop();
         if !Arc::ptr_eq(&former.tap, &self.tap()) {
             former.tap.close();
         }
@@ -93,6 +94,7 @@ impl Slot {
         current.tap.close();
         current.space.close_record();
         current.space.senders.stop();
+        current.space.replicators.stop();
     }
 
     /// Answers a service request, with the faults that apply to it.

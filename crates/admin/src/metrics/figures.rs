@@ -1,6 +1,7 @@
 //! [`Figures`]: all values of a metrics page, read once per scrape.
 
 use std::cmp::Reverse;
+use std::sync::atomic::Ordering;
 
 use liteio_store::vectors::VectorFigures;
 use liteio_store::{
@@ -35,8 +36,22 @@ pub(super) struct Figures {
     pub(super) backup: Option<BackupFigures>,
     pub(super) reports: ReportFigures,
     pub(super) standby: Option<StandbyFigures>,
+    /// Targets of replication, by ARN. None on the page of an account, since ARNs are of all.
+    pub(super) replication: Vec<Replicated>,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
+}
+
+/// The values of a target of replication.
+pub(super) struct Replicated {
+    pub(super) target: String,
+    pub(super) waiting: u64,
+    /// Age of the oldest row that waits.
+    pub(super) oldest_seconds: f64,
+    pub(super) copied: u64,
+    pub(super) bytes: u64,
+    pub(super) failures: u64,
+    pub(super) is_failing: bool,
 }
 
 /// The store's values.
@@ -77,10 +92,25 @@ impl Figures {
     pub(super) async fn gather(metrics: &Metrics, owner: Owner) -> Result<Figures, StoreError> {
         // On a blocking thread, because both read files: the process statistics need one call per
         // open file.
+        let targets = if owner.is_none() { metrics.app.remote_targets.all() } else { Vec::new() };
         let figures = metrics.app.blocking(move |store| -> Result<_, StoreError> {
-            Ok((StoreFigures::of(store, owner)?, Process::now()))
+            let queues = store.replication_queues().unwrap_or_default();
+            Ok((StoreFigures::of(store, owner)?, Process::now(), queues, store.now_ms()))
         });
-        let (store, process) = figures.await?;
+        let (store, process, queues, now_ms) = figures.await?;
+        let replicated = targets.into_iter().map(|(target, figures)| {
+            let queue = queues.get(&target.arn).copied().unwrap_or_default();
+            let age_ms = queue.oldest_ms.map_or(0, |oldest_ms| now_ms.saturating_sub(oldest_ms));
+            Replicated {
+                target: target.arn.clone(),
+                waiting: queue.waiting,
+                oldest_seconds: age_ms as f64 / 1_000.0,
+                copied: figures.copied.load(Ordering::Relaxed),
+                bytes: figures.bytes.load(Ordering::Relaxed),
+                failures: figures.failed.load(Ordering::Relaxed),
+                is_failing: figures.is_failing.load(Ordering::Relaxed),
+            }
+        });
         let budget = metrics.counters.budget.get();
         let budget = budget.into_iter().flat_map(|budget| {
             Resource::ALL
@@ -96,6 +126,7 @@ impl Figures {
             backup,
             standby,
             reports: (metrics.reports)(),
+            replication: replicated.collect(),
             process,
             store,
         })

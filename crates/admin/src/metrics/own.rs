@@ -2,7 +2,7 @@
 
 use liteio_store::Usage;
 
-use super::figures::{Buckets, Figures, StoreFigures};
+use super::figures::{Buckets, Figures, Replicated, StoreFigures};
 use super::page::{Column, Format, Kind, Label, Page};
 use super::process::Process;
 use super::requests::{CLASSES, ENDS, Figures as RequestFigures};
@@ -26,6 +26,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     write_backup(&mut page, figures.backup.as_ref());
     write_reports(&mut page, &figures.reports);
     write_standby(&mut page, figures.standby.as_ref());
+    write_replication(&mut page, &figures.replication);
     write_vectors(&mut page, &figures.store);
     write_buckets(&mut page, &figures.store.buckets);
     write_process(&mut page, &figures.process);
@@ -248,6 +249,33 @@ fn write_standby(page: &mut Page, standby: Option<&StandbyFigures>) {
         let mut metric = page.metric(name, Kind::Counter, help);
         standby.iter().for_each(|it| metric.sample(&[], value(it)));
     }
+}
+
+fn write_replication(page: &mut Page, targets: &[Replicated]) {
+    let gauges: [Column<Replicated>; 2] = [
+        ("liteio_replication_waiting", "Versions, deletions and changes that wait.", |it| {
+            it.waiting
+        }),
+        ("liteio_replication_failing", "1 while the target does not take what it gets.", |it| {
+            u64::from(it.is_failing)
+        }),
+    ];
+    let counters: [Column<Replicated>; 3] = [
+        ("liteio_replication_copied_total", "Those that the target has taken.", |it| it.copied),
+        ("liteio_replication_copied_bytes_total", "Bytes of the copied versions.", |it| it.bytes),
+        ("liteio_replication_failures_total", "Attempts that failed.", |it| it.failures),
+    ];
+    let columns = gauges.map(|column| (Kind::Gauge, column)).into_iter();
+    for (kind, (name, help, value)) in columns.chain(counters.map(|column| (Kind::Counter, column)))
+    {
+        let mut metric = page.metric(name, kind, help);
+        for it in targets {
+            metric.sample(&[("target", &it.target)], value(it));
+        }
+    }
+    let help = "Age of the oldest of those that wait.";
+    let mut metric = page.metric("liteio_replication_oldest_seconds", Kind::Gauge, help);
+    targets.iter().for_each(|it| metric.sample(&[("target", &it.target)], it.oldest_seconds));
 }
 
 fn write_vectors(page: &mut Page, store: &StoreFigures) {

@@ -10,6 +10,7 @@ mod call;
 mod groups;
 mod info;
 mod policies;
+mod remotes;
 pub mod sealed;
 mod service_accounts;
 mod trace;
@@ -72,6 +73,9 @@ pub fn routes() -> Router<Arc<Admin>> {
         .route("/group", get(groups::info))
         .route("/groups", get(groups::list))
         .route("/set-group-status", put(groups::set_status))
+        .route("/set-remote-target", put(remotes::set))
+        .route("/list-remote-targets", get(remotes::list))
+        .route("/remove-remote-target", delete(remotes::remove))
         .route("/add-canned-policy", put(policies::add))
         .route("/remove-canned-policy", delete(policies::remove))
         .route("/list-canned-policies", get(policies::list))

@@ -10,7 +10,9 @@ pub(super) fn md5_hex(bytes: &[u8]) -> String {
     super::sign::hex(&Md5::digest(bytes))
 }
 
-pub(super) fn md5_base64(bytes: &[u8]) -> String {
+/// The MD5 of bytes in base64, as `Content-MD5` has it.
+#[must_use]
+pub fn md5_base64(bytes: &[u8]) -> String {
     STANDARD.encode_to_string(Md5::digest(bytes))
 }
 

@@ -99,8 +99,19 @@ impl Element {
     }
 }
 
+/// The text of a child of the root of a document.
+pub(crate) fn text_in_document(bytes: &[u8], name: &str) -> Option<String> {
+    Element::parse(bytes).ok()?.text(name).map(ToOwned::to_owned)
+}
+
+/// `true` for the document of an error.
+pub(crate) fn is_error_document(bytes: &[u8]) -> bool {
+    !bytes.is_empty() && Element::parse(bytes).is_ok_and(|root| root.name == "Error")
+}
+
 /// Text, escaped for its place between two tags.
-pub(super) fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

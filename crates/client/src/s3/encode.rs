@@ -33,7 +33,8 @@ pub(super) fn query(pairs: &[(String, String)]) -> String {
 }
 
 /// Tags as the value of a header.
-pub(crate) fn tags_header(tags: &[(String, String)]) -> String {
+#[must_use]
+pub fn tags_header(tags: &[(String, String)]) -> String {
     let pairs: Vec<String> =
         tags.iter().map(|(key, value)| format!("{}={}", encoded(key), encoded(value))).collect();
     pairs.join("&")

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Method, StatusCode};
+use http_body::Body as _;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use jiff::Timestamp;
@@ -16,8 +17,8 @@ use super::connect::Http;
 use super::document::Element;
 use super::encode;
 use super::endpoint::Endpoint;
-use super::request::{Payload, Request, Sent};
-use super::sign::{Credentials, Signer, ToSign, sha256_hex};
+use super::request::{Feed, Payload, Request, Sent};
+use super::sign::{Credentials, Signer, ToSign, UNSIGNED, sha256_hex};
 use crate::error::{Again, Error, ServiceError};
 
 /// A service with the credentials of its user. Without them, requests are anonymous.
@@ -49,9 +50,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
 /// Answer to an accepted request.
-pub(super) struct Response {
+pub(crate) struct Response {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    pub(crate) headers: HeaderMap,
     body: Incoming,
     idle: Duration,
 }
@@ -89,7 +90,7 @@ impl S3 {
     }
 
     /// Sends a request until it is accepted, refused for good, or out of attempts.
-    pub(super) async fn send(&self, request: &Request) -> Result<Response, Error> {
+    pub(crate) async fn send(&self, request: &Request) -> Result<Response, Error> {
         self.send_counted(request).await.0
     }
 
@@ -155,9 +156,33 @@ impl S3 {
         }
     }
 
+    /// Sends a request once, with a body of `bytes` that another task feeds and that is not signed:
+    /// the caller sends a digest of it.
+    pub(crate) async fn send_fed(
+        &self,
+        request: &Request,
+        bytes: u64,
+        feed: Feed,
+    ) -> Result<Response, Error> {
+        let gone = Arc::new(AtomicU64::new(0));
+        let payload = Payload::fed(bytes, feed, gone.clone());
+        let signed = self.signed_with(request, UNSIGNED.to_owned(), payload)?;
+        let counted = Counted { sent: None, told: 0 };
+        let response = self.exchange(request, signed, &gone, counted).await?;
+        let (parts, body) = response.into_parts();
+        let Settings { idle, .. } = self.settings;
+        let response = Response { status: parts.status, headers: parts.headers, body, idle };
+        match response.status.is_success() {
+            true => Ok(response),
+            false => Err(Error::Service(refusal(response).await)),
+        }
+    }
+
     async fn send_once(&self, request: &Request) -> Result<Response, Error> {
         let gone = Arc::new(AtomicU64::new(0));
-        let signed = self.signed(request, gone.clone())?;
+        let payload = Payload::new(request.body.clone(), gone.clone());
+        let content_sha256 = sha256_hex(&request.body);
+        let signed = self.signed_with(request, content_sha256, payload)?;
         let counted = Counted { sent: request.sent.as_ref(), told: 0 };
         let result = self.exchange(request, signed, &gone, counted).await;
         let response = result?;
@@ -203,10 +228,11 @@ impl S3 {
         }
     }
 
-    fn signed(
+    fn signed_with(
         &self,
         request: &Request,
-        gone: Arc<AtomicU64>,
+        content_sha256: String,
+        payload: Payload,
     ) -> Result<http::Request<Payload>, Error> {
         let region = self.region_of(&request.bucket);
         let address = self.endpoint.address(&request.bucket, &request.key, &region);
@@ -215,7 +241,6 @@ impl S3 {
         headers.push(("host".to_owned(), address.authority.clone()));
         if let Some(credentials) = &self.credentials {
             let signer = Signer { credentials, region: &region, time: Timestamp::now() };
-            let content_sha256 = sha256_hex(&request.body);
             headers.push(("x-amz-date".to_owned(), signer.date()));
             headers.push(("x-amz-content-sha256".to_owned(), content_sha256.clone()));
             if let Some(token) = &credentials.session_token {
@@ -235,7 +260,7 @@ impl S3 {
             headers.push(("content-md5".to_owned(), digest));
         }
         // Without a body no length is sent, but some services require it.
-        if request.body.is_empty() && matches!(request.method, Method::PUT | Method::POST) {
+        if payload.is_end_stream() && matches!(request.method, Method::PUT | Method::POST) {
             headers.push(("content-length".to_owned(), "0".to_owned()));
         }
         let question = if query.is_empty() { String::new() } else { format!("?{query}") };
@@ -245,7 +270,7 @@ impl S3 {
         for (name, value) in &headers {
             builder = builder.header(name, value);
         }
-        builder.body(Payload::new(request.body.clone(), gone)).map_err(|error| {
+        builder.body(payload).map_err(|error| {
             Error::refused(format!("a name or a value cannot be sent in a header: {error}"))
         })
     }
@@ -304,7 +329,7 @@ impl Drop for Counted<'_> {
 }
 
 impl Response {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
@@ -330,7 +355,7 @@ impl Response {
         }
     }
 
-    pub(super) async fn bytes(mut self) -> Result<Bytes, Error> {
+    pub(crate) async fn bytes(mut self) -> Result<Bytes, Error> {
         let mut bytes = BytesMut::new();
         while let Some(chunk) = self.chunk().await? {
             if bytes.len() + chunk.len() > DOCUMENT_BYTES_MAX {

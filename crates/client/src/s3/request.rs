@@ -1,29 +1,30 @@
 //! Requests before the signature, and their bodies while they are sent.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http::Method;
 use http_body::{Body, Frame, SizeHint};
+use tokio::sync::mpsc::Receiver;
 
 /// An operation on the service, a bucket or an object. An empty bucket or key means none.
 #[derive(Clone)]
 pub(crate) struct Request {
-    pub(super) method: Method,
-    pub(super) bucket: String,
-    pub(super) key: String,
-    pub(super) query: Vec<(String, String)>,
+    pub(crate) method: Method,
+    pub(crate) bucket: String,
+    pub(crate) key: String,
+    pub(crate) query: Vec<(String, String)>,
     /// Names in lower case.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Bytes,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Bytes,
     /// `true` if the request is idempotent.
-    pub(super) repeatable: bool,
+    pub(crate) repeatable: bool,
     /// `true` if the service may take long to answer.
-    pub(super) slow: bool,
+    pub(crate) slow: bool,
     /// Callback for the progress.
     pub(super) sent: Option<Sent>,
 }
@@ -33,7 +34,7 @@ pub(crate) struct Request {
 pub(crate) type Sent = Arc<dyn Fn(i64) + Send + Sync>;
 
 impl Request {
-    pub(super) fn new(method: Method, bucket: &str, key: &str) -> Request {
+    pub(crate) fn new(method: Method, bucket: &str, key: &str) -> Request {
         Request {
             repeatable: method != Method::POST,
             method,
@@ -82,10 +83,15 @@ impl Request {
     }
 }
 
-/// A body in memory that counts the bytes taken by the connection.
+/// Bytes of a body from another task. An error breaks the request off.
+pub(crate) type Feed = Receiver<Result<Bytes, io::Error>>;
+
+/// A body in memory, or one that another task feeds. It counts the bytes taken by the connection.
 #[derive(Debug)]
 pub(crate) struct Payload {
     rest: Bytes,
+    /// Bytes that are still to come, and where they come from.
+    fed: Option<(u64, Feed)>,
     /// Shared with the waiting caller: as long as it grows, the connection is alive.
     gone: Arc<AtomicU64>,
 }
@@ -95,20 +101,41 @@ const FRAME_BYTES: usize = 128 << 10;
 
 impl Payload {
     pub(super) fn new(bytes: Bytes, gone: Arc<AtomicU64>) -> Payload {
-        Payload { rest: bytes, gone }
+        Payload { rest: bytes, fed: None, gone }
+    }
+
+    /// A body of exactly `bytes` from `feed`.
+    pub(super) fn fed(bytes: u64, feed: Feed, gone: Arc<AtomicU64>) -> Payload {
+        Payload { rest: Bytes::new(), fed: Some((bytes, feed)), gone }
+    }
+}
+
+impl Payload {
+    fn left(&self) -> u64 {
+        self.rest.len() as u64 + self.fed.as_ref().map_or(0, |(left, _)| *left)
     }
 }
 
 impl Body for Payload {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        if self.rest.is_empty() {
-            return Poll::Ready(None);
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        while self.rest.is_empty() {
+            let Some((left, feed)) = self.fed.as_mut().filter(|(left, _)| *left > 0) else {
+                return Poll::Ready(None);
+            };
+            let Some(chunk) = ready!(feed.poll_recv(context)).transpose()? else {
+                return Poll::Ready(Some(Err(io::Error::other("the body ends too early"))));
+            };
+            let Some(rest) = left.checked_sub(chunk.len() as u64) else {
+                return Poll::Ready(Some(Err(io::Error::other("the body is too long"))));
+            };
+            *left = rest;
+            self.rest = chunk;
         }
         let bytes = self.rest.len().min(FRAME_BYTES);
         let frame = self.rest.split_to(bytes);
@@ -117,10 +144,10 @@ impl Body for Payload {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty()
+        self.left() == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.rest.len() as u64)
+        SizeHint::with_exact(self.left())
     }
 }

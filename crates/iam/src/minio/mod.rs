@@ -8,6 +8,7 @@
 mod error;
 mod groups;
 mod policies;
+mod remotes;
 mod service_accounts;
 mod users;
 
@@ -21,6 +22,7 @@ pub use self::error::{
 };
 pub use self::groups::GroupChange;
 pub use self::policies::{Association, EntitiesOf};
+pub use self::remotes::{ListedRemote, NewRemote};
 pub use self::service_accounts::{ListedKeys, NewServiceAccount, ServiceAccountChange};
 pub use self::users::NewUser;
 
@@ -109,6 +111,12 @@ impl Manager {
             tracing::info!(operation, user = user.name, "users were changed");
         }
         Ok(done)
+    }
+
+    /// Puts the targets of replication that were added at run time into effect. Configured ones with
+    /// the same ARN stay.
+    pub fn refresh_remotes(&self) {
+        self.app.remote_targets.replace_made(self.users.remote_targets());
     }
 
     fn desk<'d>(&'d self, sender: &'d Sender<'_>) -> AdminResult<Desk<'d>> {

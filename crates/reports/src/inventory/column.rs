@@ -196,8 +196,8 @@ impl Row<'_> {
             Column::IsMultipartUploaded => {
                 of_contents(Cell::Flag(matches!(listed.etag, ETag::Multipart { .. })))
             }
-            // Neither replication nor tiers exist.
-            Column::ReplicationStatus | Column::AccessTier => Cell::Null,
+            // There is no intelligent tiering.
+            Column::AccessTier => Cell::Null,
             Column::ChecksumAlgorithm => {
                 let algorithm = listed.checksum.map(|(algorithm, _)| checksum_name(algorithm));
                 of_contents(algorithm.map_or(Cell::Null, text))
@@ -234,6 +234,9 @@ impl Row<'_> {
                 LegalHold::Off => text("OFF"),
                 LegalHold::Never => Cell::Null,
             },
+            Column::ReplicationStatus => {
+                object.replication.map_or(Cell::Null, |status| text(status.name()))
+            }
             Column::Owner => text(&self.owner(object).0),
             Column::AccessControlList => access_control_list(&self.owner(object)),
             Column::ExpirationDate => self.expiration(object),

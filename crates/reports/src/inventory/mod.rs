@@ -71,7 +71,11 @@ impl Inventories {
         let (mut looked, mut retry, mut wait) = (None, None::<Instant>, WAIT_MIN);
         loop {
             let today = self.app.store.now_ms() / self.app.store.lifecycle_day_ms().max(1);
-            if looked != Some(today) || retry.is_some_and(|at| at <= Instant::now()) {
+            // Another server writes them, until this one takes over.
+            let is_suspended = self.app.store.suspended().is_some();
+            if is_suspended {
+                looked = None;
+            } else if looked != Some(today) || retry.is_some_and(|at| at <= Instant::now()) {
                 looked = Some(today);
                 retry = match self.write_due().await {
                     0 => {

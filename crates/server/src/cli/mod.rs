@@ -297,6 +297,10 @@ pub(crate) struct ServerArgs {
     /// TOML file with more such webhooks, with secrets to sign events.
     #[arg(long, value_name = "FILE", env = "LITEIO_WEBHOOK_FILE")]
     pub(crate) webhook_file: Option<PathBuf>,
+    /// TOML file with the targets of replication: buckets of other servers, with the users who write
+    /// there.
+    #[arg(long, value_name = "FILE", env = "LITEIO_REPLICATION_FILE")]
+    pub(crate) replication_file: Option<PathBuf>,
     /// Access to the metrics at /_liteio/metrics: "jwt" requires a token from `mc admin prometheus
     /// generate` or a signed request of a user with admin:Prometheus; "public" requires nothing
     /// [default: jwt].

@@ -9,6 +9,7 @@ mod metrics;
 mod network;
 mod otlp;
 mod profile;
+mod replication;
 pub(crate) mod test_api;
 
 use std::fmt;
@@ -22,6 +23,7 @@ pub use self::backup::{BackupSettings, BackupTarget};
 pub use self::metrics::MetricsAuth;
 pub use self::network::ConsoleAddress;
 pub use self::profile::Profile;
+pub use self::replication::ReplicationSettings;
 pub use self::test_api::TestAccess;
 pub use liteio_iam::settings::{CredentialsSource, OidcIssuer};
 pub use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
@@ -228,6 +230,8 @@ pub struct Config {
     pub reports: ReportSettings,
     /// The targets of events.
     pub events: EventSettings,
+    /// The targets of replication.
+    pub replication: ReplicationSettings,
     /// The access to metrics.
     pub metrics_auth: MetricsAuth,
     /// The targets of the audit log.
@@ -314,6 +318,7 @@ impl Default for Config {
             lifecycle_day: DAY,
             reports: ReportSettings::default(),
             events: EventSettings::default(),
+            replication: ReplicationSettings::default(),
             metrics_auth: MetricsAuth::default(),
             audit: AuditSettings::default(),
             otlp: None,
@@ -397,6 +402,10 @@ impl Config {
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
             reports: resolve_reports(arguments.access_log_interval)?,
             events: resolve_events(arguments)?,
+            replication: ReplicationSettings {
+                targets: Vec::new(),
+                file: arguments.replication_file.clone(),
+            },
             metrics_auth: arguments
                 .metrics_auth
                 .as_deref()

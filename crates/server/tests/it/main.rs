@@ -61,6 +61,8 @@ mod raw;
 mod receiver;
 mod rename;
 mod repair;
+mod replication;
+mod replication_rules;
 mod reply;
 mod request_members;
 mod scrub;

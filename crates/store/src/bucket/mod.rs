@@ -197,9 +197,10 @@ fn remove_rest(
     id: BucketId,
 ) -> Result<Option<WakeReclaimer>, StoreError> {
     let wake = end_uploads(write, shared, id)?;
-    let documents = space::documents(id);
-    while let Some(key) = first_key(write, &documents)? {
-        write.delete(&key)?;
+    for prefix in [space::documents(id), space::resync(id, "")] {
+        while let Some(key) = first_key(write, &prefix)? {
+            write.delete(&key)?;
+        }
     }
     write.delete(&space::usage(id))?;
     Ok(wake)

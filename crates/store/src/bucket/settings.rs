@@ -10,11 +10,14 @@ use crate::error::StoreError;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::bucket::BucketRecord;
 use crate::meta::event::{Cause, Event, EventKind};
-use crate::meta::{DefaultRetention, DocumentKind, Lifecycle, Notifications, Versioning, document};
+use crate::meta::{
+    DefaultRetention, DocumentKind, Lifecycle, Notifications, Replication, Versioning, document,
+};
 use crate::object::history;
 use crate::outbox;
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, ForgetBucket};
+use crate::replication::{NewResync, begin};
 use crate::store::{Shared, Store};
 
 impl Store {
@@ -26,6 +29,7 @@ impl Store {
     pub fn set_versioning(&self, bucket: &Arc<Bucket>, versioning: Versioning) -> Pending<()> {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
+            let is_replicated = document::read(write, bucket.id, document::REPLICATION)?.is_some();
             let forget = change(write, shared, &bucket, |record| {
                 match versioning {
                     Versioning::Never => {
@@ -34,6 +38,11 @@ impl Store {
                     }
                     Versioning::Suspended if record.object_lock => {
                         let message = "An Object Lock configuration is present on this bucket, so the \
+                             versioning state cannot be changed.";
+                        return Err(invalid_state(message));
+                    }
+                    Versioning::Suspended if is_replicated => {
+                        let message = "A replication configuration is present on this bucket, so the \
                              versioning state cannot be changed.";
                         return Err(invalid_state(message));
                     }
@@ -126,6 +135,43 @@ impl Store {
                         &test(shared, &bucket, &cause),
                     )?);
                 }
+            }
+            Ok(Committed::with_guard((), (forget, wakes)))
+        })
+    }
+
+    /// Sets the replication rules of a bucket, which the caller has checked, or removes them.
+    /// `resyncs` queue the versions that are there already.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`], with [`StoreError::InvalidRequest`] unless
+    /// versioning is enabled, and for more than [`DOCUMENT_BYTES_MAX`] bytes.
+    pub fn set_replication(
+        &self,
+        bucket: &Arc<Bucket>,
+        replication: Option<Replication>,
+        resyncs: Vec<NewResync>,
+    ) -> Pending<()> {
+        let Some(replication) = replication else {
+            return self.set_document(bucket, document::REPLICATION, None);
+        };
+        let document = Some(document::encode_setting(&replication));
+        if let Err(error) = check_length(document.as_deref()) {
+            return Pending::ready(Err(error));
+        }
+        let bucket = Arc::clone(bucket);
+        self.update(move |write, shared| {
+            let forget = change(write, shared, &bucket, |record| match record.versioning {
+                Versioning::Enabled => Ok(()),
+                Versioning::Never | Versioning::Suspended => {
+                    let message = "Versioning must be 'Enabled' on the bucket to apply a replication \
+                                   configuration";
+                    Err(StoreError::InvalidRequest { message: message.to_owned() })
+                }
+            })?;
+            document::replace(write, bucket.id, document::REPLICATION, document.as_deref())?;
+            let mut wakes = Vec::new();
+            for resync in &resyncs {
+                wakes.push(begin(write, shared, &bucket, resync)?);
             }
             Ok(Committed::with_guard((), (forget, wakes)))
         })

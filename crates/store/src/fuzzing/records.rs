@@ -3,20 +3,21 @@
 use std::fmt::Debug;
 
 use crate::error::StoreError;
-use crate::meta::Notifications;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
 use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::event::Event;
 use crate::meta::object::{Listed, ObjectRecord};
+use crate::meta::replication::VersionReplication;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::meta::vector::{IndexRecord, TagsRecord, VectorBucketRecord, VectorRecord};
+use crate::meta::{Notifications, Replication, ReplicationRow, Resync};
 use crate::meta::{body, record, space};
 
 /// A record of the kind selected by the first byte: refused, or decoded to a value that can be
 /// encoded and used.
 pub fn record(data: &[u8]) {
     let Some((kind, bytes)) = data.split_first() else { return };
-    match kind % 13 {
+    match kind % 17 {
         0 => object(bytes),
         1 => part(bytes),
         2 => drop(stable(
@@ -42,6 +43,18 @@ pub fn record(data: &[u8]) {
         )),
         11 => drop(stable::<Notifications>(bytes, plain, encode_plain)),
         12 => body(bytes),
+        13 => drop(stable::<Replication>(bytes, plain, encode_plain)),
+        14 => drop(stable(
+            &resealed(bytes),
+            |bytes| ReplicationRow::decode(PLACE, bytes),
+            |row| row.encode(PLACE),
+        )),
+        15 => drop(stable(
+            &resealed(bytes),
+            |bytes| Resync::decode(PLACE, bytes),
+            |resync| resync.encode(PLACE),
+        )),
+        16 => drop(stable::<VersionReplication>(bytes, plain, encode_plain)),
         _ => vector(bytes),
     }
 }

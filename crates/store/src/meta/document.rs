@@ -48,8 +48,6 @@ kinds! {
     Website = 11,
     /// The server access logging.
     Logging = 12,
-    /// The replication rules.
-    Replication = 13,
     /// The payer of requests.
     RequestPayment = 14,
     /// The transfer acceleration.
@@ -75,6 +73,9 @@ pub(crate) const OBJECT_LOCK: u8 = 9;
 
 /// Number of the notifications.
 pub(crate) const NOTIFICATION: u8 = 10;
+/// Number of the replication. A program that does not know it refuses the bucket, whose changes it
+/// would not queue.
+pub(crate) const REPLICATION: u8 = 20;
 
 /// The document of the kind with this number, if the bucket has one.
 pub(crate) fn read(

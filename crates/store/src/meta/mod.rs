@@ -15,6 +15,7 @@ mod notification;
 pub(crate) mod object;
 pub(crate) mod record;
 pub(crate) mod reference;
+pub(crate) mod replication;
 mod scrub;
 mod settings;
 pub(crate) mod space;
@@ -36,6 +37,10 @@ pub use lock::{
     DefaultRetention, LegalHold, ObjectLock, Retention, RetentionMode, RetentionPeriod,
 };
 pub use notification::{NotificationRule, Notifications};
+pub use replication::{
+    ChangeTimes, Replication, ReplicationRow, ReplicationRule, ReplicationStatus, ReplicationTask,
+    Resync,
+};
 pub use scrub::ScrubState;
 pub use settings::Settings;
 pub use types::{ContentHeaders, ObjectMetadata, Owner};

@@ -14,6 +14,7 @@ use super::key::successor;
 use super::lifecycle::Lifecycle;
 use super::lock::DefaultRetention;
 use super::notification::Notifications;
+use super::replication::Replication;
 use super::space;
 use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
@@ -31,6 +32,8 @@ pub struct Settings {
     pub default_encryption: Option<DefaultEncryption>,
     /// Event notifications.
     pub notifications: Option<Arc<Notifications>>,
+    /// Replication rules.
+    pub replication: Option<Arc<Replication>>,
     documents: BTreeMap<DocumentKind, Arc<[u8]>>,
     parsed: Parsed,
     bytes: usize,
@@ -119,6 +122,9 @@ impl Settings {
             }
             (document::NOTIFICATION, _) => {
                 self.notifications = Some(Arc::new(document::decode_setting(document)?));
+            }
+            (document::REPLICATION, _) => {
+                self.replication = Some(Arc::new(document::decode_setting(document)?));
             }
             (document::ENCRYPTION, _) => {
                 self.default_encryption = Some(document::decode_setting(document)?);

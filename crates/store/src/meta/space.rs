@@ -14,6 +14,9 @@
 //! | `08` | bucket id (4) | [`UsageRecord`](super::usage::UsageRecord) |
 //! | `09` | | of a standby only: its [position](super::standby) in the backup that it follows |
 //! | `0A` | id of a backup (16) | token (16) of the lease at it that the directory has had |
+//! | `0B` | encoded ARN of a target, number (8) | a [row](super::replication::ReplicationRow) of the queue of replication |
+//! | `0C` | | the queues of replication: [`ReplicationState`](super::replication::ReplicationState) |
+//! | `0D` | bucket id (4), ARN of a target | a [`Resync`](crate::Resync) |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -53,6 +56,9 @@ const IDENTITY: u8 = 0x07;
 const USAGE: u8 = 0x08;
 const STANDBY: u8 = 0x09;
 const LEASE: u8 = 0x0A;
+const REPLICATION_ROW: u8 = 0x0B;
+const REPLICATION: u8 = 0x0C;
+const RESYNC: u8 = 0x0D;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -97,6 +103,12 @@ pub(crate) fn is_of_directory(key: &[u8]) -> bool {
 
 /// The key of the position of a standby.
 pub(crate) const STANDBY_KEY: &[u8] = &[STANDBY];
+/// The key of the record of the queues of replication.
+pub(crate) const REPLICATION_KEY: &[u8] = &[REPLICATION];
+/// The prefix of all keys of rows of the queues of replication.
+pub(crate) const ALL_REPLICATION_ROWS: &[u8] = &[REPLICATION_ROW];
+/// The prefix of all keys of resynchronizations.
+pub(crate) const ALL_RESYNCS: &[u8] = &[RESYNC];
 
 /// The prefix of all keys of events.
 pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
@@ -189,6 +201,37 @@ pub(crate) fn event(target: &str, number: u64) -> Vec<u8> {
 pub(crate) fn split_event(bytes: &[u8]) -> Option<(String, u64)> {
     let (target, number) = split_ended(bytes.strip_prefix(&[EVENT])?)?;
     Some((String::from_utf8(target).ok()?, u64::from_be_bytes(number.try_into().ok()?)))
+}
+
+/// The prefix of the keys of all rows of replication for a target.
+pub(crate) fn replication_rows_of(target: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(target.len() + 11);
+    bytes.push(REPLICATION_ROW);
+    append_ended(target.as_bytes(), &mut bytes);
+    bytes
+}
+
+pub(crate) fn replication_row(target: &str, number: u64) -> Vec<u8> {
+    let mut bytes = replication_rows_of(target);
+    bytes.extend_from_slice(&number.to_be_bytes());
+    bytes
+}
+
+/// Target and number in a key made by [`replication_row`].
+pub(crate) fn split_replication_row(bytes: &[u8]) -> Option<(String, u64)> {
+    let (target, number) = split_ended(bytes.strip_prefix(&[REPLICATION_ROW])?)?;
+    Some((String::from_utf8(target).ok()?, u64::from_be_bytes(number.try_into().ok()?)))
+}
+
+pub(crate) fn resync(bucket: BucketId, target: &str) -> Vec<u8> {
+    let mut bytes = of_bucket(RESYNC, bucket, target.len());
+    bytes.extend_from_slice(target.as_bytes());
+    bytes
+}
+
+/// `true` for a key made by [`resync`].
+pub(crate) fn is_resync(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&RESYNC)
 }
 
 /// An entry about users.
@@ -548,6 +591,10 @@ mod tests {
         assert_eq!(split_index_deletion(&index_deletion(index_id)), Some(index_id));
         assert_eq!(split_event(&event("t", 258)), Some(("t".to_owned(), 258)));
         assert_eq!(split_event(&events_of("t")), None);
+        let row = replication_row("t", 258);
+        assert_eq!(split_replication_row(&row), Some(("t".to_owned(), 258)));
+        assert_eq!(split_replication_row(&replication_rows_of("t")), None);
+        assert_eq!(split_event(&row), None);
         let current = current(bucket, "k");
         assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
         let null = null_version(bucket, "k");

@@ -17,9 +17,9 @@ use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
 use crate::name::{ObjectKey, PartNumber, UploadId};
-use crate::object::ObjectVersion;
 use crate::object::publish::{NewVersion, Slot};
 use crate::object::release::release;
+use crate::object::{ObjectVersion, Replica};
 use crate::pending::{Committed, Pending};
 use crate::precondition::WriteConditions;
 use crate::process::{Bucket, WakeReclaimer};
@@ -47,6 +47,9 @@ pub struct CompleteOptions {
     pub object_bytes: Option<u64>,
     /// The reason for the completion, for its event.
     pub cause: Cause,
+    /// The version of another store that this is a copy of. Then the conditions and the default
+    /// retention do not apply.
+    pub replica: Option<Replica>,
 }
 
 impl Store {
@@ -77,7 +80,12 @@ impl Store {
                 // A client that has lost the first answer asks again.
                 Err(error) => return repeat(error, &id, slot),
             };
-            let chosen = choose(write, &id, &upload, &parts, shared.config.part_bytes_min)?;
+            let part_bytes_min = match options.replica {
+                // Parts of the source may come from an import, with parts of any size.
+                Some(_) => 1,
+                None => shared.config.part_bytes_min,
+            };
+            let chosen = choose(write, &id, &upload, &parts, part_bytes_min)?;
             let bytes = chosen.iter().map(|facts| facts.bytes).sum::<u64>();
             if bytes > OBJECT_BYTES_MAX {
                 return Err(StoreError::ObjectTooLarge { bytes });
@@ -90,7 +98,9 @@ impl Store {
                 return Err(StoreError::InvalidRequest { message });
             }
             let checksum = object_checksum(&upload, &chosen, options.checksum)?;
-            since::check(&slot, write, &options.conditions, upload.extensions.key_state()?)?;
+            if options.replica.is_none() {
+                since::check(&slot, write, &options.conditions, upload.extensions.key_state()?)?;
+            }
 
             let sealing = sealing_of(shared, &upload, &id)?;
 
@@ -114,7 +124,10 @@ impl Store {
                 event: EventKind::CreatedComplete,
                 cause: options.cause.clone(),
             };
-            let (object, wakes) = slot.publish(write, new)?;
+            let (object, wakes) = match &options.replica {
+                Some(replica) => slot.publish_replica(write, new, replica)?,
+                None => slot.publish(write, new)?,
+            };
             Ok(Committed::with_guard(object, (released, wakes)))
         })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::ObjectVersion;
 use super::current::{self, Found};
 use super::publish::missing_lock_configuration;
+use super::replicate;
 use super::tell::{Told, tell};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
@@ -13,7 +14,7 @@ use crate::meta::object::ObjectRecord;
 use crate::meta::{LegalHold, ObjectLock, Retention, space};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
-use crate::process::Bucket;
+use crate::process::{Bucket, WakeSender};
 use crate::store::Store;
 
 /// A change of a version. Its bytes and its modification time stay.
@@ -42,6 +43,13 @@ pub enum VersionChange {
         /// The list that the new one replaces. The change fails if the version has another one.
         seen_acl: Option<Vec<u8>>,
     },
+    /// A change that another store has made. It is applied unless a later one of its kind was.
+    Replicated {
+        /// Time of the change, in milliseconds since 1970.
+        at_ms: u64,
+        /// The change.
+        change: Box<VersionChange>,
+    },
     /// Another change, on the condition that the version is the one seen before: a
     /// compare-and-swap.
     IfSeen(SeenVersion, Box<VersionChange>),
@@ -68,7 +76,7 @@ impl VersionChange {
             Self::Acl { acl, seen_acl, .. } if acl == seen_acl => None,
             Self::Acl { .. } => Some(EventKind::AclPut),
             Self::Retention { .. } | Self::LegalHold(_) => None,
-            Self::IfSeen(_, change) => change.event(),
+            Self::IfSeen(_, change) | Self::Replicated { change, .. } => change.event(),
         }
     }
 }
@@ -99,7 +107,24 @@ impl Store {
             if record.is_delete_marker {
                 return Err(StoreError::IsDeleteMarker { marker: record.delete_marker() });
             }
+            const NONE: Vec<WakeSender> = Vec::new();
+            let of_replica = replicated(&change);
+            let is_applied = match &of_replica {
+                Some((at_ms, change)) => replicate::is_later(&mut record, change, *at_ms)?,
+                None => true,
+            };
+            if !is_applied {
+                let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
+                return Ok(Committed::with_guard(object, (Told::default(), NONE)));
+            }
             apply(&change, &mut record, (&bucket, &state), shared.config.clock.now_ms())?;
+            let replicates = match of_replica {
+                Some(_) => Vec::new(),
+                None => {
+                    let version = (&key, &mut record);
+                    replicate::queue_change(write, shared, (&bucket, &state), version, &change)?
+                }
+            };
             // The stamp stays, and with it the place of the version.
             let place = match is_current {
                 true => space::current(state.id, key.as_str()),
@@ -113,8 +138,17 @@ impl Store {
                 }
             };
             let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
-            Ok(Committed::with_guard(object, wake))
+            Ok(Committed::with_guard(object, (wake, replicates)))
         })
+    }
+}
+
+/// The time and the change that another store has made, if it is one.
+fn replicated(change: &VersionChange) -> Option<(u64, &VersionChange)> {
+    match change {
+        VersionChange::Replicated { at_ms, change } => Some((*at_ms, change)),
+        VersionChange::IfSeen(_, change) => replicated(change),
+        _ => None,
     }
 }
 
@@ -146,6 +180,9 @@ fn apply(
             }
             record.extensions = std::mem::take(&mut record.extensions).with_acl(acl.as_ref());
             return Ok(());
+        }
+        VersionChange::Replicated { change, .. } => {
+            return apply(change, record, (bucket, state), now_ms);
         }
         VersionChange::IfSeen(seen, change) => {
             let is_seen = record.owner.as_ref().unwrap_or(&bucket.owner).id == seen.owner_id

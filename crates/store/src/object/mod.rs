@@ -18,6 +18,8 @@ mod reader;
 pub(crate) mod release;
 mod removal;
 mod rename;
+mod replicate;
+mod replicated;
 pub(crate) mod seal;
 mod sealed;
 mod tell;
@@ -27,7 +29,7 @@ use std::sync::Arc;
 use crate::checksum::{ChecksumValue, ObjectChecksum};
 use crate::encryption::EncryptionScheme;
 use crate::etag::ETag;
-use crate::meta::ObjectLock;
+use crate::meta::{ObjectLock, ReplicationStatus};
 use crate::name::{ObjectKey, PartNumber, VersionId};
 use crate::process::Bucket;
 
@@ -44,6 +46,8 @@ pub use put::PutOptions;
 pub use reader::ObjectReader;
 pub(crate) use reader::{OpenError, body_key};
 pub use rename::RenameOptions;
+pub use replicate::Replica;
+pub use replicated::ReplicatedVersion;
 pub(crate) use seal::identity;
 
 /// One version of an object, without its bytes.
@@ -75,6 +79,8 @@ pub struct ObjectVersion {
     pub lock: ObjectLock,
     /// The access control list, in the caller's encoding; `None` for the default.
     pub acl: Option<Vec<u8>>,
+    /// The status of its replication, if it is copied, or a copy.
+    pub replication: Option<ReplicationStatus>,
 }
 
 /// The identity of an object, or of one version of it.

@@ -24,7 +24,7 @@
 //! Every removed version passes [`Slot::check_removal`], where object lock refuses. A rename
 //! withdraws the current object of one key with its content ([`Slot::withdraw`]) and publishes it
 //! under another. A version of another store becomes current by [`Slot::import`], which keeps its
-//! time and sends no event.
+//! time and sends no event; one of a replica, at the place of its stamp, by [`Slot::replicate`].
 
 use std::sync::Arc;
 
@@ -34,6 +34,7 @@ use liteio_kv::{Read, Transaction, Write};
 use super::current::Found;
 use super::release::release;
 use super::removal::note_removal;
+use super::replicate::{queue_deletion, queue_new};
 use super::seal::unlock;
 use super::tell::{Told, tell};
 use super::{DeleteOutcome, DeleteTarget, ObjectVersion, history, identity};
@@ -49,7 +50,7 @@ use crate::meta::usage::UsageChange;
 use crate::meta::{ObjectLock, ObjectMetadata, Owner, Versioning, body, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::precondition::{CurrentObject, WriteConditionResult, WriteConditions};
-use crate::process::{Bucket, WakeReclaimer};
+use crate::process::{Bucket, WakeReclaimer, WakeSender};
 use crate::store::Shared;
 
 /// A new version of an object, without the fields that publishing sets.
@@ -75,23 +76,36 @@ pub(crate) struct NewVersion {
 }
 
 /// Guards that, after the commit, wake the threads for which the transaction has queued work.
-pub(crate) type Wakes = (WakeReclaimer, Told);
+pub(crate) type Wakes = (WakeReclaimer, (Told, Vec<WakeSender>));
+
+/// The place where a version was made, as far as replication cares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// A request made it: it is copied.
+    Here,
+    /// An import or a lifecycle rule made it: it is not copied.
+    Elsewhere,
+}
 
 /// A key that a transaction writes to, with its current object.
 #[derive(Debug)]
 pub(crate) struct Slot<'a> {
-    shared: &'a Arc<Shared>,
-    bucket: &'a Bucket,
-    state: BucketState,
-    key: &'a ObjectKey,
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) bucket: &'a Bucket,
+    pub(super) state: BucketState,
+    pub(super) key: &'a ObjectKey,
     /// The record key of the current object.
-    place: Vec<u8>,
+    pub(super) place: Vec<u8>,
     current: Option<ObjectRecord>,
     /// Content of the removed versions, released at the end.
-    discarded: Vec<Content>,
-    usage: UsageChange,
+    pub(super) discarded: Vec<Content>,
+    pub(super) usage: UsageChange,
     /// `true` if governance retentions are ignored.
     bypasses_governance: bool,
+    /// `true` if the change comes from another store, so that it is not queued for one.
+    is_of_replica: bool,
+    /// Guards that wake the senders of replication.
+    replicates: Vec<WakeSender>,
 }
 
 impl<'a> Slot<'a> {
@@ -130,7 +144,14 @@ impl<'a> Slot<'a> {
             discarded: Vec::new(),
             usage: UsageChange::new(state.id),
             bypasses_governance: false,
+            is_of_replica: false,
+            replicates: Vec::new(),
         })
+    }
+
+    /// The same for a change that comes from another store.
+    pub(crate) fn of_replica(self) -> Self {
+        Self { is_of_replica: true, ..self }
     }
 
     /// The state of the bucket.
@@ -187,7 +208,7 @@ impl<'a> Slot<'a> {
         let (event, cause) = (new.event, std::mem::take(&mut new.cause));
         new.lock = self.lock_of_new(new.lock, self.shared.config.clock.now_ms())?;
         let is_null = self.next_is_null();
-        let record = self.write_object(write, new, is_null)?;
+        let record = self.write_object(write, new, is_null, Origin::Here)?;
         let wakes = self.end(write, &record, (event, &cause))?;
         let object = ObjectVersion::new(self.key.clone(), record, true, &self.bucket.owner)?;
         Ok((object, wakes))
@@ -215,11 +236,16 @@ impl<'a> Slot<'a> {
             Some(new) if new.lock.protects() && !self.state.object_lock => {
                 return Err(missing_lock_configuration());
             }
-            Some(new) => self.write_object(write, new, is_null)?,
-            None => self.write_marker(write, modified_ms, is_null)?,
+            Some(new) => self.write_object(write, new, is_null, Origin::Elsewhere)?,
+            None => self.write_marker(write, modified_ms, is_null, Origin::Elsewhere)?,
         };
         self.usage.write(write)?;
-        Ok((record.version_id(), release(write, self.shared, &self.discarded)?))
+        Ok((record.version_id(), self.release(write)?))
+    }
+
+    /// Releases the content of removed versions.
+    pub(super) fn release(&self, write: &mut Transaction<'_>) -> Result<WakeReclaimer, StoreError> {
+        release(write, self.shared, &self.discarded)
     }
 
     /// Writes the record of a new object, with its lock unchanged.
@@ -228,6 +254,28 @@ impl<'a> Slot<'a> {
         write: &mut Transaction<'_>,
         new: NewVersion,
         is_null: bool,
+        origin: Origin,
+    ) -> Result<ObjectRecord, StoreError> {
+        // The stamp is taken while the current object is still known, since it must be newer.
+        // `make_room` takes the current object away.
+        let stamp = self.next_stamp(write)?;
+        self.make_room(write, is_null)?;
+        let record_bytes_max = self.shared.config.record_body_bytes_max;
+        let mut record = self.record_of(write, new, (stamp, is_null), record_bytes_max)?;
+        self.queue(write, &mut record, origin)?;
+        record.write(write, &self.place)?;
+        self.usage.added(write, &self.place, &record)?;
+        Ok(record)
+    }
+
+    /// The record of a new object, which the caller writes. Bytes beyond `record_bytes_max` are
+    /// written to a row.
+    pub(super) fn record_of(
+        &self,
+        write: &mut Transaction<'_>,
+        new: NewVersion,
+        (stamp, is_null): ([u8; 16], bool),
+        record_bytes_max: usize,
     ) -> Result<ObjectRecord, StoreError> {
         let NewVersion { bytes, etag, owner, checksum, metadata, content, .. } = new;
         let NewVersion { lock, extensions, sealing, modified_ms, .. } = new;
@@ -236,10 +284,6 @@ impl<'a> Slot<'a> {
             lock if lock.is_none() => extensions,
             lock => extensions.with_lock(lock),
         };
-        // The stamp is taken while the current object is still known, since it must be newer.
-        // `make_room` takes the current object away.
-        let stamp = self.next_stamp(write)?;
-        self.make_room(write, is_null)?;
         // The key is wrapped last: the wrapping is bound to the stamp.
         let extensions = match &sealing {
             None => extensions,
@@ -248,10 +292,9 @@ impl<'a> Slot<'a> {
                 extensions.with_encryption(Some(&encryption))
             }
         };
-        let record_bytes_max = self.shared.config.record_body_bytes_max;
         let version = (self.state.id, self.key, &stamp);
         let content = body::put(write, content, record_bytes_max, version)?;
-        let record = ObjectRecord {
+        Ok(ObjectRecord {
             bytes,
             etag,
             modified_ms,
@@ -264,15 +307,26 @@ impl<'a> Slot<'a> {
             metadata,
             extensions,
             content,
-        };
-        record.write(write, &self.place)?;
-        self.usage.added(write, &self.place, &record)?;
-        Ok(record)
+        })
+    }
+
+    /// Queues a new version for the targets of replication, and notes them in its record.
+    fn queue(
+        &mut self,
+        write: &mut Transaction<'_>,
+        record: &mut ObjectRecord,
+        origin: Origin,
+    ) -> Result<(), StoreError> {
+        if origin == Origin::Here {
+            let of = (self.bucket, &self.state);
+            self.replicates.extend(queue_new(write, self.shared, of, self.key, record)?);
+        }
+        Ok(())
     }
 
     /// Writes the usage of the bucket, releases the content of removed versions, and queues the
     /// event of the change of `record`.
-    fn end(
+    pub(super) fn end(
         &mut self,
         write: &mut Transaction<'_>,
         record: &ObjectRecord,
@@ -282,7 +336,8 @@ impl<'a> Slot<'a> {
         self.usage.write(write)?;
         let wake = release(write, self.shared, &self.discarded)?;
         let place = (self.bucket, &self.state);
-        Ok((wake, tell(write, self.shared, place, (self.key, record), event)?))
+        let told = tell(write, self.shared, place, (self.key, record), event)?;
+        Ok((wake, (told, std::mem::take(&mut self.replicates))))
     }
 
     /// The lock of a new version, with the bucket's default retention.
@@ -378,7 +433,13 @@ impl<'a> Slot<'a> {
         self.bypasses_governance = *bypasses_governance;
         let (outcome, record) = match (version, self.state.versioning) {
             (None, Versioning::Enabled | Versioning::Suspended) => {
-                self.add_delete_marker(write, conditions)?
+                let origin = match target.cause {
+                    // As on AWS, the markers of lifecycle rules are not copied: targets have rules
+                    // of their own.
+                    Cause::Lifecycle => Origin::Elsewhere,
+                    _ => Origin::Here,
+                };
+                self.add_delete_marker(write, conditions, origin)?
             }
             _ => match self.remove(write, version, conditions)? {
                 Some(removed) => removed,
@@ -397,6 +458,10 @@ impl<'a> Slot<'a> {
             (_, true) => EventKind::RemovedMarker,
             (_, false) => EventKind::RemovedDelete,
         };
+        if version.is_some() && !self.is_of_replica && target.cause != Cause::Lifecycle {
+            let of = (self.bucket, &self.state);
+            self.replicates.extend(queue_deletion(write, self.shared, of, self.key, &record)?);
+        }
         let wakes = self.end(write, &record, (event, &target.cause))?;
         Ok((outcome, Some(wakes)))
     }
@@ -442,6 +507,7 @@ impl<'a> Slot<'a> {
         &mut self,
         write: &mut Transaction<'_>,
         conditions: &WriteConditions,
+        origin: Origin,
     ) -> Result<(DeleteOutcome, ObjectRecord), StoreError> {
         // A delete marker on top of a delete marker is allowed, as in S3, and needs no condition.
         let existed = self.current.is_some();
@@ -449,7 +515,8 @@ impl<'a> Slot<'a> {
             self.check(conditions)?;
         }
         let is_null = self.next_is_null();
-        let marker = self.write_marker(write, self.shared.config.clock.now_ms(), is_null)?;
+        let now_ms = self.shared.config.clock.now_ms();
+        let marker = self.write_marker(write, now_ms, is_null, origin)?;
         let version_id = Some(marker.version_id());
         Ok((DeleteOutcome { existed, version_id, delete_marker: true }, marker))
     }
@@ -459,12 +526,21 @@ impl<'a> Slot<'a> {
         write: &mut Transaction<'_>,
         modified_ms: u64,
         is_null: bool,
+        origin: Origin,
     ) -> Result<ObjectRecord, StoreError> {
         // The stamp first: it must be newer than the current object, which `make_room` takes away.
         let stamp = self.next_stamp(write)?;
         self.make_room(write, is_null)?;
         write.delete(&self.place)?;
-        let marker = ObjectRecord {
+        let mut marker = self.marker(modified_ms, stamp, is_null);
+        self.queue(write, &mut marker, origin)?;
+        history::add(write, self.state.id, self.key, &marker, &mut self.usage)?;
+        Ok(marker)
+    }
+
+    /// The record of a delete marker.
+    pub(super) fn marker(&self, modified_ms: u64, stamp: [u8; 16], is_null: bool) -> ObjectRecord {
+        ObjectRecord {
             bytes: 0,
             etag: ETag::Md5(DigestSet::new(&[]).finish().md5),
             modified_ms,
@@ -476,9 +552,7 @@ impl<'a> Slot<'a> {
             metadata: ObjectMetadata::default(),
             extensions: Extensions::default(),
             content: Content::Inline(Bytes::new()),
-        };
-        history::add(write, self.state.id, self.key, &marker, &mut self.usage)?;
-        Ok(marker)
+        }
     }
 
     /// Removes a version (`None`: the current object) and returns it; `None` if it does not exist.
@@ -554,7 +628,11 @@ impl<'a> Slot<'a> {
     /// null            an id, none   yes                  current is archived, old `null` discarded
     /// null            an id, none   no                   current is archived
     /// ```
-    fn make_room(&mut self, write: &mut Transaction<'_>, is_null: bool) -> Result<(), StoreError> {
+    pub(super) fn make_room(
+        &mut self,
+        write: &mut Transaction<'_>,
+        is_null: bool,
+    ) -> Result<(), StoreError> {
         let current = self.current.take();
         if let Some(current) = &current {
             // If it is archived, `history::add` counts it again, at its new place.
@@ -592,7 +670,7 @@ impl<'a> Slot<'a> {
         self.state.versioning != Versioning::Enabled
     }
 
-    fn find_in_history(
+    pub(super) fn find_in_history(
         &self,
         from: &impl Read,
         version: &VersionId,
@@ -601,7 +679,7 @@ impl<'a> Slot<'a> {
     }
 
     /// Checks that no lock protects a version. Every removal passes here.
-    fn check_removal(&self, record: &ObjectRecord) -> Result<(), StoreError> {
+    pub(super) fn check_removal(&self, record: &ObjectRecord) -> Result<(), StoreError> {
         let lock = record.extensions.lock()?;
         if lock.is_none() {
             return Ok(());
@@ -611,16 +689,21 @@ impl<'a> Slot<'a> {
 
     /// A stamp that is newer than every version of the key, even if the clock was set back.
     fn next_stamp(&self, from: &impl Read) -> Result<[u8; 16], StoreError> {
+        let newest = self.newest_stamp(from)?;
+        self.shared.ids.version(&self.shared.config, newest.as_ref())
+    }
+
+    /// The stamp of the newest version of the key.
+    pub(super) fn newest_stamp(&self, from: &impl Read) -> Result<Option<[u8; 16]>, StoreError> {
         // By the invariant the current object is the newest version. A newer one in the history can
         // only be a delete marker, and then no object is current.
-        let newest = match &self.current {
+        Ok(match &self.current {
             Some(current) => Some(current.stamp),
             None if self.state.has_history() => {
                 history::newest(from, self.state.id, self.key)?.map(|(_, listed)| listed.stamp)
             }
             None => None,
-        };
-        self.shared.ids.version(&self.shared.config, newest.as_ref())
+        })
     }
 }
 

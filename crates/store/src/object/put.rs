@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::body::NewBody;
 use super::publish::{NewVersion, Slot};
-use super::{ObjectVersion, StagedBody};
+use super::{ObjectVersion, Replica, StagedBody};
 use crate::checksum::ObjectChecksum;
 use crate::error::StoreError;
 use crate::etag::ETag;
@@ -36,6 +36,9 @@ pub struct PutOptions {
     pub is_form: bool,
     /// The reason for the put, for its event.
     pub cause: Cause,
+    /// The version of another store that this is a copy of. Then the conditions and the default
+    /// retention do not apply.
+    pub replica: Option<Replica>,
 }
 
 impl Store {
@@ -57,8 +60,14 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update_with_blob(blob, move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &key)?;
-            slot.check(&options.conditions)?;
-            let (object, wakes) = slot.publish(write, NewVersion::of_body(&body, &options)?)?;
+            let new = NewVersion::of_body(&body, &options)?;
+            let (object, wakes) = match &options.replica {
+                Some(replica) => slot.publish_replica(write, new, replica)?,
+                None => {
+                    slot.check(&options.conditions)?;
+                    slot.publish(write, new)?
+                }
+            };
             Ok(Committed::with_guard(object, wakes))
         })
     }

@@ -13,8 +13,9 @@ use crate::error::StoreError;
 use crate::meta::bucket::BucketRecord;
 use crate::meta::event::{Event, OutboxState};
 use crate::meta::object::Extensions;
+use crate::meta::replication::ReplicationState;
 use crate::meta::upload::UploadRecord;
-use crate::meta::{document, identity, space};
+use crate::meta::{ReplicationRow, Resync, document, identity, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
 use crate::store::Store;
 
@@ -179,6 +180,18 @@ impl Verifier<'_> {
                 error => error,
             };
             let result = Event::decode(place, value).map(drop).map_err(|it| named(it).into());
+            return self.note(result, place, value, location);
+        }
+        if place == space::REPLICATION_KEY {
+            let result = ReplicationState::decode(value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if space::split_replication_row(place).is_some() {
+            let result = ReplicationRow::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if space::is_resync(place) {
+            let result = Resync::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if space::is_identity(place) {

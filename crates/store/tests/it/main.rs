@@ -28,6 +28,7 @@ mod read_only;
 mod reclaim;
 mod rename;
 mod repair;
+mod replication;
 mod reset;
 mod scrub;
 mod tree_damage;

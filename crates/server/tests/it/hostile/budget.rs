@@ -74,7 +74,12 @@ fn documents_are_charged_for_all_that_they_hold_and_streams_are_not() {
             row("versioning", &document("PUT", "/bucket?versioning"), 503, busy),
             row("tags", &document("PUT", "/bucket/large?tagging"), 503, busy),
             // Nothing of it is read.
-            row("not implemented", &document("PUT", "/bucket?replication"), 501, "NotImplemented"),
+            row(
+                "not implemented",
+                &document("POST", "/bucket?metadataTable"),
+                501,
+                "NotImplemented",
+            ),
         ],
     );
     // Half of it is free, and enough for a document of that size.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::{Content, StoredContent};
 use super::record::{Body, Sealed};
+use super::replication::VersionReplication;
 use super::{ObjectLock, ObjectMetadata, Owner, record};
 use crate::checksum::{Md5, ObjectChecksum};
 use crate::encryption::{EncryptionRecord, EncryptionScheme, PartSalt, stored_bytes};
@@ -72,6 +73,8 @@ const PART_MD5S: u8 = 3;
 const KEY_STATE: u8 = 4;
 /// Present if the client of an upload chose no checksum, so that the upload has the store's default.
 const DEFAULT_CHECKSUM: u8 = 5;
+/// The [`VersionReplication`] of a version that is copied, or is a copy.
+const REPLICATION: u8 = 6;
 /// Number from which extensions must be known.
 const REQUIRED: u8 = 128;
 /// The [`ObjectLock`] of a locked version.
@@ -142,6 +145,16 @@ impl Extensions {
     /// The same, with or without the note that the client chose no checksum.
     pub(crate) fn with_default_checksum(self, is_default: bool) -> Self {
         self.with(DEFAULT_CHECKSUM, is_default.then_some(&()))
+    }
+
+    /// The state of the replication of the version.
+    pub(crate) fn replication(&self) -> Result<Option<VersionReplication>, StoreError> {
+        self.get(REPLICATION)
+    }
+
+    /// The same with another state of the replication.
+    pub(crate) fn with_replication(self, state: Option<&VersionReplication>) -> Self {
+        self.with(REPLICATION, state)
     }
 
     /// The lock of the version.

@@ -1,0 +1,184 @@
+//! Targets of replication: `mc admin bucket remote`, and what `mc replicate add` sends first.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::extract::State;
+use axum::response::IntoResponse as _;
+use http::StatusCode;
+use liteio_access::{Action, Principal, Question};
+use liteio_iam::minio::{ListedRemote, NewRemote, invalid_argument, of_store};
+use liteio_store::{Bucket, StoreError};
+use liteio_wire::reply::ApiError;
+use serde::Deserialize;
+use serde_json::{Value, json as value};
+
+use super::call::{Call, json};
+use super::{Admin, Answer};
+
+/// A target as clients send it. What LiteIO does not act on is left out or refused.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+struct Sent {
+    /// Host and port.
+    endpoint: String,
+    #[serde(default)]
+    secure: bool,
+    credentials: Option<Credentials>,
+    targetbucket: String,
+    #[serde(default)]
+    region: String,
+    #[serde(default, rename = "type")]
+    kind: String,
+    /// Bytes per second.
+    #[serde(default)]
+    bandwidthlimit: i64,
+    #[serde(default, rename = "replicationSync")]
+    is_synchronous: bool,
+}
+
+#[derive(Deserialize)]
+struct Credentials {
+    #[serde(rename = "accessKey")]
+    access_key: String,
+    #[serde(rename = "secretKey")]
+    secret_key: String,
+    #[serde(default, rename = "sessionToken")]
+    session_token: String,
+}
+
+/// Checks that the sender may do `action`, and may replicate the bucket with this name.
+fn bucket(admin: &Admin, call: &Call, action: &str, name: &str) -> Result<Arc<Bucket>, ApiError> {
+    call.may(&[action])?;
+    let sender = call.sender();
+    let actions = [match action {
+        "admin:GetBucketTarget" => Action::GetReplicationConfiguration,
+        _ => Action::PutReplicationConfiguration,
+    }];
+    let question = Question::about_bucket(&actions, &sender.context);
+    let principal = Principal::User(Arc::clone(&sender.key.user));
+    let granted = admin.app.look(|store| liteio_access::bucket(store, &principal, name, &question));
+    match granted {
+        Ok(granted) => Ok(Arc::clone(granted.bucket())),
+        Err(liteio_access::Refusal::Store(error @ StoreError::NoSuchBucket { .. })) => {
+            Err(invalid_argument(error.to_string()))
+        }
+        Err(liteio_access::Refusal::Store(error)) => Err(of_store(&error)),
+        Err(_) => Err(invalid_argument("The bucket is not one that you may replicate.")),
+    }
+}
+
+pub(super) async fn set(State(admin): State<Arc<Admin>>, mut call: Call) -> Answer {
+    let known = [
+        "bucket",
+        "update",
+        "creds",
+        "sync",
+        "proxy",
+        "bandwidth",
+        "healthcheck",
+        "path",
+        "edge",
+        "edgeSyncBeforeExpiry",
+    ];
+    let query = call.begin("AdminSetRemoteTarget", &known)?;
+    let (name, is_update) = (query.required("bucket")?.to_owned(), query.text("update") == "true");
+    let source = bucket(&admin, &call, "admin:SetBucketTarget", &name)?;
+    let sent: Sent = call.sealed_json(&admin).await?;
+    let new = checked(sent, &source, is_update)?;
+    let set = admin.manager.change(call.sender(), "AdminSetRemoteTarget", |desk| {
+        desk.may(&["admin:SetBucketTarget"])?;
+        desk.set_remote(new)
+    });
+    let arn = set.await?;
+    admin.manager.refresh_remotes();
+    json(&arn)
+}
+
+fn checked(sent: Sent, source: &Bucket, is_update: bool) -> Result<NewRemote, ApiError> {
+    let credentials = sent.credentials.ok_or_else(|| {
+        invalid_argument("The target needs credentials: an access key and a secret key.")
+    })?;
+    let is_wrong = |text: &str| text.is_empty() || text.contains(['/', '@', '?', '#', ' ']);
+    if is_wrong(&sent.endpoint) || is_wrong(&sent.targetbucket) {
+        return Err(invalid_argument("The endpoint is HOST:PORT, and the bucket a name."));
+    }
+    if !credentials.session_token.is_empty() {
+        return Err(invalid_argument("Session tokens end: give the target keys that last."));
+    }
+    if !matches!(&*sent.kind, "" | "replication") {
+        return Err(invalid_argument("Only targets of the type replication are implemented."));
+    }
+    if sent.bandwidthlimit != 0 || sent.is_synchronous {
+        return Err(invalid_argument(
+            "Limits of bandwidth and synchronous replication are not implemented by LiteIO: leave them out.",
+        ));
+    }
+    let scheme = if sent.secure { "https" } else { "http" };
+    Ok(NewRemote {
+        url: format!("{scheme}://{}", sent.endpoint),
+        bucket: sent.targetbucket,
+        source: source.name.as_str().to_owned(),
+        source_id: source.id,
+        access_key: credentials.access_key,
+        secret_key: credentials.secret_key,
+        region: Some(sent.region).filter(|region| !region.is_empty()),
+        is_update,
+    })
+}
+
+pub(super) async fn list(State(admin): State<Arc<Admin>>, call: Call) -> Answer {
+    let query = call.begin("AdminListRemoteTargets", &["bucket", "type"])?;
+    call.may(&["admin:GetBucketTarget"])?;
+    let source = match query.text("bucket") {
+        "" => None,
+        name => Some(bucket(&admin, &call, "admin:GetBucketTarget", name)?.id),
+    };
+    let listed = admin.manager.read(call.sender(), |desk| {
+        desk.may(&["admin:GetBucketTarget"])?;
+        Ok(desk.list_remotes(source))
+    })?;
+    admin.manager.refresh_remotes();
+    json(&listed.iter().map(|remote| shown(&admin, remote)).collect::<Vec<Value>>())
+}
+
+fn shown(admin: &Admin, remote: &ListedRemote) -> Value {
+    let all = admin.app.remote_targets.all();
+    let figures = all.into_iter().find(|(target, _)| target.arn == remote.arn);
+    let is_failing = figures.is_some_and(|(_, it)| it.is_failing.load(Ordering::Relaxed));
+    let (scheme, endpoint) = remote.url.split_once("://").unwrap_or_default();
+    value!({
+        "sourcebucket": remote.source,
+        "endpoint": endpoint,
+        "credentials": { "accessKey": remote.access_key, "expiration": "0001-01-01T00:00:00Z" },
+        "targetbucket": remote.bucket,
+        "secure": scheme == "https",
+        "path": "auto",
+        "api": "s3v4",
+        "arn": remote.arn,
+        "type": "replication",
+        "region": remote.region.clone().unwrap_or_default(),
+        "isOnline": !is_failing,
+        "lastOnline": remote.created,
+    })
+}
+
+pub(super) async fn remove(State(admin): State<Arc<Admin>>, call: Call) -> Answer {
+    let query = call.begin("AdminRemoveRemoteTarget", &["bucket", "arn"])?;
+    let (name, arn) = (query.required("bucket")?, query.required("arn")?);
+    let source = bucket(&admin, &call, "admin:SetBucketTarget", name)?;
+    let rules = source.settings.replication.as_ref();
+    if rules.is_some_and(|it| it.rules.iter().any(|rule| rule.target == arn)) {
+        return Err(invalid_argument(
+            "A replication rule of the bucket names the target: remove the rule first.",
+        )
+        .into());
+    }
+    let removed = admin.manager.change(call.sender(), "AdminRemoveRemoteTarget", |desk| {
+        desk.may(&["admin:SetBucketTarget"])?;
+        desk.remove_remote(source.id, arn)
+    });
+    removed.await?;
+    admin.manager.refresh_remotes();
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,133 @@
+//! Any request to a bucket, for programs that know the protocol.
+
+use std::io;
+
+use bytes::Bytes;
+use http::Method;
+use tokio::sync::mpsc::Receiver;
+
+use crate::bucket::BucketClient;
+use crate::error::{Again, Error};
+use crate::s3::Request;
+
+pub use crate::s3::{escaped as escaped_xml, md5_base64, tags_header};
+
+/// A request to a bucket, or to an object in it.
+#[derive(Debug)]
+pub struct BucketCall {
+    /// Method.
+    pub method: Method,
+    /// Key; empty for the bucket itself.
+    pub key: String,
+    /// Names and values of the query.
+    pub query: Vec<(String, String)>,
+    /// Names in lower case, and values.
+    pub headers: Vec<(String, String)>,
+    /// Body.
+    pub body: CallBody,
+    /// `true` if the service may take long to answer.
+    pub is_slow: bool,
+}
+
+/// The body of a request.
+#[derive(Debug)]
+pub enum CallBody {
+    /// A body in memory, which is signed. The request is repeated after temporary failures.
+    Whole(Bytes),
+    /// A body that another task feeds. It is not signed, so the caller sends a digest of it. The
+    /// request is sent once.
+    Fed {
+        /// Its length.
+        bytes: u64,
+        /// Its bytes. An error breaks the request off.
+        feed: Receiver<Result<Bytes, io::Error>>,
+    },
+}
+
+/// The answer to an accepted request.
+#[derive(Clone, Debug)]
+pub struct BucketAnswer {
+    headers: http::HeaderMap,
+    /// Body.
+    pub body: Bytes,
+}
+
+/// A request that was not accepted, or had no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}")]
+pub struct CallError {
+    /// The status of the answer; `None` without one.
+    pub status: Option<u16>,
+    /// The code of the error of S3; may be empty.
+    pub code: String,
+    /// The failure in one line, without secrets.
+    pub line: String,
+}
+
+impl BucketAnswer {
+    /// The value of a header.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The text of an element of the document in the body, by its name.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<String> {
+        crate::s3::text_in_document(&self.body, name)
+    }
+}
+
+impl BucketClient {
+    /// The name of the bucket.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.bucket
+    }
+
+    /// The URL of the service.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.s3.endpoint().url().to_string()
+    }
+
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// [`CallError`], also for an error in the document of an answer that began as success.
+    pub async fn call(&self, call: BucketCall) -> Result<BucketAnswer, CallError> {
+        let BucketCall { method, key, query, headers, body, is_slow } = call;
+        let mut request = Request::new(method, &self.bucket, &key);
+        (request.query, request.headers, request.slow) = (query, headers, is_slow);
+        let sent = match body {
+            CallBody::Whole(bytes) => {
+                request.body = bytes;
+                self.s3.send(&request).await
+            }
+            CallBody::Fed { bytes, feed } => self.s3.send_fed(&request, bytes, feed).await,
+        };
+        let response = sent.map_err(|error| of(&error))?;
+        let headers = response.headers.clone();
+        let body = response.bytes().await.map_err(|error| of(&error))?;
+        if crate::s3::is_error_document(&body) {
+            let text = |name| crate::s3::text_in_document(&body, name).unwrap_or_default();
+            let code = text("Code");
+            let line = format!("{} ({code})", text("Message"));
+            return Err(CallError { status: Some(500), code, line });
+        }
+        Ok(BucketAnswer { headers, body })
+    }
+}
+
+fn of(error: &Error) -> CallError {
+    let line = match error {
+        Error::Service(error) => error.reason(),
+        // Its remedy is for the command line.
+        Error::Transport { reason, again: Again::None, .. } => {
+            format!("{reason}; add its authority to the file that SSL_CERT_FILE names")
+        }
+        Error::Transport { reason, .. } => reason.clone(),
+        error => error.to_string(),
+    };
+    CallError { status: error.status(), code: error.code().to_owned(), line }
+}
