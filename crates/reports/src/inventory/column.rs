@@ -149,6 +149,7 @@ impl Column {
                 | Column::LegalHoldStatus
                 | Column::BucketKeyStatus
                 | Column::AccessControlList
+                | Column::ReplicationStatus
                 | Column::Owner
                 | Column::ExpirationDate
         )
