@@ -209,7 +209,8 @@ fn requeue(
     let has_it = state.copy(&rule.target).is_some();
     // What it should send again was queued by the first pass, or is new.
     let is_left_out = (has_it && (!resync.again || resync.pass == LAST))
-        || state.is_replica
+        // After a loss at the target, what came from there goes back.
+        || (state.is_replica && !resync.again)
         || (record.is_delete_marker && !rule.copies_markers)
         || !rule.copies(record.encryption_scheme()?.as_ref())
         || record.modified_ms >= resync.before_ms;

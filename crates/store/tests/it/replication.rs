@@ -328,6 +328,27 @@ fn a_walk_queues_every_version_once_and_goes_on_after_a_restart() {
     assert!(rows(&store).is_empty());
 }
 
+#[test]
+fn only_a_walk_after_a_loss_sends_copies_back_to_where_they_came_from() {
+    on_every_backend(|store| {
+        set(store, vec![rule("")]);
+        arrive(store, &replica(1, false), Some(b"1")).expect("it arrives");
+        for again in [false, true] {
+            let new = NewResync {
+                id: again.to_string(),
+                target: TARGET.to_owned(),
+                again,
+                before_ms: u64::MAX,
+            };
+            store.begin_resync(&bucket(store, "bucket"), new).wait().expect("begun");
+            while !store.step_resync(&store.resyncs().expect("read")[0].1).expect("a step") {}
+            assert_eq!(told(store).len(), usize::from(again));
+        }
+        settle(store, &DONE);
+        assert_eq!(status(store, "a"), Some(ReplicationStatus::Replica));
+    });
+}
+
 /// Versions of the bucket that are not copied, with their key and stamp, and the rows of versions.
 type Sides =
     (std::collections::BTreeSet<(String, String)>, std::collections::BTreeSet<(String, String)>);
