@@ -8,6 +8,7 @@ use liteio_store::{DocumentKind, ObjectReader, Store, StoreError};
 
 use crate::offload::{Offload, OffloadError};
 use crate::remote::{RemoteTarget, RemoteTargets};
+use crate::tiers::{Tier, Tiers};
 use liteio_identity::{Account, CurrentDirectory, id_of_canonical_id};
 use liteio_policy::acl::{Ownership, PublicAccessBlock, encode};
 use liteio_wire::cors::Cors;
@@ -27,6 +28,8 @@ pub struct App {
     pub event_targets: Vec<EventTarget>,
     /// The targets of replication.
     pub remote_targets: RemoteTargets,
+    /// The tiers that bodies move to.
+    pub tiers: Arc<Tiers>,
     /// `true` if Signature Version 2 is accepted in the Authorization header.
     pub takes_version_2: bool,
     /// `true` if client keys (SSE-C) are accepted over unencrypted connections.
@@ -61,6 +64,8 @@ pub struct Settings {
     pub event_targets: Vec<EventTarget>,
     /// See [`App::remote_targets`].
     pub remote_targets: Vec<RemoteTarget>,
+    /// See [`App::tiers`].
+    pub tiers: Vec<Tier>,
     /// See [`App::takes_version_2`].
     pub takes_version_2: bool,
     /// See [`App::allows_keys_in_plain`].
@@ -120,6 +125,7 @@ impl App {
             takes_any_region,
             event_targets,
             remote_targets,
+            tiers,
             takes_version_2,
             allows_keys_in_plain,
             acts_as_minio,
@@ -135,6 +141,7 @@ impl App {
             takes_any_region,
             event_targets,
             remote_targets: RemoteTargets::new(remote_targets),
+            tiers: Arc::new(Tiers::new(tiers)),
             takes_version_2,
             allows_keys_in_plain,
             acts_as_minio,

@@ -68,6 +68,7 @@ pub(crate) async fn open(
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
     let remote_targets = config.replication.all_targets().map_err(OpenError)?;
+    let tiers = config.tiers.all_tiers().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
     let followers = followers(config).map_err(OpenError)?;
     let offload = Offload::default();
@@ -119,6 +120,7 @@ pub(crate) async fn open(
         takes_any_region: config.takes_any_region,
         event_targets: named.collect(),
         remote_targets,
+        tiers,
         takes_version_2: config.allow_signature_v2,
         allows_keys_in_plain: config.allow_insecure_sse_c,
         acts_as_minio: config.profile == Some(Profile::Minio),

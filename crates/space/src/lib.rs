@@ -53,6 +53,7 @@ use liteio_observe::events::{Senders, Target};
 use liteio_replicate::Replicators;
 use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
+use liteio_tier::Tiering;
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{Locale, Moment, Origin};
@@ -71,6 +72,8 @@ pub struct Space {
     pub senders: Senders,
     /// Tasks that copy versions to the targets of replication.
     pub replicators: Replicators,
+    /// The task that moves bodies into tiers.
+    pub tiering: Tiering,
     no_auth: Option<NoAuth>,
     locale: Arc<Locale>,
     authenticator: Authenticator,
@@ -119,6 +122,7 @@ impl Space {
         Space {
             senders: Senders::start(&app, targets),
             replicators: Replicators::start(&app),
+            tiering: Tiering::start(&app),
             no_auth,
             locale: Arc::new(Locale {
                 space: name,

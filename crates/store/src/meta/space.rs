@@ -15,6 +15,9 @@
 //! | `09` | encoded ARN of a target, number (8) | a [row](super::replication::ReplicationRow) of the queue of replication |
 //! | `0A` | | the queues of replication: [`ReplicationState`](super::replication::ReplicationState) |
 //! | `0B` | bucket id (4), ARN of a target | a [`Resync`](crate::Resync) |
+//! | `0C` | bucket id (4), stamp (16) | a [version](super::remote::MoveRow) that is to move into a tier |
+//! | `0D` | id of a body in a tier (16) | [remote objects](super::remote::RemoteDeletion) to delete |
+//! | `0E` | id of a body in a tier (16), number of a piece (4) | the [digests](super::remote::PieceRow) of the piece |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -53,6 +56,9 @@ const USAGE: u8 = 0x08;
 const REPLICATION_ROW: u8 = 0x09;
 const REPLICATION: u8 = 0x0A;
 const RESYNC: u8 = 0x0B;
+const TIER_MOVE: u8 = 0x0C;
+const REMOTE_DELETION: u8 = 0x0D;
+const PIECE: u8 = 0x0E;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -89,6 +95,11 @@ pub(crate) const REPLICATION_KEY: &[u8] = &[REPLICATION];
 pub(crate) const ALL_REPLICATION_ROWS: &[u8] = &[REPLICATION_ROW];
 /// The prefix of all keys of resynchronizations.
 pub(crate) const ALL_RESYNCS: &[u8] = &[RESYNC];
+
+/// The prefix of all keys of moves into tiers.
+pub(crate) const ALL_TIER_MOVES: &[u8] = &[TIER_MOVE];
+/// The prefix of all keys of deletions in tiers.
+pub(crate) const ALL_REMOTE_DELETIONS: &[u8] = &[REMOTE_DELETION];
 
 /// The prefix of all keys of events.
 pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
@@ -205,6 +216,33 @@ pub(crate) fn resync(bucket: BucketId, target: &str) -> Vec<u8> {
 /// `true` for a key made by [`resync`].
 pub(crate) fn is_resync(bytes: &[u8]) -> bool {
     bytes.first() == Some(&RESYNC)
+}
+
+/// A version that is to move into a tier.
+pub(crate) fn tier_move(bucket: BucketId, stamp: &[u8; 16]) -> Vec<u8> {
+    let mut bytes = of_bucket(TIER_MOVE, bucket, stamp.len());
+    bytes.extend_from_slice(stamp);
+    bytes
+}
+
+/// `true` for a key made by [`tier_move`].
+pub(crate) fn is_tier_move(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&TIER_MOVE)
+}
+
+/// The remote objects of a body to delete.
+pub(crate) fn remote_deletion(id: &[u8; 16]) -> Vec<u8> {
+    [&[REMOTE_DELETION], &id[..]].concat()
+}
+
+/// The id in a key made by [`remote_deletion`].
+pub(crate) fn split_remote_deletion(bytes: &[u8]) -> Option<[u8; 16]> {
+    bytes.strip_prefix(&[REMOTE_DELETION])?.try_into().ok()
+}
+
+/// The digests of a piece of a body in a tier.
+pub(crate) fn piece(id: &[u8; 16], number: u32) -> Vec<u8> {
+    [&[PIECE], &id[..], &number.to_be_bytes()].concat()
 }
 
 /// An entry about users.
