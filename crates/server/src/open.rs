@@ -107,6 +107,7 @@ pub(crate) async fn open(
     let users = users.map_err(|error| OpenError(error.to_string()))?;
     let users = users.map_err(|error| OpenError(error.to_string()))?;
     let made_targets = users.remote_targets();
+    let made_tiers = users.tiers();
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
     let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
@@ -132,6 +133,7 @@ pub(crate) async fn open(
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
     app.remote_targets.replace_made(made_targets);
+    app.tiers.replace_made(made_tiers);
     prepare(plan, &app, None).await?;
     Ok(Opened { app, users, targets, followers, made })
 }

@@ -10,6 +10,7 @@ use liteio_store::{
 
 use super::process::Process;
 use super::requests::Figures as RequestFigures;
+use super::tiers::TierValues;
 use super::{BackupFigures, Metrics};
 use liteio_wire::budget::Resource;
 
@@ -33,6 +34,8 @@ pub(super) struct Figures {
     pub(super) budget: Vec<(&'static str, u64, u64)>,
     pub(super) failing_targets: usize,
     pub(super) backup: Option<BackupFigures>,
+    /// None on the page of an account, since tiers are for all.
+    pub(super) tiers: TierValues,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
 }
@@ -73,10 +76,16 @@ impl Figures {
     pub(super) async fn gather(metrics: &Metrics, owner: Owner) -> Result<Figures, StoreError> {
         // On a blocking thread, because both read files: the process statistics need one call per
         // open file.
+        let shows_tiers = owner.is_none();
         let figures = metrics.app.blocking(move |store| -> Result<_, StoreError> {
-            Ok((StoreFigures::of(store, owner)?, Process::now()))
+            let queues = store.tier_queues().unwrap_or_default();
+            Ok((StoreFigures::of(store, owner)?, Process::now(), queues))
         });
-        let (store, process) = figures.await?;
+        let (store, process, queues) = figures.await?;
+        let tiers = match shows_tiers {
+            true => TierValues::of(&metrics.app.tiers, queues),
+            false => TierValues::default(),
+        };
         let budget = metrics.counters.budget.get();
         let budget = budget.into_iter().flat_map(|budget| {
             Resource::ALL
@@ -88,6 +97,7 @@ impl Figures {
             budget: budget.collect(),
             failing_targets: (metrics.failing_targets)(),
             backup: metrics.backup.as_ref().map(|figures| figures()),
+            tiers,
             process,
             store,
         })

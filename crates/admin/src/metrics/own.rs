@@ -24,6 +24,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     write_store(&mut page, &figures.store);
     write_background(&mut page, figures);
     write_backup(&mut page, figures.backup.as_ref());
+    super::tiers::write(&mut page, &figures.tiers);
     write_vectors(&mut page, &figures.store);
     write_buckets(&mut page, &figures.store.buckets);
     write_process(&mut page, &figures.process);

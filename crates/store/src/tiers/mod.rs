@@ -11,12 +11,14 @@ mod deletion;
 mod moves;
 mod stored;
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use liteio_kv::{Read, Transaction, Write as _};
 
 use crate::error::StoreError;
 use crate::meta::content::Content;
+use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
 use crate::meta::remote::MoveRow;
 use crate::meta::space;
@@ -43,24 +45,30 @@ impl Store {
         self.shared().tiers.set(tiers);
     }
 
-    /// Counts the rows that wait, by reading them.
+    /// Counts the rows that wait, by reading their keys; at most 100,000 of each queue.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
+    /// [`StoreError::Io`] if metadata cannot be read.
     pub fn tier_queues(&self) -> Result<TierQueues, StoreError> {
         let snapshot = self.snapshot()?;
-        let mut queues = TierQueues::default();
-        self.walk(&snapshot, space::ALL_TIER_MOVES, &mut |_, _| {
-            queues.moves += 1;
-            Ok(())
-        })?;
-        self.walk(&snapshot, space::ALL_REMOTE_DELETIONS, &mut |_, _| {
-            queues.deletions += 1;
-            Ok(())
-        })?;
-        Ok(queues)
+        let count = |space: &[u8]| -> Result<u64, StoreError> {
+            let end = successor(space).unwrap_or_default();
+            let mut cursor = snapshot.cursor(Bound::Included(space), Bound::Excluded(&end))?;
+            let mut count = 0;
+            while count < COUNTED_MAX && cursor.next()?.is_some() {
+                count += 1;
+            }
+            Ok(count)
+        };
+        Ok(TierQueues {
+            moves: count(space::ALL_TIER_MOVES)?,
+            deletions: count(space::ALL_REMOTE_DELETIONS)?,
+        })
     }
 }
+
+/// Rows that are counted of a queue: a scrape of metrics must stay short.
+const COUNTED_MAX: u64 = 100_000;
 
 /// Queues a version for the tier of `class`, unless its body is there, or in the key space, or it is
 /// queued already.
