@@ -2,8 +2,13 @@
 
 use std::net::SocketAddr;
 
+use liteio_admin::fuzzing::seal_admin_body;
+use serde_json::{Value, json};
+
 use crate::command::Running;
-use crate::harness::{ALICE, RawRequest};
+use crate::harness::{
+    ACCOUNTS, ALICE, BOB, CAROL, RawRequest, TestServer, User, in_memory_with_users, memory,
+};
 use crate::reply::Reply;
 
 /// A server in a process of its own, which comes back at the same address.
@@ -356,4 +361,78 @@ async fn classes_without_a_tier_are_labels_and_unknown_ones_are_refused() {
     let put = site.request("PUT", "/photos/label").header("x-amz-storage-class", "DEEP_ARCHIVE");
     put.body("label").send().await.expect_status(200);
     assert_eq!(site.get("/photos/label").await.expect_status(200).text(), "label");
+}
+
+/// A tier as `mc ilm tier add minio` sends it.
+fn sent(name: &str, endpoint: &str, secret: &str) -> Value {
+    json!({ "Version": "v1", "Type": "minio", "Name": name, "MinIO": {
+        "Endpoint": endpoint, "AccessKey": ALICE.access_key, "SecretKey": secret,
+        "Bucket": "cold", "Prefix": "here", "Region": "" } })
+}
+
+async fn admin(
+    server: &TestServer,
+    by: User,
+    method: &'static str,
+    path: &str,
+    body: Option<Value>,
+) -> Reply {
+    let body = body.map(|body| seal_admin_body(by.secret_key, body.to_string().as_bytes()));
+    let path = format!("/minio/admin/v3/tier{path}");
+    server.request(method, &path).by(by).body(body.unwrap_or_default()).send().await
+}
+
+fn check_code(reply: &Reply, status: u16, code: &str) {
+    assert_eq!(reply.status, status, "{}", reply.everything());
+    let told: Value = serde_json::from_slice(&reply.body).expect("JSON");
+    assert_eq!(told["Code"], code, "{told}");
+}
+
+#[tokio::test]
+async fn minio_s_client_adds_lists_checks_changes_and_removes_tiers() {
+    let tier = memory().await;
+    tier.bucket("cold").await;
+    let server = in_memory_with_users(ACCOUNTS).await;
+    let (url, secret) = (tier.endpoint(), ALICE.secret_key);
+    let add = |by, sent| admin(&server, by, "PUT", "?force=false", Some(sent));
+    // Carol has no right, and Bob is the root user of another account.
+    for by in [BOB, CAROL] {
+        check_code(&add(by, sent("COLD", &url, secret)).await, 403, "AccessDenied");
+    }
+    let code = "XMinioAdminTierInvalidConfig";
+    check_code(&add(ALICE, sent("cold", &url, secret)).await, 400, code);
+    check_code(&add(ALICE, sent("GLACIER", &url, secret)).await, 400, code);
+    check_code(&add(ALICE, sent("COLD", &url, "wrong")).await, 400, code);
+    check_code(&add(ALICE, sent("COLD", "http://me:you@localhost", secret)).await, 400, code);
+    add(ALICE, sent("COLD", &url, secret)).await.expect_status(204);
+    check_code(&add(ALICE, sent("COLD", &url, secret)).await, 409, "XMinioAdminTierAlreadyExists");
+
+    let listed = admin(&server, ALICE, "GET", "", None).await.expect_status(200);
+    assert!(!listed.text().contains(secret), "{}", listed.text());
+    let listed: Value = serde_json::from_slice(&listed.body).expect("JSON");
+    assert_eq!(listed[0]["Name"], "COLD");
+    assert_eq!(listed[0]["Type"], "minio");
+    assert_eq!(listed[0]["MinIO"]["SecretKey"], "REDACTED");
+    assert_eq!(listed[0]["MinIO"]["Prefix"], "here/");
+    admin(&server, ALICE, "GET", "/COLD", None).await.expect_status(204);
+    check_code(&admin(&server, ALICE, "GET", "/WARM", None).await, 404, "XMinioAdminTierNotFound");
+    for by in [BOB, CAROL] {
+        check_code(&admin(&server, by, "GET", "", None).await, 403, "AccessDenied");
+        check_code(&admin(&server, by, "DELETE", "/COLD", None).await, 403, "AccessDenied");
+    }
+
+    let keys = |secret: &str| json!({ "access": ALICE.access_key, "secret": secret });
+    let changed = admin(&server, ALICE, "POST", "/COLD", Some(keys("wrong"))).await;
+    check_code(&changed, 400, code);
+    admin(&server, ALICE, "POST", "/COLD", Some(keys(secret))).await.expect_status(204);
+
+    server.bucket("photos").await;
+    server.put("/photos?lifecycle", rule("COLD")).await.expect_status(200);
+    tier.put("/cold/here/left", "a body").await.expect_status(200);
+    let in_use = admin(&server, ALICE, "DELETE", "/COLD?force=true", None).await;
+    check_code(&in_use, 409, "XMinioAdminTierBackendInUse");
+    tier.delete("/cold/here/left").await.expect_status(204);
+    admin(&server, ALICE, "DELETE", "/COLD", None).await.expect_status(204);
+    server.put("/photos?lifecycle", rule("COLD")).await.expect_error(400, "MalformedXML");
+    check_code(&admin(&server, ALICE, "GET", "/COLD", None).await, 404, "XMinioAdminTierNotFound");
 }

@@ -31,6 +31,7 @@ mod repair;
 mod reset;
 mod scrub;
 mod tree_damage;
+mod tiers;
 mod usage;
 mod vectors;
 mod vectors_crash;
