@@ -313,8 +313,14 @@ async fn other_bytes_at_the_tier_are_never_served() {
     tier.delete(&path).await.expect_status(204);
     site.get("/photos/a").await.expect_error(500, "InternalError");
     let metrics = site.get("/_liteio/metrics").await.expect_status(200).text();
-    let counted = metrics.lines().find(|line| line.starts_with("liteio_damaged_reads_total "));
-    assert!(counted.is_none_or(|line| !line.ends_with(" 0")), "{metrics}");
+    let value = |name: &str| -> u64 {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} in {metrics}")).trim().parse().expect("a number")
+    };
+    assert!(value("liteio_store_damaged_reads_total") >= 4);
+    assert_eq!(value("liteio_tier_moved_total{tier=\"COLD\"}"), 1);
+    assert_eq!(value("liteio_tier_moved_bytes_total{tier=\"COLD\"}"), LARGE as u64);
+    assert_eq!(value("liteio_tier_moves_waiting"), 0);
     tier.put(&path, &sound).await.expect_status(200);
     assert!(site.get("/photos/a").await.expect_status(200).body == sound);
 }
