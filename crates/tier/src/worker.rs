@@ -12,7 +12,7 @@ use liteio_store::{
 };
 use tokio::time::{Instant, sleep};
 
-use crate::limits::{LOOK_EVERY, MOVES_AT_A_TIME, PAGE, WAIT_MAX, WAIT_MIN};
+use crate::limits::{LONG_QUEUE_PAUSE, LOOK_EVERY, MOVES_AT_A_TIME, PAGE, WAIT_MAX, WAIT_MIN};
 use crate::remote::{Remote, Remotes, TierFailure};
 
 /// The result of the work on a row.
@@ -25,6 +25,21 @@ enum Outcome {
     Waits,
     /// The tier failed.
     Failed { tier: String, line: String },
+}
+
+/// The rows of a look that nothing could be done about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// At most a page of them.
+    Little,
+    /// More.
+    Much,
+}
+
+impl Seen {
+    fn of(rows: usize) -> Seen {
+        if rows > PAGE { Seen::Much } else { Seen::Little }
+    }
 }
 
 /// The task.
@@ -40,11 +55,15 @@ struct Worker {
 pub(crate) async fn run(app: Arc<App>, remotes: Arc<Remotes>) {
     let mut worker = Worker { app, remotes, failed: HashMap::new(), told: HashSet::new() };
     loop {
-        if worker.moves().await.is_err() | worker.deletions().await.is_err() {
+        let (moved, deleted) = (worker.moves().await, worker.deletions().await);
+        let pause = match (moved, deleted) {
+            // Long queues of tiers that are down are not read each second.
+            (Ok(Seen::Much), Ok(_)) | (Ok(_), Ok(Seen::Much)) => LONG_QUEUE_PAUSE,
+            (Ok(Seen::Little), Ok(Seen::Little)) => LOOK_EVERY,
             // The disk fails, or the store is closed.
-            sleep(WAIT_MIN).await;
-        }
-        sleep(LOOK_EVERY).await;
+            (Err(_), _) | (_, Err(_)) => WAIT_MIN,
+        };
+        sleep(pause).await;
     }
 }
 
@@ -82,13 +101,15 @@ impl Worker {
     }
 
     /// Moves what is queued, in the order of the rows.
-    async fn moves(&mut self) -> Result<(), StoreError> {
-        let mut after: Option<MoveId> = None;
+    async fn moves(&mut self) -> Result<Seen, StoreError> {
+        let (mut after, mut passed): (Option<MoveId>, usize) = (None, 0);
         loop {
             let last = after.clone();
             let read = move |store: &Store| store.tier_moves(last.as_ref(), PAGE);
             let page: Vec<QueuedMove> = self.app.blocking(read).await?;
-            let Some(end) = page.last().map(|queued| queued.id.clone()) else { return Ok(()) };
+            let Some(end) = page.last().map(|queued| queued.id.clone()) else {
+                return Ok(Seen::of(passed));
+            };
             after = Some(end);
             let mut queued = page.into_iter();
             let mut in_flight = stream::FuturesUnordered::new();
@@ -103,6 +124,8 @@ impl Worker {
                             let outcome = move_one(&app, &remotes, &id).await;
                             (id, outcome)
                         });
+                    } else {
+                        passed += 1;
                     }
                 }
                 let Some((id, outcome)) = in_flight.next().await else { break };
@@ -122,16 +145,17 @@ impl Worker {
     }
 
     /// Deletes what is queued for deletion.
-    async fn deletions(&mut self) -> Result<(), StoreError> {
-        let mut after: Option<TierDeletion> = None;
+    async fn deletions(&mut self) -> Result<Seen, StoreError> {
+        let (mut after, mut passed): (Option<TierDeletion>, usize) = (None, 0);
         loop {
             let last = after.clone();
             let read = move |store: &Store| store.tier_deletions(last.as_ref(), PAGE);
             let page = self.app.blocking(read).await?;
-            let Some(last) = page.last() else { return Ok(()) };
+            let Some(last) = page.last() else { return Ok(Seen::of(passed)) };
             after = Some(last.clone());
             for deletion in page {
                 if self.rests(&deletion.tier) {
+                    passed += 1;
                     continue;
                 }
                 let asked = deletion.clone();

@@ -6,10 +6,7 @@ use axum::extract::{Path, State};
 use axum::response::IntoResponse as _;
 use http::StatusCode;
 use liteio_access::tiers::{Tier, TierKind};
-use liteio_iam::minio::{
-    invalid_argument, of_store, tier_exists, tier_in_use, tier_invalid, tier_not_found,
-};
-use liteio_store::{Store, StoreError};
+use liteio_iam::minio::{invalid_argument, tier_exists, tier_in_use, tier_invalid, tier_not_found};
 use liteio_tier::{is_tier_used, verify_tier};
 use liteio_wire::reply::ApiError;
 use serde::Deserialize;
@@ -211,14 +208,13 @@ pub(super) async fn remove(
     call.begin("AdminRemoveTier", &["force"])?;
     may(&admin, &call, "admin:SetTier")?;
     let tier = made(&admin, &name)?;
-    let queued = move |store: &Store| -> Result<_, StoreError> { store.tier_queues() };
-    let queues = admin.app.blocking(queued).await.map_err(|error| of_store(&error))?;
     let is_used = is_tier_used(&tier).await.map_err(|error| {
         tier_in_use(format!("It is not known whether bodies are there still: {error}"))
     })?;
-    if is_used || queues.moves > 0 || queues.deletions > 0 {
-        let message = "The tier has bodies of objects, or moves and deletions wait: delete the \
-                       objects, or copy them to another class, and wait for the deletions.";
+    // A move that has begun, and a deletion that waits, have objects there.
+    if is_used {
+        let message = "The tier has bodies of objects: delete the objects, or copy them onto \
+                       themselves, and wait until the bodies are deleted at the tier.";
         return Err(tier_in_use(message).into());
     }
     let removed = admin.manager.change(call.sender(), "AdminRemoveTier", |desk| {

@@ -122,7 +122,8 @@ impl Store {
     /// write.
     pub fn begin_tier_move(&self, id: &MoveId) -> Result<TierMoveState, StoreError> {
         let place = id.0.clone();
-        let begun = self.update(move |write, shared| begin(write, shared, &place));
+        // A move frees space, so it goes on when the disk is full.
+        let begun = self.update_freeing(move |write, shared| begin(write, shared, &place));
         let body = match begun.wait()? {
             Begun::Noted(body) => body,
             Begun::Gone => return Ok(TierMoveState::Gone),
@@ -170,7 +171,7 @@ impl Store {
     pub fn note_tier_piece(&self, of: &TierMove, piece: &TierPiece) -> Pending<bool> {
         let row = PieceRow { bytes: piece.bytes.len() as u64, blocks: digests(&piece.bytes) };
         let (id, body, number) = (of.id.clone(), of.body.clone(), piece.number);
-        self.update(move |write, _| {
+        self.update_freeing(move |write, _| {
             let known = MoveRow::read(write, &id.0)?;
             if known.is_none_or(|known| known.begun.as_ref() != Some(&body)) {
                 return Ok(Committed::new(false));
@@ -186,7 +187,7 @@ impl Store {
     /// deletion.
     pub fn finish_tier_move(&self, of: &TierMove) -> Pending<bool> {
         let (id, body) = (of.id.clone(), of.body.clone());
-        self.update(move |write, shared| {
+        self.update_freeing(move |write, shared| {
             let Some(row) = MoveRow::read(write, &id.0)? else {
                 return Ok(Committed::with_guard(false, WakeReclaimer::if_queued(false, shared)));
             };
