@@ -34,7 +34,7 @@ pub(super) struct Figures {
     pub(super) budget: Vec<(&'static str, u64, u64)>,
     pub(super) failing_targets: usize,
     pub(super) backup: Option<BackupFigures>,
-    /// None on the page of an account, since tiers are for all.
+    /// None on the pages of accounts but the first, which manages tiers.
     pub(super) tiers: TierValues,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
@@ -76,7 +76,9 @@ impl Figures {
     pub(super) async fn gather(metrics: &Metrics, owner: Owner) -> Result<Figures, StoreError> {
         // On a blocking thread, because both read files: the process statistics need one call per
         // open file.
-        let shows_tiers = owner.is_none();
+        let directory = metrics.app.directory.now();
+        let first = directory.first_account().map(|account| account.canonical_id.as_str());
+        let shows_tiers = owner.as_deref().is_none_or(|owner| first == Some(owner));
         let figures = metrics.app.blocking(move |store| -> Result<_, StoreError> {
             let queues = store.tier_queues().unwrap_or_default();
             Ok((StoreFigures::of(store, owner)?, Process::now(), queues))

@@ -30,7 +30,7 @@ pub struct ObjectReader {
     /// Longest piece to return, if shorter than the natural pieces.
     piece_bytes_max: u64,
     /// The following parts, for an object of parts.
-    parts: Option<Parts>,
+    parts: Option<Box<Parts>>,
     /// Keeps content from deletion that is opened later.
     _pin: Option<Pin>,
     shared: Arc<Shared>,
@@ -140,7 +140,7 @@ impl ObjectReader {
                     data_key: data_key.cloned(),
                     remote: None,
                 };
-                (parts.open_next(snapshot, &range)?, Some(parts))
+                (parts.open_next(snapshot, &range)?, Some(Box::new(parts)))
             }
             Content::Remote(remote) => {
                 let source = RemoteSource::open(store, remote)?;
@@ -154,7 +154,7 @@ impl ObjectReader {
                             data_key: data_key.cloned(),
                             remote: Some(source),
                         };
-                        (parts.open_next(snapshot, &range)?, Some(parts))
+                        (parts.open_next(snapshot, &range)?, Some(Box::new(parts)))
                     }
                     None => {
                         let key = data_key.map(|key| object_body_key(key.clone()));
@@ -184,7 +184,7 @@ impl ObjectReader {
         content: &Content,
         range: Range<u64>,
         piece: Piece,
-        parts: Option<Parts>,
+        parts: Option<Box<Parts>>,
     ) -> Self {
         // The first extent is open, and an open file survives its deletion. Content that is opened
         // later needs a pin.

@@ -311,7 +311,6 @@ impl ObjectRecord {
     }
 
     /// The record with its body in a tier, or as it was given.
-    #[expect(clippy::type_complexity, reason = "one of two, without a type of its own")]
     fn remote<'a>(
         mut self,
         stored: StoredContent<'a>,
@@ -475,6 +474,31 @@ pub(crate) mod tests {
         assert_eq!(other.acl().expect("own bytes"), Some(b"other".to_vec()));
         assert_eq!(other.with_acl(None), Extensions::default());
         assert_eq!(Extensions::default().acl().expect("none"), None);
+    }
+
+    #[test]
+    fn a_body_in_a_tier_is_an_extension_that_older_programs_refuse() {
+        let remote = RemoteBody {
+            id: [9; 16],
+            tier: "COLD".to_owned(),
+            bytes: 5,
+            piece_bytes: crate::meta::remote::PIECE_BYTES,
+            parts: None,
+        };
+        let record = ObjectRecord { content: Content::Remote(Box::new(remote)), ..sample() };
+        let encoded = record.encode(PLACE);
+        assert_eq!(ObjectRecord::decode(PLACE, &encoded).expect("own bytes"), record);
+        let manifest = ObjectRecord::decode_manifest(PLACE, &encoded).expect("own bytes");
+        assert_eq!(manifest, record.content);
+        Listed::decode(PLACE, &encoded).expect("it can be listed");
+        const { assert!(REMOTE >= REQUIRED && REMOTE_OFFSET >= REQUIRED) };
+        // A body of another length than the object's, and one that is here as well.
+        let wrong = ObjectRecord { bytes: 6, ..record.clone() }.encode(PLACE);
+        ObjectRecord::decode(PLACE, &wrong).expect_err("another length");
+        let Content::Remote(remote) = &record.content else { panic!("it is in a tier") };
+        let extensions = Extensions::default().with(REMOTE, Some(&**remote));
+        let both = ObjectRecord { extensions, ..sample() }.encode(PLACE);
+        ObjectRecord::decode(PLACE, &both).expect_err("two bodies");
     }
 
     #[test]
