@@ -202,14 +202,13 @@ fn a_version_that_goes_during_its_move_leaves_nothing_at_the_tier() {
     }
     let queued = site.queued();
     assert_eq!(queued.len(), 3);
-    let begun: Vec<TierMove> = queued[..2]
+    let mut begun: Vec<TierMove> = queued[..2]
         .iter()
         .map(|id| match site.begin(id) {
             TierMoveState::Ready(begun) => *begun,
             other => panic!("{other:?}"),
         })
         .collect();
-    let mut begun = begun;
     site.upload(&mut begun[1]);
     for name in ["before", "begun", "uploaded"] {
         site.delete(name);
