@@ -104,7 +104,6 @@ impl EventTarget {
 pub type Piece = (ObjectReader, Option<Bytes>);
 
 /// The next piece of an object: read, or still to be waited for.
-#[expect(clippy::large_enum_variant, reason = "a box would cost an allocation for each piece")]
 pub enum NextPiece<F> {
     /// Read from memory.
     Read(Piece),
