@@ -208,6 +208,15 @@ async fn bodies_move_and_are_read_through_in_whole_in_ranges_and_in_parts() {
     site.until_moved("/photos/copy", "COLD").await;
     assert!(site.get("/photos/copy").await.expect_status(200).body == joined);
     tier.until_keys(3).await;
+    // A copy onto itself brings the body back, and a rule moves it again.
+    let itself = site
+        .request("PUT", "/photos/whole")
+        .headers(&[("x-amz-copy-source", "/photos/whole"), ("x-amz-storage-class", "STANDARD")]);
+    itself.send().await.expect_status(200);
+    assert!(site.get("/photos/whole").await.expect_status(200).body == whole);
+    site.until_moved("/photos/whole", "COLD").await;
+    tier.until_keys(3).await;
+    assert!(site.get("/photos/whole").await.expect_status(200).body == whole);
 }
 
 #[tokio::test]
