@@ -27,6 +27,7 @@
 //! | `logged` | The receiver of requests on buckets with access logs |
 //! | [`state`] | `App`: what all handlers of a server share, and the ways to read (`look`, `blocking`, `next_piece`) |
 //! | [`remote`] | The targets of replication, with what happened at each |
+//! | [`tiers`] | The tiers that bodies move to, with what happened at each |
 //! | [`offload`] | The only way to blocking threads, bounded |
 //!
 //! The crate must not know s3s, the operations of services or sockets. Decisions know neither HTTP nor the state of
@@ -74,6 +75,7 @@ mod principal;
 pub mod remote;
 mod resource;
 pub mod state;
+pub mod tiers;
 mod vectors;
 
 pub use self::action::Action;

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use crate::logged::AccessLog;
 use crate::offload::{Offload, OffloadError};
 use crate::remote::{RemoteTarget, RemoteTargets};
+use crate::tiers::{Tier, Tiers};
 use liteio_identity::{Account, CurrentDirectory, id_of_canonical_id};
 use liteio_policy::acl::{Ownership, PublicAccessBlock, encode};
 use liteio_wire::cors::Cors;
@@ -30,6 +31,8 @@ pub struct App {
     pub event_targets: Vec<EventTarget>,
     /// The targets of replication.
     pub remote_targets: RemoteTargets,
+    /// The tiers that bodies move to.
+    pub tiers: Arc<Tiers>,
     /// `true` if Signature Version 2 is accepted in the Authorization header.
     pub takes_version_2: bool,
     /// `true` if client keys (SSE-C) are accepted over unencrypted connections.
@@ -68,6 +71,8 @@ pub struct Settings {
     pub event_targets: Vec<EventTarget>,
     /// See [`App::remote_targets`].
     pub remote_targets: Vec<RemoteTarget>,
+    /// See [`App::tiers`].
+    pub tiers: Vec<Tier>,
     /// See [`App::takes_version_2`].
     pub takes_version_2: bool,
     /// See [`App::allows_keys_in_plain`].
@@ -106,7 +111,6 @@ impl EventTarget {
 pub type Piece = (ObjectReader, Option<Bytes>);
 
 /// The next piece of an object: read, or still to be waited for.
-#[expect(clippy::large_enum_variant, reason = "a box would cost an allocation for each piece")]
 pub enum NextPiece<F> {
     /// Read from memory.
     Read(Piece),
@@ -127,6 +131,7 @@ impl App {
             takes_any_region,
             event_targets,
             remote_targets,
+            tiers,
             takes_version_2,
             allows_keys_in_plain,
             acts_as_minio,
@@ -142,6 +147,7 @@ impl App {
             takes_any_region,
             event_targets,
             remote_targets: RemoteTargets::new(remote_targets),
+            tiers: Arc::new(Tiers::new(tiers)),
             takes_version_2,
             allows_keys_in_plain,
             acts_as_minio,

@@ -1,8 +1,9 @@
 //! Any request to a bucket, for programs that know the protocol.
 
 use std::io;
+use std::ops::Range;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::Method;
 use tokio::sync::mpsc::Receiver;
 
@@ -117,6 +118,39 @@ impl BucketClient {
         }
         Ok(BucketAnswer { headers, body })
     }
+}
+
+impl BucketClient {
+    /// The bytes `range` of an object, all of them, whatever they contain. They are not verified.
+    ///
+    /// # Errors
+    /// [`CallError`], also if the service sends fewer or more bytes.
+    pub async fn read(&self, key: &str, range: Range<u64>) -> Result<Bytes, CallError> {
+        let mut request = Request::new(Method::GET, &self.bucket, key);
+        let last = range.end.saturating_sub(1);
+        request.headers = vec![("range".to_owned(), format!("bytes={}-{last}", range.start))];
+        let mut response = self.s3.send(&request).await.map_err(|error| of(&error))?;
+        let wanted = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        let mut bytes = BytesMut::with_capacity(wanted.min(READ_AHEAD_BYTES));
+        while let Some(chunk) = response.chunk().await.map_err(|error| of(&error))? {
+            if bytes.len() + chunk.len() > wanted {
+                return Err(wrong_length());
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        match bytes.len() == wanted {
+            true => Ok(bytes.freeze()),
+            false => Err(wrong_length()),
+        }
+    }
+}
+
+/// Room that is taken before the first byte has come.
+const READ_AHEAD_BYTES: usize = 256 << 10;
+
+fn wrong_length() -> CallError {
+    let line = "the service sends another number of bytes than were asked for".to_owned();
+    CallError { status: Some(416), code: String::new(), line }
 }
 
 fn of(error: &Error) -> CallError {

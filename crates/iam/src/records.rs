@@ -102,6 +102,7 @@ records! {
     ProviderRecord "provider" url;
     ServiceKeyRecord "key" id;
     RemoteRecord "remote" arn;
+    TierRecord "tier" name;
 }
 
 /// A user.
@@ -170,6 +171,24 @@ pub(super) struct RemoteRecord {
     pub(super) secret: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) region: Option<String>,
+    pub(super) created: i64,
+}
+
+/// A tier, added at run time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct TierRecord {
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) url: String,
+    pub(super) bucket: String,
+    pub(super) prefix: String,
+    pub(super) access_key: String,
+    /// The sealed secret, as in [`KeyRecord`].
+    pub(super) secret: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) region: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) storage_class: Option<String>,
     pub(super) created: i64,
 }
 

@@ -10,9 +10,10 @@ use liteio_store::{IdentityEntry, SecretKeys, StoreError, SystemRandom};
 
 use super::records::{
     GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RemoteRecord, RoleRecord,
-    ServiceKeyRecord, UserRecord,
+    ServiceKeyRecord, TierRecord, UserRecord,
 };
 use liteio_access::remote::{RemoteSources, RemoteTarget};
+use liteio_access::tiers::{Tier, TierKind};
 use liteio_identity::{
     AccessKey, Account, AttachedPolicy, Directory, DirectoryBuilder, Issuer, NameOf, Role,
     SecretKey, User,
@@ -36,6 +37,8 @@ pub(super) struct AccountState {
     pub(super) keys: Table<ServiceKeyRecord>,
     /// Targets of replication.
     pub(super) remotes: Table<RemoteRecord>,
+    /// Tiers.
+    pub(super) tiers: Table<TierRecord>,
 }
 
 /// Access to the table of a record kind.
@@ -78,14 +81,15 @@ tabled! {
     ProviderRecord providers;
     ServiceKeyRecord keys;
     RemoteRecord remotes;
+    TierRecord tiers;
 }
 
 impl AccountState {
     /// The number of records.
     #[cfg(any(test, feature = "fuzzing"))]
     pub(super) fn len(&self) -> usize {
-        let AccountState { users, groups, roles, policies, providers, keys, remotes } = self;
-        let of_users = users.len() + groups.len() + keys.len() + remotes.len();
+        let AccountState { users, groups, roles, policies, providers, keys, remotes, tiers } = self;
+        let of_users = users.len() + groups.len() + keys.len() + remotes.len() + tiers.len();
         of_users + roles.len() + policies.len() + providers.len()
     }
 
@@ -200,6 +204,38 @@ impl State {
             })
         };
         remotes.filter_map(target).collect()
+    }
+
+    /// The tiers of all accounts. Those whose secret no key opens are left out.
+    pub(super) fn tiers(&self, keys: &SecretKeys) -> Vec<Tier> {
+        let records = self.accounts.values().flat_map(|account| account.tiers.values());
+        let tier = |record: &Arc<TierRecord>| {
+            let (Some(secret), Some(kind)) =
+                (open_secret(&record.secret, keys), TierKind::of_name(&record.kind))
+            else {
+                tracing::warn!(
+                    tier = record.name,
+                    "the tier cannot be used: its secret is sealed by a master key that is not given"
+                );
+                return None;
+            };
+            let tier = Tier {
+                name: record.name.clone(),
+                kind,
+                url: record.url.clone(),
+                bucket: record.bucket.clone(),
+                prefix: record.prefix.clone(),
+                access_key: record.access_key.clone(),
+                secret_key: secret.expose().to_owned(),
+                region: record.region.clone(),
+                storage_class: record.storage_class.clone(),
+                classes: Vec::new(),
+                is_made: true,
+            };
+            let checked = tier.checked();
+            checked.inspect_err(|reason| tracing::warn!(reason, "a tier cannot be used")).ok()
+        };
+        records.filter_map(tier).collect()
     }
 
     /// The directory of the configured users and of all records.
@@ -384,6 +420,12 @@ pub(super) fn resealed(
         }
         for remote in state.remotes.values() {
             let mut changed = RemoteRecord::clone(remote);
+            if reseal(&mut changed.secret, keys, &mut missing)? {
+                draft.put(changed);
+            }
+        }
+        for tier in state.tiers.values() {
+            let mut changed = TierRecord::clone(tier);
             if reseal(&mut changed.secret, keys, &mut missing)? {
                 draft.put(changed);
             }

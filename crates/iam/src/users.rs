@@ -21,6 +21,7 @@ use super::state::{State, resealed};
 use crate::settings::{CredentialsSource, IdentitySettings, OidcIssuer};
 use liteio_access::remote::RemoteTarget;
 use liteio_access::state::App;
+use liteio_access::tiers::Tier;
 use liteio_identity::{
     CurrentDirectory, Directory, DirectoryBuilder, Issuer, Sessions, canonical_id_of_key,
     only_user, read_credentials,
@@ -277,6 +278,11 @@ impl Users {
     /// The targets of replication that were added at run time.
     pub fn remote_targets(&self) -> Vec<RemoteTarget> {
         self.state().remote_targets(&self.keys)
+    }
+
+    /// The tiers that were added at run time.
+    pub fn tiers(&self) -> Vec<Tier> {
+        self.state().tiers(&self.keys)
     }
 
     /// All records created at run time.

@@ -6,32 +6,35 @@ use std::io::Write;
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
     Bucket, Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
-    ObjectVersion, Store, Subject, Upload,
+    NoncurrentTransition, ObjectVersion, Store, Subject, Transition, Upload,
 };
 use percent_encoding::utf8_percent_encode;
 use s3s::dto::{
     BucketLifecycleConfiguration, DeleteBucketLifecycleInput, DeleteBucketLifecycleOutput,
     ExpirationStatus, GetBucketLifecycleConfigurationInput, GetBucketLifecycleConfigurationOutput,
     LifecycleExpiration, LifecycleRule as RuleDto, LifecycleRuleFilter,
-    NoncurrentVersionExpiration, PutBucketLifecycleConfigurationInput,
-    PutBucketLifecycleConfigurationOutput, Tag, Timestamp, TransitionDefaultMinimumObjectSize,
-    TransitionStorageClass,
+    NoncurrentVersionExpiration, NoncurrentVersionTransition, PutBucketLifecycleConfigurationInput,
+    PutBucketLifecycleConfigurationOutput, Tag, Timestamp, Transition as TransitionDto,
+    TransitionDefaultMinimumObjectSize, TransitionStorageClass,
 };
 use s3s::xml::{
     DeResult, Deserialize, Deserializer, SerResult, Serialize, SerializeContent, Serializer,
 };
-use s3s::{S3Response, S3Result, s3_error};
+use s3s::{S3Error, S3Response, S3Result, s3_error};
 
 use super::bucket_settings::{from_xml, name_rules, to_xml};
 use super::dates::{http_date, iso_date, unix_seconds};
 use super::details::Details;
 use super::headers::insert_text;
-use super::limits::{LIFECYCLE_RULES_MAX, NEWER_NONCURRENT_MAX, RULE_ID_BYTES_MAX};
+use super::limits::{
+    LIFECYCLE_RULES_MAX, NEWER_NONCURRENT_MAX, RULE_ID_BYTES_MAX, TRANSITION_BYTES_MIN,
+};
 use super::page_token::IN_HEADER;
 use super::tagging::{self, Tagged};
 use super::{Req, Resp, error};
 use liteio_access::Granted;
 use liteio_access::state::App;
+use liteio_access::tiers::AWS_CLASSES;
 
 const EXPIRATION: HeaderName = HeaderName::from_static("x-amz-expiration");
 const ABORT_DATE: HeaderName = HeaderName::from_static("x-amz-abort-date");
@@ -46,7 +49,7 @@ pub(super) async fn put_bucket_lifecycle_configuration(
 ) -> Resp<PutBucketLifecycleConfigurationOutput> {
     let minimum = minimum(request.input.transition_default_minimum_object_size)?;
     let sent = request.input.lifecycle_configuration.ok_or_else(error::malformed_xml)?;
-    let lifecycle = parse_with(sent, &minimum)?;
+    let lifecycle = parse_with(sent, &minimum, &|class| app.tiers.get(class).is_some())?;
     let set = app.store.set_lifecycle(granted.bucket(), Some(lifecycle)).await;
     set.map_err(error::from_store)?;
     Ok(S3Response::new(PutBucketLifecycleConfigurationOutput {
@@ -78,8 +81,7 @@ pub(super) async fn delete_bucket_lifecycle(
     Ok(S3Response::new(DeleteBucketLifecycleOutput::default()))
 }
 
-/// The smallest objects that transitions move; S3's default without one. Kept for programs that ask for
-/// it: transitions move nothing here.
+/// The smallest objects that transitions move; S3's default without one.
 fn minimum(
     sent: Option<TransitionDefaultMinimumObjectSize>,
 ) -> S3Result<TransitionDefaultMinimumObjectSize> {
@@ -199,19 +201,21 @@ pub(super) fn insert_abort(
 /// Parses and checks the rules in a document. Returns them with the document, in which every rule
 /// has an ID.
 pub(super) fn parse(sent: BucketLifecycleConfiguration) -> S3Result<Lifecycle> {
-    parse_with(sent, &default_minimum())
+    parse_with(sent, &default_minimum(), &|_| false)
 }
 
 fn parse_with(
     mut sent: BucketLifecycleConfiguration,
     minimum: &TransitionDefaultMinimumObjectSize,
+    is_tier: &dyn Fn(&str) -> bool,
 ) -> S3Result<Lifecycle> {
     if sent.rules.is_empty() || sent.rules.len() > LIFECYCLE_RULES_MAX {
         return Err(error::malformed_xml());
     }
     let ids = sent.rules.iter_mut().map(|rule| &mut rule.id).collect();
     let all_differ = name_rules(ids, "rule");
-    let rules: Vec<LifecycleRule> = sent.rules.iter().map(parse_rule).collect::<S3Result<_>>()?;
+    let parse = |rule| parse_rule(rule, minimum, is_tier);
+    let rules: Vec<LifecycleRule> = sent.rules.iter().map(parse).collect::<S3Result<_>>()?;
     if !all_differ {
         return Err(s3_error!(
             InvalidArgument,
@@ -221,7 +225,11 @@ fn parse_with(
     Ok(Lifecycle { rules, document: to_xml(&ToKeep { sent: &sent, minimum })? })
 }
 
-fn parse_rule(sent: &RuleDto) -> S3Result<LifecycleRule> {
+fn parse_rule(
+    sent: &RuleDto,
+    minimum: &TransitionDefaultMinimumObjectSize,
+    is_tier: &dyn Fn(&str) -> bool,
+) -> S3Result<LifecycleRule> {
     let id = sent.id.clone().unwrap_or_default();
     if id.len() > RULE_ID_BYTES_MAX {
         return Err(error::invalid_argument("ID length should not exceed allowed limit of 255"));
@@ -256,9 +264,26 @@ fn parse_rule(sent: &RuleDto) -> S3Result<LifecycleRule> {
             "'DaysAfterInitiation' for AbortIncompleteMultipartUpload action must be a positive integer",
         )?),
     };
-    check_transitions(sent)?;
-    let has_transition = sent.transitions.as_ref().is_some_and(|list| !list.is_empty())
-        || sent.noncurrent_version_transitions.as_ref().is_some_and(|list| !list.is_empty());
+    let moved = |class: &Option<TransitionStorageClass>| {
+        let class = class.as_ref().map(TransitionStorageClass::as_str);
+        let class = class.filter(|class| AWS_CLASSES.contains(class) || is_tier(class));
+        let class = class.ok_or_else(error::malformed_xml)?.to_owned();
+        let bytes_min = smallest(&filter, minimum, &class);
+        Ok::<_, S3Error>((class, bytes_min))
+    };
+    let transitions = sent.transitions.iter().flatten();
+    let transitions = transitions.map(|it| {
+        let (class, bytes_min) = moved(&it.storage_class)?;
+        Ok(Transition { at: transition_time(it)?, class, bytes_min })
+    });
+    let transitions = transitions.collect::<S3Result<Vec<_>>>()?;
+    let older = sent.noncurrent_version_transitions.iter().flatten();
+    let older = older.map(|it| {
+        let (class, bytes_min) = moved(&it.storage_class)?;
+        Ok(NoncurrentTransition { at: noncurrent_time(it)?, class, bytes_min })
+    });
+    let noncurrent_transitions = older.collect::<S3Result<Vec<_>>>()?;
+    let has_transition = !transitions.is_empty() || !noncurrent_transitions.is_empty();
     if expiration.is_none()
         && !expires_delete_markers
         && noncurrent.is_none()
@@ -275,6 +300,8 @@ fn parse_rule(sent: &RuleDto) -> S3Result<LifecycleRule> {
         expires_delete_markers,
         noncurrent,
         abort_uploads_days,
+        transitions,
+        noncurrent_transitions,
     })
 }
 
@@ -373,56 +400,53 @@ fn parse_noncurrent(sent: &NoncurrentVersionExpiration) -> S3Result<NoncurrentEx
     let message =
         "'NoncurrentDays' for NoncurrentVersionExpiration action must be a positive integer";
     let days = positive(sent.noncurrent_days, message)?;
-    let keep_newest = match sent.newer_noncurrent_versions {
-        None => 0,
-        Some(count) => {
-            let count =
-                u32::try_from(count).ok().filter(|it| (1..=NEWER_NONCURRENT_MAX).contains(it));
-            count.ok_or_else(|| {
-                error::invalid_argument(
-                    "'NewerNoncurrentVersions' for NoncurrentVersionExpiration action must be a \
-                     positive integer of at most 100",
-                )
-            })?
-        }
-    };
-    Ok(NoncurrentExpiration { days, keep_newest })
+    Ok(NoncurrentExpiration { days, keep_newest: kept_newest(sent.newer_noncurrent_versions)? })
 }
 
-/// Checks transitions. They are stored and returned, but no data is moved.
-fn check_transitions(sent: &RuleDto) -> S3Result<()> {
-    let is_class = |class: &Option<TransitionStorageClass>| {
-        class.as_ref().is_some_and(|class| {
-            [
-                TransitionStorageClass::DEEP_ARCHIVE,
-                TransitionStorageClass::GLACIER,
-                TransitionStorageClass::GLACIER_IR,
-                TransitionStorageClass::INTELLIGENT_TIERING,
-                TransitionStorageClass::ONEZONE_IA,
-                TransitionStorageClass::STANDARD_IA,
-            ]
-            .contains(&class.as_str())
-        })
-    };
-    for transition in sent.transitions.iter().flatten() {
-        let is_timed = match (transition.days, &transition.date) {
-            (Some(days), None) => days >= 0,
-            (None, Some(date)) => midnight(date).is_ok(),
-            _ => return Err(error::malformed_xml()),
-        };
-        if !is_timed {
-            return Err(error::invalid_argument("The time of a Transition action is not valid"));
-        }
-        if !is_class(&transition.storage_class) {
-            return Err(error::malformed_xml());
-        }
+/// The number of the newest noncurrent versions that stay as they are.
+fn kept_newest(sent: Option<i32>) -> S3Result<u32> {
+    let Some(count) = sent else { return Ok(0) };
+    let count = u32::try_from(count).ok().filter(|it| (1..=NEWER_NONCURRENT_MAX).contains(it));
+    count.ok_or_else(|| {
+        error::invalid_argument(
+            "'NewerNoncurrentVersions' for NoncurrentVersionExpiration action must be a \
+             positive integer of at most 100",
+        )
+    })
+}
+
+/// The size of the smallest versions that a transition moves, as on AWS: any if the filter names
+/// sizes, or for archives if the bucket asks for that.
+fn smallest(
+    filter: &LifecycleFilter,
+    minimum: &TransitionDefaultMinimumObjectSize,
+    class: &str,
+) -> u64 {
+    let varies = TransitionDefaultMinimumObjectSize::VARIES_BY_STORAGE_CLASS;
+    let is_archive = ["GLACIER", "DEEP_ARCHIVE"].contains(&class);
+    match is_sized(filter) || (minimum.as_str() == varies && is_archive) {
+        true => 0,
+        false => TRANSITION_BYTES_MIN,
     }
-    for transition in sent.noncurrent_version_transitions.iter().flatten() {
-        if !is_class(&transition.storage_class) || transition.noncurrent_days.is_none() {
-            return Err(error::malformed_xml());
-        }
+}
+
+fn transition_time(sent: &TransitionDto) -> S3Result<Expiration> {
+    let wrong = || error::invalid_argument("The time of a Transition action is not valid");
+    match (sent.days, &sent.date) {
+        (Some(days), None) => Ok(Expiration::Days(u32::try_from(days).map_err(|_| wrong())?)),
+        (None, Some(date)) => Ok(Expiration::At(midnight(date).map_err(|_| wrong())?)),
+        _ => Err(error::malformed_xml()),
     }
-    Ok(())
+}
+
+fn noncurrent_time(sent: &NoncurrentVersionTransition) -> S3Result<NoncurrentExpiration> {
+    let days = sent.noncurrent_days.ok_or_else(error::malformed_xml)?;
+    let days = u32::try_from(days).map_err(|_| {
+        error::invalid_argument(
+            "'NoncurrentDays' for NoncurrentVersionTransition action must be nonnegative",
+        )
+    })?;
+    Ok(NoncurrentExpiration { days, keep_newest: kept_newest(sent.newer_noncurrent_versions)? })
 }
 
 fn positive(days: Option<i32>, message: &'static str) -> S3Result<u32> {

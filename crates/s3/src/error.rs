@@ -166,6 +166,14 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
             "Writing has stopped, because the storage device failed to store data durably. Reading \
              still works. The server must be restarted."
         ),
+        StoreError::TierUnavailable { tier, reason } => {
+            tracing::warn!(tier, reason, "a body in a tier cannot be read");
+            s3_error!(
+                ServiceUnavailable,
+                "The body of the object is in the tier {tier}, which cannot be read now. Try again \
+                 later."
+            )
+        }
         StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
         StoreError::Suspended { reason } => {
             S3Error::with_message(S3ErrorCode::ServiceUnavailable, reason)

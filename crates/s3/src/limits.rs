@@ -99,3 +99,5 @@ pub(super) const ARCHIVE_BATCH: usize = 64;
 
 /// CORS rules per bucket. S3's limit.
 pub(super) const CORS_RULES_MAX: usize = 100;
+/// Smallest object that a transition moves unless its rule names sizes, in bytes: AWS's limit.
+pub(super) const TRANSITION_BYTES_MIN: u64 = 128 << 10;

@@ -35,6 +35,10 @@ fn headers(bucket: &Bucket, object: &ObjectVersion) -> S3Result<Vec<(String, Str
     if object.metadata.headers.content_type.is_none() {
         found.remove(http::header::CONTENT_TYPE);
     }
+    if object.is_in_tier {
+        // The class stands for a tier of this server.
+        found.remove("x-amz-storage-class");
+    }
     let mut headers = HeaderMap::new();
     metadata::insert_user(&mut headers, object)?;
     for name in COPIED {

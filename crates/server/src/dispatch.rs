@@ -337,6 +337,7 @@ impl Handler for Dispatch {
             let space = self.spaces.main();
             space.senders.stop();
             space.replicators.stop();
+            space.tiering.stop();
             for follower in &*self.followers {
                 follower.close().await;
             }

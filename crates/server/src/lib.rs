@@ -87,9 +87,11 @@ pub use config::{
     CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource, DEFAULT_ACCESS_KEY,
     DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
     MasterKeySource, MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile,
-    PublicAccess, ReplicationSettings, Scrub, Storage, TestAccess, TlsSettings, Webhook,
+    PublicAccess, ReplicationSettings, Scrub, Storage, TestAccess, TierSettings, TlsSettings,
+    Webhook,
 };
 pub use liteio_access::remote::{RemoteKind, RemoteSources, RemoteTarget};
+pub use liteio_access::tiers::{Tier, TierKind};
 pub use liteio_observe::telemetry::LogFormat;
 #[cfg(feature = "testkit")]
 pub use liteio_testkit::{FaultRule, TestControl, TestError, TestSpace};

@@ -69,6 +69,7 @@ pub(crate) async fn open(
     let plan = Plan::read(&config.preparation).map_err(OpenError)?;
     let webhooks = config.events.all_webhooks().map_err(OpenError)?;
     let remote_targets = config.replication.all_targets().map_err(OpenError)?;
+    let tiers = config.tiers.all_tiers().map_err(OpenError)?;
     let targets = open_webhooks(&webhooks, config.events.ca_file.as_deref()).map_err(OpenError)?;
     let followers = followers(config).map_err(OpenError)?;
     let offload = Offload::default();
@@ -110,6 +111,7 @@ pub(crate) async fn open(
     let users = users.map_err(|error| OpenError(error.to_string()))?;
     let users = users.map_err(|error| OpenError(error.to_string()))?;
     let made_targets = users.remote_targets();
+    let made_tiers = users.tiers();
     drop_events(&config.events, &store)?;
     warn_of_stranded_events(&store, &targets);
     let named = webhooks.into_iter().map(|it| EventTarget { name: it.name, users: it.users });
@@ -123,6 +125,7 @@ pub(crate) async fn open(
         takes_any_region: config.takes_any_region,
         event_targets: named.collect(),
         remote_targets,
+        tiers,
         takes_version_2: config.allow_signature_v2,
         allows_keys_in_plain: config.allow_insecure_sse_c,
         acts_as_minio: config.profile == Some(Profile::Minio),
@@ -134,6 +137,7 @@ pub(crate) async fn open(
     };
     let app = App::new(store, settings, Arc::clone(users.current()), offload.clone());
     app.remote_targets.replace_made(made_targets);
+    app.tiers.replace_made(made_tiers);
     // A standby has what its primary has.
     if app.store.suspended().is_none() {
         prepare(plan, &app, None).await?;

@@ -18,7 +18,7 @@ use crate::config::{
     AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
     CredentialsSource, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
     MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, ReplicationSettings, Storage,
-    TestAccess, TlsSettings,
+    TestAccess, TierSettings, TlsSettings,
 };
 use crate::dispatch::Dispatch;
 use crate::made_credentials::MadeCredentials;
@@ -291,6 +291,12 @@ impl ServerBuilder {
     /// Sets the targets of events.
     pub fn events(mut self, events: EventSettings) -> ServerBuilder {
         self.config.events = events;
+        self
+    }
+
+    /// Sets the tiers that bodies move to.
+    pub fn tiers(mut self, tiers: TierSettings) -> ServerBuilder {
+        self.config.tiers = tiers;
         self
     }
 

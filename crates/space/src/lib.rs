@@ -54,6 +54,7 @@ use liteio_replicate::Replicators;
 use liteio_reports::{self as reports, Reports};
 use liteio_s3::{self as s3, S3Service};
 use liteio_s3vectors::{self as vectors, VectorsService};
+use liteio_tier::Tiering;
 use liteio_wire::cors::PageRequest;
 use liteio_wire::front::Allowance;
 use liteio_wire::origin::{Locale, Moment, Origin};
@@ -74,6 +75,8 @@ pub struct Space {
     pub reports: Reports,
     /// Tasks that copy versions to the targets of replication.
     pub replicators: Replicators,
+    /// The task that moves bodies into tiers.
+    pub tiering: Tiering,
     no_auth: Option<NoAuth>,
     locale: Arc<Locale>,
     authenticator: Authenticator,
@@ -125,6 +128,7 @@ impl Space {
             senders: Senders::start(&app, targets),
             reports: Reports::start(&app, reports),
             replicators: Replicators::start(&app),
+            tiering: Tiering::start(&app),
             no_auth,
             locale: Arc::new(Locale {
                 space: name,

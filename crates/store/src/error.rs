@@ -308,6 +308,14 @@ pub enum StoreError {
         /// The failure that stopped writing.
         reason: String,
     },
+    /// The body is in a tier that cannot be read now.
+    #[error("the tier {tier} with the body of the object cannot be read: {reason}")]
+    TierUnavailable {
+        /// The name of the tier.
+        tier: String,
+        /// The reason.
+        reason: String,
+    },
     /// Stored data is damaged or missing.
     #[error("stored data is damaged: {what}")]
     Corrupt {

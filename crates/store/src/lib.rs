@@ -307,6 +307,7 @@ mod rewrap;
 mod scrub;
 pub mod standby;
 mod stats;
+mod tiers;
 mod usage;
 mod verify;
 mod watch;
@@ -327,10 +328,10 @@ pub use liteio_disk::{ManualClock, SeededRandom};
 pub use meta::{
     BlobSource, Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventKind,
     EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule,
-    NoncurrentExpiration, NotificationRule, Notifications, ObjectLock, OutboxState, QueueState,
-    Replication, ReplicationRow, ReplicationRule, ReplicationStatus, ReplicationTask, Requester,
-    Resync, Retention, RetentionMode, RetentionPeriod, ScrubState, Settings, Subject, Usage,
-    Versioning,
+    NoncurrentExpiration, NoncurrentTransition, NotificationRule, Notifications, ObjectLock,
+    OutboxState, QueueState, Replication, ReplicationRow, ReplicationRule, ReplicationStatus,
+    ReplicationTask, Requester, Resync, Retention, RetentionMode, RetentionPeriod, ScrubState,
+    Settings, Subject, Transition, Usage, Versioning,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
@@ -350,7 +351,7 @@ pub use object::{
 };
 pub use outbox::QueuedEvent;
 pub use pending::Pending;
-pub use process::Bucket;
+pub use process::{Bucket, TierBodies, TierError};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;
@@ -360,6 +361,7 @@ pub use replication::{
 pub use rewrap::{Rewrapped, WrappingReport};
 pub use stats::StoreStats;
 pub use store::{Store, StoreHealth};
+pub use tiers::{MoveId, QueuedMove, TierDeletion, TierMove, TierMoveState, TierPiece, TierQueues};
 pub use usage::BucketUsage;
 pub use verify::{Damage, VerifyProgress, VerifyReport};
 

@@ -220,7 +220,7 @@ fn give_up(write: &mut Transaction<'_>, place: &[u8]) -> Result<(), StoreError> 
     }
     // The content of an undecodable record is unknown: its blobs become orphans.
     let Some(Ok(content)) = value.map(|value| manifest(place, &value)) else { return Ok(()) };
-    let Content::Parts { list, count, .. } = content else {
+    let Some((list, count)) = content.part_list() else {
         return reference::give_up(&content, write).map(drop);
     };
     if reference::give_up(&content, write)? == [ContentId::Parts(list)] {

@@ -78,6 +78,7 @@ impl Slot {
         let former = std::mem::replace(&mut *self.current.write(), current);
         former.space.senders.stop();
         former.space.replicators.stop();
+        former.space.tiering.stop();
         if !Arc::ptr_eq(&former.tap, &self.tap()) {
             former.tap.close();
         }
@@ -95,6 +96,7 @@ impl Slot {
         current.space.close_record();
         current.space.senders.stop();
         current.space.replicators.stop();
+        current.space.tiering.stop();
     }
 
     /// Answers a service request, with the faults that apply to it.

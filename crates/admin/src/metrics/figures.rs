@@ -11,6 +11,7 @@ use liteio_store::{
 
 use super::process::Process;
 use super::requests::Figures as RequestFigures;
+use super::tiers::TierValues;
 use super::{BackupFigures, Metrics, ReportFigures, StandbyFigures};
 use liteio_wire::budget::Resource;
 
@@ -36,8 +37,10 @@ pub(super) struct Figures {
     pub(super) backup: Option<BackupFigures>,
     pub(super) reports: ReportFigures,
     pub(super) standby: Option<StandbyFigures>,
-    /// Targets of replication, by ARN. None on the page of an account, since ARNs are of all.
+    /// Targets of replication, by ARN. None on the pages of accounts but the first, since ARNs are of all.
     pub(super) replication: Vec<Replicated>,
+    /// None on the pages of accounts but the first, which manages tiers.
+    pub(super) tiers: TierValues,
     pub(super) process: Process,
     pub(super) store: StoreFigures,
 }
@@ -92,12 +95,17 @@ impl Figures {
     pub(super) async fn gather(metrics: &Metrics, owner: Owner) -> Result<Figures, StoreError> {
         // On a blocking thread, because both read files: the process statistics need one call per
         // open file.
-        let targets = if owner.is_none() { metrics.app.remote_targets.all() } else { Vec::new() };
+        let directory = metrics.app.directory.now();
+        let first = directory.first_account().map(|account| account.canonical_id.as_str());
+        let shows_remote = owner.as_deref().is_none_or(|owner| first == Some(owner));
+        let targets = if shows_remote { metrics.app.remote_targets.all() } else { Vec::new() };
         let figures = metrics.app.blocking(move |store| -> Result<_, StoreError> {
             let queues = store.replication_queues().unwrap_or_default();
-            Ok((StoreFigures::of(store, owner)?, Process::now(), queues, store.now_ms()))
+            let tier_queues = store.tier_queues().unwrap_or_default();
+            let store_figures = StoreFigures::of(store, owner)?;
+            Ok((store_figures, Process::now(), queues, tier_queues, store.now_ms()))
         });
-        let (store, process, queues, now_ms) = figures.await?;
+        let (store, process, queues, tier_queues, now_ms) = figures.await?;
         let replicated = targets.into_iter().map(|(target, figures)| {
             let queue = queues.get(&target.arn).copied().unwrap_or_default();
             let age_ms = queue.oldest_ms.map_or(0, |oldest_ms| now_ms.saturating_sub(oldest_ms));
@@ -111,6 +119,10 @@ impl Figures {
                 is_failing: figures.is_failing.load(Ordering::Relaxed),
             }
         });
+        let tiers = match shows_remote {
+            true => TierValues::of(&metrics.app.tiers, tier_queues),
+            false => TierValues::default(),
+        };
         let budget = metrics.counters.budget.get();
         let budget = budget.into_iter().flat_map(|budget| {
             Resource::ALL
@@ -127,6 +139,7 @@ impl Figures {
             standby,
             reports: (metrics.reports)(),
             replication: replicated.collect(),
+            tiers,
             process,
             store,
         })

@@ -13,6 +13,7 @@ mod page;
 mod process;
 mod requests;
 mod routes;
+mod tiers;
 mod token;
 
 use std::sync::{Arc, OnceLock};

@@ -27,6 +27,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     write_reports(&mut page, &figures.reports);
     write_standby(&mut page, figures.standby.as_ref());
     write_replication(&mut page, &figures.replication);
+    super::tiers::write(&mut page, &figures.tiers);
     write_vectors(&mut page, &figures.store);
     write_buckets(&mut page, &figures.store.buckets);
     write_process(&mut page, &figures.process);

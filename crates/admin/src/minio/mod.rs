@@ -13,6 +13,7 @@ mod policies;
 mod remotes;
 pub mod sealed;
 mod service_accounts;
+mod tiers;
 mod trace;
 mod users;
 
@@ -76,6 +77,8 @@ pub fn routes() -> Router<Arc<Admin>> {
         .route("/set-remote-target", put(remotes::set))
         .route("/list-remote-targets", get(remotes::list))
         .route("/remove-remote-target", delete(remotes::remove))
+        .route("/tier", get(tiers::list).put(tiers::add))
+        .route("/tier/{name}", get(tiers::verify).post(tiers::update).delete(tiers::remove))
         .route("/add-canned-policy", put(policies::add))
         .route("/remove-canned-policy", delete(policies::remove))
         .route("/list-canned-policies", get(policies::list))

@@ -12,6 +12,7 @@ use liteio_store::{Role, Store, StoreConfig, StoreError};
 
 use super::run::Run;
 use super::status::Status;
+use super::tests::sending;
 use super::upload::Pace;
 use crate::lease::{Claimant, Holder, Look};
 use crate::limits::WAITING_BYTES;
@@ -26,6 +27,8 @@ impl Pace for Gone {
     fn pause(&self, _: u32) -> bool {
         false
     }
+
+    fn rest(&self, _: Duration) {}
 }
 
 /// The states of the primary, by the number of the newest record.
@@ -40,7 +43,7 @@ fn repository(target: &SimulatedTarget, workload: &Workload) -> Repository {
 /// A generation of the primary with a base.
 fn begin<'a>(workload: &Workload, repository: &'a Repository, status: &'a Status) -> Run<'a> {
     let feed = workload.store.backup_feed(WAITING_BYTES).expect("the only one");
-    let mut run = Run::begin(feed, repository, &Gone, status).expect("begun");
+    let mut run = Run::begin(feed, repository, &Gone, status, sending(1)).expect("begun");
     run.chunk_bytes = 700;
     run.write_base(&mut |run| {
         if workload.random.below(2) == 0 {

@@ -26,7 +26,7 @@ const SEEDS: (u64, u64) = (20, 300);
 const SAMPLED_SEEDS: (u64, u64) = (500, 10_000);
 
 /// Without a limit, one object after another.
-fn sending(parallel: usize) -> Sending<'static> {
+pub(super) fn sending(parallel: usize) -> Sending<'static> {
     Sending { bandwidth: Box::leak(Box::new(Bandwidth::new(None))), parallel }
 }
 
@@ -720,6 +720,8 @@ fn a_backup_that_is_gone_or_another_one_is_told_and_not_begun_anew() {
         retention: None,
         bytes_per_second: None,
         parallel: 1,
+        parent: None,
+        holder: None,
     };
     let once = |target: &SimulatedTarget| {
         Writer::new(workload.store.clone(), Arc::new(target.clone()), options.clone()).once()

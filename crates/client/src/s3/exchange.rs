@@ -334,7 +334,7 @@ impl Response {
     }
 
     /// The next bytes of the body; `None` at the end.
-    pub(super) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             match timeout(self.idle, self.body.frame()).await {
                 Ok(None) => return Ok(None),

@@ -102,6 +102,28 @@ pub(super) fn too_many(message: impl Into<String>) -> ApiError {
     bad_request("XMinioAdminResourceInvalidArgument", message)
 }
 
+/// MinIO's error for a tier of a name that is taken (409).
+pub fn tier_exists(name: &str) -> ApiError {
+    let message = format!("The tier {} exists already.", shown(name));
+    error("XMinioAdminTierAlreadyExists", StatusCode::CONFLICT, message)
+}
+
+/// MinIO's error for a tier that does not exist (404).
+pub fn tier_not_found(name: &str) -> ApiError {
+    let message = format!("There is no tier {}.", shown(name));
+    error("XMinioAdminTierNotFound", StatusCode::NOT_FOUND, message)
+}
+
+/// MinIO's error for a tier whose objects are needed (409).
+pub fn tier_in_use(message: impl Into<String>) -> ApiError {
+    error("XMinioAdminTierBackendInUse", StatusCode::CONFLICT, message)
+}
+
+/// MinIO's error for settings of a tier that cannot be used (400).
+pub fn tier_invalid(message: impl Into<String>) -> ApiError {
+    bad_request("XMinioAdminTierInvalidConfig", message)
+}
+
 /// A client-supplied name, truncated for messages.
 fn shown(name: &str) -> String {
     name.chars().take(128).collect()

@@ -10,6 +10,7 @@ mod groups;
 mod policies;
 mod remotes;
 mod service_accounts;
+mod tiers;
 mod users;
 
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use jiff::Timestamp;
 use liteio_store::SecretKeys;
 
 pub use self::error::{
-    AdminResult, bad_json, invalid_argument, not_implemented, of_store, too_large,
+    AdminResult, bad_json, invalid_argument, not_implemented, of_store, tier_exists, tier_in_use,
+    tier_invalid, tier_not_found, too_large,
 };
 pub use self::groups::GroupChange;
 pub use self::policies::{Association, EntitiesOf};
@@ -117,6 +119,12 @@ impl Manager {
     /// the same ARN stay.
     pub fn refresh_remotes(&self) {
         self.app.remote_targets.replace_made(self.users.remote_targets());
+    }
+
+    /// Puts the tiers that were added at run time into effect. Configured ones with the same name
+    /// stay.
+    pub fn refresh_tiers(&self) {
+        self.app.tiers.replace_made(self.users.tiers());
     }
 
     fn desk<'d>(&'d self, sender: &'d Sender<'_>) -> AdminResult<Desk<'d>> {

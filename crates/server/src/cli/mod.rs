@@ -301,6 +301,10 @@ pub(crate) struct ServerArgs {
     /// there.
     #[arg(long, value_name = "FILE", env = "LITEIO_REPLICATION_FILE")]
     pub(crate) replication_file: Option<PathBuf>,
+    /// TOML file with the tiers that lifecycle rules move bodies to: buckets of other servers, with
+    /// the users who write there.
+    #[arg(long, value_name = "FILE", env = "LITEIO_TIER_FILE")]
+    pub(crate) tier_file: Option<PathBuf>,
     /// Access to the metrics at /_liteio/metrics: "jwt" requires a token from `mc admin prometheus
     /// generate` or a signed request of a user with admin:Prometheus; "public" requires nothing
     /// [default: jwt].

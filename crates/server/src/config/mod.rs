@@ -11,6 +11,7 @@ mod otlp;
 mod profile;
 mod replication;
 pub(crate) mod test_api;
+mod tiers;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -25,6 +26,7 @@ pub use self::network::ConsoleAddress;
 pub use self::profile::Profile;
 pub use self::replication::ReplicationSettings;
 pub use self::test_api::TestAccess;
+pub use self::tiers::TierSettings;
 pub use liteio_iam::settings::{CredentialsSource, OidcIssuer};
 pub use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 pub use liteio_import::prepare::settings::{InitialBucket, Preparation, PublicAccess};
@@ -232,6 +234,8 @@ pub struct Config {
     pub events: EventSettings,
     /// The targets of replication.
     pub replication: ReplicationSettings,
+    /// The tiers that bodies move to.
+    pub tiers: TierSettings,
     /// The access to metrics.
     pub metrics_auth: MetricsAuth,
     /// The targets of the audit log.
@@ -319,6 +323,7 @@ impl Default for Config {
             reports: ReportSettings::default(),
             events: EventSettings::default(),
             replication: ReplicationSettings::default(),
+            tiers: TierSettings::default(),
             metrics_auth: MetricsAuth::default(),
             audit: AuditSettings::default(),
             otlp: None,
@@ -406,6 +411,7 @@ impl Config {
                 targets: Vec::new(),
                 file: arguments.replication_file.clone(),
             },
+            tiers: TierSettings { tiers: Vec::new(), file: arguments.tier_file.clone() },
             metrics_auth: arguments
                 .metrics_auth
                 .as_deref()

@@ -76,6 +76,7 @@ mod test_api;
 mod test_faults;
 mod test_resets;
 mod test_spaces;
+mod tiers;
 mod tls;
 mod trace;
 mod unreadable_policies;

@@ -36,6 +36,9 @@ pub fn blobs_of(key: &[u8], value: &[u8]) -> Result<Vec<BackupBlob>, StoreError>
             };
             Ok(extents.iter().map(blob).collect())
         }
-        Content::Inline(_) | Content::Parts { .. } | Content::Apart { .. } => Ok(Vec::new()),
+        // The bytes of a body in a tier are not part of a backup.
+        Content::Inline(_) | Content::Parts { .. } | Content::Apart { .. } | Content::Remote(_) => {
+            Ok(Vec::new())
+        }
     }
 }

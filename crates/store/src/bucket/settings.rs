@@ -85,7 +85,7 @@ impl Store {
     /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more
     /// than [`DOCUMENT_BYTES_MAX`] bytes.
     pub fn set_lifecycle(&self, bucket: &Arc<Bucket>, lifecycle: Option<Lifecycle>) -> Pending<()> {
-        let document = lifecycle.as_ref().map(document::encode_setting);
+        let document = lifecycle.as_ref().map(Lifecycle::encode);
         self.set_document(bucket, document::LIFECYCLE, document)
     }
 

@@ -153,7 +153,10 @@ fn part(bytes: &[u8]) {
     let Some((part, _)) = stable(bytes, decode, |part| part.encode(PLACE)) else { return };
     assert_eq!(facts.expect("the front of a sound record is sound"), part.facts);
     assert!(part.facts.start.checked_add(part.facts.bytes).is_some());
-    content(&part.content, part.facts.bytes);
+    // The bytes of a part in a tier are those of its object.
+    if sound(part.extensions.remote_offset()).flatten().is_none() {
+        content(&part.content, part.facts.bytes);
+    }
 }
 
 /// A row that tells its owner has bytes, or damaged ones.

@@ -7,17 +7,21 @@ use liteio_kv::Transaction;
 use super::{LifecycleState, Position, write_state};
 use crate::bucket::ListBuckets;
 use crate::error::StoreError;
+use crate::meta::bucket::BucketState;
 use crate::meta::event::Cause;
 use crate::meta::lifecycle::{Lifecycle, LifecyclePhase, Subject};
 use crate::meta::object::ObjectRecord;
+use crate::meta::space;
 use crate::meta::upload::UploadRecord;
 use crate::multipart::{ListUploadsQuery, UploadEntry, upload};
 use crate::name::{BucketName, ObjectKey, UploadId, VersionId};
+use crate::object::current::Found;
 use crate::object::publish::{Slot, Wakes};
 use crate::object::{DeleteTarget, ListVersionsQuery, ListedObject, VersionEntry, history};
 use crate::pending::Committed;
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::{Shared, Store};
+use crate::tiers;
 
 /// Versions or uploads per page.
 const PAGE: usize = 1000;
@@ -42,6 +46,9 @@ pub(super) enum Due {
     /// A noncurrent version: `newer` noncurrent ones are newer, and it became noncurrent at
     /// `since_ms`.
     Noncurrent { key: ObjectKey, version: VersionId, newer: u64, since_ms: u64 },
+    /// A version whose body is to move into a tier; `noncurrent` has the number of newer noncurrent
+    /// ones and the time at which it became noncurrent.
+    Move { key: ObjectKey, version: VersionId, noncurrent: Option<(u64, u64)> },
     /// An upload in progress.
     Upload { key: ObjectKey, id: UploadId },
 }
@@ -50,6 +57,7 @@ impl Store {
     /// Looks at the page after the position of `state`; `None` after the last bucket.
     pub(super) fn plan_step(&self, state: &LifecycleState) -> Result<Option<Step>, StoreError> {
         let mut position = state.position.clone();
+        let is_tier = |class: &str| self.shared().tiers.tier_of(class).is_some();
         // Walks over buckets, and over the phases within one, until a phase has rules.
         loop {
             let bucket = match self.bucket_of(&position)? {
@@ -63,7 +71,7 @@ impl Store {
                 },
             };
             let rules = bucket.settings.lifecycle.clone();
-            let Some(rules) = rules.filter(|rules| rules.is_of(position.phase)) else {
+            let Some(rules) = rules.filter(|rules| rules.is_of(position.phase, &is_tier)) else {
                 position = match position.phase {
                     LifecyclePhase::Versions => uploads_of(position.bucket),
                     LifecyclePhase::Uploads => behind(position.bucket),
@@ -119,7 +127,7 @@ impl Store {
         let mut seen =
             Seen { key: key_marker, newer: position.newer, successor_ms: position.successor_ms };
         let looked_at = page.entries.len() as u64;
-        let mut due = Vec::new();
+        let (mut due, mut to_move) = (Vec::new(), Vec::new());
         for entry in page.entries {
             let (listed, is_marker) = match entry {
                 VersionEntry::Version(listed) => (listed, false),
@@ -128,16 +136,30 @@ impl Store {
             };
             let (newer, since_ms) = seen.pass(&listed);
             let ListedObject { key, version_id: version, bytes, modified_ms, .. } = listed;
+            let class = listed.storage_class.as_deref();
             let (key, bytes) = (ObjectKey::new(key)?, (!is_marker).then_some(bytes));
             // Listings have no tags, so every version is taken to have all tags of the rules; the
             // transaction looks at the real ones.
             let tags = rules.all_tags();
             let subject = Subject { key: key.as_str(), bytes, tags: &tags };
+            let mut moves = |key: ObjectKey, to: &str, noncurrent| -> Result<(), StoreError> {
+                // Most versions of the class have moved already.
+                let has_moved = class == Some(to)
+                    && tiers::has_moved(&self.snapshot()?, &bucket, &key, &version)?;
+                if !has_moved && self.shared().tiers.tier_of(to).is_some() {
+                    to_move.push(Due::Move { key, version, noncurrent });
+                }
+                Ok(())
+            };
             let has_come = |at_ms: Option<u64>| at_ms.is_some_and(|at_ms| at_ms <= now_ms);
             if !listed.is_latest {
                 let ends = rules.noncurrent_expiration(&subject, newer, since_ms, day_ms);
                 if has_come(ends) {
                     due.push(Due::Noncurrent { key, version, newer, since_ms });
+                } else if let Some(to) =
+                    rules.noncurrent_transition(&subject, (newer, since_ms), (now_ms, day_ms))
+                {
+                    moves(key.clone(), &to.class, Some((newer, since_ms)))?;
                 }
             } else if is_marker {
                 if has_come(rules.marker_expiration(key.as_str(), modified_ms, day_ms)) {
@@ -147,9 +169,12 @@ impl Store {
                 let ends = rules.expiration(&subject, modified_ms, day_ms);
                 if has_come(ends.map(|ends| ends.at_ms)) {
                     due.push(Due::Current { key, version });
+                } else if let Some(to) = rules.transition(&subject, modified_ms, (now_ms, day_ms)) {
+                    moves(key.clone(), &to.class, None)?;
                 }
             }
         }
+        due.append(&mut to_move);
         let next = match page.next {
             Some((key, version)) => Position {
                 marker: Some((key, version.map(|version| version.to_string()))),
@@ -241,8 +266,13 @@ fn end(
         }
         Due::Current { key, version }
         | Due::Marker { key, version }
-        | Due::Noncurrent { key, version, .. } => (key, version),
+        | Due::Noncurrent { key, version, .. }
+        | Due::Move { key, version, .. } => (key, version),
     };
+    if let Due::Move { noncurrent, .. } = due {
+        queue_move(write, shared, (bucket, state), (key, version), *noncurrent)?;
+        return Ok(false);
+    }
     // Checked again inside the transaction: since the page was read, the version may have been
     // replaced, tagged or locked.
     let slot = Slot::open_in(write, shared, bucket, state, key)?;
@@ -259,7 +289,7 @@ fn end(
                 is_noncurrent_due(shared, bucket, key, &found.record, *newer, *since_ms)
             })
         }
-        Due::Upload { .. } => false,
+        Due::Upload { .. } | Due::Move { .. } => false,
     };
     if !is_due {
         return Ok(false);
@@ -273,6 +303,41 @@ fn end(
         Err(error) => return Err(error),
     }
     Ok(true)
+}
+
+/// Queues a version for its tier, if a rule says so.
+fn queue_move(
+    write: &mut Transaction<'_>,
+    shared: &Arc<Shared>,
+    (bucket, state): (&Bucket, BucketState),
+    (key, version): (&ObjectKey, &VersionId),
+    noncurrent: Option<(u64, u64)>,
+) -> Result<(), StoreError> {
+    let Some(rules) = &bucket.settings.lifecycle else { return Ok(()) };
+    let times = (shared.config.clock.now_ms(), shared.day_ms());
+    let id = state.id;
+    // Looked at again: it may have been replaced or tagged since the page was read.
+    let (record, class) = match noncurrent {
+        None => {
+            let current = ObjectRecord::read(write, &space::current(id, key.as_str()))?;
+            let current = current.filter(|current| current.version_id() == *version);
+            let Some(record) = current else { return Ok(()) };
+            let due = rules.transition(&subject(key, &record), record.modified_ms, times);
+            let class = due.map(|due| due.class.clone());
+            (record, class)
+        }
+        Some(age) => {
+            let found = history::find(write, id, state.is_version_1, key, version)?;
+            let Some(Found { record, .. }) = found else { return Ok(()) };
+            let due = rules.noncurrent_transition(&subject(key, &record), age, times);
+            let class = due.map(|due| due.class.clone());
+            (record, class)
+        }
+    };
+    match class {
+        Some(class) => tiers::queue(write, id, key, &record, class),
+        None => Ok(()),
+    }
 }
 
 fn is_current_due(

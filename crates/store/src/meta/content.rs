@@ -1,5 +1,5 @@
-//! The content of an object or of a part: inline bytes, a row with bytes, extents of blobs, or a
-//! list of parts.
+//! The content of an object or of a part: inline bytes, a row with bytes, extents of blobs, a list
+//! of parts, or a body in a tier.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,6 +7,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::remote::RemoteBody;
 use crate::error::StoreError;
 use crate::name::{BucketId, UploadId};
 
@@ -48,6 +49,8 @@ pub(crate) enum Content {
     /// Bytes in the [row](super::body) of the version with this stamp, which is the version of the
     /// record.
     Apart { stamp: [u8; 16], bytes: u32 },
+    /// A body in a tier. It is an extension of the record, which no part has.
+    Remote(Box<RemoteBody>),
 }
 
 impl Default for Content {
@@ -81,6 +84,8 @@ impl Content {
                 (StoredContent::Parts { list, count, is_original }, &[])
             }
             Self::Apart { bytes, .. } => (StoredContent::Apart { bytes: *bytes }, &[]),
+            // It is an extension of the record.
+            Self::Remote(_) => (StoredContent::Inline { bytes: 0 }, &[]),
         }
     }
 
@@ -130,8 +135,25 @@ impl Content {
             Self::Extents(extents) => {
                 extents.iter().try_fold(0_u64, |total, extent| total.checked_add(extent.bytes))
             }
+            Self::Remote(remote) => remote.parts.is_none().then_some(remote.bytes),
             Self::Parts { .. } => None,
         }
+    }
+
+    /// The list with the facts of the parts, and their number, if it was uploaded in parts.
+    pub(crate) fn part_list(&self) -> Option<(UploadId, u32)> {
+        match self {
+            Self::Parts { list, count, .. } => Some((*list, *count)),
+            Self::Remote(remote) => {
+                remote.parts.as_ref().map(|parts| (remote.part_list(), parts.count))
+            }
+            Self::Inline(_) | Self::Extents(_) | Self::Apart { .. } => None,
+        }
+    }
+
+    /// `true` for a body in a tier.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self, Self::Remote(_))
     }
 }
 

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::record;
+use crate::error::StoreError;
+
 /// The lifecycle rules of a bucket.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lifecycle {
@@ -28,7 +31,38 @@ pub struct LifecycleRule {
     pub noncurrent: Option<NoncurrentExpiration>,
     /// Age in days at which an upload in progress is aborted.
     pub abort_uploads_days: Option<u32>,
+    /// Transitions of current versions. Stored behind all rules, by [`Lifecycle::encode`].
+    #[serde(skip)]
+    pub transitions: Vec<Transition>,
+    /// Transitions of noncurrent versions.
+    #[serde(skip)]
+    pub noncurrent_transitions: Vec<NoncurrentTransition>,
 }
+
+/// A transition of current versions to a storage class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Transition {
+    /// Time, as of an expiration. Zero days are due at once.
+    pub at: Expiration,
+    /// Storage class.
+    pub class: String,
+    /// Size of the smallest versions that move, in bytes.
+    pub bytes_min: u64,
+}
+
+/// A transition of noncurrent versions to a storage class.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoncurrentTransition {
+    /// Time, and the newest versions that stay.
+    pub at: NoncurrentExpiration,
+    /// Storage class.
+    pub class: String,
+    /// Size of the smallest versions that move, in bytes.
+    pub bytes_min: u64,
+}
+
+/// The transitions of all rules, by the place of the rule.
+type StoredTransitions = Vec<(u32, Vec<Transition>, Vec<NoncurrentTransition>)>;
 
 /// Filter of a rule. All its conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +141,39 @@ fn after_days(since_ms: u64, days: u32, day_ms: u64) -> u64 {
 }
 
 impl Lifecycle {
+    /// The rules as a setting of a bucket. With transitions it has version 2, which programs refuse
+    /// that would not move anything.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut transitions = StoredTransitions::new();
+        for (place, rule) in (0..).zip(&self.rules) {
+            let LifecycleRule { transitions: current, noncurrent_transitions: older, .. } = rule;
+            if !current.is_empty() || !older.is_empty() {
+                transitions.push((place, current.clone(), older.clone()));
+            }
+        }
+        match transitions.is_empty() {
+            true => record::encode(1, self),
+            false => record::encode(2, &(self, transitions)),
+        }
+    }
+
+    /// The inverse of [`Lifecycle::encode`].
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
+        const WHAT: &str = "a setting of a bucket";
+        let (version, fields) = record::split_version(bytes, 2)?;
+        if version == 1 {
+            return record::take_all(fields, WHAT);
+        }
+        let (mut lifecycle, transitions): (Self, StoredTransitions) =
+            record::take_all(fields, WHAT)?;
+        for (place, current, older) in transitions {
+            let rule = lifecycle.rules.get_mut(place as usize);
+            let rule = rule.ok_or_else(|| StoreError::corrupt("a transition without a rule"))?;
+            (rule.transitions, rule.noncurrent_transitions) = (current, older);
+        }
+        Ok(lifecycle)
+    }
+
     /// The rules that are applied.
     fn enabled(&self) -> impl Iterator<Item = &LifecycleRule> {
         self.rules.iter().filter(|rule| rule.is_enabled)
@@ -117,14 +184,17 @@ impl Lifecycle {
         self.enabled().flat_map(|rule| rule.filter.tags.iter().cloned()).collect()
     }
 
-    /// `true` if a rule is applied in this phase.
-    pub(crate) fn is_of(&self, what: LifecyclePhase) -> bool {
+    /// `true` if a rule is applied in this phase. `is_tier` tells storage classes that stand for a
+    /// tier: transitions to others move nothing.
+    pub(crate) fn is_of(&self, what: LifecyclePhase, is_tier: &dyn Fn(&str) -> bool) -> bool {
         self.enabled().any(|rule| match what {
             LifecyclePhase::Uploads => rule.abort_uploads_days.is_some(),
             LifecyclePhase::Versions => {
                 rule.expiration.is_some()
                     || rule.noncurrent.is_some()
                     || rule.expires_delete_markers
+                    || rule.transitions.iter().any(|it| is_tier(&it.class))
+                    || rule.noncurrent_transitions.iter().any(|it| is_tier(&it.class))
             }
         })
     }
@@ -191,6 +261,45 @@ impl Lifecycle {
             Some(after_days(since_ms, rule.days, day_ms))
         };
         matching.filter_map(due).min()
+    }
+
+    /// The storage class that a current version has by `now_ms`. Of several transitions the last one
+    /// that is due counts.
+    pub(crate) fn transition(
+        &self,
+        subject: &Subject<'_>,
+        modified_ms: u64,
+        (now_ms, day_ms): (u64, u64),
+    ) -> Option<&Transition> {
+        let due = |transition: &Transition| match transition.at {
+            Expiration::Days(0) => modified_ms,
+            Expiration::Days(days) => after_days(modified_ms, days, day_ms),
+            Expiration::At(at_ms) => at_ms,
+        };
+        let matching = self.enabled().filter(|rule| rule.filter.matches(subject));
+        let transitions = matching.flat_map(|rule| &rule.transitions);
+        let large = transitions.filter(|it| subject.bytes.is_some_and(|size| size >= it.bytes_min));
+        let dues = large.map(|it| (due(it), it)).filter(|(at_ms, _)| *at_ms <= now_ms);
+        dues.max_by_key(|(at_ms, _)| *at_ms).map(|(_, it)| it)
+    }
+
+    /// The same for a noncurrent version, as [`Lifecycle::noncurrent_expiration`] has it.
+    pub(crate) fn noncurrent_transition(
+        &self,
+        subject: &Subject<'_>,
+        (newer, since_ms): (u64, u64),
+        (now_ms, day_ms): (u64, u64),
+    ) -> Option<&NoncurrentTransition> {
+        let due = |at: &NoncurrentExpiration| match at.days {
+            0 => since_ms,
+            days => after_days(since_ms, days, day_ms),
+        };
+        let matching = self.enabled().filter(|rule| rule.filter.matches(subject));
+        let transitions = matching.flat_map(|rule| &rule.noncurrent_transitions);
+        let large = transitions.filter(|it| subject.bytes.is_some_and(|size| size >= it.bytes_min));
+        let old = large.filter(|it| newer >= u64::from(it.at.keep_newest));
+        let dues = old.map(|it| (due(&it.at), it)).filter(|(at_ms, _)| *at_ms <= now_ms);
+        dues.max_by_key(|(at_ms, _)| *at_ms).map(|(_, it)| it)
     }
 
     /// Expiration of an upload that began at `initiated_ms`.
@@ -294,6 +403,44 @@ mod tests {
         let lifecycle = one(LifecycleRule { noncurrent, ..LifecycleRule::default() });
         let due = |newer| lifecycle.noncurrent_expiration(&subject("k", 1, &[]), newer, 0, DAY);
         assert_eq!([due(0), due(1), due(2), due(3)], [None, None, Some(DAY), Some(DAY)]);
+    }
+
+    #[test]
+    fn transitions_survive_encoding_and_others_keep_version_1() {
+        let mut lifecycle =
+            one(LifecycleRule { expires_delete_markers: true, ..LifecycleRule::default() });
+        let plain = lifecycle.encode();
+        assert_eq!(plain, record::encode(1, &lifecycle));
+        assert_eq!(Lifecycle::decode(&plain).expect("own bytes"), lifecycle);
+        let class = "COLD".to_owned();
+        let at = NoncurrentExpiration { days: 2, keep_newest: 1 };
+        let rule = &mut lifecycle.rules[0];
+        rule.noncurrent_transitions =
+            vec![NoncurrentTransition { at, class: class.clone(), bytes_min: 0 }];
+        rule.transitions = vec![Transition { at: Expiration::Days(0), class, bytes_min: 10 }];
+        let encoded = lifecycle.encode();
+        assert_eq!(encoded[0], 2, "programs that would move nothing refuse it");
+        assert_eq!(Lifecycle::decode(&encoded).expect("own bytes"), lifecycle);
+        for length in 0..encoded.len() {
+            Lifecycle::decode(&encoded[..length]).expect_err("cut");
+        }
+    }
+
+    #[test]
+    fn the_last_due_transition_counts_for_versions_that_are_large_enough() {
+        let to = |at, class: &str| Transition { at, class: class.to_owned(), bytes_min: 10 };
+        let days = Expiration::Days;
+        let transitions = vec![to(days(5), "LATE"), to(days(0), "NOW"), to(days(2), "SOON")];
+        let lifecycle = one(LifecycleRule { transitions, ..LifecycleRule::default() });
+        let class = |bytes, now_ms| {
+            let due = lifecycle.transition(&subject("k", bytes, &[]), 1, (now_ms, DAY));
+            due.map(|due| due.class.as_str())
+        };
+        assert_eq!(class(10, 0), None, "not written yet");
+        assert_eq!(class(10, 1), Some("NOW"));
+        assert_eq!(class(10, 3 * DAY), Some("SOON"));
+        assert_eq!(class(10, 9 * DAY), Some("LATE"));
+        assert_eq!(class(9, 9 * DAY), None);
     }
 
     #[test]

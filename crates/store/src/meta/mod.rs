@@ -15,6 +15,7 @@ mod notification;
 pub(crate) mod object;
 pub(crate) mod record;
 pub(crate) mod reference;
+pub(crate) mod remote;
 pub(crate) mod replication;
 mod scrub;
 mod settings;
@@ -31,7 +32,8 @@ pub use bucket::Versioning;
 pub use document::DocumentKind;
 pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, QueueState, Requester};
 pub use lifecycle::{
-    Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration, Subject,
+    Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
+    NoncurrentTransition, Subject, Transition,
 };
 pub use lock::{
     DefaultRetention, LegalHold, ObjectLock, Retention, RetentionMode, RetentionPeriod,

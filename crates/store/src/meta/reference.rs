@@ -7,11 +7,16 @@
 use liteio_kv::{Read, Write};
 
 use super::content::{Content, ContentId};
+use super::remote::RemoteDeletion;
 use super::{body, record, space};
 use crate::error::StoreError;
 
 /// Raises the reference counts for one more record with `content`, whose bytes are not in a row.
 pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), StoreError> {
+    if content.is_remote() {
+        let what = "two versions would have one body in a tier".to_owned();
+        return Err(StoreError::Internal { what });
+    }
     for id in ids(content) {
         // A missing count means 1, so the first copy writes 2.
         let count = count(to, &id)?;
@@ -26,6 +31,7 @@ pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), Store
 /// references for deletion. `true` if anything was queued.
 pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, StoreError> {
     body::delete(to, content)?;
+    delete_remote(to, content)?;
     let mut is_queued = false;
     for id in ids(content) {
         match count(to, &id)? {
@@ -44,7 +50,8 @@ pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, St
 }
 
 /// Lowers the reference counts for a given-up record with `content`, as far as other records share
-/// the content. Returns the content that no record has any more. It is not queued for deletion.
+/// the content. Returns the content that no record has any more. It is not queued for deletion, nor
+/// are remote objects.
 pub(crate) fn give_up(
     content: &Content,
     to: &mut impl Write,
@@ -60,6 +67,14 @@ pub(crate) fn give_up(
         }
     }
     Ok(left)
+}
+
+/// Queues the remote objects of a body in a tier, which always has one reference, for deletion.
+fn delete_remote(to: &mut impl Write, content: &Content) -> Result<(), StoreError> {
+    let Content::Remote(remote) = content else { return Ok(()) };
+    let deletion = RemoteDeletion { tier: remote.tier.clone(), pieces: remote.pieces() };
+    let place = space::remote_deletion(&remote.id);
+    Ok(to.put(&place, &deletion.encode(&place))?)
 }
 
 /// `true` if only one record has the content.
@@ -80,6 +95,10 @@ pub(crate) fn ids(content: &Content) -> impl Iterator<Item = ContentId> {
         Content::Inline(_) | Content::Apart { .. } => (&[][..], None),
         Content::Extents(extents) => (&extents[..], None),
         Content::Parts { list, .. } => (&[][..], Some(ContentId::Parts(*list))),
+        Content::Remote(remote) => {
+            let list = remote.parts.is_some().then(|| ContentId::Parts(remote.part_list()));
+            (&[][..], list)
+        }
     };
     extents.iter().map(|extent| ContentId::Blob(extent.blob)).chain(list)
 }

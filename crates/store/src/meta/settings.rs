@@ -118,7 +118,7 @@ impl Settings {
                 self.default_retention = Some(document::decode_setting(document)?);
             }
             (document::LIFECYCLE, _) => {
-                self.lifecycle = Some(Arc::new(document::decode_setting(document)?));
+                self.lifecycle = Some(Arc::new(Lifecycle::decode(document)?));
             }
             (document::NOTIFICATION, _) => {
                 self.notifications = Some(Arc::new(document::decode_setting(document)?));

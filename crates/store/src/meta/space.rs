@@ -17,6 +17,8 @@
 //! | `0B` | encoded ARN of a target, number (8) | a [row](super::replication::ReplicationRow) of the queue of replication |
 //! | `0C` | | the queues of replication: [`ReplicationState`](super::replication::ReplicationState) |
 //! | `0D` | bucket id (4), ARN of a target | a [`Resync`](crate::Resync) |
+//! | `0E` | bucket id (4), stamp (16) | a [version](super::remote::MoveRow) that is to move into a tier |
+//! | `0F` | id of a body in a tier (16) | [remote objects](super::remote::RemoteDeletion) to delete |
 //! | `10` | bucket id (4), object key | the current object: [`ObjectRecord`](super::object::ObjectRecord) |
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
@@ -28,6 +30,7 @@
 //! | `31` | kind (1), id (16) | nothing: content to delete |
 //! | `32` | id of a blob (16) | its [place](super::backup_place) in a backup |
 //! | `33` | id of a blob (16) | length of a blob that is only in the backup yet, after a [lazy](crate::lazy) restore |
+//! | `34` | id of a body in a tier (16), number of a piece (4) | the [digests](super::remote::PieceRow) of the piece |
 //! | `38` | location of a backup | its [identity](super::backup_location) |
 //! | `40` | vector bucket name | [`VectorBucketRecord`](super::vector::VectorBucketRecord) |
 //! | `41` | vector bucket id (4) | the policy of a vector bucket, as it was given |
@@ -59,6 +62,8 @@ const LEASE: u8 = 0x0A;
 const REPLICATION_ROW: u8 = 0x0B;
 const REPLICATION: u8 = 0x0C;
 const RESYNC: u8 = 0x0D;
+const TIER_MOVE: u8 = 0x0E;
+const REMOTE_DELETION: u8 = 0x0F;
 const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
@@ -70,6 +75,7 @@ const REFERENCE: u8 = 0x30;
 const DELETION: u8 = 0x31;
 const BACKUP_PLACE: u8 = 0x32;
 const OUTSTANDING: u8 = 0x33;
+const PIECE: u8 = 0x34;
 const BACKUP_LOCATION: u8 = 0x38;
 const VECTOR_BUCKET: u8 = 0x40;
 const VECTOR_POLICY: u8 = 0x41;
@@ -109,6 +115,11 @@ pub(crate) const REPLICATION_KEY: &[u8] = &[REPLICATION];
 pub(crate) const ALL_REPLICATION_ROWS: &[u8] = &[REPLICATION_ROW];
 /// The prefix of all keys of resynchronizations.
 pub(crate) const ALL_RESYNCS: &[u8] = &[RESYNC];
+
+/// The prefix of all keys of moves into tiers.
+pub(crate) const ALL_TIER_MOVES: &[u8] = &[TIER_MOVE];
+/// The prefix of all keys of deletions in tiers.
+pub(crate) const ALL_REMOTE_DELETIONS: &[u8] = &[REMOTE_DELETION];
 
 /// The prefix of all keys of events.
 pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
@@ -232,6 +243,33 @@ pub(crate) fn resync(bucket: BucketId, target: &str) -> Vec<u8> {
 /// `true` for a key made by [`resync`].
 pub(crate) fn is_resync(bytes: &[u8]) -> bool {
     bytes.first() == Some(&RESYNC)
+}
+
+/// A version that is to move into a tier.
+pub(crate) fn tier_move(bucket: BucketId, stamp: &[u8; 16]) -> Vec<u8> {
+    let mut bytes = of_bucket(TIER_MOVE, bucket, stamp.len());
+    bytes.extend_from_slice(stamp);
+    bytes
+}
+
+/// `true` for a key made by [`tier_move`].
+pub(crate) fn is_tier_move(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&TIER_MOVE)
+}
+
+/// The remote objects of a body to delete.
+pub(crate) fn remote_deletion(id: &[u8; 16]) -> Vec<u8> {
+    [&[REMOTE_DELETION], &id[..]].concat()
+}
+
+/// The id in a key made by [`remote_deletion`].
+pub(crate) fn split_remote_deletion(bytes: &[u8]) -> Option<[u8; 16]> {
+    bytes.strip_prefix(&[REMOTE_DELETION])?.try_into().ok()
+}
+
+/// The digests of a piece of a body in a tier.
+pub(crate) fn piece(id: &[u8; 16], number: u32) -> Vec<u8> {
+    [&[PIECE], &id[..], &number.to_be_bytes()].concat()
 }
 
 /// An entry about users.

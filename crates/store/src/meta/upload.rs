@@ -200,6 +200,10 @@ impl PartRecord {
 /// `true` if the content has the length of the part.
 fn has_size(facts: &PartFacts, extensions: &Extensions, content: &Content) -> bool {
     let bytes = content.bytes();
+    // The bytes of a part in a tier are those of its object.
+    if let Ok(Some(_)) = extensions.remote_offset() {
+        return bytes == Some(0);
+    }
     bytes.is_some() && bytes == extensions.content_bytes(facts.bytes)
 }
 

@@ -160,6 +160,9 @@ fn repeat(
 ) -> Result<Committed<ObjectVersion>, StoreError> {
     let made_by = |record: &ObjectRecord| match &record.content {
         Content::Parts { list, is_original, .. } => list == id && *is_original,
+        Content::Remote(remote) => {
+            remote.parts.as_ref().is_some_and(|parts| parts.upload == *id && parts.is_original)
+        }
         Content::Inline(_) | Content::Extents(_) | Content::Apart { .. } => false,
     };
     match error {

@@ -196,6 +196,10 @@ impl Store {
                 return Err(StoreError::ConditionalRequestConflict);
             }
             check_copy_source(shared, &conditions, (&record.etag, record.modified_ms))?;
+            if is_shared && record.content.is_remote() {
+                // It has moved into a tier since: its bytes are copied by the next attempt.
+                return Err(StoreError::ConditionalRequestConflict);
+            }
             // The source's content gains a reference in the same transaction that has just found it
             // alive.
             if is_shared {
@@ -228,7 +232,10 @@ impl Store {
                 Content::Inline(bytes) if bytes.len() as u64 == range.end - range.start => {
                     return Ok(Some(Content::Inline(bytes)));
                 }
-                Content::Inline(_) | Content::Parts { .. } | Content::Apart { .. } => {
+                Content::Inline(_)
+                | Content::Parts { .. }
+                | Content::Apart { .. }
+                | Content::Remote(_) => {
                     return Ok(None);
                 }
             }

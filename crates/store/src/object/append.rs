@@ -229,9 +229,17 @@ fn part_md5s(from: &impl Read, current: &ObjectRecord, before: u16) -> Result<Md
                 md5s.update(&read_facts(from, list, number)?.md5);
             }
         }
+        (Content::Remote(_), _) => return Err(remote_append()),
         _ => return Err(StoreError::corrupt("the entity tag of an object")),
     }
     Ok(md5s)
+}
+
+/// The error of an append to a body in a tier.
+fn remote_append() -> StoreError {
+    let message =
+        "The body of the object is in a tier: copy the object onto itself before an append.";
+    StoreError::InvalidRequest { message: message.to_owned() }
 }
 
 /// A list of the first `before` parts of `current`, followed by `part`.
@@ -244,6 +252,9 @@ fn grown(
 ) -> Result<Content, StoreError> {
     if before >= PART_NUMBER_MAX {
         return Err(StoreError::TooManyParts);
+    }
+    if current.content.is_remote() {
+        return Err(remote_append());
     }
     let list = match &current.content {
         Content::Parts { list, .. } => {

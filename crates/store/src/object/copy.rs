@@ -152,7 +152,12 @@ impl Store {
         // Such an object could not be appended to. AWS tells clients to copy it, so the copy is
         // rewritten as one body.
         let has_most_parts = found.object.part_count == Some(PART_NUMBER_MAX.into());
-        if has_most_parts || !may_share(self.keys(), encryption.as_ref(), customer, asked) {
+        // A body in a tier belongs to one version. The copy gets one of its own, here.
+        let is_remote = found.content.is_remote();
+        if has_most_parts
+            || is_remote
+            || !may_share(self.keys(), encryption.as_ref(), customer, asked)
+        {
             return self.rewrite(source, options, &read);
         }
         if let Content::Parts { .. } = found.content {
@@ -327,7 +332,9 @@ impl Made {
         let keys = &shared.config.keys;
         let (asked, customer) = (options.encryption.as_ref(), options.source_key.as_ref());
         // The source may be a newer version than the one that was prepared for.
-        if !may_share(keys, from.extensions.encryption()?.as_ref(), customer, asked) {
+        let may_share = may_share(keys, from.extensions.encryption()?.as_ref(), customer, asked);
+        // Or its body may have moved into a tier.
+        if !may_share || from.content.is_remote() {
             return Err(StoreError::ConditionalRequestConflict);
         }
         let is_in_parts = matches!(from.content, Content::Parts { .. });
@@ -424,6 +431,8 @@ pub(crate) fn check_source(
 fn share(content: Content) -> Content {
     match content {
         Content::Parts { list, count, .. } => Content::Parts { list, count, is_original: false },
-        Content::Inline(_) | Content::Extents(_) | Content::Apart { .. } => content,
+        Content::Inline(_) | Content::Extents(_) | Content::Apart { .. } | Content::Remote(_) => {
+            content
+        }
     }
 }

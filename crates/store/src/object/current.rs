@@ -5,7 +5,6 @@ use liteio_kv::Read;
 use super::{ObjectVersion, history};
 use crate::error::StoreError;
 use crate::etag::ETag;
-use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::{Owner, space};
 use crate::name::{ObjectKey, VersionId};
@@ -57,10 +56,11 @@ impl ObjectVersion {
         bucket_owner: &Owner,
     ) -> Result<Self, StoreError> {
         // A copy of an object in parts shares the parts, and is in one piece all the same.
-        let part_count = match (&record.content, record.etag) {
-            (Content::Parts { count, .. }, ETag::Multipart { .. }) => Some(*count),
+        let part_count = match (record.content.part_list(), record.etag) {
+            (Some((_, count)), ETag::Multipart { .. }) => Some(count),
             _ => None,
         };
+        let is_in_tier = record.content.is_remote();
         let encryption = record.encryption_scheme()?;
         Ok(Self {
             key,
@@ -76,6 +76,7 @@ impl ObjectVersion {
             owner: record.owner.unwrap_or_else(|| bucket_owner.clone()),
             lock: record.extensions.lock()?,
             acl: record.extensions.acl()?,
+            is_in_tier,
             replication: record.extensions.replication()?.and_then(|state| state.status()),
         })
     }

@@ -218,7 +218,7 @@ impl Store {
         let content = record.content.clone();
         let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;
         let mut page = ObjectPartPage { object, parts: Vec::new(), is_truncated: false };
-        let (Content::Parts { list, .. }, Some(_)) = (content, page.object.part_count) else {
+        let (Some((list, _)), Some(_)) = (content.part_list(), page.object.part_count) else {
             return Ok(page);
         };
         let first = after.map_or(1, |after| after.get() + 1);
@@ -300,13 +300,13 @@ fn find_part_info(
     content: &Content,
     number: PartNumber,
 ) -> Result<PartInfo, StoreError> {
-    match content {
+    match content.part_list() {
         _ if object.part_count.is_none() && number == PartNumber::MIN => {
             Ok(PartInfo { number, bytes: object.bytes, offset: 0, checksum: None })
         }
         _ if object.part_count.is_none() => Err(StoreError::InvalidPartNumber { parts: 1 }),
-        Content::Parts { list, count, .. } if u32::from(number.get()) <= *count => {
-            let part = part_info(number, &read_facts(snapshot, list, number.get())?);
+        Some((list, count)) if u32::from(number.get()) <= count => {
+            let part = part_info(number, &read_facts(snapshot, &list, number.get())?);
             // Damaged facts must not select bytes outside of the object.
             let end = part.offset.checked_add(part.bytes);
             match end.is_some_and(|end| end <= object.bytes) {
@@ -314,10 +314,8 @@ fn find_part_info(
                 false => Err(StoreError::corrupt("a part is not within its object")),
             }
         }
-        Content::Parts { count, .. } => Err(StoreError::InvalidPartNumber { parts: *count }),
-        Content::Inline(_) | Content::Extents(_) | Content::Apart { .. } => {
-            Err(StoreError::InvalidPartNumber { parts: 1 })
-        }
+        Some((_, count)) => Err(StoreError::InvalidPartNumber { parts: count }),
+        None => Err(StoreError::InvalidPartNumber { parts: 1 }),
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod publish;
 mod put;
 mod reader;
 pub(crate) mod release;
+pub(crate) mod remote;
 mod removal;
 mod rename;
 mod replicate;
@@ -81,6 +82,8 @@ pub struct ObjectVersion {
     pub acl: Option<Vec<u8>>,
     /// The status of its replication, if it is copied, or a copy.
     pub replication: Option<ReplicationStatus>,
+    /// `true` if the body is in a tier.
+    pub is_in_tier: bool,
 }
 
 /// The identity of an object, or of one version of it.

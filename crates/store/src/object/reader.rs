@@ -8,6 +8,7 @@ use liteio_kv::{Read, Snapshot};
 
 use super::body::StagedBody;
 use super::parts::{find_part, read_part};
+use super::remote::{RemoteReader, RemoteSource};
 use super::sealed::{Patience, SealedReader};
 use crate::blob::{BlobError, BlobExtent, BlobId, ExtentReader};
 use crate::encryption::{BodyKey, EncryptionKey, object_body_key, part_body_key};
@@ -29,7 +30,7 @@ pub struct ObjectReader {
     /// Longest piece to return, if shorter than the natural pieces.
     piece_bytes_max: u64,
     /// The following parts, for an object of parts.
-    parts: Option<Parts>,
+    parts: Option<Box<Parts>>,
     /// Keeps content from deletion that is opened later.
     _pin: Option<Pin>,
     shared: Arc<Shared>,
@@ -41,6 +42,7 @@ enum Piece {
     Inline(Bytes),
     Extents(ExtentReader),
     Sealed(Box<SealedReader>),
+    Remote(RemoteReader),
 }
 
 /// The content of an object's record.
@@ -61,6 +63,8 @@ struct Parts {
     next: u16,
     /// The data key, if the object is encrypted.
     data_key: Option<EncryptionKey>,
+    /// The body of the object, if it is in a tier.
+    remote: Option<RemoteSource>,
 }
 
 /// The reason why a reader could not be opened.
@@ -134,8 +138,30 @@ impl ObjectReader {
                     list: *list,
                     next: find_part(snapshot, list, *count, position)?,
                     data_key: data_key.cloned(),
+                    remote: None,
                 };
-                (parts.open_next(snapshot, &range)?, Some(parts))
+                (parts.open_next(snapshot, &range)?, Some(Box::new(parts)))
+            }
+            Content::Remote(remote) => {
+                let source = RemoteSource::open(store, remote)?;
+                match &remote.parts {
+                    Some(of_parts) => {
+                        let list = remote.part_list();
+                        let mut parts = Parts {
+                            store: store.clone(),
+                            next: find_part(snapshot, &list, of_parts.count, position)?,
+                            list,
+                            data_key: data_key.cloned(),
+                            remote: Some(source),
+                        };
+                        (parts.open_next(snapshot, &range)?, Some(Box::new(parts)))
+                    }
+                    None => {
+                        let key = data_key.map(|key| object_body_key(key.clone()));
+                        let of = (source, 0);
+                        (Piece::open_remote(store, of, bytes, range.clone(), key.as_ref())?, None)
+                    }
+                }
             }
         };
         Ok(Self::new(store, content, range, piece, parts))
@@ -158,13 +184,14 @@ impl ObjectReader {
         content: &Content,
         range: Range<u64>,
         piece: Piece,
-        parts: Option<Parts>,
+        parts: Option<Box<Parts>>,
     ) -> Self {
         // The first extent is open, and an open file survives its deletion. Content that is opened
         // later needs a pin.
         let is_open = match content {
             Content::Inline(_) | Content::Apart { .. } => true,
             Content::Extents(extents) => extents.len() <= 1,
+            Content::Remote(remote) => range.is_empty() || remote.parts.is_none(),
             Content::Parts { .. } => range.is_empty(),
         };
         let pin = (!is_open).then(|| Pins::pin(store.shared(), reference::ids(content).collect()));
@@ -220,8 +247,14 @@ impl ObjectReader {
                     None => return Ok(None),
                 }
             }
+            Piece::Remote(reader) if reader.remaining() > 0 => match reader.try_next(bytes_max) {
+                Some(bytes) => Some(bytes),
+                None => return Ok(None),
+            },
             // The next part must be opened, which may wait.
-            Piece::Inline(_) | Piece::Extents(_) | Piece::Sealed(_) => return Ok(None),
+            Piece::Inline(_) | Piece::Extents(_) | Piece::Sealed(_) | Piece::Remote(_) => {
+                return Ok(None);
+            }
         };
         self.advance(bytes).map(Some)
     }
@@ -247,6 +280,7 @@ impl ObjectReader {
             Piece::Inline(bytes) => Some(std::mem::take(bytes)),
             Piece::Extents(reader) => reader.next(bytes_max)?,
             Piece::Sealed(reader) => reader.next(bytes_max, Patience::Wait)?,
+            Piece::Remote(reader) => reader.next(bytes_max)?,
         };
         self.advance(bytes)
     }
@@ -283,6 +317,13 @@ impl Parts {
         let within = range.start - start..range.end.min(end) - start;
         let key = body_key(&part, self.data_key.as_ref())?;
         let (content, bytes) = (&part.content, part.facts.bytes);
+        if let Some(remote) = &self.remote {
+            let offset = part.extensions.remote_offset()?;
+            let missing = || StoreError::corrupt("a part has no place in its tier");
+            let of = (remote.clone(), offset.ok_or_else(missing)?);
+            self.next += 1;
+            return Piece::open_remote(&self.store, of, bytes, within, key.as_ref());
+        }
         let piece = Piece::open(&self.store, content, bytes, within, key.as_ref())?;
         self.next += 1;
         Ok(piece)
@@ -322,11 +363,31 @@ impl Piece {
                 let blobs = std::sync::Arc::clone(&store.shared().blobs);
                 Ok(Self::Extents(ExtentReader::open(blobs, extents)?))
             }
-            Content::Parts { .. } | Content::Apart { .. } => {
+            Content::Parts { .. } | Content::Apart { .. } | Content::Remote(_) => {
                 let what = "the bytes of a part are neither in its record nor in blobs";
                 Err(OpenError::Failed(StoreError::corrupt(what)))
             }
         }
+    }
+
+    /// Opens `range` of a body of `bytes` bytes at an offset of a body in a tier.
+    fn open_remote(
+        store: &Store,
+        (source, offset): (RemoteSource, u64),
+        bytes: u64,
+        range: Range<u64>,
+        key: Option<&BodyKey>,
+    ) -> Result<Self, OpenError> {
+        if let Some(key) = key {
+            let of = (source, offset);
+            let reader = SealedReader::open_remote(store, of, bytes, range, key)?;
+            return Ok(Self::Sealed(Box::new(reader)));
+        }
+        let moved = |at: u64| offset.checked_add(at);
+        let (Some(start), Some(end)) = (moved(range.start), moved(range.end)) else {
+            return Err(StoreError::corrupt("the place of a part in its tier").into());
+        };
+        Ok(Self::Remote(source.reader(start..end)))
     }
 
     fn is_empty(&self) -> bool {
@@ -334,6 +395,7 @@ impl Piece {
             Self::Inline(bytes) => bytes.is_empty(),
             Self::Extents(reader) => reader.remaining() == 0,
             Self::Sealed(reader) => reader.remaining() == 0,
+            Self::Remote(reader) => reader.remaining() == 0,
         }
     }
 }
@@ -348,7 +410,7 @@ pub(crate) fn slice(content: &Content, range: &Range<u64>) -> Content {
             Content::Inline(bytes.slice(position(range.start)..position(range.end)))
         }
         Content::Extents(extents) => Content::Extents(slice_extents(extents, range)),
-        Content::Parts { .. } | Content::Apart { .. } => content.clone(),
+        Content::Parts { .. } | Content::Apart { .. } | Content::Remote(_) => content.clone(),
     }
 }
 

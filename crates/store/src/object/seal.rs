@@ -39,6 +39,14 @@ pub(crate) fn identity<'a>(
         Content::Parts { list, .. } => {
             Identity::Parts { list, bucket, key: key.as_str(), stamp: Some(stamp) }
         }
+        // The key was wrapped while the parts were here.
+        Content::Remote(remote) => match &remote.parts {
+            Some(parts) => {
+                let list = &parts.upload;
+                Identity::Parts { list, bucket, key: key.as_str(), stamp: Some(stamp) }
+            }
+            None => Identity::Object { bucket, key: key.as_str(), stamp },
+        },
         _ => Identity::Object { bucket, key: key.as_str(), stamp },
     }
 }

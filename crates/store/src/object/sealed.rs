@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::OpenError;
+use super::remote::RemoteSource;
 use crate::blob::{BlobId, BlobPiece, BlobReader, SPARE_BYTES};
 use crate::encryption::{
     BLOCK_BYTES, BodyKey, KeptBlock, KeptBlocks, Opener, PLAIN_BLOCK_BYTES, stored_bytes,
@@ -32,6 +33,8 @@ pub(super) struct SealedReader {
 enum Source {
     Inline(Bytes),
     Blob(Arc<dyn BlobReader>),
+    /// A body in a tier, and the offset of this one in it.
+    Remote(RemoteSource, u64),
 }
 
 /// The way to read: waiting for the device, or from memory only.
@@ -66,9 +69,33 @@ impl SealedReader {
             },
             _ => return Err(size().into()),
         };
+        Ok(Self::new(store, source, (stored_bytes, plain_bytes), range, key))
+    }
+
+    /// The same for a body of `plain_bytes` bytes at `offset` of a body in a tier.
+    pub(super) fn open_remote(
+        store: &Store,
+        (source, offset): (RemoteSource, u64),
+        plain_bytes: u64,
+        range: Range<u64>,
+        key: &BodyKey,
+    ) -> Result<Self, OpenError> {
+        let size = || StoreError::corrupt("the size of an encrypted body");
+        let stored_bytes = stored_bytes(plain_bytes).ok_or_else(size)?;
+        let source = Source::Remote(source, offset);
+        Ok(Self::new(store, source, (stored_bytes, plain_bytes), range, key))
+    }
+
+    fn new(
+        store: &Store,
+        source: Source,
+        (stored_bytes, plain_bytes): (u64, u64),
+        range: Range<u64>,
+        key: &BodyKey,
+    ) -> Self {
         let opener = key.opener(plain_bytes);
         let kept_blocks = store.shared().kept_blocks.clone();
-        Ok(Self { source, stored_bytes, opener, rest: range, kept_blocks, kept: None })
+        Self { source, stored_bytes, opener, rest: range, kept_blocks, kept: None }
     }
 
     /// Bytes not returned yet.
@@ -151,6 +178,13 @@ impl SealedReader {
         let reader = match &self.source {
             Source::Inline(bytes) => {
                 let bytes = bytes.slice(range.start as usize..range.end as usize);
+                return Ok(Some(BlobPiece::Shared(bytes)));
+            }
+            Source::Remote(..) if patience == Patience::MemoryOnly => return Ok(None),
+            Source::Remote(source, offset) => {
+                let wanted = range.start + (self.rest.end - self.rest.start) + BLOCK_BYTES;
+                let until = offset + wanted.min(self.stored_bytes);
+                let bytes = source.read(offset + range.start..offset + range.end, until)?;
                 return Ok(Some(BlobPiece::Shared(bytes)));
             }
             Source::Blob(reader) => reader,

@@ -17,6 +17,7 @@
 //! | [`Work`]: wake-ups of the reclaimer | the deletion queue is filled here | polling |
 //! | [`Signals`]: wake-ups of event senders | events are queued here, and one sender per target sends them | polling, and a lease per target |
 //! | [`Background`]: calls to the scrub and the lifecycle | one thread does each | a lease on the record of each |
+//! | [`TierState`]: bodies in tiers that are read | the deletion of remote objects sees every reader | a delay before deletion, longer than any read |
 //! | `Vectors`: open vector files | one writer allocates slots and sees every reader | one owner per index |
 //!
 //! None of it survives the process. A start rebuilds it: ids continue from the clock, the sweep
@@ -32,6 +33,7 @@ mod ids;
 mod pins;
 mod signal;
 mod staging;
+mod tier;
 mod work;
 
 use std::sync::Arc;
@@ -51,6 +53,8 @@ pub(crate) use ids::Ids;
 pub(crate) use pins::{Pin, Pins};
 pub(crate) use signal::{Signals, TellObserver, WakeSender};
 pub(crate) use staging::{StagedBlob, Staging};
+pub use tier::{TierBodies, TierError};
+pub(crate) use tier::{TierReader, TierState};
 pub(crate) use work::{WakeReclaimer, Work, Worker};
 
 /// The state that transactions and readers need besides the key space.
@@ -71,6 +75,7 @@ pub(crate) struct Shared {
     pub(crate) outbox: Signals,
     pub(crate) counters: Counters,
     pub(crate) kept_blocks: KeptBlocks,
+    pub(crate) tiers: TierState,
 }
 
 impl Shared {
@@ -88,6 +93,7 @@ impl Shared {
             outbox: Signals::default(),
             counters: Counters::default(),
             kept_blocks: KeptBlocks::default(),
+            tiers: TierState::default(),
         }
     }
 

@@ -160,13 +160,15 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 16] = [
+pub(crate) const SPACES: [&[u8]; 18] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
     space::REPLICATION_KEY,
     space::ALL_REPLICATION_ROWS,
     space::ALL_RESYNCS,
+    space::ALL_TIER_MOVES,
+    space::ALL_REMOTE_DELETIONS,
     space::ALL_IDENTITIES,
     space::ALL_USAGE,
     space::ALL_CURRENT,

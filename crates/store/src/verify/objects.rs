@@ -7,6 +7,7 @@ use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
+use crate::meta::remote::{BLOCK_BYTES, PieceRow, RemoteBody};
 use crate::meta::upload::PartRecord;
 use crate::meta::{body, space};
 use crate::name::{BucketId, ObjectKey, UploadId, VersionId};
@@ -43,6 +44,9 @@ impl Verifier<'_> {
             }
             None => DataKey::Unknown { missing: None },
         };
+        if let Content::Remote(remote) = &record.content {
+            return self.verify_remote(&record, remote);
+        }
         if let Content::Parts { list, count, .. } = &record.content {
             return self.verify_parts(&record, list, *count, &key);
         }
@@ -95,6 +99,39 @@ impl Verifier<'_> {
             return Err(StoreError::corrupt("the parts do not make up the object").into());
         }
         Ok(())
+    }
+
+    /// Checks what is kept here of a body in a tier: the digests of all its bytes, and the parts.
+    /// The tier is not asked.
+    fn verify_remote(&mut self, record: &ObjectRecord, remote: &RemoteBody) -> Result<(), Failure> {
+        for number in 0..remote.pieces() {
+            let place = space::piece(&remote.id, number);
+            let missing = || StoreError::corrupt("the digests of a body in a tier are missing");
+            let row = PieceRow::decode(&place, &self.get(&place)?.ok_or_else(missing)?)?;
+            let start = u64::from(number) * remote.piece_bytes;
+            let bytes = remote.piece_bytes.min(remote.bytes - start);
+            if row.bytes != bytes || row.blocks.len() as u64 != bytes.div_ceil(BLOCK_BYTES) {
+                return Err(StoreError::corrupt("the digests of a body in a tier").into());
+            }
+        }
+        let Some(parts) = &remote.parts else { return Ok(()) };
+        let (mut start, mut offset) = (0, 0);
+        for number in 1..=parts.count {
+            let missing = || StoreError::corrupt(format!("part {number} is missing"));
+            let number = u16::try_from(number).map_err(|_| missing())?;
+            let place = space::part(&remote.part_list(), number);
+            let part = PartRecord::decode(&place, &self.get(&place)?.ok_or_else(missing)?)?;
+            let found = part.extensions.remote_offset()?;
+            if part.facts.start != start || found != Some(offset) {
+                return Err(StoreError::corrupt(format!("part {number} is out of place")).into());
+            }
+            start += part.facts.bytes;
+            offset += part.extensions.content_bytes(part.facts.bytes).unwrap_or(u64::MAX / 2);
+        }
+        match (start, offset) == (record.bytes, remote.bytes) {
+            true => Ok(()),
+            false => Err(StoreError::corrupt("the parts do not make up the object").into()),
+        }
     }
 
     pub(super) fn verify_part(

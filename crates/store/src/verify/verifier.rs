@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::meta::bucket::BucketRecord;
 use crate::meta::event::{Event, OutboxState};
 use crate::meta::object::Extensions;
+use crate::meta::remote::{MoveRow, RemoteDeletion};
 use crate::meta::replication::ReplicationState;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ReplicationRow, Resync, document, identity, space};
@@ -192,6 +193,14 @@ impl Verifier<'_> {
         }
         if space::is_resync(place) {
             let result = Resync::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if space::is_tier_move(place) {
+            let result = MoveRow::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if space::split_remote_deletion(place).is_some() {
+            let result = RemoteDeletion::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if space::is_identity(place) {

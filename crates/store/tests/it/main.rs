@@ -31,6 +31,7 @@ mod repair;
 mod replication;
 mod reset;
 mod scrub;
+mod tiers;
 mod tree_damage;
 mod usage;
 mod vectors;

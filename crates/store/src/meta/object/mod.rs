@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::content::{Content, StoredContent};
 use super::record::{Body, Sealed};
+use super::remote::RemoteBody;
 use super::replication::VersionReplication;
 use super::{ObjectLock, ObjectMetadata, Owner, record};
 use crate::checksum::{Md5, ObjectChecksum};
@@ -87,6 +88,11 @@ const ACL: u8 = 130;
 /// The entity tag computed from the content, if the object keeps the tag of another store. A
 /// program that does not know it would take the object for damaged.
 const CONTENT_TAG: u8 = 131;
+/// The [`RemoteBody`] of a version whose body is in a tier. In a record only: in memory it is the
+/// [content](Content::Remote). A program that does not know it would take the object for empty.
+const REMOTE: u8 = 132;
+/// The offset of a part's bytes in the [`RemoteBody`] of its object. Its record has no bytes.
+const REMOTE_OFFSET: u8 = 133;
 
 /// The rename by which an object got its key, so that a repetition is no error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,10 +204,21 @@ impl Extensions {
         self
     }
 
+    /// The offset of a part's bytes in the body of its object, which is in a tier.
+    pub(crate) fn remote_offset(&self) -> Result<Option<u64>, StoreError> {
+        self.get(REMOTE_OFFSET)
+    }
+
+    /// The same with another offset in a body in a tier.
+    pub(crate) fn with_remote_offset(self, offset: Option<u64>) -> Self {
+        self.with(REMOTE_OFFSET, offset.as_ref())
+    }
+
     /// Refuses extensions that must be known and are not.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         let is_known = |number: u8| {
-            number < REQUIRED || matches!(number, LOCK | ENCRYPTION | ACL | CONTENT_TAG)
+            number < REQUIRED
+                || matches!(number, LOCK | ENCRYPTION | ACL | CONTENT_TAG | REMOTE | REMOTE_OFFSET)
         };
         match self.0.iter().any(|(number, _)| !is_known(*number)) {
             true => {
@@ -233,7 +250,7 @@ impl Extensions {
     }
 
     /// Length of the stored content for a body of `bytes`: more if it is encrypted.
-    pub(super) fn content_bytes(&self, bytes: u64) -> Option<u64> {
+    pub(crate) fn content_bytes(&self, bytes: u64) -> Option<u64> {
         match self.0.iter().any(|(number, _)| *number == ENCRYPTION) {
             false => Some(bytes),
             true => stored_bytes(bytes),
@@ -270,14 +287,44 @@ impl ObjectRecord {
 
     pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
         let (stored, body) = self.content.to_stored();
+        if let Content::Remote(remote) = &self.content {
+            let extensions = self.extensions.clone().with(REMOTE, Some(&**remote));
+            return record::seal(
+                VERSION,
+                place,
+                &(Self { extensions, ..self.clone() }, stored),
+                &[],
+            );
+        }
         record::seal(VERSION, place, &(self, stored), body)
     }
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         let (record, stored, body) = Self::decode_fields(place, bytes)?;
         let body = body.verified(WHAT)?;
+        let (record, stored) = match record.remote(stored)? {
+            Ok(record) => return Ok(record),
+            Err(local) => local,
+        };
         let content = record.checked(Content::from_stored(stored, body, Some(&record.stamp))?)?;
         Ok(Self { content, ..record })
+    }
+
+    /// The record with its body in a tier, or as it was given.
+    fn remote<'a>(
+        mut self,
+        stored: StoredContent<'a>,
+    ) -> Result<Result<Self, (Self, StoredContent<'a>)>, StoreError> {
+        let Some(remote) = self.extensions.get::<RemoteBody>(REMOTE)? else {
+            return Ok(Err((self, stored)));
+        };
+        remote.check()?;
+        if !matches!(stored, StoredContent::Inline { bytes: 0 }) {
+            return Err(StoreError::corrupt("an object in a tier has a body here"));
+        }
+        self.extensions.0.retain(|(number, _)| *number != REMOTE);
+        self.content = self.checked(Content::Remote(Box::new(remote)))?;
+        Ok(Ok(self))
     }
 
     /// The content, if it has the size of the object.
@@ -292,6 +339,10 @@ impl ObjectRecord {
     /// The content, without inline bytes: they may be damaged.
     pub(crate) fn decode_manifest(place: &[u8], bytes: &[u8]) -> Result<Content, StoreError> {
         let (record, stored, _) = Self::decode_fields(place, bytes)?;
+        let (record, stored) = match record.remote(stored)? {
+            Ok(record) => return Ok(record.content),
+            Err(local) => local,
+        };
         match stored {
             StoredContent::Inline { .. } => Ok(Content::default()),
             stored => record.checked(Content::from_stored(stored, &[], Some(&record.stamp))?),
@@ -423,6 +474,31 @@ pub(crate) mod tests {
         assert_eq!(other.acl().expect("own bytes"), Some(b"other".to_vec()));
         assert_eq!(other.with_acl(None), Extensions::default());
         assert_eq!(Extensions::default().acl().expect("none"), None);
+    }
+
+    #[test]
+    fn a_body_in_a_tier_is_an_extension_that_older_programs_refuse() {
+        let remote = RemoteBody {
+            id: [9; 16],
+            tier: "COLD".to_owned(),
+            bytes: 5,
+            piece_bytes: crate::meta::remote::PIECE_BYTES,
+            parts: None,
+        };
+        let record = ObjectRecord { content: Content::Remote(Box::new(remote)), ..sample() };
+        let encoded = record.encode(PLACE);
+        assert_eq!(ObjectRecord::decode(PLACE, &encoded).expect("own bytes"), record);
+        let manifest = ObjectRecord::decode_manifest(PLACE, &encoded).expect("own bytes");
+        assert_eq!(manifest, record.content);
+        Listed::decode(PLACE, &encoded).expect("it can be listed");
+        const { assert!(REMOTE >= REQUIRED && REMOTE_OFFSET >= REQUIRED) };
+        // A body of another length than the object's, and one that is here as well.
+        let wrong = ObjectRecord { bytes: 6, ..record.clone() }.encode(PLACE);
+        ObjectRecord::decode(PLACE, &wrong).expect_err("another length");
+        let Content::Remote(remote) = &record.content else { panic!("it is in a tier") };
+        let extensions = Extensions::default().with(REMOTE, Some(&**remote));
+        let both = ObjectRecord { extensions, ..sample() }.encode(PLACE);
+        ObjectRecord::decode(PLACE, &both).expect_err("two bodies");
     }
 
     #[test]
