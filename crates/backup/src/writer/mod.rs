@@ -119,7 +119,7 @@ impl Pace for Stop {
 
     // What is left at the end is sent without a limit: it has little time.
     fn rest(&self, duration: Duration) {
-        self.wait(duration);
+        let _is_running = self.wait(duration);
     }
 }
 
