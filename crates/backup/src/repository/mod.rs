@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use liteio_disk::RandomSource as _;
+use liteio_store::Store;
 use serde::{Deserialize, Serialize};
 
 pub use self::generation::{Alive, Generation};
@@ -69,6 +70,20 @@ impl Repository {
         store_created_ms: u64,
     ) -> Result<Self, Error> {
         Self::open_known_or_create(target, key, store_created_ms, None)
+    }
+
+    /// Opens the repository of a store, or makes it where the store was not backed up to before.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for one of another store, and if the one that the store was backed up to is not there any more;
+    /// the errors of the target and of the store.
+    pub fn of_store(
+        target: Arc<dyn Target>,
+        key: Option<&[u8; 32]>,
+        store: &Store,
+    ) -> Result<Self, Error> {
+        let known = store.backup_at(&target.shown())?;
+        Self::open_known_or_create(target, key, store.created_ms()?, known)
     }
 
     /// [`Repository::open_or_create`] for a store that was backed up there to the backup `known`, if it was: a location that

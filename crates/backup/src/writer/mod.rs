@@ -227,12 +227,11 @@ impl Writer {
     }
 
     fn repository(&self) -> Result<Repository, Error> {
-        let key = self.options.key.as_ref();
-        let created_ms = self.store.created_ms()?;
-        let (target, location) = (Arc::clone(&self.target), self.target.shown());
-        let known = self.store.backup_at(&location)?;
-        let repository = Repository::open_known_or_create(target, key, created_ms, known)?;
-        if known.is_none() {
+        let (target, key) = (Arc::clone(&self.target), self.options.key.as_ref());
+        let repository = Repository::of_store(target, key, &self.store)?;
+        let location = self.target.shown();
+        // Not by the thread that looks at the lease: with a fence the store takes no write before it has it.
+        if self.store.backup_at(&location)?.is_none() {
             self.store.remember_backup(&location, repository.id)?;
         }
         Ok(repository)

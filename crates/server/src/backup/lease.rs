@@ -69,11 +69,10 @@ impl LeaseKeeper {
         let repository = match opened {
             Some(repository) => &*repository,
             // The writer tells the reason of a failure.
-            None => opened.insert(Repository::open_or_create(
-                Arc::clone(&self.target),
-                self.key.as_ref(),
-                self.store.created_ms()?,
-            )?),
+            None => {
+                let target = Arc::clone(&self.target);
+                opened.insert(Repository::of_store(target, self.key.as_ref(), &self.store)?)
+            }
         };
         self.holder.look(repository)
     }

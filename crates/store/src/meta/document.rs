@@ -75,7 +75,7 @@ pub(crate) const OBJECT_LOCK: u8 = 9;
 pub(crate) const NOTIFICATION: u8 = 10;
 /// Number of the replication. A program that does not know it refuses the bucket, whose changes it
 /// would not queue.
-pub(crate) const REPLICATION: u8 = 20;
+pub(crate) const REPLICATION: u8 = 21;
 
 /// The document of the kind with this number, if the bucket has one.
 pub(crate) fn read(

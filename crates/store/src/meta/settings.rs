@@ -132,7 +132,7 @@ impl Settings {
             (_, Some(kind)) => {
                 self.documents.insert(kind, document.into());
             }
-            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 20 }),
+            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 21 }),
         }
         Ok(())
     }
