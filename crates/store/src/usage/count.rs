@@ -35,9 +35,14 @@ const PAGE: usize = 256;
 const RESTS: u32 = 1;
 
 impl Store {
-    /// Starts a thread that counts the buckets without usage, and ends once they are counted. The start does not look
-    /// whether there are any: the first walk after a replay sorts its table, which takes 30 ms.
+    /// Starts a thread that counts the buckets without usage, if there are any. It ends once they
+    /// are counted.
     pub(crate) fn start_usage(&self) -> Result<(), StoreError> {
+        // On an error (a damaged bucket record) the thread starts and ends at once: the buckets are
+        // counted after a repair.
+        if self.uncounted().is_ok_and(|uncounted| uncounted.is_empty()) {
+            return Ok(());
+        }
         let calls = Arc::new(Calls::<()>::default());
         let weak: Weak<Inner> = Arc::downgrade(&self.inner);
         let thread = thread::Builder::new().name("liteio-usage".to_owned());
@@ -47,8 +52,7 @@ impl Store {
                 let Some(inner) = weak.upgrade() else { return };
                 let store = Store { inner };
                 let mut worked = Instant::now();
-                // An error is ignored: the next start tries again, and buckets with damaged records are counted after
-                // a repair.
+                // An error is ignored: the next start tries again.
                 let _ = store.count_usage_with(&mut || {
                     // This thread has the last handle: the store is being dropped.
                     if Arc::strong_count(&store.inner) == 1 {
