@@ -2,8 +2,8 @@
 //! inventories.
 //!
 //! As on AWS, the writer is a service, which owns nothing and has no policies. The policy of the target bucket must
-//! allow it `s3:PutObject`, also where both buckets have one owner. Otherwise whoever may configure a bucket could
-//! write into every bucket of the account.
+//! allow it `s3:PutObject`, also where both buckets have one owner. Otherwise a user who may configure a
+//! bucket could write into every bucket of the account.
 
 use std::borrow::Cow;
 use std::sync::Arc;

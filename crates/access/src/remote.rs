@@ -109,7 +109,7 @@ impl fmt::Debug for RemoteTarget {
     }
 }
 
-/// What happened at a target since the start of the server.
+/// Counters and state of a target since the start of the server.
 #[derive(Debug, Default)]
 pub struct RemoteFigures {
     /// Versions, markers, deletions and changes that it has.

@@ -130,7 +130,7 @@ impl fmt::Debug for Tier {
     }
 }
 
-/// What happened at a tier since the start of the server.
+/// Counters and state of a tier since the start of the server.
 #[derive(Debug, Default)]
 pub struct TierFigures {
     /// Versions whose body has moved there.

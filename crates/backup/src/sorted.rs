@@ -121,7 +121,7 @@ impl SortedPlaces {
 struct Source {
     keys: Vec<Key>,
     next: usize,
-    /// What was not read of the file.
+    /// The part of the file that was not read yet.
     rest: Range<u64>,
 }
 

@@ -232,7 +232,7 @@ pub enum CopyTarget {
     Foreign,
 }
 
-/// What a directory is for a copy.
+/// The state of a directory as the target of a copy.
 ///
 /// # Errors
 /// [`StoreError::Io`].

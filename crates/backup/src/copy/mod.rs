@@ -180,7 +180,7 @@ impl Place {
     }
 }
 
-/// What a copy is made of, beside the feed.
+/// Settings and sources of a copy, beside the feed.
 pub(crate) struct Options {
     /// The directories whose blobs are linked.
     pub(crate) sources: Vec<BlobSource>,

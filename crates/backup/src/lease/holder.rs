@@ -52,7 +52,7 @@ impl Holder {
     /// are admitted for the time of the fence since the call.
     ///
     /// A directory that had the lease gets it back only if no other one has taken it. One that never
-    /// had it, as a new or a restored one, takes it from whoever has it.
+    /// had it, as a new or a restored one, takes it from the directory that has it.
     ///
     /// # Errors
     /// The errors of the target and the store.

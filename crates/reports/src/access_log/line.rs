@@ -41,7 +41,7 @@ pub(super) struct Line {
 /// Everything but unreserved characters and slashes.
 const KEY: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
-/// What would end a field or a line. Without this, a client could write fields of its own.
+/// Characters that would end a field or a line. Unencoded, they would let a client write fields of its own.
 const QUOTED: &AsciiSet = &CONTROLS.add(b'"');
 const BARE: &AsciiSet = &QUOTED.add(b' ');
 

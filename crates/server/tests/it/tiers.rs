@@ -283,7 +283,7 @@ async fn no_kill_loses_a_body_or_leaves_one_at_the_tier() {
     tier.until_keys(0).await;
 }
 
-/// What `liteio verify` says of the directory, which must be sound.
+/// The output of `liteio verify` for the directory, which must be sound.
 fn verified(site: &mut Site) -> String {
     site.kill();
     let output = crate::command::liteio(&site.directory)

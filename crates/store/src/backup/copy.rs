@@ -46,7 +46,7 @@ impl BlobSource {
 /// The file by which a copy is known.
 pub const COPY_FILE: &str = directory::COPY_FILE;
 
-/// What the directory at `path` is for a copy. A missing one is empty.
+/// The state of the directory at `path` as the target of a copy. A missing one is empty.
 ///
 /// # Errors
 /// [`StoreError::Io`] if it cannot be read.

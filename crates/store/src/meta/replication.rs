@@ -194,7 +194,7 @@ impl VersionReplication {
     }
 }
 
-/// What a row of the queue asks for.
+/// The task of a row of the queue.
 // The order is part of the record format: add at the end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ReplicationTask {
@@ -221,7 +221,7 @@ pub struct ReplicationRow {
     pub stamp: [u8; 16],
     /// `true` for the version `null`.
     pub is_null: bool,
-    /// What to do.
+    /// The task.
     pub task: ReplicationTask,
 }
 

@@ -1,7 +1,7 @@
 //! The queues of replication: one for each target, with a row for each version that it must get.
 //!
 //! A row is written in the transaction of its change (a transactional outbox), so it exists exactly
-//! if the change has happened. It names a version and has none of its data: whoever works on it
+//! if the change has happened. It names a version and has none of its data: the worker
 //! reads the version as it is then. A row is deleted when its target has confirmed it, in the
 //! transaction that notes that in the record of the version. So each change arrives at least once.
 //! A queue has no limit: a target that is down costs rows, and no write waits for it.

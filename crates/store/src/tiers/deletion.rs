@@ -65,7 +65,7 @@ impl Store {
     /// `true` while the body is still read. Ask before its remote objects are deleted.
     #[must_use]
     pub fn is_tier_body_read(&self, deletion: &TierDeletion) -> bool {
-        // Whoever reads it by a snapshot from before its removal is known after this.
+        // Afterwards all readers with a snapshot from before its removal have registered.
         self.shared().pins.wait_for_sections();
         self.shared().tiers.is_read(&deletion.id)
     }
