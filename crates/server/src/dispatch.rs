@@ -443,7 +443,7 @@ fn lost_events(store: &Store, lost_at_start: u64) -> Option<String> {
     (lost > 0).then(|| format!("{lost} {told}"))
 }
 
-/// The metrics of the backup.
+/// The metrics of access logs and inventories.
 fn report_figures(figures: liteio_reports::Figures) -> ReportFigures {
     ReportFigures {
         log_objects: figures.log_objects,
@@ -457,6 +457,7 @@ fn report_figures(figures: liteio_reports::Figures) -> ReportFigures {
     }
 }
 
+/// The metrics of the backup.
 fn backup_figures(state: &BackupState) -> BackupFigures {
     BackupFigures {
         seconds_behind: state.behind.as_secs_f64(),

@@ -12,7 +12,7 @@ use liteio_store::{Role, Store, StoreConfig, StoreError};
 
 use super::run::Run;
 use super::status::Status;
-use super::tests::sending;
+use super::tests::{repository, sending};
 use super::upload::Pace;
 use crate::lease::{Claimant, Holder, Look};
 use crate::limits::WAITING_BYTES;
@@ -33,12 +33,6 @@ impl Pace for Gone {
 
 /// The states of the primary, by the number of the newest record.
 type Moments = BTreeMap<u64, Pairs>;
-
-fn repository(target: &SimulatedTarget, workload: &Workload) -> Repository {
-    let created_ms = workload.store.created_ms().expect("there");
-    let target = Arc::new(target.clone());
-    Repository::open_or_create(target, Some(&[5; 32]), created_ms).expect("opened")
-}
 
 /// A generation of the primary with a base.
 fn begin<'a>(workload: &Workload, repository: &'a Repository, status: &'a Status) -> Run<'a> {

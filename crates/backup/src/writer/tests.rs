@@ -58,7 +58,7 @@ impl Pace for Gone {
 /// The states of a store: those before each tick, by the number of the newest record.
 type Moments = BTreeMap<u64, (Pairs, u64)>;
 
-fn repository(target: &SimulatedTarget, workload: &Workload) -> Repository {
+pub(super) fn repository(target: &SimulatedTarget, workload: &Workload) -> Repository {
     let created_ms = workload.store.created_ms().expect("there");
     let target = Arc::new(target.clone());
     Repository::open_or_create(target, Some(&[5; 32]), created_ms).expect("opened")
