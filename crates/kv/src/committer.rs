@@ -87,8 +87,8 @@ impl Answers {
 
 impl Committer {
     /// A committer whose next write follows `sequence`; everything up to `sequence` is published.
-    pub(super) fn new(log: Option<Log>, sequence: u64) -> Self {
-        let (stage, pace) = (Stage::new(sequence), Pace::default());
+    pub(super) fn new(log: Option<Log>, sequence: u64, durability: Durability) -> Self {
+        let (stage, pace) = (Stage::new(sequence, durability), Pace::default());
         Self { log, stage, pace, free_bytes: u64::MAX, space_asked: None }
     }
 
@@ -123,6 +123,14 @@ impl Committer {
         self.stage(shared, &layers, answers, is_tight);
         if self.stage.record.operations() == 0 {
             return Ok(());
+        }
+        // Attachments first: the record must not become durable without them. After an error nothing
+        // of the group is in the log, and what is wrong with the disk is the disk's to remember.
+        let attachments = shared.config.attachments.as_deref();
+        let written = attachments.map_or(Ok(()), |it| self.stage.write_attachments(it));
+        if let Err(error) = written {
+            self.stage.take_back(&layers);
+            return Err(error);
         }
         // Log: at `fsync` the record is durable afterwards. A failed append leaves no whole record.
         // After a failed sync a restart may still find the record.

@@ -56,7 +56,7 @@ impl Kv {
         let opened = open(&home, &config)?;
         let needs_syncer = config.durability == Durability::Os || config.attachments.is_some();
         let sequence = opened.sequence;
-        let committer = Committer::new(Some(opened.log), sequence);
+        let committer = Committer::new(Some(opened.log), sequence, config.durability);
         let (drainer, layers) = (opened.drainer, opened.layers);
         let shared = Shared::new(config, Some(home), committer, drainer, layers, sequence);
         if let Some(frozen) = opened.frozen {
@@ -84,7 +84,7 @@ impl Kv {
         let tables = vec![Arc::new(Memtable::new())];
         let layers = Layers::new(OpenTree::new(&engine)?, Vec::new(), tables, 0);
         let drainer = Drainer::new(engine, Checkpoint::without_log());
-        let committer = Committer::new(None, 0);
+        let committer = Committer::new(None, 0, config.durability);
         let shared = Shared::new(config, None, committer, drainer, layers, 0);
         Self::start(shared, Recovery::default())
     }

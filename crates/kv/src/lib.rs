@@ -123,6 +123,7 @@ mod layers;
 mod log;
 mod memtable;
 mod merge;
+mod noted;
 mod pace;
 mod pending;
 mod queue;

@@ -4,12 +4,15 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::ops::Bound;
 
+use liteio_disk::Durability;
+
 use crate::cursor::Cursor;
 use crate::layers::Layers;
 use crate::log::{Record, RecordFill};
 use crate::memtable::{MEMTABLE_BYTES_MAX, Place, hash};
+use crate::noted::{Noted, NotedFill};
 use crate::view::Value;
-use crate::{KvError, Read, Write};
+use crate::{Attachments, KvError, Read, Write};
 
 /// Maximum bytes of a key with its value; redb's own limit is 3 GiB.
 const PAIR_BYTES_MAX: usize = 1 << 30;
@@ -34,6 +37,8 @@ pub struct Transaction<'a> {
 pub(super) struct Stage {
     /// The record for the log.
     pub(super) record: Record,
+    noted: Noted,
+    durability: Durability,
     /// The places of the writes in the active table.
     places: Vec<Place>,
     /// The sequence of the newest write.
@@ -44,29 +49,40 @@ pub(super) struct Stage {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Savepoint {
     record: RecordFill,
+    noted: NotedFill,
     places: usize,
 }
 
 impl Stage {
     /// An empty stage; everything up to `sequence` is published.
-    pub(super) fn new(sequence: u64) -> Self {
-        Self { record: Record::new(), places: Vec::new(), sequence }
+    pub(super) fn new(sequence: u64, durability: Durability) -> Self {
+        let (record, noted) = (Record::new(), Noted::default());
+        Self { record, noted, durability, places: Vec::new(), sequence }
     }
 
     /// Starts the next group.
     pub(super) fn clear(&mut self) {
         self.record.clear();
+        self.noted.clear();
         self.places.clear();
     }
 
+    /// Writes the attachments of the group. At [`Durability::Fsync`] those are durable afterwards
+    /// that were noted without contents.
+    pub(super) fn write_attachments(&self, attachments: &dyn Attachments) -> Result<(), KvError> {
+        self.noted.write(attachments)
+    }
+
     fn savepoint(&self) -> Savepoint {
-        Savepoint { record: self.record.fill(), places: self.places.len() }
+        let (record, noted) = (self.record.fill(), self.noted.fill());
+        Savepoint { record, noted, places: self.places.len() }
     }
 
     /// Takes back all writes of the group.
     pub(super) fn take_back(&mut self, layers: &Layers) {
         self.places.drain(..).for_each(|place| layers.active().take_back(place));
         self.record.clear();
+        self.noted.clear();
     }
 }
 
@@ -79,7 +95,10 @@ impl<'a> Transaction<'a> {
     /// survive a crash: see [`Attachments`](super::Attachments). With its `contents` (else empty) the
     /// update is as durable as any other.
     pub fn note(&mut self, attachment: &[u8], contents: &[u8]) {
-        self.stage.record.note(attachment, contents);
+        let Stage { record, noted, durability, .. } = &mut *self.stage;
+        if noted.add(attachment, contents, *durability) {
+            record.note(attachment, contents);
+        }
     }
 
     /// Starts an update. Returns the savepoint for [`Transaction::roll_back`].
@@ -94,6 +113,7 @@ impl<'a> Transaction<'a> {
             self.layers.active().take_back(place);
         }
         self.stage.record.truncate(savepoint.record);
+        self.stage.noted.truncate(savepoint.noted);
     }
 
     /// Bytes of the group's log record so far.

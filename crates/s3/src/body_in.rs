@@ -18,7 +18,7 @@ use super::details::Details;
 use super::error;
 use super::headers::header;
 use super::lane::{self, Batch, Lane};
-use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES};
+use super::limits::{BATCH_BYTES, COPIED_CHUNK_BYTES, TASK_BYTES_MAX};
 use liteio_access::state::App;
 use liteio_wire::reply::ApiError;
 
@@ -95,14 +95,8 @@ async fn receive_in_batches(
         let writer = app.store.begin_body(options).map_err(error::from_store)?;
         return writer.finish().map_err(error::from_store);
     };
-    // A body of one batch gains nothing from lanes: one blocking call writes all of it.
     let Some(second) = body.next_batch().await? else {
-        let staged = app.blocking(move |store| {
-            let mut writer = store.begin_body(options)?;
-            writer.write_together(&first)?;
-            writer.finish()
-        });
-        return staged.await.map_err(error::from_store);
+        return receive_short(app, first, options).await;
     };
     let hashing = Lane::new(app.offload(), BodyHasher::new(&options.algorithms));
     let (store, expected_bytes, sealing) =
@@ -123,6 +117,34 @@ async fn receive_in_batches(
     // The end of hashing overlaps with the fsync of the file.
     let (hasher, stored) = futures_util::future::try_join(hashing.finish(), stored).await?;
     Ok(StagedBody::new(hasher.finish(), stored))
+}
+
+/// Stages a body of one batch, which gains nothing from lanes. A short one is digested with others by
+/// its own task, and written by the commit of its record; of a longer one a blocking call writes all.
+async fn receive_short(app: &App, batch: Batch, mut options: BodyOptions) -> S3Result<StagedBody> {
+    let bytes = batch.iter().map(Bytes::len).sum::<usize>();
+    if bytes <= TASK_BYTES_MAX {
+        options.expected_bytes = Some(bytes as u64);
+        let writer = app.store.begin_body_in_memory(&options).map_err(error::from_store)?;
+        if let Some(mut writer) = writer {
+            writer.write_in_task(&batch).await.map_err(error::from_store)?;
+            if !writer.finishes_in_memory() {
+                return app.blocking(move |_| writer.finish()).await.map_err(error::from_store);
+            }
+            let staged = writer.finish_in_memory().map_err(error::from_store)?;
+            if app.store.is_room_low() {
+                let store = app.store.clone();
+                app.offload().start(move || store.make_room());
+            }
+            return Ok(staged);
+        }
+    }
+    let staged = app.blocking(move |store| {
+        let mut writer = store.begin_body(options)?;
+        writer.write_together(&batch)?;
+        writer.finish()
+    });
+    staged.await.map_err(error::from_store)
 }
 
 async fn push(hashing: &Lane<BodyHasher>, storing: &Lane<Storing>, batch: Batch) -> S3Result<()> {

@@ -60,6 +60,10 @@ pub(super) const TAG_VALUE_CHARACTERS_MAX: usize = 256;
 /// Parts and uploads per page of a listing. S3's limit.
 pub(super) const LIST_PARTS_MAX: usize = 1000;
 
+/// Longest body that the task of its connection digests and encrypts: some 0.3 ms, during which other
+/// connections of the thread wait.
+pub(super) const TASK_BYTES_MAX: usize = 128 << 10;
+
 /// Bytes of a body that are hashed and written as one batch.
 pub(super) const BATCH_BYTES: usize = 256 << 10;
 

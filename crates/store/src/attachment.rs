@@ -36,6 +36,11 @@ impl Attachments for BlobAttachments {
         self.0.sync()
     }
 
+    fn write_with_record(&self, noted: &[&[u8]], is_synced: bool) -> io::Result<()> {
+        let ids = noted.iter().filter_map(|note| note.first_chunk::<16>().copied().map(BlobId));
+        self.0.write_with_record(&ids.collect::<Vec<_>>(), is_synced)
+    }
+
     fn unsynced_bytes(&self) -> u64 {
         self.0.unsynced_bytes()
     }

@@ -110,6 +110,8 @@ impl Store {
         &self,
         found: &mut dyn FnMut(BlobId) -> Result<(), StoreError>,
     ) -> Result<u64, StoreError> {
+        // A blob that waits for its record is one as well.
+        self.shared().blobs.write_all()?;
         let mut blobs = 0;
         let mut batch = HashSet::new();
         let mut failure = None;

@@ -16,6 +16,7 @@ use super::{
     Transaction, Write, changes,
 };
 
+mod attachments;
 mod compaction;
 mod crash;
 mod dead;

@@ -16,7 +16,7 @@ use liteio_kv::{Change, Kv, KvConfig, Read, Write as _, changes};
 
 use super::named::{BackupBlob, blobs_of};
 use super::slots;
-use crate::blob::{BlobError, BlobId, FileBlobStore, Lengths};
+use crate::blob::{BlobError, BlobId, FileBlobStore, Lengths, Seal};
 use crate::config::{Backend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
@@ -342,7 +342,7 @@ impl Restore {
             let wrong = format!("a blob of {} bytes has {bytes} in the backup", blob.bytes);
             return Err(StoreError::corrupt(wrong).into());
         }
-        writer.seal(false).map(drop).map_err(failed)
+        writer.seal(Seal::Now).map(drop).map_err(failed)
     }
 
     /// Leaves blobs in the backup: the store fetches them when they are read.

@@ -7,7 +7,7 @@ use std::thread;
 
 use super::buffer::PIECE_BYTES;
 use super::footer::BLOCK_BYTES;
-use super::{BlobError, BlobExtent, BlobId, BlobReader, BlobStore, ExtentReader, SealedBlob};
+use super::{BlobError, BlobExtent, BlobId, BlobReader, BlobStore, ExtentReader, Seal, SealedBlob};
 
 const BLOCK: u64 = BLOCK_BYTES as u64;
 const PIECE: u64 = PIECE_BYTES as u64;
@@ -44,7 +44,7 @@ pub(super) fn seal(store: &dyn BlobStore, seed: u8, body: &[u8]) -> SealedBlob {
     let id = store.next_id([seed; 16]);
     let mut writer = store.begin(id, Some(body.len() as u64)).expect("begun");
     writer.append(body).expect("appended");
-    let sealed = writer.seal(false).expect("sealed").blob;
+    let sealed = writer.seal(Seal::Now).expect("sealed").blob;
     // In a segment it is known by its place.
     assert_eq!(sealed.bytes, body.len() as u64);
     sealed
@@ -104,7 +104,7 @@ fn sealed_blobs_read_back_however_they_were_appended(store: &dyn BlobStore) {
                 writer.append(part).expect("appended");
                 writer.append(&[]).expect("nothing appended");
             }
-            let sealed = writer.seal(false).expect("sealed").blob;
+            let sealed = writer.seal(Seal::Now).expect("sealed").blob;
             assert_eq!(sealed.bytes, length);
             check_reads_back(store, sealed, &body);
         }

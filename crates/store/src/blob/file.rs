@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use liteio_disk::{Disk, FileIdentity, OpenMode};
 
-use super::buffer::{BUFFER_BYTES, BufferPool, UNCACHED_PIECE_BYTES};
+use super::buffer::{BUFFER_BYTES, BufferPool, PIECE_BYTES, UNCACHED_PIECE_BYTES};
 use super::directories::{DIRECTORIES, Directories};
 use super::file_path;
 use super::file_reader::{FileReader, Source};
@@ -177,6 +177,18 @@ impl FileBlobStore {
         self.shared.sync()
     }
 
+    /// Writes those of `blobs` whose seals have left them to their record, and, with `is_synced`, makes
+    /// them durable.
+    ///
+    /// # Errors
+    /// Any error of the disk. The blobs may be lost.
+    pub(crate) fn write_with_record(&self, blobs: &[BlobId], is_synced: bool) -> io::Result<()> {
+        let segments = &self.shared.segments;
+        segments.write(blobs)?;
+        // Files are synced when they are sealed, or have their contents in the log.
+        if is_synced { segments.sync_written() } else { Ok(()) }
+    }
+
     /// Bytes of blobs that wait for [`FileBlobStore::sync`], plus an allowance for each file's
     /// sync.
     pub(crate) fn unsynced_bytes(&self) -> u64 {
@@ -289,8 +301,28 @@ impl BlobStore for FileBlobStore {
         self.begin_file(id)
     }
 
+    fn begin_in_memory(&self, id: BlobId, bytes: u64) -> Option<Box<dyn BlobWriter>> {
+        let shared = &self.shared;
+        let is_short = bytes <= shared.segments.body_bytes_max().min(PIECE_BYTES as u64);
+        is_short.then(|| -> Box<dyn BlobWriter> {
+            Box::new(SegmentWriter::new(Arc::clone(shared), id, Some(bytes)))
+        })
+    }
+
+    fn is_room_low(&self) -> bool {
+        self.shared.segments.is_room_low()
+    }
+
+    fn make_room(&self, random: u64) {
+        self.shared.segments.prepare(random);
+    }
+
     fn sync_all(&self) -> Result<(), BlobError> {
         self.sync().map_err(|error| self.shared.failed(error))
+    }
+
+    fn write_all(&self) -> Result<(), BlobError> {
+        self.shared.segments.write_all().map_err(|error| self.shared.failed(error))
     }
 
     fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError> {

@@ -8,7 +8,7 @@ use liteio_disk::DiskFile;
 use super::buffer::{Buffer, PIECE_BYTES, UNCACHED_PIECE_BYTES};
 use super::file::Shared;
 use super::footer::{self, BLOCK_BYTES, Footer};
-use super::{BlobError, BlobId, BlobWriter, Sealed, SealedBlob};
+use super::{BlobError, BlobId, BlobWriter, Seal, Sealed, SealedBlob};
 use crate::Durability;
 
 /// Bytes of a body that are written through the page cache, where the next reader finds them. At
@@ -177,7 +177,7 @@ impl BlobWriter for FileWriter {
         self.write(bytes).inspect_err(|error| self.failure = Some(error.clone()))
     }
 
-    fn seal(mut self: Box<Self>, prefers_note: bool) -> Result<Sealed, BlobError> {
+    fn seal(mut self: Box<Self>, seal: Seal) -> Result<Sealed, BlobError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
@@ -189,7 +189,7 @@ impl BlobWriter for FileWriter {
         //   `Fsync`, short, few writers   link only, synced later; noted with contents, from
         //                                 which the log can restore it
         //   `Fsync` otherwise             sync, link, sync the directory; no note
-        let is_logged = prefers_note && bytes <= self.shared.logged_bytes_max as u64;
+        let is_logged = seal == Seal::InLog && bytes <= self.shared.logged_bytes_max as u64;
         let in_buffer = match (self.shared.durability, in_buffer) {
             (Durability::Os, _) => None,
             (Durability::Fsync, Some(length)) if is_logged => Some(length),

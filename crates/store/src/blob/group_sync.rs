@@ -71,7 +71,7 @@ mod tests {
     use liteio_disk::{Disk, Fault, HookedDisk, Moment, SimulatedDisk};
 
     use super::super::contract::{check_reads_back, seal};
-    use super::super::{BlobError, BlobStore, FileBlobStore, Lengths, SealedBlob};
+    use super::super::{BlobError, BlobStore, FileBlobStore, Lengths, Seal, SealedBlob};
     use crate::Durability;
 
     /// A disk that counts the syncs of directories. The first does not end before there are
@@ -131,7 +131,7 @@ mod tests {
                     scope.spawn(move || {
                         let mut writer = store.begin(store.next_id([seed; 16]), None)?;
                         writer.append(&[seed; 10])?;
-                        writer.seal(false).map(|it| it.blob)
+                        writer.seal(Seal::Now).map(|it| it.blob)
                     })
                 };
                 let writers: Vec<_> = (0..WRITERS).map(run).collect();

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use bytes::{Bytes, BytesMut};
 use parking_lot::RwLock;
 
-use super::{BlobError, BlobId, BlobPiece, BlobReader, BlobStore, BlobWriter, Sealed, SealedBlob};
+use super::{
+    BlobError, BlobId, BlobPiece, BlobReader, BlobStore, BlobWriter, Seal, Sealed, SealedBlob,
+};
 
 /// Bytes of a body per segment. A longer body grows by segments, so that bytes are never moved.
 const SEGMENT_BYTES: usize = 1 << 20;
@@ -57,6 +59,10 @@ impl BlobStore for MemoryBlobStore {
             current: BytesMut::new(),
             expected_bytes,
         }))
+    }
+
+    fn begin_in_memory(&self, id: BlobId, bytes: u64) -> Option<Box<dyn BlobWriter>> {
+        self.begin(id, Some(bytes)).ok()
     }
 
     fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError> {
@@ -129,7 +135,11 @@ impl BlobWriter for MemoryWriter {
         Ok(())
     }
 
-    fn seal(mut self: Box<Self>, _prefers_note: bool) -> Result<Sealed, BlobError> {
+    fn seals_in_memory(&mut self) -> bool {
+        true
+    }
+
+    fn seal(mut self: Box<Self>, _: Seal) -> Result<Sealed, BlobError> {
         if !self.current.is_empty() {
             // Copied to its exact length if doubling has left much room.
             let last = if self.current.capacity() / 2 > self.current.len() {

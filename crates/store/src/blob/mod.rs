@@ -105,6 +105,21 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
         expected_bytes: Option<u64>,
     ) -> Result<Box<dyn BlobWriter>, BlobError>;
 
+    /// The same for a blob of `bytes` bytes, which stays in memory until it is sealed, so that neither
+    /// this nor an append waits for the disk. `None` if the blob must be begun as others.
+    fn begin_in_memory(&self, _id: BlobId, _bytes: u64) -> Option<Box<dyn BlobWriter>> {
+        None
+    }
+
+    /// `true` if [`BlobStore::make_room`] should be called soon, by a thread that may wait.
+    fn is_room_low(&self) -> bool {
+        false
+    }
+
+    /// Makes room ahead for blobs. What fails is tried again by the blob that needs the room. `random`
+    /// is a random number.
+    fn make_room(&self, _random: u64) {}
+
     /// Starts a blob that keeps this id, as one of a backup does. An existing one is replaced.
     ///
     /// # Errors
@@ -118,6 +133,15 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn sync_all(&self) -> Result<(), BlobError> {
+        Ok(())
+    }
+
+    /// Lets [`BlobStore::open`] find every blob that was sealed before the call, also one whose record
+    /// is not committed.
+    ///
+    /// # Errors
+    /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn write_all(&self) -> Result<(), BlobError> {
         Ok(())
     }
 
@@ -218,13 +242,29 @@ pub(crate) trait BlobWriter: Debug + Send {
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
     fn append(&mut self, bytes: &[u8]) -> Result<(), BlobError>;
 
-    /// Publishes the blob. `prefers_note` is a hint that the caller prefers noting the contents of
-    /// a short blob in the log to waiting for syncs.
+    /// `true` if a seal that leaves the blob to its record does not wait for the disk.
+    fn seals_in_memory(&mut self) -> bool {
+        false
+    }
+
+    /// Publishes the blob. `seal` is the most that the caller can leave to its record; a blob may be
+    /// durable before that.
     ///
     /// # Errors
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`]; the blob then counts
     /// as never written.
-    fn seal(self: Box<Self>, prefers_note: bool) -> Result<Sealed, BlobError>;
+    fn seal(self: Box<Self>, seal: Seal) -> Result<Sealed, BlobError>;
+}
+
+/// When a sealed blob gets the durability of [`Durability::Fsync`](crate::Durability::Fsync).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seal {
+    /// Before the seal returns.
+    Now,
+    /// With the record that references it, whose commit syncs it.
+    WithRecord,
+    /// The same, and the log has the contents of a short blob, whose sync is not awaited.
+    InLog,
 }
 
 /// The result of [`BlobWriter::seal`].
@@ -233,8 +273,9 @@ pub(crate) struct Sealed {
     pub(crate) blob: SealedBlob,
     /// `None` if the blob has the promised durability. Otherwise the first update that references
     /// the blob must [note](liteio_kv::Transaction::note) it with these bytes, from which recovery
-    /// writes its file again. They are empty with [`Durability::Os`](crate::Durability::Os), where
-    /// a power cut may take the update together with its blob.
+    /// writes its file again. They are empty of [`Seal::WithRecord`], and always with
+    /// [`Durability::Os`](crate::Durability::Os), where a power cut may take the update together
+    /// with its blob.
     pub(crate) contents_to_note: Option<Bytes>,
 }
 

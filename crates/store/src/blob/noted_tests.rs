@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use liteio_disk::{Disk, OpenMode, SimulatedDisk};
 
 use super::contract::{self, check_reads_back};
-use super::{BlobError, BlobStore, FileBlobStore, Lengths, Sealed, file_path};
+use super::{BlobError, BlobStore, FileBlobStore, Lengths, Seal, Sealed, file_path};
 use crate::Durability;
 use crate::limits::SEGMENT_BYTES_MAX;
 
@@ -28,12 +29,19 @@ fn open_with(disk: &SimulatedDisk, durability: Durability, lengths: Lengths) -> 
         .expect("opened")
 }
 
-fn seal(store: &FileBlobStore, seed: u8, length: usize, prefers_note: bool) -> Sealed {
+fn seal(store: &FileBlobStore, seed: u8, length: usize, how: Seal) -> Sealed {
     let mut writer = store.begin(store.next_id([seed; 16]), None).expect("begun");
     for piece in body(length).chunks(7_000) {
         writer.append(piece).expect("appended");
     }
-    writer.seal(prefers_note).expect("sealed")
+    writer.seal(how).expect("sealed")
+}
+
+/// The same, written as by a commit of its record.
+fn seal_and_write(store: &FileBlobStore, seed: u8, length: usize) -> Sealed {
+    let sealed = seal(store, seed, length, Seal::InLog);
+    store.write_with_record(&[sealed.blob.id], false).expect("written");
+    sealed
 }
 
 #[test]
@@ -43,25 +51,34 @@ fn a_short_blob_is_noted_with_its_contents_if_the_caller_prefers_that() {
         let disk = SimulatedDisk::new(1);
         let store = open_with(&disk, Durability::Fsync, lengths);
         // The first makes the directory.
-        seal(&store, 5, 10, true);
+        seal_and_write(&store, 5, 10);
         let before = disk.operations();
-        let noted = seal(&store, 1, NOTED_BYTES_MAX, true);
+        let noted = seal_and_write(&store, 1, NOTED_BYTES_MAX);
         assert_eq!(disk.operations() - before, operations);
         assert!(noted.contents_to_note.is_some_and(|contents| contents.len() > NOTED_BYTES_MAX));
         assert!(store.unsynced_bytes() > 0);
 
-        for (seed, length, prefers_note) in
-            [(2, NOTED_BYTES_MAX + 1, true), (3, 300_000, true), (4, 10, false)]
-        {
+        // A frame that is whole in memory waits for its record; a file, and longer frames, do not.
+        let waits = lengths.body_bytes_max > 0;
+        for (seed, length, how, waits) in [
+            (2, NOTED_BYTES_MAX + 1, Seal::InLog, waits),
+            (3, 300_000, Seal::InLog, false),
+            (4, 10, Seal::Now, false),
+            (5, 10, Seal::WithRecord, waits),
+        ] {
             let disk = SimulatedDisk::new(1);
             let store = open_with(&disk, Durability::Fsync, lengths);
-            let sealed = seal(&store, seed, length, prefers_note);
-            assert!(sealed.contents_to_note.is_none(), "{length} bytes");
+            let sealed = seal(&store, seed, length, how);
+            let contents = waits.then(Bytes::new);
+            assert_eq!(sealed.contents_to_note, contents, "{length} bytes, {how:?}");
+            if waits {
+                store.write_with_record(&[sealed.blob.id], true).expect("synced");
+            }
             let after = open_with(&disk.crash(), Durability::Fsync, lengths);
             check_reads_back(&after, sealed.blob, &body(length));
         }
         let os = open_with(&SimulatedDisk::new(1), Durability::Os, lengths);
-        let written = seal(&os, 1, 10, true).contents_to_note.expect("not synced");
+        let written = seal(&os, 1, 10, Seal::InLog).contents_to_note.expect("not synced");
         assert!(written.is_empty(), "a crash may take it with its record");
     }
 }
@@ -72,7 +89,7 @@ fn whatever_a_crash_left_of_a_noted_blob_its_contents_make_it_whole() {
         let disk = SimulatedDisk::new(seed);
         let store = open_with(&disk, Durability::Fsync, lengths);
         let length = 1 + seed as usize * 1_999;
-        let Sealed { blob, contents_to_note } = seal(&store, 1, length, true);
+        let Sealed { blob, contents_to_note } = seal(&store, 1, length, Seal::InLog);
         let contents = contents_to_note.expect("noted");
         for crashed in [disk.crash(), disk.kill()] {
             let store = open_with(&crashed, Durability::Fsync, lengths);
@@ -97,9 +114,9 @@ fn whatever_a_crash_left_of_a_noted_blob_its_contents_make_it_whole() {
 fn a_torn_frame_is_written_again_and_no_other() {
     let disk = SimulatedDisk::new(1);
     let store = open_with(&disk, Durability::Fsync, BOTH[1]);
-    let before = seal(&store, 1, 30_000, true);
-    let noted = seal(&store, 2, 50_000, true);
-    let after = seal(&store, 3, 30_000, true);
+    let before = seal_and_write(&store, 1, 30_000);
+    let noted = seal_and_write(&store, 2, 50_000);
+    let after = seal_and_write(&store, 3, 30_000);
     drop(store);
     let names = disk.list("blobs/segments").expect("listed");
     let path = format!("blobs/segments/{}", names[0].name);
@@ -126,7 +143,7 @@ fn a_torn_frame_is_written_again_and_no_other() {
 fn a_torn_file_is_replaced_and_one_without_contents_is_reported() {
     let disk = SimulatedDisk::new(1);
     let store = open(&disk, Durability::Fsync);
-    let Sealed { blob, contents_to_note } = seal(&store, 1, 50_000, true);
+    let Sealed { blob, contents_to_note } = seal(&store, 1, 50_000, Seal::InLog);
     let contents = contents_to_note.expect("noted");
     let path = file_path::blob_path(&blob.id);
     for (place, byte) in [(0, 1), (49_999, 1), (contents.len() as u64 - 1, 0xFF)] {

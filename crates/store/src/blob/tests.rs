@@ -9,7 +9,8 @@ use liteio_disk::{Disk, DiskFile, Fault, OpenMode, RealDisk, SimulatedDisk};
 use super::contract::{blob_store_contract, body, read_all, seal};
 use super::footer::{self, BLOCK_BYTES, Footer, footer_bytes};
 use super::{
-    BlobError, BlobId, BlobStore, FileBlobStore, Lengths, MemoryBlobStore, SealedBlob, file_path,
+    BlobError, BlobId, BlobStore, FileBlobStore, Lengths, MemoryBlobStore, Seal, SealedBlob,
+    file_path,
 };
 use crate::Durability;
 use crate::limits::LOGGED_BYTES_MAX;
@@ -191,7 +192,7 @@ fn a_failed_sync_ends_writing_and_leaves_reading() {
         writer.append(b"lost").expect("appended");
         // A seal writes, syncs, links, syncs.
         disk.set_fault(disk.operations() + 1 + 2 * syncs_before, Fault::FailedSync);
-        let error = writer.seal(false).expect_err("the sync fails");
+        let error = writer.seal(Seal::Now).expect_err("the sync fails");
         assert!(matches!(error, BlobError::Poisoned { .. }), "{error}");
         for result in [store.begin(store.next_id([3; 16]), None).map(drop), store.delete(&kept.id)]
         {
@@ -223,9 +224,9 @@ fn a_full_disk_refuses_and_keeps_nothing() {
             if let Err(error) = writer.append(&large) {
                 let again = writer.append(b"more").expect_err("the blob is lost");
                 assert!(matches!(again, BlobError::NoSpace), "{again}");
-                return writer.seal(false).map(|it| it.blob).map_err(|_| error);
+                return writer.seal(Seal::Now).map(|it| it.blob).map_err(|_| error);
             }
-            writer.seal(false).map(|it| it.blob)
+            writer.seal(Seal::Now).map(|it| it.blob)
         });
         disk.clear_faults();
         if let Ok(sealed) = written {
@@ -254,7 +255,7 @@ fn whatever_happens_during_a_seal_an_acknowledged_blob_is_whole() {
         for part in large.chunks(100_000) {
             writer.append(part)?;
         }
-        writer.seal(false).map(|it| it.blob)
+        writer.seal(Seal::Now).map(|it| it.blob)
     };
     // The first blob of a directory makes that, too.
     let prepared = |seed: u64, is_first: bool| {

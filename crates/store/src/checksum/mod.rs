@@ -288,6 +288,12 @@ impl DigestSet {
         Combiner::shared().update(&mut self.md5, pieces);
     }
 
+    /// The same for a task, which does not hold its thread while another one digests.
+    pub async fn update_in_task(&mut self, pieces: &[Bytes]) {
+        pieces.iter().for_each(|piece| self.checksums.update(piece));
+        Combiner::shared().update_in_task(&mut self.md5, pieces).await;
+    }
+
     /// Number of bytes digested so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 
 use super::Outstanding;
 use crate::blob::{
-    BlobError, BlobId, BlobPiece, BlobReader, BlobStore, BlobWriter, FileBlobStore, MemoryBlobStore,
+    BlobError, BlobId, BlobPiece, BlobReader, BlobStore, BlobWriter, FileBlobStore,
+    MemoryBlobStore, Seal,
 };
 use crate::error::StoreError;
 use crate::meta::BlobSource;
@@ -90,7 +91,7 @@ impl Inner {
             (Ok(()), None) if written != bytes => return Err(corrupt("it has another length")),
             (Ok(()), None) => {}
         }
-        writer.seal(false)?;
+        writer.seal(Seal::Now)?;
         let mut state = self.state.lock();
         if state.outstanding.remove(id).is_some() {
             state.brought.push(id.0);
@@ -120,8 +121,24 @@ impl BlobStore for LazyBlobs {
         self.0.local.begin_as(id)
     }
 
+    fn begin_in_memory(&self, id: BlobId, bytes: u64) -> Option<Box<dyn BlobWriter>> {
+        self.0.local.begin_in_memory(id, bytes)
+    }
+
+    fn is_room_low(&self) -> bool {
+        self.0.local.is_room_low()
+    }
+
+    fn make_room(&self, random: u64) {
+        self.0.local.make_room(random);
+    }
+
     fn sync_all(&self) -> Result<(), BlobError> {
         self.0.local.sync_all()
+    }
+
+    fn write_all(&self) -> Result<(), BlobError> {
+        self.0.local.write_all()
     }
 
     fn open(&self, id: &BlobId, body_bytes: u64) -> Result<Arc<dyn BlobReader>, BlobError> {

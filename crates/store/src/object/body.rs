@@ -8,7 +8,7 @@
 
 use bytes::Bytes;
 
-use crate::blob::BlobWriter;
+use crate::blob::{BlobError, BlobId, BlobStore, BlobWriter, Seal};
 use crate::checksum::{ChecksumAlgorithm, DigestSet, Digests};
 use crate::encryption::{
     BodyKey, ObjectSealing, PartSalt, Sealer, Sealing, SealingTarget, stored_bytes,
@@ -154,6 +154,48 @@ impl Store {
         Ok(BodyWriter { hasher: BodyHasher::new(&options.algorithms), sink })
     }
 
+    /// Starts a body of `options.expected_bytes` bytes that stays in memory until it is finished, so
+    /// that writing it does not wait for the disk. `None` if it must be begun as others.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSpace`] if the device is full; [`StoreError::PartTooLarge`].
+    pub fn begin_body_in_memory(
+        &self,
+        options: &BodyOptions,
+    ) -> Result<Option<BodyWriter>, StoreError> {
+        let Some(bytes) = options.expected_bytes else { return Ok(None) };
+        self.shared().gate.check()?;
+        check_size(bytes)?;
+        let target = if bytes <= self.inline_bytes_max() {
+            Target::Memory(Vec::with_capacity(usize::try_from(bytes).unwrap_or(0)))
+        } else {
+            let begin = |blobs: &dyn BlobStore, id, bytes: Option<u64>| {
+                Ok(bytes.and_then(|bytes| blobs.begin_in_memory(id, bytes)))
+            };
+            match begin_blob(self, Some(bytes), options.sealing.as_ref(), begin)? {
+                Some(target) => target,
+                None => return Ok(None),
+            }
+        };
+        let sealing = options.sealing.clone();
+        let sink = BodySink { store: self.clone(), bytes: 0, target, sealing };
+        Ok(Some(BodyWriter { hasher: BodyHasher::new(&options.algorithms), sink }))
+    }
+
+    /// `true` if [`Store::make_room`] should be called soon, by a thread that may wait for the disk.
+    #[must_use]
+    pub fn is_room_low(&self) -> bool {
+        self.shared().blobs.is_room_low()
+    }
+
+    /// Makes room ahead for short bodies. [`BodyWriter::finish`] does it, too.
+    pub fn make_room(&self) {
+        let mut random = [0; 8];
+        if self.is_room_low() && self.shared().config.random.fill(&mut random).is_ok() {
+            self.shared().blobs.make_room(u64::from_be_bytes(random));
+        }
+    }
+
     /// Starts the storing half of a body, see [`Store::begin_body`].
     ///
     /// # Errors
@@ -167,7 +209,7 @@ impl Store {
         let expected = expected_bytes.unwrap_or(0);
         check_size(expected)?;
         let target = if expected > self.inline_bytes_max() {
-            begin_blob(self, expected_bytes, sealing.as_ref())?
+            begin_waiting(self, expected_bytes, sealing.as_ref())?
         } else {
             // At most the inline limit, which is small.
             Target::Memory(Vec::with_capacity(usize::try_from(expected).unwrap_or(0)))
@@ -187,11 +229,26 @@ fn check_size(bytes: u64) -> Result<(), StoreError> {
     }
 }
 
-fn begin_blob(
+fn begin_waiting(
     store: &Store,
     expected_bytes: Option<u64>,
     sealing: Option<&Sealing>,
 ) -> Result<Target, StoreError> {
+    let begin = |blobs: &dyn BlobStore, id, bytes| blobs.begin(id, bytes).map(Some);
+    begin_blob(store, expected_bytes, sealing, begin)?.ok_or(StoreError::Closed)
+}
+
+/// Begins a blob by `begin`, which gets its id and the length of what is stored.
+fn begin_blob(
+    store: &Store,
+    expected_bytes: Option<u64>,
+    sealing: Option<&Sealing>,
+    begin: impl FnOnce(
+        &dyn BlobStore,
+        BlobId,
+        Option<u64>,
+    ) -> Result<Option<Box<dyn BlobWriter>>, BlobError>,
+) -> Result<Option<Target>, StoreError> {
     store.inner.check_open()?;
     // Encryption adds a tag to each block.
     let expected_bytes = match sealing {
@@ -203,9 +260,9 @@ fn begin_blob(
     // Registered as in flight before its file exists, so that the sweep never takes it for an
     // orphan.
     let blob = Staging::begin(store.shared())?;
-    let writer = store.shared().blobs.begin(blob.id(), expected_bytes)?;
-    let sealer = sealing.map(|sealing| Box::new(sealing.key().sealer()));
-    Ok(Target::Blob { writer, blob, sealer })
+    let writer = begin(&*store.shared().blobs, blob.id(), expected_bytes)?;
+    let sealer = || sealing.map(|sealing| Box::new(sealing.key().sealer()));
+    Ok(writer.map(|writer| Target::Blob { writer, blob, sealer: sealer() }))
 }
 
 impl BodyWriter {
@@ -229,6 +286,36 @@ impl BodyWriter {
         pieces.iter().try_for_each(|piece| self.sink.append(piece))?;
         self.hasher.update_together(pieces);
         Ok(())
+    }
+
+    /// Appends pieces to a body of [`Store::begin_body_in_memory`], by a task, see
+    /// [`DigestSet::update_in_task`].
+    ///
+    /// # Errors
+    /// The errors of [`BodyWriter::write`].
+    pub async fn write_in_task(&mut self, pieces: &[Bytes]) -> Result<(), StoreError> {
+        pieces.iter().try_for_each(|piece| self.sink.append(piece))?;
+        self.hasher.digests.update_in_task(pieces).await;
+        Ok(())
+    }
+
+    /// `true` if [`BodyWriter::finish_in_memory`] does not wait for the disk.
+    #[must_use]
+    pub fn finishes_in_memory(&mut self) -> bool {
+        match &mut self.sink.target {
+            Target::Memory(_) => true,
+            Target::Blob { writer, .. } => writer.seals_in_memory(),
+        }
+    }
+
+    /// Ends a body that is in memory. It becomes durable with its record. The caller looks after
+    /// [`Store::is_room_low`].
+    ///
+    /// # Errors
+    /// The errors of [`BodyWriter::finish`].
+    pub fn finish_in_memory(self) -> Result<StagedBody, StoreError> {
+        let digests = self.hasher.finish();
+        Ok(StagedBody::new(digests, self.sink.seal()?))
     }
 
     /// `true` while all bytes are in memory, so that [`BodyWriter::finish`] does not touch the
@@ -298,7 +385,7 @@ impl BodySink {
             && let Target::Memory(buffer) = &mut self.target
         {
             let buffered = std::mem::take(buffer);
-            let mut target = begin_blob(&self.store, None, self.sealing.as_ref())?;
+            let mut target = begin_waiting(&self.store, None, self.sealing.as_ref())?;
             target.append(&buffered)?;
             self.target = target;
         }
@@ -321,6 +408,13 @@ impl BodySink {
     /// # Errors
     /// The errors of [`BodyWriter::finish`].
     pub fn finish(self) -> Result<StoredBytes, StoreError> {
+        let store = self.store.clone();
+        let stored = self.seal()?;
+        store.make_room();
+        Ok(stored)
+    }
+
+    fn seal(self) -> Result<StoredBytes, StoreError> {
         let (bytes, sealing) = (self.bytes, self.sealing);
         let stored = match &sealing {
             Some(_) => stored_bytes(bytes),
@@ -333,8 +427,8 @@ impl BodySink {
                     // The last block, which may be short.
                     writer.append(&sealer.finish())?;
                 }
-                // Sealing syncs the file or leaves short bytes to the log, see `FEW_BLOBS`.
-                let sealed = writer.seal(blob.is_one_of_few())?;
+                let seal = if blob.is_one_of_few() { Seal::InLog } else { Seal::WithRecord };
+                let sealed = writer.seal(seal)?;
                 let bytes = sealed.blob.bytes;
                 // A difference is a bug of the writer or the sealer. It must not become an object.
                 assert_eq!(Some(bytes), stored, "what was appended is what was sealed");

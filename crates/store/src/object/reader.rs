@@ -108,6 +108,7 @@ impl StagedBody {
     pub fn open(&self, store: &Store) -> Result<ObjectReader, StoreError> {
         let (content, key) = self.stored();
         let bytes = self.digests().bytes;
+        store.shared().blobs.write_all()?;
         let opened = ObjectReader::open_body(store, content, bytes, 0..bytes, key);
         opened.map_err(OpenError::into_inner)
     }

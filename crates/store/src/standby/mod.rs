@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use liteio_kv::{Read as _, Write as _};
 
 use crate::backup::{BackupBlob, BackupPlace};
-use crate::blob::{BlobError, BlobId};
+use crate::blob::{BlobError, BlobId, Seal};
 use crate::error::StoreError;
 use crate::meta::space;
 use crate::store::Store;
@@ -105,7 +105,7 @@ impl Store {
             let wrong = format!("a blob of {} bytes has {bytes} in the backup", blob.bytes);
             return Err(StoreError::corrupt(wrong).into());
         }
-        writer.seal(false).map(drop).map_err(failed)
+        writer.seal(Seal::Now).map(drop).map_err(failed)
     }
 
     /// Ends the standby: from here on the store is written to, and its threads begin to work. It

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use liteio_disk::{Disk, DiskFile, FileIdentity};
 use parking_lot::{Mutex, RwLock};
 
+use super::super::buffer::Buffer;
 use super::super::{BlobError, BlobId};
 use super::active::{Active, Reserved};
 use super::dirty::Dirty;
@@ -16,6 +17,7 @@ use super::mark;
 use super::place::{DIRECTORY, Place, SegmentName};
 use super::readers::Readers;
 use super::segment::Segment;
+use super::unwritten::Unwritten;
 use super::walk::{Found, walk};
 use super::window::Window;
 use super::{BLOCK, Lengths};
@@ -53,6 +55,7 @@ pub(in crate::blob) struct Segments {
     dying: Mutex<BTreeSet<u32>>,
     /// Segments that have given back space which is not synced. Numbers of removed ones stay.
     unsynced: Mutex<BTreeSet<u32>>,
+    unwritten: Unwritten,
     dirty: Dirty,
     /// Segments with an open file, the longest open first.
     open: Mutex<VecDeque<Arc<Segment>>>,
@@ -84,6 +87,7 @@ impl Segments {
             readers: Arc::default(),
             dying: Mutex::default(),
             unsynced: Mutex::default(),
+            unwritten: Unwritten::default(),
             dirty: Dirty::default(),
             open: Mutex::default(),
         })
@@ -131,12 +135,7 @@ impl Segments {
 
     /// Reserves a place; `None` if the blob must get a file. `nonce` is random.
     pub(super) fn reserve(&self, blocks: u16, nonce: u64) -> io::Result<Option<Reserved>> {
-        let begun = |segment: &Arc<Segment>| {
-            self.all.write().insert(segment.name.number, Arc::clone(segment));
-            self.opened(segment);
-        };
-        self.was_used.store(true, Ordering::Relaxed);
-        let reserve = || self.active.lock().reserve(blocks, &begun);
+        let reserve = || self.reserve_now(blocks);
         if let Some(reserved) = reserve() {
             return Ok(Some(reserved));
         }
@@ -149,11 +148,27 @@ impl Segments {
         Ok(reserve())
     }
 
+    /// `true` if it is time to make the next segment, and nobody makes it.
+    pub(in crate::blob) fn is_room_low(&self) -> bool {
+        self.active.try_lock().is_some_and(|active| active.wants_next()) && !self.making.is_locked()
+    }
+
+    /// Reserves a place where a segment has room; `None` if one must be made, or the blob must get a
+    /// file.
+    pub(super) fn reserve_now(&self, blocks: u16) -> Option<Reserved> {
+        self.was_used.store(true, Ordering::Relaxed);
+        self.active.lock().reserve(blocks, &|segment| self.begun(segment))
+    }
+
+    fn begun(&self, segment: &Arc<Segment>) {
+        self.all.write().insert(segment.name.number, Arc::clone(segment));
+        self.opened(segment);
+    }
+
     /// Makes the next segment ahead if it is time. An error is no one's: the one that needs the
     /// segment meets it.
-    pub(super) fn prepare(&self, nonce: u64) {
-        let wants_next = || self.active.try_lock().is_some_and(|active| active.wants_next());
-        if wants_next()
+    pub(in crate::blob) fn prepare(&self, nonce: u64) {
+        if self.is_room_low()
             && let Some(_alone) = self.making.try_lock()
         {
             let _ = self.make_next(nonce);
@@ -204,6 +219,9 @@ impl Segments {
     /// Any error of the disk.
     pub(in crate::blob) fn delete(&self, id: &BlobId) -> io::Result<bool> {
         let Some((segment, place)) = self.find(id) else { return Ok(false) };
+        if self.unwritten.forget(&place) {
+            return Ok(true);
+        }
         if !self.readers.delete_later(id) {
             self.bury(&segment, &place)?;
         }
@@ -262,6 +280,16 @@ impl Segments {
         }))
     }
 
+    /// `true` if a frame may wait for the commit of its record.
+    pub(super) fn has_room_for_unwritten(&self) -> bool {
+        self.unwritten.has_room()
+    }
+
+    /// Takes a frame, the first `bytes` bytes of `buffer`, which [`Segments::write`] will write.
+    pub(super) fn write_later(&self, reserved: Reserved, buffer: Buffer, bytes: usize) {
+        self.unwritten.add(reserved, buffer, bytes);
+    }
+
     /// Notes a frame that is not synced.
     pub(super) fn add_dirty(&self, reserved: &Reserved) {
         self.dirty.add(&reserved.segment, &reserved.file, reserved.place.bytes());
@@ -314,11 +342,36 @@ impl Segments {
         self.dirty.bytes()
     }
 
+    /// Writes those of `blobs` that wait for their record, which is about to be appended.
+    ///
+    /// # Errors
+    /// Any error of the disk. All of these blobs are lost then, since their record is not appended.
+    pub(in crate::blob) fn write(&self, blobs: &[BlobId]) -> io::Result<()> {
+        self.unwritten.write(blobs, &self.dirty)
+    }
+
+    /// Writes all frames that wait for their records.
+    ///
+    /// # Errors
+    /// Any error of the disk.
+    pub(in crate::blob) fn write_all(&self) -> io::Result<()> {
+        self.unwritten.write_all(&self.dirty)
+    }
+
     /// Makes every frame durable that was sealed before the call.
     ///
     /// # Errors
     /// Any error of the disk.
     pub(in crate::blob) fn sync(&self) -> io::Result<()> {
+        self.write_all()?;
+        self.sync_written()
+    }
+
+    /// Makes every frame durable that was written before the call.
+    ///
+    /// # Errors
+    /// Any error of the disk.
+    pub(in crate::blob) fn sync_written(&self) -> io::Result<()> {
         self.dirty.sync()
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use liteio_disk::{Disk as _, Fault, OpenMode, SimulatedDisk};
 
 use super::super::contract::{body, read_all};
-use super::super::{BlobError, BlobId, BlobStore, FileBlobStore, SealedBlob};
+use super::super::{BlobError, BlobId, BlobStore, FileBlobStore, Seal, SealedBlob};
 use super::tests::{SHORT, found, open};
 use crate::Durability;
 
@@ -47,7 +47,7 @@ fn work(
             for part in body(seed, length).chunks(100_000) {
                 writer.append(part)?;
             }
-            let sealed = writer.seal(false)?.blob;
+            let sealed = writer.seal(Seal::Now)?.blob;
             known.sealed.insert(sealed.id, (sealed, seed, length));
         }
         // All of the first half, and some later ones.
@@ -131,8 +131,9 @@ fn at_os_a_power_cut_takes_what_is_not_synced_and_a_kill_nothing() {
         let seal = |seed: u8, length: u64| {
             let mut writer = store.begin(store.next_id([seed; 16]), Some(length)).expect("begun");
             writer.append(&body(seed, length)).expect("appended");
-            let sealed = writer.seal(true).expect("sealed");
+            let sealed = writer.seal(Seal::InLog).expect("sealed");
             assert!(sealed.contents_to_note.is_some_and(|contents| contents.is_empty()));
+            store.write_with_record(&[sealed.blob.id], false).expect("written");
             sealed.blob
         };
         let synced = [seal(1, 100), seal(2, 300_000)];
@@ -161,7 +162,8 @@ fn a_blob_that_a_power_cut_has_left_without_its_mark_keeps_its_place() {
     let store = open(&Arc::new(disk.clone()), Durability::Os);
     let mut writer = store.begin(store.next_id([1; 16]), None).expect("begun");
     writer.append(&body(1, 100)).expect("appended");
-    let sealed = writer.seal(true).expect("sealed").blob;
+    let sealed = writer.seal(Seal::InLog).expect("sealed").blob;
+    store.write_with_record(&[sealed.id], false).expect("written");
     let path = super::place::Place::of(&sealed.id).segment.path();
     let file = disk.open(&path, OpenMode::Write).expect("there");
     file.write_at(&[0; 32], 4096 - 32).expect("lost");

@@ -66,6 +66,7 @@ mod mark;
 mod place;
 mod readers;
 mod segment;
+mod unwritten;
 mod walk;
 mod window;
 mod writer;
@@ -74,6 +75,8 @@ mod writer;
 mod crash_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod unwritten_tests;
 
 pub(super) use self::all::Segments;
 pub(super) use self::window::Window;

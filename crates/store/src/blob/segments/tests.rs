@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use liteio_disk::{Disk, DiskFile, OpenMode, RealDisk, SimulatedDisk};
 
 use super::super::contract::{blob_store_contract, body, check_reads_back, read_all, seal};
-use super::super::{BlobError, BlobId, BlobStore, FileBlobStore, SealedBlob};
+use super::super::{BlobError, BlobId, BlobStore, FileBlobStore, Seal, SealedBlob};
 use super::place::{DIRECTORY, Place};
 use super::{BLOCK, Lengths};
 use crate::Durability;
@@ -111,7 +111,7 @@ fn a_body_of_another_length_than_expected_is_whole() {
             let id = store.next_id([length as u8; 16]);
             let mut writer = store.begin(id, expected).expect("begun");
             body.chunks(70_000).for_each(|part| writer.append(part).expect("appended"));
-            let sealed = writer.seal(false).expect("sealed").blob;
+            let sealed = writer.seal(Seal::Now).expect("sealed").blob;
             check_reads_back(&store, sealed, &body);
             store.delete(&sealed.id).expect("deleted");
         }
@@ -308,6 +308,9 @@ fn a_body_cannot_pretend_to_be_a_frame() {
 fn a_start_cuts_off_what_was_allocated_ahead() {
     let (disk, store) = simulated(1);
     let sealed: Vec<_> = (0..35).map(|seed| seal(&store, seed, &[seed; 100_000])).collect();
+    assert!(store.is_room_low());
+    store.make_room(1);
+    assert!(!store.is_room_low());
     assert_eq!(segments(&*disk), [4 << 20, 8 << 20], "the second was made ahead");
     drop(store);
     let disk = Arc::new(disk.kill());

@@ -8,7 +8,7 @@ use super::super::buffer::{Buffer, PIECE_BYTES};
 use super::super::file::Shared;
 use super::super::file_writer::FileWriter;
 use super::super::footer::{self, BLOCK_BYTES, Footer};
-use super::super::{BlobError, BlobId, BlobWriter, Sealed, SealedBlob};
+use super::super::{BlobError, BlobId, BlobWriter, Seal, Sealed, SealedBlob};
 use super::BLOCK;
 use super::active::Reserved;
 use super::mark::{self, MARK_BYTES};
@@ -175,8 +175,9 @@ impl SegmentWriter {
         self.written + self.buffered as u64
     }
 
-    /// Writes the end of the frame.
-    fn write_end(&mut self, way: Way) -> Result<(), BlobError> {
+    /// Puts the end of the frame behind the body bytes in the buffer. Returns the number of bytes to
+    /// write behind the written ones.
+    fn end_frame(&mut self) -> usize {
         let body_bytes = self.body_bytes();
         let Some(blocks) = mark::frame_blocks(body_bytes) else {
             unreachable!("a long body has a file")
@@ -197,38 +198,48 @@ impl SegmentWriter {
         let (zeros, mark) = rest.split_at_mut(rest.len() - MARK_BYTES);
         zeros.fill(0);
         mark.copy_from_slice(&mark::encode(&place, body_bytes));
-        self.write_at(&self.buffer[..bytes], way)
+        bytes
     }
 
-    fn seal_in_segment(mut self, prefers_note: bool) -> Result<Sealed, BlobError> {
+    fn seal_in_segment(mut self, seal: Seal) -> Result<Sealed, BlobError> {
         let bytes = self.body_bytes();
-        // As for files: a short body is left to the log if the caller prefers that.
-        let is_logged = prefers_note
-            && self.shared.durability == Durability::Fsync
-            && self.written == 0
-            && bytes <= self.shared.logged_bytes_max as u64;
-        self.write_end(if self.written > 0 { self.way() } else { Way::Cached })?;
-        let Some(reserved) = self.reserved.take() else { unreachable!("the end was written") };
-        let segments = &self.shared.segments;
-        let blob = SealedBlob { id: reserved.place.id(), bytes };
-        let contents_to_note = match self.shared.durability {
-            Durability::Fsync if is_logged => {
-                segments.add_dirty(&reserved);
+        let is_short = self.written == 0;
+        let in_buffer = self.end_frame();
+        let shared = Arc::clone(&self.shared);
+        let segments = &shared.segments;
+        // As for files: a short body is left to the log if the caller prefers that. What is in the
+        // buffer is written by the commit of its record, with others: the commit waits for the
+        // device anyway, and this thread need not.
+        let contents_to_note = match (shared.durability, seal) {
+            (Durability::Os, _) => Some(Bytes::new()),
+            (Durability::Fsync, Seal::InLog)
+                if is_short && bytes <= shared.logged_bytes_max as u64 =>
+            {
                 let file_bytes = mark::file_bytes(bytes) as usize;
                 Some(Bytes::copy_from_slice(&self.buffer[..file_bytes]))
             }
-            Durability::Fsync => {
-                let synced = reserved.segment.sync(&*reserved.file);
-                synced.map_err(|error| self.shared.failed(error))?;
-                None
-            }
-            Durability::Os => {
-                segments.add_dirty(&reserved);
-                Some(Bytes::new())
-            }
+            (Durability::Fsync, Seal::InLog | Seal::WithRecord) if is_short => Some(Bytes::new()),
+            (Durability::Fsync, _) => None,
         };
-        reserved.keep();
-        segments.prepare(self.nonce());
+        let is_left = is_short && seal != Seal::Now && segments.has_room_for_unwritten();
+        if !is_left {
+            let way = if is_short { Way::Cached } else { self.way() };
+            self.write_at(&self.buffer[..in_buffer], way)?;
+        }
+        let Some(reserved) = self.reserved.take() else { unreachable!("the frame has a place") };
+        let blob = SealedBlob { id: reserved.place.id(), bytes };
+        if is_left {
+            segments.write_later(reserved, self.buffer, in_buffer);
+        } else {
+            match contents_to_note {
+                Some(_) => segments.add_dirty(&reserved),
+                None => {
+                    let synced = reserved.segment.sync(&*reserved.file);
+                    synced.map_err(|error| shared.failed(error))?;
+                }
+            }
+            reserved.keep();
+        }
         Ok(Sealed { blob, contents_to_note })
     }
 }
@@ -258,7 +269,20 @@ impl BlobWriter for SegmentWriter {
         self.write(bytes).inspect_err(|error| self.failure = Some(error.clone()))
     }
 
-    fn seal(mut self: Box<Self>, prefers_note: bool) -> Result<Sealed, BlobError> {
+    fn seals_in_memory(&mut self) -> bool {
+        if self.failure.is_some() || self.file.is_some() || self.written > 0 {
+            return false;
+        }
+        if self.reserved.is_none() {
+            // The end of an encrypted body is not there yet.
+            let bytes = self.expected_bytes.unwrap_or(0).max(self.buffered as u64);
+            let blocks = mark::frame_blocks(bytes);
+            self.reserved = blocks.and_then(|it| self.shared.segments.reserve_now(it));
+        }
+        self.reserved.is_some() && self.shared.segments.has_room_for_unwritten()
+    }
+
+    fn seal(mut self: Box<Self>, seal: Seal) -> Result<Sealed, BlobError> {
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
@@ -269,8 +293,8 @@ impl BlobWriter for SegmentWriter {
             }
         }
         match self.file.take() {
-            Some(file) => file.seal(prefers_note),
-            None => self.seal_in_segment(prefers_note),
+            Some(file) => file.seal(seal),
+            None => self.seal_in_segment(seal),
         }
     }
 }

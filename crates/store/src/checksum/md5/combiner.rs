@@ -1,5 +1,5 @@
-//! Flat combining: one thread digests the pieces of all bodies that arrive at the same time, with a
-//! lane for each ([`super::lanes`]).
+//! Flat combining: one thread or task digests the pieces of all bodies that arrive at the same time,
+//! with a lane for each ([`super::lanes`]).
 //!
 //! ```text
 //! update ─┬─► leads: own pieces and queued ones, step by step ─► own are digested ─► resigns
@@ -13,10 +13,15 @@
 //! job and takes it after its current step. A leader resigns when its own pieces are digested: no
 //! body works for the others longer than for itself. A body that is alone takes two uncontended
 //! locks for each batch.
+//!
+//! A task lets others run before it leads: their bodies may have arrived, too, and without a thread
+//! of their own they could not bring them while it digests.
 
 use std::collections::VecDeque;
-use std::sync::LazyLock;
+use std::future;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 
 use bytes::{Buf as _, Bytes};
 use parking_lot::Mutex;
@@ -31,9 +36,12 @@ const STEP_BLOCKS: usize = 128;
 /// Fewer bytes are digested at once: queueing them would take longer.
 const SHARED_BYTES_MIN: usize = STEP_BLOCKS * BLOCK_BYTES;
 
-/// Digests pieces of concurrent bodies together.
+/// Digests pieces of concurrent bodies together. Clones share the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Combiner(Arc<Shared>);
+
 #[derive(Debug)]
-pub(crate) struct Combiner {
+struct Shared {
     kernel: Kernel,
     state: Mutex<State>,
     /// Length of the queue, which leaders read without the lock.
@@ -48,7 +56,7 @@ struct State {
     leaders: usize,
 }
 
-/// A job whose thread sleeps.
+/// A job whose thread or task sleeps.
 #[derive(Debug)]
 struct Queued {
     job: Job,
@@ -58,15 +66,22 @@ struct Queued {
 #[derive(Debug)]
 enum Reply {
     Digested(Md5),
-    /// The rest of the job, whose thread leads now.
-    Lead(Job),
+    /// The rest of the job, which leads now.
+    Lead(Lead),
 }
 
-/// The part of a thread that brings a job.
+/// The part of the one that brings a job.
 #[derive(Debug)]
 enum Role {
-    Leads(Job),
+    Leads(Lead),
     Sleeps(oneshot::Receiver<Reply>),
+}
+
+/// A job that leads. Dropped before it is digested, as by a task whose client is gone, it resigns.
+#[derive(Debug)]
+struct Lead {
+    leader: Leader,
+    job: Job,
 }
 
 /// Pieces of a body, to be digested in their order.
@@ -85,47 +100,93 @@ impl Combiner {
     }
 
     fn new(kernel: Kernel) -> Self {
-        Self { kernel, state: Mutex::default(), queued: AtomicUsize::new(0) }
+        Self(Arc::new(Shared { kernel, state: Mutex::default(), queued: AtomicUsize::new(0) }))
     }
 
     /// Digests the next bytes of a body. May wait for another thread that digests them.
     pub(crate) fn update(&self, md5: &mut Md5, pieces: &[Bytes]) {
-        let alone = |md5: &mut Md5| pieces.iter().for_each(|piece| md5.update(piece));
-        if pieces.iter().map(Bytes::len).sum::<usize>() < SHARED_BYTES_MIN {
-            return alone(md5);
-        }
-        *md5 = match self.admit(Job::new(md5.clone(), pieces)) {
-            Role::Leads(job) => self.lead(job),
-            Role::Sleeps(reply) => match reply.recv() {
-                Ok(Reply::Digested(md5)) => md5,
-                Ok(Reply::Lead(job)) => self.lead(job),
-                // The leader has panicked with this job in its lanes.
-                Err(oneshot::RecvError) => return alone(md5),
-            },
-        }
+        *md5 = match self.admit(md5, pieces) {
+            None => alone(md5, pieces),
+            Some(Role::Leads(lead)) => lead.digest(),
+            Some(Role::Sleeps(reply)) => {
+                reply.recv().map_or_else(|_| alone(md5, pieces), Reply::digest)
+            }
+        };
     }
 
-    fn admit(&self, job: Job) -> Role {
-        let mut state = self.state.lock();
+    /// The same for a task: it sleeps without its thread.
+    pub(crate) async fn update_in_task(&self, md5: &mut Md5, pieces: &[Bytes]) {
+        *md5 = match self.admit(md5, pieces) {
+            None => alone(md5, pieces),
+            Some(Role::Leads(lead)) => {
+                let_others_run().await;
+                lead.digest()
+            }
+            Some(Role::Sleeps(reply)) => {
+                reply.await.map_or_else(|_| alone(md5, pieces), Reply::digest)
+            }
+        };
+    }
+
+    /// The part of the next bytes of a body; `None` if they are too few.
+    fn admit(&self, md5: &Md5, pieces: &[Bytes]) -> Option<Role> {
+        let bytes = pieces.iter().map(Bytes::len).sum::<usize>();
+        (bytes >= SHARED_BYTES_MIN).then(|| self.admit_job(Job::new(md5.clone(), pieces)))
+    }
+
+    fn admit_job(&self, job: Job) -> Role {
+        let Shared { kernel, state, queued } = &*self.0;
+        let mut state = state.lock();
         state.jobs += 1;
-        if state.needs_leader(self.kernel) {
+        if state.needs_leader(*kernel) {
             state.leaders += 1;
-            return Role::Leads(job);
+            return Role::Leads(Lead { leader: Leader::new(self), job });
         }
         let (reply, receiver) = oneshot::channel();
         state.queue.push_back(Queued { job, reply });
-        self.queued.store(state.queue.len(), Ordering::Relaxed);
+        queued.store(state.queue.len(), Ordering::Relaxed);
         Role::Sleeps(receiver)
     }
+}
 
-    /// Digests a job, and queued ones until it is digested.
-    fn lead(&self, mut own: Job) -> Md5 {
-        let mut leader = Leader { combiner: self, others: Vec::new() };
-        while !own.is_digested() {
-            leader.take_queued();
-            leader.step(&mut own);
+/// The digest of bytes by this thread. Also where a leader has panicked with them in its lanes.
+fn alone(md5: &Md5, pieces: &[Bytes]) -> Md5 {
+    let mut md5 = md5.clone();
+    pieces.iter().for_each(|piece| md5.update(piece));
+    md5
+}
+
+/// Puts the task behind those that can run.
+async fn let_others_run() {
+    let mut has_waited = false;
+    future::poll_fn(|context| match std::mem::replace(&mut has_waited, true) {
+        true => Poll::Ready(()),
+        false => {
+            context.waker().wake_by_ref();
+            Poll::Pending
         }
-        own.md5
+    })
+    .await;
+}
+
+impl Reply {
+    fn digest(self) -> Md5 {
+        match self {
+            Self::Digested(md5) => md5,
+            Self::Lead(lead) => lead.digest(),
+        }
+    }
+}
+
+impl Lead {
+    /// Digests its job, and queued ones until it is digested.
+    fn digest(self) -> Md5 {
+        let Self { mut leader, mut job } = self;
+        while !job.is_digested() {
+            leader.take_queued();
+            leader.step(&mut job);
+        }
+        job.md5
     }
 }
 
@@ -135,16 +196,21 @@ impl State {
     }
 }
 
-/// A leading thread. Dropping it resigns.
-struct Leader<'combiner> {
-    combiner: &'combiner Combiner,
+/// A leading thread or task. Dropping it resigns.
+#[derive(Debug)]
+struct Leader {
+    combiner: Combiner,
     /// Jobs in the lanes beside its own.
     others: Vec<Queued>,
 }
 
-impl Leader<'_> {
+impl Leader {
+    fn new(combiner: &Combiner) -> Self {
+        Self { combiner: combiner.clone(), others: Vec::new() }
+    }
+
     fn take_queued(&mut self) {
-        let Combiner { kernel, state, queued } = self.combiner;
+        let Shared { kernel, state, queued } = &*self.combiner.0;
         let room = kernel.lanes_max - 1 - self.others.len();
         if room > 0 && queued.load(Ordering::Relaxed) > 0 {
             let queue = &mut state.lock().queue;
@@ -157,30 +223,30 @@ impl Leader<'_> {
     fn step(&mut self, own: &mut Job) {
         let others = self.others.iter_mut().map(|other| &mut other.job);
         let mut lanes: Vec<_> = std::iter::once(&mut *own).chain(others).map(Job::lane).collect();
-        let blocks = self.combiner.kernel.compress(&mut lanes, STEP_BLOCKS);
+        let blocks = self.combiner.0.kernel.compress(&mut lanes, STEP_BLOCKS);
         own.advance(blocks);
         self.others.iter_mut().for_each(|other| other.job.advance(blocks));
         let digested: Vec<_> =
             self.others.extract_if(.., |other| other.job.is_digested()).collect();
         if !digested.is_empty() {
             // Before they wake and bring more.
-            self.combiner.state.lock().jobs -= digested.len();
+            self.combiner.0.state.lock().jobs -= digested.len();
             for Queued { job, reply } in digested {
-                // Its thread sleeps until now.
+                // It sleeps until now, unless it is a task that is gone.
                 let _ = reply.send(Reply::Digested(job.md5));
             }
         }
     }
 }
 
-impl Drop for Leader<'_> {
+impl Drop for Leader {
     fn drop(&mut self) {
-        let Combiner { kernel, state, queued } = self.combiner;
+        let Shared { kernel, state, queued } = &*self.combiner.0;
         let mut state = state.lock();
         state.jobs -= 1;
         state.leaders -= 1;
         if std::thread::panicking() {
-            // Half digested. Their threads begin again, alone.
+            // Half digested. They begin again, alone.
             state.jobs -= self.others.len();
             self.others.clear();
         }
@@ -196,8 +262,9 @@ impl Drop for Leader<'_> {
         queued.store(state.queue.len(), Ordering::Relaxed);
         drop(state);
         if let Some(Queued { job, reply }) = promoted {
-            // Its thread sleeps until now.
-            let _ = reply.send(Reply::Lead(job));
+            // It sleeps until now. A task that is gone lets the next one lead: nobody receives the
+            // reply, which resigns.
+            let _ = reply.send(Reply::Lead(Lead { leader: Leader::new(&self.combiner), job }));
         }
     }
 }
@@ -247,7 +314,9 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future as _;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::task::{Context, Waker};
     use std::thread;
 
     use proptest::prelude::*;
@@ -284,9 +353,9 @@ mod tests {
         (Job::new(Md5::new(), &pieces(&bytes, &[bytes.len()])), Md5::digest(&bytes))
     }
 
-    fn leads(role: Role) -> Job {
+    fn leads(role: Role) -> Lead {
         match role {
-            Role::Leads(job) => job,
+            Role::Leads(lead) => lead,
             Role::Sleeps(_) => panic!("it should lead"),
         }
     }
@@ -305,36 +374,36 @@ mod tests {
         }
     }
 
-    fn promoted(reply: oneshot::Receiver<Reply>) -> Job {
+    fn promoted(reply: oneshot::Receiver<Reply>) -> Lead {
         match reply.try_recv().expect("a reply") {
             Reply::Digested(_) => panic!("its leader has resigned"),
-            Reply::Lead(job) => job,
+            Reply::Lead(lead) => lead,
         }
     }
 
     fn assert_idle(combiner: &Combiner) {
-        let state = combiner.state.lock();
+        let state = combiner.0.state.lock();
         assert_eq!((state.jobs, state.leaders, state.queue.len()), (0, 0, 0));
-        assert_eq!(combiner.queued.load(Ordering::Relaxed), 0);
+        assert_eq!(combiner.0.queued.load(Ordering::Relaxed), 0);
     }
 
     #[test]
     fn a_leader_digests_shorter_jobs_and_hands_over_longer_ones() {
         for combiner in combiners() {
             let (own, own_digest) = job(2, 1);
-            let own = leads(combiner.admit(own));
-            let (other, other_digest) = job(if combiner.kernel.lanes_max > 2 { 5 } else { 1 }, 2);
-            let other = sleeps(combiner.admit(other));
-            if combiner.kernel.lanes_max > 2 {
+            let own = leads(combiner.admit_job(own));
+            let (other, other_digest) = job(if combiner.0.kernel.lanes_max > 2 { 5 } else { 1 }, 2);
+            let other = sleeps(combiner.admit_job(other));
+            if combiner.0.kernel.lanes_max > 2 {
                 let (short, short_digest) = job(1, 3);
-                let short = sleeps(combiner.admit(short));
-                assert_eq!(combiner.lead(own).finish(), own_digest);
+                let short = sleeps(combiner.admit_job(short));
+                assert_eq!(own.digest().finish(), own_digest);
                 assert_eq!(digested(short), short_digest);
                 let rest = promoted(other);
-                assert_eq!(rest.md5.bytes(), 2 * STEP_BYTES as u64, "digested in lanes so far");
-                assert_eq!(combiner.lead(rest).finish(), other_digest);
+                assert_eq!(rest.job.md5.bytes(), 2 * STEP_BYTES as u64, "digested in lanes so far");
+                assert_eq!(rest.digest().finish(), other_digest);
             } else {
-                assert_eq!(combiner.lead(own).finish(), own_digest);
+                assert_eq!(own.digest().finish(), own_digest);
                 assert_eq!(digested(other), other_digest);
             }
             assert_idle(&combiner);
@@ -344,22 +413,21 @@ mod tests {
     #[test]
     fn there_is_a_leader_for_every_lane_and_nobody_waits_for_more_than_a_step() {
         for combiner in combiners() {
-            let lanes = combiner.kernel.lanes_max;
+            let lanes = combiner.0.kernel.lanes_max;
             let (own, own_digest) = job(3, 0);
-            let own = leads(combiner.admit(own));
+            let own = leads(combiner.admit_job(own));
             let others: Vec<_> = (1..lanes).map(|seed| job(2, seed)).collect();
             let digests: Vec<_> = others.iter().map(|(_, digest)| *digest).collect();
             let replies: Vec<_> =
-                others.into_iter().map(|(job, _)| sleeps(combiner.admit(job))).collect();
+                others.into_iter().map(|(job, _)| sleeps(combiner.admit_job(job))).collect();
             // One more than there are lanes.
             let (more, more_digest) = job(1, lanes);
-            let more = leads(combiner.admit(more));
-            let mut leader = Leader { combiner: &combiner, others: Vec::new() };
+            let more = leads(combiner.admit_job(more));
+            let Lead { mut leader, job: mut own } = own;
             leader.take_queued();
             assert_eq!(leader.others.len(), lanes - 1, "everybody has a lane");
             // This one resigns with nothing to hand over.
-            assert_eq!(combiner.lead(more).finish(), more_digest);
-            let mut own = own;
+            assert_eq!(more.digest().finish(), more_digest);
             leader.step(&mut own);
             leader.step(&mut own);
             for (reply, digest) in replies.into_iter().zip(digests) {
@@ -377,20 +445,20 @@ mod tests {
         let panics = |_: &mut [Lane<'_>], _| panic!("on purpose");
         let combiner = Combiner::new(Kernel::for_tests(3, panics));
         let (own, _) = job(2, 1);
-        let own = leads(combiner.admit(own));
-        let in_lane = sleeps(combiner.admit(job(2, 2).0));
-        let mut leader = Leader { combiner: &combiner, others: Vec::new() };
+        let own = leads(combiner.admit_job(own));
+        let in_lane = sleeps(combiner.admit_job(job(2, 2).0));
+        let Lead { mut leader, job: mut own } = own;
         leader.take_queued();
-        let queued = sleeps(combiner.admit(job(2, 3).0));
-        let mut own = own;
+        let queued = sleeps(combiner.admit_job(job(2, 3).0));
         catch_unwind(AssertUnwindSafe(move || {
             let mut leader = leader;
             leader.step(&mut own);
         }))
         .expect_err("the kernel panics");
         in_lane.try_recv().expect_err("its leader has panicked");
-        assert!(!promoted(queued).is_digested());
-        let state = combiner.state.lock();
+        let lead = promoted(queued);
+        assert!(!lead.job.is_digested());
+        let state = combiner.0.state.lock();
         assert_eq!((state.jobs, state.leaders), (1, 1), "the promoted one");
     }
 
@@ -418,13 +486,53 @@ mod tests {
     }
 
     #[test]
+    fn tasks_digest_together_and_one_that_is_gone_keeps_no_other_waiting() {
+        /// The tasks that are dropped before any of them digests.
+        const GONE: [&[usize]; 5] = [&[], &[0], &[1], &[0, 1, 2], &[0, 4]];
+        for (combiner, gone) in combiners().flat_map(|it| GONE.map(|gone| (it.clone(), gone))) {
+            let bytes: Vec<_> = (0..5).map(|seed| bytes(3 * STEP_BYTES + seed, seed)).collect();
+            let run = |bytes: &[u8]| {
+                let (combiner, pieces) = (combiner.clone(), pieces(bytes, &[STEP_BYTES, 100]));
+                Box::pin(async move {
+                    let mut md5 = Md5::new();
+                    combiner.update_in_task(&mut md5, &pieces).await;
+                    md5.finish()
+                })
+            };
+            let mut context = Context::from_waker(Waker::noop());
+            let mut tasks: Vec<_> = bytes.iter().map(|bytes| Some(run(bytes))).collect();
+            for task in tasks.iter_mut().flatten() {
+                assert!(task.as_mut().poll(&mut context).is_pending(), "others come first");
+            }
+            gone.iter().for_each(|task| tasks[*task] = None);
+            let mut left: Vec<_> = tasks.into_iter().zip(&bytes).collect();
+            left.retain(|(task, _)| task.is_some());
+            // One that resigns with its own digest lets the next lead: at most one more each time.
+            for _ in 0..left.len() {
+                left.retain_mut(|(task, bytes)| match task {
+                    Some(task) => match task.as_mut().poll(&mut context) {
+                        Poll::Ready(digest) => {
+                            assert_eq!(digest, Md5::digest(bytes));
+                            false
+                        }
+                        Poll::Pending => true,
+                    },
+                    None => false,
+                });
+            }
+            assert!(left.is_empty(), "{gone:?}");
+            assert_idle(&combiner);
+        }
+    }
+
+    #[test]
     fn short_updates_are_not_queued_and_change_nothing_else() {
         for combiner in combiners() {
-            let own = leads(combiner.admit(job(1, 1).0));
+            let own = leads(combiner.admit_job(job(1, 1).0));
             let mut md5 = Md5::new();
             combiner.update(&mut md5, &pieces(&bytes(SHARED_BYTES_MIN - 1, 2), &[1000]));
             assert_eq!(md5.finish(), Md5::digest(&bytes(SHARED_BYTES_MIN - 1, 2)));
-            combiner.lead(own);
+            own.digest();
             assert_idle(&combiner);
         }
     }

@@ -169,11 +169,11 @@ impl Run {
                 self.check_it_may_fail(&error, fault)?;
                 self.failures += 1;
                 self.failure = error.to_string();
-                // A full disk is the one failure of which certainly nothing is left.
+                // Of what failed on a full disk, or in a store that goes on, certainly nothing is left.
                 if let Expected::Done(next) = expected
                     && is_submitted
                     && !matches!(error, StoreError::NoSpace)
-                    && !(self.is_ready() && is_read_first(step))
+                    && !self.is_ready()
                     && self.in_flight.is_none()
                     && next != self.acknowledged
                 {
@@ -218,12 +218,6 @@ impl Run {
         self.store = Some(store);
         Ok(None)
     }
-}
-
-/// `true` if the step may fail before its write is submitted, in the call that also submits it. After a failed
-/// commit a store is not ready.
-fn is_read_first(step: &Step) -> bool {
-    matches!(step, Step::Copy { .. } | Step::CopyPart { .. })
 }
 
 /// Only what the fault explains.
