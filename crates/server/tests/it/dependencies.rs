@@ -225,6 +225,9 @@ const RULES: &[Rule] = &[
                 "set_object_lock",
                 "set_replication",
                 "set_versioning",
+                // In memory.
+                "begin_body_in_memory",
+                "is_room_low",
                 // For a lane, which has the store on its threads.
                 "clone",
             ],
