@@ -129,7 +129,9 @@ impl Site {
     fn delete_queued(&self) -> usize {
         let deletions = self.store.tier_deletions(None, 100).expect("rows");
         let mut deleted = 0;
-        for deletion in deletions.iter().filter(|it| !self.store.is_tier_body_read(it)) {
+        for deletion in
+            deletions.iter().filter(|it| !self.store.is_tier_body_read(it).expect("asked"))
+        {
             deletion.names().for_each(|name| drop(self.tier.objects.lock().remove(&name)));
             self.store.finish_tier_deletion(deletion).expect("forgotten");
             deleted += 1;
