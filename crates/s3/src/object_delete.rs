@@ -144,7 +144,7 @@ pub(super) async fn delete_objects(
     let mut targets = Vec::with_capacity(count);
     for object in delete.objects {
         named.push(Named { key: object.key.clone(), version: object.version_id.clone() });
-        match target(app, &granted, sent, object) {
+        match target(app, &granted, sent, object).await {
             Ok(target) => {
                 let cause = cause.clone();
                 let target = DeleteTarget { bypasses_governance, cause, ..target };
@@ -184,7 +184,7 @@ pub(super) async fn delete_objects(
 }
 
 /// Authorizes the deletion of one object; each is decided separately.
-fn target(
+async fn target(
     app: &App,
     granted: &Granted,
     sent: Sent<'_>,
@@ -193,7 +193,7 @@ fn target(
     // An empty element means no version, unlike an empty value in a query.
     let version = object.version_id.filter(|version| !version.is_empty());
     let actions = access::of_deletion(sent, version.as_deref());
-    access::of_object(app, granted, sent, &actions, &object.key, version.as_deref())?;
+    access::of_object(app, granted, sent, &actions, &object.key, version.as_deref()).await?;
     let key: ObjectKey = object_key(object.key)?;
     let etag = object.e_tag.map(|etag| match etag.value() {
         "*" => EtagCondition::Any,
