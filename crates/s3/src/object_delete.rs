@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use liteio_store::{
-    DeleteOutcome, DeleteTarget, ETagText, EtagCondition, ObjectKey, VersionId, WriteConditions,
+    Bucket, DeleteOutcome, DeleteTarget, ETagText, EtagCondition, ObjectKey, StoreError, VersionId,
+    WriteConditions,
 };
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput,
@@ -58,7 +59,7 @@ pub(super) async fn delete_object(
             let target = DeleteTarget { key, version, conditions, bypasses_governance, cause };
             match deletion {
                 Some(_) => app.store.delete_replica(granted.bucket(), target).await,
-                None => app.store.delete_object(granted.bucket(), target).await,
+                None => delete_one(app, granted.bucket(), target).await,
             }
         }
     };
@@ -66,6 +67,18 @@ pub(super) async fn delete_object(
     let mut response = S3Response::new(DeleteObjectOutput::default());
     insert_outcome(&mut response.headers, &outcome)?;
     Ok(response)
+}
+
+/// Deletes an object; one that is missing without a commit.
+async fn delete_one(
+    app: &App,
+    bucket: &Arc<Bucket>,
+    target: DeleteTarget,
+) -> Result<DeleteOutcome, StoreError> {
+    match app.look(|store| store.delete_of_nothing(bucket, &target)).await? {
+        Some(nothing) => Ok(nothing),
+        None => app.store.delete_object(bucket, target).await,
+    }
 }
 
 /// MinIO's extension: all versions of the key, and of all keys below it.
