@@ -59,8 +59,8 @@ impl Store {
     ///
     /// # Errors
     /// The errors of [`Store::open`].
-    #[cfg(test)]
-    pub(crate) fn open_on_among(
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_on_among(
         disk: Arc<dyn Disk>,
         config: StoreConfig,
         several: &crate::Several,

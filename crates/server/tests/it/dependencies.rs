@@ -116,7 +116,7 @@ const RULES: &[Rule] = &[
         ]),
     ),
     // Whether a process is alone is decided in one place, and nothing else can ask.
-    except("store", &["process"], Paths(&["crate::process::alone", "crate::process::several"])),
+    except("store", &["process"], Paths(&["crate::process::alone"])),
     // Of the disk, HTTP knows the clock only.
     in_all(
         "wire",
