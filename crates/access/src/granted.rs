@@ -61,14 +61,14 @@ pub struct Question<'q> {
     /// is missing.
     pub tells_missing: bool,
     /// Facts that the conditions of policies read.
-    pub context: &'q dyn Context,
+    pub context: &'q (dyn Context + Sync),
     /// The findings about the request, if this is its own bucket: the owner is noted there.
     pub found: Option<&'q Found>,
 }
 
 impl<'q> Question<'q> {
     /// A question about a bucket, for a request without expectations.
-    pub fn about_bucket(actions: &'q [Action], context: &'q dyn Context) -> Question<'q> {
+    pub fn about_bucket(actions: &'q [Action], context: &'q (dyn Context + Sync)) -> Question<'q> {
         Question {
             actions,
             key: None,
@@ -240,7 +240,7 @@ impl Granted {
         &self,
         store: &Store,
         key: &str,
-        context: &dyn Context,
+        context: &(dyn Context + Sync),
     ) -> Result<(), Refusal> {
         let context = ListingOf { key, context };
         self.allows(store, &Question::about_bucket(&[Action::ListBucket], &context))

@@ -37,7 +37,7 @@ impl Context for WithResource<'_> {
 /// The context for the question whether the sender may list a key.
 pub(super) struct ListingOf<'c> {
     pub(super) key: &'c str,
-    pub(super) context: &'c dyn Context,
+    pub(super) context: &'c (dyn Context + Sync),
 }
 
 impl Context for ListingOf<'_> {

@@ -61,7 +61,7 @@ pub struct App {
 }
 
 /// The settings in the shared state: the fields of [`App`] of the same names.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Settings {
     /// See [`App::region`].
     pub region: String,
@@ -201,11 +201,19 @@ impl App {
         account.map_or_else(|| id_of_canonical_id(canonical_id), |account| account.id.clone())
     }
 
-    /// Looks up one or a few records on this thread. The key space reads from its cache in
+    /// Looks up one or a few records, on this thread. The key space reads from its cache in
     /// microseconds, and a miss costs the read of one page: both are faster than a hop to another
-    /// thread and back.
-    pub fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
+    /// thread and back. The future is ready when it is first polled; awaiting it leaves room for a
+    /// key space elsewhere.
+    #[expect(clippy::unused_async, reason = "a key space that is elsewhere would be waited for")]
+    pub async fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
         look(&self.store)
+    }
+
+    /// Asks for what the store has in memory and what no record says: its clock, its settings, its
+    /// keys, its standing.
+    pub fn ask<T>(&self, ask: impl FnOnce(&Store) -> T) -> T {
+        ask(&self.store)
     }
 
     /// Runs work that may wait for the disk on a blocking thread: walking many records, reading,
@@ -258,5 +266,30 @@ impl From<OffloadError> for StoreError {
             OffloadError::Panicked => StoreError::Internal { what: error.to_string() },
             OffloadError::Stopping => StoreError::Closed,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+    use std::thread;
+
+    use liteio_store::{BucketName, StoreConfig};
+
+    use super::*;
+
+    /// Outside of a runtime, so that a task or a thread of one could not be started.
+    #[test]
+    fn a_look_is_done_on_this_thread_when_it_is_first_polled() {
+        let store = Store::open(StoreConfig::memory()).expect("memory");
+        let app = App::new(store, Settings::default(), Arc::default(), Offload::default());
+        let name = BucketName::new("missing").expect("a name");
+        let look = app.look(|store| (store.bucket(&name).is_err(), thread::current().id()));
+        // The app, what is looked for, and the state: nothing is copied or boxed.
+        assert!(size_of_val(&look) <= 6 * size_of::<usize>(), "{}", size_of_val(&look));
+        let mut context = Context::from_waker(Waker::noop());
+        let looked = pin!(look).poll(&mut context);
+        assert_eq!(looked, Poll::Ready((true, thread::current().id())));
     }
 }

@@ -23,7 +23,8 @@ pub(crate) const PIECES_AHEAD: usize = 4;
 pub(crate) const RESYNC_WAITING_MAX: u64 = 10_000;
 /// Wait before a resynchronization looks at a long queue, or at a failed disk, again.
 pub(crate) const RESYNC_PAUSE: Duration = Duration::from_secs(1);
-/// Time between two looks whether writes are still suspended, at a standby for example.
+/// Time between two looks whether another server still does the work, the primary of a standby for
+/// example.
 pub(crate) const SUSPENDED: Duration = Duration::from_secs(1);
 
 const _: () = assert!(AT_A_TIME <= READ_AHEAD && FAILED_KEY_BITS.is_power_of_two());

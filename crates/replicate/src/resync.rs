@@ -3,21 +3,28 @@
 use std::sync::Arc;
 
 use liteio_access::state::App;
-use liteio_store::{Resync, Store, StoreError};
+use liteio_store::{Job, Resync, Store, StoreError};
 use tokio::time::sleep;
 
 use crate::limits::{RESYNC_PAUSE, RESYNC_WAITING_MAX, SUSPENDED};
 
 pub(crate) async fn run(app: Arc<App>) {
     loop {
-        // Another server queues them.
-        while app.store.suspended().is_some() {
-            sleep(SUSPENDED).await;
-        }
         let seen = app.store.resyncs_begun();
-        match all(&app).await {
+        let done = match app.store.for_job(Job::Resync) {
+            Ok(Some(store)) => all(&app, &store).await,
+            // Another server queues them.
+            Ok(None) => {
+                sleep(SUSPENDED).await;
+                continue;
+            }
+            Err(error) => Err(error),
+        };
+        match done {
             Ok(()) => app.store.wait_for_resyncs(seen).await,
             Err(StoreError::Closed) => return,
+            // Another server has taken over.
+            Err(StoreError::Suspended { .. }) => sleep(SUSPENDED).await,
             Err(error) => {
                 tracing::error!(%error, "a resynchronization fails");
                 sleep(RESYNC_PAUSE * 60).await;
@@ -27,7 +34,7 @@ pub(crate) async fn run(app: Arc<App>) {
 }
 
 /// Steps through all resynchronizations until all are done.
-async fn all(app: &Arc<App>) -> Result<(), StoreError> {
+async fn all(app: &Arc<App>, store: &Store) -> Result<(), StoreError> {
     loop {
         let found = app.blocking(|store: &Store| store.resyncs()).await?;
         let open: Vec<Resync> =
@@ -40,7 +47,8 @@ async fn all(app: &Arc<App>) -> Result<(), StoreError> {
         for resync in open {
             let waiting = queues.get(&resync.target).map_or(0, |queue| queue.waiting);
             if waiting < RESYNC_WAITING_MAX {
-                app.blocking(move |store: &Store| store.step_resync(&resync)).await?;
+                let store = store.clone();
+                app.blocking(move |_| store.step_resync(&resync)).await?;
                 has_stepped = true;
             }
         }

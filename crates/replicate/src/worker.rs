@@ -18,7 +18,8 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use liteio_access::remote::{RemoteFigures, RemoteTarget};
 use liteio_access::state::App;
 use liteio_store::{
-    QueuedReplication, ReplicationOutcome, ReplicationResult, ReplicationRow, Store, StoreError,
+    Job, QueuedReplication, ReplicationOutcome, ReplicationResult, ReplicationRow, Store,
+    StoreError,
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -101,6 +102,8 @@ impl Worker {
             match self.step().await {
                 Ok(()) => {}
                 Err(StoreError::Closed) => return,
+                // Another server has taken over.
+                Err(StoreError::Suspended { .. }) => sleep(SUSPENDED).await,
                 Err(error) => {
                     tracing::error!(target = self.target.arn, %error, "a queue of replication fails");
                     sleep(WAIT_MAX).await;
@@ -111,7 +114,8 @@ impl Worker {
 
     /// Begins rows while there is room, then waits for the next thing to happen.
     async fn step(&mut self) -> Result<(), StoreError> {
-        if self.app.store.suspended().is_some() {
+        let job = Job::Replication(self.target.arn.clone());
+        let Some(store) = self.app.store.for_job(job)? else {
             // Another server copies them: this one could not delete the rows of what it has copied.
             self.read.clear();
             self.busy.clear();
@@ -119,7 +123,7 @@ impl Worker {
             self.start_again();
             sleep(SUSPENDED).await;
             return Ok(());
-        }
+        };
         let goes_back = self.read.is_empty()
             && self.end_seen.is_some()
             && self.retry.is_some_and(|at| at <= Instant::now());
@@ -131,7 +135,7 @@ impl Worker {
         }
         if !self.on_the_way.is_empty() {
             let finished = self.on_the_way.next().await;
-            return self.settle(finished).await;
+            return self.settle(&store, finished).await;
         }
         let Some(seen) = self.end_seen.filter(|_| self.read.is_empty()) else { return Ok(()) };
         let queued = self.app.store.wait_for_replication(&self.target.arn, seen);
@@ -231,7 +235,7 @@ impl Worker {
     }
 
     /// Ends `first` and all other rows that have finished.
-    async fn settle(&mut self, first: Option<Finished>) -> Result<(), StoreError> {
+    async fn settle(&mut self, store: &Store, first: Option<Finished>) -> Result<(), StoreError> {
         let mut outcomes = Vec::new();
         let mut next = first;
         while let Some(Finished { number, key, outcome }) = next {
@@ -259,7 +263,7 @@ impl Worker {
         if outcomes.is_empty() {
             return Ok(());
         }
-        let settled = self.app.store.settle_replication(&self.target.arn, outcomes).await;
+        let settled = store.settle_replication(&self.target.arn, outcomes).await;
         if settled.is_err() {
             // These rows are still in the queue, and are worked on again.
             self.retry = self.retry.or(Some(Instant::now() + WAIT_MAX));

@@ -85,7 +85,7 @@ impl Reports {
 
     /// Writes the inventories that are due by now, for tests that move the clock.
     pub async fn write_inventories(&self) {
-        self.inventories.write_due().await;
+        self.inventories.write_due_now().await;
     }
 
     /// Stops the tasks, after the log lines that wait are delivered, or after a time-out.

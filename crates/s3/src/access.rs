@@ -56,7 +56,7 @@ pub(super) struct Access {
 #[async_trait::async_trait]
 impl S3Access for Access {
     async fn check(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
-        self.check(context).map_err(|error| {
+        self.check(context).await.map_err(|error| {
             let refusal = context.extensions_mut().get::<Refusal>().cloned();
             refusal.unwrap_or_default().keep(error)
         })
@@ -64,7 +64,7 @@ impl S3Access for Access {
 }
 
 impl Access {
-    fn check(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
+    async fn check(&self, context: &mut S3AccessContext<'_>) -> S3Result<()> {
         let route = context.extensions_mut().get::<&'static Route>().copied();
         // s3s chooses the operation by its own rules. If they disagree with ours, the permission
         // would be for another operation than the one executed, so the request is refused.
@@ -78,7 +78,8 @@ impl Access {
         let target = Target::of(&uri)?;
         let extensions = context.extensions_mut();
         let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions };
-        of_request(&self.app, sent, route, &target)?.put_into(context.extensions_mut());
+        let permission = of_request(&self.app, sent, route, &target).await?;
+        permission.put_into(context.extensions_mut());
         Ok(())
     }
 }
@@ -91,7 +92,7 @@ impl Route {
 }
 
 /// Authorizes a request.
-pub(super) fn of_request(
+pub(super) async fn of_request(
     app: &App,
     sent: Sent<'_>,
     route: &Route,
@@ -123,19 +124,19 @@ pub(super) fn of_request(
         found: sent.origin().map(|origin| &origin.found),
     };
     let granted =
-        app.look(|store| access::bucket(store, &principal(sent), &target.bucket, &question));
-    access_log::begin(app, sent, target, granted.as_ref().ok());
+        app.look(|store| access::bucket(store, &principal(sent), &target.bucket, &question)).await;
+    access_log::begin(app, sent, target, granted.as_ref().ok()).await;
     granted.map(Permission::Bucket).map_err(|refusal| refused_in_region(sent, refusal, app))
 }
 
 /// Authorizes a request on a bucket or an object.
-pub(super) fn of_bucket(
+pub(super) async fn of_bucket(
     app: &App,
     sent: Sent<'_>,
     route: &Route,
     target: &Target,
 ) -> S3Result<Granted> {
-    match of_request(app, sent, route, target)? {
+    match of_request(app, sent, route, target).await? {
         Permission::Bucket(granted) => Ok(granted),
         Permission::Account(_) => Err(error::access_denied()),
     }
@@ -250,10 +251,10 @@ fn bypasses_governance(sent: Sent<'_>) -> bool {
 
 /// Authorizes the request again, from a handler, after the state that the first decision looked at
 /// has changed.
-pub(super) fn once_more(app: &App, sent: Sent<'_>) -> S3Result<Granted> {
+pub(super) async fn once_more(app: &App, sent: Sent<'_>) -> S3Result<Granted> {
     let route = sent.extensions.get::<&'static Route>().copied();
     let route = route.ok_or_else(error::access_denied)?;
-    of_bucket(app, sent, route, &Target::of(sent.uri)?)
+    of_bucket(app, sent, route, &Target::of(sent.uri)?).await
 }
 
 /// Takes the permission that the handler needs out of the extensions.
@@ -264,7 +265,7 @@ pub(super) fn granted<T: Clone + Send + Sync + 'static>(
 }
 
 /// Authorizes reading `key` of `bucket`, the source of a copy into `target`.
-pub(super) fn copy_source(
+pub(super) async fn copy_source(
     app: &App,
     target: &Granted,
     sent: Sent<'_>,
@@ -282,7 +283,7 @@ pub(super) fn copy_source(
         expected_owner: expected_owner.as_deref(),
         ..Question::about_bucket(&actions, &context)
     };
-    let granted = app.look(|store| target.other_bucket(store, bucket, &question));
+    let granted = app.look(|store| target.other_bucket(store, bucket, &question)).await;
     if let Ok(source) = &granted {
         access_log::copy_source(app, sent, source, key, version);
     }
@@ -290,7 +291,7 @@ pub(super) fn copy_source(
 }
 
 /// Authorizes an action on another bucket for the sender of the request that `granted` belongs to.
-pub(super) fn other_bucket(
+pub(super) async fn other_bucket(
     app: &App,
     granted: &Granted,
     sent: Sent<'_>,
@@ -299,13 +300,13 @@ pub(super) fn other_bucket(
 ) -> S3Result<Granted> {
     let actions = [action];
     let question = Question::about_bucket(&actions, &sent);
-    let found = app.look(|store| granted.other_bucket(store, name, &question));
+    let found = app.look(|store| granted.other_bucket(store, name, &question)).await;
     found.map_err(|refusal| refused(sent, refusal))
 }
 
 /// Authorizes actions on one object of a bucket that is already granted, for requests with several
 /// objects.
-pub(super) fn of_object(
+pub(super) async fn of_object(
     app: &App,
     granted: &Granted,
     sent: Sent<'_>,
@@ -316,22 +317,27 @@ pub(super) fn of_object(
     let context = OtherObject { sent, version };
     let question =
         Question { key: Some(key), version, ..Question::about_bucket(actions, &context) };
-    let allowed = app.look(|store| granted.allows(store, &question));
+    let allowed = app.look(|store| granted.allows(store, &question)).await;
     allowed.map_err(|refusal| refused(sent, refusal))
 }
 
 /// Authorizes writing another object than the request's own one, with the headers of the request.
-pub(super) fn of_written(app: &App, granted: &Granted, sent: Sent<'_>, key: &str) -> S3Result<()> {
+pub(super) async fn of_written(
+    app: &App,
+    granted: &Granted,
+    sent: Sent<'_>,
+    key: &str,
+) -> S3Result<()> {
     let route = sent.extensions.get::<&'static Route>().copied();
     let actions = actions(route.ok_or_else(error::access_denied)?, sent, false);
     let about_bucket = Question::about_bucket(actions.as_slice(), &sent);
     let question = Question { key: Some(key), writes: true, ..about_bucket };
-    let allowed = app.look(|store| granted.allows(store, &question));
+    let allowed = app.look(|store| granted.allows(store, &question)).await;
     allowed.map_err(|refusal| refused(sent, refusal))
 }
 
 /// Authorizes actions on the target of a copy that receives these tags.
-pub(super) fn of_copied_tags(
+pub(super) async fn of_copied_tags(
     app: &App,
     granted: &Granted,
     sent: Sent<'_>,
@@ -342,7 +348,7 @@ pub(super) fn of_copied_tags(
     let context = CopiedTags { sent, tags };
     let question =
         Question { key: Some(key), writes: true, ..Question::about_bucket(actions, &context) };
-    let allowed = app.look(|store| granted.allows(store, &question));
+    let allowed = app.look(|store| granted.allows(store, &question)).await;
     allowed.map_err(|refusal| refused(sent, refusal))
 }
 
@@ -358,7 +364,7 @@ pub(super) fn of_deletion(sent: Sent<'_>, version: Option<&str>) -> Vec<Action> 
 
 /// The error for a missing object: 404 only if the sender may list the bucket, else 403. AWS does
 /// the same, so that keys cannot be probed without `s3:ListBucket`.
-pub(super) fn hide_missing(
+pub(super) async fn hide_missing(
     app: &App,
     granted: &Granted,
     sent: Sent<'_>,
@@ -369,7 +375,7 @@ pub(super) fn hide_missing(
     if !is_missing {
         return error;
     }
-    match app.look(|store| granted.allows_listing(store, key, &sent)) {
+    match app.look(|store| granted.allows_listing(store, key, &sent)).await {
         Ok(()) => error,
         Err(refusal) => refused(sent, refusal),
     }

@@ -15,7 +15,7 @@ use super::context::Sent;
 use super::route::Target;
 
 /// Tells of a request whose bucket was resolved for `granted`, or was refused.
-pub(super) fn begin(app: &App, sent: Sent<'_>, target: &Target, granted: Option<&Granted>) {
+pub(super) async fn begin(app: &App, sent: Sent<'_>, target: &Target, granted: Option<&Granted>) {
     let Some(origin) = sent.origin() else { return };
     match granted {
         Some(granted) => {
@@ -26,10 +26,10 @@ pub(super) fn begin(app: &App, sent: Sent<'_>, target: &Target, granted: Option<
         // Refused before the bucket was resolved, or after.
         None if origin.found.owner().is_none() => {}
         None => {
-            let bucket = app.look(|store| access::bucket_for_rules(store, &target.bucket)).ok();
+            let bucket = app.look(|store| access::bucket_for_rules(store, &target.bucket)).await;
             // The name may have changed hands since the refusal.
             let is_same = |bucket: &Arc<Bucket>| origin.found.owner() == Some(&*bucket.owner.id);
-            if let Some(bucket) = bucket.filter(is_same)
+            if let Some(bucket) = bucket.ok().filter(is_same)
                 && let Some(log) = app.access_log_of(&bucket)
             {
                 tell(log, &bucket, sent, origin, target);

@@ -121,7 +121,8 @@ pub(super) async fn get_object_acl(
     request: Req<GetObjectAclInput>,
 ) -> Resp<GetObjectAclOutput> {
     let bucket = granted.bucket();
-    let object = object_version::find(app, &granted, request.input.key, request.input.version_id)?;
+    let (key, version) = (request.input.key, request.input.version_id);
+    let object = object_version::find(app, &granted, key, version).await?;
     match ownership::of_bucket(bucket)?.acls_count() {
         true => Ok(response(app, &object.owner, &of_object(&object)?)),
         false => Ok(response(app, &bucket.owner, &private(&bucket.owner))),
@@ -168,7 +169,7 @@ pub(super) async fn put_object_acl(
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     let mut granted = granted;
     for _ in 0..ATTEMPTS {
-        let object = app.look(|store| store.find_object(&bucket, &key, version.as_ref()));
+        let object = app.look(|store| store.find_object(&bucket, &key, version.as_ref())).await;
         let object = object.map_err(object_version::from_marker)?;
         if granted.holds_for(&object) {
             let owner = &object.owner;
@@ -187,7 +188,7 @@ pub(super) async fn put_object_acl(
             }
         }
         // The current version or its ACL has changed since it was read: authorize and read again.
-        granted = access::once_more(app, sent)?;
+        granted = access::once_more(app, sent).await?;
     }
     Err(error::conflict())
 }

@@ -67,7 +67,7 @@ pub(super) struct Place<'a> {
 
 /// Answers a preflight request by the bucket's rules, or by the server's if it has none. Browsers
 /// do not sign preflight requests; the response reveals only the rules.
-pub(super) fn preflight(
+pub(super) async fn preflight(
     app: &App,
     headers: &HeaderMap,
     place: Place<'_>,
@@ -89,7 +89,7 @@ pub(super) fn preflight(
             error::quoted(&name)
         )));
     }
-    let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).ok();
+    let bucket = app.look(|store| access::bucket_for_rules(store, place.bucket)).await.ok();
     let forbidden = |message, kind| forbidden(message, page.method(), kind);
     if let Some(bucket) = &bucket {
         origin.found.note_owner(&bucket.owner.id);
@@ -123,8 +123,8 @@ pub(super) fn preflight(
 
 /// The CORS headers of a response to a page, by the bucket's rules, or by the server's if it has
 /// none.
-pub(super) fn headers(app: &App, page: &PageRequest, bucket: &str) -> Option<HeaderMap> {
-    let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).ok();
+pub(super) async fn headers(app: &App, page: &PageRequest, bucket: &str) -> Option<HeaderMap> {
+    let bucket = app.look(|store| access::bucket_for_rules(store, bucket)).await.ok();
     let own = bucket.as_deref().map(of_bucket).transpose().ok()?;
     let cors = own.flatten().or_else(|| app.cors.clone())?;
     Some(cors.actual(page))

@@ -19,7 +19,7 @@ pub(super) fn default_of(app: &App, bucket: &Bucket) -> S3Result<Option<Encrypti
 }
 
 fn encryption_of(app: &App, default: &DefaultEncryption) -> S3Result<Encryption> {
-    let encryption = app.look(|store| default.encryption(store.keys()));
+    let encryption = app.ask(|store| default.encryption(store.keys()));
     encryption.map_err(|key| error::no_such_named_key(Some(key)))
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn put_bucket_encryption(
     let default = from_document(request.input.server_side_encryption_configuration)?;
     // A missing key is reported here, and not later on every write.
     let encryption = encryption_of(app, &default)?;
-    app.look(|store| store.seal_object(&encryption)).map_err(error::from_store)?;
+    app.ask(|store| store.seal_object(&encryption)).map_err(error::from_store)?;
     let set = app.store.set_default_encryption(granted.bucket(), Some(default)).await;
     set.map_err(error::from_store)?;
     Ok(S3Response::new(PutBucketEncryptionOutput::default()))

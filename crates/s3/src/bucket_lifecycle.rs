@@ -168,7 +168,7 @@ pub(super) fn insert_expiration(
         bytes: Some(object.bytes),
         tags: &object.metadata.tags,
     };
-    let day_ms = app.look(Store::lifecycle_day_ms);
+    let day_ms = app.ask(Store::lifecycle_day_ms);
     let Some(Due { at_ms, rule }) = lifecycle.expiration(&subject, object.modified_ms, day_ms)
     else {
         return Ok(());
@@ -188,7 +188,7 @@ pub(super) fn insert_abort(
     upload: &Upload,
 ) -> S3Result<()> {
     let Some(lifecycle) = &bucket.settings.lifecycle else { return Ok(()) };
-    let day_ms = app.look(Store::lifecycle_day_ms);
+    let day_ms = app.ask(Store::lifecycle_day_ms);
     let due = lifecycle.upload_expiration(upload.key.as_str(), upload.initiated_ms, day_ms);
     if let Some(Due { at_ms, rule }) = due {
         headers.insert(ABORT_DATE, http_date(at_ms)?);

@@ -120,7 +120,7 @@ pub(super) async fn put_bucket_logging(
     let sent = Sent { method: &method, uri: &uri, headers: &headers, extensions: &extensions };
     let status = input.bucket_logging_status;
     if let Some(logging) = &status.logging_enabled {
-        let target = target_of(app, &granted, sent, &logging.target_bucket)?;
+        let target = target_of(app, &granted, sent, &logging.target_bucket).await?;
         let has_grants = logging.target_grants.as_ref().is_some_and(|grants| !grants.is_empty());
         if has_grants && !ownership::of_bucket(target.bucket())?.acls_count() {
             return Err(acl::not_supported());
@@ -133,7 +133,7 @@ pub(super) async fn put_bucket_logging(
 
 /// The target bucket of logs, which must exist and take them: it has the same owner and region, no default retention
 /// and no requester pays. As on AWS, the permission to deliver is checked by each delivery only.
-fn target_of(app: &App, granted: &Granted, sent: Sent<'_>, name: &str) -> S3Result<Granted> {
+async fn target_of(app: &App, granted: &Granted, sent: Sent<'_>, name: &str) -> S3Result<Granted> {
     let refused = |message: &'static str| {
         s3_error!(
             Details::of("TargetBucket", error::quoted(name)),
@@ -141,7 +141,7 @@ fn target_of(app: &App, granted: &Granted, sent: Sent<'_>, name: &str) -> S3Resu
             "{message}"
         )
     };
-    let found = access::other_bucket(app, granted, sent, Action::PutBucketLogging, name);
+    let found = access::other_bucket(app, granted, sent, Action::PutBucketLogging, name).await;
     let is_owned = |found: &Granted| found.bucket().owner.id == granted.bucket().owner.id;
     let found = found.ok().filter(is_owned).ok_or_else(|| {
         refused(

@@ -32,7 +32,7 @@ pub(super) async fn put_bucket_replication(app: &App, request: PlainRequest) -> 
     for rule in replication.rules.iter().filter(|rule| rule.is_enabled && rule.copies_existing) {
         if is_new(&rule.target) && resyncs.iter().all(|resync| resync.target != rule.target) {
             let target = rule.target.clone();
-            let id = format!("existing-{}", app.look(Store::now_ms));
+            let id = format!("existing-{}", app.ask(Store::now_ms));
             resyncs.push(NewResync { id, target, again: false, before_ms: u64::MAX });
         }
     }

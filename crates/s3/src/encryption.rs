@@ -119,7 +119,7 @@ impl Asked {
     /// # Errors
     /// The master key or KMS key is not configured.
     pub(super) fn seal(&self, app: &App) -> S3Result<Option<Sealing>> {
-        let seal = |encryption| app.look(|store| store.seal_object(encryption));
+        let seal = |encryption| app.ask(|store| store.seal_object(encryption));
         self.encryption.as_ref().map(seal).transpose().map_err(error::from_store)
     }
 
@@ -237,7 +237,7 @@ pub(super) fn from_part(error: StoreError) -> S3Error {
 /// # Errors
 /// `KMS.NotFoundException`.
 pub(super) fn kms_key(app: &App, asked: &str) -> S3Result<String> {
-    let found = app.look(|store| store.keys().find_name(asked).map(str::to_owned));
+    let found = app.ask(|store| store.keys().find_name(asked).map(str::to_owned));
     found.ok_or_else(|| error::no_such_named_key(Some(asked)))
 }
 

@@ -173,7 +173,7 @@ async fn each_page(
             .take_while(|version| only.is_none_or(|key| version.key == *key))
             .collect();
         let is_last = only.is_some_and(|_| versions.len() < DELETE_OBJECTS_MAX);
-        let targets = targets(app, granted, sent, versions)?;
+        let targets = targets(app, granted, sent, versions).await?;
         if step == Step::Delete {
             let deleted = app.store.delete_objects(granted.bucket(), targets).await;
             for outcome in deleted.map_err(error::from_store)? {
@@ -190,7 +190,7 @@ async fn each_page(
 }
 
 /// Authorizes the deletion of versions, each by itself.
-fn targets(
+async fn targets(
     app: &App,
     granted: &Granted,
     sent: Sent<'_>,
@@ -198,15 +198,16 @@ fn targets(
 ) -> S3Result<Vec<DeleteTarget>> {
     let cause = event_cause::of_request(granted, sent.extensions);
     let has_versions = granted.bucket().versioning != Versioning::Never;
-    let target = |listed: ListedObject| {
+    let mut targets = Vec::with_capacity(versions.len());
+    for listed in versions {
         let version = has_versions.then_some(listed.version_id);
         let text = version.as_ref().map(ToString::to_string);
         let actions = access::of_deletion(sent, text.as_deref());
-        access::of_object(app, granted, sent, &actions, &listed.key, text.as_deref())?;
+        access::of_object(app, granted, sent, &actions, &listed.key, text.as_deref()).await?;
         let key = object_key(listed.key)?;
-        Ok(DeleteTarget { cause: cause.clone(), ..DeleteTarget::new(key, version) })
-    };
-    versions.into_iter().map(target).collect()
+        targets.push(DeleteTarget { cause: cause.clone(), ..DeleteTarget::new(key, version) });
+    }
+    Ok(targets)
 }
 
 #[cfg(test)]

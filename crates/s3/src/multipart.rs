@@ -120,9 +120,9 @@ pub(super) async fn complete_multipart_upload(
     let key = object_key(input.key)?;
     let id = upload_id(&input.upload_id)?;
     // The upload no longer exists once completed, but a repeated Complete must still succeed.
-    let upload = app.look(|store| store.upload(granted.bucket(), &key, &id)).ok();
+    let upload = app.look(|store| store.upload(granted.bucket(), &key, &id)).await.ok();
     if let Some(upload) = &upload {
-        check_key(app, &granted, upload, customer.as_ref())?;
+        check_key(app, &granted, upload, customer.as_ref()).await?;
     }
     let Some(CompletedParts(parts)) = extensions.remove() else {
         return Err(match &upload {
@@ -185,7 +185,7 @@ impl SentParts {
 
 /// Compares the customer key of a Complete with the one that encrypted the parts. As on AWS, it is
 /// required if the client requested a checksum other than the default.
-fn check_key(
+async fn check_key(
     app: &App,
     granted: &Granted,
     upload: &Upload,
@@ -199,7 +199,7 @@ fn check_key(
     let customer = customer.map(|customer| &customer.key);
     let sealing =
         app.look(|store| store.seal_part(granted.bucket(), &upload.key, &upload.id, customer));
-    sealing.map(drop).map_err(encryption::from_part)
+    sealing.await.map(drop).map_err(encryption::from_part)
 }
 
 /// Checks that the checksum type of a Complete is the upload's.
@@ -295,7 +295,7 @@ pub(super) async fn abort_multipart_upload(
     if let Some(initiated) = input.if_match_initiated_time {
         // Reading outside of a transaction is safe: the start time of an upload never changes.
         let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
-        let upload = upload.map_err(error::from_store)?;
+        let upload = upload.await.map_err(error::from_store)?;
         if i64::try_from(upload.initiated_ms / 1000).ok() != unix_seconds(initiated) {
             return Err(error::precondition_failed("x-amz-if-match-initiated-time"));
         }

@@ -85,7 +85,7 @@ pub(super) async fn get_object_attributes(
         found.await.map_err(error::from_store)?
     } else {
         let found = app.look(|store| store.head_object(granted.bucket(), &key, &options));
-        let object = found.map_err(error::from_store)?.object;
+        let object = found.await.map_err(error::from_store)?.object;
         ObjectPartPage { object, parts: Vec::new(), is_truncated: false }
     };
     let object = &found.object;

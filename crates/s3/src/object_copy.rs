@@ -65,13 +65,14 @@ pub(super) async fn copy_object(
         input.copy_source,
         &mut source_conditions,
         copies_tags.then_some(&key),
-    )?;
+    )
+    .await?;
     let is_self =
         source.bucket.id == granted.bucket().id && source.key == key && source.version.is_none();
     // As on AWS, a default encryption of the bucket may change the encryption of the object.
     let may_encrypt = granted.bucket().settings.default_encryption.is_some();
     let changes_nothing = is_self && !replaces_metadata && !may_encrypt && !changes_more(&headers);
-    if changes_nothing && !changes_encryption(app, granted.bucket(), &key, &asked) {
+    if changes_nothing && !changes_encryption(app, granted.bucket(), &key, &asked).await {
         return Err(s3_error!(
             InvalidRequest,
             "This copy request is illegal because it is trying to copy an object to itself without \
@@ -125,8 +126,8 @@ fn changes_more(headers: &HeaderMap) -> bool {
 /// True if a copy of the object to itself has another encryption, although the request has no
 /// header for one: as on AWS, the encryption of the source is not copied. A decrypted copy counts
 /// only if the source has another key than the server's.
-fn changes_encryption(app: &App, bucket: &Bucket, key: &ObjectKey, asked: &Asked) -> bool {
-    let found = app.look(|store| store.find_object(bucket, key, None));
+async fn changes_encryption(app: &App, bucket: &Bucket, key: &ObjectKey, asked: &Asked) -> bool {
+    let found = app.look(|store| store.find_object(bucket, key, None)).await;
     found.is_ok_and(|found| match found.encryption {
         None => asked.encryption.is_some(),
         Some(EncryptionScheme::Master) => false,
@@ -140,7 +141,7 @@ fn changes_encryption(app: &App, bucket: &Bucket, key: &ObjectKey, asked: &Asked
 /// `conditions` get its ETag, so that an object that replaced it in the meantime is not copied.
 /// With `tags_to`, the target key, the sender must also be allowed to read and write the source's
 /// tags, if it has any.
-pub(super) fn source(
+pub(super) async fn source(
     app: &App,
     target: &Granted,
     sent: Sent<'_>,
@@ -163,7 +164,7 @@ pub(super) fn source(
         ));
     }
     let version = version.as_deref();
-    let granted = access::copy_source(app, target, sent, &bucket, &key, version)?;
+    let granted = access::copy_source(app, target, sent, &bucket, &key, version).await?;
     if granted.saw_nothing() {
         return Err(error::no_such_key(&key));
     }
@@ -171,7 +172,7 @@ pub(super) fn source(
     let (bucket, key) = (Arc::clone(granted.bucket()), object_key(key.into())?);
     let version_id = version_id(version.map(str::to_owned))?;
     if let Some(target_key) = tags_to {
-        let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref()));
+        let found = app.look(|store| store.find_object(&bucket, &key, version_id.as_ref())).await;
         // A missing source is reported by the copy itself.
         let tags = found.map(|found| found.metadata.tags).unwrap_or_default();
         if !tags.is_empty() {
@@ -179,10 +180,11 @@ pub(super) fn source(
                 None => Action::GetObjectTagging,
                 Some(_) => Action::GetObjectVersionTagging,
             };
-            access::of_object(app, &granted, sent, &[read], key.as_str(), version)?;
+            access::of_object(app, &granted, sent, &[read], key.as_str(), version).await?;
             // The source's tags become the request's tags for this decision.
             let write = [Action::PutObject, Action::PutObjectTagging];
-            access::of_copied_tags(app, target, sent, &write, target_key.as_str(), &tags)?;
+            let key = target_key.as_str();
+            access::of_copied_tags(app, target, sent, &write, key, &tags).await?;
         }
     }
     Ok(ObjectId { bucket, key, version: version_id })

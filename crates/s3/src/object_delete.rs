@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use liteio_store::{
-    DeleteOutcome, DeleteTarget, ETagText, EtagCondition, ObjectKey, VersionId, WriteConditions,
+    Bucket, DeleteOutcome, DeleteTarget, ETagText, EtagCondition, ObjectKey, StoreError, VersionId,
+    WriteConditions,
 };
 use s3s::dto::{
     DeleteObjectInput, DeleteObjectOutput, DeleteObjectsInput, DeleteObjectsOutput,
@@ -58,7 +59,7 @@ pub(super) async fn delete_object(
             let target = DeleteTarget { key, version, conditions, bypasses_governance, cause };
             match deletion {
                 Some(_) => app.store.delete_replica(granted.bucket(), target).await,
-                None => app.store.delete_object(granted.bucket(), target).await,
+                None => delete_one(app, granted.bucket(), target).await,
             }
         }
     };
@@ -66,6 +67,18 @@ pub(super) async fn delete_object(
     let mut response = S3Response::new(DeleteObjectOutput::default());
     insert_outcome(&mut response.headers, &outcome)?;
     Ok(response)
+}
+
+/// Deletes an object; one that is missing without a commit.
+async fn delete_one(
+    app: &App,
+    bucket: &Arc<Bucket>,
+    target: DeleteTarget,
+) -> Result<DeleteOutcome, StoreError> {
+    match app.look(|store| store.delete_of_nothing(bucket, &target)).await? {
+        Some(nothing) => Ok(nothing),
+        None => app.store.delete_object(bucket, target).await,
+    }
 }
 
 /// MinIO's extension: all versions of the key, and of all keys below it.
@@ -144,7 +157,7 @@ pub(super) async fn delete_objects(
     let mut targets = Vec::with_capacity(count);
     for object in delete.objects {
         named.push(Named { key: object.key.clone(), version: object.version_id.clone() });
-        match target(app, &granted, sent, object) {
+        match target(app, &granted, sent, object).await {
             Ok(target) => {
                 let cause = cause.clone();
                 let target = DeleteTarget { bypasses_governance, cause, ..target };
@@ -184,7 +197,7 @@ pub(super) async fn delete_objects(
 }
 
 /// Authorizes the deletion of one object; each is decided separately.
-fn target(
+async fn target(
     app: &App,
     granted: &Granted,
     sent: Sent<'_>,
@@ -193,7 +206,7 @@ fn target(
     // An empty element means no version, unlike an empty value in a query.
     let version = object.version_id.filter(|version| !version.is_empty());
     let actions = access::of_deletion(sent, version.as_deref());
-    access::of_object(app, granted, sent, &actions, &object.key, version.as_deref())?;
+    access::of_object(app, granted, sent, &actions, &object.key, version.as_deref()).await?;
     let key: ObjectKey = object_key(object.key)?;
     let etag = object.e_tag.map(|etag| match etag.value() {
         "*" => EtagCondition::Any,

@@ -53,7 +53,7 @@ impl ReadRequest<'_> {
     pub(super) async fn answer(self, app: &Arc<App>) -> S3Result<Response<ReplyBody>> {
         // The request is dropped here, so its memory is free while the first piece is read.
         let allowance = self.allowance;
-        let (mut response, reader) = self.open(app)?;
+        let (mut response, reader) = self.open(app).await?;
         if let Some(reader) = reader {
             *response.body_mut() = body_out::body(app, reader, allowance).await?;
         }
@@ -61,12 +61,12 @@ impl ReadRequest<'_> {
     }
 
     /// The response without its body, and the reader of the body.
-    fn open(self, app: &App) -> S3Result<(Response<ReplyBody>, Option<ObjectReader>)> {
-        let mut granted = self.granted(app)?;
+    async fn open(self, app: &App) -> S3Result<(Response<ReplyBody>, Option<ObjectReader>)> {
+        let mut granted = self.granted(app).await?;
         let read = Read::parse(app, self.head, &self.target.key)?;
         let mut tries = DECISIONS_MAX;
         let (found, reader) = loop {
-            let (found, reader) = self.find(app, &granted, &read)?;
+            let (found, reader) = self.find(app, &granted, &read).await?;
             // Time of check to time of use: the decision may depend on the object's owner, ACL or
             // tags, and the object may have been replaced since. Then the request is authorized
             // again.
@@ -77,7 +77,7 @@ impl ReadRequest<'_> {
                 return Err(error::access_denied());
             }
             tries -= 1;
-            granted = self.granted(app)?;
+            granted = self.granted(app).await?;
         };
         let mut response = Response::new(ReplyBody::empty());
         if read.is_partial(&found) {
@@ -93,11 +93,11 @@ impl ReadRequest<'_> {
         Ok((response, reader))
     }
 
-    fn granted(&self, app: &App) -> S3Result<Granted> {
-        access::of_bucket(app, Sent::head(self.head), self.route, &self.target)
+    async fn granted(&self, app: &App) -> S3Result<Granted> {
+        access::of_bucket(app, Sent::head(self.head), self.route, &self.target).await
     }
 
-    fn find(
+    async fn find(
         &self,
         app: &App,
         granted: &Granted,
@@ -113,13 +113,15 @@ impl ReadRequest<'_> {
                 opened.map(|OpenedObject { found, reader }| (found, Some(reader)))
             }
         });
-        found.map_err(|error| {
-            let error = read.refusal(granted.bucket(), error);
-            if self.tells_missing {
-                return error;
-            }
-            access::hide_missing(app, granted, Sent::head(self.head), read.key.as_str(), error)
-        })
+        let error = match found.await {
+            Ok(found) => return Ok(found),
+            Err(error) => read.refusal(granted.bucket(), error),
+        };
+        if self.tells_missing {
+            return Err(error);
+        }
+        let (sent, key) = (Sent::head(self.head), read.key.as_str());
+        Err(access::hide_missing(app, granted, sent, key, error).await)
     }
 }
 

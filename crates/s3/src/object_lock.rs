@@ -126,7 +126,7 @@ pub(super) fn bypass(app: &App, granted: &Granted, asked: Option<bool>) -> S3Res
 /// Converts the time to the store's unit, if it is in the future.
 fn future(app: &App, until_ms: i64, name: &str) -> S3Result<u64> {
     let until_ms = u64::try_from(until_ms).unwrap_or(0);
-    match until_ms > app.look(Store::now_ms) {
+    match until_ms > app.ask(Store::now_ms) {
         true => Ok(until_ms),
         false => Err(s3_error!(
             Details::argument(name, &iso_date(until_ms)),
@@ -260,7 +260,7 @@ pub(super) async fn get_object_retention(
     request: Req<GetObjectRetentionInput>,
 ) -> Resp<GetObjectRetentionOutput> {
     let GetObjectRetentionInput { key, version_id, .. } = request.input;
-    let object = lockable(app, &granted, key, version_id)?;
+    let object = lockable(app, &granted, key, version_id).await?;
     let Retention { mode, until_ms } = object.lock.retention.ok_or_else(not_locked)?;
     let retention = ObjectLockRetention {
         mode: Some(ObjectLockRetentionMode::from_static(mode_name(mode))),
@@ -275,7 +275,7 @@ pub(super) async fn get_object_legal_hold(
     request: Req<GetObjectLegalHoldInput>,
 ) -> Resp<GetObjectLegalHoldOutput> {
     let GetObjectLegalHoldInput { key, version_id, .. } = request.input;
-    let object = lockable(app, &granted, key, version_id)?;
+    let object = lockable(app, &granted, key, version_id).await?;
     let status = status_of(object.lock.legal_hold).ok_or_else(not_locked)?;
     let status = Some(ObjectLockLegalHoldStatus::from_static(status));
     let legal_hold = Some(ObjectLockLegalHold { status });
@@ -283,13 +283,13 @@ pub(super) async fn get_object_legal_hold(
 }
 
 /// Finds a version whose lock is read or changed.
-fn lockable(
+async fn lockable(
     app: &App,
     granted: &Granted,
     key: String,
     version: Option<String>,
 ) -> S3Result<ObjectVersion> {
-    let object = object_version::find(app, granted, key, version)?;
+    let object = object_version::find(app, granted, key, version).await?;
     match granted.bucket().object_lock {
         true => Ok(object),
         false => Err(s3_error!(InvalidRequest, "Bucket is missing Object Lock Configuration")),

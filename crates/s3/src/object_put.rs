@@ -55,7 +55,8 @@ pub(super) async fn put_object(
     let asked = Asked::of_write(app, granted.bucket(), &headers, &extensions)?;
     let sealing = asked.seal(app)?;
     let form = extensions.remove::<PostForm>();
-    let append = Append::of_request(app, &granted, &key, input.write_offset_bytes, form.as_ref())?;
+    let offset = input.write_offset_bytes;
+    let append = Append::of_request(app, &granted, &key, offset, form.as_ref()).await?;
     let bytes_expected = match form {
         // The file's length is known only at the end of the form.
         Some(_) => None,
@@ -110,7 +111,7 @@ struct Append {
 impl Append {
     /// The requested append. An append that cannot succeed is rejected before the body is received;
     /// the store checks again when it commits.
-    fn of_request(
+    async fn of_request(
         app: &App,
         granted: &Granted,
         key: &ObjectKey,
@@ -130,7 +131,7 @@ impl Append {
         })?;
         let options = GetOptions::default();
         let found = app.look(|store| store.head_object(granted.bucket(), key, &options));
-        let found = match found.map_err(StoreError::from) {
+        let found = match found.await.map_err(StoreError::from) {
             Ok(found) => Some(found.object),
             Err(StoreError::NoSuchKey { .. }) => None,
             Err(StoreError::CustomerKeyRequired) => {

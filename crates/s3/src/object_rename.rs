@@ -19,7 +19,8 @@ pub(super) async fn rename_object(app: &App, request: PlainRequest) -> PlainResp
     let source = source(&request.headers)?;
     // The rename deletes the source key and makes its content readable under the target key.
     let actions = [Action::RenameObject, Action::GetObject, Action::DeleteObject];
-    access::of_object(app, &request.granted, request.sent(), &actions, source.as_str(), None)?;
+    let (granted, sent) = (&request.granted, request.sent());
+    access::of_object(app, granted, sent, &actions, source.as_str(), None).await?;
     let PlainRequest { granted, key, headers, extensions, .. } = request;
     let target = object_key(key)?;
     let customer = encryption::of_read(app, &headers, &extensions)?;

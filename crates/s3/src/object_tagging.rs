@@ -18,7 +18,7 @@ pub(super) async fn get_object_tagging(
     request: Req<GetObjectTaggingInput>,
 ) -> Resp<GetObjectTaggingOutput> {
     let GetObjectTaggingInput { key, version_id, .. } = request.input;
-    let object = object_version::find_tagged(app, &granted, key, version_id)?;
+    let object = object_version::find_tagged(app, &granted, key, version_id).await?;
     Ok(S3Response::new(GetObjectTaggingOutput {
         version_id: metadata::shown_version(granted.bucket(), &object),
         tag_set: tagging::to_document(object.metadata.tags),

@@ -10,7 +10,7 @@ use liteio_access::state::App;
 
 /// Finds the version with this ID, or the current one. Metadata is not encrypted, so no customer
 /// key is needed. A key whose newest version is a delete marker is missing (404).
-pub(super) fn find(
+pub(super) async fn find(
     app: &App,
     granted: &Granted,
     key: String,
@@ -18,12 +18,12 @@ pub(super) fn find(
 ) -> S3Result<ObjectVersion> {
     let (key, version) = (object_key(key)?, version_id(version)?);
     let found = app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
-    let found = found.map_err(error::from_store)?;
+    let found = found.await.map_err(error::from_store)?;
     held(granted, found)
 }
 
 /// [`find`] for tags: a key whose newest version is a delete marker is 405, as the marker itself.
-pub(super) fn find_tagged(
+pub(super) async fn find_tagged(
     app: &App,
     granted: &Granted,
     key: String,
@@ -31,7 +31,7 @@ pub(super) fn find_tagged(
 ) -> S3Result<ObjectVersion> {
     let (key, version) = (object_key(key)?, version_id(version)?);
     let found = app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
-    held(granted, found.map_err(from_marker)?)
+    held(granted, found.await.map_err(from_marker)?)
 }
 
 /// Maps an error, and the key of a current delete marker as the marker itself. (Recorded on AWS in
@@ -59,20 +59,24 @@ pub(super) async fn change(
 ) -> S3Result<ObjectVersion> {
     if granted.saw_nothing() {
         // The version is missing, or was created after the decision.
-        return find_tagged(app, granted, key, version);
+        return find_tagged(app, granted, key, version).await;
     }
     let (key, version) = (object_key(key)?, version_id(version)?);
     let change = granted.guarded(change);
     let named = (key.clone(), version);
     let changed = app.store.change_object(granted.bucket(), key, version, change, cause).await;
-    changed.map_err(|error| match error {
+    let error = match changed {
+        Ok(changed) => return Ok(changed),
+        Err(error) => error,
+    };
+    Err(match error {
         StoreError::ConditionalRequestConflict => error::conflict(),
         StoreError::NoSuchKey { .. } => {
             // The error with the delete marker that hides the object, if there is one.
             let (key, version) = named;
             let found =
                 app.look(|store| store.find_object(granted.bucket(), &key, version.as_ref()));
-            found.err().map_or_else(error::conflict, from_marker)
+            found.await.err().map_or_else(error::conflict, from_marker)
         }
         error => error::from_store(error),
     })

@@ -35,13 +35,13 @@ pub(super) async fn upload_part(
     let id = upload_id(&input.upload_id)?;
     let bytes_expected = body_in::declared_bytes(&headers)?;
     let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
-    let upload = upload.map_err(error::from_store)?;
+    let upload = upload.await.map_err(error::from_store)?;
     let sealing = match (&upload.encryption, &customer) {
         (None, None) => None,
         (_, customer) => {
             let customer = customer.as_ref().map(|customer| &customer.key);
             let sealing = app.look(|store| store.seal_part(granted.bucket(), &key, &id, customer));
-            sealing.map_err(encryption::from_part)?
+            sealing.await.map_err(encryption::from_part)?
         }
     };
     let kind = upload.checksum.map(|(_, kind)| kind);
@@ -88,15 +88,16 @@ pub(super) async fn upload_part_copy(
         customer_key: customer.as_ref().map(|customer| customer.key.clone()),
     };
     let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
-    let upload = upload.map_err(error::from_store)?;
+    let upload = upload.await.map_err(error::from_store)?;
     if customer.is_some() || upload.encryption == Some(EncryptionScheme::Customer) {
         let customer = options.customer_key.as_ref();
         let sealing = app.look(|store| store.seal_part(granted.bucket(), &key, &id, customer));
-        sealing.map_err(encryption::from_part)?;
+        sealing.await.map_err(encryption::from_part)?;
     }
     let range = options.range;
     let conditions = &mut options.conditions;
-    let source = object_copy::source(app, &granted, sent, input.copy_source, conditions, None)?;
+    let source = input.copy_source;
+    let source = object_copy::source(app, &granted, sent, source, conditions, None).await?;
     // A blocking thread: the source is read once, for the part's MD5.
     let copied = app.blocking(move |store| {
         store.copy_part(source, granted.bucket(), &key, &id, number, options).wait()

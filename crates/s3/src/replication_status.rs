@@ -34,7 +34,7 @@ pub(super) async fn reset_bucket_replication(app: &App, request: PlainRequest) -
             ));
         }
     };
-    let now_ms = app.look(Store::now_ms);
+    let now_ms = app.ask(Store::now_ms);
     let id = match sent.parameter("reset-id").filter(|id| !id.is_empty()) {
         None => format!("resync-{now_ms}"),
         Some(id) => id.to_owned(),
@@ -63,7 +63,7 @@ pub(super) async fn get_bucket_replication_reset_status(
 ) -> PlainResponse {
     let sent = request.sent();
     let bucket = request.granted.bucket();
-    let found = app.look(|store| store.resyncs_of(bucket)).map_err(error::from_store)?;
+    let found = app.look(|store| store.resyncs_of(bucket)).await.map_err(error::from_store)?;
     let arn = sent.parameter("arn").filter(|arn| !arn.is_empty());
     let wanted = found.iter().filter(|resync| arn.is_none_or(|arn| resync.target == arn));
     let shown: Vec<Value> = wanted.map(|it| shown(it, bucket.name.as_str())).collect();
@@ -90,7 +90,7 @@ pub(super) async fn get_bucket_replication_metrics(
 ) -> PlainResponse {
     let replication = request.granted.bucket().settings.replication.clone();
     let replication = replication.ok_or_else(no_replication)?;
-    let queues = app.look(Store::replication_queues).map_err(error::from_store)?;
+    let queues = app.look(Store::replication_queues).await.map_err(error::from_store)?;
     let (mut stats, mut waiting, mut copied, mut bytes) = (Map::new(), 0, 0, 0);
     let targets = replication.targets();
     for (target, figures) in app.remote_targets.all() {

@@ -63,15 +63,15 @@ impl S3Service {
     }
 
     /// Answers a browser's preflight request, which is never signed.
-    pub fn preflight(&self, headers: &HeaderMap, origin: &Origin) -> Reply {
+    pub async fn preflight(&self, headers: &HeaderMap, origin: &Origin) -> Reply {
         let target = &origin.target;
         let place = Place { bucket: target.bucket(), names_key: !target.key().is_empty() };
-        bucket_cors::preflight(&self.app, headers, place, origin)
+        bucket_cors::preflight(&self.app, headers, place, origin).await
     }
 
     /// The CORS headers of a response to a page.
-    pub fn cors_headers(&self, page: &PageRequest, origin: &Origin) -> Option<HeaderMap> {
-        bucket_cors::headers(&self.app, page, origin.target.bucket())
+    pub async fn cors_headers(&self, page: &PageRequest, origin: &Origin) -> Option<HeaderMap> {
+        bucket_cors::headers(&self.app, page, origin.target.bucket()).await
     }
 
     /// Answers a website request.
@@ -131,7 +131,7 @@ impl S3Service {
         // Before the bucket is looked up, which a standby may not have yet.
         if !matches!(facts.method, Method::GET | Method::HEAD)
             && route.operation != "SelectObjectContent"
-            && let Some(suspended) = self.app.look(Store::suspended)
+            && let Some(suspended) = self.app.ask(Store::suspended)
         {
             return Err(refusal::of_error(error::from_store(suspended)));
         }
@@ -142,13 +142,13 @@ impl S3Service {
             Answerer::Nobody | Answerer::Other(_) => {
                 // Authorize first, so that an unauthorized sender gets 403 and learns nothing more.
                 let granted = access::of_request(&self.app, Sent::head(&head), route, target);
-                let refused = granted.err().unwrap_or_else(|| route.not_implemented());
+                let refused = granted.await.err().unwrap_or_else(|| route.not_implemented());
                 return Err(refusal::of_error(refused));
             }
             Answerer::Typed if route.is_decided_by_document() => {}
             Answerer::Typed => {
                 let granted = access::of_request(&self.app, Sent::head(&head), route, target);
-                granted.map_err(refusal::of_error)?.put_into(&mut head.extensions);
+                granted.await.map_err(refusal::of_error)?.put_into(&mut head.extensions);
             }
             Answerer::Own => {}
         }
@@ -164,7 +164,7 @@ impl S3Service {
     ) -> Reply {
         let (head, body) = request.into_parts();
         let granted = access::of_bucket(&self.app, Sent::head(&head), route, target);
-        let granted = granted.map_err(refusal::of_error)?;
+        let granted = granted.await.map_err(refusal::of_error)?;
         let prepared = self.prepare(Request::from_parts(head, Body::http_body(body))).await;
         let (mut head, body) = prepared.map_err(refusal::of_error)?.into_parts();
         let granted = head.extensions.remove().unwrap_or(granted);
@@ -203,7 +203,8 @@ impl S3Service {
                 headers: &headers,
                 extensions: request.extensions(),
             };
-            let permission = access::of_request(&self.app, sent, route, &Target::of(sent.uri)?)?;
+            let target = Target::of(sent.uri)?;
+            let permission = access::of_request(&self.app, sent, route, &target).await?;
             permission.put_into(request.extensions_mut());
         }
         Ok(request)

@@ -203,7 +203,7 @@ impl Members<'_> {
                 )));
             }
             for entry in &entries {
-                let checked = self.member(entry).map(drop);
+                let checked = self.member(entry).await.map(drop);
                 checked.map_err(|error| with_message(error, "Nothing was stored."))?;
             }
         }
@@ -233,7 +233,7 @@ impl Members<'_> {
             let (rest, entries) = self.next(open, 1).await?;
             archive = rest;
             let (Some(mut open), Some(entry)) = (archive.take(), entries.first()) else { break };
-            let Some(Member { key, bytes, options }) = self.member(entry)? else {
+            let Some(Member { key, bytes, options }) = self.member(entry).await? else {
                 archive = Some(open);
                 continue;
             };
@@ -290,14 +290,14 @@ impl Members<'_> {
     ///
     /// # Errors
     /// The reason why it cannot be stored, unless errors are ignored.
-    fn member(&self, entry: &Entry) -> S3Result<Option<Member>> {
-        match self.checked(entry) {
+    async fn member(&self, entry: &Entry) -> S3Result<Option<Member>> {
+        match self.checked(entry).await {
             Err(_) if self.options.ignores_errors => Ok(None),
             checked => checked.map_err(|error| of_member(&entry.name, error)),
         }
     }
 
-    fn checked(&self, entry: &Entry) -> S3Result<Option<Member>> {
+    async fn checked(&self, entry: &Entry) -> S3Result<Option<Member>> {
         let refused = |reason: &str| invalid(format!("{reason}."));
         let words = words(&entry.name).map_err(|reason| refused(&reason))?;
         let end = match entry.kind {
@@ -317,7 +317,7 @@ impl Members<'_> {
             return Err(error::too_large(bytes, PART_BYTES_MAX));
         }
         let key = format!("{}{}{end}", self.options.prefix, words.join("/"));
-        access::of_written(self.app, self.granted, self.sent, &key)?;
+        access::of_written(self.app, self.granted, self.sent, &key).await?;
         let key = ObjectKey::new(key).map_err(StoreError::from).map_err(error::from_store)?;
         let options = PutOptions { metadata: self.metadata(entry)?, ..self.put.clone() };
         Ok(Some(Member { key, bytes, options }))

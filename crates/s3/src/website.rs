@@ -43,8 +43,10 @@ pub(super) async fn answer(
     allowance: &Allowance,
 ) -> Reply {
     let buckets = origin.target.site_buckets();
-    let exists = |bucket: &&&str| app.look(|store| access::bucket_for_rules(store, bucket).is_ok());
-    let Some(bucket) = buckets.iter().find(exists) else {
+    let found = app.look(|store| {
+        buckets.iter().find(|bucket| access::bucket_for_rules(store, bucket).is_ok())
+    });
+    let Some(bucket) = found.await else {
         let named = buckets.first().copied().unwrap_or_default();
         return Err(no_such_bucket().with("BucketName", named));
     };
@@ -55,11 +57,15 @@ pub(super) async fn answer(
             Place { bucket, names_key: true },
             origin,
         )
+        .await
         .map_err(|error| of_s3(&error));
     }
     let reply = Visit { app, head, origin, allowance, bucket }.answer().await;
     let page = PageRequest::of(&head.method, &head.headers);
-    let headers = page.and_then(|page| bucket_cors::headers(app, &page, bucket));
+    let headers = match page {
+        Some(page) => bucket_cors::headers(app, &page, bucket).await,
+        None => None,
+    };
     reply::with_headers(reply, headers)
 }
 
@@ -71,7 +77,7 @@ impl Visit<'_> {
             let method = self.head.method.as_str();
             return Err(error.with("Method", method).with("ResourceType", "OBJECT"));
         }
-        let website = self.website()?;
+        let website = self.website().await?;
         let key = self.origin.target.key().to_owned();
         let (scheme, host) = (self.origin.peer.scheme(), self.origin.target.host());
         let asked = Asked { scheme, host, key: &key, query: self.origin.target.query() };
@@ -88,8 +94,8 @@ impl Visit<'_> {
         }
     }
 
-    fn website(&self) -> Result<Arc<Website>, ApiError> {
-        let bucket = self.app.look(|store| access::bucket_for_rules(store, self.bucket));
+    async fn website(&self) -> Result<Arc<Website>, ApiError> {
+        let bucket = self.app.look(|store| access::bucket_for_rules(store, self.bucket)).await;
         let bucket = bucket.map_err(|_| no_such_bucket().with("BucketName", self.bucket))?;
         self.origin.found.note_owner(&bucket.owner.id);
         let Parts { method, headers, .. } = self.head;

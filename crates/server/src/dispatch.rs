@@ -22,7 +22,7 @@ use liteio_admin::console::Console;
 use liteio_admin::console::browser;
 use liteio_admin::metrics::{BackupFigures, Counters, Metrics, ReportFigures, StandbyFigures};
 use liteio_admin::minio::Admin;
-use liteio_admin::operational::{Health, Operational, Readiness, Way};
+use liteio_admin::operational::{Claim, Health, Operational, Readiness, Way};
 use liteio_auth::{Identity, is_signed};
 use liteio_iam as iam;
 use liteio_iam::minio::Manager;
@@ -34,14 +34,20 @@ use liteio_s3vectors as vectors;
 use liteio_space::Space;
 use liteio_wire::budget::Budget;
 use liteio_wire::front::body::RequestBody;
-use liteio_wire::front::{Allowance, Handler, HandlerFuture, Isolate, Observer, Observers, Plan};
+use liteio_wire::front::{
+    Allowance, Handler, HandlerFuture, Isolate, Observer, Observers, Plan, Planned,
+};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{self, ApiError, Reply};
 
 /// Seconds since a standby last had everything that the backup has, on each of its answers.
 const BEHIND: HeaderName = HeaderName::from_static("x-liteio-behind");
 
+/// The future of a callback.
+type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
 /// The handler behind the HTTP front end.
+#[derive(Clone)]
 pub(crate) struct Dispatch {
     spaces: Spaces,
     operational: Arc<Operational>,
@@ -50,7 +56,7 @@ pub(crate) struct Dispatch {
     observers: Observers,
     followers: Arc<[Arc<dyn Follower>]>,
     health: Arc<Health>,
-    copies: Option<Copies>,
+    copies: Option<Arc<Copies>>,
     /// The backup of the main space, or its standby.
     pair: Arc<Pair>,
     /// The console is enabled, so objects share the origin of its pages.
@@ -73,7 +79,7 @@ impl Dispatch {
         let readiness = {
             let (spaces, stopping) = (spaces.clone(), Arc::clone(&stopping));
             let logged = Mutex::default();
-            let outbox = spaces.main().app.look(Store::outbox_state);
+            let outbox = spaces.main().app.store.outbox_state();
             let lost_at_start = outbox.map_or(0, |outbox| outbox.lost());
             let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
             move || {
@@ -91,20 +97,26 @@ impl Dispatch {
         let details = {
             let spaces = spaces.clone();
             let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
-            move || {
+            move || -> Later<Map<String, Value>> {
                 let space = spaces.main();
-                let mut told = details(&space.app, &space.senders);
-                told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
-                let backup = pair.backup_state().as_ref().map(backup_details);
-                told.extend(backup.map(|it| ("backup".to_owned(), it)));
-                let standby = pair.standby_state().as_ref().map(standby_details);
-                told.extend(standby.map(|it| ("standby".to_owned(), it)));
-                told
+                let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
+                Box::pin(async move {
+                    let mut told = details(&space.app, &space.senders).await;
+                    told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
+                    let backup = pair.backup_state().as_ref().map(backup_details);
+                    told.extend(backup.map(|it| ("backup".to_owned(), it)));
+                    let standby = pair.standby_state().as_ref().map(standby_details);
+                    told.extend(standby.map(|it| ("standby".to_owned(), it)));
+                    told
+                })
             }
         };
         let has_buckets = {
             let spaces = spaces.clone();
-            move || spaces.main().app.look(has_buckets)
+            move || -> Later<bool> {
+                let space = spaces.main();
+                Box::pin(async move { space.app.look(has_buckets).await })
+            }
         };
         let health = Health::new(readiness, details, has_buckets);
         let tracer = Arc::new(Tracer::default());
@@ -128,7 +140,7 @@ impl Dispatch {
             observers: observers.into(),
             followers,
             health,
-            copies,
+            copies: copies.map(Arc::new),
             pair,
             has_console,
             stopping,
@@ -148,15 +160,12 @@ impl Dispatch {
         (self.has_console && !origin.target.is_site()).then(|| browser::isolation(head)).flatten()
     }
 
-    /// The processing path of an operational request. An existing bucket takes precedence over a
-    /// borrowed path.
-    fn operational_way(&self, head: &Parts, origin: &Origin) -> Option<Way> {
-        let claim = Operational::claim(head, &origin.target)?;
-        let has_bucket = || {
-            let bucket = origin.target.bucket();
-            self.spaces.main().app.look(|store| access::bucket_for_rules(store, bucket)).is_ok()
-        };
-        (!claim.is_borrowed || !has_bucket()).then_some(claim.way)
+    /// The processing path of an operational request with a borrowed path, over which an existing
+    /// bucket takes precedence.
+    async fn borrowed_way(&self, way: Way, origin: &Origin) -> Option<Way> {
+        let (space, bucket) = (self.spaces.main(), origin.target.bucket());
+        let found = space.app.look(|store| access::bucket_for_rules(store, bucket)).await;
+        found.is_err().then_some(way)
     }
 }
 
@@ -223,7 +232,29 @@ impl Dispatch {
         allowance: Allowance,
     ) -> HandlerFuture {
         let (head, body) = request.into_parts();
-        let way = self.operational_way(&head, origin);
+        let claim = Operational::claim(&head, &origin.target);
+        let request = Request::from_parts(head, body);
+        match claim {
+            Some(Claim { way, is_borrowed: true }) => {
+                let (this, origin) = (self.clone(), Arc::clone(origin));
+                Box::pin(async move {
+                    let way = this.borrowed_way(way, &origin).await;
+                    this.answer_by(way, request, &origin, allowance).await
+                })
+            }
+            claim => self.answer_by(claim.map(|claim| claim.way), request, origin, allowance),
+        }
+    }
+
+    /// Answers an operational request by its path, any other without one.
+    fn answer_by(
+        &self,
+        way: Option<Way>,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture {
+        let (head, body) = request.into_parts();
         let origin = Arc::clone(origin);
         let is_for_console = way.is_none() && self.is_for_console(&head, &origin);
         let request = Request::from_parts(head, body);
@@ -263,19 +294,10 @@ impl Dispatch {
     }
 }
 
-/// The headers of every answer of a standby, and of refusals by a primary that has lost its lease.
-fn pair_headers(pair: &Pair, status: StatusCode) -> Option<HeaderMap> {
-    let behind = pair.standby_state();
-    let behind = behind.map(|state| (BEHIND, HeaderValue::from(state.behind.as_secs())));
-    let is_refused = status == StatusCode::SERVICE_UNAVAILABLE;
-    let retry = is_refused.then(|| (RETRY_AFTER, HeaderValue::from_static("1")));
-    let headers: HeaderMap = behind.into_iter().chain(retry).collect();
-    (!headers.is_empty()).then_some(headers)
-}
-
-impl Handler for Dispatch {
-    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
-        match self.operational_way(head, origin) {
+impl Dispatch {
+    /// The plan of an operational request by its path, of any other without one.
+    fn plan_by(&self, way: Option<Way>, head: &Parts, origin: &Origin) -> Plan {
+        match way {
             // Exempt from the limits: the response must show that the server is overloaded, not
             // dead.
             Some(Way::Health) => return Plan { exempt: true, ..Plan::default() },
@@ -289,6 +311,28 @@ impl Handler for Dispatch {
         let form = self.spaces.main().is_form_upload(head, origin);
         let held = !form && s3::holds_body(head, target.names_key());
         Plan { held, form, isolate: self.isolation(head, origin), ..Plan::default() }
+    }
+}
+
+/// The headers of every answer of a standby, and of refusals by a primary that has lost its lease.
+fn pair_headers(pair: &Pair, status: StatusCode) -> Option<HeaderMap> {
+    let behind = pair.standby_state();
+    let behind = behind.map(|state| (BEHIND, HeaderValue::from(state.behind.as_secs())));
+    let is_refused = status == StatusCode::SERVICE_UNAVAILABLE;
+    let retry = is_refused.then(|| (RETRY_AFTER, HeaderValue::from_static("1")));
+    let headers: HeaderMap = behind.into_iter().chain(retry).collect();
+    (!headers.is_empty()).then_some(headers)
+}
+
+impl Handler for Dispatch {
+    fn plan<'h>(&'h self, head: &'h Parts, origin: &'h Origin) -> Planned<'h> {
+        match Operational::claim(head, &origin.target) {
+            Some(Claim { way, is_borrowed: true }) => Planned::Later(Box::pin(async move {
+                let way = self.borrowed_way(way, origin).await;
+                self.plan_by(way, head, origin)
+            })),
+            claim => Planned::Now(self.plan_by(claim.map(|claim| claim.way), head, origin)),
+        }
     }
 
     fn call(
@@ -505,7 +549,7 @@ fn backup_details(state: &BackupState) -> Value {
 }
 
 /// The state of background work, without names, for health checks.
-fn details(app: &App, senders: &Senders) -> Map<String, Value> {
+async fn details(app: &App, senders: &Senders) -> Map<String, Value> {
     let mut told = Map::new();
     if let Some(scrub) = app.store.scrub_state() {
         let scrub = json!({
@@ -520,7 +564,7 @@ fn details(app: &App, senders: &Senders) -> Map<String, Value> {
     if let outstanding @ 1.. = app.store.outstanding() {
         told.insert("lazy".to_owned(), json!({ "outstanding": outstanding }));
     }
-    let outbox = app.look(Store::outbox_state).unwrap_or_default();
+    let outbox = app.look(Store::outbox_state).await.unwrap_or_default();
     if !(app.event_targets.is_empty() && outbox.queues.is_empty()) {
         let events = json!({
             "waiting": outbox.queues.values().map(|queue| queue.waiting).sum::<u64>(),

@@ -15,7 +15,7 @@ use liteio_admin::operational::{Health, Operational, Readiness, Way};
 use liteio_observe::trace::{Audience, Tracer};
 use liteio_wire::front::body::RequestBody;
 use liteio_wire::front::limits::{BODY_WINDOW_BYTES_MAX, Limits};
-use liteio_wire::front::{Allowance, Handler, HandlerFuture, Plan};
+use liteio_wire::front::{Allowance, Handler, HandlerFuture, Plan, Planned};
 use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, Dialect, ErrorCode, Reply, ReplyBody};
 
@@ -42,7 +42,11 @@ struct WithHealth<H> {
 
 impl<H> WithHealth<H> {
     fn new(handler: H) -> WithHealth<H> {
-        let health = Health::new(|| Readiness::Ready, serde_json::Map::new, || false);
+        let health = Health::new(
+            || Readiness::Ready,
+            || Box::pin(async { serde_json::Map::new() }),
+            || Box::pin(async { false }),
+        );
         let health = Arc::new(health);
         let audience = Audience::new(Arc::new(Tracer::default()), Arc::default());
         let operational = Arc::new(Operational::new(health, audience, None));
@@ -51,10 +55,10 @@ impl<H> WithHealth<H> {
 }
 
 impl<H: Handler> Handler for WithHealth<H> {
-    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
+    fn plan<'h>(&'h self, head: &'h Parts, origin: &'h Origin) -> Planned<'h> {
         let claim = Operational::claim(head, &origin.target);
         let exempt = claim.is_some_and(|claim| claim.way == Way::Health);
-        Plan { exempt, ..Plan::default() }
+        Planned::Now(Plan { exempt, ..Plan::default() })
     }
 
     fn call(

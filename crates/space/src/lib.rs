@@ -204,8 +204,8 @@ impl Space {
     }
 
     /// True if the CORS rules allow this preflight request.
-    pub fn allows(&self, headers: &HeaderMap, origin: &Origin) -> bool {
-        self.s3.preflight(headers, origin).is_ok()
+    pub async fn allows(&self, headers: &HeaderMap, origin: &Origin) -> bool {
+        self.s3.preflight(headers, origin).await.is_ok()
     }
 
     /// Records that a request was for this space, with its operation if it is one of S3 or S3
@@ -238,16 +238,19 @@ impl Space {
         }
         if request.method() == Method::OPTIONS {
             let (head, _) = request.into_parts();
-            return self.s3.preflight(&head.headers, origin);
+            return self.s3.preflight(&head.headers, origin).await;
         }
         let page = PageRequest::of(request.method(), request.headers());
-        let guarded = self.no_auth.as_ref().map(|no_auth| {
-            no_auth.check(&request, |page| {
-                let page = PageRequest::with_method(page.clone(), request.method().clone());
-                let headers = self.s3.cors_headers(&page, origin);
+        let foreign = self.no_auth.as_ref().and_then(|no_auth| no_auth.foreign_page(&request));
+        let is_allowed = match foreign {
+            None => false,
+            Some(page) => {
+                let page = PageRequest::with_method(page, request.method().clone());
+                let headers = self.s3.cors_headers(&page, origin).await;
                 headers.is_some_and(|it| it.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN))
-            })
-        });
+            }
+        };
+        let guarded = self.no_auth.as_ref().map(|no_auth| no_auth.check(&request, |_| is_allowed));
         let (checked, policy) = match guarded {
             None => (Ok(()), None),
             Some(Ok(policy)) => (Ok(()), Some(policy)),
@@ -258,7 +261,7 @@ impl Space {
             Err(error) => Err(error),
         };
         let policy = policy.map(|policy| HeaderMap::from_iter([(RESOURCE_POLICY, policy)]));
-        reply::with_headers(self.for_page(reply, page, origin), policy)
+        reply::with_headers(self.for_page(reply, page, origin).await, policy)
     }
 
     /// Rejects a request before its operation starts. The sender is recorded if the signature is
@@ -278,12 +281,15 @@ impl Space {
         let page = PageRequest::of(request.method(), request.headers());
         // An invalid signature changes nothing: the response is this error.
         let _ = self.authenticated(request, origin, allowance).await;
-        self.for_page(Err(error), page, origin)
+        self.for_page(Err(error), page, origin).await
     }
 
     /// Adds the CORS headers to the reply for the page that sent the request.
-    fn for_page(&self, reply: Reply, page: Option<PageRequest>, origin: &Origin) -> Reply {
-        let headers = page.and_then(|page| self.s3.cors_headers(&page, origin));
+    async fn for_page(&self, reply: Reply, page: Option<PageRequest>, origin: &Origin) -> Reply {
+        let headers = match page {
+            Some(page) => self.s3.cors_headers(&page, origin).await,
+            None => None,
+        };
         reply::with_headers(reply, headers)
     }
 

@@ -111,6 +111,15 @@ impl NoAuth {
         }
     }
 
+    /// The page of another origin that only the rules of the bucket can allow to send this request.
+    pub fn foreign_page<B>(&self, request: &Request<B>) -> Option<HeaderValue> {
+        let Sender::Page(Some(page)) = sender(request) else { return None };
+        let page = HeaderValue::from_str(page).ok()?;
+        let is_allowed =
+            self.cors.as_ref().is_some_and(|cors| cors.allows(&page, request.method().as_str()));
+        (!is_allowed).then_some(page)
+    }
+
     /// Rejects a request of IAM in the URL of another method than POST. A page can send one without
     /// telling its origin, as the address of an image. With an Authorization header it cannot,
     /// because browsers ask before they send that header to another origin.

@@ -371,8 +371,9 @@ pub enum StoreError {
         /// The fault.
         what: String,
     },
-    /// Not at the moment: the store is that of a standby, or another server is the primary, and
-    /// nothing was written; or bytes to read are only in a backup, which does not answer.
+    /// Not at the moment: the store is that of a standby, or another server is the primary or has
+    /// taken over the job, and nothing was written; or bytes to read are only in a backup, which does
+    /// not answer.
     #[error("{reason}")]
     Suspended {
         /// One or two sentences for the sender of a request.

@@ -58,7 +58,7 @@
 //! | `kv/` | The key space: snapshots, cursors, transactions; write-ahead log, tables in memory, sorted runs, the tree |
 //! | `blob/` | Immutable blobs in files, segments or memory, verified on every read |
 //! | `meta/` | Records, their encoding, every key space; the pure rules of locks and lifecycles |
-//! | `process/` | State in memory that relies on one process per store: bucket cache, ids, pins, staged blobs, signals |
+//! | `process/` | State in memory that relies on one process per store: bucket cache, ids, pins, staged blobs, signals; the decisions made from it |
 //! | `indexes/` | Open vector indexes: slots in use, filter columns, text search, rank fusion |
 //! | `store` | The handle: snapshots, updates, health, close |
 //! | `bucket/`, `object/`, `multipart/`, `vectors/` | The operations, one file each |
@@ -287,6 +287,8 @@ pub mod backup;
 #[cfg(test)]
 mod damage_tests;
 mod directory;
+#[cfg(test)]
+mod job_tests;
 mod open;
 mod pending;
 mod process;
@@ -351,7 +353,9 @@ pub use object::{
 };
 pub use outbox::QueuedEvent;
 pub use pending::Pending;
-pub use process::{Bucket, TierBodies, TierError};
+#[cfg(any(test, feature = "test-util"))]
+pub use process::Several;
+pub use process::{Bucket, Job, TierBodies, TierError};
 pub use reclaim::ReclaimReport;
 pub use recover::SweepReport;
 pub use repair::RepairReport;

@@ -23,6 +23,8 @@ use crate::error::StoreError;
 use crate::lazy;
 use crate::meta::bucket::{FORMAT, StoreRecord};
 use crate::meta::standby::StandbyPosition;
+#[cfg(any(test, feature = "test-util"))]
+use crate::process::Shared;
 use crate::store::{Opened, Store};
 
 pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
@@ -38,6 +40,33 @@ impl Store {
         let store = Self::from_opened(open(config)?);
         store.start()?;
         Ok(store)
+    }
+
+    /// Opens the store that `config` describes as one server of [`Several`](crate::Several).
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_among(config: StoreConfig, several: &crate::Several) -> Result<Self, StoreError> {
+        let share = |config, blobs| Shared::among(config, blobs, several);
+        let store = Self::assembled(open(config)?, share);
+        store.start()?;
+        Ok(store)
+    }
+
+    /// Opens the store on `disk` as one server of [`Several`](crate::Several), without threads, as
+    /// [`Store::open_on`].
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_on_among(
+        disk: Arc<dyn Disk>,
+        config: StoreConfig,
+        several: &crate::Several,
+    ) -> Result<Self, StoreError> {
+        let share = |config, blobs| Shared::among(config, blobs, several);
+        Ok(Self::assembled(open_on(disk, config)?, share))
     }
 
     /// Opens the store that `config` describes, as [`Store::open`], but creates none.

@@ -26,6 +26,7 @@ use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
 use crate::meta::upload::PartRecord;
 use crate::meta::{key, space};
+use crate::process::Job;
 use crate::reclaim::WithoutSpace;
 use crate::store::Store;
 
@@ -52,7 +53,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::FormatTooNew`] if a record cannot be read: the
     /// blobs that it references are unknown, so nothing may be deleted. [`StoreError::Io`] or
-    /// [`StoreError::Poisoned`] if the disk fails.
+    /// [`StoreError::Poisoned`] if the disk fails. [`StoreError::Suspended`] if updates are
+    /// suspended or another server does this.
     pub fn sweep(&self) -> Result<SweepReport, StoreError> {
         self.sweep_or(WithoutSpace::Delete)
     }
@@ -60,6 +62,10 @@ impl Store {
     /// [`Store::sweep`]; `without_space` decides about orphans that cannot be moved for lack of
     /// space.
     pub(crate) fn sweep_or(&self, without_space: WithoutSpace) -> Result<SweepReport, StoreError> {
+        self.must_do(Job::Sweep)?.sweep_all(without_space)
+    }
+
+    fn sweep_all(&self, without_space: WithoutSpace) -> Result<SweepReport, StoreError> {
         let _alone = self.inner.sweep_lock.lock();
         if !self.inner.may_sweep || self.shared().staging.is_doubtful() {
             return Ok(SweepReport::default());
@@ -67,6 +73,7 @@ impl Store {
         self.shared().counters.sweeps.fetch_add(1, Ordering::Relaxed);
         let mut report = SweepReport::default();
         report.blobs = self.scan_orphans(&mut |orphan| {
+            self.check_term()?;
             self.set_aside(&orphan, without_space)?;
             self.shared().counters.orphans_swept.fetch_add(1, Ordering::Relaxed);
             report.orphans += 1;
@@ -82,26 +89,27 @@ impl Store {
     }
 
     /// Sweeps, unless that was done or has failed for good: every attempt would read all records up
-    /// to the damaged one.
+    /// to the damaged one. `false` while another server sweeps.
     ///
     /// # Errors
     /// Errors that a later attempt may not meet.
-    pub(crate) fn sweep_once(&self) -> Result<(), StoreError> {
+    pub(crate) fn sweep_once(&self) -> Result<bool, StoreError> {
         let is_over = || self.inner.sweep_failure.lock().is_some();
         let is_swept = self.inner.is_swept.load(Ordering::Acquire);
         if is_swept || is_over() || !self.inner.may_sweep {
-            return Ok(());
+            return Ok(true);
         }
-        match self.sweep() {
+        let Some(store) = self.for_job(Job::Sweep)? else { return Ok(false) };
+        match store.sweep_all(WithoutSpace::Delete) {
             Err(
                 error @ (StoreError::Corrupt { .. }
                 | StoreError::FormatTooNew { .. }
                 | StoreError::Poisoned { .. }),
             ) => {
                 *self.inner.sweep_failure.lock() = Some(error);
-                Ok(())
+                Ok(true)
             }
-            result => result.map(drop),
+            result => result.map(|_| true),
         }
     }
 
@@ -142,10 +150,18 @@ impl Store {
     fn retain_orphans(&self, blobs: &mut HashSet<BlobId>) -> Result<(), StoreError> {
         // Before the snapshot: a blob leaves flight only after its transaction has ended, so a blob
         // seen out of flight here has its record, if any, in the snapshot below.
-        // Blobs of this run are never orphans: the one that stages a blob deletes it, and while the
-        // outcome of a commit is unknown nothing is swept.
-        let shared = self.shared();
-        blobs.retain(|id| !shared.staging.contains(id) && !shared.blobs.is_own(id));
+        // While the outcome of a commit is unknown nothing is swept.
+        let mut failure = None;
+        blobs.retain(|id| match self.shared().cluster.in_flight(id) {
+            Ok(in_flight) => !in_flight,
+            Err(error) => {
+                failure = Some(error);
+                false
+            }
+        });
+        if let Some(error) = failure {
+            return Err(error);
+        }
         if blobs.is_empty() {
             return Ok(());
         }

@@ -16,6 +16,7 @@ use crate::meta::upload::UploadRecord;
 use crate::name::ObjectKey;
 use crate::object::identity;
 use crate::pending::Committed;
+use crate::process::Job;
 use crate::store::{Shared, Store};
 
 /// The wrapping keys of all objects and uploads.
@@ -56,9 +57,11 @@ impl Store {
     /// success, a caller might remove the former keys.
     ///
     /// # Errors
-    /// The errors of a write; [`StoreError::KeyMissing`] if an object with a missing key was
+    /// The errors of a write; [`StoreError::Suspended`] if another server does this;
+    /// [`StoreError::KeyMissing`] if an object with a missing key was
     /// written meanwhile; [`StoreError::Corrupt`] for an unreadable record.
     pub fn rewrap_keys(&self) -> Result<Rewrapped, StoreError> {
+        let store = self.must_do(Job::Rewrap)?;
         let WrappingReport { newest, missing, .. } = self.wrapping_keys()?;
         if !missing.is_empty() {
             return Ok(Rewrapped::Refused(missing));
@@ -70,7 +73,7 @@ impl Store {
                 matches!(wrapping, Wrapping::Former | Wrapping::Missing(_))
             };
             let places = found.into_iter().filter(is_outdated).map(|(place, _)| place).collect();
-            rewrapped += self.rewrap(places)?;
+            rewrapped += store.rewrap(places)?;
             Ok(())
         })?;
         Ok(Rewrapped::All { rewrapped, newest })

@@ -22,7 +22,7 @@ use crate::error::StoreError;
 use crate::meta::bucket::StoreRecord;
 use crate::meta::{ScrubState, space};
 use crate::pending::Committed;
-use crate::process::{Background, Calls};
+use crate::process::{Background, Calls, Job};
 use crate::store::{Inner, Store};
 use crate::verify::{Damage, SPACES, Verifier};
 
@@ -62,13 +62,17 @@ impl Store {
         let thread = thread.spawn({
             let calls = Arc::clone(&calls);
             move || {
-                let mut wait = Duration::ZERO;
+                let (mut wait, mut is_asked) = (Duration::ZERO, false);
                 while calls.wait(wait) {
                     // A weak reference, so that the thread does not keep a dropped store open.
                     let Some(inner) = weak.upgrade() else { return };
-                    let store = Store { inner };
-                    let is_asked = calls.take_call();
-                    wait = match store.is_scrub_due(is_asked) {
+                    is_asked |= calls.take_call();
+                    let Ok(Some(store)) = Store::of(inner).into_job(Job::Scrub) else {
+                        // Another server scrubs, until this one takes over.
+                        wait = RETRY_AFTER;
+                        continue;
+                    };
+                    wait = match store.is_scrub_due(std::mem::take(&mut is_asked)) {
                         // A failed scrub resumes at its saved position.
                         Ok(true) => store.scrub(&calls).map_or(RETRY_AFTER, |()| LOOK_EVERY),
                         _ => LOOK_EVERY,
@@ -124,7 +128,8 @@ impl Store {
             if Arc::strong_count(&self.inner) == 1 {
                 return Err(StoreError::Closed);
             }
-            calls.pause(pause)
+            calls.pause(pause)?;
+            self.check_term()
         };
         let mut verifier = Verifier::new(self, &mut pace)?;
         let result = self.read_all(&mut verifier, &mut state, calls);

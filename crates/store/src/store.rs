@@ -18,7 +18,7 @@ use crate::indexes::Vectors;
 use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
-use crate::process::{Background, OF_STANDBY, StagedBlob, Worker};
+use crate::process::{Background, Job, OF_STANDBY, StagedBlob, Term, Worker};
 use crate::stats::StoreStats;
 use crate::watch::Watch;
 use liteio_disk::Clock;
@@ -29,6 +29,8 @@ pub(crate) use crate::process::Shared;
 #[derive(Clone, Debug)]
 pub struct Store {
     pub(crate) inner: Arc<Inner>,
+    /// The term of the job that this handle is for; `None` for one that is for no job.
+    term: Option<Arc<Term>>,
 }
 
 /// State shared by all handles.
@@ -108,7 +110,15 @@ pub enum StoreHealth {
 
 impl Store {
     pub(crate) fn from_opened(opened: Opened) -> Self {
-        let shared = Shared::new(opened.config, opened.blobs);
+        Self::assembled(opened, Shared::new)
+    }
+
+    /// The store of these parts, with the shared state that `share` makes.
+    pub(crate) fn assembled(
+        opened: Opened,
+        share: impl FnOnce(StoreConfig, Arc<dyn BlobStore>) -> Shared,
+    ) -> Self {
+        let shared = share(opened.config, opened.blobs);
         if shared.config.role == Role::Standby {
             shared.gate.close(OF_STANDBY);
         }
@@ -134,7 +144,51 @@ impl Store {
             lost: Mutex::default(),
             directory_lock: Mutex::new(opened.directory_lock),
         };
-        Self { inner: Arc::new(inner) }
+        Self::of(Arc::new(inner))
+    }
+
+    /// A handle for no job.
+    pub(crate) fn of(inner: Arc<Inner>) -> Self {
+        Self { inner, term: None }
+    }
+
+    /// A handle for a job in the background, which one server does at a time. Updates by it are
+    /// refused with [`StoreError::Suspended`] once another server has taken over; then ask again.
+    /// `None` while another one does it, or while updates are suspended.
+    ///
+    /// # Errors
+    /// The errors of asking the other servers.
+    pub fn for_job(&self, job: Job) -> Result<Option<Self>, StoreError> {
+        self.clone().into_job(job)
+    }
+
+    /// [`Store::for_job`], in the place of this handle.
+    pub(crate) fn into_job(self, job: Job) -> Result<Option<Self>, StoreError> {
+        let term = self.shared().cluster.lease(&job)?;
+        Ok(term.map(|term| Self { term: Some(Arc::new(term)), ..self }))
+    }
+
+    /// [`Store::for_job`], for a caller that does not wait for its turn.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] in the place of `None`.
+    pub(crate) fn must_do(&self, job: Job) -> Result<Self, StoreError> {
+        let handle = self.for_job(job)?;
+        self.shared().cluster.standing()?;
+        handle.ok_or_else(Term::over)
+    }
+
+    /// Checks that the job of this handle is still this server's, before an effect that is no
+    /// update.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] if it is not; the errors of asking the other servers.
+    pub(crate) fn check_term(&self) -> Result<(), StoreError> {
+        let Some(term) = &self.term else { return Ok(()) };
+        match self.shared().cluster.lease(term.job())? {
+            Some(now) if now == **term => Ok(()),
+            _ => Err(Term::over()),
+        }
     }
 
     /// Finishes submitted updates, stops the threads and closes the files. Later calls fail with
@@ -371,12 +425,12 @@ impl Store {
             + 'static,
         T: Send + 'static,
     {
-        let shared = Arc::clone(self.shared());
-        if let Err(refused) = shared.gate.check() {
+        let (shared, term) = (Arc::clone(self.shared()), self.term.clone());
+        if let Err(refused) = shared.cluster.standing() {
             return Pending::ready(Err(refused));
         }
         let admitted = move |write: &mut Transaction<'_>| {
-            shared.gate.check()?;
+            shared.cluster.admit(term.as_deref(), write)?;
             closure(write, &shared)
         };
         match &*self.inner.kv.read() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use liteio_access::state::App;
 use liteio_store::{
-    MoveId, QueuedMove, Store, StoreError, TierDeletion, TierMove, TierMoveState, TierPiece,
+    Job, MoveId, QueuedMove, Store, StoreError, TierDeletion, TierMove, TierMoveState, TierPiece,
 };
 use tokio::time::{Instant, sleep};
 
@@ -56,16 +56,16 @@ pub(crate) async fn run(app: Arc<App>, remotes: Arc<Remotes>) {
     let mut worker = Worker { app, remotes, failed: HashMap::new(), told: HashSet::new() };
     loop {
         // Another server moves and deletes: this one would delete what that one has, and could not note it.
-        if worker.app.store.suspended().is_some() {
+        let Ok(Some(store)) = worker.app.store.for_job(Job::Tiers) else {
             sleep(LOOK_EVERY).await;
             continue;
-        }
-        let (moved, deleted) = (worker.moves().await, worker.deletions().await);
+        };
+        let (moved, deleted) = (worker.moves(&store).await, worker.deletions(&store).await);
         let pause = match (moved, deleted) {
             // Long queues of tiers that are down are not read each second.
             (Ok(Seen::Much), Ok(_)) | (Ok(_), Ok(Seen::Much)) => LONG_QUEUE_PAUSE,
             (Ok(Seen::Little), Ok(Seen::Little)) => LOOK_EVERY,
-            // The disk fails, or the store is closed.
+            // The disk fails, the store is closed, or another server has taken over.
             (Err(_), _) | (_, Err(_)) => WAIT_MIN,
         };
         sleep(pause).await;
@@ -106,7 +106,7 @@ impl Worker {
     }
 
     /// Moves what is queued, in the order of the rows.
-    async fn moves(&mut self) -> Result<Seen, StoreError> {
+    async fn moves(&mut self, store: &Store) -> Result<Seen, StoreError> {
         let (mut after, mut passed): (Option<MoveId>, usize) = (None, 0);
         loop {
             let last = after.clone();
@@ -125,8 +125,9 @@ impl Worker {
                     let tier = class.and_then(|class| self.app.tiers.of_class(&class));
                     if tier.is_some_and(|tier| !self.rests(&tier)) {
                         let (app, remotes) = (Arc::clone(&self.app), Arc::clone(&self.remotes));
+                        let store = store.clone();
                         in_flight.push(async move {
-                            let outcome = move_one(&app, &remotes, &id).await;
+                            let outcome = move_one(&app, &store, &remotes, &id).await;
                             (id, outcome)
                         });
                     } else {
@@ -138,7 +139,9 @@ impl Worker {
                     Ok(Outcome::Done | Outcome::Waits) => {}
                     Ok(Outcome::Moved { tier }) => self.recovered(&tier),
                     Ok(Outcome::Failed { tier, line }) => self.note(&tier, &line),
-                    Err(StoreError::Closed) => return Err(StoreError::Closed),
+                    Err(error @ (StoreError::Closed | StoreError::Suspended { .. })) => {
+                        return Err(error);
+                    }
                     Err(error) => {
                         if self.told.len() < PAGE && self.told.insert(id) {
                             tracing::error!(%error, "a body cannot move into its tier");
@@ -150,7 +153,7 @@ impl Worker {
     }
 
     /// Deletes what is queued for deletion.
-    async fn deletions(&mut self) -> Result<Seen, StoreError> {
+    async fn deletions(&mut self, store: &Store) -> Result<Seen, StoreError> {
         let (mut after, mut passed): (Option<TierDeletion>, usize) = (None, 0);
         loop {
             let last = after.clone();
@@ -163,9 +166,8 @@ impl Worker {
                     passed += 1;
                     continue;
                 }
-                let asked = deletion.clone();
-                let is_read =
-                    move |store: &Store| Ok::<_, StoreError>(store.is_tier_body_read(&asked));
+                let (asked, of_job) = (deletion.clone(), store.clone());
+                let is_read = move |_: &Store| of_job.is_tier_body_read(&asked);
                 if self.app.blocking(is_read).await? {
                     continue;
                 }
@@ -173,7 +175,8 @@ impl Worker {
                     Err(TierFailure(line)) => self.note(&deletion.tier, &line),
                     Ok(()) => {
                         self.recovered(&deletion.tier);
-                        let end = move |store: &Store| store.finish_tier_deletion(&deletion);
+                        let of_job = store.clone();
+                        let end = move |_: &Store| of_job.finish_tier_deletion(&deletion);
                         self.app.blocking(end).await?;
                     }
                 }
@@ -192,9 +195,14 @@ impl Worker {
 }
 
 /// Moves one body.
-async fn move_one(app: &Arc<App>, remotes: &Remotes, id: &MoveId) -> Result<Outcome, StoreError> {
-    let row = id.clone();
-    let mut begun = match app.blocking(move |store| store.begin_tier_move(&row)).await? {
+async fn move_one(
+    app: &App,
+    store: &Store,
+    remotes: &Remotes,
+    id: &MoveId,
+) -> Result<Outcome, StoreError> {
+    let (row, of_job) = (id.clone(), store.clone());
+    let mut begun = match app.blocking(move |_| of_job.begin_tier_move(&row)).await? {
         TierMoveState::Ready(begun) => begun,
         TierMoveState::Gone => return Ok(Outcome::Done),
         TierMoveState::NoTier { .. } => return Ok(Outcome::Waits),
@@ -212,11 +220,11 @@ async fn move_one(app: &Arc<App>, remotes: &Remotes, id: &MoveId) -> Result<Outc
         if let Err(failure) = upload(&remote, &piece).await {
             return Ok(failed(failure));
         }
-        if !piece.is_uploaded && !app.store.note_tier_piece(&begun, &piece).await? {
+        if !piece.is_uploaded && !store.note_tier_piece(&begun, &piece).await? {
             return Ok(Outcome::Done);
         }
     }
-    if app.store.finish_tier_move(&begun).await? {
+    if store.finish_tier_move(&begun).await? {
         remote.figures.moved.fetch_add(1, Ordering::Relaxed);
         remote.figures.moved_bytes.fetch_add(begun.bytes(), Ordering::Relaxed);
     }

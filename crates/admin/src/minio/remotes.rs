@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::IntoResponse as _;
 use http::StatusCode;
 use liteio_access::{Action, Principal, Question};
-use liteio_iam::minio::{ListedRemote, NewRemote, invalid_argument, of_store};
+use liteio_iam::minio::{ListedRemote, NewRemote, Sender, invalid_argument, of_store};
 use liteio_store::{Bucket, StoreError};
 use liteio_wire::reply::ApiError;
 use serde::Deserialize;
@@ -47,10 +47,13 @@ struct Credentials {
     session_token: String,
 }
 
-/// Checks that the sender may do `action`, and may replicate the bucket with this name.
-fn bucket(admin: &Admin, call: &Call, action: &str, name: &str) -> Result<Arc<Bucket>, ApiError> {
-    call.may(&[action])?;
-    let sender = call.sender();
+/// Checks that the sender, who may do `action`, may replicate the bucket with this name.
+async fn bucket(
+    admin: &Admin,
+    sender: Sender<'_>,
+    action: &str,
+    name: &str,
+) -> Result<Arc<Bucket>, ApiError> {
     let actions = [match action {
         "admin:GetBucketTarget" => Action::GetReplicationConfiguration,
         _ => Action::PutReplicationConfiguration,
@@ -58,7 +61,7 @@ fn bucket(admin: &Admin, call: &Call, action: &str, name: &str) -> Result<Arc<Bu
     let question = Question::about_bucket(&actions, &sender.context);
     let principal = Principal::User(Arc::clone(&sender.key.user));
     let granted = admin.app.look(|store| liteio_access::bucket(store, &principal, name, &question));
-    match granted {
+    match granted.await {
         Ok(granted) => Ok(Arc::clone(granted.bucket())),
         Err(liteio_access::Refusal::Store(error @ StoreError::NoSuchBucket { .. })) => {
             Err(invalid_argument(error.to_string()))
@@ -83,7 +86,8 @@ pub(super) async fn set(State(admin): State<Arc<Admin>>, mut call: Call) -> Answ
     ];
     let query = call.begin("AdminSetRemoteTarget", &known)?;
     let (name, is_update) = (query.required("bucket")?.to_owned(), query.text("update") == "true");
-    let source = bucket(&admin, &call, "admin:SetBucketTarget", &name)?;
+    call.may(&["admin:SetBucketTarget"])?;
+    let source = bucket(&admin, call.sender(), "admin:SetBucketTarget", &name).await?;
     let sent: Sent = call.sealed_json(&admin).await?;
     let new = checked(sent, &source, is_update)?;
     let set = admin.manager.change(call.sender(), "AdminSetRemoteTarget", |desk| {
@@ -132,7 +136,7 @@ pub(super) async fn list(State(admin): State<Arc<Admin>>, call: Call) -> Answer 
     call.may(&["admin:GetBucketTarget"])?;
     let source = match query.text("bucket") {
         "" => None,
-        name => Some(bucket(&admin, &call, "admin:GetBucketTarget", name)?.id),
+        name => Some(bucket(&admin, call.sender(), "admin:GetBucketTarget", name).await?.id),
     };
     let listed = admin.manager.read(call.sender(), |desk| {
         desk.may(&["admin:GetBucketTarget"])?;
@@ -166,7 +170,8 @@ fn shown(admin: &Admin, remote: &ListedRemote) -> Value {
 pub(super) async fn remove(State(admin): State<Arc<Admin>>, call: Call) -> Answer {
     let query = call.begin("AdminRemoveRemoteTarget", &["bucket", "arn"])?;
     let (name, arn) = (query.required("bucket")?, query.required("arn")?);
-    let source = bucket(&admin, &call, "admin:SetBucketTarget", name)?;
+    call.may(&["admin:SetBucketTarget"])?;
+    let source = bucket(&admin, call.sender(), "admin:SetBucketTarget", name).await?;
     let rules = source.settings.replication.as_ref();
     if rules.is_some_and(|it| it.rules.iter().any(|rule| rule.target == arn)) {
         return Err(invalid_argument(

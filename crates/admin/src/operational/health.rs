@@ -7,6 +7,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
+use futures_util::future::BoxFuture;
 use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use jiff::Timestamp;
@@ -33,8 +34,8 @@ pub enum Readiness {
 /// The callbacks that provide the state, called for each request.
 pub struct Health {
     pub(super) readiness: Box<dyn Fn() -> Readiness + Send + Sync>,
-    details: Box<dyn Fn() -> Map<String, Value> + Send + Sync>,
-    pub(super) has_buckets: Box<dyn Fn() -> bool + Send + Sync>,
+    details: Box<dyn Fn() -> BoxFuture<'static, Map<String, Value>> + Send + Sync>,
+    pub(super) has_buckets: Box<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>,
     pub(super) started: Timestamp,
 }
 
@@ -43,8 +44,8 @@ impl Health {
     /// for each request.
     pub fn new(
         readiness: impl Fn() -> Readiness + Send + Sync + 'static,
-        details: impl Fn() -> Map<String, Value> + Send + Sync + 'static,
-        has_buckets: impl Fn() -> bool + Send + Sync + 'static,
+        details: impl Fn() -> BoxFuture<'static, Map<String, Value>> + Send + Sync + 'static,
+        has_buckets: impl Fn() -> BoxFuture<'static, bool> + Send + Sync + 'static,
     ) -> Health {
         Health {
             readiness: Box::new(readiness),
@@ -66,7 +67,7 @@ pub(super) async fn live() -> Response {
 
 pub(super) async fn ready(State(health): State<Arc<Health>>) -> Response {
     // First: work that ends in between must not be shown as ended beside a status from before it.
-    let details = (health.details)();
+    let details = (health.details)().await;
     let (code, mut told) = match (health.readiness)() {
         Readiness::Ready => (StatusCode::OK, json!({ "status": "ready" })),
         Readiness::Degraded(reason) => {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use liteio_store::{QueuedEvent, Store, StoreError};
+use liteio_store::{Job, QueuedEvent, Store, StoreError};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -33,7 +33,7 @@ const AT_A_TIME_DOUBTFUL: usize = 8;
 /// The first wait before failed events are retried; each further wait is twice as long.
 const WAIT_MIN: Duration = Duration::from_millis(100);
 const WAIT_MAX: Duration = Duration::from_secs(60);
-/// Pause between two looks while writes are suspended.
+/// Pause between two looks while another server sends the events.
 const SUSPENDED: Duration = Duration::from_secs(1);
 /// Longest pause: the failures may be due to the events themselves, and the next one accepted.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
@@ -120,6 +120,8 @@ impl Sender {
             match self.step().await {
                 Ok(()) => {}
                 Err(StoreError::Closed) => return,
+                // Another server has taken over.
+                Err(StoreError::Suspended { .. }) => sleep(SUSPENDED).await,
                 Err(error) => {
                     let webhook = self.target.name();
                     tracing::error!(webhook, %error, "the queue of events fails");
@@ -131,13 +133,14 @@ impl Sender {
 
     /// Sends events while there is room, then waits for the next thing to happen.
     async fn step(&mut self) -> Result<(), StoreError> {
-        if self.app.store.suspended().is_some() {
+        let job = Job::Events(self.target.name().to_owned());
+        let Some(store) = self.app.store.for_job(job)? else {
             // Another server delivers them: what this one delivered, it could not delete.
             self.read.clear();
             self.begin_again();
             sleep(SUSPENDED).await;
             return Ok(());
-        }
+        };
         let goes_back =
             self.end_seen.is_some() && self.retry.is_some_and(|at| at <= Instant::now());
         match (goes_back, self.on_the_way.is_empty()) {
@@ -148,7 +151,7 @@ impl Sender {
         }
         if !self.on_the_way.is_empty() {
             let given = self.on_the_way.next().await;
-            return self.settle(given).await;
+            return self.settle(&store, given).await;
         }
         let Some(seen) = self.end_seen else { return Ok(()) };
         let queued = self.app.store.wait_for_events(self.target.name(), seen);
@@ -233,7 +236,7 @@ impl Sender {
     }
 
     /// Deletes the accepted events, of `first` and of all others that have completed.
-    async fn settle(&mut self, first: Option<Given>) -> Result<(), StoreError> {
+    async fn settle(&mut self, store: &Store, first: Option<Given>) -> Result<(), StoreError> {
         let mut taken = Vec::new();
         let mut next = first;
         while let Some((number, outcome)) = next {
@@ -249,7 +252,7 @@ impl Sender {
         if taken.is_empty() {
             return Ok(());
         }
-        let forgotten = self.app.store.forget_events(self.target.name(), taken).await;
+        let forgotten = store.forget_events(self.target.name(), taken).await;
         if forgotten.is_err() {
             // The deletion failed, so these events are still in the queue and will be sent again.
             self.retry = self.retry.or(Some(Instant::now() + WAIT_MAX));
@@ -288,5 +291,97 @@ impl Sender {
             tracing::error!(webhook, more, lost, "events were lost: too many waited");
         }
         self.lost = lost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use liteio_access::offload::Offload;
+    use liteio_access::state::Settings;
+    use liteio_store::{
+        BodyOptions, BucketName, Cause, NewBucket, NotificationRule, Notifications, ObjectKey,
+        Owner, Several, StoreConfig,
+    };
+
+    use super::*;
+    use crate::events::target::Message;
+
+    const TARGET: &str = "hook";
+
+    /// Takes everything, and counts it.
+    #[derive(Default)]
+    struct Taking(AtomicUsize);
+
+    #[async_trait::async_trait]
+    impl Target for Taking {
+        fn name(&self) -> &str {
+            TARGET
+        }
+
+        async fn give(&self, _: &Message) -> Result<(), NotTaken> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    /// A store with three events: one about the notifications, and two about objects.
+    async fn with_events(several: &Several) -> Store {
+        let store = Store::open_among(StoreConfig::memory(), several).expect("memory");
+        let name = BucketName::new("bucket").expect("a name");
+        let new = NewBucket::new(name.clone(), Owner::default(), String::new());
+        store.create_bucket(new).await.expect("new");
+        let bucket = store.bucket(&name).expect("there");
+        let rule = NotificationRule {
+            id: "rule".to_owned(),
+            target: TARGET.to_owned(),
+            events: vec!["ObjectCreated:*".to_owned()],
+            prefix: String::new(),
+            suffix: String::new(),
+        };
+        let notifications = Notifications { rules: vec![rule], document: b"document".to_vec() };
+        let set = store.set_notifications(&bucket, Some(notifications), Cause::Unknown);
+        set.await.expect("set");
+        let bucket = store.bucket(&name).expect("there");
+        for key in ["a", "b"] {
+            let body = store.begin_body(BodyOptions::default()).expect("body");
+            let body = body.finish().expect("staged");
+            let key = ObjectKey::new(key).expect("a key");
+            store.put_object(&bucket, key, body, Default::default()).await.expect("put");
+        }
+        store
+    }
+
+    #[tokio::test]
+    async fn events_are_sent_by_the_server_whose_turn_it_is_and_none_is_lost() {
+        let several = Several::default();
+        let job = Job::Events(TARGET.to_owned());
+        let store = with_events(&several).await;
+        let queued = || store.queued_events(TARGET, None, 10).expect("a queue").len();
+        let app = App::new(store.clone(), Settings::default(), Arc::default(), Offload::default());
+        let target = Arc::new(Taking::default());
+        let mut sender = Sender::new(Arc::new(app), Arc::clone(&target) as _, Arc::default());
+        let given = || target.0.load(Ordering::Relaxed);
+
+        // Another server sends them: this one waits.
+        several.take(job.clone());
+        assert!(sender.step().now_or_never().is_none());
+        assert_eq!((given(), queued()), (0, 3));
+
+        // It takes over while this one sends, which cannot delete what it has sent.
+        several.give(job.clone());
+        several.take_after(job.clone(), 0);
+        let over = sender.step().await.expect_err("over");
+        assert!(matches!(over, StoreError::Suspended { .. }), "{over}");
+        assert_eq!((given(), queued()), (3, 3));
+        assert!(sender.step().now_or_never().is_none());
+
+        // They are sent again, from the first.
+        several.give(job);
+        while queued() > 0 {
+            sender.step().await.expect("sent");
+        }
+        assert_eq!(given(), 6);
     }
 }

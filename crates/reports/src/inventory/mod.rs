@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use liteio_access::bucket_for_rules;
 use liteio_access::state::App;
 use liteio_s3::bucket_inventory::{self, Inventory};
-use liteio_store::{Bucket, DocumentKind, ListBuckets, Store, StoreError};
+use liteio_store::{Bucket, DocumentKind, Job, ListBuckets, Store, StoreError};
 use tokio::sync::Notify;
 
 use self::run::Run;
@@ -71,23 +71,26 @@ impl Inventories {
         let (mut looked, mut retry, mut wait) = (None, None::<Instant>, WAIT_MIN);
         loop {
             let today = self.app.store.now_ms() / self.app.store.lifecycle_day_ms().max(1);
-            // Another server writes them, until this one takes over.
-            let is_suspended = self.app.store.suspended().is_some();
-            if is_suspended {
-                looked = None;
-            } else if looked != Some(today) || retry.is_some_and(|at| at <= Instant::now()) {
-                looked = Some(today);
-                retry = match self.write_due().await {
-                    0 => {
-                        wait = WAIT_MIN;
-                        None
-                    }
-                    _ => {
-                        let at = Instant::now() + wait;
-                        wait = (wait * 2).min(WAIT_MAX);
-                        Some(at)
-                    }
-                };
+            match self.app.store.for_job(Job::Inventories) {
+                // Another server writes them, until this one takes over.
+                Ok(None) | Err(_) => looked = None,
+                Ok(Some(store))
+                    if looked != Some(today) || retry.is_some_and(|at| at <= Instant::now()) =>
+                {
+                    looked = Some(today);
+                    retry = match self.write_due(&store).await {
+                        0 => {
+                            wait = WAIT_MIN;
+                            None
+                        }
+                        _ => {
+                            let at = Instant::now() + wait;
+                            wait = (wait * 2).min(WAIT_MAX);
+                            Some(at)
+                        }
+                    };
+                }
+                Ok(Some(_)) => {}
             }
             tokio::select! {
                 () = self.stop.notified() => return,
@@ -100,8 +103,16 @@ impl Inventories {
         }
     }
 
-    /// Writes all inventories that are due. Returns the number of those that failed.
-    pub(crate) async fn write_due(&self) -> usize {
+    /// Writes all inventories that are due, unless another server does.
+    pub(crate) async fn write_due_now(&self) {
+        if let Ok(Some(store)) = self.app.store.for_job(Job::Inventories) {
+            self.write_due(&store).await;
+        }
+    }
+
+    /// Writes all inventories that are due, by the handle for [`Job::Inventories`]. Returns the number of those that
+    /// failed.
+    pub(crate) async fn write_due(&self, store: &Store) -> usize {
         let _alone = self.alone.lock().await;
         let (mut failed, mut after) = (0, None);
         loop {
@@ -115,7 +126,7 @@ impl Inventories {
                 }
             };
             for bucket in page.0 {
-                failed += self.write_due_of(&bucket).await;
+                failed += self.write_due_of(store, &bucket).await;
             }
             after = page.1;
             if after.is_none() || self.is_stopping.load(Ordering::Relaxed) {
@@ -124,7 +135,7 @@ impl Inventories {
         }
     }
 
-    async fn write_due_of(&self, bucket: &Arc<Bucket>) -> usize {
+    async fn write_due_of(&self, store: &Store, bucket: &Arc<Bucket>) -> usize {
         let inventories = bucket_inventory::of_bucket(bucket);
         let ids: BTreeSet<String> = inventories.iter().map(|it| it.id.clone()).collect();
         let runs = state::of_bucket(bucket);
@@ -140,13 +151,15 @@ impl Inventories {
             let Some(run) = state::due(last, slot, now_ms) else { continue };
             let is_repeated = last == Some(&run);
             let id = inventory.id.clone();
-            match self.write(bucket, inventory, run, is_repeated, &ids).await {
+            match self.write(store, bucket, inventory, run, is_repeated, &ids).await {
                 Ok(rows) => {
                     add(&self.counters.inventories, 1);
                     add(&self.counters.inventory_rows, rows);
                 }
                 // The server stops, or the bucket is gone.
                 Err(DeliveryError::Failed(StoreError::Closed)) => return failed,
+                // Another server has taken over, and repeats it.
+                Err(DeliveryError::Failed(StoreError::Suspended { .. })) => return failed + 1,
                 Err(error) => {
                     add(&self.counters.inventory_failures, 1);
                     failed += 1;
@@ -161,6 +174,7 @@ impl Inventories {
     /// Writes one inventory. Returns the number of its rows.
     async fn write(
         &self,
+        store: &Store,
         bucket: &Arc<Bucket>,
         inventory: Inventory,
         last: LastRun,
@@ -171,7 +185,8 @@ impl Inventories {
         let mut run = Run::new(&self.app, bucket, inventory, last.started_ms);
         let save = async |last: LastRun| {
             let (bucket, ids, id) = (Arc::clone(bucket), ids.clone(), id.clone());
-            self.app.blocking(move |store| state::save(store, &bucket, ids, id, last)).await
+            let store = store.clone();
+            self.app.blocking(move |_| state::save(&store, &bucket, ids, id, last)).await
         };
         let mut is_complete = false;
         if is_repeated {
@@ -187,9 +202,10 @@ impl Inventories {
                 return Err(StoreError::Closed.into());
             }
             let begun = Instant::now();
+            let of_job = store.clone();
             let step = self
                 .app
-                .blocking(move |store| -> Result<_, DeliveryError> { Ok((run.step(store)?, run)) });
+                .blocking(move |_| -> Result<_, DeliveryError> { Ok((run.step(&of_job)?, run)) });
             (is_complete, run) = step.await?;
             if !is_complete {
                 tokio::time::sleep(begun.elapsed() * RESTS).await;

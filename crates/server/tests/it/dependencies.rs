@@ -115,6 +115,8 @@ const RULES: &[Rule] = &[
             "crate::vectors",
         ]),
     ),
+    // Whether a process is alone is decided in one place, and nothing else can ask.
+    except("store", &["process"], Paths(&["crate::process::alone"])),
     // Of the disk, HTTP knows the clock only.
     in_all(
         "wire",
@@ -194,7 +196,7 @@ const RULES: &[Rule] = &[
     except("reports", &["deliver"], Code(&["store.put_object(", "begin_body("])),
     // S3's handlers run on the threads of connections. What they do with the store there by themselves is
     // writing, which waits elsewhere; they read through `App::look`, `App::blocking` and
-    // `App::next_piece`. The handlers of S3 Vectors run on a blocking thread as a whole.
+    // `App::next_piece`, and ask for what no record says by `App::ask`. The handlers of S3 Vectors run on a blocking thread as a whole.
     in_all(
         "s3",
         AllBut(

@@ -24,7 +24,7 @@ use crate::error::StoreError;
 use crate::meta::lifecycle::LifecyclePhase;
 use crate::meta::{record, space};
 use crate::pending::Committed;
-use crate::process::{Background, Calls};
+use crate::process::{Background, Calls, Job};
 use crate::store::{Inner, Store};
 
 /// Interval at which the time of day is checked. It is not slept through, because the clock may
@@ -73,10 +73,11 @@ impl Store {
     /// store does so once a day on a thread of its own.
     ///
     /// # Errors
-    /// The errors of the disk; [`StoreError::Closed`].
+    /// The errors of the disk; [`StoreError::Suspended`] if updates are suspended or another server
+    /// does this; [`StoreError::Closed`].
     pub fn run_lifecycle(&self) -> Result<LifecycleState, StoreError> {
         let today = self.today();
-        self.walk_lifecycle(today, &mut |_| Ok(()))
+        self.must_do(Job::Lifecycle)?.walk_lifecycle(today, &mut |_| Ok(()))
     }
 
     /// The progress of the lifecycle.
@@ -116,9 +117,13 @@ impl Store {
                 while calls.wait(look_every) {
                     // A weak reference, so that the thread does not keep a dropped store open.
                     let Some(inner) = weak.upgrade() else { return };
-                    let store = Store { inner };
+                    let store = Store::of(inner);
                     let today = store.today();
                     let is_trusted = trust.look(Instant::now(), store.now_ms());
+                    let Ok(Some(store)) = store.into_job(Job::Lifecycle) else {
+                        // Another server walks, until this one takes over.
+                        continue;
+                    };
                     // A failed walk resumes at the next look.
                     if is_trusted && walked != Some(today) && store.walk_if_due(&calls).is_ok() {
                         walked = Some(today);

@@ -205,7 +205,7 @@ impl Store {
         expected_bytes: Option<u64>,
         sealing: Option<Sealing>,
     ) -> Result<BodySink, StoreError> {
-        self.shared().gate.check()?;
+        self.shared().cluster.standing()?;
         let expected = expected_bytes.unwrap_or(0);
         check_size(expected)?;
         let target = if expected > self.inline_bytes_max() {

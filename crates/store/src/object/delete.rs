@@ -48,6 +48,18 @@ impl DeleteTarget {
     }
 }
 
+/// The outcome of a delete that has nothing to do at this slot; `None` of any other.
+fn of_nothing(slot: &Slot<'_>, target: &DeleteTarget) -> Result<Option<DeleteOutcome>, StoreError> {
+    match target.version.is_none() && slot.is_vacant() {
+        false => Ok(None),
+        // Recorded on AWS in moto's `test_delete_object_if_match`.
+        true if target.conditions.if_match.is_some() => {
+            Err(StoreError::NoSuchKey { key: target.key.clone(), marker: None })
+        }
+        true => Ok(Some(DeleteOutcome::default())),
+    }
+}
+
 impl Store {
     /// Deletes an object. A missing object is no error, even with `conditions`.
     ///
@@ -58,30 +70,36 @@ impl Store {
         bucket: &Arc<Bucket>,
         target: DeleteTarget,
     ) -> Pending<DeleteOutcome> {
-        // Clients often delete missing objects, which needs no commit.
-        if target.version.is_none() {
-            match self.is_vacant(bucket, &target.key) {
-                Ok(false) => {}
-                // Recorded on AWS in moto's `test_delete_object_if_match`.
-                Ok(true) if target.conditions.if_match.is_some() => {
-                    let key = target.key.clone();
-                    return Pending::ready(Err(StoreError::NoSuchKey { key, marker: None }));
-                }
-                Ok(true) => return Pending::ready(Ok(DeleteOutcome::default())),
-                Err(error) => return Pending::ready(Err(error)),
-            }
-        }
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             let slot = Slot::open(write, shared, &bucket, &target.key)?;
+            if let Some(outcome) = of_nothing(&slot, &target)? {
+                return Ok(Committed::new(outcome));
+            }
             let (outcome, wakes) = slot.delete(write, &target)?;
             Ok(Committed::with_guard(outcome, wakes))
         })
     }
 
-    /// `true` if there is no object and the delete would add no delete marker.
-    fn is_vacant(&self, bucket: &Bucket, key: &ObjectKey) -> Result<bool, StoreError> {
-        Ok(Slot::open(&self.snapshot()?, self.shared(), bucket, key)?.is_vacant())
+    /// The outcome of a delete that has nothing to do, since there is no object and no delete marker
+    /// to add; `None` of any other. Clients often delete missing objects: after a look nothing waits
+    /// for a commit of others. [`Store::delete_object`] decides.
+    ///
+    /// # Errors
+    /// The errors of [`Store::delete_object`]; [`StoreError::Corrupt`] or [`StoreError::Io`] if
+    /// metadata cannot be read.
+    pub fn delete_of_nothing(
+        &self,
+        bucket: &Bucket,
+        target: &DeleteTarget,
+    ) -> Result<Option<DeleteOutcome>, StoreError> {
+        match target.version {
+            Some(_) => Ok(None),
+            None => {
+                let snapshot = self.snapshot()?;
+                of_nothing(&Slot::open(&snapshot, self.shared(), bucket, &target.key)?, target)
+            }
+        }
     }
 
     /// Deletes objects in one transaction. Each has its own outcome, in the order of `targets`.

@@ -171,9 +171,9 @@ impl Store {
         // Stamp of the last version whose blob was missing, and the error.
         let mut missing: Option<([u8; 16], StoreError)> = None;
         loop {
-            // Held until the content is open or pinned. The reclaimer waits for it before it
+            // Held until the content is open or kept. The reclaimer waits for it before it
             // deletes content that the snapshot may reference.
-            let section = self.shared().pins.section();
+            let section = self.shared().cluster.reading();
             let snapshot = self.snapshot()?;
             let found = FoundObject::find(self.shared(), &snapshot, bucket, key, options)?;
             let data_key = found.data_key(self, bucket, options.customer_key.as_ref())?;

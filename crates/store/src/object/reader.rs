@@ -13,11 +13,11 @@ use super::sealed::{Patience, SealedReader};
 use crate::blob::{BlobError, BlobExtent, BlobId, ExtentReader};
 use crate::encryption::{BodyKey, EncryptionKey, object_body_key, part_body_key};
 use crate::error::StoreError;
+use crate::meta::body;
 use crate::meta::content::{Content, Extent, slice_extents};
 use crate::meta::upload::PartRecord;
-use crate::meta::{body, reference};
 use crate::name::UploadId;
-use crate::process::{Pin, Pins, Shared};
+use crate::process::{Kept, Opened, Shared};
 use crate::store::Store;
 
 /// A reader of the selected bytes of an object. Later writes and deletes do not affect it.
@@ -32,7 +32,7 @@ pub struct ObjectReader {
     /// The following parts, for an object of parts.
     parts: Option<Box<Parts>>,
     /// Keeps content from deletion that is opened later.
-    _pin: Option<Pin>,
+    _kept: Kept,
     shared: Arc<Shared>,
 }
 
@@ -115,8 +115,8 @@ impl StagedBody {
 }
 
 impl ObjectReader {
-    /// Opens `range` of the object `body`, as `snapshot` shows it. The caller must hold a section
-    /// of [`Pins`].
+    /// Opens `range` of the object `body`, as `snapshot` shows it. The caller is in a section of
+    /// [`Cluster::reading`](crate::process::Cluster::reading).
     pub(crate) fn open(
         store: &Store,
         snapshot: &Snapshot,
@@ -189,16 +189,17 @@ impl ObjectReader {
     ) -> Self {
         // The first extent is open, and an open file survives its deletion. Content that is opened
         // later needs a pin.
-        let is_open = match content {
+        let is_whole = match content {
             Content::Inline(_) | Content::Apart { .. } => true,
             Content::Extents(extents) => extents.len() <= 1,
             Content::Remote(remote) => range.is_empty() || remote.parts.is_none(),
             Content::Parts { .. } => range.is_empty(),
         };
-        let pin = (!is_open).then(|| Pins::pin(store.shared(), reference::ids(content).collect()));
+        let opened = if is_whole { Opened::Whole } else { Opened::Begun };
+        let kept = store.shared().cluster.keep(content, opened);
         let shared = Arc::clone(store.shared());
         let position = range.start;
-        Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _pin: pin, shared }
+        Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _kept: kept, shared }
     }
 
     /// The selected range of the object.

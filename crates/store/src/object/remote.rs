@@ -55,7 +55,8 @@ fn digest(block: &[u8]) -> [u8; 16] {
 }
 
 impl RemoteSource {
-    /// The bytes of a body. The caller holds a section of [`Pins`](crate::process::Pins).
+    /// The bytes of a body. The caller is in a section of
+    /// [`Cluster::reading`](crate::process::Cluster::reading).
     pub(crate) fn open(store: &Store, body: &RemoteBody) -> Result<Self, StoreError> {
         let reader = TierReader::new(store.shared(), body.id, &body.tier)?;
         Ok(Self(Arc::new(Mutex::new(Inner {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 
-use super::Shared;
+use super::Work;
 use crate::meta::content::ContentId;
 
 /// The content that is being read.
@@ -28,27 +28,27 @@ pub(crate) struct Pins {
 
 impl Pins {
     /// The guard to hold from before the snapshot until the content is pinned or open.
-    pub(crate) fn section(&self) -> RwLockReadGuard<'_, ()> {
+    pub(super) fn section(&self) -> RwLockReadGuard<'_, ()> {
         self.sections.read()
     }
 
     /// Pins the content of a record that was read from a snapshot taken within a section.
-    pub(crate) fn pin(shared: &Arc<Shared>, content: Vec<ContentId>) -> Pin {
-        let mut pinned = shared.pins.pinned.lock();
+    pub(super) fn pin(pins: &Arc<Self>, work: &Arc<Work>, content: Vec<ContentId>) -> Pin {
+        let mut pinned = pins.pinned.lock();
         for id in &content {
             *pinned.entry(*id).or_default() += 1;
         }
         drop(pinned);
-        Pin { shared: Arc::clone(shared), content }
+        Pin { pins: Arc::clone(pins), work: Arc::clone(work), content }
     }
 
     /// Waits until every reader with an older snapshot has pinned its content (a grace period, as
     /// in read-copy-update). Afterwards unpinned content has no reader.
-    pub(crate) fn wait_for_sections(&self) {
+    pub(super) fn wait_for_sections(&self) {
         drop(self.sections.write());
     }
 
-    pub(crate) fn contains(&self, id: &ContentId) -> bool {
+    pub(super) fn contains(&self, id: &ContentId) -> bool {
         self.pinned.lock().contains_key(id)
     }
 }
@@ -56,13 +56,14 @@ impl Pins {
 /// Keeps content from deletion until dropped.
 #[derive(Debug)]
 pub(crate) struct Pin {
-    shared: Arc<Shared>,
+    pins: Arc<Pins>,
+    work: Arc<Work>,
     content: Vec<ContentId>,
 }
 
 impl Drop for Pin {
     fn drop(&mut self) {
-        let mut pinned = self.shared.pins.pinned.lock();
+        let mut pinned = self.pins.pinned.lock();
         for id in &self.content {
             if let Some(count) = pinned.get_mut(id) {
                 *count -= 1;
@@ -73,6 +74,6 @@ impl Drop for Pin {
         }
         drop(pinned);
         // Outside of the lock: the reclaimer may wait for this pin.
-        self.shared.work.wake_if_waiting();
+        self.work.wake_if_waiting();
     }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 
 use parking_lot::Mutex;
 
-use super::{Guard, Shared};
+use super::{Guard, Shared, Sleeper};
 use crate::meta::event::{Event, EventObserver};
 
 /// A growing counter per name, with the tasks that wait for it to grow.
@@ -26,7 +26,7 @@ impl Signals {
         self.by_name.lock().get(name).map_or(0, |signal| signal.count)
     }
 
-    fn raise(&self, name: &str) {
+    pub(super) fn raise(&self, name: &str) {
         let waiting = {
             let mut by_name = self.by_name.lock();
             let signal = match by_name.get_mut(name) {
@@ -74,7 +74,7 @@ impl Guard for WakeSender {}
 
 impl Drop for WakeSender {
     fn drop(&mut self) {
-        self.shared.outbox.raise(&self.target);
+        self.shared.cluster.wake(Sleeper::Queue(&self.target));
     }
 }
 

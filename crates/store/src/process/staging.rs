@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 use liteio_kv::Transaction;
 use parking_lot::Mutex;
 
-use super::Shared;
+use super::{Shared, Sleeper};
 use crate::attachment;
 use crate::blob::{BlobId, Sealed};
 
@@ -60,7 +60,7 @@ impl Staging {
         Ok(StagedBlob(Arc::new(Staged { id, sealed, state, shared: Arc::clone(shared) })))
     }
 
-    pub(crate) fn contains(&self, id: &BlobId) -> bool {
+    pub(super) fn contains(&self, id: &BlobId) -> bool {
         self.in_flight.lock().contains(id)
     }
 
@@ -157,11 +157,11 @@ impl StagedBlob {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        let Shared { staging, work, .. } = &*self.shared;
+        let Shared { staging, cluster, .. } = &*self.shared;
         match *self.state.get_mut() {
             STAGED => {
                 staging.discard(self.id());
-                work.wake();
+                cluster.wake(Sleeper::Reclaimer);
             }
             // The answer was never awaited, or the failure leaves the outcome open.
             HANDED_OVER => staging.is_doubtful.store(true, Ordering::Release),

@@ -76,7 +76,7 @@ impl TierState {
     }
 
     /// `true` while the body with this id is read.
-    pub(crate) fn is_read(&self, id: &[u8; 16]) -> bool {
+    pub(super) fn is_read(&self, id: &[u8; 16]) -> bool {
         self.readers.lock().contains_key(id)
     }
 }
@@ -89,7 +89,8 @@ pub(crate) struct TierReader {
 }
 
 impl TierReader {
-    /// The reader of a body. The caller holds a section of [`Pins`](super::Pins).
+    /// The reader of a body. The caller is in a section of
+    /// [`Cluster::reading`](super::Cluster::reading).
     ///
     /// # Errors
     /// [`StoreError::TierUnavailable`] if too many bodies are being read.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::{Guard, Shared};
+use super::{Guard, Shared, Sleeper};
 
 /// The wake-ups of the reclaimer.
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ impl Guard for WakeReclaimer {}
 impl Drop for WakeReclaimer {
     fn drop(&mut self) {
         if let Some(shared) = &self.shared {
-            shared.work.wake();
+            shared.cluster.wake(Sleeper::Reclaimer);
         }
     }
 }

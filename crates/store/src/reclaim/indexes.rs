@@ -45,6 +45,7 @@ impl Store {
                 report.waiting += 1;
                 continue;
             }
+            self.check_term()?;
             // Files before records: without records the queue entry would be the only trace of the
             // files.
             self.remove_index_files(id)?;

@@ -35,7 +35,7 @@ use crate::meta::{key, reference, space};
 use crate::multipart::end;
 use crate::name::{BucketId, UploadId};
 use crate::pending::Committed;
-use crate::process::Worker;
+use crate::process::{Job, Worker};
 use crate::store::{Inner, Store};
 
 /// Delay before the queue is tried again after a failure.
@@ -70,11 +70,13 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::NoSpace`] or [`StoreError::Poisoned`] if the disk fails,
-    /// [`StoreError::Corrupt`] for an unreadable entry or record, [`StoreError::Closed`].
+    /// [`StoreError::Corrupt`] for an unreadable entry or record, [`StoreError::Suspended`] if
+    /// updates are suspended or another server does this, [`StoreError::Closed`].
     pub fn reclaim(&self) -> Result<ReclaimReport, StoreError> {
+        let store = self.must_do(Job::Reclaim)?;
         // An error about a lost blob must not stop the queue; it is returned afterwards.
-        let tended = self.tend_lost();
-        let report = self.reclaim_queue()?;
+        let tended = store.tend_lost();
+        let report = store.reclaim_queue()?;
         tended.map(|()| report)
     }
 
@@ -154,29 +156,44 @@ impl Store {
             while shared.work.wait(timeout) {
                 // A weak reference, so that the thread does not keep a dropped store open.
                 let Some(inner) = weak.upgrade() else { return };
-                let store = Store { inner };
+                let own = Store::of(inner);
+                let Ok(Some(store)) = own.for_job(Job::Reclaim) else {
+                    // Another server works the queue off, until this one takes over. Bodies that
+                    // were abandoned here are this one's. After an error they are tried again.
+                    let _ = own.delete_abandoned();
+                    timeout = Some(RETRY_AFTER);
+                    continue;
+                };
+                drop(own);
                 let tended = store.tend_lost();
                 let result = store.reclaim_queue().and_then(|report| {
-                    store.sweep_once()?;
-                    Ok(report)
+                    let is_over = store.sweep_once()?;
+                    Ok((report, is_over))
                 });
                 // The error is not reported here: `Store::health` reports a failed disk, `verify`
                 // finds damage. The work is tried again.
                 timeout = match (&result, tended) {
-                    (Err(_), _) | (_, Err(_)) => Some(RETRY_AFTER),
+                    (Err(_) | Ok((_, false)), _) | (_, Err(_)) => Some(RETRY_AFTER),
                     (Ok(_), Ok(())) => store.has_later_work().then_some(LOOK_AGAIN_AFTER),
                 };
                 drop(store);
                 // At most one sync per interval, not one per overwrite; and one look per interval at
                 // what a backup holds, not one per deletion.
                 let holds = shared.holds.is_held();
-                if result.is_ok_and(|report| report.syncs > 0 || (holds && report.waiting > 0)) {
+                let is_costly =
+                    |report: ReclaimReport| report.syncs > 0 || (holds && report.waiting > 0);
+                if result.is_ok_and(|(report, _)| is_costly(report)) {
                     shared.work.pause(shared.config.sync_interval);
                 }
             }
         })?;
         *self.inner.worker.lock() = Some(Worker::new(thread));
         Ok(())
+    }
+
+    fn delete_abandoned(&self) -> Result<(), StoreError> {
+        let _alone = self.inner.reclaim_lock.lock();
+        self.delete_discarded(&mut ReclaimReport::default())
     }
 
     fn delete_discarded(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
@@ -213,7 +230,7 @@ impl Store {
             if self.shared().work.is_stopped() {
                 return Err(StoreError::Closed);
             }
-            let batch = self.read_queue(&position)?;
+            let mut batch = self.read_queue(&position)?;
             let Some(last) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));
             if batch.iter().any(|id| matches!(id, ContentId::Blob(_))) {
@@ -221,14 +238,15 @@ impl Store {
                 // the blobs, or replay notes in the log that write the blobs again.
                 report.syncs += u64::from(self.sync_rest()?);
             }
-            // Synced → no reader left. The entries are committed, so a reader that starts now does
-            // not find the content; older readers have pinned theirs after this wait.
-            self.shared().pins.wait_for_sections();
+            // Nothing of it is an update, and it cannot be undone.
+            self.check_term()?;
+            // Synced → no reader left. The entries are committed.
+            let queued = batch.len();
+            self.shared().cluster.may_delete(&mut batch)?;
+            report.waiting += (queued - batch.len()) as u64;
             let mut blobs = Vec::new();
             for id in batch {
                 match id {
-                    _ if self.shared().pins.contains(&id) => report.waiting += 1,
-                    ContentId::Blob(_) if self.shared().holds.holds(&id) => report.waiting += 1,
                     ContentId::Blob(blob) => {
                         self.delete_blob(&BlobId(blob), report)?;
                         blobs.push(id);

@@ -1,6 +1,6 @@
 //! Applying the changes of a primary.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Bound;
 
 use liteio_kv::{Read, Transaction, Write as _};
@@ -95,11 +95,12 @@ impl Store {
             return Ok(());
         }
         // The commit is done, so a reader that starts now does not find them.
-        self.shared().pins.wait_for_sections();
+        let mut unread = unlinked.iter().copied().map(ContentId::Blob).collect();
+        self.shared().cluster.may_delete(&mut unread)?;
+        let unread: HashSet<ContentId> = unread.into_iter().collect();
         let mut failed = Ok(());
         unlinked.retain(|id| {
-            let is_read = self.shared().pins.contains(&ContentId::Blob(*id));
-            if is_read || failed.is_err() {
+            if !unread.contains(&ContentId::Blob(*id)) || failed.is_err() {
                 return true;
             }
             match self.shared().blobs.delete(&BlobId(*id)) {

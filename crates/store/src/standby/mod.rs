@@ -191,6 +191,6 @@ impl Store {
     /// for another reason than a standby's or a lost lease.
     #[must_use]
     pub fn suspended(&self) -> Option<StoreError> {
-        self.shared().gate.check().err()
+        self.shared().cluster.standing().err()
     }
 }

@@ -63,11 +63,12 @@ impl Store {
     }
 
     /// `true` while the body is still read. Ask before its remote objects are deleted.
-    #[must_use]
-    pub fn is_tier_body_read(&self, deletion: &TierDeletion) -> bool {
-        // Afterwards all readers with a snapshot from before its removal have registered.
-        self.shared().pins.wait_for_sections();
-        self.shared().tiers.is_read(&deletion.id)
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] if another server deletes them.
+    pub fn is_tier_body_read(&self, deletion: &TierDeletion) -> Result<bool, StoreError> {
+        self.check_term()?;
+        Ok(!self.shared().cluster.may_delete_in_tier(&deletion.id)?)
     }
 
     /// Forgets a body whose remote objects are gone. Waits for the disk.

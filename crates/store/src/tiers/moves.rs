@@ -129,8 +129,8 @@ impl Store {
             Begun::Gone => return Ok(TierMoveState::Gone),
             Begun::NoTier(class) => return Ok(TierMoveState::NoTier { class }),
         };
-        // Held until the content is pinned, as by a read.
-        let section = self.shared().pins.section();
+        // Held until the content is kept, as by a read.
+        let section = self.shared().cluster.reading();
         let snapshot = self.snapshot()?;
         let row = MoveRow::read(&snapshot, &id.0)?;
         let found = row.map(|row| {

@@ -4,11 +4,10 @@ use bytes::{Bytes, BytesMut};
 
 use crate::error::StoreError;
 use crate::meta::content::Content;
-use crate::meta::reference;
 use crate::meta::upload::PartRecord;
 use crate::name::UploadId;
 use crate::object::{ObjectReader, OpenError};
-use crate::process::{Pin, Pins};
+use crate::process::{Kept, Opened};
 use crate::store::Store;
 
 /// A reader of the stored bytes of a version, parts one after another.
@@ -19,18 +18,19 @@ pub(super) struct StoredReader {
     rest: Bytes,
     /// The list of the parts, the next one, and their number.
     parts: Option<(UploadId, u32, u32)>,
-    _pin: Pin,
+    _kept: Kept,
 }
 
 impl StoredReader {
-    /// Opens the content of a version. The caller holds a section of [`Pins`] in which it was read.
+    /// Opens the content of a version. The caller is in the section of
+    /// [`Cluster::reading`](crate::process::Cluster::reading) in which it was read.
     pub(super) fn open(store: &Store, content: &Content) -> Result<Self, StoreError> {
-        let pin = Pins::pin(store.shared(), reference::ids(content).collect());
+        let kept = store.shared().cluster.keep(content, Opened::Begun);
         let (current, parts) = match content {
             Content::Parts { list, count, .. } => (None, Some((*list, 1, *count))),
             content => (Some(open(store, content)?), None),
         };
-        Ok(Self { store: store.clone(), current, rest: Bytes::new(), parts, _pin: pin })
+        Ok(Self { store: store.clone(), current, rest: Bytes::new(), parts, _kept: kept })
     }
 
     /// The next `bytes_max` bytes, fewer at the end only; none behind it.

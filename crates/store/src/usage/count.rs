@@ -13,7 +13,7 @@
 use std::ops::Bound;
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use liteio_kv::{Read, Write as _};
 
@@ -26,13 +26,15 @@ use crate::meta::space;
 use crate::meta::usage::UsageRecord;
 use crate::name::{BucketId, BucketName};
 use crate::pending::Committed;
-use crate::process::{Background, Calls};
+use crate::process::{Background, Calls, Job};
 use crate::store::{Inner, Store};
 
 /// Records per step: a transaction of some 100 µs.
 const PAGE: usize = 256;
 /// Rest between steps, as a multiple of the step's duration.
 const RESTS: u32 = 1;
+/// Delay before the thread asks again whether it may count.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 impl Store {
     /// Starts a thread that counts the buckets without usage, if there are any. It ends once they
@@ -49,19 +51,20 @@ impl Store {
         let thread = thread.spawn({
             let calls = Arc::clone(&calls);
             move || {
-                let Some(inner) = weak.upgrade() else { return };
-                let store = Store { inner };
-                let mut worked = Instant::now();
-                // An error is ignored: the next start tries again.
-                let _ = store.count_usage_with(&mut || {
-                    // This thread has the last handle: the store is being dropped.
-                    if Arc::strong_count(&store.inner) == 1 {
-                        return Err(StoreError::Closed);
+                while let Some(inner) = weak.upgrade() {
+                    match Store::of(inner).into_job(Job::Usage) {
+                        // Another server counts, until this one takes over.
+                        Ok(None) | Err(_) => {}
+                        Ok(Some(store)) => match store.count_at_rest(&calls) {
+                            Err(StoreError::Suspended { .. }) => {}
+                            // Another error is ignored: the next start tries again.
+                            _ => return,
+                        },
                     }
-                    calls.pause(worked.elapsed() * RESTS)?;
-                    worked = Instant::now();
-                    Ok(())
-                });
+                    if calls.pause(LOOK_AGAIN_AFTER).is_err() {
+                        return;
+                    }
+                }
             }
         })?;
         *self.inner.usage.lock() = Some(Background::new(calls, thread));
@@ -73,9 +76,23 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read; the errors of a
-    /// write.
+    /// write; [`StoreError::Suspended`] if another server does this.
     pub fn count_usage(&self) -> Result<(), StoreError> {
-        self.count_usage_with(&mut || Ok(()))
+        self.must_do(Job::Usage)?.count_usage_with(&mut || Ok(()))
+    }
+
+    /// Counts with rests, until the thread must stop.
+    fn count_at_rest(&self, calls: &Calls<()>) -> Result<(), StoreError> {
+        let mut worked = Instant::now();
+        self.count_usage_with(&mut || {
+            // This thread has the last handle: the store is being dropped.
+            if Arc::strong_count(&self.inner) == 1 {
+                return Err(StoreError::Closed);
+            }
+            calls.pause(worked.elapsed() * RESTS)?;
+            worked = Instant::now();
+            Ok(())
+        })
     }
 
     fn count_usage_with(
@@ -88,9 +105,11 @@ impl Store {
                 match self.count_page(&name, id) {
                     Ok(true) => rest()?,
                     Ok(false) => break,
-                    Err(error @ (StoreError::Closed | StoreError::Poisoned { .. })) => {
-                        return Err(error);
-                    }
+                    Err(
+                        error @ (StoreError::Closed
+                        | StoreError::Poisoned { .. }
+                        | StoreError::Suspended { .. }),
+                    ) => return Err(error),
                     Err(error) => {
                         failure.get_or_insert(error);
                         break;

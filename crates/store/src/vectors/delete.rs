@@ -17,7 +17,7 @@ impl Store {
     /// [`StoreError::InvalidField`], [`StoreError::NoSuchIndex`], [`StoreError::Poisoned`],
     /// [`StoreError::IndexDamaged`].
     pub fn delete_vectors(&self, index: &Index, keys: Vec<String>) -> Result<(), StoreError> {
-        self.shared().gate.check()?;
+        self.shared().cluster.standing()?;
         check::count(keys.len(), PUT_VECTORS_MAX, "/keys")?;
         for (position, key) in keys.iter().enumerate() {
             check::vector_key(key, || format!("/keys/{position}"))?;

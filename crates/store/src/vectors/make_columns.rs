@@ -69,7 +69,7 @@ impl Store {
             // A weak reference between two steps, so that the store closes when its last handle is
             // dropped.
             while let Some(inner) = weak.upgrade() {
-                if !(Self { inner }).make_next() {
+                if !Self::of(inner).make_next() {
                     return;
                 }
             }

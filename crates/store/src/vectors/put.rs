@@ -60,7 +60,7 @@ impl Store {
     /// If the numbers of keys, metadata and ends differ: a mistake of the caller.
     pub fn put_vectors(&self, index: &Index, vectors: NewVectors) -> Result<(), StoreError> {
         assert!(vectors.is_consistent(), "every vector has a key, metadata and an end");
-        self.shared().gate.check()?;
+        self.shared().cluster.standing()?;
         check::new_vectors(&vectors, index)?;
         self.inner.check_space(vectors.elements.len() as u64 * 4)?;
         let open = self.open_index(index)?;

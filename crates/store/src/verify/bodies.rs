@@ -110,9 +110,9 @@ impl<'a> VerifiedBody<'a> {
         algorithms: &[ChecksumAlgorithm],
         pace: &mut Pace<'_>,
     ) -> Result<Digests, Failure> {
-        // A section of the pins, as for any reader: the blob must not be deleted between snapshot
+        // A section, as for any reader: the blob must not be deleted between snapshot
         // and open.
-        let section = store.shared().pins.section();
+        let section = store.shared().cluster.reading();
         let (content, bytes, key) = (self.content, self.bytes, self.key.as_ref());
         let opened = ObjectReader::open_body(store, content, bytes, 0..bytes, key);
         drop(section);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use liteio_disk::SimulatedDisk;
 use liteio_store::{
-    Cause, DeleteTarget, ETag, EtagCondition, ListVersionsQuery, ManualClock, NewResync,
+    Cause, DeleteTarget, ETag, EtagCondition, Job, ListVersionsQuery, ManualClock, NewResync,
     PutOptions, QueuedReplication, Replica, Replication, ReplicationOutcome, ReplicationResult,
-    ReplicationRule, ReplicationStatus, ReplicationTask, Store, StoreConfig, StoreError,
+    ReplicationRule, ReplicationStatus, ReplicationTask, Several, Store, StoreConfig, StoreError,
     VersionChange, VersionEntry, VersionId, Versioning, WriteConditions,
 };
 
@@ -426,4 +426,65 @@ fn after_a_power_cut_at_any_operation_there_is_a_row_for_each_version_and_no_oth
         let report = store.verify(&mut |_| {}).expect("verified");
         assert!(report.damaged.is_empty(), "operation {operation}: {report:?}");
     }
+}
+
+fn check_over<T: std::fmt::Debug>(result: Result<T, StoreError>) {
+    assert!(matches!(result, Err(StoreError::Suspended { .. })), "{result:?}");
+}
+
+#[test]
+fn rows_are_settled_by_the_server_whose_turn_it_is() {
+    let several = Several::default();
+    let store = Store::open_among(StoreConfig::memory(), &several).expect("memory");
+    create_bucket(&store, "bucket");
+    set(&store, vec![rule("")]);
+    put(&store, "a", b"1");
+    let job = Job::Replication(TARGET.to_owned());
+    let begun = store.for_job(job.clone()).expect("asked").expect("granted");
+    several.take(job.clone());
+    assert!(store.for_job(job.clone()).expect("asked").is_none());
+    let settled = |store: &Store| {
+        let result = DONE;
+        let outcome = ReplicationOutcome { number: rows(store)[0].number, result };
+        store.settle_replication(TARGET, vec![outcome]).wait()
+    };
+    check_over(settled(&begun));
+    assert_eq!(told(&store), ["a"]);
+    assert_eq!(status(&store, "a"), Some(ReplicationStatus::Pending));
+    several.give(job.clone());
+    check_over(settled(&begun));
+    let again = store.for_job(job).expect("asked").expect("granted");
+    settled(&again).expect("settled");
+    assert!(rows(&store).is_empty());
+    assert_eq!(status(&store, "a"), Some(ReplicationStatus::Completed));
+}
+
+#[test]
+fn a_walk_stops_and_goes_on() {
+    let several = Several::default();
+    let store = Store::open_among(StoreConfig::memory(), &several).expect("memory");
+    create_bucket(&store, "bucket");
+    for number in 0..600 {
+        put(&store, &format!("{number:03}"), b"1");
+    }
+    set(&store, vec![rule("")]);
+    let new = NewResync {
+        id: "first".to_owned(),
+        target: TARGET.to_owned(),
+        again: false,
+        before_ms: u64::MAX,
+    };
+    store.begin_resync(&bucket(&store, "bucket"), new).wait().expect("begun");
+    let job = store.for_job(Job::Resync).expect("asked").expect("granted");
+    several.take_after(Job::Resync, 2);
+    let step = |store: &Store| store.step_resync(&store.resyncs().expect("read")[0].1);
+    while step(&job).is_ok_and(|is_done| !is_done) {}
+    check_over(step(&job));
+    let queued = rows(&store).len();
+    assert!(queued < 600, "{queued}");
+    several.give(Job::Resync);
+    let job = store.for_job(Job::Resync).expect("asked").expect("granted");
+    while !step(&job).expect("a step") {}
+    let found: std::collections::BTreeSet<String> = told(&store).into_iter().collect();
+    assert_eq!((found.len(), rows(&store).len()), (600, 600), "each once");
 }

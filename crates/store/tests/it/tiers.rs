@@ -7,9 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use liteio_disk::SimulatedDisk;
 use liteio_store::{
-    DeleteTarget, Expiration, GetOptions, Lifecycle, LifecycleRule, ManualClock, MoveId,
-    PutOptions, Store, StoreConfig, StoreError, TierBodies, TierError, TierMove, TierMoveState,
-    TierQueues, Transition,
+    DeleteTarget, Expiration, GetOptions, Job, Lifecycle, LifecycleRule, ManualClock, MoveId,
+    PutOptions, Several, Store, StoreConfig, StoreError, TierBodies, TierError, TierMove,
+    TierMoveState, TierQueues, Transition,
 };
 use parking_lot::Mutex;
 
@@ -47,6 +47,7 @@ struct Site {
     disk: Arc<SimulatedDisk>,
     clock: Arc<ManualClock>,
     tier: Arc<Tier>,
+    several: Several,
     store: Store,
 }
 
@@ -54,7 +55,8 @@ impl Site {
     fn new() -> Site {
         let clock = Arc::new(ManualClock::new(START_MS));
         let (disk, tier) = (Arc::new(SimulatedDisk::new(1)), Arc::new(Tier::default()));
-        let store = open(&disk, &clock, &tier);
+        let several = Several::default();
+        let store = open(&disk, &clock, &tier, &several);
         create_bucket(&store, "bucket");
         let transition =
             Transition { at: Expiration::Days(0), class: "COLD".to_owned(), bytes_min: 1 };
@@ -66,13 +68,13 @@ impl Site {
         };
         let lifecycle = Lifecycle { rules: vec![rule], document: b"document".to_vec() };
         store.set_lifecycle(&bucket(&store, "bucket"), Some(lifecycle)).wait().expect("set");
-        Site { disk, clock, tier, store }
+        Site { disk, clock, tier, several, store }
     }
 
     /// Closes the store, and opens it again.
     fn again(&mut self) {
         self.store.close();
-        self.store = open(&self.disk, &self.clock, &self.tier);
+        self.store = open(&self.disk, &self.clock, &self.tier, &self.several);
     }
 
     fn put(&self, name: &str, body: &[u8]) {
@@ -129,7 +131,9 @@ impl Site {
     fn delete_queued(&self) -> usize {
         let deletions = self.store.tier_deletions(None, 100).expect("rows");
         let mut deleted = 0;
-        for deletion in deletions.iter().filter(|it| !self.store.is_tier_body_read(it)) {
+        for deletion in
+            deletions.iter().filter(|it| !self.store.is_tier_body_read(it).expect("asked"))
+        {
             deletion.names().for_each(|name| drop(self.tier.objects.lock().remove(&name)));
             self.store.finish_tier_deletion(deletion).expect("forgotten");
             deleted += 1;
@@ -149,9 +153,14 @@ impl Site {
     }
 }
 
-fn open(disk: &Arc<SimulatedDisk>, clock: &Arc<ManualClock>, tier: &Arc<Tier>) -> Store {
+fn open(
+    disk: &Arc<SimulatedDisk>,
+    clock: &Arc<ManualClock>,
+    tier: &Arc<Tier>,
+    several: &Several,
+) -> Store {
     let config = StoreConfig { clock: Arc::clone(clock) as _, ..config(1) };
-    let store = Store::open_on(Arc::clone(disk) as _, config).expect("opens");
+    let store = Store::open_on_among(Arc::clone(disk) as _, config, several).expect("opens");
     store.set_tiers(Arc::clone(tier) as _);
     store
 }
@@ -261,4 +270,39 @@ fn a_body_that_is_read_is_deleted_afterwards() {
     assert!(body == large(9));
     drop(opened);
     assert_eq!(site.delete_queued(), 1);
+}
+
+fn check_over<T: std::fmt::Debug>(result: Result<T, StoreError>) {
+    assert!(matches!(result, Err(StoreError::Suspended { .. })), "{result:?}");
+}
+
+#[test]
+fn bodies_move_and_are_deleted_by_the_server_whose_turn_it_is() {
+    let site = Site::new();
+    site.put("a", &large(3));
+    let queued = site.queued();
+    let job = site.store.for_job(Job::Tiers).expect("asked").expect("granted");
+    let TierMoveState::Ready(mut begun) = job.begin_tier_move(&queued[0]).expect("begins") else {
+        panic!("the body is there")
+    };
+    site.upload(&mut begun);
+    site.several.take(Job::Tiers);
+    check_over(job.finish_tier_move(&begun).wait());
+    check_over(job.begin_tier_move(&queued[0]).map(drop));
+    assert_eq!(site.queues(), (1, 0));
+    assert!(site.read("a").expect("here") == large(3));
+    // Whose turn it is goes on with the same upload.
+    let TierMoveState::Ready(mut begun) = site.begin(&queued[0]) else { panic!("a move") };
+    site.upload(&mut begun);
+    assert!(site.store.finish_tier_move(&begun).wait().expect("finished"));
+    assert_eq!(site.queues(), (0, 0));
+    assert!(site.read("a").expect("in the tier") == large(3));
+    site.delete("a");
+    let deletions = site.store.tier_deletions(None, 10).expect("rows");
+    // Before anything is deleted there, and when it is forgotten.
+    check_over(job.is_tier_body_read(&deletions[0]));
+    check_over(job.finish_tier_deletion(&deletions[0]));
+    assert_eq!(site.queues(), (0, 1));
+    assert_eq!((site.delete_queued(), site.queues()), (1, (0, 0)));
+    site.check_sound();
 }

@@ -18,7 +18,16 @@ use crate::reply::Reply;
 /// The future of [`Handler::call`].
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
-/// The treatment of a request, decided by its head alone.
+/// A plan, at once or after a look into the store. Few requests need one, so that others pay for no
+/// future.
+pub enum Planned<'h> {
+    /// Decided by the head alone.
+    Now(Plan),
+    /// To be waited for.
+    Later(Pin<Box<dyn Future<Output = Plan> + Send + 'h>>),
+}
+
+/// The treatment of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan {
     /// Always answered, whatever its head and the number of other requests. Its body is not read.
@@ -42,9 +51,9 @@ pub type Isolate = fn(&mut HeaderMap);
 /// extensions. Errors are returned as values; the front writes their documents.
 pub trait Handler: Send + Sync + 'static {
     /// Decides how a request is treated.
-    fn plan(&self, head: &Parts, origin: &Origin) -> Plan {
+    fn plan<'h>(&'h self, head: &'h Parts, origin: &'h Origin) -> Planned<'h> {
         let _ = (head, origin);
-        Plan::default()
+        Planned::Now(Plan::default())
     }
 
     /// Answers one request, within its memory.

@@ -27,7 +27,7 @@ pub use self::allowance::{Allowance, PieceRoom, Room};
 use self::body::RequestBody;
 use self::error_document::error_response;
 use self::exchange::{Exchange, ResponseBody};
-pub use self::handler::{Handler, HandlerFuture, Isolate, Plan};
+pub use self::handler::{Handler, HandlerFuture, Isolate, Plan, Planned};
 use self::limits::Limits;
 pub use self::observer::{Finished, Heads, Observer, Observers};
 use self::received::ReceivedBody;
@@ -127,7 +127,10 @@ impl Front {
         // too.
         let exchange = Exchange::new(&parts, Arc::clone(&origin), connection, client, observers);
         let exchange = Arc::new(exchange);
-        let plan = self.handler.plan(&parts, &origin);
+        let plan = match self.handler.plan(&parts, &origin) {
+            Planned::Now(plan) => plan,
+            Planned::Later(plan) => plan.await,
+        };
         let allowance = Allowance::new(Arc::clone(&exchange), plan, incoming.size_hint().upper());
         let body = RequestBody::new(incoming, Arc::clone(&exchange), &self.limits, plan);
         let (head, version) = (parts.method == Method::HEAD, parts.version);

@@ -1,0 +1,157 @@
+//! [`Cluster`]: the decisions that one process makes alone, and several processes over one key
+//! space only together.
+//!
+//! ```text
+//!  readers:    reading ─► snapshot ─► open, or keep ─► read … ─► end
+//!  reclaimer:                               queued ─► may_delete ─► unlink
+//!  jobs:       lease ─► a handle of the store with the term ─► admit, in each transaction ─┐
+//!                ▲                          over: the update is refused, the job asks again │
+//!                └──────────────────────────────────────────────────────────────────────────┘
+//! ```
+//! Everything above this module works with any implementation, and none of it can learn which one
+//! it has: no method tells.
+
+use std::fmt;
+
+use liteio_kv::Transaction;
+use parking_lot::RwLockReadGuard;
+
+use super::Pin;
+use crate::blob::BlobId;
+use crate::error::StoreError;
+use crate::meta::content::{Content, ContentId};
+
+/// The decisions about state outside of transactions. [`Alone`](super::alone::Alone) makes them
+/// from the memory of this process.
+pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
+    /// The standing of this process: whether it may submit updates. [`Cluster::admit`] decides.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] with the reason why it may not.
+    fn standing(&self) -> Result<(), StoreError>;
+
+    /// The term in which this process does `job`; `None` while another one does it, or while updates are
+    /// suspended.
+    ///
+    /// # Errors
+    /// The errors of asking the others.
+    fn lease(&self, job: &Job) -> Result<Option<Term>, StoreError>;
+
+    /// Admits an update, of the job that `term` is for, if any. Called in its transaction: updates
+    /// of one key space run one after another, so none is admitted behind the one that ends the
+    /// term.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] if updates are suspended, or the term is over.
+    fn admit(&self, term: Option<&Term>, write: &Transaction<'_>) -> Result<(), StoreError>;
+
+    /// The section of a read, from before its snapshot until the content that it finds is open or
+    /// kept. Content is not deleted meanwhile.
+    fn reading(&self) -> Reading<'_>;
+
+    /// Keeps content that was found in a section of [`Cluster::reading`], and goes on being read
+    /// behind it.
+    fn keep(&self, content: &Content, opened: Opened) -> Kept;
+
+    /// Leaves in `queued` the content that may be deleted: no reader of any process needs it, nor a
+    /// running backup. The transactions that removed its last references are committed, and what
+    /// `queued` was read from came later.
+    ///
+    /// # Errors
+    /// The errors of asking the others. Nothing may be deleted then.
+    fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError>;
+
+    /// `true` if the remote objects of this body, queued for deletion like the content of
+    /// [`Cluster::may_delete`], may be deleted in their tier.
+    ///
+    /// # Errors
+    /// The errors of asking the others.
+    fn may_delete_in_tier(&self, body: &[u8; 16]) -> Result<bool, StoreError>;
+
+    /// `true` if a record of a running process may come to reference this blob, so that it is no
+    /// orphan yet. Asked before the snapshot in which its record is looked for.
+    ///
+    /// # Errors
+    /// The errors of asking the others. No blob is an orphan then.
+    fn in_flight(&self, blob: &BlobId) -> Result<bool, StoreError>;
+
+    /// Wakes whoever works off a queue, after the commit that filled it.
+    fn wake(&self, sleeper: Sleeper<'_>);
+}
+
+/// Work in the background that one process at a time does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Job {
+    /// Deleting content that no record references, and lost blobs.
+    Reclaim,
+    /// Finding orphans.
+    Sweep,
+    /// Reading everything to find damage.
+    Scrub,
+    /// Executing lifecycle rules.
+    Lifecycle,
+    /// Counting the usage of buckets without counts.
+    Usage,
+    /// Rewrapping data keys.
+    Rewrap,
+    /// Sending the events for this target.
+    Events(String),
+    /// Replicating to this target.
+    Replication(String),
+    /// Queueing versions that were there before their rule of replication.
+    Resync,
+    /// Moving bodies into tiers, and deleting them there.
+    Tiers,
+    /// Writing inventories.
+    Inventories,
+}
+
+/// The right of this process to do a job, until another one gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Term {
+    pub(super) job: Job,
+    /// Grows with each change of the process. A process that is alone has one term for ever.
+    pub(super) number: u64,
+}
+
+impl Term {
+    pub(crate) fn job(&self) -> &Job {
+        &self.job
+    }
+
+    /// The refusal of an update, or of other work, whose term is over.
+    pub(crate) fn over() -> StoreError {
+        let reason = "Another server has taken over this work in the background.".to_owned();
+        StoreError::Suspended { reason }
+    }
+}
+
+/// A section of [`Cluster::reading`], which ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    pub(super) _section: RwLockReadGuard<'a, ()>,
+}
+
+/// The part of the content that a reader has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    /// All of it. An open file survives its deletion.
+    Whole,
+    /// Not all: some is opened while the rest is read.
+    Begun,
+}
+
+/// Keeps content from deletion until dropped.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(super) _pin: Option<Pin>,
+}
+
+/// A receiver of [`Cluster::wake`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sleeper<'a> {
+    /// The reclaimer.
+    Reclaimer,
+    /// Whoever works off the queue with this name: of events, or of replication.
+    Queue(&'a str),
+}
