@@ -108,7 +108,7 @@ impl Document {
 
 /// The operations for which no document is no `MissingRequestBodyError`: the headers say the rest, or
 /// the error is another one. (AWS calls a missing legal hold or retention malformed.)
-const WITHOUT_DOCUMENT: [&str; 6] = [
+const WITHOUT_DOCUMENT: [&str; 7] = [
     "CompleteMultipartUpload",
     "CreateBucket",
     "PutBucketAcl",

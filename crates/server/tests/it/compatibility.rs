@@ -74,7 +74,6 @@ async fn what_is_not_implemented_says_so_by_name() {
     server.bucket("mine").await;
     server.put("/mine/key", "x").await.expect_status(200);
     let rows = [
-        ("POST", "/mine/key?restore", "RestoreObject"),
         ("GET", "/mine/key?torrent", "GetObjectTorrent"),
         ("POST", "/mine/key?select", "SelectObjectContent"),
     ];
