@@ -97,6 +97,9 @@ operations! {
     AbortMultipartUpload [s3:AbortMultipartUpload] DELETE key {"uploadId"}:
         abort_multipart_upload(AbortMultipartUploadInput)
             -> AbortMultipartUploadOutput = multipart::abort_multipart_upload;
+    CancelBucketReplicationReset [s3:PutReplicationConfiguration] PUT bucket
+        {"replication-reset-cancel"} {"arn"}
+        => replication_status::cancel_bucket_replication_reset;
     CompleteMultipartUpload [s3:PutObject] POST key {"uploadId"}:
         complete_multipart_upload(CompleteMultipartUploadInput)
             -> CompleteMultipartUploadOutput = multipart::complete_multipart_upload;
