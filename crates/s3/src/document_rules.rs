@@ -185,6 +185,11 @@ const RULES: &[Rules] = &[
     ),
     rules("PutBucketTagging", TAGGING),
     rules("PutObjectTagging", TAGGING),
+    // Of S3 Control.
+    rules(
+        "TagResource",
+        &[("", "TagResourceRequest"), ("TagResourceRequest", "Tags"), ("Tags", "Tag"), TAG],
+    ),
     rules(
         "PutObjectLockConfiguration",
         &[
