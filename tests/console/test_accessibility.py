@@ -24,7 +24,7 @@ PAGES = [
     ("buckets", "New bucket", None), ("buckets", "New bucket", "New bucket"), ("buckets/seen", "a.txt", None),
     ("buckets/seen?versions=1", "current", None), ("buckets/none", "NoSuchBucket", None),
     *[(f"buckets/seen?key=a.txt&tab={tab}", "Overview", None) for tab in ("overview", "preview", "metadata", "share", "versions")],
-    *[(f"buckets/seen/settings/{part}", "Versioning", None) for part in ("versioning", "policy", "lifecycle", "cors", "encryption", "events", "tags", "public-access")],
+    *[(f"buckets/seen/settings/{part}", "Versioning", None) for part in ("versioning", "policy", "lifecycle", "cors", "encryption", "replication", "events", "tags", "public-access")],
     ("users", "New user", None), ("users/groups", "New group", None), ("users/policies", "New policy", None), ("users/user/seen-user", "seen-user", None),
     ("vectors", "New vector bucket", None), ("vectors", "New vector bucket", "New vector bucket"), ("vectors/seen", "euclidean", None),
     ("vectors/seen", "euclidean", "New index"), ("vectors/seen/films", "first", None), ("vectors/seen/films", "first", "first"), ("vectors/seen/films", "first", "Put vectors"),

@@ -268,7 +268,7 @@ def test_settings_and_users_fit_a_narrow_page(page, s3, iam, bucket):
     iam.create_user(UserName="n" * 64)
     page.size(360, 700)
     page.colours("dark")
-    parts = ["versioning", "object-lock", "lifecycle", "policy", "public-access", "cors", "encryption", "events", "tags"]
+    parts = ["versioning", "object-lock", "lifecycle", "policy", "public-access", "cors", "encryption", "replication", "events", "tags"]
     for part in parts:
         open_part(page, bucket, part)
         assert page.run("document.documentElement.scrollWidth <= 360"), part

@@ -142,6 +142,25 @@ pub(super) async fn of_bucket(
     }
 }
 
+/// Authorizes a request of S3 Control on a bucket of this account.
+pub(super) async fn of_control(
+    app: &App,
+    sent: Sent<'_>,
+    route: &Route,
+    bucket: &str,
+    account: &str,
+) -> S3Result<Granted> {
+    let expected_owner = owner(app, Some(account))?;
+    let question = Question {
+        expected_owner: expected_owner.as_deref(),
+        found: sent.origin().map(|origin| &origin.found),
+        ..Question::about_bucket(std::slice::from_ref(&route.action), &sent)
+    };
+    let principal = principal(sent);
+    let granted = app.look(|store| access::bucket(store, &principal, bucket, &question)).await;
+    granted.map_err(|refusal| refused_in_region(sent, refusal, app))
+}
+
 /// The canonical ID in an expected-owner header. AWS sends an account ID there; other clients send
 /// a canonical ID, which is used as it is.
 ///

@@ -13,7 +13,8 @@ use super::{
     bucket_defaults, bucket_encryption, bucket_lifecycle, bucket_logging, bucket_notification,
     bucket_ownership, bucket_policy, bucket_public_access, bucket_replication, bucket_settings,
     bucket_versioning, bucket_website, multipart, object_attributes, object_copy, object_delete,
-    object_list, object_lock, object_put, object_rename, object_tagging, part, replication_status,
+    object_list, object_lock, object_put, object_rename, object_restore, object_tagging, part,
+    replication_status,
 };
 use liteio_access::Action;
 use liteio_access::state::App;
@@ -96,6 +97,9 @@ operations! {
     AbortMultipartUpload [s3:AbortMultipartUpload] DELETE key {"uploadId"}:
         abort_multipart_upload(AbortMultipartUploadInput)
             -> AbortMultipartUploadOutput = multipart::abort_multipart_upload;
+    CancelBucketReplicationReset [s3:PutReplicationConfiguration] PUT bucket
+        {"replication-reset-cancel"} {"arn"}
+        => replication_status::cancel_bucket_replication_reset;
     CompleteMultipartUpload [s3:PutObject] POST key {"uploadId"}:
         complete_multipart_upload(CompleteMultipartUploadInput)
             -> CompleteMultipartUploadOutput = multipart::complete_multipart_upload;
@@ -372,7 +376,8 @@ operations! {
     ResetBucketReplication [s3:PutReplicationConfiguration] PUT bucket
         {"replication-reset"} {"arn" "older-than" "reset-id"}
         => replication_status::reset_bucket_replication;
-    RestoreObject [s3:RestoreObject] POST key {"restore"} {"versionId"};
+    RestoreObject [s3:RestoreObject] POST key {"restore"} {"versionId"}
+        => object_restore::restore_object;
     SelectObjectContent [s3:GetObject] POST key {"select"} {"select-type"};
     UpdateBucketMetadataAnnotationTableConfiguration [s3:UpdateBucketMetadataAnnotationTableConfiguration] PUT bucket
         {"metadataAnnotationTable"};

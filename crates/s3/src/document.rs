@@ -85,7 +85,9 @@ impl Document {
             bucket_versioning::refuse_exclusions(&text)?;
         }
         context::note_document(self.0.operation, &text, &mut parts.extensions)?;
-        if let Some(tags) = new_bucket_tags(&text)? {
+        if self.0.operation == "CreateBucket"
+            && let Some(tags) = new_bucket_tags(&text)?
+        {
             parts.extensions.insert(NewBucketTags(tags));
         }
         Ok(Request::from_parts(parts, Body::from(text)))
@@ -108,13 +110,14 @@ impl Document {
 
 /// The operations for which no document is no `MissingRequestBodyError`: the headers say the rest, or
 /// the error is another one. (AWS calls a missing legal hold or retention malformed.)
-const WITHOUT_DOCUMENT: [&str; 6] = [
+const WITHOUT_DOCUMENT: [&str; 7] = [
     "CompleteMultipartUpload",
     "CreateBucket",
     "PutBucketAcl",
     "PutObjectAcl",
     "PutObjectLegalHold",
     "PutObjectRetention",
+    "RestoreObject",
 ];
 
 /// The operations whose document is a `Tagging`.
@@ -134,7 +137,7 @@ fn whole_tagging(document: Bytes) -> Bytes {
     }
 }
 
-/// The tags in a CreateBucket document; `None` for other documents and without tags.
+/// The tags in a CreateBucket document; `None` without tags.
 fn new_bucket_tags(document: &[u8]) -> S3Result<Option<TagSet>> {
     if !document.windows(4).any(|window| window == b"Tags") {
         return Ok(None);

@@ -185,6 +185,11 @@ const RULES: &[Rules] = &[
     ),
     rules("PutBucketTagging", TAGGING),
     rules("PutObjectTagging", TAGGING),
+    // Of S3 Control.
+    rules(
+        "TagResource",
+        &[("", "TagResourceRequest"), ("TagResourceRequest", "Tags"), ("Tags", "Tag"), TAG],
+    ),
     rules(
         "PutObjectLockConfiguration",
         &[
@@ -196,6 +201,45 @@ const RULES: &[Rules] = &[
     ),
     rules("PutObjectRetention", &[("", "Retention"), ("Retention", "Mode RetainUntilDate")]),
     rules("PutObjectLegalHold", &[("", "LegalHold"), ("LegalHold", "Status")]),
+    // A SELECT is refused by name, so its elements are known here.
+    rules(
+        "RestoreObject",
+        &[
+            ("", "RestoreRequest"),
+            (
+                "RestoreRequest",
+                "Days GlacierJobParameters Type Tier Description SelectParameters OutputLocation",
+            ),
+            ("GlacierJobParameters", "Tier"),
+            (
+                "SelectParameters",
+                "InputSerialization ExpressionType Expression OutputSerialization",
+            ),
+            ("InputSerialization", "CSV CompressionType JSON Parquet"),
+            ("OutputSerialization", "CSV JSON"),
+            (
+                "CSV",
+                "FileHeaderInfo Comments QuoteEscapeCharacter RecordDelimiter FieldDelimiter \
+                 QuoteCharacter AllowQuotedRecordDelimiter QuoteFields",
+            ),
+            ("JSON", "Type RecordDelimiter"),
+            ("OutputLocation", "S3"),
+            (
+                "S3",
+                "BucketName Prefix Encryption CannedACL AccessControlList Tagging UserMetadata \
+                 StorageClass",
+            ),
+            ("Encryption", "EncryptionType KMSKeyId KMSContext"),
+            ("AccessControlList", "Grant"),
+            ("Grant", "Grantee Permission"),
+            ("Grantee", "ID DisplayName EmailAddress URI Type"),
+            ("Tagging", "TagSet"),
+            ("TagSet", "Tag"),
+            TAG,
+            ("UserMetadata", "MetadataEntry"),
+            ("MetadataEntry", "Name Value"),
+        ],
+    ),
     rules(
         "PutBucketLifecycleConfiguration",
         &[

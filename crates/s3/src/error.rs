@@ -142,6 +142,20 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         ),
         StoreError::PartTooLarge { bytes, maximum } => too_large(bytes, maximum),
         StoreError::ObjectTooLarge { bytes } => too_large(bytes, OBJECT_BYTES_MAX),
+        StoreError::Archived { class } => s3_error!(
+            Details::of("StorageClass", class),
+            InvalidObjectState,
+            "The operation is not valid for the object's storage class"
+        ),
+        StoreError::NotArchived { class } => not_archived(class.as_deref()),
+        StoreError::RestoreInProgress => {
+            s3_error!(RestoreAlreadyInProgress, "Object restore is already in progress")
+        }
+        StoreError::NoSuchRetrieval { class } => s3_error!(
+            Details::argument("Tier", "Expedited").and("StorageClass", class),
+            InvalidArgument,
+            "Retrieval option is not supported by this storage class"
+        ),
         StoreError::NotModified => s3_error!(NotModified, "Not Modified"),
         StoreError::PreconditionFailed { condition } => precondition_failed(condition),
         StoreError::ConditionalRequestConflict => s3_error!(
@@ -219,6 +233,20 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         | StoreError::InUse { .. }
         | StoreError::Io(_)
         | StoreError::Internal { .. } => internal(&error),
+    }
+}
+
+/// 403 for a restore of an object that can be read without. Only INTELLIGENT_TIERING has access tiers; no object
+/// leaves its first one here.
+fn not_archived(class: Option<&str>) -> S3Error {
+    let error = s3_error!(
+        Details::of("StorageClass", class.unwrap_or("STANDARD")),
+        InvalidObjectState,
+        "Restore is not allowed for the object's current storage class"
+    );
+    match class {
+        Some("INTELLIGENT_TIERING") => Details::add(error, "AccessTier", "FREQUENT"),
+        _ => error,
     }
 }
 

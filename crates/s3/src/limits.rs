@@ -51,6 +51,9 @@ pub(super) const NEWER_NONCURRENT_MAX: u32 = 100;
 pub(super) const RETENTION_DAYS_MAX: u32 = 36_500;
 pub(super) const RETENTION_YEARS_MAX: u32 = 100;
 
+/// Days of a restore. S3 documents no limit; later dates could not be written in a header.
+pub(super) const RESTORE_DAYS_MAX: u32 = 36_500;
+
 /// Length of a tag name in characters. S3's limit.
 pub(super) const TAG_KEY_CHARACTERS_MAX: usize = 128;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 use liteio_store::{
-    Bucket, CopyOptions, CopyOutcome, EncryptionScheme, ObjectId, ObjectKey, ReadConditions,
-    StoreError, VersionId,
+    ArchiveAccess, Bucket, CopyOptions, CopyOutcome, EncryptionScheme, ObjectId, ObjectKey,
+    ReadConditions, StoreError, VersionId,
 };
 use s3s::dto::{
     CopyObjectInput, CopyObjectOutput, CopySource, MetadataDirective, TaggingDirective,
@@ -98,6 +98,7 @@ pub(super) async fn copy_object(
         checksum_algorithm: algorithm.map(checksum::parse_algorithm).transpose()?,
         encryption: asked.encryption.clone(),
         source_key,
+        source_archive: ArchiveAccess::Restored,
         cause: event_cause::of_request(&granted, &extensions),
     };
     // A blocking thread: the copy may read the source, to compute another checksum or to encrypt
@@ -198,6 +199,11 @@ pub(super) fn from_copy(error: StoreError) -> S3Error {
         StoreError::IsDeleteMarker { .. } => s3_error!(
             InvalidRequest,
             "The source of a copy request may not specifically refer to a delete marker by version id."
+        ),
+        StoreError::Archived { class } => s3_error!(
+            Details::of("StorageClass", class),
+            InvalidObjectState,
+            "Operation is not valid for the source object's storage class"
         ),
         error => error::from_store(error),
     }

@@ -9,8 +9,8 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
 use liteio_store::{
-    Bucket, ByteRange, ChecksumType, FoundObject, GetOptions, ObjectKey, ObjectReader,
-    ObjectVersion, OpenedObject, PartNumber, ReadError, Selection, StoreError,
+    ArchiveAccess, Bucket, ByteRange, ChecksumType, FoundObject, GetOptions, ObjectKey,
+    ObjectReader, ObjectVersion, OpenedObject, PartNumber, ReadError, Selection, StoreError,
 };
 use s3s::{S3Error, S3Result, s3_error};
 
@@ -24,6 +24,7 @@ use super::query::Query;
 use super::route::{Route, Target};
 use super::{
     access, body_out, bucket_lifecycle, checksum, condition, error, header_text, metadata,
+    object_restore,
 };
 use liteio_access::Granted;
 use liteio_access::state::App;
@@ -84,6 +85,7 @@ impl ReadRequest<'_> {
             *response.status_mut() = StatusCode::PARTIAL_CONTENT;
         }
         let mut headers = read.headers(granted.bucket(), &found)?;
+        object_restore::insert(app, &mut headers, &found.object)?;
         // As on AWS, a read by version id does not tell the expiry, even of the current version.
         if read.options.version.is_none() {
             let bucket = granted.bucket();
@@ -150,6 +152,11 @@ impl Read {
                 select: selection(found.part, range)?,
                 range_of,
                 customer_key: customer.as_ref().map(|customer| customer.key.clone()),
+                // A HEAD tells the state of an archived object.
+                archive: match head.method {
+                    Method::HEAD => ArchiveAccess::Unrestricted,
+                    _ => ArchiveAccess::Restored,
+                },
             },
             range_sent,
             wants_checksum: header(&head.headers, "x-amz-checksum-mode")

@@ -14,6 +14,7 @@ use super::convert::page_size;
 use super::details::Details;
 use super::headers::header_value;
 use super::metadata::storage_class_or_standard;
+use super::object_restore::{self, Now};
 use super::page_token::{KeyEncoding, key_in_url, wrong_token};
 use super::xml::XmlWriter;
 use super::{Req, Resp, checksum, error, ownership};
@@ -50,8 +51,8 @@ impl XmlWriter {
         self.close("CommonPrefixes");
     }
 
-    /// The elements that object and version listings share, up to the owner.
-    fn object(&mut self, object: &ListedObject, encoding: KeyEncoding) {
+    /// The elements that object and version listings share, except the owner.
+    fn object(&mut self, object: &ListedObject, encoding: KeyEncoding, now: Now) {
         self.key("Key", &object.key, encoding);
         self.date("LastModified", object.modified_ms);
         self.etag(object.etag);
@@ -61,6 +62,7 @@ impl XmlWriter {
         }
         self.value("Size", object.bytes);
         self.text("StorageClass", storage_class_or_standard(object.storage_class.as_deref()));
+        self.restore_status(object.restore.as_ref(), now);
     }
 }
 
@@ -97,12 +99,13 @@ fn write_entries(
     entries: &[ListEntry],
     encoding: KeyEncoding,
     owners: Owners,
+    now: Now,
 ) {
     for entry in entries {
         match entry {
             ListEntry::Object(object) => {
                 xml.open("Contents");
-                xml.object(object, encoding);
+                xml.object(object, encoding, now);
                 match &owners {
                     Owners::NotTold => {}
                     Owners::OfAll(owner) => xml.owner("Owner", owner),
@@ -131,6 +134,7 @@ pub(super) async fn list_objects(
         delimiter: delimiter.clone(),
         after: after_key(marker.clone()),
         max,
+        with_restores: object_restore::are_listed(&request.headers)?,
     };
     // As on AWS, an anonymous list names no owners.
     let owners = Owners::of(granted.bucket(), granted.principal_id().is_some())?;
@@ -148,7 +152,7 @@ pub(super) async fn list_objects(
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
-    write_entries(&mut xml, &listed.entries, encoding, owners);
+    write_entries(&mut xml, &listed.entries, encoding, owners, Now::of(app));
     let mut response = xml_response(xml.finish());
     response.headers.insert(BUCKET_REGION, region);
     Ok(response)
@@ -174,7 +178,13 @@ pub(super) async fn list_objects_v2(
         Some(token) => ListStart::Token(ListToken::parse(token).map_err(|_| wrong_token())?),
         None => after_key(input.start_after.clone().unwrap_or_default()),
     };
-    let query = ListQuery { prefix: prefix.clone(), delimiter: delimiter.clone(), after, max };
+    let query = ListQuery {
+        prefix: prefix.clone(),
+        delimiter: delimiter.clone(),
+        after,
+        max,
+        with_restores: object_restore::are_listed(&request.headers)?,
+    };
     let owners = Owners::of(granted.bucket(), input.fetch_owner.unwrap_or(false))?;
     let region = header_value(&granted.bucket().region)?;
     let listed = page(app, granted, query).await?;
@@ -193,7 +203,7 @@ pub(super) async fn list_objects_v2(
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
-    write_entries(&mut xml, &listed.entries, encoding, owners);
+    write_entries(&mut xml, &listed.entries, encoding, owners, Now::of(app));
     let mut response = xml_response(xml.finish());
     response.headers.insert(BUCKET_REGION, region);
     Ok(response)
@@ -230,6 +240,7 @@ pub(super) async fn list_object_versions(
             })?),
         },
         max,
+        with_restores: object_restore::are_listed(&request.headers)?,
     };
     let owner = ownership::owner_of_all(granted.bucket())?;
     let listed = app.blocking(move |store| store.list_versions(granted.bucket(), &query)).await;
@@ -249,7 +260,7 @@ pub(super) async fn list_object_versions(
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
-    write_versions(&mut xml, &listed, encoding, owner.as_ref());
+    write_versions(&mut xml, &listed, encoding, owner.as_ref(), Now::of(app));
     Ok(xml_response(xml.finish()))
 }
 
@@ -258,12 +269,13 @@ fn write_versions(
     page: &VersionPage,
     encoding: KeyEncoding,
     owner_of_all: Option<&Owner>,
+    now: Now,
 ) {
     for entry in &page.entries {
         match entry {
             VersionEntry::Version(version) => {
                 xml.open("Version");
-                xml.object(version, encoding);
+                xml.object(version, encoding, now);
                 xml.value("VersionId", version.version_id);
                 xml.value("IsLatest", version.is_latest);
                 xml.owner("Owner", owner_of_all.unwrap_or(&version.owner));

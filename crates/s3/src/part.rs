@@ -2,8 +2,8 @@
 
 use http::header::ETAG;
 use liteio_store::{
-    ByteRange, ChecksumType, CopyPartOptions, CopyPartOutcome, EncryptionScheme, PartPage,
-    StoreError,
+    ArchiveAccess, ByteRange, ChecksumType, CopyPartOptions, CopyPartOutcome, EncryptionScheme,
+    PartPage, StoreError,
 };
 use s3s::dto::*;
 use s3s::{S3Error, S3Response, S3Result, s3_error};
@@ -86,6 +86,7 @@ pub(super) async fn upload_part_copy(
         conditions: condition::of_copy_source(&extensions),
         source_key: encryption::copy_source_key(app, &headers, &extensions)?,
         customer_key: customer.as_ref().map(|customer| customer.key.clone()),
+        source_archive: ArchiveAccess::Restored,
     };
     let upload = app.look(|store| store.upload(granted.bucket(), &key, &id));
     let upload = upload.await.map_err(error::from_store)?;

@@ -56,6 +56,20 @@ pub(super) async fn reset_bucket_replication(app: &App, request: PlainRequest) -
     answer(&json!({ "target": [{ "arn": target, "resetid": id }] }))
 }
 
+/// Cancels the walks of the bucket that run, for one target or for all. Answers the id, as text; without a
+/// walk, nothing.
+pub(super) async fn cancel_bucket_replication_reset(
+    app: &App,
+    request: PlainRequest,
+) -> PlainResponse {
+    let target = request.sent().parameter("arn").filter(|arn| !arn.is_empty()).map(str::to_owned);
+    let cancelled = app.store.cancel_resync(request.granted.bucket(), target).await;
+    let ids = cancelled.map_err(error::from_store)?.join(",");
+    let mut response = Response::new(ReplyBody::from(ids.into_bytes()));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    Ok(response)
+}
+
 /// The walks of the bucket.
 pub(super) async fn get_bucket_replication_reset_status(
     app: &App,
@@ -76,7 +90,11 @@ fn shown(resync: &Resync, bucket: &str) -> Value {
         "resetid": resync.id,
         "startTime": time(resync.started_ms),
         "endTime": time(resync.stepped_ms),
-        "resyncStatus": if resync.is_done { "Completed" } else { "Ongoing" },
+        "resyncStatus": match (resync.is_cancelled, resync.is_done) {
+            (true, _) => "Canceled",
+            (false, true) => "Completed",
+            (false, false) => "Ongoing",
+        },
         "completedReplicationSize": resync.bytes,
         "replicationCount": resync.queued,
         "bucket": bucket,
@@ -90,14 +108,17 @@ pub(super) async fn get_bucket_replication_metrics(
 ) -> PlainResponse {
     let replication = request.granted.bucket().settings.replication.clone();
     let replication = replication.ok_or_else(no_replication)?;
-    let queues = app.look(Store::replication_queues).await.map_err(error::from_store)?;
+    let (queues, now_ms) = app.look(|store| (store.replication_queues(), store.now_ms())).await;
+    let queues = queues.map_err(error::from_store)?;
     let (mut stats, mut waiting, mut copied, mut bytes) = (Map::new(), 0, 0, 0);
     let targets = replication.targets();
     for (target, figures) in app.remote_targets.all() {
         if !targets.contains(&&*target.arn) {
             continue;
         }
-        let of_target = queues.get(&target.arn).map_or(0, |queue| queue.waiting);
+        let queue = queues.get(&target.arn).copied().unwrap_or_default();
+        let of_target = queue.waiting;
+        let oldest_ms = queue.oldest_ms.map_or(0, |at_ms| now_ms.saturating_sub(at_ms));
         let failed = figures.failed.load(Ordering::Relaxed);
         let (count, size) =
             (figures.copied.load(Ordering::Relaxed), figures.bytes.load(Ordering::Relaxed));
@@ -107,6 +128,9 @@ pub(super) async fn get_bucket_replication_metrics(
             "completedReplicationSize": size,
             "pendingReplicationCount": of_target,
             "failed": { "totals": { "count": failed, "bytes": 0 } },
+            // Ours, for the console.
+            "oldestPendingSeconds": oldest_ms / 1000,
+            "isFailing": figures.is_failing.load(Ordering::Relaxed),
         });
         stats.insert(target.arn.clone(), target_stats);
     }

@@ -87,6 +87,7 @@ fn meaning(name: &str) -> Option<Meaning> {
         | "x-amz-mp-object-size"
         | "x-amz-object-attributes"
         | "x-amz-object-ownership"
+        | "x-amz-optional-object-attributes"
         | "x-amz-part-number-marker"
         | "x-amz-storage-class"
         | "x-amz-tagging"
@@ -102,7 +103,6 @@ fn meaning(name: &str) -> Option<Meaning> {
         }
         "x-amz-mfa" => Harmless("MFA delete cannot be enabled, so no request needs a device"),
         "x-amz-object-annotation-directive" => Harmless("objects have no annotations to copy"),
-        "x-amz-optional-object-attributes" => Harmless("no object is ever restored"),
         "x-amz-request-payer" => Harmless("nobody pays"),
         "x-amz-skip-destination-validation" => {
             Harmless("destinations are validated all the same, and a wrong one is an error")

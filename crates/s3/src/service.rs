@@ -29,7 +29,7 @@ use super::plain::PlainRequest;
 use super::query::Query;
 use super::refusal::{self, Facts, Refusal};
 use super::route::{Answerer, Route, Target};
-use super::{bucket_cors, condition, error, metadata, request_headers, website};
+use super::{bucket_cors, condition, control, error, metadata, request_headers, website};
 use liteio_access::state::App;
 use liteio_auth::{AuthBody, Identity};
 use liteio_wire::cors::PageRequest;
@@ -86,6 +86,9 @@ impl S3Service {
 
     /// Answers one request. Its extensions hold the sender's `Identity`.
     pub async fn call(&self, mut request: Request<AuthBody>, allowance: &Allowance) -> Reply {
+        if control::is_request(&request) {
+            return Box::pin(control::answer(&self.app, request)).await;
+        }
         name_bucket_in_path(&mut request).map_err(refusal::of_error)?;
         let (mut head, body) = request.into_parts();
         if head.method == Method::PUT {

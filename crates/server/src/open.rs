@@ -261,6 +261,7 @@ fn store_config(config: &Config) -> StoreConfig {
     let day = Duration::from_secs(24 * 60 * 60);
     store_config.scrub_interval = (config.scrub.days > 0).then(|| day * config.scrub.days);
     store_config.lifecycle_day = config.lifecycle_day;
+    store_config.restore_delay = config.restore_delay;
     store_config.events_waiting_max = config.events.waiting_max;
     store_config.scrub_bytes_per_second = u64::from(config.scrub.mib_per_second) << 20;
     store_config

@@ -324,6 +324,12 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets the time that a restore of an archived object takes. The default is 1 second.
+    pub fn restore_delay(mut self, delay: Duration) -> ServerBuilder {
+        self.config.restore_delay = delay;
+        self
+    }
+
     /// Backs the data directory up continuously.
     pub fn backup(mut self, backup: BackupSettings) -> ServerBuilder {
         self.config.backup = Some(backup);

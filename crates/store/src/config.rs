@@ -88,6 +88,8 @@ pub struct StoreConfig {
     pub scrub_bytes_per_second: u64,
     /// Length of a day in lifecycle rules: 24 hours, unless a test shortens it.
     pub lifecycle_day: Duration,
+    /// Time that a restore of an archived object takes.
+    pub restore_delay: Duration,
     /// Most events queued per target. Events beyond it are lost.
     pub events_waiting_max: u64,
     /// An observer that is told every object event, also in buckets without notifications.
@@ -144,6 +146,7 @@ impl StoreConfig {
             scrub_interval: Some(Duration::from_secs(7 * 24 * 60 * 60)),
             scrub_bytes_per_second: 8 << 20,
             lifecycle_day: Duration::from_secs(24 * 60 * 60),
+            restore_delay: Duration::from_secs(1),
             events_waiting_max: EVENTS_WAITING_MAX,
             event_observer: None,
             blob_source: None,

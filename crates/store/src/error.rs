@@ -154,6 +154,27 @@ pub enum StoreError {
         /// The largest size allowed.
         maximum: u64,
     },
+    /// The object is in an archive class, and not restored.
+    #[error("the object is archived in {class}: restore it first")]
+    Archived {
+        /// The storage class.
+        class: String,
+    },
+    /// An object that is not archived was to be restored.
+    #[error("the object is not archived")]
+    NotArchived {
+        /// The storage class; `None` is `STANDARD`.
+        class: Option<String>,
+    },
+    /// A restore of the object is in progress.
+    #[error("the object is being restored")]
+    RestoreInProgress,
+    /// The storage class of the object does not have the retrieval tier.
+    #[error("the storage class {class} does not have that retrieval tier")]
+    NoSuchRetrieval {
+        /// The storage class.
+        class: String,
+    },
     /// The client has the current version of the object already.
     #[error("not modified")]
     NotModified,

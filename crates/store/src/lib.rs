@@ -332,8 +332,9 @@ pub use meta::{
     EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule,
     NoncurrentExpiration, NoncurrentTransition, NotificationRule, Notifications, ObjectLock,
     OutboxState, QueueState, Replication, ReplicationRow, ReplicationRule, ReplicationStatus,
-    ReplicationTask, Requester, Resync, Retention, RetentionMode, RetentionPeriod, ScrubState,
-    Settings, Subject, Transition, Usage, Versioning,
+    ReplicationTask, Requester, Restore, RestoreFacts, RestoreRequest, RestoreState, Resync,
+    Retention, RetentionMode, RetentionPeriod, RetrievalTier, ScrubState, Settings, Subject,
+    Transition, Usage, Versioning, is_archive_class,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,
@@ -343,13 +344,13 @@ pub use name::{
     BucketId, BucketName, IndexId, NameError, ObjectKey, PartNumber, UploadId, VersionId,
 };
 pub use object::{
-    BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions, CopyOutcome,
-    DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ImportedContent, ImportedObject,
-    ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery, ListStart, ListToken,
-    ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectPartPage, ObjectReader,
-    ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions, ReadError, RenameOptions, Replica,
-    ReplicatedVersion, SeenVersion, Selection, StagedBody, StoredBytes, VersionChange,
-    VersionEntry, VersionPage,
+    ArchiveAccess, BodyHasher, BodyOptions, BodySink, BodyWriter, ContentHeaders, CopyOptions,
+    CopyOutcome, DeleteOutcome, DeleteTarget, FoundObject, GetOptions, ImportedContent,
+    ImportedObject, ImportedVersion, KnownVersion, ListEntry, ListPage, ListQuery, ListStart,
+    ListToken, ListVersionsQuery, ListedObject, ObjectId, ObjectMetadata, ObjectPartPage,
+    ObjectReader, ObjectVersion, OpenedObject, Owner, PartInfo, PutOptions, ReadError,
+    RenameOptions, Replica, ReplicatedVersion, SeenVersion, Selection, StagedBody, StoredBytes,
+    VersionChange, VersionEntry, VersionPage,
 };
 pub use outbox::QueuedEvent;
 pub use pending::Pending;

@@ -121,7 +121,7 @@ impl TestControl {
     }
 
     /// Moves the clock by this many milliseconds, forwards or backwards; lifecycle rules run at
-    /// once, and inventories that are due are written.
+    /// once, restores that are due end, and inventories that are due are written.
     ///
     /// # Errors
     /// [`TestError`] if the time is out of range.
@@ -321,7 +321,8 @@ impl TestApi {
         self.shift(&slot, 0).await
     }
 
-    /// Shifts the clock of a space, applies the lifecycle rules that are due by then, and writes inventories.
+    /// Shifts the clock of a space, applies the lifecycle rules that are due by then, ends restores, and writes
+    /// inventories.
     async fn shift(&self, slot: &Slot, offset_ms: i64) -> Result<(), ApiError> {
         let shown = timestamp(slot.space().app.store.now_ms()).as_millisecond();
         let then = shown - slot.clock.offset_ms();
@@ -337,7 +338,8 @@ impl TestApi {
             if store.lifecycle_state()?.is_running {
                 store.run_lifecycle()?;
             }
-            store.run_lifecycle().map(drop)
+            store.run_lifecycle()?;
+            store.run_restores()
         });
         walked.await.map_err(|error| internal(error.to_string()))?;
         space.reports.write_inventories().await;

@@ -162,6 +162,7 @@ const MISSING = [
   'NoSuchTagSet', 'NoSuchBucketPolicy', 'NoSuchCORSConfiguration', 'NoSuchLifecycleConfiguration',
   'ServerSideEncryptionConfigurationNotFoundError', 'ObjectLockConfigurationNotFoundError',
   'NoSuchPublicAccessBlockConfiguration', 'NoSuchWebsiteConfiguration', 'OwnershipControlsNotFoundError',
+  'ReplicationConfigurationNotFoundError',
 ];
 
 /** The document of a bucket setting as text, or undefined. */

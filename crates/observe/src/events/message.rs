@@ -71,6 +71,22 @@ struct Record<'a> {
     request_parameters: Parameters<'a>,
     response_elements: Elements<'a>,
     s3: Entity<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    glacier_event_data: Option<ArchiveData<'a>>,
+}
+
+/// AWS's member for a restore that has completed.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ArchiveData<'a> {
+    restore_event_data: RestoreData<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RestoreData<'a> {
+    lifecycle_restoration_expiry_time: String,
+    lifecycle_restore_storage_class: &'a str,
 }
 
 #[derive(Serialize)]
@@ -160,6 +176,12 @@ impl<'a> Document<'a> {
                     sequencer,
                 },
             },
+            glacier_event_data: event.restore.as_ref().map(|restore| ArchiveData {
+                restore_event_data: RestoreData {
+                    lifecycle_restoration_expiry_time: time(restore.expires_ms),
+                    lifecycle_restore_storage_class: &restore.class,
+                },
+            }),
         };
         Document {
             event_name: format!("s3:{}", event.kind.name()),
@@ -201,7 +223,7 @@ fn time(at_ms: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use liteio_store::ETag;
+    use liteio_store::{ETag, RestoreFacts};
     use serde_json::{Value, json};
 
     use super::*;
@@ -218,6 +240,7 @@ mod tests {
             version: Some("v1".to_owned()),
             bytes: Some(7),
             etag: ETag::parse("d41d8cd98f00b204e9800998ecf8427e"),
+            restore: None,
         }
     }
 
@@ -287,6 +310,24 @@ mod tests {
         assert_eq!(record["requestParameters"]["sourceIPAddress"], AMAZON);
         let object = record["s3"]["object"].as_object().expect("an object");
         assert_eq!(object.keys().collect::<Vec<_>>(), ["key", "sequencer"]);
+    }
+
+    #[test]
+    fn a_completed_restore_names_its_expiry() {
+        let restore = RestoreFacts { expires_ms: 1_700_006_400_000, class: "GLACIER".to_owned() };
+        let event = Event {
+            restore: Some(restore),
+            ..event(EventKind::RestoreCompleted, Cause::Lifecycle)
+        };
+        let told = document(1, &event);
+        let record = &told["Records"][0];
+        assert_eq!(record["eventName"], "ObjectRestore:Completed");
+        assert_eq!(record["eventVersion"], "2.1");
+        let expected = json!({ "restoreEventData": {
+            "lifecycleRestorationExpiryTime": "2023-11-15T00:00:00.000Z",
+            "lifecycleRestoreStorageClass": "GLACIER",
+        }});
+        assert_eq!(record["glacierEventData"], expected);
     }
 
     #[test]

@@ -93,9 +93,9 @@ impl Run {
             Position::Objects(after) => {
                 let query = ListQuery {
                     prefix: self.inventory.prefix.clone(),
-                    delimiter: None,
                     after: std::mem::take(after),
                     max: INVENTORY_PAGE_ROWS,
+                    ..ListQuery::default()
                 };
                 let page = store.list_objects(&self.source, &query)?;
                 let next = page.next.map(ListStart::Token);

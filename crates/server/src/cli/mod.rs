@@ -280,6 +280,10 @@ pub(crate) struct ServerArgs {
     /// 86400].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_LIFECYCLE_DAY")]
     pub(crate) lifecycle_day: Option<u32>,
+    /// Seconds that a restore of an archived object (RestoreObject) takes, at most 604800 [default:
+    /// 1].
+    #[arg(long, value_name = "SECONDS", env = "LITEIO_RESTORE_DELAY")]
+    pub(crate) restore_delay: Option<u32>,
     /// Longest time in seconds until a request is in the server access log of its bucket
     /// (PutBucketLogging) [default: 300].
     #[arg(long, value_name = "SECONDS", env = "LITEIO_ACCESS_LOG_INTERVAL")]

@@ -228,6 +228,8 @@ pub struct Config {
     pub scrub: Scrub,
     /// The length of a lifecycle day.
     pub lifecycle_day: Duration,
+    /// Time that a restore of an archived object takes.
+    pub restore_delay: Duration,
     /// Access logs and inventories.
     pub reports: ReportSettings,
     /// The targets of events.
@@ -272,6 +274,11 @@ const METADATA_MIB_MAX: u32 = 4_096;
 
 /// A day of 24 hours.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Time that a restore takes: clients see that it is in progress, and tests wait for no hours.
+const RESTORE_DELAY: Duration = Duration::from_secs(1);
+/// Longest time of a restore. AWS's slowest ones take two days.
+const RESTORE_DELAY_SECONDS_MAX: u32 = 7 * 24 * 60 * 60;
 
 /// The background scrub, which reads all data again periodically to find damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -320,6 +327,7 @@ impl Default for Config {
             log_format: LogFormat::Text,
             scrub: Scrub::default(),
             lifecycle_day: DAY,
+            restore_delay: RESTORE_DELAY,
             reports: ReportSettings::default(),
             events: EventSettings::default(),
             replication: ReplicationSettings::default(),
@@ -405,6 +413,7 @@ impl Config {
             log_format: resolve_log_format(arguments).map_err(named("log_format"))?,
             scrub: resolve_scrub(arguments)?,
             lifecycle_day: resolve_lifecycle_day(arguments.lifecycle_day)?,
+            restore_delay: resolve_restore_delay(arguments.restore_delay)?,
             reports: resolve_reports(arguments.access_log_interval)?,
             events: resolve_events(arguments)?,
             replication: ReplicationSettings {
@@ -675,6 +684,19 @@ fn resolve_lifecycle_day(seconds: Option<u32>) -> Result<Duration, ConfigError> 
         None => Ok(DAY),
         Some(0) => error("a lifecycle day must not be 0 seconds: give --lifecycle-day 1 or more"),
         Some(seconds) => Ok(Duration::from_secs(seconds.into())),
+    }
+}
+
+fn resolve_restore_delay(seconds: Option<u32>) -> Result<Duration, ConfigError> {
+    match seconds {
+        None => Ok(RESTORE_DELAY),
+        Some(seconds) if seconds <= RESTORE_DELAY_SECONDS_MAX => {
+            Ok(Duration::from_secs(seconds.into()))
+        }
+        Some(_) => error(format!(
+            "a restore must not take more than a week: give --restore-delay 0 to \
+             {RESTORE_DELAY_SECONDS_MAX}"
+        )),
     }
 }
 

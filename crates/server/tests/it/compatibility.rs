@@ -32,7 +32,7 @@ fn documented() -> BTreeMap<&'static str, bool> {
 #[test]
 fn the_document_lists_every_operation_with_its_state() {
     let operations = answered();
-    assert_eq!(operations.len(), 116);
+    assert_eq!(operations.len(), 117);
     assert!(operations.values().any(|works| *works) && operations.values().any(|works| !works));
     assert_eq!(documented(), operations);
 }
@@ -74,7 +74,6 @@ async fn what_is_not_implemented_says_so_by_name() {
     server.bucket("mine").await;
     server.put("/mine/key", "x").await.expect_status(200);
     let rows = [
-        ("POST", "/mine/key?restore", "RestoreObject"),
         ("GET", "/mine/key?torrent", "GetObjectTorrent"),
         ("POST", "/mine/key?select", "SelectObjectContent"),
     ];

@@ -205,6 +205,7 @@ const RULES: &[Rule] = &[
                 "abort_upload",
                 "begin_body",
                 "begin_resync",
+                "cancel_resync",
                 "change_document",
                 "change_object",
                 "complete_upload",

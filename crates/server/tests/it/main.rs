@@ -65,6 +65,7 @@ mod replication;
 mod replication_rules;
 mod reply;
 mod request_members;
+mod restore;
 mod scrub;
 mod secrets;
 mod snowball;

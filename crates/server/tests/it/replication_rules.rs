@@ -2,6 +2,7 @@
 
 use liteio::{RemoteSources, RemoteTarget, ReplicationSettings};
 use liteio_admin::fuzzing::seal_admin_body;
+use liteio_store::{BodyOptions, BucketName, ObjectKey, PutOptions, Store, StoreConfig};
 use serde_json::{Value, json};
 
 use crate::harness::{self, ACCOUNTS, ALICE, BOB, CAROL, TestServer};
@@ -11,6 +12,11 @@ const ARN: &str = "arn:minio:replication:us-east-1:1:copies";
 
 /// A server with a target that is for the bucket `mine` only.
 async fn server() -> TestServer {
+    over(Store::open(StoreConfig::memory()).expect("memory")).await
+}
+
+/// The same over a store that is open.
+async fn over(store: Store) -> TestServer {
     harness::start_with("memory", "us-east-1", |builder, _| {
         let target = RemoteTarget {
             arn: ARN.to_owned(),
@@ -22,7 +28,8 @@ async fn server() -> TestServer {
             kind: None,
             sources: RemoteSources::Named(vec!["mine".to_owned()]),
         };
-        builder.replication(ReplicationSettings { targets: vec![target], file: None })
+        let settings = ReplicationSettings { targets: vec![target], file: None };
+        builder.store(store).replication(settings)
     })
     .await
 }
@@ -343,6 +350,11 @@ async fn a_target_is_added_at_run_time_for_one_bucket_and_shows_no_secret() {
     }
     assert_eq!(copy.get("/copies?versions").await.elements("Key"), ["a/1"]);
     server.put("/mine?replication-reset=&arn=other", "").await.expect_error(400, "InvalidRequest");
+    // None runs, so there is none to cancel.
+    let cancelled = server.put(&format!("/mine?replication-reset-cancel=&arn={arn}"), "").await;
+    assert_eq!(cancelled.expect_status(200).text(), "");
+    let status = server.get("/mine?replication-reset-status=").await.expect_status(200);
+    assert_eq!(json_of(&status)["target"][0]["resyncStatus"], "Completed");
 
     // A bucket that gets the name cannot use the credentials.
     let versions = server.get("/mine?versions").await.elements("VersionId");
@@ -353,4 +365,33 @@ async fn a_target_is_added_at_run_time_for_one_bucket_and_shows_no_secret() {
     enabled.send().await.expect_status(200);
     let put = server.request("PUT", "/mine?replication").by(BOB).body(&sent).send().await;
     put.expect_error(400, "InvalidRequest");
+}
+
+#[tokio::test]
+async fn a_walk_that_waits_for_its_target_is_cancelled() {
+    let store = Store::open(StoreConfig::memory()).expect("memory");
+    let server = over(store.clone()).await;
+    versioned(&server, "mine").await;
+    server.put("/mine?replication", document(&rule(1, ALL))).await.expect_status(200);
+    // More changes wait for the target, which is down, than a walk adds to.
+    let bucket = store.bucket(&BucketName::new("mine").expect("a name")).expect("a bucket");
+    let key = ObjectKey::new("a/1").expect("a key");
+    let put = || {
+        let body = store.begin_body(BodyOptions::default()).and_then(|body| body.finish());
+        store.put_object(&bucket, key.clone(), body.expect("staged"), PutOptions::default())
+    };
+    let puts: Vec<_> = (0..=10_000).map(|_| put()).collect();
+    for result in futures_util::future::join_all(puts).await {
+        result.expect("put");
+    }
+    let begun = server.put("/mine?replication-reset=&reset-id=walk", "").await.expect_status(200);
+    assert_eq!(json_of(&begun)["target"][0]["resetid"], "walk");
+    let status = async || {
+        let status = server.get("/mine?replication-reset-status=").await.expect_status(200);
+        json_of(&status)["target"][0]["resyncStatus"].clone()
+    };
+    assert_eq!(status().await, "Ongoing");
+    let cancelled = server.put("/mine?replication-reset-cancel=", "").await.expect_status(200);
+    assert_eq!(cancelled.text(), "walk");
+    assert_eq!(status().await, "Canceled");
 }

@@ -222,16 +222,16 @@ async fn bodies_move_and_are_read_through_in_whole_in_ranges_and_in_parts() {
 #[tokio::test]
 async fn what_is_removed_or_replaced_is_deleted_at_the_tier_even_if_that_was_down() {
     let (mut tier, mut site) = pair(&[]).await;
-    site.put("/photos?lifecycle", rule("GLACIER")).await.expect_status(200);
+    site.put("/photos?lifecycle", rule("COLD")).await.expect_status(200);
     for name in ["a", "b", "c"] {
         site.put(&format!("/photos/{name}"), body(3, LARGE)).await.expect_status(200);
-        site.until_moved(&format!("/photos/{name}"), "GLACIER").await;
+        site.until_moved(&format!("/photos/{name}"), "COLD").await;
     }
     tier.until_keys(3).await;
     tier.kill();
     let gone = site.get("/photos/a").await;
     gone.expect_error(503, "ServiceUnavailable");
-    assert_eq!(site.class("/photos/a").await.as_deref(), Some("GLACIER"), "its record is here");
+    assert_eq!(site.class("/photos/a").await.as_deref(), Some("COLD"), "its record is here");
     site.delete("/photos/a").await.expect_status(204);
     site.put("/photos/b", "another").await.expect_status(200);
     site.kill();
@@ -372,10 +372,40 @@ async fn classes_without_a_tier_are_labels_and_unknown_ones_are_refused() {
         let kept = site.get("/photos?lifecycle").await.expect_status(200).text();
         assert!(kept.contains(class), "{kept}");
     }
-    // An object of an archive that has no tier is read as any other.
-    let put = site.request("PUT", "/photos/label").header("x-amz-storage-class", "DEEP_ARCHIVE");
+    // An object of such a class is read as any other.
+    let put = site.request("PUT", "/photos/label").header("x-amz-storage-class", "ONEZONE_IA");
     put.body("label").send().await.expect_status(200);
     assert_eq!(site.get("/photos/label").await.expect_status(200).text(), "label");
+}
+
+#[tokio::test]
+async fn an_archive_in_a_tier_is_read_after_its_restore_and_another_tier_at_once() {
+    let (tier, site) = pair(&["--restore-delay", "0"]).await;
+    let restore = |path: &str, days: u32| {
+        let document = format!("<RestoreRequest><Days>{days}</Days></RestoreRequest>");
+        site.request("POST", path).body(document)
+    };
+    // A day of the lifecycle has a second here, so the copy is for a while.
+    const LONG: u32 = 36_000;
+    site.put("/photos?lifecycle", rule("GLACIER")).await.expect_status(200);
+    site.put("/photos/a", body(3, LARGE)).await.expect_status(200);
+    site.until_moved("/photos/a", "GLACIER").await;
+    tier.until_keys(1).await;
+    let refused = site.get("/photos/a").await.expect_error(403, "InvalidObjectState");
+    assert_eq!(refused.element("StorageClass"), "GLACIER");
+    restore("/photos/a?restore", LONG).send().await.expect_status(202);
+    assert!(site.get("/photos/a").await.expect_status(200).body == body(3, LARGE));
+    assert_eq!(site.class("/photos/a").await.as_deref(), Some("GLACIER"));
+    // Clients of MinIO restore what is in a tier of its own name, which is readable anyway.
+    site.put("/photos?lifecycle", rule("COLD")).await.expect_status(200);
+    site.put("/photos/b", body(4, LARGE)).await.expect_status(200);
+    site.until_moved("/photos/b", "COLD").await;
+    assert!(site.get("/photos/b").await.expect_status(200).body == body(4, LARGE));
+    restore("/photos/b?restore", LONG).send().await.expect_status(202);
+    let head = site.request("HEAD", "/photos/b").send().await.expect_status(200);
+    let told = head.header("x-amz-restore").expect("it is restored").to_owned();
+    assert!(told.starts_with("ongoing-request=\"false\", expiry-date=\""), "{told}");
+    assert!(site.get("/photos/b").await.expect_status(200).body == body(4, LARGE));
 }
 
 /// A tier as `mc ilm tier add minio` sends it.

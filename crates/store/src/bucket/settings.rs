@@ -271,6 +271,7 @@ fn test(shared: &Shared, bucket: &Bucket, cause: &Cause) -> Event {
         version: None,
         bytes: None,
         etag: None,
+        restore: None,
     }
 }
 

@@ -11,8 +11,8 @@ use crate::meta::bucket::BucketState;
 use crate::meta::event::Cause;
 use crate::meta::lifecycle::{Lifecycle, LifecyclePhase, Subject};
 use crate::meta::object::ObjectRecord;
-use crate::meta::space;
 use crate::meta::upload::UploadRecord;
+use crate::meta::{is_archive_class, space};
 use crate::multipart::{ListUploadsQuery, UploadEntry, upload};
 use crate::name::{BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::current::Found;
@@ -57,7 +57,9 @@ impl Store {
     /// Looks at the page after the position of `state`; `None` after the last bucket.
     pub(super) fn plan_step(&self, state: &LifecycleState) -> Result<Option<Step>, StoreError> {
         let mut position = state.position.clone();
-        let is_tier = |class: &str| self.shared().tiers.tier_of(class).is_some();
+        let is_tier = |class: &str| {
+            self.shared().tiers.tier_of(class).is_some() || is_archive_class(Some(class))
+        };
         // Walks over buckets, and over the phases within one, until a phase has rules.
         loop {
             let bucket = match self.bucket_of(&position)? {
@@ -143,10 +145,15 @@ impl Store {
             let tags = rules.all_tags();
             let subject = Subject { key: key.as_str(), bytes, tags: &tags };
             let mut moves = |key: ObjectKey, to: &str, noncurrent| -> Result<(), StoreError> {
-                // Most versions of the class have moved already.
-                let has_moved = class == Some(to)
-                    && tiers::has_moved(&self.snapshot()?, &bucket, &key, &version)?;
-                if !has_moved && self.shared().tiers.tier_of(to).is_some() {
+                let may_move = match self.shared().tiers.tier_of(to) {
+                    // Most versions of the class have moved already.
+                    Some(_) => {
+                        class != Some(to)
+                            || !tiers::has_moved(&self.snapshot()?, &bucket, &key, &version)?
+                    }
+                    None => tiers::may_archive(class, to),
+                };
+                if may_move {
                     to_move.push(Due::Move { key, version, noncurrent });
                 }
                 Ok(())
@@ -305,7 +312,7 @@ fn end(
     Ok(true)
 }
 
-/// Queues a version for its tier, if a rule says so.
+/// Queues a version for its tier, or gives it an archive class, if a rule says so.
 fn queue_move(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
@@ -335,7 +342,16 @@ fn queue_move(
         }
     };
     match class {
-        Some(class) => tiers::queue(write, id, key, &record, class),
+        Some(class) if shared.tiers.tier_of(&class).is_some() => {
+            tiers::queue(write, id, key, &record, class)
+        }
+        Some(class) => {
+            let place = match noncurrent {
+                None => space::current(id, key.as_str()),
+                Some(_) => space::history(id, key.as_str(), &record.stamp),
+            };
+            tiers::archive(write, &place, record, class)
+        }
         None => Ok(()),
     }
 }

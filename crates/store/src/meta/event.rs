@@ -60,6 +60,12 @@ kinds! {
     TaggingDelete = "ObjectTagging:Delete",
     /// An access control list was put.
     AclPut = "ObjectAcl:Put",
+    /// A restore was requested.
+    RestorePost = "ObjectRestore:Post",
+    /// A restore has completed.
+    RestoreCompleted = "ObjectRestore:Completed",
+    /// A restored copy has expired.
+    RestoreDelete = "ObjectRestore:Delete",
 }
 
 impl EventKind {
@@ -105,7 +111,7 @@ pub enum Cause {
     Unknown,
     /// A request.
     Request(Box<Requester>),
-    /// A lifecycle rule.
+    /// The service itself: a lifecycle rule, or the end of a restore.
     Lifecycle,
 }
 
@@ -132,17 +138,39 @@ pub struct Event {
     pub bytes: Option<u64>,
     /// Entity tag of the version, if it still exists.
     pub etag: Option<ETag>,
+    /// Facts of a restore, in its own version of the record.
+    #[serde(skip)]
+    pub restore: Option<RestoreFacts>,
+}
+
+/// Facts of a restore that has completed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestoreFacts {
+    /// Time at which the restored copy expires, in milliseconds since 1970.
+    pub expires_ms: u64,
+    /// Storage class of the object.
+    pub class: String,
 }
 
 impl Event {
     pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
-        record::seal(1, place, self, &[])
+        match &self.restore {
+            None => record::seal(1, place, self, &[]),
+            Some(restore) => record::seal(2, place, &(self, restore), &[]),
+        }
     }
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         const WHAT: &str = "an event";
-        record::split_version(bytes, 1)?;
-        Sealed::open(place, bytes, WHAT)?.decode(WHAT)
+        let (version, _) = record::split_version(bytes, 2)?;
+        let sealed = Sealed::open(place, bytes, WHAT)?;
+        match version {
+            1 => sealed.decode(WHAT),
+            _ => {
+                let (event, restore) = sealed.decode(WHAT)?;
+                Ok(Self { restore: Some(restore), ..event })
+            }
+        }
     }
 }
 

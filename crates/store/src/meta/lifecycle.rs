@@ -133,7 +133,7 @@ impl LifecycleFilter {
 
 /// The first midnight UTC after `days` days since `since_ms`: S3 rounds up. `day_ms` is the length
 /// of a day.
-fn after_days(since_ms: u64, days: u32, day_ms: u64) -> u64 {
+pub(super) fn after_days(since_ms: u64, days: u32, day_ms: u64) -> u64 {
     // At least 1, because it divides.
     let day_ms = day_ms.max(1);
     let passed = since_ms.saturating_add(u64::from(days).saturating_mul(day_ms));

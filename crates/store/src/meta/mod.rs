@@ -17,6 +17,7 @@ pub(crate) mod record;
 pub(crate) mod reference;
 pub(crate) mod remote;
 pub(crate) mod replication;
+pub(crate) mod restore;
 mod scrub;
 mod settings;
 pub(crate) mod space;
@@ -30,7 +31,9 @@ pub(crate) mod vector_metadata;
 pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;
 pub use document::DocumentKind;
-pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, QueueState, Requester};
+pub use event::{
+    Cause, Event, EventKind, EventObserver, OutboxState, QueueState, Requester, RestoreFacts,
+};
 pub use lifecycle::{
     Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
     NoncurrentTransition, Subject, Transition,
@@ -43,6 +46,7 @@ pub use replication::{
     ChangeTimes, Replication, ReplicationRow, ReplicationRule, ReplicationStatus, ReplicationTask,
     Resync,
 };
+pub use restore::{Restore, RestoreRequest, RestoreState, RetrievalTier, is_archive_class};
 pub use scrub::ScrubState;
 pub use settings::Settings;
 pub use types::{ContentHeaders, ObjectMetadata, Owner};

@@ -269,6 +269,9 @@ impl ReplicationState {
     }
 }
 
+/// Version of the record of a cancelled resynchronization. Its fields are those of version 1.
+const CANCELLED: u8 = 2;
+
 /// A walk over the versions of a bucket that queues them for one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resync {
@@ -296,19 +299,24 @@ pub struct Resync {
     pub queued: u64,
     /// Bytes of the versions queued.
     pub bytes: u64,
-    /// `true` once all versions were looked at.
+    /// `true` once all versions were looked at, or it was cancelled.
     pub is_done: bool,
+    /// `true` if it was cancelled, which a version of the record of its own tells.
+    #[serde(skip)]
+    pub is_cancelled: bool,
 }
 
 impl Resync {
     pub(crate) fn encode(&self, place: &[u8]) -> Vec<u8> {
-        record::seal(1, place, self, &[])
+        let version = if self.is_cancelled { CANCELLED } else { 1 };
+        record::seal(version, place, self, &[])
     }
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
         const WHAT: &str = "the record of a resynchronization";
-        record::split_version(bytes, 1)?;
-        Sealed::open(place, bytes, WHAT)?.decode(WHAT)
+        let (version, _) = record::split_version(bytes, CANCELLED)?;
+        let resync: Self = Sealed::open(place, bytes, WHAT)?.decode(WHAT)?;
+        Ok(Self { is_cancelled: version == CANCELLED, ..resync })
     }
 }
 
@@ -346,6 +354,32 @@ mod tests {
         assert_eq!(ids("a/b", &[]), ["2", "1"]);
         assert_eq!(ids("b", &tag), ["1"]);
         assert_eq!(replication.targets(), ["one", "two"]);
+    }
+
+    #[test]
+    fn a_cancelled_walk_is_one_after_decoding() {
+        for is_cancelled in [false, true] {
+            let resync = Resync {
+                id: "walk".to_owned(),
+                target: "arn".to_owned(),
+                bucket: BucketId(3),
+                bucket_name: "bucket".to_owned(),
+                again: true,
+                before_ms: 1,
+                started_ms: 2,
+                stepped_ms: 3,
+                pass: 1,
+                position: Some(vec![4]),
+                seen: 5,
+                queued: 6,
+                bytes: 7,
+                is_done: is_cancelled,
+                is_cancelled,
+            };
+            let encoded = resync.encode(b"place");
+            assert_eq!(encoded[0], if is_cancelled { 2 } else { 1 });
+            assert_eq!(Resync::decode(b"place", &encoded).expect("own bytes"), resync);
+        }
     }
 
     #[test]

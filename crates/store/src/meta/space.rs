@@ -23,6 +23,7 @@
 //! | `11` | bucket id (4), encoded object key, version (16) | every other version and every delete marker |
 //! | `12` | bucket id (4), object key | the version id (16) of the version `null`, if it is in `11` |
 //! | `13` | version id (16), its stamp in order of time | the [body](super::body) of a version, if it is not in its record |
+//! | `14` | step (1), time (8), bucket id (4), stamp (16) | a [version](super::restore::RestoreRow) whose restore completes or expires then |
 //! | `20` | upload id (16) | [`UploadRecord`](super::upload::UploadRecord) |
 //! | `21` | upload id (16), part number (2) | [`PartRecord`](super::upload::PartRecord) |
 //! | `22` | bucket id (4), encoded object key, upload id (16) | nothing: uploads in progress, by key |
@@ -68,6 +69,7 @@ const CURRENT: u8 = 0x10;
 const HISTORY: u8 = 0x11;
 const NULL_VERSION: u8 = 0x12;
 const BODY: u8 = 0x13;
+const RESTORE: u8 = 0x14;
 const UPLOAD: u8 = 0x20;
 const PART: u8 = 0x21;
 const UPLOAD_BY_KEY: u8 = 0x22;
@@ -137,6 +139,8 @@ pub(crate) const ALL_HISTORY: &[u8] = &[HISTORY];
 pub(crate) const ALL_NULL_VERSIONS: &[u8] = &[NULL_VERSION];
 /// The prefix of all keys of bodies.
 pub(crate) const ALL_BODIES: &[u8] = &[BODY];
+/// The prefix of all keys of rows of restores.
+pub(crate) const ALL_RESTORES: &[u8] = &[RESTORE];
 /// The prefix of all keys of uploads in progress.
 pub(crate) const ALL_UPLOADS: &[u8] = &[UPLOAD];
 /// The prefix of all keys of parts.
@@ -368,6 +372,44 @@ fn in_time_order(stamp: &[u8; 16]) -> [u8; 16] {
     let mut id = *stamp;
     id[..8].iter_mut().for_each(|byte| *byte = !*byte);
     id
+}
+
+/// The end of a restore that a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RestoreStep {
+    /// The version becomes readable.
+    Completes = 0,
+    /// The restored copy expires.
+    Expires = 1,
+}
+
+/// The prefix of all rows of a step.
+pub(crate) fn restores_of(step: RestoreStep) -> [u8; 2] {
+    [RESTORE, step as u8]
+}
+
+/// The row of a restore with a step at `at_ms`.
+pub(crate) fn restore(
+    step: RestoreStep,
+    at_ms: u64,
+    bucket: BucketId,
+    stamp: &[u8; 16],
+) -> Vec<u8> {
+    [&restores_of(step)[..], &at_ms.to_be_bytes(), &bucket.0.to_be_bytes(), stamp].concat()
+}
+
+/// Step, time, bucket and stamp in a key made by [`restore`].
+pub(crate) fn split_restore(bytes: &[u8]) -> Option<(RestoreStep, u64, BucketId, [u8; 16])> {
+    let (step, rest) = bytes.strip_prefix(&[RESTORE])?.split_first()?;
+    let step = match step {
+        0 => RestoreStep::Completes,
+        1 => RestoreStep::Expires,
+        _ => return None,
+    };
+    let (at_ms, rest) = rest.split_first_chunk()?;
+    let (bucket, stamp) = rest.split_first_chunk()?;
+    let bucket = BucketId(u32::from_be_bytes(*bucket));
+    Some((step, u64::from_be_bytes(*at_ms), bucket, stamp.try_into().ok()?))
 }
 
 pub(crate) fn upload(id: &UploadId) -> Vec<u8> {
@@ -633,6 +675,9 @@ mod tests {
         assert_eq!(split_replication_row(&row), Some(("t".to_owned(), 258)));
         assert_eq!(split_replication_row(&replication_rows_of("t")), None);
         assert_eq!(split_event(&row), None);
+        let restore = restore(RestoreStep::Expires, 258, bucket, &id);
+        assert_eq!(split_restore(&restore), Some((RestoreStep::Expires, 258, bucket, id)));
+        assert!((0..restore.len()).all(|length| split_restore(&restore[..length]).is_none()));
         let current = current(bucket, "k");
         assert_eq!(split_current(&current), Some((bucket, &b"k"[..])));
         let null = null_version(bucket, "k");

@@ -20,7 +20,7 @@ use crate::object::copy::{check_copy_source, name_of_copy};
 use crate::object::current::{self, Found};
 use crate::object::get::pieces;
 use crate::object::release::release;
-use crate::object::{BodyOptions, GetOptions, ObjectId, Selection, StagedBody};
+use crate::object::{ArchiveAccess, BodyOptions, GetOptions, ObjectId, Selection, StagedBody};
 use crate::pending::{Committed, Pending};
 use crate::precondition::ReadConditions;
 use crate::process::{Bucket, WakeReclaimer};
@@ -53,6 +53,8 @@ pub struct CopyPartOptions {
     pub conditions: ReadConditions,
     /// The customer key that the source is encrypted with.
     pub source_key: Option<EncryptionKey>,
+    /// Access to the source if it is archived.
+    pub source_archive: ArchiveAccess,
     /// The customer key that the upload was created with.
     pub customer_key: Option<EncryptionKey>,
 }
@@ -136,6 +138,7 @@ impl Store {
             select: options.range.map_or(Selection::Whole, Selection::Range),
             customer_key: options.source_key.clone(),
             range_of: None,
+            archive: options.source_archive,
         };
         let opened = self.get_object(&source.bucket, &source.key, &wanted);
         let mut opened = opened.map_err(|error| match StoreError::from(error) {

@@ -6,12 +6,13 @@ use super::ObjectVersion;
 use super::current::{self, Found};
 use super::publish::missing_lock_configuration;
 use super::replicate;
+use super::restores;
 use super::tell::{Told, tell};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::ObjectRecord;
-use crate::meta::{LegalHold, ObjectLock, Retention, space};
+use crate::meta::{LegalHold, ObjectLock, RestoreRequest, Retention, space};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::process::{Bucket, WakeSender};
@@ -43,6 +44,8 @@ pub enum VersionChange {
         /// The list that the new one replaces. The change fails if the version has another one.
         seen_acl: Option<Vec<u8>>,
     },
+    /// A restore of a version in an archive class.
+    Restore(RestoreRequest),
     /// A change that another store has made. It is applied unless a later one of its kind was.
     Replicated {
         /// Time of the change, in milliseconds since 1970.
@@ -67,6 +70,15 @@ pub struct SeenVersion {
 }
 
 impl VersionChange {
+    /// The request to restore the version, if it is one.
+    fn restore(&self) -> Option<RestoreRequest> {
+        match self {
+            Self::Restore(request) => Some(*request),
+            Self::IfSeen(_, change) => change.restore(),
+            _ => None,
+        }
+    }
+
     /// The event of the change; `None` if it has none.
     fn event(&self) -> Option<EventKind> {
         match self {
@@ -75,7 +87,7 @@ impl VersionChange {
             // A list that stays the same is no event.
             Self::Acl { acl, seen_acl, .. } if acl == seen_acl => None,
             Self::Acl { .. } => Some(EventKind::AclPut),
-            Self::Retention { .. } | Self::LegalHold(_) => None,
+            Self::Retention { .. } | Self::LegalHold(_) | Self::Restore(_) => None,
             Self::IfSeen(_, change) | Self::Replicated { change, .. } => change.event(),
         }
     }
@@ -88,7 +100,9 @@ impl Store {
     /// [`StoreError::NoSuchVersion`] and [`StoreError::IsDeleteMarker`]; for a lock with
     /// [`StoreError::ObjectLocked`] if it would become weaker, and with
     /// [`StoreError::InvalidRequest`] in a bucket without object lock; with
-    /// [`StoreError::ConditionalRequestConflict`] if the version is not the one seen before.
+    /// [`StoreError::ConditionalRequestConflict`] if the version is not the one seen before; for a
+    /// restore with [`StoreError::NotArchived`], [`StoreError::RestoreInProgress`] and
+    /// [`StoreError::NoSuchRetrieval`].
     pub fn change_object(
         &self,
         bucket: &Arc<Bucket>,
@@ -118,6 +132,12 @@ impl Store {
                 return Ok(Committed::with_guard(object, (Told::default(), NONE)));
             }
             apply(&change, &mut record, (&bucket, &state), shared.config.clock.now_ms())?;
+            let event = match change.restore() {
+                Some(request) => {
+                    restores::apply(write, shared, &bucket, (&key, &mut record), request)?
+                }
+                None => change.event(),
+            };
             let replicates = match of_replica {
                 Some(_) => Vec::new(),
                 None => {
@@ -131,7 +151,7 @@ impl Store {
                 false => space::history(state.id, key.as_str(), &record.stamp),
             };
             record.write(write, &place)?;
-            let wake = match change.event() {
+            let wake = match event {
                 None => Told::default(),
                 Some(kind) => {
                     tell(write, shared, (&bucket, &state), (&key, &record), (kind, &cause))?
@@ -181,6 +201,8 @@ fn apply(
             record.extensions = std::mem::take(&mut record.extensions).with_acl(acl.as_ref());
             return Ok(());
         }
+        // Needs more than the record: see `restores`.
+        VersionChange::Restore(_) => return Ok(()),
         VersionChange::Replicated { change, .. } => {
             return apply(change, record, (bucket, state), now_ms);
         }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::body::NewBody;
 use super::current::{self, Found};
 use super::publish::{NewVersion, Slot};
+use super::restores;
 use super::seal::{may_share, unlock};
-use super::{BodyOptions, FoundObject, GetOptions, ObjectId, ObjectVersion};
+use super::{ArchiveAccess, BodyOptions, FoundObject, GetOptions, ObjectId, ObjectVersion};
 use crate::checksum::{ChecksumAlgorithm, DigestSet, ObjectChecksum};
 use crate::encryption::{Encryption, EncryptionKey, EncryptionScheme, ObjectSealing};
 use crate::error::StoreError;
@@ -54,6 +55,8 @@ pub struct CopyOptions {
     pub encryption: Option<Encryption>,
     /// The customer key that the source is encrypted with.
     pub source_key: Option<EncryptionKey>,
+    /// Access to the source if it is archived.
+    pub source_archive: ArchiveAccess,
     /// The reason for the copy, for its event.
     pub cause: Cause,
 }
@@ -106,7 +109,8 @@ impl Store {
     ///
     /// Fails with [`StoreError::NoSuchBucket`] (for either bucket), [`StoreError::NoSuchKey`],
     /// [`StoreError::NoSuchVersion`], [`StoreError::IsDeleteMarker`],
-    /// [`StoreError::PreconditionFailed`], [`StoreError::InvalidRequest`] for a longer source, the
+    /// [`StoreError::PreconditionFailed`], [`StoreError::Archived`],
+    /// [`StoreError::InvalidRequest`] for a longer source, the
     /// errors of [`Store::seal_object`], the errors of a read for the source's key, and
     /// [`StoreError::ConditionalRequestConflict`] if the source is replaced again and again while
     /// it is read.
@@ -144,6 +148,7 @@ impl Store {
         let read = GetOptions {
             version: source.version,
             customer_key: options.source_key.clone(),
+            archive: options.source_archive,
             ..GetOptions::default()
         };
         let found = self.head_object(&source.bucket, &source.key, &read)?;
@@ -261,6 +266,7 @@ impl Store {
             if from.is_delete_marker {
                 return Err(StoreError::IsDeleteMarker { marker: from.delete_marker() });
             }
+            restores::check(shared, &from, options.source_archive)?;
             check_copy_source(shared, &options.source_conditions, (&from.etag, from.modified_ms))?;
             if prepared.stamp().is_some_and(|stamp| stamp != from.stamp) {
                 return Err(StoreError::ConditionalRequestConflict);

@@ -77,6 +77,7 @@ impl ObjectVersion {
             lock: record.extensions.lock()?,
             acl: record.extensions.acl()?,
             is_in_tier,
+            restore: record.extensions.restore()?,
             replication: record.extensions.replication()?.and_then(|state| state.status()),
         })
     }

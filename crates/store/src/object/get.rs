@@ -7,7 +7,7 @@ use liteio_kv::{Read, Snapshot};
 use super::current::{self, Found};
 use super::parts::{find_part, read_facts};
 use super::reader::{Body, OpenError};
-use super::{ObjectReader, ObjectVersion, PartInfo, history, seal};
+use super::{ObjectReader, ObjectVersion, PartInfo, history, restores, seal};
 use crate::checksum::ChecksumAlgorithm;
 use crate::encryption::{EncryptionKey, EncryptionScheme};
 use crate::error::{DeleteMarker, StoreError};
@@ -34,6 +34,16 @@ pub enum Selection {
     Part(PartNumber),
 }
 
+/// Access to the bytes of objects in archive classes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ArchiveAccess {
+    /// All objects are readable: for the server itself, such as its replication.
+    #[default]
+    Unrestricted,
+    /// As for clients: such an object must be restored first.
+    Restored,
+}
+
 /// Options of [`Store::get_object`] and [`Store::head_object`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GetOptions {
@@ -47,6 +57,8 @@ pub struct GetOptions {
     pub select: Selection,
     /// The object that a selected range is for. If it is another one, all bytes are read.
     pub range_of: Option<RangeCondition>,
+    /// Access to the object if it is archived.
+    pub archive: ArchiveAccess,
 }
 
 /// An object with the selection of a read, from one snapshot.
@@ -118,7 +130,7 @@ impl Store {
     /// [`StoreError::CustomerKeyNotApplicable`] and [`StoreError::WrongCustomerKey`]; for the
     /// conditions, [`ReadError::NotModified`] and [`StoreError::PreconditionFailed`];
     /// [`StoreError::InvalidRange`] or [`StoreError::InvalidPartNumber`] if the object has no such
-    /// bytes or part.
+    /// bytes or part; [`StoreError::Archived`].
     pub fn head_object(
         &self,
         bucket: &Bucket,
@@ -247,6 +259,7 @@ impl FoundObject {
         options: &GetOptions,
     ) -> Result<Self, ReadError> {
         let Found { record, is_current } = find_readable(shared, snapshot, bucket, key, options)?;
+        restores::check(shared, &record, options.archive)?;
         let (stamp, content) = (record.stamp, record.content.clone());
         let extensions = record.extensions.clone();
         let object = ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)?;

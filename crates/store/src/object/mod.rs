@@ -21,6 +21,7 @@ mod removal;
 mod rename;
 mod replicate;
 mod replicated;
+mod restores;
 pub(crate) mod seal;
 mod sealed;
 mod tell;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 use crate::checksum::{ChecksumValue, ObjectChecksum};
 use crate::encryption::EncryptionScheme;
 use crate::etag::ETag;
-use crate::meta::{ObjectLock, ReplicationStatus};
+use crate::meta::{ObjectLock, ReplicationStatus, Restore, is_archive_class};
 use crate::name::{ObjectKey, PartNumber, VersionId};
 use crate::process::Bucket;
 
@@ -39,7 +40,9 @@ pub use body::{BodyHasher, BodyOptions, BodySink, BodyWriter, StagedBody, Stored
 pub use change::{SeenVersion, VersionChange};
 pub use copy::{CopyOptions, CopyOutcome};
 pub use delete::{DeleteOutcome, DeleteTarget};
-pub use get::{FoundObject, GetOptions, ObjectPartPage, OpenedObject, ReadError, Selection};
+pub use get::{
+    ArchiveAccess, FoundObject, GetOptions, ObjectPartPage, OpenedObject, ReadError, Selection,
+};
 pub use import::{ImportedContent, ImportedObject, ImportedVersion, KnownVersion};
 pub use list::{ListEntry, ListPage, ListQuery, ListStart, ListToken, ListedObject};
 pub use list_versions::{ListVersionsQuery, VersionEntry, VersionPage};
@@ -84,6 +87,16 @@ pub struct ObjectVersion {
     pub replication: Option<ReplicationStatus>,
     /// `true` if the body is in a tier.
     pub is_in_tier: bool,
+    /// Its last restore, if it was ever restored. It may have expired.
+    pub restore: Option<Restore>,
+}
+
+impl ObjectVersion {
+    /// `true` if its storage class is one that must be restored before it is read.
+    #[must_use]
+    pub fn is_archived(&self) -> bool {
+        is_archive_class(self.metadata.storage_class.as_deref())
+    }
 }
 
 /// The identity of an object, or of one version of it.

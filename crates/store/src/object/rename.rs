@@ -90,7 +90,8 @@ impl Store {
             // count 0.
             let withdrawn = from.withdraw(write, options.customer_key.as_ref(), &options.cause)?;
             let (mut new, removed) = withdrawn.ok_or_else(|| no_such_key(&source))?;
-            new.extensions = new.extensions.with_renamed(renamed.as_ref());
+            // The rows of a restore name the version by its stamp, which is another one now.
+            new.extensions = new.extensions.with_renamed(renamed.as_ref()).with_restore(None);
             let (object, wakes) = to.publish(write, new)?;
             Ok(Committed::with_guard(object, (removed, wakes)))
         })

@@ -153,7 +153,8 @@ fn time_of<'a>(state: &'a mut VersionReplication, change: &VersionChange) -> Opt
         VersionChange::Tags(_) | VersionChange::NoTags => Some(&mut state.changes.tags_ms),
         VersionChange::Retention { .. } => Some(&mut state.changes.retention_ms),
         VersionChange::LegalHold(_) => Some(&mut state.changes.legal_hold_ms),
-        VersionChange::Acl { .. } => None,
+        // A restore is of one store: the copy has its own.
+        VersionChange::Acl { .. } | VersionChange::Restore(_) => None,
         VersionChange::IfSeen(_, change) => time_of(state, change),
         VersionChange::Replicated { change, .. } => time_of(state, change),
     }
@@ -185,7 +186,7 @@ fn is_greater(record: &ObjectRecord, change: &VersionChange) -> Result<bool, Sto
     let lock = record.extensions.lock()?;
     Ok(match change {
         VersionChange::Tags(tags) => *tags > record.metadata.tags,
-        VersionChange::NoTags | VersionChange::Acl { .. } => false,
+        VersionChange::NoTags | VersionChange::Acl { .. } | VersionChange::Restore(_) => false,
         VersionChange::Retention { retention, .. } => {
             let until = |retention: &Option<crate::Retention>| retention.map(|it| it.until_ms);
             until(retention) > until(&lock.retention)

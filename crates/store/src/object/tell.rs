@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
 use crate::meta::event::{Cause, Event, EventKind};
 use crate::meta::object::ObjectRecord;
-use crate::meta::{Notifications, Versioning, document};
+use crate::meta::{Notifications, RestoreFacts, Versioning, document};
 use crate::name::ObjectKey;
 use crate::outbox;
 use crate::process::{Bucket, TellObserver, WakeSender};
@@ -57,7 +57,21 @@ pub(super) fn tell(
         version: has_versions.then(|| record.version_id().to_string()),
         bytes: (is_object && is_there).then_some(record.bytes),
         etag: is_there.then_some(record.etag),
+        restore: restore_facts(kind, record)?,
     };
     let wake = rule.map(|rule| outbox::note(write, shared, &rule.target, &event)).transpose()?;
     Ok((wake, observer.map(|observer| TellObserver::new(observer, event))))
+}
+
+/// Facts of a restore, for the event of its completion.
+fn restore_facts(
+    kind: EventKind,
+    record: &ObjectRecord,
+) -> Result<Option<RestoreFacts>, StoreError> {
+    if kind != EventKind::RestoreCompleted {
+        return Ok(None);
+    }
+    let expires_ms = record.extensions.restore()?.and_then(|restore| restore.expires_ms);
+    let class = record.metadata.storage_class.clone().unwrap_or_default();
+    Ok(expires_ms.map(|expires_ms| RestoreFacts { expires_ms, class }))
 }

@@ -223,6 +223,7 @@ mod tests {
             version: None,
             bytes: Some(1),
             etag: None,
+            restore: None,
         }
     }
 

@@ -57,6 +57,42 @@ impl Store {
         })
     }
 
+    /// Cancels the resynchronizations of a bucket that run, for `target` or for all targets. Returns
+    /// their ids. What they have queued is sent.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`].
+    pub fn cancel_resync(
+        &self,
+        bucket: &Arc<Bucket>,
+        target: Option<String>,
+    ) -> Pending<Vec<String>> {
+        let bucket = Arc::clone(bucket);
+        // It stops writing, so it works on a full disk, too.
+        self.update_freeing(move |write, shared| {
+            bucket.require(write)?;
+            let prefix = space::resync(bucket.id, target.as_deref().unwrap_or_default());
+            let end = successor(&prefix);
+            let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            let mut running = Vec::new();
+            let mut cursor = write.cursor(Bound::Included(&prefix), upper)?;
+            while let Some((place, value)) = cursor.next()? {
+                let Ok(resync) = Resync::decode(place, value) else { continue };
+                if !resync.is_done && target.as_ref().is_none_or(|it| *it == resync.target) {
+                    running.push((place.to_vec(), resync));
+                }
+            }
+            drop(cursor);
+            let mut ids = Vec::new();
+            for (place, mut resync) in running {
+                (resync.is_done, resync.is_cancelled) = (true, true);
+                resync.stepped_ms = shared.config.clock.now_ms();
+                write.put(&place, &resync.encode(&place))?;
+                ids.push(resync.id);
+            }
+            Ok(Committed::new(ids))
+        })
+    }
+
     /// The resynchronizations of all buckets; damaged records are left out.
     ///
     /// # Errors
@@ -137,6 +173,7 @@ pub(crate) fn begin(
         queued: 0,
         bytes: 0,
         is_done: false,
+        is_cancelled: false,
     };
     let place = space::resync(bucket.id, &new.target);
     write.put(&place, &resync.encode(&place))?;

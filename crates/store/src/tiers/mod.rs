@@ -21,7 +21,7 @@ use crate::meta::content::Content;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
 use crate::meta::remote::MoveRow;
-use crate::meta::space;
+use crate::meta::{is_archive_class, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::object::current::{self, Found};
 use crate::process::{Bucket, TierBodies};
@@ -86,6 +86,28 @@ pub(crate) fn queue(
     let (key, stamp) = (key.as_str().to_owned(), record.stamp);
     let row = MoveRow { bucket, key, stamp, class, begun: None };
     Ok(write.put(&place, &row.encode(&place))?)
+}
+
+/// `true` if a transition to `to`, which stands for no tier, changes the class of a version: to an
+/// archive class, and never to a faster one.
+pub(crate) fn may_archive(class: Option<&str>, to: &str) -> bool {
+    is_archive_class(Some(to)) && class != Some(to) && class != Some("DEEP_ARCHIVE")
+}
+
+/// Gives the version at `place` an archive class. Its body stays here, unless it is in a tier: then
+/// the version has the class of that tier, and keeps it.
+pub(crate) fn archive(
+    write: &mut Transaction<'_>,
+    place: &[u8],
+    mut record: ObjectRecord,
+    class: String,
+) -> Result<(), StoreError> {
+    if record.content.is_remote() || !may_archive(record.metadata.storage_class.as_deref(), &class)
+    {
+        return Ok(());
+    }
+    record.metadata.storage_class = Some(class);
+    record.write(write, place)
 }
 
 /// `true` for a version with a body outside of the key space and not in a tier.

@@ -160,7 +160,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 18] = [
+pub(crate) const SPACES: [&[u8]; 19] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
@@ -175,6 +175,7 @@ pub(crate) const SPACES: [&[u8]; 18] = [
     space::ALL_HISTORY,
     space::ALL_NULL_VERSIONS,
     space::ALL_BODIES,
+    space::ALL_RESTORES,
     space::ALL_UPLOADS,
     space::ALL_PARTS,
     space::ALL_VECTORS,

@@ -15,6 +15,7 @@ use crate::meta::event::{Event, OutboxState};
 use crate::meta::object::Extensions;
 use crate::meta::remote::{MoveRow, RemoteDeletion};
 use crate::meta::replication::ReplicationState;
+use crate::meta::restore::RestoreRow;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ReplicationRow, Resync, document, identity, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
@@ -197,6 +198,10 @@ impl Verifier<'_> {
         }
         if space::is_tier_move(place) {
             let result = MoveRow::decode(place, value).map(drop).map_err(Failure::from);
+            return self.note(result, place, value, location);
+        }
+        if space::split_restore(place).is_some() {
+            let result = RestoreRow::decode(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
         if space::split_remote_deletion(place).is_some() {

@@ -30,6 +30,7 @@ mod rename;
 mod repair;
 mod replication;
 mod reset;
+mod restores;
 mod scrub;
 mod tiers;
 mod tree_damage;

@@ -275,6 +275,53 @@ fn of_two_changes_the_later_one_counts_on_both_sides() {
 }
 
 #[test]
+fn a_cancelled_walk_queues_nothing_more_even_after_a_restart() {
+    let disk = Arc::new(SimulatedDisk::new(1));
+    let open = || Store::open_on(Arc::clone(&disk) as _, config(1)).expect("opens");
+    let store = open();
+    create_bucket(&store, "bucket");
+    let here = bucket(&store, "bucket");
+    store.set_versioning(&here, Versioning::Enabled).wait().expect("enabled");
+    for number in 0..600 {
+        put(&store, &format!("{number:03}"), b"1");
+    }
+    set(&store, vec![rule("")]);
+    let new = |id: &str| NewResync {
+        id: id.to_owned(),
+        target: TARGET.to_owned(),
+        again: true,
+        before_ms: u64::MAX,
+    };
+    let here = bucket(&store, "bucket");
+    store.begin_resync(&here, new("first")).wait().expect("begun");
+    let running = store.resyncs().expect("read").remove(0).1;
+    // The history is empty, so the second step queues the first page of current versions.
+    for _ in 0..2 {
+        assert!(!store.step_resync(&running).expect("a step"));
+    }
+    let queued = rows(&store).len();
+    assert!((1..600).contains(&queued), "{queued}");
+    let cancel = |store: &Store, target: Option<&str>| {
+        store.cancel_resync(&here, target.map(str::to_owned)).wait().expect("cancelled")
+    };
+    assert!(cancel(&store, Some("arn:other")).is_empty());
+    assert_eq!(cancel(&store, Some(TARGET)), ["first"]);
+    assert!(cancel(&store, None).is_empty(), "it runs no more");
+    // A step that was planned before.
+    assert!(store.step_resync(&running).expect("no step"));
+    store.close();
+    let store = open();
+    let found = store.resyncs().expect("read").remove(0).1;
+    assert!(found.is_cancelled && found.is_done, "{found:?}");
+    assert_eq!(rows(&store).len(), queued, "what was queued is sent");
+    // Another one begins anew, for all targets at once.
+    let here = bucket(&store, "bucket");
+    store.begin_resync(&here, new("second")).wait().expect("begun");
+    assert!(!store.resyncs().expect("read").remove(0).1.is_cancelled);
+    assert_eq!(store.cancel_resync(&here, None).wait().expect("cancelled"), ["second"]);
+}
+
+#[test]
 fn a_walk_queues_every_version_once_and_goes_on_after_a_restart() {
     let disk = Arc::new(SimulatedDisk::new(1));
     let clock = Arc::new(ManualClock::new(1_700_000_000_000));

@@ -32,7 +32,12 @@ pub(crate) fn error_response(
     headers.remove(CONTENT_LENGTH);
     headers.remove(CONTENT_TYPE);
     let error_type = match error.dialect() {
-        Dialect::S3 | Dialect::Iam | Dialect::Sts | Dialect::Admin | Dialect::Website => None,
+        Dialect::S3
+        | Dialect::S3Control
+        | Dialect::Iam
+        | Dialect::Sts
+        | Dialect::Admin
+        | Dialect::Website => None,
         Dialect::S3Vectors => HeaderValue::from_str(error.code()).ok(),
     };
     if let Some(error_type) = error_type {
@@ -48,6 +53,7 @@ pub(crate) fn error_response(
     }
     let (content_type, document) = match error.dialect() {
         Dialect::S3 => ("application/xml", xml_document(&error, resource, ids)),
+        Dialect::S3Control => ("application/xml", control_document(&error, ids)),
         Dialect::S3Vectors => ("application/json", json_document(&error)),
         Dialect::Admin => ("application/json", admin_document(&error, resource, ids)),
         Dialect::Website => ("text/html; charset=utf-8", page(&error, ids)),
@@ -76,6 +82,21 @@ pub(super) fn xml_document(error: &ApiError, resource: &str, ids: &RequestIds) -
     push_element(&mut xml, "RequestId", ids.request_id());
     push_element(&mut xml, "HostId", ids.host_id());
     xml.push_str("</Error>");
+    xml
+}
+
+/// The XML document of S3 Control.
+fn control_document(error: &ApiError, ids: &RequestIds) -> String {
+    let mut xml = format!("{PROLOGUE}<ErrorResponse><Error>");
+    push_element(&mut xml, "Code", error.code());
+    push_element(&mut xml, "Message", error.message());
+    for (name, text) in error.elements() {
+        push_element(&mut xml, name, text);
+    }
+    xml.push_str("</Error>");
+    push_element(&mut xml, "RequestId", ids.request_id());
+    push_element(&mut xml, "HostId", ids.host_id());
+    xml.push_str("</ErrorResponse>");
     xml
 }
 

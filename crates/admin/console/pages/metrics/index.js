@@ -8,7 +8,7 @@ import { Failure, Head, Spinner } from '../../ui/kit.js';
 import { useEvent } from '../../ui/hooks.js';
 import { Plot } from '../../ui/plot.js';
 import { bytes, number, seconds, short } from '../../lib/format.js';
-import { BucketSizes, Facts, Operations } from './tables.js';
+import { BucketSizes, Facts, Operations, Replication } from './tables.js';
 
 const PERIODS = [['2', 'every 2 s'], ['5', 'every 5 s'], ['15', 'every 15 s'], ['60', 'every minute']];
 const DURATION = 'liteio_request_duration_seconds';
@@ -104,5 +104,5 @@ export function Metrics() {
     : html`<${Failure} error=${error} retry=${again} />`}
     ${!last && !error && html`<${Spinner} />`}
     ${last && html`<${Tiles} readings=${readings} /><${Plots} readings=${readings} /><${Operations} readings=${readings} />
-      <${BucketSizes} metrics=${last.metrics} /><${Facts} metrics=${last.metrics} />`}</div>`;
+      <${BucketSizes} metrics=${last.metrics} /><${Replication} metrics=${last.metrics} /><${Facts} metrics=${last.metrics} />`}</div>`;
 }

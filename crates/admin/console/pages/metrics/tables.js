@@ -44,6 +44,21 @@ export function BucketSizes({ metrics }) {
     ${sizes.length > BUCKETS_MAX && html`<p class="muted foot-line">The ${BUCKETS_MAX} largest of ${plural(sizes.length, 'bucket')}.</p>`}</section>`;
 }
 
+/** Targets of replication, the one with the oldest waiting row first. */
+export function Replication({ metrics }) {
+  const of = (name, target) => metrics.sum(`liteio_replication_${name}`, (it) => it.target === target) ?? 0;
+  const targets = metrics.all('liteio_replication_waiting').map(({ labels }) => labels.target);
+  if (!targets.length) return null;
+  targets.sort((a, b) => of('oldest_seconds', b) - of('oldest_seconds', a));
+  return html`<section class="card scroll-x listing" tabindex="0" role="region" aria-label="Replication"><h2>Replication</h2><table><caption class="sr">Targets of replication</caption>
+    <thead><tr><th>Target</th><th class="num">Waiting</th><th class="num">Oldest</th><th class="num">Copied</th><th class="num wide-only">Bytes</th><th class="num">Failures</th></tr></thead>
+    <tbody>${targets.slice(0, BUCKETS_MAX).map((target) => html`<tr key=${target} data-target=${target}><td class="main" title=${target}>${target.split(':').pop()}${of('failing', target) > 0 && html` <small class="bad">failing</small>`}</td>
+      <td class="num">${number(of('waiting', target))}</td><td class="num ${of('failing', target) ? 'bad' : ''}">${of('waiting', target) ? seconds(of('oldest_seconds', target)) : '–'}</td>
+      <td class="num">${number(of('copied_total', target))}</td><td class="num wide-only">${bytes(of('copied_bytes_total', target))}</td>
+      <td class="num ${of('failures_total', target) ? 'bad' : 'muted'}">${number(of('failures_total', target))}</td></tr>`)}</tbody></table>
+    ${targets.length > BUCKETS_MAX && html`<p class="muted foot-line">${BUCKETS_MAX} of ${plural(targets.length, 'target')}: those that are furthest behind.</p>`}</section>`;
+}
+
 /** A backup that is further behind would lose more than its settings promise. */
 const BEHIND_SECONDS = 60;
 

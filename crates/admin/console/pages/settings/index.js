@@ -10,6 +10,7 @@ import { Events } from './events.js';
 import { Lifecycle } from './lifecycle.js';
 import { Policy } from './policy.js';
 import { PublicAccess } from './public_access.js';
+import { Replication } from './replication.js';
 import { Tags } from './tags.js';
 import { ObjectLock, Versioning } from './versioning.js';
 
@@ -17,7 +18,7 @@ import { ObjectLock, Versioning } from './versioning.js';
 const PARTS = [
   ['versioning', 'Versioning', Versioning], ['object-lock', 'Object lock', ObjectLock], ['lifecycle', 'Lifecycle', Lifecycle, 'lifecycle as JSON'],
   ['policy', 'Policy', Policy], ['public-access', 'Public access', PublicAccess, 'publicAccessBlock'], ['cors', 'CORS', Cors, 'cors as JSON'],
-  ['encryption', 'Encryption', Encryption], ['events', 'Events', Events, 'notification as JSON'], ['tags', 'Tags', Tags, 'tagging'],
+  ['encryption', 'Encryption', Encryption], ['replication', 'Replication', Replication], ['events', 'Events', Events, 'notification as JSON'], ['tags', 'Tags', Tags, 'tagging'],
 ];
 
 export function Settings({ bucket, part }) {

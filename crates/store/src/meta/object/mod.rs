@@ -13,6 +13,7 @@ use super::content::{Content, StoredContent};
 use super::record::{Body, Sealed};
 use super::remote::RemoteBody;
 use super::replication::VersionReplication;
+use super::restore::Restore;
 use super::{ObjectLock, ObjectMetadata, Owner, record};
 use crate::checksum::{Md5, ObjectChecksum};
 use crate::encryption::{EncryptionRecord, EncryptionScheme, PartSalt, stored_bytes};
@@ -76,6 +77,9 @@ const KEY_STATE: u8 = 4;
 const DEFAULT_CHECKSUM: u8 = 5;
 /// The [`VersionReplication`] of a version that is copied, or is a copy.
 const REPLICATION: u8 = 6;
+/// The last [`Restore`] of a version in an archive class. A program that does not know it reads such
+/// versions freely.
+const RESTORE: u8 = 7;
 /// Number from which extensions must be known.
 const REQUIRED: u8 = 128;
 /// The [`ObjectLock`] of a locked version.
@@ -161,6 +165,16 @@ impl Extensions {
     /// The same with another state of the replication.
     pub(crate) fn with_replication(self, state: Option<&VersionReplication>) -> Self {
         self.with(REPLICATION, state)
+    }
+
+    /// The last restore of the version.
+    pub(crate) fn restore(&self) -> Result<Option<Restore>, StoreError> {
+        self.get(RESTORE)
+    }
+
+    /// The same with another restore.
+    pub(crate) fn with_restore(self, restore: Option<&Restore>) -> Self {
+        self.with(RESTORE, restore)
     }
 
     /// The lock of the version.
@@ -334,6 +348,14 @@ impl ObjectRecord {
             true => Ok(content),
             false => Err(StoreError::corrupt("an object's size differs from its manifest's")),
         }
+    }
+
+    /// The last restore of a version, without its content.
+    pub(crate) fn decode_restore(
+        place: &[u8],
+        bytes: &[u8],
+    ) -> Result<Option<Restore>, StoreError> {
+        Self::decode_fields(place, bytes)?.0.extensions.restore()
     }
 
     /// The content, without inline bytes: they may be damaged.

@@ -15,8 +15,8 @@ use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
-use crate::meta::object::Listed;
-use crate::meta::{Owner, space};
+use crate::meta::object::{Listed, ObjectRecord};
+use crate::meta::{Owner, Restore, space};
 use crate::name::{BucketId, ObjectKey, VersionId};
 use crate::process::Bucket;
 use crate::store::Store;
@@ -33,6 +33,8 @@ pub struct ListQuery {
     pub after: ListStart,
     /// Most keys and common prefixes on the page; never more than [`LIST_KEYS_MAX`].
     pub max: usize,
+    /// `true` to read the restores of objects, too.
+    pub with_restores: bool,
 }
 
 /// The start of a page.
@@ -151,6 +153,8 @@ pub struct ListedObject {
     pub owner: Owner,
     /// Algorithm and type of the checksum.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
+    /// Its last restore, if the query asks for restores. It may have expired.
+    pub restore: Option<Restore>,
 }
 
 impl Store {
@@ -220,7 +224,10 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
             cursor.seek(&behind)?;
         } else {
             let object = Listed::decode(place_of_record, record)?;
-            let object = ListedObject::new(key, object, true, owner);
+            let mut object = ListedObject::new(key, object, true, owner);
+            if query.with_restores {
+                object.restore = ObjectRecord::decode_restore(place_of_record, record)?;
+            }
             page.entries.push(ListEntry::Object(object));
             // The token needs only the last key, so the others are not copied.
             if page.entries.len() == max {
@@ -263,6 +270,7 @@ impl ListedObject {
             storage_class: listed.storage_class,
             owner: listed.owner.unwrap_or_else(|| bucket_owner.clone()),
             checksum: listed.checksum.map(|checksum| (checksum.value.algorithm, checksum.kind)),
+            restore: None,
         }
     }
 }

@@ -67,7 +67,8 @@ fn shown(page: &ListPage) -> Vec<String> {
 }
 
 fn query(prefix: &str, delimiter: &str, after: ListStart, max: usize) -> ListQuery {
-    ListQuery { prefix: prefix.into(), delimiter: Some(delimiter.into()), after, max }
+    let (prefix, delimiter) = (prefix.into(), Some(delimiter.into()));
+    ListQuery { prefix, delimiter, after, max, with_restores: false }
 }
 
 #[test]
@@ -190,7 +191,7 @@ proptest! {
     ) {
         let kv = kv_with(keys.iter().map(String::as_str));
         let after = marker.map_or(ListStart::Beginning, ListStart::AfterKey);
-        let query = ListQuery { prefix, delimiter, after, max };
+        let query = ListQuery { prefix, delimiter, after, max, with_restores: false };
         let first = page(&kv, &query);
         let (expected, is_truncated) = model(&keys, &query);
         prop_assert_eq!(shown(&first), expected);

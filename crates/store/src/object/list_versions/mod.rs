@@ -13,8 +13,8 @@ use super::list::walk::{Grouping, Place, key_text};
 use crate::error::StoreError;
 use crate::limits::LIST_KEYS_MAX;
 use crate::meta::key::successor;
-use crate::meta::object::Listed;
-use crate::meta::space;
+use crate::meta::object::{Listed, ObjectRecord};
+use crate::meta::{Restore, space};
 use crate::name::{BucketId, VersionId};
 use crate::process::Bucket;
 use crate::store::Store;
@@ -33,6 +33,8 @@ pub struct ListVersionsQuery {
     /// Most versions, delete markers and common prefixes on the page; never more than
     /// [`LIST_KEYS_MAX`].
     pub max: usize,
+    /// `true` to read the restores of versions, too.
+    pub with_restores: bool,
 }
 
 /// A page of versions.
@@ -123,7 +125,12 @@ fn list(
         let is_latest = seen.as_ref() != Some(&version.key);
         let is_delete_marker = version.listed.is_delete_marker;
         let Version { key, listed } = version;
+        let restore = match query.with_restores && !is_delete_marker {
+            true => restore_of(from, bucket, &key, &listed)?,
+            false => None,
+        };
         let object = ListedObject::new(&key, listed, is_latest, &bucket.owner);
+        let object = ListedObject { restore, ..object };
         last = Some((key.clone(), Some(object.version_id)));
         seen = Some(key);
         page.entries.push(match is_delete_marker {
@@ -132,6 +139,25 @@ fn list(
         });
     }
     Ok(page)
+}
+
+/// The last restore of a listed version.
+fn restore_of(
+    from: &impl Read,
+    bucket: &Bucket,
+    key: &str,
+    listed: &Listed,
+) -> Result<Option<Restore>, StoreError> {
+    let (current, history) =
+        (space::current(bucket.id, key), space::history(bucket.id, key, &listed.stamp));
+    for place in [current, history] {
+        if let Some(record) = from.get(&place)?
+            && Listed::decode(&place, &record)?.stamp == listed.stamp
+        {
+            return ObjectRecord::decode_restore(&place, &record);
+        }
+    }
+    Ok(None)
 }
 
 /// The stamp of a version, which is its position within its key. `None` for a missing version
