@@ -202,7 +202,7 @@ fn remove_rest(
             write.delete(&key)?;
         }
     }
-    write.delete(&space::usage(id))?;
+    write.end_counter(&space::usage(id))?;
     Ok(wake)
 }
 

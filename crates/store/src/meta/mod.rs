@@ -13,6 +13,7 @@ pub(crate) mod lifecycle;
 mod lock;
 mod notification;
 pub(crate) mod object;
+pub(crate) mod queue;
 pub(crate) mod record;
 pub(crate) mod reference;
 pub(crate) mod remote;
@@ -30,7 +31,7 @@ pub(crate) mod vector_metadata;
 pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;
 pub use document::DocumentKind;
-pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, QueueState, Requester};
+pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, Requester};
 pub use lifecycle::{
     Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
     NoncurrentTransition, Subject, Transition,
@@ -39,6 +40,7 @@ pub use lock::{
     DefaultRetention, LegalHold, ObjectLock, Retention, RetentionMode, RetentionPeriod,
 };
 pub use notification::{NotificationRule, Notifications};
+pub use queue::QueueState;
 pub use replication::{
     ChangeTimes, Replication, ReplicationRow, ReplicationRule, ReplicationStatus, ReplicationTask,
     Resync,

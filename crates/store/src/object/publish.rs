@@ -239,7 +239,7 @@ impl<'a> Slot<'a> {
             Some(new) => self.write_object(write, new, is_null, Origin::Elsewhere)?,
             None => self.write_marker(write, modified_ms, is_null, Origin::Elsewhere)?,
         };
-        self.usage.write(write)?;
+        self.usage.write(write, &self.place)?;
         Ok((record.version_id(), self.release(write)?))
     }
 
@@ -264,7 +264,7 @@ impl<'a> Slot<'a> {
         let mut record = self.record_of(write, new, (stamp, is_null), record_bytes_max)?;
         self.queue(write, &mut record, origin)?;
         record.write(write, &self.place)?;
-        self.usage.added(write, &self.place, &record)?;
+        self.usage.added_current(&record);
         Ok(record)
     }
 
@@ -333,7 +333,7 @@ impl<'a> Slot<'a> {
         event: (EventKind, &Cause),
     ) -> Result<Wakes, StoreError> {
         // Once, after all changes of the operation to the numbers.
-        self.usage.write(write)?;
+        self.usage.write(write, &self.place)?;
         let wake = release(write, self.shared, &self.discarded)?;
         let place = (self.bucket, &self.state);
         let told = tell(write, self.shared, place, (self.key, record), event)?;
@@ -389,14 +389,14 @@ impl<'a> Slot<'a> {
         };
         // Not discarded: the content lives on under the new key.
         write.delete(&self.place)?;
-        self.usage.removed(write, &self.place, &record)?;
+        self.usage.removed_current(&record);
         let content = body::take(write, std::mem::take(&mut record.content))?;
         note_removal(write, self.state.id, self.key)?;
         // Without history there is nothing to promote.
         if self.state.has_history() {
             self.promote(write)?;
         }
-        self.usage.write(write)?;
+        self.usage.write(write, &self.place)?;
         let place = (self.bucket, &self.state);
         let event = (EventKind::RemovedDelete, cause);
         let wake = tell(write, self.shared, place, (self.key, &record), event)?;
@@ -491,7 +491,7 @@ impl<'a> Slot<'a> {
             Some(_) if *room == 0 => is_gone = false,
             Some(record) => {
                 write.delete(&self.place)?;
-                self.usage.removed(write, &self.place, &record)?;
+                self.usage.removed_current(&record);
                 self.discarded.push(record.content);
                 *room -= 1;
             }
@@ -499,7 +499,7 @@ impl<'a> Slot<'a> {
             None if !is_gone => self.promote(write)?,
             None => {}
         }
-        self.usage.write(write)?;
+        self.usage.write(write, &self.place)?;
         Ok((is_gone, release(write, self.shared, &self.discarded)?))
     }
 
@@ -583,7 +583,7 @@ impl<'a> Slot<'a> {
         match is_current {
             true => {
                 write.delete(&self.place)?;
-                self.usage.removed(write, &self.place, &record)?;
+                self.usage.removed_current(&record);
             }
             false => history::remove(write, self.state.id, self.key, &record, &mut self.usage)?,
         }
@@ -615,7 +615,8 @@ impl<'a> Slot<'a> {
         // The record moves unchanged: it keeps its stamp and its version id.
         history::remove(write, self.state.id, self.key, &record, &mut self.usage)?;
         record.write(write, &self.place)?;
-        self.usage.added(write, &self.place, &record)
+        self.usage.added_current(&record);
+        Ok(())
     }
 
     /// Makes room for a newer version: discards the version that it replaces, and archives the
@@ -636,7 +637,7 @@ impl<'a> Slot<'a> {
         let current = self.current.take();
         if let Some(current) = &current {
             // If it is archived, `history::add` counts it again, at its new place.
-            self.usage.removed(write, &self.place, current)?;
+            self.usage.removed_current(current);
         }
         match current {
             // The current object is the version `null` (a key has at most one), and the new record

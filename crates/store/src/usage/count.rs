@@ -141,7 +141,7 @@ impl Store {
     /// Discards the usage of a bucket, and counts it again.
     pub(crate) fn recount(&self, name: &BucketName, id: BucketId) -> Result<(), StoreError> {
         let forgotten = self.update(move |write, _| {
-            write.delete(&space::usage(id))?;
+            write.end_counter(&space::usage(id))?;
             Ok(Committed::new(()))
         });
         forgotten.wait()?;
