@@ -4,6 +4,7 @@ pub(crate) mod backup_location;
 pub(crate) mod backup_place;
 pub(crate) mod body;
 pub(crate) mod bucket;
+pub(crate) mod claim;
 pub(crate) mod content;
 pub(crate) mod document;
 pub(crate) mod event;

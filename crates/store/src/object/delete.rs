@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Write as _;
+
 use super::publish::Slot;
 use crate::error::StoreError;
 use crate::limits::DELETE_OBJECTS_MAX;
+use crate::meta::claim::Claim;
 use crate::meta::event::Cause;
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
@@ -81,7 +84,9 @@ impl Store {
 
     /// `true` if there is no object and the delete would add no delete marker.
     fn is_vacant(&self, bucket: &Bucket, key: &ObjectKey) -> Result<bool, StoreError> {
-        Ok(Slot::open(&self.snapshot()?, self.shared(), bucket, key)?.is_vacant())
+        let snapshot = self.snapshot()?;
+        let state = bucket.state(&snapshot)?;
+        Ok(Slot::look(&snapshot, self.shared(), bucket, state, key)?.is_vacant())
     }
 
     /// Deletes objects in one transaction. Each has its own outcome, in the order of `targets`.
@@ -99,6 +104,7 @@ impl Store {
         }
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
+            write.claim(Claim::Bucket(bucket.id))?;
             let state = bucket.state(write)?;
             let mut outcomes = Vec::with_capacity(targets.len());
             let mut wakes = Vec::new();

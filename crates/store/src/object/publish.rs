@@ -43,6 +43,7 @@ use crate::encryption::{EncryptionKey, EncryptionRecord, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::bucket::BucketState;
+use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
@@ -114,16 +115,31 @@ impl<'a> Slot<'a> {
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
     pub(crate) fn open(
-        from: &impl Read,
+        write: &mut Transaction<'_>,
         shared: &'a Arc<Shared>,
         bucket: &'a Bucket,
         key: &'a ObjectKey,
     ) -> Result<Self, StoreError> {
-        Self::open_in(from, shared, bucket, bucket.state(from)?, key)
+        write.claim(Claim::Bucket(bucket.id))?;
+        let state = bucket.state(write)?;
+        Self::open_in(write, shared, bucket, state, key)
     }
 
-    /// [`Slot::open`] with the state of the bucket that the transaction has read already.
+    /// [`Slot::open`] with the state of the bucket, which the transaction has claimed and read
+    /// already.
     pub(crate) fn open_in(
+        write: &mut Transaction<'_>,
+        shared: &'a Arc<Shared>,
+        bucket: &'a Bucket,
+        state: BucketState,
+        key: &'a ObjectKey,
+    ) -> Result<Self, StoreError> {
+        write.claim(Claim::Key(state.id, key.as_str()))?;
+        Self::look(write, shared, bucket, state, key)
+    }
+
+    /// [`Slot::open_in`] to read only.
+    pub(super) fn look(
         from: &impl Read,
         shared: &'a Arc<Shared>,
         bucket: &'a Bucket,

@@ -1,9 +1,10 @@
 //! The ends of rows: what a target has answered, noted in the records of versions.
 
-use liteio_kv::Transaction;
+use liteio_kv::{Transaction, Write as _};
 
 use super::find;
 use crate::error::StoreError;
+use crate::meta::claim::Claim;
 use crate::meta::{ReplicationRow, ReplicationStatus, ReplicationTask};
 use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
@@ -79,6 +80,7 @@ fn note(
         return Ok(());
     }
     let key = ObjectKey::new(row.key.clone())?;
+    write.claim(Claim::Key(row.bucket, key.as_str()))?;
     let Some((place, mut record)) = find(write, row.bucket, &key, &row.stamp)? else {
         return Ok(());
     };

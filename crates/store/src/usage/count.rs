@@ -20,6 +20,7 @@ use liteio_kv::{Read, Write as _};
 use super::buckets;
 use crate::error::StoreError;
 use crate::meta::bucket::BucketRecord;
+use crate::meta::claim::Claim;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;
 use crate::meta::space;
@@ -126,6 +127,8 @@ impl Store {
         drop(snapshot);
         let name = name.clone();
         let counted = self.update(move |write, _| {
+            // The page must not change until the position behind it is written.
+            write.claim(Claim::BucketAlone(id))?;
             let is_there = BucketRecord::read(write, &name)?.is_some_and(|found| found.id == id);
             if !is_there {
                 return Ok(Committed::new(false));
