@@ -4,7 +4,10 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use crate::{Cursor, Kv, KvError, Pending, Read, Transaction, Write};
+use crate::{
+    Claim, CountChange, Counted, CounterRow, Counts, Cursor, Kv, KvError, Pending, Queue, QueueRow,
+    Read, Transaction, Write,
+};
 
 /// Runs the whole suite; `open` gives an empty key space each time.
 ///
@@ -21,6 +24,8 @@ pub fn kv_contract(open: impl Fn() -> Kv) {
     cursors_turn_around(&open());
     cursors_seek(&open());
     updates_are_serial(&open());
+    counters_add_up(&open());
+    queues_number_their_rows(&open());
     large_values_come_back(&open());
     pages_return_what_was_deleted(&open());
     handles_may_end_anywhere(open());
@@ -290,6 +295,148 @@ fn updates_are_serial(kv: &Kv) {
     });
     let total = get(&kv.snapshot().expect("snapshot"), b"counter").expect("there");
     assert_eq!(total, (THREADS * INCREMENTS).to_be_bytes());
+}
+
+/// The row of a counter of the contract: the first number, the next number of its queue, and the
+/// last key that it counts, if it is still being counted.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// The number counted.
+    pub count: i64,
+    /// The next number of the queue.
+    pub next: u64,
+    /// Up to this key it is counted; empty for all.
+    pub counted_to: Vec<u8>,
+}
+
+impl CounterRow for Tally {
+    type Error = KvError;
+
+    fn decode(_: &[u8], bytes: &[u8]) -> Result<Option<Self>, KvError> {
+        let Some((numbers, counted_to)) = bytes.split_first_chunk::<16>() else { return Ok(None) };
+        let (count, next) = (numbers.first_chunk(), numbers.last_chunk());
+        Ok(Some(Self {
+            count: count.copied().map_or(0, i64::from_be_bytes),
+            next: next.copied().map_or(0, u64::from_be_bytes),
+            counted_to: counted_to.to_vec(),
+        }))
+    }
+
+    fn encode(&self, _: &[u8]) -> Vec<u8> {
+        [&self.count.to_be_bytes()[..], &self.next.to_be_bytes(), &self.counted_to].concat()
+    }
+
+    fn counted(&self) -> Counted {
+        let counts = Counts([self.count, 0, 0, 0]);
+        Counted { counts, is_complete: self.counted_to.is_empty() }
+    }
+
+    fn change(&mut self, change: &CountChange<'_>) -> bool {
+        let is_covered = self.counted_to.is_empty() || change.at <= self.counted_to.as_slice();
+        if is_covered {
+            self.count += change.counts.0[0];
+        }
+        is_covered
+    }
+}
+
+impl QueueRow for Tally {
+    fn take_number(&mut self, floor: u64) -> u64 {
+        let number = self.next.max(floor);
+        self.next = number + 1;
+        number
+    }
+}
+
+struct Everything;
+
+impl Claim for Everything {
+    fn append_name(&self, name: &mut Vec<u8>) {
+        name.extend_from_slice(b"everything");
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+}
+
+fn counted(from: &impl Read, key: &[u8]) -> Option<(i64, bool)> {
+    let counted = from.counter::<Tally>(key).expect("readable");
+    counted.map(|counted| (counted.counts.0[0], counted.is_complete))
+}
+
+fn add(write: &mut impl Write, key: &[u8], at: &[u8], count: i64) -> Result<(), KvError> {
+    write.add::<Tally>(key, &[CountChange { at, counts: Counts([count, 0, 0, 0]) }])
+}
+
+fn counters_add_up(kv: &Kv) {
+    let begun = kv.update::<(), KvError, _>(|transaction| {
+        // Nothing counts it yet.
+        add(transaction, b"counter", b"", 7)?;
+        assert_eq!(counted(transaction, b"counter"), None);
+        transaction.set_counter(b"counter", &Tally::default())?;
+        transaction
+            .set_counter(b"begun", &Tally { counted_to: b"m".to_vec(), ..Tally::default() })?;
+        transaction.put(b"damaged", b"?")
+    });
+    begun.wait().expect("update");
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for number in 0..50_i64 {
+                    let added = kv.update::<(), KvError, _>(move |transaction| {
+                        transaction.claim(Everything)?;
+                        add(transaction, b"counter", b"", number)?;
+                        add(transaction, b"counter", b"", -1)
+                    });
+                    added.wait().expect("update");
+                }
+            });
+        }
+    });
+    let rest = kv.update::<_, KvError, _>(|transaction| {
+        add(transaction, b"begun", b"a", 1)?;
+        add(transaction, b"begun", b"m", 1)?;
+        add(transaction, b"begun", b"z", 1)?;
+        add(transaction, b"damaged", b"", 1)?;
+        Ok(counted(transaction, b"begun"))
+    });
+    assert_eq!(rest.wait().expect("update"), Some((2, false)), "its own changes");
+    let snapshot = kv.snapshot().expect("snapshot");
+    assert_eq!(counted(&snapshot, b"counter"), Some((4 * (49 * 25 - 50), true)));
+    assert_eq!(counted(&snapshot, b"begun"), Some((2, false)));
+    assert_eq!(counted(&snapshot, b"damaged"), None);
+    kv.update(|transaction| transaction.end_counter(b"counter")).wait().expect("update");
+    assert_eq!(counted(&kv.snapshot().expect("snapshot"), b"counter"), None);
+}
+
+fn queues_number_their_rows(kv: &Kv) {
+    let append = |floor: u64, value: &'static str| {
+        let appended = kv.update::<u64, KvError, _>(move |transaction| {
+            let queue = Queue { counter: b"counter", rows: b"rows/" };
+            transaction.append::<Tally>(queue, floor, |key| [key, value.as_bytes()].concat())
+        });
+        appended.wait().expect("update")
+    };
+    assert_eq!([append(5, "a"), append(9, "b"), append(1, "c")], [5, 9, 10]);
+    let two = kv.update::<_, KvError, _>(|transaction| {
+        let queue = Queue { counter: b"counter", rows: b"rows/" };
+        let first = transaction.append::<Tally>(queue, 0, |_| b"d".to_vec())?;
+        Ok([first, transaction.append::<Tally>(queue, 0, |_| b"e".to_vec())?])
+    });
+    assert_eq!(two.wait().expect("update"), [11, 12]);
+    let snapshot = kv.snapshot().expect("snapshot");
+    let queue = Queue { counter: b"counter", rows: b"rows/" };
+    let value = get(&snapshot, &queue.key(9)).expect("there");
+    assert_eq!(value, [&queue.key(9)[..], b"b"].concat());
+    assert_eq!(counted(&snapshot, b"counter"), Some((5, true)));
+    let refused = kv.update::<u64, KvError, _>(|transaction| {
+        let queue = Queue { counter: b"counter", rows: b"rows/" };
+        transaction.append::<Tally>(queue, 100, |_| Vec::new())?;
+        Err(KvError::Corrupt("on purpose".into()))
+    });
+    refused.wait().expect_err("refused");
+    assert_eq!(append(0, "f"), 13, "a refused update takes no number");
 }
 
 fn large_values_come_back(kv: &Kv) {

@@ -84,6 +84,7 @@
 //! |---|---|
 //! | `handle`, `config`, `error`, `stats` | [`Kv`] and its settings, errors and counters |
 //! | `pending`, `transaction`, `view`, `cursor` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`] |
+//! | `counter`, `claim` | what updates of several processes could share without waiting for each other: [`Counts`], [`Queue`], [`Claim`] |
 //! | `queue`, `committer`, `pace` | group commit: the queue of updates, the states of a group, the delay of writers that outrun the drain |
 //! | `home` | the files of a key space: creating them, and opening them with recovery from the log |
 //! | `syncer`, `syncs`, `attachments` | syncs that come later than acknowledgements; data outside that updates depend on |
@@ -103,10 +104,12 @@
 //! `engine::on_redb` names redb.
 
 mod attachments;
+mod claim;
 mod committer;
 mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
+mod counter;
 mod cursor;
 mod dead;
 mod discarded;
@@ -141,7 +144,9 @@ mod view;
 use std::ops::Bound;
 
 pub use attachments::Attachments;
+pub use claim::Claim;
 pub use config::{Compacting, KvConfig, Spilling};
+pub use counter::{COUNTS, CountChange, Counted, CounterRow, Counts, Queue, QueueRow};
 pub use cursor::Cursor;
 pub use engine::EngineKind;
 #[cfg(any(test, feature = "test-util"))]
@@ -173,6 +178,15 @@ pub trait Read {
     /// # Errors
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError>;
+
+    /// The counter `key`; `None` if nothing counts it, or its row is damaged.
+    ///
+    /// An update that reads a counter does not keep others from changing it before it commits: it
+    /// may decide by about the value only.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read; those of [`CounterRow`].
+    fn counter<R: CounterRow>(&self, key: &[u8]) -> Result<Option<Counted>, R::Error>;
 }
 
 /// Writing, inside [`Kv::update`] only.
@@ -189,4 +203,45 @@ pub trait Write: Read {
     /// # Errors
     /// Errors of the engine. They fail every update of the group, even if the closure ignores them.
     fn delete(&mut self, key: &[u8]) -> Result<(), KvError>;
+
+    /// Adds to the counter `key`. A counter that does not exist, or is damaged, stays as it is.
+    ///
+    /// # Errors
+    /// Those of [`Write::put`] and [`CounterRow`].
+    fn add<R: CounterRow>(
+        &mut self,
+        key: &[u8],
+        changes: &[CountChange<'_>],
+    ) -> Result<(), R::Error>;
+
+    /// Begins the counter `key` anew with this state.
+    ///
+    /// # Errors
+    /// Those of [`Write::put`].
+    fn set_counter<R: CounterRow>(&mut self, key: &[u8], row: &R) -> Result<(), KvError>;
+
+    /// Ends the counter `key`.
+    ///
+    /// # Errors
+    /// Those of [`Write::delete`].
+    fn end_counter(&mut self, key: &[u8]) -> Result<(), KvError>;
+
+    /// Puts a row at the end of a queue, counts it in the queue's counter ([`Counts::ONE`]), and
+    /// returns its number: at least `floor`, and greater than the numbers of all rows that updates
+    /// with one of the same claims have appended. `value` makes the value for the key of the row.
+    ///
+    /// # Errors
+    /// Those of [`Write::put`] and [`CounterRow`].
+    fn append<R: QueueRow>(
+        &mut self,
+        queue: Queue<'_>,
+        floor: u64,
+        value: impl FnOnce(&[u8]) -> Vec<u8>,
+    ) -> Result<u64, R::Error>;
+
+    /// Claims a thing until the update commits.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    fn claim(&mut self, claim: impl Claim) -> Result<(), KvError>;
 }

@@ -6,13 +6,17 @@ use std::ops::Bound;
 
 use liteio_disk::Durability;
 
+use crate::counter;
 use crate::cursor::Cursor;
 use crate::layers::Layers;
 use crate::log::{Record, RecordFill};
 use crate::memtable::{MEMTABLE_BYTES_MAX, Place, hash};
 use crate::noted::{Noted, NotedFill};
 use crate::view::Value;
-use crate::{Attachments, KvError, Read, Write};
+use crate::{
+    Attachments, Claim, CountChange, Counted, CounterRow, Counts, KvError, Queue, QueueRow, Read,
+    Write,
+};
 
 /// Maximum bytes of a key with its value; redb's own limit is 3 GiB.
 const PAIR_BYTES_MAX: usize = 1 << 30;
@@ -164,6 +168,10 @@ impl Read for Transaction<'_> {
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
         keep(&self.failure, Cursor::new(self.layers, NEWEST, lower, upper))
     }
+
+    fn counter<R: CounterRow>(&self, key: &[u8]) -> Result<Option<Counted>, R::Error> {
+        counter::counter::<R>(self, key)
+    }
 }
 
 impl Write for Transaction<'_> {
@@ -182,6 +190,51 @@ impl Write for Transaction<'_> {
             return Ok(());
         }
         self.write(key, None)
+    }
+
+    fn add<R: CounterRow>(
+        &mut self,
+        key: &[u8],
+        changes: &[CountChange<'_>],
+    ) -> Result<(), R::Error> {
+        let Some(mut row) = counter::row::<R>(self, key)? else { return Ok(()) };
+        let mut is_changed = false;
+        for change in changes {
+            is_changed |= row.change(change);
+        }
+        if is_changed {
+            self.put(key, &row.encode(key))?;
+        }
+        Ok(())
+    }
+
+    fn set_counter<R: CounterRow>(&mut self, key: &[u8], row: &R) -> Result<(), KvError> {
+        self.put(key, &row.encode(key))
+    }
+
+    fn end_counter(&mut self, key: &[u8]) -> Result<(), KvError> {
+        self.delete(key)
+    }
+
+    fn append<R: QueueRow>(
+        &mut self,
+        queue: Queue<'_>,
+        floor: u64,
+        value: impl FnOnce(&[u8]) -> Vec<u8>,
+    ) -> Result<u64, R::Error> {
+        let mut row = counter::row::<R>(self, queue.counter)?.unwrap_or_default();
+        let number = row.take_number(floor);
+        let key = queue.key(number);
+        row.change(&CountChange { at: &key, counts: Counts::ONE });
+        self.put(queue.counter, &row.encode(queue.counter))?;
+        self.put(&key, &value(&key))?;
+        Ok(number)
+    }
+
+    #[inline]
+    fn claim(&mut self, _: impl Claim) -> Result<(), KvError> {
+        // Updates are serial: each has everything for itself.
+        Ok(())
     }
 }
 

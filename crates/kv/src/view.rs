@@ -4,11 +4,12 @@ use std::fmt;
 use std::ops::{Bound, Deref};
 use std::sync::Arc;
 
+use crate::counter;
 use crate::cursor::Cursor;
 use crate::engine;
 use crate::layers::{Found, Layers};
 use crate::run::RunPair;
-use crate::{KvError, Read};
+use crate::{Counted, CounterRow, KvError, Read};
 
 /// A value, borrowed without a copy.
 pub struct Value<'a>(Inner<'a>);
@@ -83,6 +84,10 @@ impl Read for Snapshot {
 
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
         Cursor::new(&self.layers, self.sequence, lower, upper)
+    }
+
+    fn counter<R: CounterRow>(&self, key: &[u8]) -> Result<Option<Counted>, R::Error> {
+        counter::counter::<R>(self, key)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::blob::MemoryBlobStore;
 use crate::config::{Backend, StoreConfig};
 use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex};
-use crate::meta::space;
+use crate::meta::space::{self, QueueKind};
 use crate::open::open_memory_with;
 use crate::store::Store;
 use crate::vectors::{shape_of, used_slots};
@@ -200,8 +200,9 @@ impl IndexImage {
 fn pairs(snapshot: &Snapshot) -> Result<Vec<Pair>, StoreError> {
     let mut cursor = snapshot.cursor(Bound::Unbounded, Bound::Unbounded)?;
     let mut pairs = Vec::new();
+    let counters = space::queue_counter(QueueKind::Events, "");
     while let Some((key, value)) = cursor.next()? {
-        if !key.starts_with(space::ALL_EVENTS) && key != space::OUTBOX_KEY {
+        if !key.starts_with(space::ALL_EVENTS) && !key.starts_with(&counters) {
             pairs.push((key.into(), value.into()));
         }
     }

@@ -301,6 +301,7 @@ mod outbox;
 mod replication;
 
 mod lazy;
+mod queue;
 mod reclaim;
 mod recover;
 mod repair;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
 #[cfg(any(test, feature = "test-util"))]
 use liteio_kv::Spilling;
-use liteio_kv::{DroppedTail, Kv, KvConfig};
+use liteio_kv::{DroppedTail, Kv, KvConfig, Read as _};
 
 use crate::attachment::BlobAttachments;
 use crate::blob::{FileBlobStore, Lengths, MemoryBlobStore};
@@ -22,9 +22,11 @@ use crate::directory;
 use crate::error::StoreError;
 use crate::lazy;
 use crate::meta::bucket::{FORMAT, StoreRecord};
+use crate::meta::space::QueueKind;
 use crate::meta::standby::StandbyPosition;
 #[cfg(any(test, feature = "test-util"))]
 use crate::process::Shared;
+use crate::queue;
 use crate::store::{Opened, Store};
 
 pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
@@ -404,10 +406,21 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
     }
 }
 
-/// Creates the store's own record, or checks it.
+/// Creates the store's own record, or checks it and takes over records of earlier programs.
 fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
-    if StoreRecord::read_checked(&kv.snapshot()?)?.is_some() {
-        return Ok(());
+    let snapshot = kv.snapshot()?;
+    if StoreRecord::read_checked(&snapshot)?.is_some() {
+        let kinds = [QueueKind::Events, QueueKind::Replication];
+        let mut former = false;
+        for kind in kinds {
+            former |= snapshot.get(kind.former_place())?.is_some();
+        }
+        // A standby is written to by its primary only, and takes them over when it is promoted.
+        return match former && config.role == Role::Primary {
+            // With the room of the reserve: a full directory opens, too.
+            true => kv.update_freeing_then(queue::take_over, |()| {}).wait(),
+            false => Ok(()),
+        };
     }
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
     kv.update(move |write| record.write(write)).wait()

@@ -206,17 +206,15 @@ pub(crate) fn repair(
 fn give_up(write: &mut Transaction<'_>, place: &[u8]) -> Result<(), StoreError> {
     let value = write.get(place)?.map(|value| value.to_vec());
     write.delete(place)?;
-    if space::split_event(place).is_some() {
-        // The counters of the queues are derived: the next event recounts them.
-        write.delete(space::OUTBOX_KEY)?;
-    }
-    if space::split_replication_row(place).is_some() {
-        write.delete(space::REPLICATION_KEY)?;
+    if let Some((kind, target, _)) = space::split_queue_row(place) {
+        // The counts of a queue are derived: the next row recounts them.
+        write.delete(kind.former_place())?;
+        write.end_counter(&space::queue_counter(kind, &target))?;
     }
     let current = space::split_current(place).map(|(bucket, _)| bucket);
     if let Some(bucket) = current.or_else(|| space::split_history(place).map(|it| it.0)) {
         // The usage of an undecodable record is unknown, so the bucket is recounted.
-        write.delete(&space::usage(bucket))?;
+        write.end_counter(&space::usage(bucket))?;
     }
     // The content of an undecodable record is unknown: its blobs become orphans.
     let Some(Ok(content)) = value.map(|value| manifest(place, &value)) else { return Ok(()) };

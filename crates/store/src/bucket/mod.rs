@@ -11,6 +11,7 @@ use liteio_kv::{Read, Transaction, Write};
 use crate::error::StoreError;
 use crate::limits::LIST_BUCKETS_MAX;
 use crate::meta::bucket::{BucketRecord, StoreRecord};
+use crate::meta::claim::Claim;
 use crate::meta::content::ContentId;
 use crate::meta::key::successor;
 use crate::meta::usage::UsageRecord;
@@ -123,6 +124,7 @@ impl Store {
     pub fn delete_bucket(&self, bucket: &Arc<Bucket>) -> Pending<()> {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
+            write.claim(Claim::BucketAlone(bucket.id))?;
             let id = bucket.require(write)?;
             let name = bucket.name.clone();
             for prefix in [space::current_of(id), space::history_prefix(id, b"")] {
@@ -202,7 +204,7 @@ fn remove_rest(
             write.delete(&key)?;
         }
     }
-    write.delete(&space::usage(id))?;
+    write.end_counter(&space::usage(id))?;
     Ok(wake)
 }
 

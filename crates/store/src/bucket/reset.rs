@@ -17,6 +17,7 @@ use liteio_kv::{Read, Transaction, Write as _};
 
 use crate::error::StoreError;
 use crate::meta::bucket::{BucketRecord, BucketState, StoreRecord};
+use crate::meta::claim::Claim;
 use crate::meta::key::successor;
 use crate::meta::usage::UsageRecord;
 use crate::meta::{DocumentKind, Versioning, document, space};
@@ -62,6 +63,7 @@ impl Store {
     pub(crate) fn empty(&self, emptying: Emptying) -> Pending<Option<Emptying>> {
         self.update_freeing(move |write, shared| {
             let Emptying { bucket, anew, place } = &emptying;
+            write.claim(Claim::BucketAlone(bucket.id))?;
             let state = bucket.state(write)?;
             let (next, wakes) = wipe_page(write, shared, (bucket, state), place.as_deref())?;
             // A page that started in the middle cannot know that nothing was written before it

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use liteio_kv::Transaction;
+use liteio_kv::{Transaction, Write as _};
 
 use crate::encryption::DefaultEncryption;
 use crate::error::StoreError;
 use crate::limits::DOCUMENT_BYTES_MAX;
 use crate::meta::bucket::BucketRecord;
+use crate::meta::claim::Claim;
 use crate::meta::event::{Cause, Event, EventKind};
 use crate::meta::{
     DefaultRetention, DocumentKind, Lifecycle, Notifications, Replication, Versioning, document,
@@ -297,6 +298,9 @@ fn change(
     let record = BucketRecord::read(write, &bucket.name)?.filter(|record| record.id == bucket.id);
     let missing = || StoreError::NoSuchBucket { bucket: bucket.name.clone() };
     let mut record = record.ok_or_else(missing)?;
+    if record.is_version_1 {
+        write.claim(Claim::BucketAlone(bucket.id))?;
+    }
     if record.is_version_1 && history::index(write, record.id)? {
         record.versioning = Versioning::Suspended;
     }

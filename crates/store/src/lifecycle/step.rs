@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use liteio_kv::Transaction;
+use liteio_kv::{Transaction, Write as _};
 
 use super::{LifecycleState, Position, write_state};
 use crate::bucket::ListBuckets;
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
+use crate::meta::claim::Claim;
 use crate::meta::event::Cause;
 use crate::meta::lifecycle::{Lifecycle, LifecyclePhase, Subject};
 use crate::meta::object::ObjectRecord;
@@ -259,6 +260,7 @@ fn end(
     due: &Due,
     wakes: &mut Vec<Wakes>,
 ) -> Result<bool, StoreError> {
+    write.claim(Claim::Bucket(bucket.id))?;
     let state = match bucket.state(write) {
         Err(StoreError::NoSuchBucket { .. }) => return Ok(false),
         state => state?,
@@ -323,6 +325,7 @@ fn queue_move(
     let Some(rules) = &bucket.settings.lifecycle else { return Ok(()) };
     let times = (shared.config.clock.now_ms(), shared.day_ms());
     let id = state.id;
+    write.claim(Claim::Key(id, key.as_str()))?;
     // Looked at again: it may have been replaced or tagged since the page was read.
     let (record, class) = match noncurrent {
         None => {

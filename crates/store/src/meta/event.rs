@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
+use super::queue::QueueState;
 use super::record::{self, Sealed};
-use super::space;
 use crate::error::StoreError;
 use crate::etag::ETag;
 
@@ -175,21 +174,10 @@ impl Event {
 }
 
 /// State of the outbox.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutboxState {
-    /// Number of the next event, greater than all before.
-    pub(crate) next: u64,
     /// Queues, by the name of their target.
     pub queues: BTreeMap<String, QueueState>,
-}
-
-/// State of the queue for one target.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueueState {
-    /// Number of events that wait.
-    pub waiting: u64,
-    /// Number of events that were lost because too many waited.
-    pub lost: u64,
 }
 
 impl OutboxState {
@@ -197,19 +185,5 @@ impl OutboxState {
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.queues.values().map(|queue| queue.lost).sum()
-    }
-
-    pub(crate) fn read(from: &impl Read) -> Result<Option<Self>, StoreError> {
-        from.get(space::OUTBOX_KEY)?.map(|bytes| Self::decode(&bytes)).transpose()
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        const WHAT: &str = "the outbox's record";
-        record::split_version(bytes, 1)?;
-        Sealed::open(space::OUTBOX_KEY, bytes, WHAT)?.decode(WHAT)
-    }
-
-    pub(crate) fn write(&self, to: &mut impl Write) -> Result<(), StoreError> {
-        Ok(to.put(space::OUTBOX_KEY, &record::seal(1, space::OUTBOX_KEY, self, &[]))?)
     }
 }

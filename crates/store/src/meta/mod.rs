@@ -4,6 +4,7 @@ pub(crate) mod backup_location;
 pub(crate) mod backup_place;
 pub(crate) mod body;
 pub(crate) mod bucket;
+pub(crate) mod claim;
 pub(crate) mod content;
 pub(crate) mod document;
 pub(crate) mod event;
@@ -13,6 +14,7 @@ pub(crate) mod lifecycle;
 mod lock;
 mod notification;
 pub(crate) mod object;
+pub(crate) mod queue;
 pub(crate) mod record;
 pub(crate) mod reference;
 pub(crate) mod remote;
@@ -31,9 +33,7 @@ pub(crate) mod vector_metadata;
 pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;
 pub use document::DocumentKind;
-pub use event::{
-    Cause, Event, EventKind, EventObserver, OutboxState, QueueState, Requester, RestoreFacts,
-};
+pub use event::{Cause, Event, EventKind, EventObserver, OutboxState, Requester, RestoreFacts};
 pub use lifecycle::{
     Due, Expiration, Lifecycle, LifecycleFilter, LifecycleRule, NoncurrentExpiration,
     NoncurrentTransition, Subject, Transition,
@@ -42,6 +42,7 @@ pub use lock::{
     DefaultRetention, LegalHold, ObjectLock, Retention, RetentionMode, RetentionPeriod,
 };
 pub use notification::{NotificationRule, Notifications};
+pub use queue::QueueState;
 pub use replication::{
     ChangeTimes, Replication, ReplicationRow, ReplicationRule, ReplicationStatus, ReplicationTask,
     Resync,

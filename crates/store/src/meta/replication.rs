@@ -1,12 +1,8 @@
 //! Replication of a bucket: its rules, the state of a version, and the rows of the queue.
 
-use std::collections::BTreeMap;
-
-use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, Sealed};
-use super::space;
 use crate::encryption::EncryptionScheme;
 use crate::error::StoreError;
 use crate::name::BucketId;
@@ -240,32 +236,6 @@ impl ReplicationRow {
         const WHAT: &str = "a row of the queue of replication";
         record::split_version(bytes, 1)?;
         Sealed::open(place, bytes, WHAT)?.decode(WHAT)
-    }
-}
-
-/// State of the queues of replication.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ReplicationState {
-    /// Number of the next row, greater than all before.
-    pub(crate) next: u64,
-    /// Number of rows that wait, by the ARN of their target.
-    pub(crate) waiting: BTreeMap<String, u64>,
-}
-
-impl ReplicationState {
-    pub(crate) fn read(from: &impl Read) -> Result<Option<Self>, StoreError> {
-        from.get(space::REPLICATION_KEY)?.map(|bytes| Self::decode(&bytes)).transpose()
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StoreError> {
-        const WHAT: &str = "the record of the queues of replication";
-        record::split_version(bytes, 1)?;
-        Sealed::open(space::REPLICATION_KEY, bytes, WHAT)?.decode(WHAT)
-    }
-
-    pub(crate) fn write(&self, to: &mut impl Write) -> Result<(), StoreError> {
-        let place = space::REPLICATION_KEY;
-        Ok(to.put(place, &record::seal(1, place, self, &[]))?)
     }
 }
 

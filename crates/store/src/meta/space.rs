@@ -8,14 +8,14 @@
 //! | `02` | bucket id (4), kind (1) | a [document](super::document) of a bucket: policy, CORS, … |
 //! | `03` | | the scrub: [`ScrubState`](crate::ScrubState) |
 //! | `04` | | the lifecycle: [`LifecycleState`](crate::LifecycleState) |
-//! | `05` | | the outbox: [`OutboxState`](crate::OutboxState) |
+//! | `05` | | of earlier programs: the [queues](super::queue) of events |
 //! | `06` | encoded name of a target, number (8) | an [`Event`](crate::Event) that waits |
 //! | `07` | key of an entry | an [entry](super::identity) about users |
 //! | `08` | bucket id (4) | [`UsageRecord`](super::usage::UsageRecord) |
 //! | `09` | | of a standby only: its [position](super::standby) in the backup that it follows |
 //! | `0A` | id of a backup (16) | token (16) of the lease at it that the directory has had |
 //! | `0B` | encoded ARN of a target, number (8) | a [row](super::replication::ReplicationRow) of the queue of replication |
-//! | `0C` | | the queues of replication: [`ReplicationState`](super::replication::ReplicationState) |
+//! | `0C` | | of earlier programs: the [queues](super::queue) of replication |
 //! | `0D` | bucket id (4), ARN of a target | a [`Resync`](crate::Resync) |
 //! | `0E` | bucket id (4), stamp (16) | a [version](super::remote::MoveRow) that is to move into a tier |
 //! | `0F` | id of a body in a tier (16) | [remote objects](super::remote::RemoteDeletion) to delete |
@@ -32,6 +32,7 @@
 //! | `32` | id of a blob (16) | its [place](super::backup_place) in a backup |
 //! | `33` | id of a blob (16) | length of a blob that is only in the backup yet, after a [lazy](crate::lazy) restore |
 //! | `34` | id of a body in a tier (16), number of a piece (4) | the [digests](super::remote::PieceRow) of the piece |
+//! | `36` | tag of the rows of a queue (1), its target | the [numbers and counts](super::queue::QueueRecord) of the queue |
 //! | `38` | location of a backup | its [identity](super::backup_location) |
 //! | `40` | vector bucket name | [`VectorBucketRecord`](super::vector::VectorBucketRecord) |
 //! | `41` | vector bucket id (4) | the policy of a vector bucket, as it was given |
@@ -78,6 +79,7 @@ const DELETION: u8 = 0x31;
 const BACKUP_PLACE: u8 = 0x32;
 const OUTSTANDING: u8 = 0x33;
 const PIECE: u8 = 0x34;
+const QUEUE: u8 = 0x36;
 const BACKUP_LOCATION: u8 = 0x38;
 const VECTOR_BUCKET: u8 = 0x40;
 const VECTOR_POLICY: u8 = 0x41;
@@ -96,7 +98,7 @@ pub(crate) const SCRUB_KEY: &[u8] = &[SCRUB];
 /// The key of the record of the lifecycle.
 pub(crate) const LIFECYCLE_KEY: &[u8] = &[LIFECYCLE];
 
-/// The key of the record of the outbox.
+/// The key of the record of all queues of events, of earlier programs.
 pub(crate) const OUTBOX_KEY: &[u8] = &[OUTBOX];
 
 /// The token of the lease at a backup.
@@ -111,8 +113,10 @@ pub(crate) fn is_of_directory(key: &[u8]) -> bool {
 
 /// The key of the position of a standby.
 pub(crate) const STANDBY_KEY: &[u8] = &[STANDBY];
-/// The key of the record of the queues of replication.
+/// The key of the record of all queues of replication, of earlier programs.
 pub(crate) const REPLICATION_KEY: &[u8] = &[REPLICATION];
+/// The prefix of all keys of the records of queues.
+pub(crate) const ALL_QUEUES: &[u8] = &[QUEUE];
 /// The prefix of all keys of rows of the queues of replication.
 pub(crate) const ALL_REPLICATION_ROWS: &[u8] = &[REPLICATION_ROW];
 /// The prefix of all keys of resynchronizations.
@@ -198,44 +202,59 @@ pub(crate) fn documents(id: BucketId) -> Vec<u8> {
     of_bucket(DOCUMENT, id, 0)
 }
 
-/// The prefix of the keys of all events for a target.
-pub(crate) fn events_of(target: &str) -> Vec<u8> {
+/// A kind of queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueKind {
+    /// Events for the targets of notifications, by their names.
+    Events,
+    /// Versions for the targets of replication, by their ARNs.
+    Replication,
+}
+
+impl QueueKind {
+    fn tag(self) -> u8 {
+        match self {
+            Self::Events => EVENT,
+            Self::Replication => REPLICATION_ROW,
+        }
+    }
+
+    /// The key of the record of all queues of this kind, as programs before this one had it.
+    pub(crate) fn former_place(self) -> &'static [u8] {
+        match self {
+            Self::Events => OUTBOX_KEY,
+            Self::Replication => REPLICATION_KEY,
+        }
+    }
+}
+
+/// The record of the queue for a target.
+pub(crate) fn queue_counter(kind: QueueKind, target: &str) -> Vec<u8> {
+    [&[QUEUE, kind.tag()], target.as_bytes()].concat()
+}
+
+/// Kind and target in a key made by [`queue_counter`].
+pub(crate) fn split_queue_counter(bytes: &[u8]) -> Option<(QueueKind, &str)> {
+    let (&tag, target) = bytes.strip_prefix(&[QUEUE])?.split_first()?;
+    let mut kinds = [QueueKind::Events, QueueKind::Replication].into_iter();
+    let kind = kinds.find(|kind| kind.tag() == tag)?;
+    Some((kind, std::str::from_utf8(target).ok()?))
+}
+
+/// The prefix of the keys of all rows of the queue for a target; a number of 8 bytes follows.
+pub(crate) fn queue_rows(kind: QueueKind, target: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(target.len() + 11);
-    bytes.push(EVENT);
+    bytes.push(kind.tag());
     append_ended(target.as_bytes(), &mut bytes);
     bytes
 }
 
-pub(crate) fn event(target: &str, number: u64) -> Vec<u8> {
-    let mut bytes = events_of(target);
-    bytes.extend_from_slice(&number.to_be_bytes());
-    bytes
-}
-
-/// Target and number in a key made by [`event`].
-pub(crate) fn split_event(bytes: &[u8]) -> Option<(String, u64)> {
-    let (target, number) = split_ended(bytes.strip_prefix(&[EVENT])?)?;
-    Some((String::from_utf8(target).ok()?, u64::from_be_bytes(number.try_into().ok()?)))
-}
-
-/// The prefix of the keys of all rows of replication for a target.
-pub(crate) fn replication_rows_of(target: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(target.len() + 11);
-    bytes.push(REPLICATION_ROW);
-    append_ended(target.as_bytes(), &mut bytes);
-    bytes
-}
-
-pub(crate) fn replication_row(target: &str, number: u64) -> Vec<u8> {
-    let mut bytes = replication_rows_of(target);
-    bytes.extend_from_slice(&number.to_be_bytes());
-    bytes
-}
-
-/// Target and number in a key made by [`replication_row`].
-pub(crate) fn split_replication_row(bytes: &[u8]) -> Option<(String, u64)> {
-    let (target, number) = split_ended(bytes.strip_prefix(&[REPLICATION_ROW])?)?;
-    Some((String::from_utf8(target).ok()?, u64::from_be_bytes(number.try_into().ok()?)))
+/// Kind, target and number in the key of a row of a queue.
+pub(crate) fn split_queue_row(bytes: &[u8]) -> Option<(QueueKind, String, u64)> {
+    let mut kinds = [QueueKind::Events, QueueKind::Replication].into_iter();
+    let kind = kinds.find(|kind| bytes.first() == Some(&kind.tag()))?;
+    let (target, number) = split_ended(&bytes[1..])?;
+    Some((kind, String::from_utf8(target).ok()?, u64::from_be_bytes(number.try_into().ok()?)))
 }
 
 pub(crate) fn resync(bucket: BucketId, target: &str) -> Vec<u8> {
@@ -669,12 +688,17 @@ mod tests {
         assert_eq!(split_vector(&vector(index_id, "k")), Some((index_id, "k")));
         assert_eq!(split_vector_slot(&vector_slot(index_id, 9)), Some((index_id, 9)));
         assert_eq!(split_index_deletion(&index_deletion(index_id)), Some(index_id));
-        assert_eq!(split_event(&event("t", 258)), Some(("t".to_owned(), 258)));
-        assert_eq!(split_event(&events_of("t")), None);
-        let row = replication_row("t", 258);
-        assert_eq!(split_replication_row(&row), Some(("t".to_owned(), 258)));
-        assert_eq!(split_replication_row(&replication_rows_of("t")), None);
-        assert_eq!(split_event(&row), None);
+        for kind in [QueueKind::Events, QueueKind::Replication] {
+            let rows = queue_rows(kind, "t");
+            let row = [&rows[..], &258_u64.to_be_bytes()].concat();
+            assert_eq!(split_queue_row(&row), Some((kind, "t".to_owned(), 258)));
+            assert_eq!(split_queue_row(&rows), None);
+            let counter = queue_counter(kind, "t");
+            assert_eq!(split_queue_counter(&counter), Some((kind, "t")));
+            assert_eq!(split_queue_row(&counter), None);
+            assert_eq!(split_queue_counter(&row), None);
+        }
+        assert_eq!(split_queue_counter(&[QUEUE, CURRENT, b't']), None);
         let restore = restore(RestoreStep::Expires, 258, bucket, &id);
         assert_eq!(split_restore(&restore), Some((RestoreStep::Expires, 258, bucket, id)));
         assert!((0..restore.len()).all(|length| split_restore(&restore[..length]).is_none()));
@@ -689,6 +713,8 @@ mod tests {
                 assert_eq!(split_current(&key[..length]), None);
             }
             assert_eq!(split_part(key), None);
+            assert_eq!(split_queue_row(key), None);
+            assert_eq!(split_queue_counter(key), None);
             assert_eq!(split_deletion(key), None);
             assert_eq!(split_index(key), None);
             assert_eq!(split_vector(key), None);

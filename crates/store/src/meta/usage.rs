@@ -1,7 +1,8 @@
 //! Usage of a bucket: the numbers of its objects and versions, and their bytes.
 //!
-//! Every transaction that adds or removes a version also writes the row of its bucket, so the row
-//! is right after a crash. A bucket that was made by a program without such rows is counted in the
+//! Every transaction that adds or removes a version also adds to the counter of its bucket, so it
+//! is right after a crash. The counter is one row, of which such a transaction knows nothing: it
+//! reads none of it. A bucket that was made by a program without such rows is counted in the
 //! background, in the order of the keys of its records, while others write to it:
 //!
 //! ```text
@@ -12,7 +13,7 @@
 //!                             counting will come to it
 //! ```
 
-use liteio_kv::{Read, Write};
+use liteio_kv::{CountChange, Counted, CounterRow, Counts, Read, Write};
 use serde::{Deserialize, Serialize};
 
 use super::object::ObjectRecord;
@@ -37,21 +38,40 @@ pub struct Usage {
 impl Usage {
     /// Adds the version at `place`.
     pub(crate) fn add(&mut self, place: &[u8], (bytes, is_delete_marker): (u64, bool)) {
-        self.objects += u64::from(space::split_current(place).is_some());
-        self.versions += 1;
-        self.delete_markers += u64::from(is_delete_marker);
-        self.bytes = self.bytes.saturating_add(bytes);
+        let is_current = space::split_current(place).is_some();
+        self.change(of_version(is_current, is_delete_marker, bytes));
     }
 
-    /// Removes the version at `place`. A count that is too small already, which only damage can
-    /// cause, stays at zero. A verification finds it.
-    fn remove(&mut self, place: &[u8], (bytes, is_delete_marker): (u64, bool)) {
-        let is_current = space::split_current(place).is_some();
-        self.objects = self.objects.saturating_sub(u64::from(is_current));
-        self.versions = self.versions.saturating_sub(1);
-        self.delete_markers = self.delete_markers.saturating_sub(u64::from(is_delete_marker));
-        self.bytes = self.bytes.saturating_sub(bytes);
+    /// Applies a change. A count that is too small already, which only damage can cause, stays at
+    /// zero. A verification finds it.
+    fn change(&mut self, Counts([objects, versions, delete_markers, bytes]): Counts) {
+        self.objects = self.objects.saturating_add_signed(objects);
+        self.versions = self.versions.saturating_add_signed(versions);
+        self.delete_markers = self.delete_markers.saturating_add_signed(delete_markers);
+        self.bytes = self.bytes.saturating_add_signed(bytes);
     }
+
+    fn counts(&self) -> Counts {
+        let Self { objects, versions, delete_markers, bytes } = *self;
+        Counts([objects, versions, delete_markers, bytes].map(saturated))
+    }
+}
+
+impl From<Counts> for Usage {
+    fn from(counts: Counts) -> Self {
+        let mut usage = Self::default();
+        usage.change(counts);
+        usage
+    }
+}
+
+/// A version, as a change of the usage.
+fn of_version(is_current: bool, is_delete_marker: bool, bytes: u64) -> Counts {
+    Counts([i64::from(is_current), 1, i64::from(is_delete_marker), saturated(bytes)])
+}
+
+fn saturated(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 /// The row of a bucket.
@@ -67,11 +87,7 @@ impl UsageRecord {
     pub(crate) fn read(from: &impl Read, bucket: BucketId) -> Result<Option<Self>, StoreError> {
         let place = space::usage(bucket);
         let Some(bytes) = from.get(&place)? else { return Ok(None) };
-        match Self::decode(&place, &bytes) {
-            // A damaged row says nothing about the objects, which can be counted again.
-            Err(StoreError::Corrupt { .. }) => Ok(None),
-            row => row.map(Some),
-        }
+        <Self as CounterRow>::decode(&place, &bytes)
     }
 
     pub(crate) fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
@@ -80,8 +96,7 @@ impl UsageRecord {
     }
 
     pub(crate) fn write(&self, to: &mut impl Write, bucket: BucketId) -> Result<(), StoreError> {
-        let place = space::usage(bucket);
-        Ok(to.put(&place, &record::seal(VERSION, &place, self, &[]))?)
+        Ok(to.set_counter(&space::usage(bucket), self)?)
     }
 
     /// `true` if the row includes a record at `place`.
@@ -90,73 +105,91 @@ impl UsageRecord {
     }
 }
 
-/// The changes of one operation to the row of a bucket. A transaction may have several operations.
+impl CounterRow for UsageRecord {
+    type Error = StoreError;
+
+    fn decode(place: &[u8], bytes: &[u8]) -> Result<Option<Self>, StoreError> {
+        match Self::decode(place, bytes) {
+            // A damaged row says nothing about the objects, which can be counted again.
+            Err(StoreError::Corrupt { .. }) => Ok(None),
+            row => row.map(Some),
+        }
+    }
+
+    fn encode(&self, place: &[u8]) -> Vec<u8> {
+        record::seal(VERSION, place, self, &[])
+    }
+
+    fn counted(&self) -> Counted {
+        Counted { counts: self.usage.counts(), is_complete: self.counted_to.is_none() }
+    }
+
+    fn change(&mut self, change: &CountChange<'_>) -> bool {
+        // A place behind the counted part is counted when the background count comes to it.
+        let is_covered = self.covers(change.at);
+        if is_covered {
+            self.usage.change(change.counts);
+        }
+        is_covered
+    }
+}
+
+/// The changes of one operation to the usage of a bucket: what it does to the current object of its
+/// key, and to versions in the history of the key.
 #[derive(Debug)]
 pub(crate) struct UsageChange {
     bucket: BucketId,
-    row: Row,
-}
-
-/// The row. The first change reads it, because an earlier operation of the transaction may have
-/// written it.
-#[derive(Debug)]
-enum Row {
-    Unread,
-    Missing,
-    Changed(UsageRecord),
+    current: Counts,
+    history: Vec<(Vec<u8>, Counts)>,
 }
 
 impl UsageChange {
     pub(crate) fn new(bucket: BucketId) -> Self {
-        Self { bucket, row: Row::Unread }
+        Self { bucket, current: Counts::NONE, history: Vec::new() }
     }
 
-    /// Counts `record`, which is written to `place`.
-    pub(crate) fn added(
-        &mut self,
-        from: &impl Read,
-        place: &[u8],
-        record: &ObjectRecord,
-    ) -> Result<(), StoreError> {
-        // A place behind the counted part is counted when the background count comes to it.
-        if let Some(row) = self.row(from)?.filter(|row| row.covers(place)) {
-            row.usage.add(place, (record.bytes, record.is_delete_marker));
+    /// Counts `record`, which is written to the place of the current object.
+    pub(crate) fn added_current(&mut self, record: &ObjectRecord) {
+        self.current += of_record(record, true);
+    }
+
+    /// Takes `record` out of the count, which was at the place of the current object.
+    pub(crate) fn removed_current(&mut self, record: &ObjectRecord) {
+        self.current += -of_record(record, true);
+    }
+
+    /// Counts `record`, which is written to `place` in the history.
+    pub(crate) fn added(&mut self, place: Vec<u8>, record: &ObjectRecord) {
+        self.history.push((place, of_record(record, false)));
+    }
+
+    /// Takes `record` out of the count, which was at `place` in the history.
+    pub(crate) fn removed(&mut self, place: Vec<u8>, record: &ObjectRecord) {
+        self.history.push((place, -of_record(record, false)));
+    }
+
+    /// Adds the changes to the counter, at the end of the operation. `current` is the place of the
+    /// current object.
+    pub(crate) fn write(&mut self, to: &mut impl Write, current: &[u8]) -> Result<(), StoreError> {
+        let change = CountChange { at: current, counts: std::mem::take(&mut self.current) };
+        let place = space::usage(self.bucket);
+        if self.history.is_empty() {
+            return match change.counts {
+                Counts::NONE => Ok(()),
+                _ => to.add::<UsageRecord>(&place, &[change]),
+            };
         }
+        let history = self.history.iter();
+        let history = history.map(|(place, counts)| CountChange { at: place, counts: *counts });
+        let changes: Vec<_> = [change].into_iter().chain(history).collect();
+        to.add::<UsageRecord>(&place, &changes)?;
+        self.history.clear();
         Ok(())
     }
+}
 
-    /// Takes `record` out of the count, which was at `place`.
-    pub(crate) fn removed(
-        &mut self,
-        from: &impl Read,
-        place: &[u8],
-        record: &ObjectRecord,
-    ) -> Result<(), StoreError> {
-        if let Some(row) = self.row(from)?.filter(|row| row.covers(place)) {
-            row.usage.remove(place, (record.bytes, record.is_delete_marker));
-        }
-        Ok(())
-    }
-
-    /// Writes the row, at the end of the operation.
-    pub(crate) fn write(&mut self, to: &mut impl Write) -> Result<(), StoreError> {
-        // `Unread` from here on: a later operation of the transaction must read the row written
-        // here.
-        match std::mem::replace(&mut self.row, Row::Unread) {
-            Row::Changed(row) => row.write(to, self.bucket),
-            Row::Unread | Row::Missing => Ok(()),
-        }
-    }
-
-    fn row(&mut self, from: &impl Read) -> Result<Option<&mut UsageRecord>, StoreError> {
-        if matches!(self.row, Row::Unread) {
-            self.row = UsageRecord::read(from, self.bucket)?.map_or(Row::Missing, Row::Changed);
-        }
-        Ok(match &mut self.row {
-            Row::Changed(row) => Some(row),
-            Row::Unread | Row::Missing => None,
-        })
-    }
+fn of_record(record: &ObjectRecord, is_current: bool) -> Counts {
+    of_version(is_current, record.is_delete_marker, record.bytes)
 }
 
 const VERSION: u8 = 1;

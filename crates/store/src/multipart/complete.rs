@@ -11,6 +11,7 @@ use crate::encryption::{EncryptionScheme, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::OBJECT_BYTES_MAX;
+use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::ObjectRecord;
@@ -74,6 +75,7 @@ impl Store {
         // Everything is checked before the first write of the transaction: the upload, the chosen
         // parts, the size, the checksum, the conditions.
         self.update(move |write, shared| {
+            write.claim(Claim::UploadAlone(&id))?;
             let slot = Slot::open(write, shared, &bucket, &key)?;
             let upload = match UploadRecord::require(write, &id, slot.bucket_id(), key.as_str()) {
                 Ok(upload) => upload,

@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use liteio_kv::{Read, Transaction};
+use liteio_kv::{Read, Transaction, Write as _};
 
 use crate::checksum::{ChecksumValue, DigestSet, Digests};
 use crate::encryption::EncryptionKey;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::{EXTENTS_MAX, PART_BYTES_MAX};
+use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;
 use crate::meta::reference;
@@ -88,6 +89,7 @@ impl Store {
         let target = Target { bucket: Arc::clone(bucket), key: key.clone(), id: *id, number };
         let (body, blob) = body.into_parts();
         self.update_with_blob(blob, move |write, shared| {
+            target.claim(write)?;
             let upload = target.require(write)?;
             let checksum = part_checksum(&upload, checksum, &body.digests)?;
             let (part, wake) = target.write(write, shared, &upload, &body, checksum)?;
@@ -189,6 +191,9 @@ impl Store {
         let (target, source, stamp) = (target.clone(), source.clone(), opened.found.stamp);
         let conditions = options.conditions.clone();
         let pending = self.update_with_blob(blob, move |write, shared| {
+            target.claim(write)?;
+            write.claim(Claim::Bucket(source.bucket.id))?;
+            write.claim(Claim::Key(source.bucket.id, source.key.as_str()))?;
             let upload = target.require(write)?;
             source.bucket.require(write)?;
             let Found { record, .. } =
@@ -260,6 +265,11 @@ struct Target {
 }
 
 impl Target {
+    fn claim(&self, write: &mut Transaction<'_>) -> Result<(), StoreError> {
+        write.claim(Claim::Bucket(self.bucket.id))?;
+        Ok(write.claim(Claim::Upload(&self.id))?)
+    }
+
     fn require(&self, from: &impl Read) -> Result<UploadRecord, StoreError> {
         let bucket = self.bucket.require(from)?;
         UploadRecord::require(from, &self.id, bucket, self.key.as_str())

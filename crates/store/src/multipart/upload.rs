@@ -9,6 +9,7 @@ use crate::checksum::{ChecksumAlgorithm, ChecksumType};
 use crate::encryption::{Encryption, EncryptionScheme, Identity, ObjectSealing};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
+use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
@@ -146,6 +147,7 @@ impl Store {
     ) -> Pending<()> {
         let (bucket, key, id) = (Arc::clone(bucket), key.clone(), *id);
         self.update_freeing(move |write, shared| {
+            write.claim(Claim::Bucket(bucket.id))?;
             let bucket = bucket.require(write)?;
             let upload = UploadRecord::require(write, &id, bucket, key.as_str())?;
             end(write, &id, &upload)?;
@@ -160,6 +162,7 @@ pub(crate) fn end(
     id: &UploadId,
     upload: &UploadRecord,
 ) -> Result<(), StoreError> {
+    write.claim(Claim::UploadAlone(id))?;
     upload.delete(write, id)?;
     // The queue names only the list. The reclaimer finds the parts by their keys.
     let parts = Content::Parts { list: *id, count: 0, is_original: true };

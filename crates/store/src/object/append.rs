@@ -15,7 +15,7 @@
 
 use std::sync::Arc;
 
-use liteio_kv::{Read, Transaction};
+use liteio_kv::{Read, Transaction, Write as _};
 
 use super::body::NewBody;
 use super::parts::{read_facts, read_part};
@@ -25,6 +25,7 @@ use crate::checksum::{ChecksumType, ChecksumValue, CrcCombiner, Md5, ObjectCheck
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::{OBJECT_BYTES_MAX, PART_NUMBER_MAX};
+use crate::meta::claim::Claim;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::event::EventKind;
 use crate::meta::object::{Extensions, ObjectRecord};
@@ -63,6 +64,7 @@ impl Store {
         let (body, blob) = body.into_parts();
         let bucket = Arc::clone(bucket);
         self.update_with_blob(blob, move |write, shared| {
+            write.claim(Claim::Bucket(bucket.id))?;
             let state = bucket.state(write)?;
             if state.versioning != Versioning::Never {
                 return Err(versions_do_not_grow());

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Write as _;
+
 use super::ObjectVersion;
 use super::current::{self, Found};
 use super::publish::missing_lock_configuration;
@@ -10,6 +12,7 @@ use super::restores;
 use super::tell::{Told, tell};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketState;
+use crate::meta::claim::Claim;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::ObjectRecord;
 use crate::meta::{LegalHold, ObjectLock, RestoreRequest, Retention, space};
@@ -113,6 +116,8 @@ impl Store {
     ) -> Pending<ObjectVersion> {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
+            write.claim(Claim::Bucket(bucket.id))?;
+            write.claim(Claim::Key(bucket.id, key.as_str()))?;
             let state = bucket.state(write)?;
             // Read, compared and written in one transaction: a decision about access on an older
             // state is caught here (time of check to time of use).

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Write as _;
+
 use super::body::NewBody;
 use super::current::{self, Found};
 use super::publish::{NewVersion, Slot};
@@ -13,6 +15,7 @@ use crate::encryption::{Encryption, EncryptionKey, EncryptionScheme, ObjectSeali
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::{PART_BYTES_MAX, PART_NUMBER_MAX};
+use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
@@ -258,6 +261,8 @@ impl Store {
         blob: Option<StagedBlob>,
     ) -> Pending<CopyOutcome> {
         self.update_with_blob(blob, move |write, shared| {
+            write.claim(Claim::Bucket(source.bucket.id))?;
+            write.claim(Claim::Key(source.bucket.id, source.key.as_str()))?;
             source.bucket.require(write)?;
             let slot = Slot::open(write, shared, &target_bucket, &target_key)?;
             let version = source.version.as_ref();

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use liteio_kv::Write as _;
+
 use super::publish::Slot;
 use crate::error::StoreError;
 use crate::limits::DELETE_OBJECTS_MAX;
+use crate::meta::claim::Claim;
 use crate::meta::event::Cause;
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
@@ -97,7 +100,9 @@ impl Store {
             Some(_) => Ok(None),
             None => {
                 let snapshot = self.snapshot()?;
-                of_nothing(&Slot::open(&snapshot, self.shared(), bucket, &target.key)?, target)
+                let state = bucket.state(&snapshot)?;
+                let slot = Slot::look(&snapshot, self.shared(), bucket, state, &target.key)?;
+                of_nothing(&slot, target)
             }
         }
     }
@@ -117,6 +122,7 @@ impl Store {
         }
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
+            write.claim(Claim::Bucket(bucket.id))?;
             let state = bucket.state(write)?;
             let mut outcomes = Vec::with_capacity(targets.len());
             let mut wakes = Vec::new();

@@ -114,7 +114,7 @@ pub(crate) fn add(
 ) -> Result<(), StoreError> {
     let place = space::history(bucket, key.as_str(), &record.stamp);
     record.write(write, &place)?;
-    usage.added(write, &place, record)?;
+    usage.added(place, record);
     // A key has at most one version `null`, so this replaces no other entry.
     if record.is_null {
         write.put(&space::null_version(bucket, key.as_str()), &record.stamp)?;
@@ -132,7 +132,7 @@ pub(crate) fn remove(
 ) -> Result<(), StoreError> {
     let place = space::history(bucket, key.as_str(), &record.stamp);
     write.delete(&place)?;
-    usage.removed(write, &place, record)?;
+    usage.removed(place, record);
     if record.is_null {
         write.delete(&space::null_version(bucket, key.as_str()))?;
     }

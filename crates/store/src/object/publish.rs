@@ -43,6 +43,7 @@ use crate::encryption::{EncryptionKey, EncryptionRecord, ObjectSealing};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::meta::bucket::BucketState;
+use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
@@ -114,16 +115,31 @@ impl<'a> Slot<'a> {
     /// # Errors
     /// [`StoreError::NoSuchBucket`].
     pub(crate) fn open(
-        from: &impl Read,
+        write: &mut Transaction<'_>,
         shared: &'a Arc<Shared>,
         bucket: &'a Bucket,
         key: &'a ObjectKey,
     ) -> Result<Self, StoreError> {
-        Self::open_in(from, shared, bucket, bucket.state(from)?, key)
+        write.claim(Claim::Bucket(bucket.id))?;
+        let state = bucket.state(write)?;
+        Self::open_in(write, shared, bucket, state, key)
     }
 
-    /// [`Slot::open`] with the state of the bucket that the transaction has read already.
+    /// [`Slot::open`] with the state of the bucket, which the transaction has claimed and read
+    /// already.
     pub(crate) fn open_in(
+        write: &mut Transaction<'_>,
+        shared: &'a Arc<Shared>,
+        bucket: &'a Bucket,
+        state: BucketState,
+        key: &'a ObjectKey,
+    ) -> Result<Self, StoreError> {
+        write.claim(Claim::Key(state.id, key.as_str()))?;
+        Self::look(write, shared, bucket, state, key)
+    }
+
+    /// [`Slot::open_in`] to read only.
+    pub(super) fn look(
         from: &impl Read,
         shared: &'a Arc<Shared>,
         bucket: &'a Bucket,
@@ -239,7 +255,7 @@ impl<'a> Slot<'a> {
             Some(new) => self.write_object(write, new, is_null, Origin::Elsewhere)?,
             None => self.write_marker(write, modified_ms, is_null, Origin::Elsewhere)?,
         };
-        self.usage.write(write)?;
+        self.usage.write(write, &self.place)?;
         Ok((record.version_id(), self.release(write)?))
     }
 
@@ -264,7 +280,7 @@ impl<'a> Slot<'a> {
         let mut record = self.record_of(write, new, (stamp, is_null), record_bytes_max)?;
         self.queue(write, &mut record, origin)?;
         record.write(write, &self.place)?;
-        self.usage.added(write, &self.place, &record)?;
+        self.usage.added_current(&record);
         Ok(record)
     }
 
@@ -333,7 +349,7 @@ impl<'a> Slot<'a> {
         event: (EventKind, &Cause),
     ) -> Result<Wakes, StoreError> {
         // Once, after all changes of the operation to the numbers.
-        self.usage.write(write)?;
+        self.usage.write(write, &self.place)?;
         let wake = release(write, self.shared, &self.discarded)?;
         let place = (self.bucket, &self.state);
         let told = tell(write, self.shared, place, (self.key, record), event)?;
@@ -389,14 +405,14 @@ impl<'a> Slot<'a> {
         };
         // Not discarded: the content lives on under the new key.
         write.delete(&self.place)?;
-        self.usage.removed(write, &self.place, &record)?;
+        self.usage.removed_current(&record);
         let content = body::take(write, std::mem::take(&mut record.content))?;
         note_removal(write, self.state.id, self.key)?;
         // Without history there is nothing to promote.
         if self.state.has_history() {
             self.promote(write)?;
         }
-        self.usage.write(write)?;
+        self.usage.write(write, &self.place)?;
         let place = (self.bucket, &self.state);
         let event = (EventKind::RemovedDelete, cause);
         let wake = tell(write, self.shared, place, (self.key, &record), event)?;
@@ -491,7 +507,7 @@ impl<'a> Slot<'a> {
             Some(_) if *room == 0 => is_gone = false,
             Some(record) => {
                 write.delete(&self.place)?;
-                self.usage.removed(write, &self.place, &record)?;
+                self.usage.removed_current(&record);
                 self.discarded.push(record.content);
                 *room -= 1;
             }
@@ -499,7 +515,7 @@ impl<'a> Slot<'a> {
             None if !is_gone => self.promote(write)?,
             None => {}
         }
-        self.usage.write(write)?;
+        self.usage.write(write, &self.place)?;
         Ok((is_gone, release(write, self.shared, &self.discarded)?))
     }
 
@@ -583,7 +599,7 @@ impl<'a> Slot<'a> {
         match is_current {
             true => {
                 write.delete(&self.place)?;
-                self.usage.removed(write, &self.place, &record)?;
+                self.usage.removed_current(&record);
             }
             false => history::remove(write, self.state.id, self.key, &record, &mut self.usage)?,
         }
@@ -615,7 +631,8 @@ impl<'a> Slot<'a> {
         // The record moves unchanged: it keeps its stamp and its version id.
         history::remove(write, self.state.id, self.key, &record, &mut self.usage)?;
         record.write(write, &self.place)?;
-        self.usage.added(write, &self.place, &record)
+        self.usage.added_current(&record);
+        Ok(())
     }
 
     /// Makes room for a newer version: discards the version that it replaces, and archives the
@@ -636,7 +653,7 @@ impl<'a> Slot<'a> {
         let current = self.current.take();
         if let Some(current) = &current {
             // If it is archived, `history::add` counts it again, at its new place.
-            self.usage.removed(write, &self.place, current)?;
+            self.usage.removed_current(current);
         }
         match current {
             // The current object is the version `null` (a key has at most one), and the new record

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+use liteio_kv::Write as _;
+
 use super::ObjectVersion;
 use super::copy::check_source;
 use super::publish::Slot;
 use crate::encryption::EncryptionKey;
 use crate::error::StoreError;
 use crate::meta::Versioning;
+use crate::meta::claim::Claim;
 use crate::meta::event::Cause;
 use crate::meta::object::Renamed;
 use crate::name::ObjectKey;
@@ -53,6 +56,7 @@ impl Store {
     ) -> Pending<ObjectVersion> {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
+            write.claim(Claim::Bucket(bucket.id))?;
             let state = bucket.state(write)?;
             if state.versioning != Versioning::Never {
                 return Err(versions_stay());

@@ -105,7 +105,7 @@ pub(super) fn queue_deletion(
         }
         let version = copies.copy(&rule.target).and_then(|copy| copy.version.clone());
         let row = replication::row(bucket, key, record, ReplicationTask::Delete { version });
-        wakes.push(replication::queue(write, shared, &rule.target, &row)?.1);
+        wakes.push(replication::queue_row(write, shared, &rule.target, &row)?.1);
     }
     Ok(wakes)
 }
@@ -294,7 +294,7 @@ impl Slot<'_> {
         match is_current {
             true => {
                 record.write(write, &self.place)?;
-                self.usage.added(write, &self.place, &record)?;
+                self.usage.added_current(&record);
             }
             false => history::add(write, self.state.id, self.key, &record, &mut self.usage)?,
         }

@@ -1,22 +1,20 @@
-//! The outbox: events queued for delivery.
+//! The outbox: [queues](crate::queue) of events, one for each target.
 //!
-//! An event is written in the transaction of its change (a transactional outbox), so it exists
-//! exactly if the change has happened. A sender reads the queue in order, delivers the events and
-//! deletes the accepted ones: every event is delivered at least once. A queue has a limit. Events
-//! beyond it are lost and counted; no write fails or waits because a target is down.
+//! A sender reads the queue in order, delivers the events and deletes the accepted ones: every event
+//! is delivered at least once. A queue has a limit. Events beyond it are lost and counted; no write
+//! fails or waits because a target is down.
 
 use std::future::Future;
-use std::ops::Bound;
 use std::sync::Arc;
 
-use liteio_kv::{Cursor, Read, Transaction, Write as _};
+use liteio_kv::Transaction;
 
 use crate::error::StoreError;
 use crate::meta::event::{Event, OutboxState};
-use crate::meta::key::successor;
-use crate::meta::space;
+use crate::meta::space::QueueKind;
 use crate::pending::{Committed, Pending};
 use crate::process::WakeSender;
+use crate::queue::{self, Queue, Queued, Row};
 use crate::store::{Shared, Store};
 
 /// A queued event.
@@ -31,10 +29,6 @@ pub struct QueuedEvent {
 /// Events deleted per transaction.
 const DROPPED_AT_ONCE: usize = 1000;
 
-/// Bits of a number below the milliseconds of the time at which it was assigned. Because numbers
-/// start from the clock, they keep growing even if the record of the outbox is lost.
-const NUMBER_BITS: u32 = 16;
-
 /// Queues `event` for `target`. The guard must live until the commit.
 pub(crate) fn note(
     write: &mut Transaction<'_>,
@@ -42,41 +36,22 @@ pub(crate) fn note(
     target: &str,
     event: &Event,
 ) -> Result<WakeSender, StoreError> {
-    let mut state = read_or_count(write)?;
-    let queue = state.queues.entry(target.to_owned()).or_default();
     let waiting_max = shared.config.events_waiting_max;
-    if queue.waiting >= waiting_max && is_empty(write, target)? {
-        // The count includes damaged records that a repair has removed: an empty queue corrects it.
-        queue.waiting = 0;
-    }
-    if queue.waiting >= waiting_max {
-        queue.lost += 1;
-    } else {
-        queue.waiting += 1;
-        let number = state.next.max(shared.config.clock.now_ms() << NUMBER_BITS);
-        state.next = number + 1;
-        let place = space::event(target, number);
-        write.put(&place, &event.encode(&place))?;
-    }
-    state.write(write)?;
+    let now_ms = shared.config.clock.now_ms();
+    Queue::of(target).push_or_lose(write, now_ms, event, waiting_max)?;
     Ok(WakeSender::new(shared, target))
 }
 
-/// The state of the outbox; recomputed from the events if its record is damaged or missing.
-fn read_or_count(write: &Transaction<'_>) -> Result<OutboxState, StoreError> {
-    match OutboxState::read(write) {
-        Ok(None) | Err(StoreError::Corrupt { .. }) => {}
-        Ok(Some(state)) => return Ok(state),
-        Err(error) => return Err(error),
+impl Row for Event {
+    const KIND: QueueKind = QueueKind::Events;
+
+    fn encode(&self, place: &[u8]) -> Vec<u8> {
+        Self::encode(self, place)
     }
-    let mut state = OutboxState::default();
-    let mut cursor = events(write, space::ALL_EVENTS, None)?;
-    while let Some((place, _)) = cursor.next()? {
-        let Some((target, number)) = space::split_event(place) else { continue };
-        state.next = state.next.max(number + 1);
-        state.queues.entry(target).or_default().waiting += 1;
+
+    fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        Self::decode(place, bytes)
     }
-    Ok(state)
 }
 
 impl Store {
@@ -90,43 +65,18 @@ impl Store {
         after: Option<u64>,
         max: usize,
     ) -> Result<Vec<QueuedEvent>, StoreError> {
-        let prefix = space::events_of(target);
-        let after = after.map(|number| space::event(target, number));
-        let snapshot = self.snapshot()?;
-        let mut cursor = events(&snapshot, &prefix, after.as_deref())?;
-        let mut queued = Vec::new();
-        while queued.len() < max
-            && let Some((place, value)) = cursor.next()?
-        {
-            let (_, number) = space::split_event(place)
-                .ok_or_else(|| StoreError::corrupt("the key of an event"))?;
-            queued.push(QueuedEvent { number, event: Event::decode(place, value) });
-        }
-        Ok(queued)
+        let page = Queue::<Event>::of(target).page(&self.snapshot()?, after, max)?;
+        let event = |Queued { number, row }| QueuedEvent { number, event: row };
+        Ok(page.into_iter().map(event).collect())
     }
 
     /// Deletes the events with these numbers, which were delivered.
     ///
     /// Fails with the errors of the disk.
     pub fn forget_events(&self, target: &str, numbers: Vec<u64>) -> Pending<()> {
-        let target = target.to_owned();
+        let queue = Queue::<Event>::of(target);
         self.update_freeing(move |write, _| {
-            let mut state = read_or_count(write)?;
-            let mut forgotten = 0;
-            for number in &numbers {
-                let place = space::event(&target, *number);
-                if write.get(&place)?.is_some() {
-                    write.delete(&place)?;
-                    forgotten += 1;
-                }
-            }
-            let is_empty = is_empty(write, &target)?;
-            if let Some(queue) = state.queues.get_mut(&target) {
-                // Removed damaged records are not subtracted: an empty queue corrects the count.
-                let left = queue.waiting.saturating_sub(forgotten);
-                queue.waiting = if is_empty { 0 } else { left };
-            }
-            state.write(write)?;
+            queue.forget(write, numbers.iter().copied())?;
             Ok(Committed::new(()))
         })
     }
@@ -146,12 +96,9 @@ impl Store {
             dropped += page.len() as u64;
             self.forget_events(target, page.iter().map(|event| event.number).collect()).wait()?;
         }
-        let target = target.to_owned();
+        let queue = Queue::<Event>::of(target);
         let forgotten = self.update_freeing(move |write, _| {
-            let mut state = read_or_count(write)?;
-            if is_empty(write, &target)? && state.queues.remove(&target).is_some() {
-                state.write(write)?;
-            }
+            queue.end(write)?;
             Ok(Committed::new(()))
         });
         forgotten.wait().map(|()| dropped)
@@ -162,7 +109,8 @@ impl Store {
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
     pub fn outbox_state(&self) -> Result<OutboxState, StoreError> {
-        OutboxState::read(&self.snapshot()?).map(Option::unwrap_or_default)
+        let queues = queue::states(&self.snapshot()?, QueueKind::Events)?;
+        Ok(OutboxState { queues })
     }
 
     /// The number of full queues in a state of the outbox.
@@ -189,27 +137,15 @@ impl Store {
     }
 }
 
-fn is_empty(write: &Transaction<'_>, target: &str) -> Result<bool, StoreError> {
-    Ok(events(write, &space::events_of(target), None)?.next()?.is_none())
-}
-
-/// The records with the key prefix `prefix`, after the key `after` if given.
-fn events<'a>(
-    from: &'a impl Read,
-    prefix: &[u8],
-    after: Option<&[u8]>,
-) -> Result<Cursor<'a>, StoreError> {
-    let end = successor(prefix);
-    let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    Ok(from.cursor(after.map_or(Bound::Included(prefix), Bound::Excluded), upper)?)
-}
-
 #[cfg(test)]
 mod tests {
+    use liteio_kv::{Read as _, Write as _};
+
     use super::*;
     use crate::config::StoreConfig;
     use crate::meta::EventKind;
     use crate::meta::event::Cause;
+    use crate::meta::space;
 
     fn event(key: &str) -> Event {
         Event {
@@ -249,7 +185,7 @@ mod tests {
         let store = Store::open(StoreConfig::memory()).expect("memory");
         queue(&store, "a");
         queue(&store, "b");
-        damage(&store, space::OUTBOX_KEY.to_vec());
+        damage(&store, space::queue_counter(QueueKind::Events, "target"));
         store.outbox_state().expect_err("damaged");
         queue(&store, "c");
         assert_eq!(store.outbox_state().expect("whole").queues["target"].waiting, 3);
@@ -266,7 +202,8 @@ mod tests {
         queue(&store, "a");
         queue(&store, "b");
         let events = store.queued_events("target", None, 10).expect("a queue");
-        damage(&store, space::event("target", events[0].number));
+        let rows = space::queue_rows(QueueKind::Events, "target");
+        damage(&store, [&rows[..], &events[0].number.to_be_bytes()].concat());
         let events = store.queued_events("target", None, 10).expect("a queue");
         assert!(matches!(events[0].event, Err(StoreError::Corrupt { .. })));
         assert_eq!(events[1].event.as_ref().expect("whole").key, "b");

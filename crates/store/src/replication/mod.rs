@@ -1,10 +1,9 @@
-//! The queues of replication: one for each target, with a row for each version that it must get.
+//! The [queues](crate::queue) of replication: one for each target, with a row for each version that
+//! it must get.
 //!
-//! A row is written in the transaction of its change (a transactional outbox), so it exists exactly
-//! if the change has happened. It names a version and has none of its data: the worker
-//! reads the version as it is then. A row is deleted when its target has confirmed it, in the
-//! transaction that notes that in the record of the version. So each change arrives at least once.
-//! A queue has no limit: a target that is down costs rows, and no write waits for it.
+//! A row names a version and has none of its data: the worker reads the version as it is then. A row
+//! is deleted when its target has confirmed it, in the transaction that notes that in the record of
+//! the version. A queue has no limit: a target that is down costs rows, and no write waits for it.
 
 mod resync;
 mod settle;
@@ -14,16 +13,17 @@ use std::future::Future;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use liteio_kv::{Cursor, Read, Transaction, Write as _};
+use liteio_kv::{Read, Transaction};
 
 use crate::error::StoreError;
-use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
-use crate::meta::replication::{ReplicationState, VersionReplication};
+use crate::meta::replication::VersionReplication;
+use crate::meta::space::QueueKind;
 use crate::meta::{ReplicationRow, ReplicationTask, space};
 use crate::name::{BucketId, BucketName, ObjectKey};
 use crate::pending::Committed;
 use crate::process::{Bucket, WakeSender};
+use crate::queue::{self, Queue, Queued, Row};
 use crate::store::{Shared, Store};
 
 pub use resync::NewResync;
@@ -48,48 +48,35 @@ pub struct ReplicationQueue {
     pub oldest_ms: Option<u64>,
 }
 
-/// Bits of a number below the milliseconds of the time at which it was assigned.
-const NUMBER_BITS: u32 = 16;
 /// Rows deleted per transaction.
 const DROPPED_AT_ONCE: usize = 1000;
 
 /// Queues a row for `target`, and returns its number. The guard must live until the commit.
-pub(crate) fn queue(
+pub(crate) fn queue_row(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
     target: &str,
     row: &ReplicationRow,
 ) -> Result<(u64, WakeSender), StoreError> {
-    let mut state = read_or_count(write)?;
-    let number = state.next.max(shared.config.clock.now_ms() << NUMBER_BITS);
-    state.next = number + 1;
-    *state.waiting.entry(target.to_owned()).or_default() += 1;
-    let place = space::replication_row(target, number);
-    write.put(&place, &row.encode(&place))?;
-    state.write(write)?;
+    let number = Queue::of(target).push(write, shared.config.clock.now_ms(), row)?;
     Ok((number, WakeSender::new(shared, &signal(target))))
+}
+
+impl Row for ReplicationRow {
+    const KIND: QueueKind = QueueKind::Replication;
+
+    fn encode(&self, place: &[u8]) -> Vec<u8> {
+        Self::encode(self, place)
+    }
+
+    fn decode(place: &[u8], bytes: &[u8]) -> Result<Self, StoreError> {
+        Self::decode(place, bytes)
+    }
 }
 
 /// The name of the signal for a target. No target of events has such a name.
 fn signal(target: &str) -> String {
     format!("replication {target}")
-}
-
-/// The state of the queues; recomputed from the rows if its record is damaged or missing.
-fn read_or_count(write: &Transaction<'_>) -> Result<ReplicationState, StoreError> {
-    match ReplicationState::read(write) {
-        Ok(None) | Err(StoreError::Corrupt { .. }) => {}
-        Ok(Some(state)) => return Ok(state),
-        Err(error) => return Err(error),
-    }
-    let mut state = ReplicationState::default();
-    let mut cursor = rows(write, space::ALL_REPLICATION_ROWS, None)?;
-    while let Some((place, _)) = cursor.next()? {
-        let Some((target, number)) = space::split_replication_row(place) else { continue };
-        state.next = state.next.max(number + 1);
-        *state.waiting.entry(target).or_default() += 1;
-    }
-    Ok(state)
 }
 
 impl Store {
@@ -103,19 +90,9 @@ impl Store {
         after: Option<u64>,
         max: usize,
     ) -> Result<Vec<QueuedReplication>, StoreError> {
-        let prefix = space::replication_rows_of(target);
-        let after = after.map(|number| space::replication_row(target, number));
-        let snapshot = self.snapshot()?;
-        let mut cursor = rows(&snapshot, &prefix, after.as_deref())?;
-        let mut queued = Vec::new();
-        while queued.len() < max
-            && let Some((place, value)) = cursor.next()?
-        {
-            let (_, number) = space::split_replication_row(place)
-                .ok_or_else(|| StoreError::corrupt("the key of a row of replication"))?;
-            queued.push(QueuedReplication { number, row: ReplicationRow::decode(place, value) });
-        }
-        Ok(queued)
+        let page = Queue::<ReplicationRow>::of(target).page(&self.snapshot()?, after, max)?;
+        let queued = |Queued { number, row }| QueuedReplication { number, row };
+        Ok(page.into_iter().map(queued).collect())
     }
 
     /// `true` if a target has a later version of the key of a row.
@@ -169,15 +146,12 @@ impl Store {
     /// [`StoreError::Corrupt`] or [`StoreError::Io`] if metadata cannot be read.
     pub fn replication_queues(&self) -> Result<BTreeMap<String, ReplicationQueue>, StoreError> {
         let snapshot = self.snapshot()?;
-        let state = ReplicationState::read(&snapshot)?.unwrap_or_default();
         let mut queues = BTreeMap::new();
-        for (target, waiting) in state.waiting {
-            let prefix = space::replication_rows_of(&target);
-            let mut cursor = rows(&snapshot, &prefix, None)?;
-            let first = cursor.next()?.and_then(|(place, _)| space::split_replication_row(place));
-            if let Some((_, number)) = first {
-                let oldest_ms = Some(number >> NUMBER_BITS);
-                queues.insert(target, ReplicationQueue { waiting: waiting.max(1), oldest_ms });
+        for (target, state) in queue::states(&snapshot, QueueKind::Replication)? {
+            let oldest_ms = Queue::<ReplicationRow>::of(&target).oldest_ms(&snapshot)?;
+            if oldest_ms.is_some() {
+                let waiting = state.waiting.max(1);
+                queues.insert(target, ReplicationQueue { waiting, oldest_ms });
             }
         }
         Ok(queues)
@@ -195,13 +169,9 @@ impl Store {
                 return Ok(dropped);
             }
             dropped += page.len() as u64;
-            let target = target.to_owned();
+            let queue = Queue::<ReplicationRow>::of(target);
             let forgotten = self.update_freeing(move |write, _| {
-                let mut state = read_or_count(write)?;
-                for queued in &page {
-                    forget(write, &mut state, &target, queued.number)?;
-                }
-                state.write(write)?;
+                queue.forget(write, page.iter().map(|queued| queued.number))?;
                 Ok(Committed::new(()))
             });
             forgotten.wait()?;
@@ -253,27 +223,6 @@ pub(crate) fn find(
     Ok(ObjectRecord::read(from, &place)?.map(|record| (place, record)))
 }
 
-/// Deletes a row. `false` if there is none.
-fn forget(
-    write: &mut Transaction<'_>,
-    state: &mut ReplicationState,
-    target: &str,
-    number: u64,
-) -> Result<bool, StoreError> {
-    let place = space::replication_row(target, number);
-    if write.get(&place)?.is_none() {
-        return Ok(false);
-    }
-    write.delete(&place)?;
-    if let Some(waiting) = state.waiting.get_mut(target) {
-        *waiting = waiting.saturating_sub(1);
-        if *waiting == 0 {
-            state.waiting.remove(target);
-        }
-    }
-    Ok(true)
-}
-
 /// The row of a version.
 pub(crate) fn row(
     bucket: &Bucket,
@@ -301,18 +250,7 @@ pub(crate) fn queue_version(
     again: bool,
 ) -> Result<WakeSender, StoreError> {
     let row = row(bucket, key, record, ReplicationTask::Version { again });
-    let (number, wake) = queue(write, shared, target, &row)?;
+    let (number, wake) = queue_row(write, shared, target, &row)?;
     state.queued(target, number);
     Ok(wake)
-}
-
-/// The records with the key prefix `prefix`, after the key `after` if given.
-fn rows<'a>(
-    from: &'a impl Read,
-    prefix: &[u8],
-    after: Option<&[u8]>,
-) -> Result<Cursor<'a>, StoreError> {
-    let end = successor(prefix);
-    let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    Ok(from.cursor(after.map_or(Bound::Included(prefix), Bound::Excluded), upper)?)
 }

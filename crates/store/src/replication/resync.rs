@@ -13,6 +13,7 @@ use liteio_kv::{Read as _, Transaction, Write as _};
 
 use super::queue_version;
 use crate::error::StoreError;
+use crate::meta::claim::Claim;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
 use crate::meta::{Resync, space};
@@ -236,6 +237,7 @@ fn requeue(
     resync: &mut Resync,
     (place, key, mut record): (&[u8], ObjectKey, ObjectRecord),
 ) -> Result<Option<WakeSender>, StoreError> {
+    write.claim(Claim::Key(bucket.id, key.as_str()))?;
     let Some(replication) = &bucket.settings.replication else { return Ok(None) };
     let rules = replication.rules_for(key.as_str(), &record.metadata.tags);
     let rule = rules.into_iter().find(|rule| rule.target == resync.target);

@@ -1,12 +1,14 @@
 //! The ends of rows: what a target has answered, noted in the records of versions.
 
-use liteio_kv::{Read as _, Transaction};
+use liteio_kv::{Transaction, Write as _};
 
-use super::{find, forget, read_or_count};
+use super::find;
 use crate::error::StoreError;
-use crate::meta::{ReplicationRow, ReplicationStatus, ReplicationTask, space};
+use crate::meta::claim::Claim;
+use crate::meta::{ReplicationRow, ReplicationStatus, ReplicationTask};
 use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
+use crate::queue::Queue;
 use crate::store::Store;
 
 /// The outcome of the work on a row.
@@ -46,11 +48,10 @@ impl Store {
     ) -> Pending<()> {
         let target = target.to_owned();
         self.update_freeing(move |write, _| {
-            let mut state = read_or_count(write)?;
+            let queue = Queue::<ReplicationRow>::of(&target);
+            let mut ended = Vec::new();
             for ReplicationOutcome { number, result } in &outcomes {
-                let place = space::replication_row(&target, *number);
-                let row = write.get(&place)?.map(|bytes| ReplicationRow::decode(&place, &bytes));
-                match row.transpose() {
+                match queue.get(write, *number)?.transpose() {
                     Ok(Some(row)) => note(write, &target, *number, &row, result)?,
                     Ok(None) => continue,
                     // It is left for verify and repair.
@@ -58,10 +59,10 @@ impl Store {
                     Err(error) => return Err(error),
                 }
                 if *result != ReplicationResult::Refused {
-                    forget(write, &mut state, &target, *number)?;
+                    ended.push(*number);
                 }
             }
-            state.write(write)?;
+            queue.forget(write, ended)?;
             Ok(Committed::new(()))
         })
     }
@@ -79,6 +80,7 @@ fn note(
         return Ok(());
     }
     let key = ObjectKey::new(row.key.clone())?;
+    write.claim(Claim::Key(row.bucket, key.as_str()))?;
     let Some((place, mut record)) = find(write, row.bucket, &key, &row.stamp)? else {
         return Ok(());
     };

@@ -29,6 +29,7 @@ use crate::backup::{BackupBlob, BackupPlace};
 use crate::blob::{BlobError, BlobId, Seal};
 use crate::error::StoreError;
 use crate::meta::space;
+use crate::queue;
 use crate::store::Store;
 
 pub use self::apply::Applied;
@@ -126,6 +127,7 @@ impl Store {
         let row = space::lease(&position.backup);
         self.update_suspended(move |write| {
             write.put(&row, &token)?;
+            queue::take_over(write)?;
             Ok(write.delete(space::STANDBY_KEY)?)
         })?;
         self.lease(from, term);

@@ -9,6 +9,7 @@ use liteio_kv::{Read as _, Transaction, Write as _};
 use super::may_move;
 use super::stored::StoredReader;
 use crate::error::StoreError;
+use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::key::successor;
 use crate::meta::object::ObjectRecord;
@@ -196,6 +197,7 @@ impl Store {
             }
             write.delete(&id.0)?;
             let key = ObjectKey::new(row.key)?;
+            write.claim(Claim::Key(row.bucket, key.as_str()))?;
             let found = find(write, row.bucket, &key, &row.stamp)?;
             let Some((place, record)) = found.filter(|(_, record)| is_of(record, &body)) else {
                 delete_later(write, &body)?;
@@ -221,6 +223,7 @@ fn begin(
 ) -> Result<Committed<Begun>, StoreError> {
     let Some(row) = MoveRow::read(write, place)? else { return Ok(Committed::new(Begun::Gone)) };
     let key = ObjectKey::new(row.key.clone())?;
+    write.claim(Claim::Key(row.bucket, key.as_str()))?;
     let found = find(write, row.bucket, &key, &row.stamp)?;
     let Some((_, record)) = found.filter(|(_, record)| may_move(record)) else {
         if let Some(begun) = &row.begun {

@@ -20,6 +20,7 @@ use liteio_kv::{Read, Write as _};
 use super::buckets;
 use crate::error::StoreError;
 use crate::meta::bucket::BucketRecord;
+use crate::meta::claim::Claim;
 use crate::meta::key::successor;
 use crate::meta::object::Listed;
 use crate::meta::space;
@@ -145,6 +146,8 @@ impl Store {
         drop(snapshot);
         let name = name.clone();
         let counted = self.update(move |write, _| {
+            // The page must not change until the position behind it is written.
+            write.claim(Claim::BucketAlone(id))?;
             let is_there = BucketRecord::read(write, &name)?.is_some_and(|found| found.id == id);
             if !is_there {
                 return Ok(Committed::new(false));
@@ -160,7 +163,7 @@ impl Store {
     /// Discards the usage of a bucket, and counts it again.
     pub(crate) fn recount(&self, name: &BucketName, id: BucketId) -> Result<(), StoreError> {
         let forgotten = self.update(move |write, _| {
-            write.delete(&space::usage(id))?;
+            write.end_counter(&space::usage(id))?;
             Ok(Committed::new(()))
         });
         forgotten.wait()?;

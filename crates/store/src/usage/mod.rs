@@ -57,8 +57,8 @@ impl Store {
 }
 
 fn of_bucket(snapshot: &Snapshot, id: BucketId) -> Result<(Usage, bool), StoreError> {
-    let row = UsageRecord::read(snapshot, id)?;
-    Ok(row.map_or_else(Default::default, |row| (row.usage, row.counted_to.is_none())))
+    let counted = snapshot.counter::<UsageRecord>(&space::usage(id))?.unwrap_or_default();
+    Ok((counted.counts.into(), counted.is_complete))
 }
 
 /// Names, numbers and owners of all buckets.

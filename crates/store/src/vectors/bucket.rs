@@ -8,6 +8,7 @@ use crate::error::StoreError;
 use crate::indexes::name::VectorName;
 use crate::limits::LIST_INDEXES_MAX;
 use crate::meta::bucket::StoreRecord;
+use crate::meta::claim::Claim;
 use crate::meta::key::successor;
 use crate::meta::vector::{Encryption, IndexMode, TagsRecord, VectorBucketRecord};
 use crate::meta::{Owner, space};
@@ -183,6 +184,7 @@ impl Store {
         let bucket = bucket.clone();
         self.update_freeing(move |write, _| {
             let record = bucket.require(write)?;
+            write.claim(Claim::BucketAlone(record.id))?;
             let indexes = space::indexes_of(record.id);
             let mut cursor = write.cursor(Bound::Included(&indexes), Bound::Unbounded)?;
             let has_indexes = cursor.next()?.is_some_and(|(key, _)| key.starts_with(&indexes));

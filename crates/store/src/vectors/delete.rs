@@ -2,10 +2,13 @@
 
 use liteio_vector::Slot;
 
+use liteio_kv::Write as _;
+
 use super::check;
 use crate::error::StoreError;
 use crate::indexes::Index;
 use crate::limits::PUT_VECTORS_MAX;
+use crate::meta::claim::Claim;
 use crate::meta::vector::VectorRecord;
 use crate::pending::Committed;
 use crate::store::Store;
@@ -28,6 +31,7 @@ impl Store {
         let (index, index_id) = (index.clone(), index.id);
         let _committing = open.referenced.committing();
         let removed = self.update_freeing(move |write, _| {
+            write.claim(Claim::Index(index.id))?;
             index.require(write)?;
             let mut removed = Vec::new();
             for key in &keys {

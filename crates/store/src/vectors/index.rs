@@ -11,6 +11,7 @@ use crate::error::StoreError;
 use crate::indexes::{Index, VectorName};
 use crate::limits::{CONFIGURED_KEYS_MAX, DIMENSION_MAX, LIST_INDEXES_MAX};
 use crate::meta::bucket::StoreRecord;
+use crate::meta::claim::Claim;
 use crate::meta::key::successor;
 use crate::meta::space;
 use crate::meta::vector::{
@@ -162,6 +163,7 @@ impl Store {
         let bucket = bucket.clone();
         self.update(move |write, shared| {
             let parent = bucket.require(write)?;
+            write.claim(Claim::Bucket(parent.id))?;
             if IndexRecord::read(write, parent.id, name.as_str())?.is_some() {
                 let (bucket, index) = (bucket.name.to_string(), name.to_string());
                 return Err(StoreError::IndexExists { bucket, index });
@@ -239,6 +241,7 @@ impl Store {
     pub fn delete_index(&self, index: &Index) -> Pending<()> {
         let index = index.clone();
         self.update_freeing(move |write, shared| {
+            write.claim(Claim::Index(index.id))?;
             let record = index.require(write)?;
             // Name and tags go at once. The queue of deletions has the rest removed, also after a
             // crash.

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use liteio_vector::{Durability, Slot, Written};
 
+use liteio_kv::Write as _;
+
 use super::check;
 use crate::error::StoreError;
 use crate::indexes::Index;
+use crate::meta::claim::Claim;
 use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;
 use crate::pending::Committed;
@@ -110,6 +113,7 @@ impl Store {
     ) -> Result<Vec<Slot>, StoreError> {
         let (index, records) = (index.clone(), Arc::clone(records));
         let committed = self.update(move |write, _| {
+            write.claim(Claim::Index(index.id))?;
             index.require(write)?;
             let mut removed = Vec::new();
             for (key, record) in keys.iter().zip(&*records) {

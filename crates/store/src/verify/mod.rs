@@ -160,12 +160,13 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 19] = [
+pub(crate) const SPACES: [&[u8]; 20] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
     space::REPLICATION_KEY,
     space::ALL_REPLICATION_ROWS,
+    space::ALL_QUEUES,
     space::ALL_RESYNCS,
     space::ALL_TIER_MOVES,
     space::ALL_REMOTE_DELETIONS,

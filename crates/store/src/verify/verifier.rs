@@ -11,11 +11,12 @@ use super::{Damage, Remedy, VerifyReport};
 use crate::encryption::{Identity, MissingKeys};
 use crate::error::StoreError;
 use crate::meta::bucket::BucketRecord;
-use crate::meta::event::{Event, OutboxState};
+use crate::meta::event::Event;
 use crate::meta::object::Extensions;
+use crate::meta::queue::{QueueRecord, decode_former};
 use crate::meta::remote::{MoveRow, RemoteDeletion};
-use crate::meta::replication::ReplicationState;
 use crate::meta::restore::RestoreRow;
+use crate::meta::space::QueueKind;
 use crate::meta::upload::UploadRecord;
 use crate::meta::{ReplicationRow, Resync, document, identity, space};
 use crate::name::{BucketId, BucketName, ObjectKey, UploadId, VersionId};
@@ -170,27 +171,32 @@ impl Verifier<'_> {
             let result = self.verify_has_version(place, value, &stamp, &mut location);
             return self.note(result, place, value, location);
         }
-        if place == space::OUTBOX_KEY {
-            let result = OutboxState::decode(value).map(drop).map_err(Failure::from);
+        for kind in [QueueKind::Events, QueueKind::Replication] {
+            if place == kind.former_place() {
+                let result = decode_former(kind, value).map(drop).map_err(Failure::from);
+                return self.note(result, place, value, location);
+            }
+        }
+        if space::split_queue_counter(place).is_some() {
+            let result = QueueRecord::open(place, value).map(drop).map_err(Failure::from);
             return self.note(result, place, value, location);
         }
-        if let Some((target, number)) = space::split_event(place) {
-            let named = |error| match error {
-                StoreError::Corrupt { .. } => {
-                    StoreError::corrupt(format!("event {number} for {target:?}: {error}"))
-                }
-                error => error,
-            };
-            let result = Event::decode(place, value).map(drop).map_err(|it| named(it).into());
-            return self.note(result, place, value, location);
-        }
-        if place == space::REPLICATION_KEY {
-            let result = ReplicationState::decode(value).map(drop).map_err(Failure::from);
-            return self.note(result, place, value, location);
-        }
-        if space::split_replication_row(place).is_some() {
-            let result = ReplicationRow::decode(place, value).map(drop).map_err(Failure::from);
-            return self.note(result, place, value, location);
+        match space::split_queue_row(place) {
+            Some((QueueKind::Events, target, number)) => {
+                let named = |error| match error {
+                    StoreError::Corrupt { .. } => {
+                        StoreError::corrupt(format!("event {number} for {target:?}: {error}"))
+                    }
+                    error => error,
+                };
+                let result = Event::decode(place, value).map(drop).map_err(|it| named(it).into());
+                return self.note(result, place, value, location);
+            }
+            Some((QueueKind::Replication, ..)) => {
+                let result = ReplicationRow::decode(place, value).map(drop).map_err(Failure::from);
+                return self.note(result, place, value, location);
+            }
+            None => {}
         }
         if space::is_resync(place) {
             let result = Resync::decode(place, value).map(drop).map_err(Failure::from);

@@ -1,0 +1,84 @@
+//! What transactions claim. See [`liteio_kv::Claim`].
+
+use crate::name::{BucketId, IndexId, UploadId};
+
+/// A thing that a transaction relies on beyond the rows that it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Claim<'a> {
+    /// A key with its current object, its history and its version `null`: conditions, the order of
+    /// versions and the newest one are decided on them.
+    Key(BucketId, &'a str),
+    /// That a bucket, or a vector bucket, stays. Shared by all who write to it.
+    Bucket(BucketId),
+    /// That nobody writes to a bucket: it is empty and goes, or it is counted.
+    BucketAlone(BucketId),
+    /// That an upload stays. Shared by the writers of its parts.
+    Upload(&'a UploadId),
+    /// That nobody writes parts of an upload: it ends.
+    UploadAlone(&'a UploadId),
+    /// The vectors of an index.
+    Index(IndexId),
+}
+
+impl liteio_kv::Claim for Claim<'_> {
+    fn append_name(&self, name: &mut Vec<u8>) {
+        match self {
+            Self::Key(bucket, key) => {
+                name.push(b'k');
+                name.extend_from_slice(&bucket.0.to_be_bytes());
+                name.extend_from_slice(key.as_bytes());
+            }
+            Self::Bucket(bucket) | Self::BucketAlone(bucket) => {
+                name.push(b'b');
+                name.extend_from_slice(&bucket.0.to_be_bytes());
+            }
+            Self::Upload(upload) | Self::UploadAlone(upload) => {
+                name.push(b'u');
+                name.extend_from_slice(&upload.0);
+            }
+            Self::Index(index) => {
+                name.push(b'i');
+                name.extend_from_slice(&index.0.to_be_bytes());
+            }
+        }
+    }
+
+    fn is_shared(&self) -> bool {
+        matches!(self, Self::Bucket(_) | Self::Upload(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use liteio_kv::Claim as _;
+
+    use super::*;
+
+    #[test]
+    fn claims_of_one_thing_have_one_name_and_others_have_others() {
+        let name = |claim: Claim<'_>| {
+            let mut name = Vec::new();
+            claim.append_name(&mut name);
+            name
+        };
+        let (one, other) = (BucketId(1), BucketId(2));
+        let (upload, next) = (UploadId([1; 16]), UploadId([2; 16]));
+        assert_eq!(name(Claim::Bucket(one)), name(Claim::BucketAlone(one)));
+        assert_eq!(name(Claim::Upload(&upload)), name(Claim::UploadAlone(&upload)));
+        let different = [
+            Claim::Bucket(one),
+            Claim::Bucket(other),
+            Claim::Key(one, ""),
+            Claim::Key(one, "a"),
+            Claim::Key(other, "a"),
+            Claim::Upload(&upload),
+            Claim::Upload(&next),
+            Claim::Index(IndexId(1)),
+        ];
+        for (place, claim) in different.iter().enumerate() {
+            assert!(different[..place].iter().all(|it| name(*it) != name(*claim)), "{claim:?}");
+        }
+        assert!(Claim::Bucket(one).is_shared() && Claim::Upload(&upload).is_shared());
+        assert!(!Claim::BucketAlone(one).is_shared() && !Claim::Key(one, "a").is_shared());
+    }
+}
