@@ -31,7 +31,7 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     fn standing(&self) -> Result<(), StoreError>;
 
     /// The term in which this process does `job`; `None` while another one does it, or while updates are
-    /// suspended.
+    /// suspended. It does not wait: tasks ask, too, and terms are got and kept beside that.
     ///
     /// # Errors
     /// The errors of asking the others.
