@@ -18,7 +18,7 @@ const RuleTable = ({ rules }) => html`<div class="scroll-x bleed"><table class="
     <td><span title=${rule.target}>${short(rule.target)}</span>${rule.storageClass && html`<div><small>as ${rule.storageClass}</small></div>`}</td>
     <td><${Filter} rule=${rule} /></td><td>${rule.also.length ? rule.also.map((it) => html`<div>${it}</div>`) : 'new versions only'}</td></tr>`)}</tbody></table></div>`;
 
-const TargetTable = ({ targets }) => html`<h3>Targets</h3><div class="scroll-x bleed"><table class="stacked"><caption class="sr">Targets</caption>
+const TargetTable = ({ targets }) => html`<h3>Targets</h3><div class="scroll-x bleed" tabindex="0" role="region" aria-label="Targets"><table><caption class="sr">Targets</caption>
   <thead><tr><th>Target</th><th class="num">Waiting</th><th class="num">Oldest</th><th class="num">Copied</th><th class="num">Bytes</th><th class="num">Failures</th></tr></thead>
   <tbody>${targets.map((it) => html`<tr data-target=${it.arn}><td><span title=${it.arn}>${short(it.arn)}</span>${it.isFailing && html`<div class="bad"><small>does not take what it gets</small></div>`}</td>
     <td class="num">${number(it.waiting)}</td><td class="num ${it.isFailing ? 'bad' : ''}">${it.waiting ? seconds(it.oldest) : '–'}</td><td class="num">${number(it.copied)}</td>

@@ -170,14 +170,7 @@ proptest! {
     ) {
         let kv = kv_with(&rows);
         let query =
-            ListVersionsQuery {
-                prefix,
-                delimiter,
-                key_marker,
-                version_marker: None,
-                max,
-                with_restores: false,
-            };
+            ListVersionsQuery { prefix, delimiter, key_marker, max, ..ListVersionsQuery::default() };
         let expected = model(&rows, &query);
         let all = page(&kv, &ListVersionsQuery { max: 1000, ..query.clone() });
         prop_assert_eq!(shown(&all), &expected[..]);
