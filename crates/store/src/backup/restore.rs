@@ -167,6 +167,7 @@ impl Restore {
         let (durability, logged_bytes_max) = (Durability::Os, 0);
         let lengths = Lengths::new(0);
         let blobs = FileBlobStore::open(Arc::clone(&disk), durability, logged_bytes_max, lengths)?;
+        blobs.sync_at_once();
         let kv_config = KvConfig {
             durability,
             cache_bytes: config.cache_bytes,
