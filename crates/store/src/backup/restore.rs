@@ -17,7 +17,7 @@ use liteio_kv::{Change, Kv, KvConfig, Read, Write as _, changes};
 use super::named::{BackupBlob, blobs_of};
 use super::slots;
 use crate::blob::{BlobError, BlobId, FileBlobStore, Lengths};
-use crate::config::{Backend, StoreConfig};
+use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 use crate::meta::backup_place::outstanding;
@@ -215,7 +215,8 @@ impl Restore {
     ///
     /// # Errors
     /// The errors of a write.
-    pub fn follow(&self, position: StandbyPosition) -> Result<(), StoreError> {
+    pub fn follow(&mut self, position: StandbyPosition) -> Result<(), StoreError> {
+        self.config.role = Role::Standby;
         self.kv.update(move |write| position.write(write)).wait()
     }
 
