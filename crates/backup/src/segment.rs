@@ -5,6 +5,7 @@
 //! and its changes behind their length (8). The segments of a generation are a chain: each begins where the one before
 //! ends, and none is missing.
 
+use bytes::Bytes;
 use liteio_store::backup::BackupRecord;
 
 use crate::Error;
@@ -26,7 +27,10 @@ pub(crate) struct Segment {
 
 impl Segment {
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut encoder = Encoder::default();
+        let records = self.records.iter().map(|record| 16 + record.changes.len());
+        let bytes = 64 * (1 + self.placed.len()) + records.sum::<usize>();
+        // In memory of its own at once: it would be copied some times while it grows.
+        let mut encoder = Encoder(Vec::with_capacity(bytes));
         encoder.u64(self.after);
         encoder.u64(self.through);
         encoder.u64(self.time_ms);
@@ -45,7 +49,7 @@ impl Segment {
         let placed = place::decode(&mut decoder, backup)?;
         let mut records = Vec::new();
         while !decoder.is_empty() {
-            let (number, changes) = (decoder.u64()?, decoder.bytes()?.to_vec());
+            let (number, changes) = (decoder.u64()?, Bytes::copy_from_slice(decoder.bytes()?));
             records.push(BackupRecord { number, changes });
         }
         Ok(Self { after, through, time_ms, placed, records })
@@ -86,7 +90,7 @@ mod tests {
     use super::*;
 
     fn record(number: u64, bytes: usize) -> BackupRecord {
-        BackupRecord { number, changes: vec![number as u8; bytes] }
+        BackupRecord { number, changes: vec![number as u8; bytes].into() }
     }
 
     #[test]
