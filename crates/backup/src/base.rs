@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::code::{Decoder, Encoder};
 use crate::place::{self, Placed};
+use crate::seal::Content;
 
 /// The manifest of a base, in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,11 +56,12 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut encoder = Encoder::default();
+    pub(crate) fn encode(&self) -> Content {
+        let bytes = 64 * (1 + self.placed.len()) + self.changes.len();
+        let mut encoder = Encoder::with_capacity(bytes);
         place::encode(&self.placed, &mut encoder);
         encoder.bytes(&self.changes);
-        encoder.0
+        encoder.end()
     }
 
     /// The chunk in the contents of the object `name`.

@@ -1,27 +1,37 @@
 //! Numbers and bytes in the contents of objects: little-endian, bytes behind their length.
 
 use crate::Error;
+use crate::seal::Content;
 
 /// Appends numbers and bytes.
-#[derive(Debug, Default)]
-pub(crate) struct Encoder(pub(crate) Vec<u8>);
+#[derive(Debug)]
+pub(crate) struct Encoder(Content);
 
 impl Encoder {
+    /// With room for so many bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        Self(Content::with_capacity(bytes))
+    }
+
     pub(crate) fn u32(&mut self, number: u32) {
-        self.0.extend_from_slice(&number.to_le_bytes());
+        self.0.append(&number.to_le_bytes());
     }
 
     pub(crate) fn u64(&mut self, number: u64) {
-        self.0.extend_from_slice(&number.to_le_bytes());
+        self.0.append(&number.to_le_bytes());
     }
 
     pub(crate) fn array(&mut self, bytes: &[u8; 16]) {
-        self.0.extend_from_slice(bytes);
+        self.0.append(bytes);
     }
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.u64(bytes.len() as u64);
-        self.0.extend_from_slice(bytes);
+        self.0.append(bytes);
+    }
+
+    pub(crate) fn end(self) -> Content {
+        self.0
     }
 }
 

@@ -16,8 +16,9 @@ pub(crate) const COMPONENT_BYTES_MAX: usize = 255;
 /// Bytes of a pack of blobs.
 pub(crate) const PACK_BYTES: usize = 8 << 20;
 
-/// Bytes of changes after which a segment ends.
-pub(crate) const SEGMENT_BYTES: usize = 16 << 20;
+/// Bytes of changes after which a segment ends. So many are written before the end of an interval, too, while their memory
+/// is still in the cache of the processor.
+pub(crate) const SEGMENT_BYTES: usize = 8 << 20;
 
 /// Bytes of changes after which a chunk of a base ends.
 pub(crate) const CHUNK_BYTES: usize = 4 << 20;

@@ -163,7 +163,7 @@ impl Repository {
     pub(crate) fn restore_standby_into(
         &self,
         plan: &Plan,
-        to: Restore,
+        mut to: Restore,
         progress: Progress<'_>,
     ) -> Result<Restored, Error> {
         let restored = self.restore_pairs(plan, &to, progress)?;

@@ -5,11 +5,13 @@
 //! and its changes behind their length (8). The segments of a generation are a chain: each begins where the one before
 //! ends, and none is missing.
 
+use bytes::Bytes;
 use liteio_store::backup::BackupRecord;
 
 use crate::Error;
 use crate::code::{Decoder, Encoder};
 use crate::place::{self, Placed};
+use crate::seal::Content;
 
 /// A segment.
 #[derive(Clone, Debug)]
@@ -25,8 +27,11 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut encoder = Encoder::default();
+    pub(crate) fn encode(&self) -> Content {
+        let records = self.records.iter().map(|record| 16 + record.changes.len());
+        let bytes = 64 * (1 + self.placed.len()) + records.sum::<usize>();
+        // In memory of its own at once: it would be copied some times while it grows.
+        let mut encoder = Encoder::with_capacity(bytes);
         encoder.u64(self.after);
         encoder.u64(self.through);
         encoder.u64(self.time_ms);
@@ -35,7 +40,7 @@ impl Segment {
             encoder.u64(record.number);
             encoder.bytes(&record.changes);
         }
-        encoder.0
+        encoder.end()
     }
 
     /// The segment in the contents of the object `name`.
@@ -45,7 +50,7 @@ impl Segment {
         let placed = place::decode(&mut decoder, backup)?;
         let mut records = Vec::new();
         while !decoder.is_empty() {
-            let (number, changes) = (decoder.u64()?, decoder.bytes()?.to_vec());
+            let (number, changes) = (decoder.u64()?, Bytes::copy_from_slice(decoder.bytes()?));
             records.push(BackupRecord { number, changes });
         }
         Ok(Self { after, through, time_ms, placed, records })
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
 
     fn record(number: u64, bytes: usize) -> BackupRecord {
-        BackupRecord { number, changes: vec![number as u8; bytes] }
+        BackupRecord { number, changes: vec![number as u8; bytes].into() }
     }
 
     #[test]
@@ -98,7 +103,8 @@ mod tests {
         let segment =
             Segment { after: 1, through: 4, time_ms: 7, placed, records: vec![record(4, 3)] };
         let encoded = segment.encode();
-        let decoded = Segment::decode("log", &encoded, backup).expect("own bytes");
+        let encoded = encoded.as_slice();
+        let decoded = Segment::decode("log", encoded, backup).expect("own bytes");
         assert_eq!((decoded.after, decoded.through, decoded.time_ms), (1, 4, 7));
         assert_eq!(decoded.placed, segment.placed);
         assert_eq!((decoded.records[0].number, &*decoded.records[0].changes), (4, &[4, 4, 4][..]));

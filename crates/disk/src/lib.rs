@@ -47,6 +47,7 @@
 //!   *name* is durable.
 //! - A name (created, linked, renamed or removed) is durable once [`Disk::sync_dir`] of its
 //!   directory has returned `Ok`.
+//! - Both are durable once [`Disk::sync_everything`] has returned `Ok(true)`.
 //! - After any failed sync the page cache can no longer be trusted: [`Health`] is poisoned and
 //!   every later write and sync through the same disk fails with [`is_poisoned`] until it is
 //!   reopened. Reads go on.
@@ -155,6 +156,15 @@ pub trait Disk: Debug + Send + Sync + 'static {
 
     /// Makes the names in the directory `path` durable.
     fn sync_dir(&self, path: &str) -> io::Result<()>;
+
+    /// Makes everything durable that was written to the disk before the call, contents and names, by
+    /// one call of the system (`syncfs`). `false`, without an effect, if the file system has none whose
+    /// success can be relied on: then each file and each directory has to be synced. A failure poisons
+    /// the disk. It may be the failure of a file that another program has written to the same file
+    /// system, and the call waits for the bytes of all of them.
+    fn sync_everything(&self) -> io::Result<bool> {
+        Ok(false)
+    }
 
     /// The names in the directory `path`, in no particular order.
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>>;

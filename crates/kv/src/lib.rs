@@ -152,7 +152,7 @@ pub use engine::EngineKind;
 #[cfg(any(test, feature = "test-util"))]
 pub use engine::silence_panics_of_damage;
 pub use error::KvError;
-pub use follow::{Behind, Change, Followed, Follower, append_change, changes};
+pub use follow::{Behind, Change, Followed, FollowedRecord, Follower, append_change, changes};
 pub use handle::{Kv, Position};
 pub use home::Recovery;
 pub use log::DroppedTail;

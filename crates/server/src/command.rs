@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         },
         Ok(Command::Repair(arguments)) => look_at_files(|| repair::run(&arguments)),
         Ok(Command::Import(command)) => look_at_files(|| import::run(&command)),
-        Ok(Command::Backup(command)) => use_backup(|| backup::run(&command)),
+        Ok(Command::Backup(command)) => use_backup(|| backup::run(&command.command())),
         Ok(Command::Restore(arguments)) => use_backup(|| match &arguments.to {
             Some(to) => give_back::run(&arguments, to),
             None => backup::restore_all(&arguments),

@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! DIR/lock       held while the store is open; the process id of the holder
-//! DIR/format     "liteio 1", "liteio 2" where blobs may be in segments, or "liteio 3" where bodies
-//!                may be in rows, too: the format of all other files. It is created first, so a
-//!                directory without it is new or foreign
+//! DIR/format     "liteio 1", "liteio 2" where blobs may be in segments, "liteio 3" where bodies may
+//!                be in rows, too, or "liteio 4" while it is a standby's: the format of all other
+//!                files. It is created first, so a directory without it is new or foreign
 //! DIR/clean      exists after an orderly shutdown: no orphans to sweep
 //! DIR/meta.redb, DIR/meta.redb.log   the key space
 //! DIR/blobs/xx/  blobs by the first byte of their id
@@ -20,7 +20,7 @@ use std::io;
 
 use liteio_disk::{Disk, OpenMode};
 
-use crate::config::StoreConfig;
+use crate::config::{Role, StoreConfig};
 use crate::error::StoreError;
 use crate::name::BucketName;
 
@@ -39,9 +39,34 @@ const FORMAT_OF_SEGMENTS: u32 = 2;
 /// The format of a directory where bodies may be in rows, whose records earlier programs would take
 /// for damaged.
 const FORMAT_OF_ROWS: u32 = 3;
+/// The format of the directory of a standby, which programs that know no standbys would write to. It
+/// has the files of [`FORMAT_OF_ROWS`], and gets that format with its promotion.
+const FORMAT_OF_STANDBY: u32 = 4;
 
-/// The format of a directory that a program with this configuration writes to.
+/// The newest format that this program knows.
+const FORMAT_KNOWN: u32 = FORMAT_OF_STANDBY;
+
+/// The format to write to a directory of the format `found` that a program with this configuration
+/// writes to; `None` if it has that already, or a newer one. A standby's directory that is opened as
+/// another's has been promoted.
+pub(crate) fn format_to_write(found: Option<u32>, config: &StoreConfig) -> Option<u32> {
+    match (found, format_of(config)) {
+        (Some(FORMAT_OF_STANDBY), wanted) if wanted < FORMAT_OF_STANDBY => Some(FORMAT_OF_ROWS),
+        (Some(found), wanted) if found >= wanted => None,
+        (_, wanted) => Some(wanted),
+    }
+}
+
+/// Writes the format of a standby's directory that was promoted.
+pub(crate) fn write_promoted(disk: &dyn Disk) -> Result<(), StoreError> {
+    write_format(disk, FORMAT_OF_ROWS)
+}
+
+/// The format of a directory that a program with this configuration creates.
 pub(crate) fn format_of(config: &StoreConfig) -> u32 {
+    if config.role == Role::Standby {
+        return FORMAT_OF_STANDBY;
+    }
     match (config.record_body_bytes_max < config.inline_bytes_max, config.segment_bytes_max) {
         (true, _) => FORMAT_OF_ROWS,
         (false, 0) => FORMAT_OF_FILES,
@@ -144,8 +169,8 @@ pub(crate) fn refuse_lost_key_space(disk: &dyn Disk, key_space: &str) -> Result<
 /// refused.
 pub(crate) fn known_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     match read_format(disk)? {
-        Some(found) if found > FORMAT_OF_ROWS => {
-            Err(StoreError::FormatTooNew { found, known: FORMAT_OF_ROWS })
+        Some(found) if found > FORMAT_KNOWN => {
+            Err(StoreError::FormatTooNew { found, known: FORMAT_KNOWN })
         }
         format => Ok(format),
     }

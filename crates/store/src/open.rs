@@ -269,8 +269,8 @@ fn open_on(disk: Arc<dyn Disk>, config: StoreConfig) -> Result<Opened, StoreErro
     directory::unmark_copy(&*disk)?;
     let was_clean = directory::take_clean_marker(&*disk)? || format.is_none();
     // Before the first segment or row, which an earlier program would not find.
-    if format.is_some_and(|found| found < wanted) {
-        directory::write_format(&*disk, wanted)?;
+    if let Some(format) = directory::format_to_write(format.or(Some(wanted)), &opened.config) {
+        directory::write_format(&*disk, format)?;
     }
     opened.blobs.clean_temporary()?;
     prepare(&opened.kv, &opened.config)?;

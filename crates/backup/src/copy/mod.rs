@@ -262,7 +262,7 @@ fn take(feed: &BackupFeed, to: &Restore, copied: &mut Copied) -> Result<(), Erro
         copied.left_out += batch.unreadable;
         for record in batch.records {
             copied.pair_bytes += record.changes.len() as u64;
-            to.apply(record.changes)?;
+            to.apply(record.changes.into())?;
         }
         if !batch.has_more {
             return Ok(());

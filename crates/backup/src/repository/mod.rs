@@ -17,7 +17,7 @@ pub(crate) use self::packed::{PackedBlob, Packs, crc_of};
 pub use self::verification::Verification;
 use crate::Error;
 use crate::names::{GENERATIONS, IDENTITY, Name};
-use crate::seal::{SealError, Sealer};
+use crate::seal::{Content, SealError, Sealer};
 use crate::target::{PutMode, Target, TargetError};
 
 /// The newest format.
@@ -213,6 +213,17 @@ impl Repository {
     /// An object, to be stored under its name.
     pub(crate) fn seal(&self, name: Name, contents: &[u8], compress: bool) -> Result<Bytes, Error> {
         let sealed = self.sealer.seal(&name.to_string(), contents, compress);
+        sealed.map_err(|error| Error::Sealing(error.to_string()))
+    }
+
+    /// [`Repository::seal`] without a copy of content that is not compressed.
+    pub(crate) fn seal_content(
+        &self,
+        name: Name,
+        content: Content,
+        compress: bool,
+    ) -> Result<Bytes, Error> {
+        let sealed = self.sealer.seal_content(&name.to_string(), content, compress);
         sealed.map_err(|error| Error::Sealing(error.to_string()))
     }
 

@@ -117,6 +117,47 @@ pub enum SealError {
     },
 }
 
+/// Content of an object, with room for what is before and behind it: it is sealed where it is.
+#[derive(Debug)]
+pub(crate) struct Content(Vec<u8>);
+
+impl Content {
+    /// Empty content with room for so many bytes.
+    pub(crate) fn with_capacity(bytes: usize) -> Self {
+        let mut content = Vec::with_capacity(bytes + OVERHEAD_BYTES);
+        content.resize(ENCRYPTED_AT, 0);
+        Self(content)
+    }
+
+    fn of(bytes: &[u8]) -> Self {
+        let mut content = Self::with_capacity(bytes.len());
+        content.append(bytes);
+        content
+    }
+
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        &self.0[ENCRYPTED_AT..]
+    }
+}
+
+fn check_bytes(name: &str, bytes: &[u8]) -> io::Result<()> {
+    if bytes.len() as u64 > CONTENT_BYTES_MAX {
+        let reason = format!("{name} has {} bytes, too many for an object", bytes.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
+    }
+    Ok(())
+}
+
+fn write_header(header: &mut [u8], flags: u8, content_bytes: usize) {
+    header[..MAGIC.len()].copy_from_slice(MAGIC);
+    header[MAGIC.len()..LENGTH_AT].copy_from_slice(&[VERSION, flags]);
+    header[LENGTH_AT..].copy_from_slice(&(content_bytes as u64).to_le_bytes());
+}
+
 /// A header.
 #[derive(Clone, Copy)]
 struct Header {
@@ -158,32 +199,53 @@ impl Sealer {
     /// # Errors
     /// The error of the random source, or `InvalidInput` for more than [`CONTENT_BYTES_MAX`] bytes.
     pub fn seal(&self, name: &str, bytes: &[u8], compress: bool) -> io::Result<Bytes> {
-        if bytes.len() as u64 > CONTENT_BYTES_MAX {
-            let reason = format!("{name} has {} bytes, too many for an object", bytes.len());
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
-        }
+        check_bytes(name, bytes)?;
         let deflated = if compress { deflate::smaller(bytes) } else { None };
-        let encrypted = if self.key.is_some() { ENCRYPTED } else { 0 };
-        let flags = encrypted | if deflated.is_some() { DEFLATED } else { 0 };
         let payload = deflated.as_deref().unwrap_or(bytes);
+        self.sealed(name, Content::of(payload), bytes.len(), deflated.is_some())
+    }
 
-        let mut sealed = Vec::with_capacity(payload.len() + OVERHEAD_BYTES);
-        sealed.extend_from_slice(MAGIC);
-        sealed.extend_from_slice(&[VERSION, flags]);
-        sealed.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        assert_eq!(sealed.len(), HEADER_BYTES, "the header is whole");
+    /// [`Sealer::seal`] without a copy of content that is not compressed.
+    pub(crate) fn seal_content(
+        &self,
+        name: &str,
+        content: Content,
+        compress: bool,
+    ) -> io::Result<Bytes> {
+        let bytes = content.as_slice();
+        check_bytes(name, bytes)?;
+        let content_bytes = bytes.len();
+        match if compress { deflate::smaller(bytes) } else { None } {
+            Some(deflated) => self.sealed(name, Content::of(&deflated), content_bytes, true),
+            None => self.sealed(name, content, content_bytes, false),
+        }
+    }
+
+    /// The object with this payload.
+    fn sealed(
+        &self,
+        name: &str,
+        payload: Content,
+        content_bytes: usize,
+        is_deflated: bool,
+    ) -> io::Result<Bytes> {
+        let mut sealed = payload.0;
+        let deflated = if is_deflated { DEFLATED } else { 0 };
         let Some(key) = &self.key else {
-            let crc = crc(name, &sealed, payload);
-            sealed.extend_from_slice(&crc.to_le_bytes());
-            sealed.extend_from_slice(payload);
-            return Ok(sealed.into());
+            // Its header is shorter than the room.
+            let begin = ENCRYPTED_AT - PLAIN_AT;
+            let (head, payload) = sealed[begin..].split_at_mut(PLAIN_AT);
+            let (header, crc_at) = head.split_at_mut(HEADER_BYTES);
+            write_header(header, deflated, content_bytes);
+            crc_at.copy_from_slice(&crc(name, header, payload).to_le_bytes());
+            return Ok(Bytes::from(sealed).slice(begin..));
         };
         let mut nonce = [0; NONCE_BYTES];
         self.random.fill(&mut nonce)?;
-        sealed.extend_from_slice(&key.fingerprint());
-        sealed.extend_from_slice(&nonce);
-        sealed.extend_from_slice(payload);
         let (head, payload) = sealed.split_at_mut(ENCRYPTED_AT);
+        write_header(&mut head[..HEADER_BYTES], deflated | ENCRYPTED, content_bytes);
+        head[HEADER_BYTES..NONCE_AT].copy_from_slice(&key.fingerprint());
+        head[NONCE_AT..].copy_from_slice(&nonce);
         let nonce = Nonce::assume_unique_for_key(nonce);
         let covered = Aad::from(covered(name, &head[..NONCE_AT]));
         let tag = key.cipher(name).seal_in_place_separate_tag(nonce, covered, payload);

@@ -19,6 +19,11 @@ impl Bandwidth {
         Self { bytes_per_second, begun: Instant::now(), next: Mutex::default() }
     }
 
+    /// `true` if there is a limit.
+    pub(super) fn is_limited(&self) -> bool {
+        self.bytes_per_second.is_some()
+    }
+
     /// The time to wait before an object of `bytes` bytes is sent.
     pub(super) fn wait(&self, bytes: u64) -> Duration {
         self.wait_at(self.begun.elapsed(), bytes)

@@ -3,7 +3,9 @@
 //! | Module | Content |
 //! |---|---|
 //! | `run` | one generation: segments each interval, bases |
+//! | `rhythm` | the moments at which a segment is due |
 //! | `bandwidth` | the limit of the bytes that are sent in a second |
+//! | `compression` | the limit of the time that compression takes |
 //! | `packer` | blobs, packed into objects |
 //! | `upload` | storing objects at a target that fails at times |
 //! | `status` | how far it has come |
@@ -13,7 +15,9 @@
 //! store remember a place only once an object has it.
 
 mod bandwidth;
+mod compression;
 mod packer;
+mod rhythm;
 mod run;
 #[cfg(test)]
 mod standby_tests;
@@ -30,6 +34,7 @@ use liteio_store::Store;
 use parking_lot::{Condvar, Mutex};
 
 use self::bandwidth::Bandwidth;
+use self::rhythm::Rhythm;
 use self::run::{Run, Sending};
 pub use self::status::{State, Status};
 pub use self::upload::Pace;
@@ -260,16 +265,16 @@ impl Writer {
         status.change(|state| state.error = None);
         let every_ms = u64::try_from(options.base_every.as_millis()).unwrap_or(u64::MAX);
         let begun = (Instant::now(), store.now_ms());
-        let mut ticked = Instant::now();
+        let mut rhythm = Rhythm::new(options.interval);
         loop {
             if run.is_base_due(every_ms) {
                 let written = run.write_base(&mut |run| {
                     if stop.is_stopped() {
                         return Err(Error::Stopped);
                     }
-                    if ticked.elapsed() >= options.interval {
-                        ticked = Instant::now();
-                        run.tick()?;
+                    let (newest, bytes) = (run.feed.newest(), run.feed.waiting_bytes());
+                    if rhythm.is_due(Instant::now(), newest, bytes) {
+                        run.tick_in(&mut rhythm)?;
                     }
                     Ok(())
                 });
@@ -281,10 +286,10 @@ impl Writer {
                 status.change(|state| state.error = None);
                 self.prune(&repository, begun);
             }
-            if !stop.wait(options.interval) {
+            if !rhythm.wait(stop, &run.feed) {
                 return run.end();
             }
-            run.tick()?;
+            run.tick_in(&mut rhythm)?;
         }
     }
 }

@@ -3,12 +3,15 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::time::Instant;
 
 use liteio_store::StoreError;
 use liteio_store::backup::{BackupBlob, BackupFeed, BackupPlace, FeedError};
 
 use super::bandwidth::Bandwidth;
+use super::compression::CompressionTime;
 use super::packer::Packer;
+use super::rhythm::Rhythm;
 use super::status::Status;
 use super::upload::{Pace, Uploader};
 use crate::Error;
@@ -18,6 +21,7 @@ use crate::limits::{CHUNK_BYTES, SEGMENT_BYTES};
 use crate::names::{GENERATION_BITS, Name};
 use crate::place::{Placed, packs_of};
 use crate::repository::{Alive, Repository};
+use crate::seal::Content;
 use crate::segment::{Segment, cut};
 
 /// Time between two signs that the writer runs, in milliseconds.
@@ -51,6 +55,7 @@ pub(super) struct Run<'a> {
     /// The time of the last segment, which never goes back.
     time_ms: u64,
     alive_ms: Option<u64>,
+    compression: CompressionTime,
     /// Bytes of segments since the last base began.
     since_base: u64,
     pub(super) base: Option<Manifest>,
@@ -120,6 +125,7 @@ impl<'a> Run<'a> {
             through,
             time_ms,
             alive_ms: None,
+            compression: CompressionTime::new(Instant::now()),
             since_base: 0,
             base: None,
             parent: None,
@@ -135,6 +141,15 @@ impl<'a> Run<'a> {
         if self.alive_ms.is_none_or(|last| last.abs_diff(kept_ms) >= ALIVE_MS) {
             self.sign(kept_ms)?;
         }
+        Ok(())
+    }
+
+    /// [`Run::tick`], which is noted in a rhythm.
+    pub(super) fn tick_in(&mut self, rhythm: &mut Rhythm) -> Result<(), Error> {
+        let (newest, before) = (self.feed.newest(), self.next_segment);
+        let begun = Instant::now();
+        self.tick()?;
+        rhythm.ticked(begun, newest, self.next_segment > before);
         Ok(())
     }
 
@@ -176,7 +191,7 @@ impl<'a> Run<'a> {
                 let segment = Segment { after, through, time_ms, placed, records };
                 let (generation, index) = (self.generation, self.next_segment);
                 let name = Name::Log { generation, index };
-                self.since_base += self.uploader.put(name, &segment.encode(), true)?;
+                self.since_base += self.put_segment(name, segment.encode())?;
                 self.next_segment += 1;
                 self.through = through;
             }
@@ -193,6 +208,17 @@ impl<'a> Run<'a> {
             state.stored = Some(Parent { generation, through });
         });
         Ok(batch.has_more)
+    }
+
+    /// Stores a segment, compressed if there is time for that, or if it has to pass a narrow line. Returns its size.
+    fn put_segment(&mut self, name: Name, content: Content) -> Result<u64, Error> {
+        let begun = Instant::now();
+        let compress = self.uploader.bandwidth.is_limited() || self.compression.is_left(begun);
+        let ready = self.uploader.seal_content(name, content, compress)?;
+        if compress {
+            self.compression.spent(begun.elapsed());
+        }
+        self.uploader.store(&ready)
     }
 
     /// Gives a sign that everything that was acknowledged before `time_ms` is in the backup.
@@ -254,7 +280,8 @@ impl<'a> Run<'a> {
             let chunk = Chunk { placed: packed.placed, changes: page.changes };
             let (generation, base, index) = (self.generation, start, manifest.chunks);
             let name = Name::Chunk { generation, base, index };
-            manifest.bytes += self.uploader.put(name, &chunk.encode(), true)?;
+            let ready = self.uploader.seal_content(name, chunk.encode(), true)?;
+            manifest.bytes += self.uploader.store(&ready)?;
             manifest.chunks += 1;
             manifest.pairs += page.pairs;
             manifest.unreadable += page.unreadable + packed.unreadable;

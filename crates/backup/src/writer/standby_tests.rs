@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use liteio_disk::{Durability, Fault, SimulatedDisk, effort};
+use liteio_disk::{Disk as _, Durability, Fault, OpenMode, SimulatedDisk, effort};
 use liteio_store::backup::Restore;
 use liteio_store::{Role, Store, StoreConfig, StoreError};
 
@@ -325,4 +325,40 @@ fn a_standby_of_a_dead_primary_waits_for_its_fence_and_is_stopped_by_its_return(
     workload.store.lease(std::time::Instant::now(), Some(Duration::ZERO));
     let refused = workload.store.suspended();
     assert!(matches!(refused, Some(StoreError::Suspended { .. })), "{refused:?}");
+}
+
+#[test]
+fn programs_that_know_no_standbys_refuse_its_directory_until_it_is_promoted() {
+    let format = |disk: &SimulatedDisk| {
+        let mut bytes = [0; 64];
+        let file = disk.open("format", OpenMode::Read).expect("there");
+        let length = file.read_at(&mut bytes, 0).expect("readable");
+        String::from_utf8(bytes[..length].to_vec()).expect("text")
+    };
+    let rewrite = |disk: &SimulatedDisk, format: &str| {
+        let file = disk.open("format", OpenMode::Write).expect("there");
+        file.write_at(format.as_bytes(), 0).expect("written");
+    };
+    let workload = Workload::new(8, Durability::Fsync);
+    let target = SimulatedTarget::new();
+    let repository = repository(&target, &workload);
+    let status = Status::default();
+    drop(begin(&workload, &repository, &status));
+    let (disk, follower) = standby(&repository, &workload);
+    assert_eq!(format(&disk), "liteio 4\n");
+    drop(follower);
+
+    // One that an earlier program has made.
+    rewrite(&disk, "liteio 3\n");
+    let store = open(&disk, &config(&workload));
+    assert_eq!(format(&disk), "liteio 4\n");
+    let mut follower = Follower::new(repository.clone(), store).expect("a standby");
+    Claimant::new(None, true).expect("random bytes").promote(&mut follower).expect("promoted");
+    assert_eq!(format(&disk), "liteio 3\n");
+    drop(follower);
+
+    // A promotion that ended between its transaction and the format.
+    rewrite(&disk, "liteio 4\n");
+    drop(open(&disk, &workload.config()));
+    assert_eq!(format(&disk), "liteio 3\n");
 }

@@ -11,6 +11,7 @@ use super::status::Status;
 use crate::Error;
 use crate::names::Name;
 use crate::repository::Repository;
+use crate::seal::Content;
 use crate::target::{PutMode, TargetError};
 
 /// The patience of a writer.
@@ -49,9 +50,19 @@ impl Uploader<'_> {
         self.store(&self.seal(name, contents, compress)?)
     }
 
-    /// An object for [`Uploader::put_all`].
+    /// An object for [`Uploader::put_all`] or [`Uploader::store`].
     pub(super) fn seal(&self, name: Name, contents: &[u8], compress: bool) -> Result<Ready, Error> {
         Ok(Ready { name, object: self.repository.seal(name, contents, compress)? })
+    }
+
+    /// The same for content that is not needed any more.
+    pub(super) fn seal_content(
+        &self,
+        name: Name,
+        content: Content,
+        compress: bool,
+    ) -> Result<Ready, Error> {
+        Ok(Ready { name, object: self.repository.seal_content(name, content, compress)? })
     }
 
     /// [`Uploader::put`] of several objects at the same time, each by a thread of its own. After an error some of them may
@@ -79,7 +90,8 @@ impl Uploader<'_> {
         })
     }
 
-    fn store(&self, ready: &Ready) -> Result<u64, Error> {
+    /// [`Uploader::put`] of a sealed object.
+    pub(super) fn store(&self, ready: &Ready) -> Result<u64, Error> {
         let bytes = ready.object.len() as u64;
         let wait = self.bandwidth.wait(bytes);
         if !wait.is_zero() {

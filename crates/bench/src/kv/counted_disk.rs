@@ -74,6 +74,10 @@ impl Disk for CountedDisk {
         self.disk.sync_dir(path)
     }
 
+    fn sync_everything(&self) -> io::Result<bool> {
+        self.disk.sync_everything()
+    }
+
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         self.disk.list(path)
     }

@@ -147,6 +147,12 @@ impl Disk for OverlayDisk {
         self.shared.tree.lock().check_directory(path)
     }
 
+    fn sync_everything(&self) -> io::Result<bool> {
+        // Nothing reaches the disk below.
+        self.shared.health.check()?;
+        Ok(true)
+    }
+
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         path::check_directory(path)?;
         self.shared.tree.lock().list(path)

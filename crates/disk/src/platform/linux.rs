@@ -16,6 +16,7 @@ use super::{Calls, FILE_MODE, link_and_unlink};
 /// of ext4.
 const EXT: u64 = 0xef53;
 const XFS: u64 = 0x5846_5342;
+const BTRFS: u64 = 0x9123_683e;
 const TMPFS: u64 = 0x0102_1994;
 const RAMFS: u64 = 0x8584_58f6;
 
@@ -130,9 +131,33 @@ impl Calls for Linux {
         Ok(retry_on_intr(|| calls::fsync(directory))?)
     }
 
+    /// Before Linux 5.8 `syncfs` does not report that a file could not be written. File systems in user
+    /// space and on the network may forget to tell their server, so only known ones count.
+    fn sync_file_system(directory: BorrowedFd<'_>) -> io::Result<bool> {
+        let kind = calls::fstatfs(directory)?.f_type as u64;
+        if !matches!(kind, EXT | XFS | BTRFS | TMPFS) || !reports_failed_writes() {
+            return Ok(false);
+        }
+        retry_on_intr(|| calls::syncfs(directory))?;
+        Ok(true)
+    }
+
     fn memory_descriptor(name: &str) -> io::Result<Option<OwnedFd>> {
         Ok(Some(calls::memfd_create(name, MemfdFlags::CLOEXEC)?))
     }
+}
+
+/// `true` if `syncfs` reports failed writes: since Linux 5.8.
+fn reports_failed_writes() -> bool {
+    let name = rustix::system::uname();
+    is_since(name.release().to_str().unwrap_or_default(), (5, 8))
+}
+
+/// `true` if a release such as `6.1.0-13-amd64` is `version` or later; `false` for an unknown one.
+pub(super) fn is_since(release: &str, version: (u32, u32)) -> bool {
+    let mut numbers = release.split(|digit: char| !digit.is_ascii_digit());
+    let mut next = || numbers.next()?.parse().ok();
+    next().zip(next()).is_some_and(|found| found >= version)
 }
 
 fn descriptor_path(file: BorrowedFd<'_>) -> String {

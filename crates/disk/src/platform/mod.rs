@@ -82,6 +82,10 @@ pub(crate) trait Calls {
     /// Makes the names in a directory durable on the device.
     fn sync_directory(directory: BorrowedFd<'_>) -> io::Result<()>;
 
+    /// Makes everything durable that was written to the file system of `directory`; `false`, without
+    /// an effect, if an error may be missed. `directory` was opened before the first write.
+    fn sync_file_system(directory: BorrowedFd<'_>) -> io::Result<bool>;
+
     /// A new file in memory; `None` if the system has none that can be mapped.
     fn memory_descriptor(name: &str) -> io::Result<Option<OwnedFd>>;
 }

@@ -86,6 +86,11 @@ impl Calls for Portable {
         sync(directory)
     }
 
+    /// POSIX has `sync` only, which need not wait and reports nothing.
+    fn sync_file_system(_directory: BorrowedFd<'_>) -> io::Result<bool> {
+        Ok(false)
+    }
+
     /// `None`: on macOS the descriptor of `shm_open` cannot be written to, nor resized a second
     /// time.
     fn memory_descriptor(_name: &str) -> io::Result<Option<OwnedFd>> {

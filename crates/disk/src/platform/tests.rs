@@ -26,7 +26,39 @@ fn check<C: Calls>() {
     uncached_writes_reach_the_same_file::<C>();
     hints_change_neither_bytes_nor_length::<C>();
     files_and_directories_are_synced_and_pipes_are_not::<C>();
+    a_file_system_is_synced_or_left_alone::<C>();
     files_in_memory_are_files::<C>();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn versions_of_the_kernel_are_compared_as_numbers() {
+    for (release, is_known) in [
+        ("5.8.0", true),
+        ("5.10.0-28-amd64", true),
+        ("6.1", true),
+        ("10.0.1", true),
+        ("5.7.19", false),
+        ("4.19.0", false),
+        ("5", false),
+        ("", false),
+        ("unknown", false),
+    ] {
+        assert_eq!(super::linux::is_since(release, (5, 8)), is_known, "{release}");
+    }
+}
+
+fn a_file_system_is_synced_or_left_alone<C: Calls>() {
+    let (path, directory) = directory();
+    std::fs::write(path.path().join("a"), "body").expect("written");
+    C::sync_file_system(directory.as_fd()).expect("no failure");
+    assert_eq!(std::fs::read(path.path().join("a")).expect("there"), b"body");
+    // The process file system has nothing to sync, and is none of the known ones.
+    #[cfg(target_os = "linux")]
+    {
+        let foreign = File::open("/proc/self").expect("opens");
+        assert!(!C::sync_file_system(foreign.as_fd()).expect("no failure"));
+    }
 }
 
 fn directory() -> (tempfile::TempDir, File) {

@@ -227,6 +227,14 @@ impl Disk for RealDisk {
         })
     }
 
+    fn sync_everything(&self) -> io::Result<bool> {
+        self.shared.health.check()?;
+        System::sync_file_system(self.shared.root.as_fd()).map_err(|error| {
+            self.shared.health.poison(format!("the sync of the file system failed: {error}"));
+            failed("sync", "")(error)
+        })
+    }
+
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         let directory = self.open_directory(path)?;
         let mut entries = Vec::new();

@@ -73,6 +73,10 @@ impl Disk for HookedDisk {
         Ok(())
     }
 
+    fn sync_everything(&self) -> io::Result<bool> {
+        self.disk.sync_everything()
+    }
+
     fn list(&self, path: &str) -> io::Result<Vec<DirEntry>> {
         self.disk.list(path)
     }

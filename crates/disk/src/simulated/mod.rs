@@ -48,8 +48,8 @@ pub use self::hooked::{HookedDisk, Moment};
 ///
 /// # Faults
 /// Operations that change the disk are counted: `write_at`, `set_len`, `sync_data`,
-/// `create_temporary`, `link`, `rename`, `remove`, `create_dir`, `sync_dir`, and `open` when it
-/// creates. A crash test runs its work once, reads [`SimulatedDisk::operations`], and then repeats
+/// `create_temporary`, `link`, `rename`, `remove`, `create_dir`, `sync_dir`, `sync_everything`, and
+/// `open` when it creates. A crash test runs its work once, reads [`SimulatedDisk::operations`], and then repeats
 /// the work once for every number below it with [`SimulatedDisk::set_fault`] there.
 ///
 /// Directories cannot be renamed here.
@@ -340,6 +340,16 @@ impl Disk for SimulatedDisk {
         self.change(Operation::Sync, |state, verdict| match verdict {
             Verdict::FailSync(_) => state.tree.fail_sync(path, &mut state.generator),
             _ => state.tree.sync(path),
+        })
+    }
+
+    fn sync_everything(&self) -> io::Result<bool> {
+        self.change(Operation::Sync, |state, verdict| {
+            match verdict {
+                Verdict::FailSync(_) => state.tree.fail_sync_all(&mut state.generator)?,
+                _ => state.tree.sync_all()?,
+            }
+            Ok(true)
         })
     }
 

@@ -137,6 +137,24 @@ impl Tree {
         Ok(())
     }
 
+    /// Syncs all files that have a name, then all directories.
+    pub(super) fn sync_all(&mut self) -> io::Result<()> {
+        for directory in self.directories.values() {
+            files(&directory.current).for_each(|node| node.state.lock().sync());
+        }
+        let paths: Vec<_> = self.directories.keys().cloned().collect();
+        paths.iter().try_for_each(|path| self.sync(path))
+    }
+
+    /// A sync of everything that fails half way: each file and each directory fails by itself.
+    pub(super) fn fail_sync_all(&mut self, generator: &mut Generator) -> io::Result<()> {
+        for directory in self.directories.values() {
+            files(&directory.current).for_each(|node| node.state.lock().fail_sync(generator));
+        }
+        let paths: Vec<_> = self.directories.keys().cloned().collect();
+        paths.iter().try_for_each(|path| self.fail_sync(path, generator))
+    }
+
     /// The tree that the next process finds, with its own copies of the files.
     pub(super) fn after_kill(&self) -> Self {
         let mut next = self.clone();

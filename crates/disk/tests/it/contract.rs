@@ -28,6 +28,7 @@ const CASES: &[(&str, Case)] = &[
     ("an_open_file_outlives_its_name", an_open_file_outlives_its_name),
     ("a_file_is_locked_by_one_handle_at_a_time", a_file_is_locked_by_one_handle_at_a_time),
     ("directories", directories),
+    ("everything_is_synced_or_nothing_is_said", everything_is_synced_or_nothing_is_said),
     ("paths_outside_are_refused", paths_outside_are_refused),
     ("a_poisoned_disk_is_read_only", a_poisoned_disk_is_read_only),
 ];
@@ -337,6 +338,18 @@ fn paths_outside_are_refused(disk: &dyn Disk) {
         assert_eq!(refusals, [ErrorKind::InvalidInput; 9], "{path:?}");
     }
     assert_eq!(error_kind(disk.open("", OpenMode::Read)), ErrorKind::InvalidInput);
+}
+
+fn everything_is_synced_or_nothing_is_said(disk: &dyn Disk) {
+    disk.create_dir("d").expect("created");
+    create(disk, "d/a").write_at(b"body", 0).expect("written");
+    disk.sync_everything().expect("synced, or not possible");
+    assert_eq!(content(disk, "d/a"), b"body");
+    disk.health().poison("a test said so");
+    match disk.sync_everything() {
+        Err(error) => assert!(is_poisoned(&error), "{error}"),
+        Ok(is_synced) => assert!(!is_synced, "nothing can be relied on"),
+    }
 }
 
 fn a_poisoned_disk_is_read_only(disk: &dyn Disk) {

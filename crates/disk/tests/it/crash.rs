@@ -55,6 +55,30 @@ fn what_was_synced_is_there_after_any_number_of_crashes() {
 }
 
 #[test]
+fn one_sync_of_everything_keeps_all_contents_and_all_names() {
+    for seed in 0..SEEDS {
+        let disk = SimulatedDisk::new(seed);
+        disk.create_dir("d").expect("created");
+        disk.create_dir("d/e").expect("created");
+        for path in ["a", "d/b", "d/e/c"] {
+            create(&disk, path).write_at(path.as_bytes(), 0).expect("written");
+        }
+        let temporary = disk.create_temporary().expect("created");
+        temporary.write_at(b"linked", 0).expect("written");
+        disk.link(&*temporary, "d/e/linked").expect("linked");
+        disk.rename("a", "d/a").expect("renamed");
+        assert!(disk.sync_everything().expect("synced"));
+        let disk = disk.crash();
+        assert!(content_if_there(&disk, "a").is_none(), "seed {seed}");
+        for (path, bytes) in
+            [("d/a", "a"), ("d/b", "d/b"), ("d/e/c", "d/e/c"), ("d/e/linked", "linked")]
+        {
+            assert_eq!(content(&disk, path), bytes.as_bytes(), "{path}, seed {seed}");
+        }
+    }
+}
+
+#[test]
 fn an_unsynced_write_is_kept_lost_or_torn_at_sectors() {
     let seen = outcomes(
         |disk| {

@@ -242,6 +242,24 @@ fn a_failed_directory_sync_poisons_and_promises_nothing() {
 }
 
 #[test]
+fn a_failed_sync_of_everything_poisons_and_promises_nothing() {
+    let mut found = [0; 4];
+    for seed in 0..200 {
+        let disk = SimulatedDisk::new(seed);
+        create(&disk, "a").write_at(b"body", 0).expect("written");
+        create(&disk, "b");
+        disk.set_fault(0, Fault::FailedSync);
+        disk.sync_everything().expect_err("fails");
+        assert!(is_poisoned(&disk.sync_everything().expect_err("refused")));
+        let disk = disk.crash();
+        let is_whole = disk.open("a", OpenMode::Read).is_ok() && content(&disk, "a") == b"body";
+        let is_there = disk.open("b", OpenMode::Read).is_ok();
+        found[usize::from(is_whole) * 2 + usize::from(is_there)] += 1;
+    }
+    assert!(found.iter().all(|count| *count > 0), "{found:?}");
+}
+
+#[test]
 fn a_failed_sync_of_the_old_directory_does_not_lose_a_renamed_file() {
     let mut found = std::collections::BTreeSet::new();
     for seed in 0..200 {

@@ -45,7 +45,7 @@ pub use self::ending::DroppedTail;
 pub(super) use self::ending::Ending;
 use self::file::{LogFile, Window};
 use self::record::{FRAME_BYTES, Frame, HEADER_BYTES, OLD_HEADER_BYTES, checksum};
-pub(super) use self::record::{Operation, Record, RecordFill, operations};
+pub(super) use self::record::{OPERATION_HEADER_BYTES, Operation, Record, RecordFill, operations};
 use super::KvError;
 
 /// Files of the log.

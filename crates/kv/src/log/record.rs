@@ -11,7 +11,8 @@ pub(super) const FRAME_BYTES: usize = 28;
 pub(super) const HEADER_BYTES: usize = 8 + FRAME_BYTES;
 /// The same in the old version.
 pub(super) const OLD_HEADER_BYTES: usize = 24;
-const OPERATION_HEADER_BYTES: usize = 9;
+/// Bytes before the key of an operation.
+pub(crate) const OPERATION_HEADER_BYTES: usize = 9;
 const PUT: u8 = 1;
 const DELETE: u8 = 2;
 const NOTE: u8 = 3;

@@ -20,7 +20,7 @@ fn apply(mut followed: Followed, to: &mut State) {
     while let Some((number, record)) = followed.next() {
         assert!(before < number && number <= through, "in order");
         before = number;
-        for change in changes(record) {
+        for change in changes(record.as_ref()) {
             match change.expect("own bytes") {
                 Change::Put { key, value } => drop(to.insert(key.to_vec(), value.to_vec())),
                 Change::Delete { key } => drop(to.remove(key)),
@@ -97,7 +97,7 @@ fn notes_are_not_followed() {
     noted.wait().expect("writes");
     let mut followed = follower.take().expect("holds it");
     let (_, record) = followed.next().expect("one");
-    let changes: Vec<_> = changes(record).map(|it| it.expect("own bytes")).collect();
+    let changes: Vec<_> = changes(record.as_ref()).map(|it| it.expect("own bytes")).collect();
     assert_eq!(changes, [Change::Put { key: b"key", value: b"value" }]);
     assert!(followed.is_empty() && followed.next().is_none());
 }
@@ -117,6 +117,47 @@ fn a_follower_that_does_not_take_falls_behind_and_holds_nothing_up() {
     assert_eq!(copy, state(&kv));
     drop((slow, quick));
     write(&kv, 4, 21).expect("writes");
+}
+
+#[test]
+fn records_that_are_still_read_keep_their_bytes_while_others_are_followed() {
+    let disk = SimulatedDisk::new(5);
+    let kv = open(&disk, SETUP, Durability::Fsync).expect("opens");
+    let follower = kv.follow(64 << 20).expect("follows");
+    let put = |number: u8, bytes: usize| {
+        let value = vec![number; bytes];
+        let put = kv.update(move |write| -> Result<(), KvError> { write.put(&[number], &value) });
+        put.wait().expect("writes");
+    };
+    // Short ones share a chunk, and a long one has its own.
+    let lengths = [10, 100_000, 200_000, 0, 1 << 20, 5];
+    let mut held = Vec::new();
+    for round in 0..3_u8 {
+        for (at, bytes) in (0_u8..).zip(lengths) {
+            put(round * 10 + at, bytes);
+        }
+        let waiting = follower.waiting_bytes();
+        assert!(waiting > lengths.iter().sum(), "{waiting}");
+        let mut followed = follower.take().expect("holds it");
+        assert_eq!(follower.waiting_bytes(), 0);
+        while let Some((_, record)) = followed.next() {
+            held.push(record);
+        }
+        assert!(followed.is_empty());
+    }
+    let numbers = (0..3_u8).flat_map(|round| (0..6).map(move |at| round * 10 + at));
+    for ((number, record), bytes) in numbers.zip(&held).zip(lengths.iter().cycle()) {
+        let mut changes = changes(record.as_ref());
+        let change = changes.next().expect("one").expect("own bytes");
+        assert_eq!(change, Change::Put { key: &[number], value: &vec![number; *bytes] });
+        assert_eq!(change.encoded_bytes(), record.as_ref().len());
+        assert!(changes.next().is_none());
+    }
+    assert_eq!(held.len(), 18);
+    // A reader does not keep an ended follower alive.
+    drop(follower);
+    put(99, 10);
+    assert_eq!(held.len(), 18);
 }
 
 #[test]

@@ -66,6 +66,11 @@ enum Answer {
 pub(super) fn run(arguments: &CopyArgs) -> Result<bool, CommandError> {
     let failed = |error: &dyn std::fmt::Display| CommandError::Failed(error.to_string());
     let data = arguments.data_dir.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_DIRECTORY));
+    if let Some(location) = arguments.directory.to_str().filter(|it| it.contains("://")) {
+        return Err(CommandError::Usage(format!(
+            "a copy is a directory, and {location} is the location of a backup: `liteio backup now` backs up there"
+        )));
+    }
     let directory = absolute(&arguments.directory).map_err(|error| failed(&error))?;
     check(&directory, &data).map_err(CommandError::Usage)?;
     let progress = Progress::new();

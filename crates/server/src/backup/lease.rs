@@ -18,6 +18,8 @@ use tokio::sync::oneshot;
 /// Longest time between two looks, however long the interval of the backup is: a promotion waits for
 /// the next one.
 const LOOK_MAX: Duration = Duration::from_secs(1);
+/// Looks within the time of the fence: one that is slow or fails must not stop the writes.
+const LOOKS_IN_FENCE: u32 = 4;
 /// Time between two looks at the writer that stores what is left.
 const WAIT: Duration = Duration::from_millis(20);
 
@@ -33,6 +35,7 @@ pub(super) struct LeaseKeeper {
     pub(super) key: Option<[u8; 32]>,
     pub(super) holder: Arc<Holder>,
     pub(super) interval: Duration,
+    pub(super) fence: Option<Duration>,
     /// Ends the keeper.
     pub(super) stop: Arc<Stop>,
     /// Ends the writer.
@@ -47,6 +50,8 @@ impl LeaseKeeper {
         let mut looked = Some(looked);
         let mut repository = None;
         let mut last = None;
+        let fence = self.fence.map_or(LOOK_MAX, |fence| fence / LOOKS_IN_FENCE);
+        let every = self.interval.min(LOOK_MAX).min(fence);
         loop {
             let look = self.look(&mut repository);
             if let Ok(look) = &look
@@ -59,7 +64,7 @@ impl LeaseKeeper {
                 // Nobody waits any more.
                 let _ = looked.send(());
             }
-            if !self.stop.wait(self.interval.min(LOOK_MAX)) {
+            if !self.stop.wait(every) {
                 return;
             }
         }

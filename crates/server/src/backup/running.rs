@@ -115,6 +115,7 @@ impl Backup {
             key,
             holder,
             interval: settings.interval,
+            fence: settings.fence,
             stop: Arc::clone(&lease),
             writer: Arc::clone(&stop),
             writer_ended: Arc::clone(&writer_ended),

@@ -23,6 +23,13 @@ use super::running::Backup;
 use super::{BackupState, OpenedTarget};
 use crate::config::{BackupSettings, Config, Storage};
 
+/// Looks for the next segment in an interval of the primary: a segment that was just missed waits for the
+/// next look. Each is a request to the target.
+const LOOKS_IN_INTERVAL: u32 = 4;
+/// Shortest and longest time between two looks for the next segment.
+const LOOK_MIN: Duration = Duration::from_millis(100);
+const LOOK_MAX: Duration = Duration::from_secs(1);
+
 /// Longest time between two looks for a request to promote.
 const CONTROL: Duration = Duration::from_millis(100);
 
@@ -309,7 +316,8 @@ impl Run {
                     Err(Error::Store(liteio_store::StoreError::Closed)) => return,
                     Err(error) => self.standby.failed(&error),
                 }
-                next = Instant::now() + self.settings.interval.min(Duration::from_secs(1));
+                let every = self.settings.interval / LOOKS_IN_INTERVAL;
+                next = Instant::now() + every.clamp(LOOK_MIN, LOOK_MAX);
             }
             let pause = next.saturating_duration_since(Instant::now()).min(CONTROL);
             if !self.standby.stop.wait(pause) {

@@ -39,7 +39,7 @@ pub(crate) struct BackupArgs {
     /// Packs of bodies, of 8 MiB each, that are sent at the same time [default: 4].
     #[arg(long, value_name = "N", env = "LITEIO_BACKUP_UPLOADS")]
     pub(crate) backup_uploads: Option<usize>,
-    /// Refuse writes if the lease at the backup could not be looked at for this long, 5s to 1h: a
+    /// Refuse writes if the lease at the backup could not be looked at for this long, 2s to 1h: a
     /// standby that is promoted waits for it, and no acknowledged write is lost to two primaries
     /// [default: no fence; without a value: 10s].
     #[arg(long, value_name = "DURATION", env = "LITEIO_FENCE", num_args = 0..=1,
@@ -72,6 +72,31 @@ impl fmt::Debug for BackupArgs {
             .field("backup_key_file", &self.backup_key_file)
             .field("backup_access_key", &self.backup_access_key)
             .finish_non_exhaustive()
+    }
+}
+
+/// The arguments of `liteio backup`: a subcommand, or the directory of a copy. A word that is a subcommand
+/// is one; `./now` is a directory.
+#[derive(Args, Clone, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub(crate) struct BackupCommandArgs {
+    #[command(subcommand)]
+    command: Option<BackupCommand>,
+    /// The same as `liteio backup copy DIR`.
+    #[arg(value_name = "DIR", required = true)]
+    directory: Option<PathBuf>,
+    /// The data directory that is copied [default: ./data].
+    #[arg(long, value_name = "DIR", env = "LITEIO_DATA_DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+impl BackupCommandArgs {
+    /// The subcommand.
+    pub(crate) fn command(self) -> BackupCommand {
+        let Self { command, directory, data_dir } = self;
+        // Without a subcommand there is a directory.
+        let directory = directory.unwrap_or_default();
+        command.unwrap_or(BackupCommand::Copy(CopyArgs { directory, data_dir }))
     }
 }
 

@@ -18,8 +18,8 @@ use clap::{
 use liteio_import::cli::ImportCommand;
 
 pub(crate) use self::backup::{
-    BackupAccessArgs, BackupArgs, BackupCommand, BackupTargetArgs, CopyArgs, NowArgs, PromoteArgs,
-    PruneArgs, RestoreArgs, StandbyCommand,
+    BackupAccessArgs, BackupArgs, BackupCommand, BackupCommandArgs, BackupTargetArgs, CopyArgs,
+    NowArgs, PromoteArgs, PruneArgs, RestoreArgs, StandbyCommand,
 };
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
@@ -64,9 +64,8 @@ pub(crate) enum Command {
     /// command to resume an interrupted import. Skipped items are listed, with exit code 1.
     #[command(subcommand)]
     Import(ImportCommand),
-    /// Look at a continuous backup (--backup), verify and prune it.
-    #[command(subcommand)]
-    Backup(BackupCommand),
+    /// Copy a data directory, or look at a continuous backup (--backup), verify and prune it.
+    Backup(BackupCommandArgs),
     /// Restore a data directory from a continuous backup, to any moment that it has; repeat the
     /// command to resume an interrupted restore. Exit code 1 if something was left out.
     Restore(Box<RestoreArgs>),

@@ -26,8 +26,9 @@ const UPLOADS_MAX: usize = 64;
 /// A pack takes two minutes at this rate.
 const BANDWIDTH_MIN: u64 = 64 << 10;
 
-/// Less would be reached by a few slow answers.
-const FENCE_MIN: Duration = Duration::from_secs(5);
+/// Less would be reached by one slow answer. A standby of a dead primary is promoted after 4 seconds
+/// with it.
+const FENCE_MIN: Duration = Duration::from_secs(2);
 const FENCE_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// A continuous backup of the data directory.
@@ -182,7 +183,7 @@ pub(super) fn resolve(
         fence: backup
             .fence
             .as_ref()
-            .map(|text| duration_in("--fence=", text, (FENCE_MIN, FENCE_MAX, "5s to 1h")))
+            .map(|text| duration_in("--fence=", text, (FENCE_MIN, FENCE_MAX, "2s to 1h")))
             .transpose()
             .map_err(named("fence"))?,
     }))

@@ -5,7 +5,10 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use liteio_kv::{Behind, Change, Followed, Follower, Read as _, append_change, changes};
+use bytes::Bytes;
+use liteio_kv::{
+    Behind, Change, Followed, FollowedRecord, Follower, Read as _, append_change, changes,
+};
 use parking_lot::Mutex;
 
 use super::elements::Elements;
@@ -82,8 +85,8 @@ pub struct BackupPage {
 pub struct BackupRecord {
     /// Its number: at least that of every record before.
     pub number: u64,
-    /// To be read by [`liteio_kv::changes`].
-    pub changes: Vec<u8>,
+    /// To be read by [`liteio_kv::changes`]. Mostly the bytes that the committer has copied for the follower.
+    pub changes: Bytes,
 }
 
 /// The records since the last batch.
@@ -195,6 +198,12 @@ impl BackupFeed {
         self.follower.newest()
     }
 
+    /// Bytes of the records that no batch has yet.
+    #[must_use]
+    pub fn waiting_bytes(&self) -> usize {
+        self.follower.waiting_bytes()
+    }
+
     /// Tells whether more was written than could be held, so that the next batch fails.
     #[must_use]
     pub fn watch(&self) -> FeedWatch {
@@ -256,7 +265,7 @@ impl BackupFeed {
         let mut elements = Elements::new(&self.store, &snapshot);
         let mut filled = 0;
         while let Some((number, record)) = followed.next() {
-            filled += self.translate(number, record, &mut elements, &mut batch)?;
+            filled += self.translate(number, &record, &mut elements, &mut batch)?;
             if filled >= bytes && !followed.is_empty() {
                 (batch.through, batch.has_more) = (number, true);
                 *taken = Some(followed);
@@ -270,40 +279,49 @@ impl BackupFeed {
     fn translate(
         &self,
         number: u64,
-        record: &[u8],
+        record: &FollowedRecord,
         elements: &mut Elements<'_>,
         batch: &mut BackupBatch,
     ) -> Result<usize, StoreError> {
         let mut seen = Seen::default();
         let mut bytes = 0;
-        let mut push = |batch: &mut BackupBatch, changes: &mut Vec<u8>| {
+        let mut push = |batch: &mut BackupBatch, changes: Bytes| {
             bytes += changes.len();
             if !changes.is_empty() {
-                batch.records.push(BackupRecord { number, changes: std::mem::take(changes) });
+                batch.records.push(BackupRecord { number, changes });
             }
         };
-        for change in changes(record) {
+        // The changes up to here, all of which are copied as they are, unless `kept` has some of them.
+        let mut end = 0;
+        let mut kept: Option<Vec<u8>> = None;
+        for change in changes(record.as_ref()) {
             let change = change?;
+            let begin = end;
+            end += change.encoded_bytes();
+            let (Change::Put { key, .. } | Change::Delete { key }) = change;
+            if space::is_of_directory(key) {
+                kept.get_or_insert_with(|| record.as_ref()[..begin].to_vec());
+                continue;
+            }
             match change {
                 Change::Put { key, value } => {
-                    seen.put(key, value, elements)?;
+                    seen.look(key, value, elements)?;
                     batch.queued.extend(space::split_deletion(key));
                     if seen.take_unreadable() && self.is_still(key, value)? {
                         batch.unreadable += 1;
                     }
                     if seen.elements.len() >= ELEMENTS_BYTES {
-                        push(batch, &mut seen.elements);
+                        push(batch, std::mem::take(&mut seen.elements).into());
                     }
                 }
-                Change::Delete { key } if space::is_of_directory(key) => {}
-                Change::Delete { key } => {
-                    append_change(change, &mut seen.changes);
-                    batch.deleted.extend(space::split_deletion(key));
-                }
+                Change::Delete { key } => batch.deleted.extend(space::split_deletion(key)),
+            }
+            if let Some(kept) = &mut kept {
+                kept.extend_from_slice(&record.as_ref()[begin..end]);
             }
         }
-        push(batch, &mut seen.elements);
-        push(batch, &mut seen.changes);
+        push(batch, seen.elements.into());
+        push(batch, kept.map_or_else(|| Bytes::from_owner(record.clone()), Bytes::from));
         batch.blobs.append(&mut seen.blobs);
         Ok(bytes)
     }
@@ -430,6 +448,16 @@ impl Seen {
             return Ok(());
         }
         append_change(Change::Put { key, value }, &mut self.changes);
+        self.look(key, value, elements)
+    }
+
+    /// Finds the elements and the blobs of a pair.
+    fn look(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        elements: &mut Elements<'_>,
+    ) -> Result<(), StoreError> {
         if key.starts_with(space::ALL_VECTORS) {
             match readable(elements.of(key, value))? {
                 Some(Some((key, value))) => {

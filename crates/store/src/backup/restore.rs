@@ -17,7 +17,7 @@ use liteio_kv::{Change, Kv, KvConfig, Read, Write as _, changes};
 use super::named::{BackupBlob, blobs_of};
 use super::slots;
 use crate::blob::{BlobError, BlobId, FileBlobStore, Lengths, Seal};
-use crate::config::{Backend, StoreConfig};
+use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 use crate::meta::backup_place::outstanding;
@@ -167,6 +167,7 @@ impl Restore {
         let (durability, logged_bytes_max) = (Durability::Os, 0);
         let lengths = Lengths::new(0);
         let blobs = FileBlobStore::open(Arc::clone(&disk), durability, logged_bytes_max, lengths)?;
+        blobs.sync_at_once();
         let kv_config = KvConfig {
             durability,
             cache_bytes: config.cache_bytes,
@@ -214,7 +215,8 @@ impl Restore {
     ///
     /// # Errors
     /// The errors of a write.
-    pub fn follow(&self, position: StandbyPosition) -> Result<(), StoreError> {
+    pub fn follow(&mut self, position: StandbyPosition) -> Result<(), StoreError> {
+        self.config.role = Role::Standby;
         self.kv.update(move |write| position.write(write)).wait()
     }
 

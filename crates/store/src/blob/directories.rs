@@ -109,6 +109,23 @@ impl Directories {
         Ok(())
     }
 
+    /// Makes every name and everything else durable that was on the disk before the call; `false`,
+    /// without an effect, if the disk cannot.
+    ///
+    /// # Errors
+    /// The errors of [`Disk::sync_everything`].
+    pub(super) fn sync_everything(&self, disk: &dyn Disk) -> io::Result<bool> {
+        // Those that are made during the sync are not durable behind it.
+        let made: Vec<u8> = self.present().collect();
+        let is_synced = disk.sync_everything()?;
+        if is_synced {
+            for index in made {
+                self.all[usize::from(index)].state.store(DURABLE, Ordering::Release);
+            }
+        }
+        Ok(is_synced)
+    }
+
     /// The existing directories.
     pub(super) fn present(&self) -> impl Iterator<Item = u8> {
         let is_there =

@@ -169,6 +169,12 @@ impl FileBlobStore {
         }
     }
 
+    /// Lets [`FileBlobStore::sync`] sync many files by one sync of the file system: for those who write
+    /// them all before anybody relies on one.
+    pub(crate) fn sync_at_once(&self) {
+        self.shared.unsynced.sync_at_once();
+    }
+
     /// Makes every blob durable that was sealed before the call.
     ///
     /// # Errors

@@ -359,3 +359,57 @@ fn leftovers_of_a_former_process_are_removed() {
     assert_eq!(disk.list("tmp").expect("listed"), []);
     check_sound(&store, sealed, b"kept");
 }
+
+/// Seals `count` blobs whose files wait for their sync.
+fn sealed(store: &FileBlobStore, count: u32) -> Vec<BlobId> {
+    let ids = (0..count).map(|number| {
+        let mut id = [7; 16];
+        // In some directories.
+        id[0] = (number % 3) as u8;
+        id[1..5].copy_from_slice(&number.to_be_bytes());
+        let mut writer = store.begin_file(BlobId(id)).expect("begun");
+        writer.append(&id).expect("written");
+        writer.seal(false).expect("sealed");
+        BlobId(id)
+    });
+    ids.collect()
+}
+
+#[test]
+fn many_files_are_synced_at_once_where_that_is_allowed_and_all_of_them_survive() {
+    for (count, is_allowed, is_once) in
+        [(1100, true, true), (1100, false, false), (50, true, false)]
+    {
+        for seed in 0..4 {
+            let disk = Arc::new(SimulatedDisk::new(seed));
+            let store = open(&disk, Durability::Os);
+            if is_allowed {
+                store.sync_at_once();
+            }
+            let ids = sealed(&store, count);
+            let before = disk.operations();
+            store.sync().expect("synced");
+            let syncs = disk.operations() - before;
+            assert_eq!(syncs == 1, is_once, "{count} files, {syncs} syncs");
+            assert!(is_once || syncs > u64::from(count), "{count} files, {syncs} syncs");
+            assert_eq!(store.unsynced_bytes(), 0);
+            let store = open(&Arc::new(disk.crash()), Durability::Os);
+            for id in ids {
+                let reader = store.open(&id, 16).expect("there");
+                assert_eq!(read_all(&*reader, 0..16).expect("whole"), id.0, "seed {seed}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_whose_common_sync_failed_are_not_forgotten() {
+    let disk = Arc::new(SimulatedDisk::new(1));
+    let store = open(&disk, Durability::Os);
+    store.sync_at_once();
+    sealed(&store, 1100);
+    disk.set_fault(disk.operations(), Fault::FailedSync);
+    store.sync().expect_err("fails");
+    assert!(store.unsynced_bytes() > 0);
+    store.sync().expect_err("a poisoned disk");
+}

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use liteio_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
@@ -16,6 +17,10 @@ use super::{BlobId, file_path};
 const OPEN_FILES_MAX: usize = 256;
 /// Number of blobs that may wait. Sealing one more waits for a sync.
 const BLOBS_MAX: usize = 1 << 16;
+/// Number of waiting blobs from which on the whole file system is synced instead of each file, where
+/// that is [allowed](Unsynced::sync_at_once). A sync of a file takes milliseconds of the device, and
+/// one of the file system as long as the bytes of all programs.
+const AT_ONCE_MIN: usize = 1 << 10;
 /// Cost of syncing a file apart from its bytes, in bytes.
 const SYNC_BYTES: u64 = 64 << 10;
 
@@ -26,6 +31,8 @@ pub(super) struct Unsynced {
     /// which may have taken its blobs.
     running: Mutex<()>,
     waiting: Mutex<Waiting>,
+    /// Many blobs may be synced together with everything else in the file system.
+    is_at_once: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -52,6 +59,12 @@ impl Unsynced {
         waiting.blobs.len() < BLOBS_MAX
     }
 
+    /// Lets many blobs be synced by one sync of the file system. Not for a server: a failed write of
+    /// another program would end its writing.
+    pub(super) fn sync_at_once(&self) {
+        self.is_at_once.store(true, Ordering::Relaxed);
+    }
+
     /// Removes a deleted blob.
     pub(super) fn forget(&self, id: &BlobId) {
         self.waiting.lock().remove(id);
@@ -75,7 +88,16 @@ impl Unsynced {
             taken
         };
         // Not under the lock of the list: syncs take long, and seals must go on.
-        let result = sync_all(&taken.blobs, disk, directories);
+        let is_at_once =
+            self.is_at_once.load(Ordering::Relaxed) && taken.blobs.len() >= AT_ONCE_MIN;
+        let result = match is_at_once {
+            true => directories.sync_everything(disk),
+            false => Ok(false),
+        };
+        let result = match result {
+            Ok(false) => sync_all(&taken.blobs, disk, directories),
+            result => result.map(drop),
+        };
         let mut waiting = self.waiting.lock();
         waiting.syncing_bytes = 0;
         if result.is_err() {
@@ -131,7 +153,7 @@ mod tests {
     use std::any::Any;
     use std::os::fd::BorrowedFd;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::atomic::AtomicU64;
 
     use liteio_disk::SimulatedDisk;
 

@@ -27,6 +27,7 @@ use liteio_kv::{Read as _, Write as _};
 
 use crate::backup::{BackupBlob, BackupPlace};
 use crate::blob::{BlobError, BlobId, Seal};
+use crate::directory;
 use crate::error::StoreError;
 use crate::meta::space;
 use crate::queue;
@@ -130,6 +131,10 @@ impl Store {
             queue::take_over(write)?;
             Ok(write.delete(space::STANDBY_KEY)?)
         })?;
+        // A failure costs nothing but that earlier programs refuse the directory until its next start.
+        if let Some(disk) = &self.inner.disk {
+            let _ = directory::write_promoted(&**disk);
+        }
         self.lease(from, term);
         // Caches that nobody refreshes from here on are right: no record is applied any more.
         self.shared().gate.open();

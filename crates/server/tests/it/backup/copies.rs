@@ -136,3 +136,28 @@ async fn what_is_no_copy_is_left_alone() {
     assert!(line.contains("mine"), "{line}");
     assert!(!directory.path().join("new").exists());
 }
+
+#[tokio::test]
+async fn a_directory_without_a_subcommand_is_that_of_a_copy() {
+    let directory = directory();
+    let server = Served::start(&directory, &["--data-dir", "data"]);
+    server.put("/photos", "").await;
+    server.put("/photos/a", "1").await;
+    server.end();
+    for to in ["copy", "./list"] {
+        let line = told(&directory, 0, &["backup", to, "--data-dir", "data"]);
+        assert!(line.contains("0 left out"), "{line}");
+        told(&directory, 0, &["verify", "--data-dir", to]);
+    }
+    // A subcommand is one, and a location is no directory.
+    for arguments in [&["backup", "now"][..], &["backup"], &["backup", "s3://backups/photos"]] {
+        let line = refused(&directory, 2, arguments);
+        assert!(line.starts_with("liteio: "), "{line}");
+    }
+    let mut names: Vec<_> = fs::read_dir(directory.path())
+        .expect("readable")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["copy", "data", "list"]);
+}
