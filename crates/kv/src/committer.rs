@@ -36,11 +36,12 @@ use liteio_disk::Durability;
 use crate::drain::Frozen;
 use crate::follow::Follower;
 use crate::layers::Layers;
+use crate::local::Stage;
 use crate::log::{Log, ToSync};
 use crate::pace::Pace;
 use crate::queue::Job;
 use crate::shared::Shared;
-use crate::transaction::{Stage, Transaction};
+use crate::transaction::Transaction;
 use crate::{Attachments, KvError};
 
 /// Updates in one group. They share one record and one sync.
@@ -274,10 +275,14 @@ fn run_job(shared: &Shared, job: &mut dyn Job, transaction: &mut Transaction<'_>
         job.run(transaction);
         transaction.roll_back(savepoint);
     }
-    #[cfg(not(any(test, feature = "test-util")))]
-    let _ = shared;
     let savepoint = transaction.begin();
-    let keeps = job.run(transaction);
+    let keeps = match run(shared, job, transaction) {
+        Ok(keeps) => keeps,
+        Err(error) => {
+            job.refuse(error);
+            false
+        }
+    };
     // A failed read or write fails the update even if its closure returned `Ok`: it may have acted
     // on wrong data.
     if let Some(error) = transaction.failure().cloned() {
@@ -285,6 +290,22 @@ fn run_job(shared: &Shared, job: &mut dyn Job, transaction: &mut Transaction<'_>
         transaction.roll_back(savepoint);
     } else if !keeps {
         transaction.roll_back(savepoint);
+    }
+}
+
+/// Runs the closure of a job. `false` if its writes must be rolled back.
+#[cfg(not(any(test, feature = "test-util")))]
+#[inline]
+fn run(_: &Shared, job: &mut dyn Job, on: &mut Transaction<'_>) -> Result<bool, KvError> {
+    Ok(job.run(on))
+}
+
+/// Runs the closure of a job, in pieces if a test wants that.
+#[cfg(any(test, feature = "test-util"))]
+fn run(shared: &Shared, job: &mut dyn Job, on: &mut Transaction<'_>) -> Result<bool, KvError> {
+    match &shared.fetching {
+        None => Ok(job.run(on)),
+        Some(fetching) => crate::fetched::run(fetching, job, on),
     }
 }
 

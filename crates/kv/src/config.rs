@@ -77,6 +77,11 @@ pub struct KvConfig {
     /// again.
     #[cfg(any(test, feature = "test-util"))]
     pub runs_twice: bool,
+    /// Runs every closure over what was fetched, piece by piece: a read of a key that is not known
+    /// fails, and the closure runs again with it. Reveals closures that do not stand that, and counts
+    /// fetches: see [`Kv::fetches`](super::Kv::fetches).
+    #[cfg(any(test, feature = "test-util"))]
+    pub runs_in_pieces: bool,
     /// Drains this many groups after a table was frozen, on the commit thread and never by time:
     /// the same calls then produce the same disk operations.
     #[cfg(any(test, feature = "test-util"))]
@@ -103,6 +108,8 @@ impl Default for KvConfig {
             salvage: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
+            #[cfg(any(test, feature = "test-util"))]
+            runs_in_pieces: false,
             #[cfg(any(test, feature = "test-util"))]
             drain_after_groups: None,
             spilling: Spilling::default(),

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use crate::{
-    Claim, CountChange, Counted, CounterRow, Counts, Cursor, Kv, KvError, Pending, Queue, QueueRow,
-    Read, Transaction, Write,
+    Claim, CountChange, Counted, CounterRow, Counts, Cursor, GroupedEntry, GroupedRange, Kv,
+    KvError, Pending, Queue, QueueRow, Read, Transaction, Write,
 };
 
 /// Runs the whole suite; `open` gives an empty key space each time.
@@ -23,6 +23,7 @@ pub fn kv_contract(open: impl Fn() -> Kv) {
     cursors_stay_within_their_bounds(&open());
     cursors_turn_around(&open());
     cursors_seek(&open());
+    ranges_are_grouped(&open());
     updates_are_serial(&open());
     counters_add_up(&open());
     queues_number_their_rows(&open());
@@ -271,6 +272,73 @@ fn cursors_seek(kv: &Kv) {
         cursor.seek_start().expect("readable");
         assert_eq!(keys(&mut cursor), "d d/1 d/2 d\u{ff}");
     });
+}
+
+/// The entries of the keys below `p`, those of groups with `*`.
+fn grouped(from: &impl Read, lower: &str, delimiter: &str) -> String {
+    let range = GroupedRange {
+        lower: lower.as_bytes(),
+        upper: b"q",
+        delimiter: delimiter.as_bytes(),
+        text: 1,
+        text_end: b".",
+        max: 100,
+    };
+    let mut entries = from.grouped(&range).expect("readable");
+    let mut shown = Vec::new();
+    while let Some(entry) = entries.next().expect("readable") {
+        let (bytes, star) = match entry {
+            GroupedEntry::Pair((key, value)) => {
+                assert_eq!(value, key.to_ascii_uppercase());
+                (key, "")
+            }
+            GroupedEntry::Group(group) => (group, "*"),
+        };
+        shown.push(format!("{}{star}", String::from_utf8_lossy(bytes)));
+    }
+    assert!(entries.next().expect("readable").is_none());
+    shown.join(" ")
+}
+
+fn ranges_are_grouped(kv: &Kv) {
+    let keys = ["o/1", "p", "p/", "p/1", "pa", "pa-b-1", "pa-b-2", "pa/1", "pa/2", "pb.x/1", "q/"];
+    for key in keys {
+        put(kv, key.as_bytes(), key.to_uppercase().as_bytes()).wait().expect("put");
+    }
+    let cases = [
+        ("p", "/", "p p/* pa pa-b-1 pa-b-2 pa/* pb.x/1"),
+        ("p", "-", "p p/ p/1 pa pa-* pa/1 pa/2 pb.x/1"),
+        ("p", "-b-", "p p/ p/1 pa pa-b-* pa/1 pa/2 pb.x/1"),
+        ("p", "", "p p/ p/1 pa pa-b-1 pa-b-2 pa/1 pa/2 pb.x/1"),
+        ("pa/2", "/", "pa/* pb.x/1"),
+        ("pz", "/", ""),
+        ("z", "/", ""),
+    ];
+    let snapshot = kv.snapshot().expect("snapshot");
+    for (lower, delimiter, expected) in cases {
+        assert_eq!(grouped(&snapshot, lower, delimiter), expected, "{lower} {delimiter}");
+    }
+    let seen = kv.update::<_, KvError, _>(move |transaction| {
+        transaction.delete(b"pa/1")?;
+        transaction.put(b"pb/", b"PB/")?;
+        Ok([grouped(transaction, "p", "/"), grouped(transaction, "pa/", "")])
+    });
+    let expected = ["p p/* pa pa-b-1 pa-b-2 pa/* pb.x/1 pb/*", "pa/2 pb.x/1 pb/"];
+    assert_eq!(seen.wait().expect("update"), expected, "its own writes");
+    put(kv, b"p\xff\xff1", b"P\xff\xff1").wait().expect("put");
+    let snapshot = kv.snapshot().expect("snapshot");
+    let range = GroupedRange {
+        lower: b"p\xff",
+        upper: b"q",
+        delimiter: b"\xff\xff",
+        text: 1,
+        text_end: b"",
+        max: 1,
+    };
+    let mut entries = snapshot.grouped(&range).expect("readable");
+    let group = entries.next().expect("readable");
+    assert_eq!(group, Some(GroupedEntry::Group(b"p\xff\xff")));
+    assert!(entries.next().expect("readable").is_none(), "the group is passed to its end");
 }
 
 fn updates_are_serial(kv: &Kv) {

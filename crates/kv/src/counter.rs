@@ -75,7 +75,7 @@ pub struct CountChange<'a> {
 }
 
 /// The row that keeps a counter.
-pub trait CounterRow: Sized {
+pub trait CounterRow: Sized + 'static {
     /// The errors of reading it.
     type Error: From<KvError> + Display;
 

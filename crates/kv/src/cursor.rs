@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Bound;
 
 use crate::engine::{PairGuard, Place, Tree};
+#[cfg(any(test, feature = "test-util"))]
+use crate::fetched::FetchedCursor;
 use crate::layers::Layers;
 use crate::memtable::shared_bytes;
 use crate::merge::Merge;
@@ -29,6 +31,8 @@ enum Source<'a> {
     /// Everything is in the tree, so no merge is needed.
     Tree(TreeCursor<'a>),
     Merge(Box<Merge<'a>>),
+    #[cfg(any(test, feature = "test-util"))]
+    Fetched(FetchedCursor<'a>),
 }
 
 /// A cursor of the tree alone.
@@ -64,6 +68,13 @@ impl<'a> Cursor<'a> {
         Ok(Self { lower, upper, source })
     }
 
+    /// A cursor over what was fetched, which has the bounds itself.
+    #[cfg(any(test, feature = "test-util"))]
+    pub(super) fn fetched(cursor: FetchedCursor<'a>) -> Self {
+        let source = Source::Fetched(cursor);
+        Self { lower: Bound::Unbounded, upper: Bound::Unbounded, source }
+    }
+
     /// Steps forward: the next key with its value.
     ///
     /// # Errors
@@ -84,6 +95,8 @@ impl<'a> Cursor<'a> {
                 Ok(Some((pair.key(), pair.value())))
             }
             Source::Merge(merge) => merge.next(|key| is_above(key, &self.upper)),
+            #[cfg(any(test, feature = "test-util"))]
+            Source::Fetched(cursor) => cursor.next(),
         }
     }
 
@@ -106,6 +119,8 @@ impl<'a> Cursor<'a> {
                 Ok(Some((pair.key(), pair.value())))
             }
             Source::Merge(merge) => merge.previous(|key| is_below(key, &self.lower)),
+            #[cfg(any(test, feature = "test-util"))]
+            Source::Fetched(cursor) => cursor.previous(),
         }
     }
 
@@ -125,6 +140,8 @@ impl<'a> Cursor<'a> {
                 cursor.place = cursor.tree.lower_bound(Bound::Included(key))?;
             }
             Source::Merge(merge) => merge.go_before(Bound::Included(key)),
+            #[cfg(any(test, feature = "test-util"))]
+            Source::Fetched(cursor) => cursor.seek(key),
         }
         Ok(())
     }
@@ -138,6 +155,8 @@ impl<'a> Cursor<'a> {
         match &mut self.source {
             Source::Tree(cursor) => cursor.place = cursor.tree.lower_bound(lower)?,
             Source::Merge(merge) => merge.go_before(lower),
+            #[cfg(any(test, feature = "test-util"))]
+            Source::Fetched(cursor) => cursor.seek_start(),
         }
         Ok(())
     }
@@ -151,6 +170,8 @@ impl<'a> Cursor<'a> {
         match &mut self.source {
             Source::Tree(cursor) => cursor.place = cursor.tree.upper_bound(upper)?,
             Source::Merge(merge) => merge.go_behind(upper),
+            #[cfg(any(test, feature = "test-util"))]
+            Source::Fetched(cursor) => cursor.seek_end(),
         }
         Ok(())
     }

@@ -238,6 +238,14 @@ impl Kv {
         self.inner.shared.counters.snapshot(layers.as_deref())
     }
 
+    /// What was fetched since the last call, with
+    /// [`KvConfig::runs_in_pieces`](super::KvConfig::runs_in_pieces).
+    #[cfg(any(test, feature = "test-util"))]
+    #[must_use]
+    pub fn fetches(&self) -> crate::Fetches {
+        self.inner.shared.fetching.as_ref().map(|it| it.take()).unwrap_or_default()
+    }
+
     /// The findings of opening the key space.
     #[must_use]
     pub fn recovery(&self) -> &Recovery {

@@ -83,7 +83,8 @@
 //! | Module | Content |
 //! |---|---|
 //! | `handle`, `config`, `error`, `stats` | [`Kv`] and its settings, errors and counters |
-//! | `pending`, `transaction`, `view`, `cursor` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`] |
+//! | `pending`, `transaction`, `view`, `cursor`, `grouped` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`], [`Grouped`] |
+//! | `local`, `fetched/` | the kinds of transactions: over the layers; over what was fetched, in tests |
 //! | `counter`, `claim` | what updates of several processes could share without waiting for each other: [`Counts`], [`Queue`], [`Claim`] |
 //! | `queue`, `committer`, `pace` | group commit: the queue of updates, the states of a group, the delay of writers that outrun the drain |
 //! | `home` | the files of a key space: creating them, and opening them with recovery from the log |
@@ -117,12 +118,16 @@ mod drain;
 mod drainer;
 mod engine;
 mod error;
+#[cfg(any(test, feature = "test-util"))]
+mod fetched;
 mod follow;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
+mod grouped;
 mod handle;
 mod home;
 mod layers;
+mod local;
 mod log;
 mod memtable;
 mod merge;
@@ -152,7 +157,10 @@ pub use engine::EngineKind;
 #[cfg(any(test, feature = "test-util"))]
 pub use engine::silence_panics_of_damage;
 pub use error::KvError;
+#[cfg(any(test, feature = "test-util"))]
+pub use fetched::{Fetches, UpdateFetches};
 pub use follow::{Behind, Change, Followed, FollowedRecord, Follower, append_change, changes};
+pub use grouped::{Grouped, GroupedEntry, GroupedRange};
 pub use handle::{Kv, Position};
 pub use home::Recovery;
 pub use log::DroppedTail;
@@ -178,6 +186,12 @@ pub trait Read {
     /// # Errors
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError>;
+
+    /// The keys of a range, those with a common prefix as one entry.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    fn grouped(&self, range: &GroupedRange<'_>) -> Result<Grouped<'_>, KvError>;
 
     /// The counter `key`; `None` if nothing counts it, or its row is damaged.
     ///

@@ -13,6 +13,8 @@ use crate::committer::{Answers, Committer};
 use crate::discarded::Discarded;
 use crate::drain::Drains;
 use crate::drainer::Drainer;
+#[cfg(any(test, feature = "test-util"))]
+use crate::fetched::Fetching;
 use crate::follow::Followers;
 use crate::home::Home;
 use crate::layers::Layers;
@@ -49,6 +51,9 @@ pub(super) struct Shared {
     pub(super) drains: Drains,
     pub(super) followers: Followers,
     pub(super) counters: Counters,
+    /// The fetches, with [`KvConfig::runs_in_pieces`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub(super) fetching: Option<Arc<Fetching>>,
 }
 
 /// Guard of the committer lock. Threads that found the lock taken wait for an answer to updates
@@ -97,6 +102,8 @@ impl Shared {
         tree_file.iter().for_each(|files| files.set_runs(drainer.runs()));
         let counters = Counters::default();
         drainer.count_tree(&counters);
+        #[cfg(any(test, feature = "test-util"))]
+        let fetching = config.runs_in_pieces.then(Arc::default);
         Self {
             config,
             home,
@@ -113,13 +120,18 @@ impl Shared {
             drains: Drains::default(),
             followers: Followers::default(),
             counters,
+            #[cfg(any(test, feature = "test-util"))]
+            fetching,
         }
     }
 
     pub(super) fn snapshot(&self) -> Result<Snapshot, KvError> {
         // `published` is read before the layers: see `Snapshot::new`.
         let published = self.published.load(Ordering::Acquire);
-        Ok(Snapshot::new(self.layers()?, published))
+        let snapshot = Snapshot::new(self.layers()?, published);
+        #[cfg(any(test, feature = "test-util"))]
+        let snapshot = snapshot.counted(self.fetching.as_ref());
+        Ok(snapshot)
     }
 
     pub(super) fn layers(&self) -> Result<Arc<Layers>, KvError> {

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use crate::counter;
 use crate::cursor::Cursor;
 use crate::engine;
+#[cfg(any(test, feature = "test-util"))]
+use crate::fetched::Fetching;
 use crate::layers::{Found, Layers};
 use crate::run::RunPair;
-use crate::{Counted, CounterRow, KvError, Read};
+use crate::{Counted, CounterRow, Grouped, GroupedRange, KvError, Read};
 
 /// A value, borrowed without a copy.
 pub struct Value<'a>(Inner<'a>);
@@ -21,6 +23,11 @@ enum Inner<'a> {
 }
 
 impl<'a> Value<'a> {
+    #[cfg(any(test, feature = "test-util"))]
+    pub(super) fn in_memory(value: &'a [u8]) -> Self {
+        Self(Inner::Memory(value))
+    }
+
     #[inline]
     pub(super) fn of(found: Found<'a>) -> Option<Self> {
         match found {
@@ -64,6 +71,15 @@ impl fmt::Debug for Value<'_> {
 pub struct Snapshot {
     layers: Arc<Layers>,
     sequence: u64,
+    #[cfg(any(test, feature = "test-util"))]
+    counting: Option<Counting>,
+}
+
+/// The keys that a snapshot has read, where fetches are counted.
+#[cfg(any(test, feature = "test-util"))]
+struct Counting {
+    fetching: Arc<Fetching>,
+    seen: parking_lot::Mutex<std::collections::BTreeSet<Vec<u8>>>,
 }
 
 impl Snapshot {
@@ -72,18 +88,49 @@ impl Snapshot {
         // A write may be published and drained between the two reads. Then it is in the tree, which
         // has no sequences, so the snapshot must count it as visible.
         let sequence = published.max(layers.drained());
-        Self { layers, sequence }
+        Self {
+            layers,
+            sequence,
+            #[cfg(any(test, feature = "test-util"))]
+            counting: None,
+        }
+    }
+
+    /// The snapshot, with its fetches counted there.
+    #[cfg(any(test, feature = "test-util"))]
+    pub(super) fn counted(self, fetching: Option<&Arc<Fetching>>) -> Self {
+        let counting =
+            |it: &Arc<Fetching>| Counting { fetching: Arc::clone(it), seen: Default::default() };
+        Self { counting: fetching.map(counting), ..self }
+    }
+
+    /// Counts the fetch of a key that was not read before, or of a range.
+    #[cfg(any(test, feature = "test-util"))]
+    fn count(&self, key: Option<&[u8]>) {
+        let Some(counting) = &self.counting else { return };
+        if key.is_none_or(|key| counting.seen.lock().insert(key.to_vec())) {
+            counting.fetching.of_snapshot();
+        }
     }
 }
 
 impl Read for Snapshot {
     #[inline]
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
+        #[cfg(any(test, feature = "test-util"))]
+        self.count(Some(key));
         Ok(Value::of(self.layers.get(key, self.sequence)?))
     }
 
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
+        #[cfg(any(test, feature = "test-util"))]
+        self.count(None);
         Cursor::new(&self.layers, self.sequence, lower, upper)
+    }
+
+    fn grouped(&self, range: &GroupedRange<'_>) -> Result<Grouped<'_>, KvError> {
+        let (lower, upper) = (Bound::Included(range.lower), Bound::Excluded(range.upper));
+        Ok(Grouped::new(self.cursor(lower, upper)?, range))
     }
 
     fn counter<R: CounterRow>(&self, key: &[u8]) -> Result<Option<Counted>, R::Error> {

@@ -105,6 +105,11 @@ pub struct StoreConfig {
     /// closures that must not run again.
     #[cfg(any(test, feature = "test-util"))]
     pub runs_twice: bool,
+    /// Runs the closure of every update over what was fetched, piece by piece, so that tests find
+    /// closures that must not run again with more, and count fetches
+    /// ([`Store::fetches`](crate::Store::fetches)).
+    #[cfg(any(test, feature = "test-util"))]
+    pub runs_in_pieces: bool,
     /// Length of the first segment; each other one has twice that length.
     #[cfg(any(test, feature = "test-util"))]
     pub segment_bytes: Option<u64>,
@@ -154,6 +159,8 @@ impl StoreConfig {
             takes_empty_directories: false,
             #[cfg(any(test, feature = "test-util"))]
             runs_twice: false,
+            #[cfg(any(test, feature = "test-util"))]
+            runs_in_pieces: false,
             #[cfg(any(test, feature = "test-util"))]
             log_bytes: None,
             #[cfg(any(test, feature = "test-util"))]

@@ -460,6 +460,8 @@ impl From<KvError> for StoreError {
             KvError::TooLarge { .. } => Self::InvalidRequest { message: error.to_string() },
             KvError::Panicked(what) => Self::Internal { what },
             KvError::Closed => Self::Closed,
+            // Nobody sees it: the closure that meets it runs again.
+            KvError::NotFetched => Self::Internal { what: error.to_string() },
         }
     }
 }

@@ -63,8 +63,9 @@
 //! | `store` | The handle: snapshots, updates, health, close |
 //! | `bucket/`, `object/`, `multipart/`, `vectors/` | The operations, one file each |
 //! | `attachment` | Connects `kv/` and `blob/`: a record does not become durable before its blob |
-//! | `outbox/` | Queued events, written in the transaction of the change |
-//! | `replication/` | Queued versions for the targets of replication, written in the transaction of the change; resynchronizations |
+//! | `queue/` | Queues for targets, written in the transaction of the change |
+//! | `outbox/` | The queues of events |
+//! | `replication/` | The queues of versions for the targets of replication; resynchronizations |
 //! | `identities` | Entries about users, kept without interpretation |
 //! | `usage/`, `lifecycle/`, `rewrap` | Usage of buckets; execution of lifecycle rules; rewrapping of data keys |
 //! | `reclaim/`, `recover`, `verify/`, `scrub`, `repair` | Deletion of unreferenced content; the sweep after a crash; verification, on request and in the background; salvage of a damaged store |

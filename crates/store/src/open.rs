@@ -395,6 +395,8 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
         #[cfg(any(test, feature = "test-util"))]
         runs_twice: config.runs_twice,
         #[cfg(any(test, feature = "test-util"))]
+        runs_in_pieces: config.runs_in_pieces,
+        #[cfg(any(test, feature = "test-util"))]
         drain_after_groups: config.log_bytes.map(|bytes| bytes % 3),
         #[cfg(any(test, feature = "test-util"))]
         spilling: match config.log_bytes {

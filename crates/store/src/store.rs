@@ -332,6 +332,14 @@ impl Store {
         self.inner.shared.counters.snapshot(kv.unwrap_or_default())
     }
 
+    /// What was fetched since the last call, with
+    /// [`StoreConfig::runs_in_pieces`](crate::StoreConfig::runs_in_pieces).
+    #[cfg(any(test, feature = "test-util"))]
+    #[must_use]
+    pub fn fetches(&self) -> liteio_kv::Fetches {
+        self.inner.kv.read().as_ref().map(Kv::fetches).unwrap_or_default()
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.inner.shared
     }

@@ -54,6 +54,7 @@ pub(super) fn config(setup: Setup, durability: Durability) -> KvConfig {
         salvage: false,
         // The map runs every closure twice, so that what the first run left is struck, too.
         runs_twice: engine == EngineKind::Map,
+        runs_in_pieces: false,
         spilling,
         compacting,
     }

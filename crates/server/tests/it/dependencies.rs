@@ -73,6 +73,7 @@ const RULES: &[Rule] = &[
             "cursor",
             "engine",
             "layers",
+            "local",
             "log",
             "memtable",
             "merge",
@@ -405,6 +406,24 @@ fn every_rule_can_be_broken() {
         }
         let modules = &MODULES[rule.package];
         assert!(modules.iter().any(|module| rule.binds(module)), "nobody is bound");
+    }
+}
+
+/// A caller of the key space has transactions, snapshots, cursors and values of some kind, and nothing
+/// tells it of which: their kinds are private, and no method returns one.
+#[test]
+fn nobody_asks_which_kind_of_key_space_it_has() {
+    let faces = ["transaction", "view", "cursor", "handle"];
+    for module in MODULES["kv"].iter().filter(|module| module.is_within(&faces)) {
+        for told in ["pubenum", "pubfnkind", "pubfnis_local", "pubfnis_shared", "pubfnlocal"] {
+            assert!(!module.code.contains(told), "{:?} has {told}", module.file);
+        }
+    }
+    let kinds = ["liteio_kv::Kind", "liteio_kv::LocalTransaction", "liteio_kv::EngineKind"];
+    let may_ask = ["blob", "process"];
+    for module in MODULES["store"].iter().filter(|module| !module.is_within(&may_ask)) {
+        let asked = module.paths.iter().find(|path| kinds.iter().any(|kind| is_below(path, kind)));
+        assert_eq!(asked, None, "{:?}", module.file);
     }
 }
 

@@ -369,7 +369,7 @@ fn sealed(store: &FileBlobStore, count: u32) -> Vec<BlobId> {
         id[1..5].copy_from_slice(&number.to_be_bytes());
         let mut writer = store.begin_file(BlobId(id)).expect("begun");
         writer.append(&id).expect("written");
-        writer.seal(false).expect("sealed");
+        writer.seal(Seal::Now).expect("sealed");
         BlobId(id)
     });
     ids.collect()

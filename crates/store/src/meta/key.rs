@@ -25,10 +25,21 @@ pub(crate) fn append_escaped(key: &[u8], target: &mut Vec<u8>) {
     }
 }
 
+/// The end of an encoded key. It is nowhere else in it.
+pub(crate) const KEY_END: [u8; 2] = [ESCAPE, END];
+
+/// The key in an encoding without its end; `None` if it is not an encoding.
+pub(crate) fn unescaped(encoded: &[u8]) -> Option<Vec<u8>> {
+    match split_ended(&[encoded, &KEY_END].concat()) {
+        Some((key, [])) => Some(key),
+        _ => None,
+    }
+}
+
 /// Appends the encoding of `key` with its end.
 pub(crate) fn append_ended(key: &[u8], target: &mut Vec<u8>) {
     append_escaped(key, target);
-    target.extend_from_slice(&[ESCAPE, END]);
+    target.extend_from_slice(&KEY_END);
 }
 
 /// Splits an encoded key from the bytes behind it. `None` if it is not an encoding.
@@ -91,6 +102,13 @@ mod tests {
         fn what_was_encoded_is_split_again(key in bytes(), tail in bytes()) {
             let encoded = ended(&key, &tail);
             prop_assert_eq!(split_ended(&encoded), Some((key, &tail[..])));
+        }
+
+        #[test]
+        fn a_key_without_its_end_comes_back(key in bytes()) {
+            let mut encoded = Vec::new();
+            append_escaped(&key, &mut encoded);
+            prop_assert_eq!(unescaped(&encoded), Some(key));
         }
 
         #[test]

@@ -46,7 +46,7 @@
 //! The encoding of object keys with something behind them is in [`super::key`].
 
 use super::content::ContentId;
-use super::key::{append_ended, append_escaped, split_ended};
+use super::key::{append_ended, append_escaped, split_ended, unescaped};
 use crate::error::StoreError;
 use crate::name::{BucketId, IndexId, UploadId};
 
@@ -481,6 +481,16 @@ pub(crate) fn upload_by_key(id: BucketId, key: &str, upload: &UploadId) -> Vec<u
     let mut bytes = uploads_of(id, key);
     bytes.extend_from_slice(&upload.0);
     bytes
+}
+
+/// What object keys begin with, in a key made by [`uploads_prefix`].
+pub(crate) fn key_of_uploads(bytes: &[u8]) -> Option<Vec<u8>> {
+    unescaped(split_bucket(UPLOAD_BY_KEY, bytes)?.1)
+}
+
+/// What object keys begin with, in a key made by [`history_prefix`].
+pub(crate) fn key_of_history(bytes: &[u8]) -> Option<Vec<u8>> {
+    unescaped(split_bucket(HISTORY, bytes)?.1)
 }
 
 /// Bucket, object key and upload in a key made by [`upload_by_key`].

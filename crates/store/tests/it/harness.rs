@@ -27,15 +27,20 @@ pub(crate) fn config(seed: u64) -> StoreConfig {
         part_bytes_min: PART_BYTES,
         // In a directory they run once.
         runs_twice: true,
+        // The whole suite runs in pieces with this variable.
+        runs_in_pieces: std::env::var_os("LITEIO_RUNS_IN_PIECES").is_some(),
         ..StoreConfig::memory()
     }
 }
 
-/// Runs `test` on a store in memory and on one in a directory, both with the bucket `bucket`.
+/// Runs `test` on stores in memory, one of which fetches in pieces, and on one in a directory, all
+/// with the bucket `bucket`.
 pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
-    let memory = Store::open(config(1)).expect("memory");
-    create_bucket(&memory, "bucket");
-    test(&memory);
+    for runs_in_pieces in [false, true] {
+        let memory = Store::open(StoreConfig { runs_in_pieces, ..config(1) }).expect("memory");
+        create_bucket(&memory, "bucket");
+        test(&memory);
+    }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let store = Store::open(on_directory(directory.path())).expect("a new directory");
     create_bucket(&store, "bucket");

@@ -12,6 +12,7 @@ mod directory;
 mod disk_full;
 mod encryption;
 mod events;
+mod fetches;
 mod fixtures;
 mod harness;
 mod identities;

@@ -5,13 +5,13 @@ mod tests;
 
 use std::ops::Bound;
 
-use liteio_kv::Read;
+use liteio_kv::{GroupedEntry, GroupedRange, Read};
 
 use super::{Part, Upload};
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::LIST_KEYS_MAX;
-use crate::meta::key::successor;
+use crate::meta::key::{KEY_END, append_escaped, successor};
 use crate::meta::space;
 use crate::meta::upload::{PartFacts, UploadRecord};
 use crate::name::{BucketId, ObjectKey, PartNumber, UploadId};
@@ -151,31 +151,46 @@ fn list_uploads(
         return Ok(page);
     }
     let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
-    let lower = space::uploads_prefix(bucket, query.prefix.as_bytes());
-    let upper = behind_prefix(&lower);
-    let mut cursor = from.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
+    let mut lower = space::uploads_prefix(bucket, query.prefix.as_bytes());
+    let (text, upper) = (lower.len(), behind_prefix(&lower));
     if let Some(start) = start_of_uploads(from, bucket, &grouping, query)? {
-        cursor.seek(&start)?;
+        lower = start.max(lower);
     }
+    let mut delimiter = Vec::new();
+    append_escaped(grouping.delimiter(), &mut delimiter);
+    let range = GroupedRange {
+        lower: &lower,
+        upper: &upper,
+        delimiter: &delimiter,
+        text,
+        text_end: &KEY_END,
+        max: max + 1,
+    };
+    let mut entries = from.grouped(&range)?;
     let mut last = None;
-    while let Some((key, _)) = cursor.next()? {
+    while let Some(entry) = entries.next()? {
         if page.entries.len() == max {
             page.next = last;
             break;
         }
-        let (_, key, id) = space::split_upload_by_key(key)
-            .ok_or_else(|| StoreError::corrupt("the key of an upload's entry"))?;
-        let key = key_text(&key)?;
-        if let Some(common) = grouping.common_prefix(key) {
-            cursor.seek(&behind_prefix(&space::uploads_prefix(bucket, common.as_bytes())))?;
-            page.entries.push(UploadEntry::Prefix(common.to_owned()));
-            last = Some((common.to_owned(), String::new()));
-        } else {
-            let found = UploadRecord::read(from, &id)?;
-            let record = found.ok_or_else(|| StoreError::corrupt("an upload has no record"))?;
-            let upload = upload_of(id, record)?;
-            page.entries.push(UploadEntry::Upload(upload));
-            last = Some((key.to_owned(), id.to_string()));
+        match entry {
+            GroupedEntry::Group(group) => {
+                let common = space::key_of_uploads(group)
+                    .ok_or_else(|| StoreError::corrupt("the key of an upload's entry"))?;
+                let common = key_text(&common)?;
+                page.entries.push(UploadEntry::Prefix(common.to_owned()));
+                last = Some((common.to_owned(), String::new()));
+            }
+            GroupedEntry::Pair((key, _)) => {
+                let (_, key, id) = space::split_upload_by_key(key)
+                    .ok_or_else(|| StoreError::corrupt("the key of an upload's entry"))?;
+                let key = key_text(&key)?;
+                let found = UploadRecord::read(from, &id)?;
+                let record = found.ok_or_else(|| StoreError::corrupt("an upload has no record"))?;
+                let upload = upload_of(id, record)?;
+                page.entries.push(UploadEntry::Upload(upload));
+                last = Some((key.to_owned(), id.to_string()));
+            }
         }
     }
     Ok(page)

@@ -7,7 +7,7 @@ pub(crate) mod walk;
 use std::fmt::{self, Write as _};
 use std::ops::Bound;
 
-use liteio_kv::Read;
+use liteio_kv::{GroupedEntry, GroupedRange, Read};
 
 use self::walk::{Grouping, Place, key_text};
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
@@ -187,7 +187,7 @@ impl Store {
 }
 
 /// Reads one page. The cost depends on the entries of the page, not on the keys below its common
-/// prefixes: after the first key of a common prefix the cursor seeks past all of them.
+/// prefixes.
 fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage, StoreError> {
     let max = query.max.min(LIST_KEYS_MAX);
     let mut page = ListPage::default();
@@ -201,37 +201,46 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
         ListStart::AfterKey(marker) => Some(grouping.behind(marker)),
         ListStart::Token(token) => Some(token.place()?),
     };
-    let lower = space::current(bucket, &query.prefix);
+    let mut lower = space::current(bucket, &query.prefix);
+    let text = lower.len();
     let upper = behind_prefix(bucket, &query.prefix);
-    let mut cursor = from.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
     if let Some(place) = &place {
-        cursor.seek(&behind(bucket, place))?;
+        lower = behind(bucket, place).max(lower);
     }
-    while let Some((place_of_record, record)) = cursor.next()? {
+    let range = GroupedRange {
+        lower: &lower,
+        upper: &upper,
+        delimiter: grouping.delimiter(),
+        text,
+        text_end: &[],
+        max: max + 1,
+    };
+    let mut entries = from.grouped(&range)?;
+    while let Some(entry) = entries.next()? {
         // A full page ends here, and not at its last entry: only this record proves that more
         // follows.
         if page.entries.len() == max {
             page.next = place.as_ref().map(ListToken::new);
             break;
         }
-        let (_, key) = space::split_current(place_of_record)
-            .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
-        let key = key_text(key)?;
-        if let Some(common) = grouping.common_prefix(key) {
-            page.entries.push(ListEntry::Prefix(common.to_owned()));
-            place = Some(Place::Prefix(common.to_owned()));
-            let behind = behind_prefix(bucket, common);
-            cursor.seek(&behind)?;
-        } else {
-            let object = Listed::decode(place_of_record, record)?;
-            let mut object = ListedObject::new(key, object, true, owner);
-            if query.with_restores {
-                object.restore = ObjectRecord::decode_restore(place_of_record, record)?;
+        match entry {
+            GroupedEntry::Group(group) => {
+                let common = key_of(group)?;
+                page.entries.push(ListEntry::Prefix(common.to_owned()));
+                place = Some(Place::Prefix(common.to_owned()));
             }
-            page.entries.push(ListEntry::Object(object));
-            // The token needs only the last key, so the others are not copied.
-            if page.entries.len() == max {
-                place = Some(Place::Key(key.to_owned()));
+            GroupedEntry::Pair((place_of_record, record)) => {
+                let key = key_of(place_of_record)?;
+                let object = Listed::decode(place_of_record, record)?;
+                let mut object = ListedObject::new(key, object, true, owner);
+                if query.with_restores {
+                    object.restore = ObjectRecord::decode_restore(place_of_record, record)?;
+                }
+                page.entries.push(ListEntry::Object(object));
+                // The token needs only the last key, so the others are not copied.
+                if page.entries.len() == max {
+                    place = Some(Place::Key(key.to_owned()));
+                }
             }
         }
     }
@@ -240,6 +249,13 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
         ListEntry::Prefix(prefix) => prefix.clone(),
     });
     Ok(page)
+}
+
+/// The object key, or the beginning of one, in a record key.
+fn key_of(place: &[u8]) -> Result<&str, StoreError> {
+    let (_, key) = space::split_current(place)
+        .ok_or_else(|| StoreError::corrupt("the key of an object's record"))?;
+    key_text(key)
 }
 
 /// The first record key that a page after `place` may show.

@@ -24,6 +24,11 @@ impl<'q> Grouping<'q> {
         Self { prefix, delimiter: delimiter.filter(|delimiter| !delimiter.is_empty()) }
     }
 
+    /// The bytes of the delimiter; empty for none.
+    pub(crate) fn delimiter(&self) -> &'q [u8] {
+        self.delimiter.map_or(&[], str::as_bytes)
+    }
+
     /// The common prefix that `key` is rolled up into: everything up to and including the first
     /// delimiter after the prefix. `None` if the key has no delimiter there.
     pub(crate) fn common_prefix<'k>(&self, key: &'k str) -> Option<&'k str> {
