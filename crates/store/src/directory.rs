@@ -24,7 +24,7 @@ use crate::config::{Role, StoreConfig};
 use crate::error::StoreError;
 use crate::name::BucketName;
 
-const FORMAT_FILE: &str = "format";
+pub(crate) const FORMAT_FILE: &str = "format";
 const NEW_FORMAT_FILE: &str = "format.new";
 const FORMAT_MAGIC: &str = "liteio ";
 const CLEAN_FILE: &str = "clean";

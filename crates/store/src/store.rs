@@ -217,6 +217,14 @@ impl Store {
         }
     }
 
+    /// Runs `replace`, which replaces a file of the data directory that is watched.
+    pub(crate) fn replace_watched<T>(&self, name: &str, replace: impl FnOnce() -> T) -> T {
+        match &*self.inner.watch.lock() {
+            Some(watch) => watch.replace(name, replace),
+            None => replace(),
+        }
+    }
+
     /// Starts the thread that watches the files of the data directory.
     pub(crate) fn start_watch(&self) -> Result<(), StoreError> {
         if let Some(disk) = &self.inner.disk {

@@ -14,11 +14,12 @@ use liteio_kv::TreeFile;
 use parking_lot::{Condvar, Mutex};
 
 use crate::blob::BlobStore;
+use crate::directory;
 use crate::error::StoreError;
 use crate::limits::WATCH_INTERVAL;
 
-/// Files that stay the same while a store is open.
-const FILES: [&str; 4] = ["format", "lock", "meta.redb.log", "meta.redb.log2"];
+/// Files that stay the same while a store is open, unless [`Watch::replace`] replaces them.
+const FILES: [&str; 4] = [directory::FORMAT_FILE, "lock", "meta.redb.log", "meta.redb.log2"];
 const BLOBS: &str = "blobs";
 
 /// The names of an open data directory, with their identities at the start.
@@ -27,7 +28,7 @@ struct Watched {
     disk: Arc<dyn Disk>,
     /// The tree file, which the store itself replaces by compaction.
     tree: Option<Arc<TreeFile>>,
-    files: Vec<(&'static str, FileIdentity)>,
+    files: Mutex<Vec<(&'static str, FileIdentity)>>,
     blobs: Arc<dyn BlobStore>,
     /// Largest number of blob directories (two-digit names, and the one of segments) seen so far.
     /// The store never removes one.
@@ -39,7 +40,7 @@ impl Watched {
     fn new(disk: Arc<dyn Disk>, tree: Option<Arc<TreeFile>>, blobs: Arc<dyn BlobStore>) -> Self {
         let identity = |name| disk.identity(name).ok().map(|identity| (name, identity));
         let files = FILES.into_iter().chain([BLOBS]).filter_map(identity).collect();
-        Self { disk, tree, files, blobs, blob_directories: Mutex::new(0) }
+        Self { disk, tree, files: Mutex::new(files), blobs, blob_directories: Mutex::new(0) }
     }
 
     /// Poisons the disk if a name is missing or belongs to another file.
@@ -65,7 +66,8 @@ impl Watched {
                 false => Ok(true),
             },
         };
-        let files = self.files.iter().map(|(name, known)| (*name, is_in_place(name, known)));
+        let files = self.files.lock();
+        let files = files.iter().map(|(name, known)| (*name, is_in_place(name, known)));
         let tree = self.tree.iter().map(|tree| ("meta.redb", tree.is_in_place()));
         let written = written.iter().map(|(name, known)| (&**name, is_written(name, known)));
         for (name, is_in_place) in files.chain(tree).chain(written) {
@@ -131,6 +133,20 @@ impl Watch {
     /// Checks the names now.
     pub(crate) fn check(&self) {
         self.watched.check();
+    }
+
+    /// Runs `replace`, which replaces the file `name` by another one, to be watched from now on.
+    pub(crate) fn replace<T>(&self, name: &str, replace: impl FnOnce() -> T) -> T {
+        let Watched { disk, files, .. } = &*self.watched;
+        // No check comes between the replacement and its identity.
+        let mut files = files.lock();
+        let replaced = replace();
+        if let Some((_, known)) = files.iter_mut().find(|(watched, _)| *watched == name)
+            && let Ok(found) = disk.identity(name)
+        {
+            *known = found;
+        }
+        replaced
     }
 }
 

@@ -133,7 +133,8 @@ impl Store {
         })?;
         // A failure costs nothing but that earlier programs refuse the directory until its next start.
         if let Some(disk) = &self.inner.disk {
-            let _ = directory::write_promoted(&**disk);
+            let write = || directory::write_promoted(&**disk);
+            let _ = self.replace_watched(directory::FORMAT_FILE, write);
         }
         self.lease(from, term);
         // Caches that nobody refreshes from here on are right: no record is applied any more.

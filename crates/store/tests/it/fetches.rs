@@ -158,8 +158,8 @@ tags: 2 bK
 list: +1
 list with a delimiter: +1
 list versions with a delimiter: +2
-delete: 3 bK +2
-delete of nothing: +2
+delete: 3 bK
+delete of nothing: 2 bK
 create upload: 2 bK
 put part: 3 bu
 put part: 3 bu
@@ -168,7 +168,7 @@ create upload: 2 bK
 abort: 3 bU
 set versioning: 2
 put a version: 2 bK
-add a marker: 2 bK +2
+add a marker: 2 bK
 put above a marker: 3 bK
 set notifications: 3
 put with an event: 3 bK

@@ -144,7 +144,7 @@ async fn a_directory_without_a_subcommand_is_that_of_a_copy() {
     server.put("/photos", "").await;
     server.put("/photos/a", "1").await;
     server.end();
-    for to in ["copy", "./list"] {
+    for to in ["copied", "./list"] {
         let line = told(&directory, 0, &["backup", to, "--data-dir", "data"]);
         assert!(line.contains("0 left out"), "{line}");
         told(&directory, 0, &["verify", "--data-dir", to]);
@@ -159,5 +159,5 @@ async fn a_directory_without_a_subcommand_is_that_of_a_copy() {
         .map(|entry| entry.expect("an entry").file_name())
         .collect();
     names.sort();
-    assert_eq!(names, ["copy", "data", "list"]);
+    assert_eq!(names, ["copied", "data", "list"]);
 }
