@@ -16,7 +16,7 @@ use liteio_kv::Spilling;
 use liteio_kv::{DroppedTail, Kv, KvConfig, Read as _};
 
 use crate::attachment::BlobAttachments;
-use crate::blob::{FileBlobStore, Lengths, MemoryBlobStore};
+use crate::blob::{BlobStore as _, FileBlobStore, Lengths, MemoryBlobStore};
 use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
@@ -29,6 +29,8 @@ use crate::process::Shared;
 use crate::queue;
 use crate::store::{Opened, Store};
 
+/// Number of blobs that a standby syncs by one sync of the file system.
+const STANDBY_SYNCED_AT_ONCE: usize = 16;
 pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
 
 impl Store {
@@ -332,6 +334,10 @@ fn open_parts(
     let (durability, logged) = (config.durability, config.logged_bytes_max);
     let blobs =
         Arc::new(FileBlobStore::open(Arc::clone(&disk), durability, logged, lengths(&config))?);
+    if config.role == Role::Standby {
+        // It has no other writes, and falls behind with a sync for each of its many blobs.
+        blobs.sync_at_once(Some(STANDBY_SYNCED_AT_ONCE));
+    }
     let attachments = Some(Arc::new(BlobAttachments(Arc::clone(&blobs))) as _);
     let kv_config = KvConfig { attachments, ..kv_config };
     let kv = Kv::open(Arc::clone(&disk), KEY_SPACE_FILE, kv_config)?;

@@ -16,7 +16,7 @@ use liteio_kv::{Change, Kv, KvConfig, Read, Write as _, changes};
 
 use super::named::{BackupBlob, blobs_of};
 use super::slots;
-use crate::blob::{BlobError, BlobId, FileBlobStore, Lengths, Seal};
+use crate::blob::{BlobError, BlobId, BlobStore as _, FileBlobStore, Lengths, Seal};
 use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
@@ -31,6 +31,8 @@ use crate::meta::{BackupPlace, space};
 use crate::name::BucketName;
 use crate::open::KEY_SPACE_FILE;
 
+/// Number of blobs that are synced by one sync of the file system.
+const SYNCED_AT_ONCE: usize = 1 << 10;
 /// Memory for the tables of the key space: a restore writes as fast as it can.
 const MEMORY_BYTES: usize = 256 << 20;
 
@@ -167,7 +169,7 @@ impl Restore {
         let (durability, logged_bytes_max) = (Durability::Os, 0);
         let lengths = Lengths::new(0);
         let blobs = FileBlobStore::open(Arc::clone(&disk), durability, logged_bytes_max, lengths)?;
-        blobs.sync_at_once();
+        blobs.sync_at_once(Some(SYNCED_AT_ONCE));
         let kv_config = KvConfig {
             durability,
             cache_bytes: config.cache_bytes,

@@ -169,12 +169,6 @@ impl FileBlobStore {
         }
     }
 
-    /// Lets [`FileBlobStore::sync`] sync many files by one sync of the file system: for those who write
-    /// them all before anybody relies on one.
-    pub(crate) fn sync_at_once(&self) {
-        self.shared.unsynced.sync_at_once();
-    }
-
     /// Makes every blob durable that was sealed before the call.
     ///
     /// # Errors
@@ -233,16 +227,7 @@ impl FileBlobStore {
             }
             Err(error) => return Err(error),
         }
-        let in_segment = self.shared.segments.recovered(id, body_bytes);
-        if in_segment.map_err(|error| self.shared.failed(error))? {
-            return Ok(true);
-        }
-        let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
-        let file = file.map_err(|error| BlobError::from_read(*id, error))?;
-        // Back-pressure as in `seal`: too many blobs wait, so sync now.
-        if !self.shared.unsynced.add(*id, file, body_bytes) {
-            self.shared.sync().map_err(|error| self.shared.failed(error))?;
-        }
+        self.sync_again(id, body_bytes)?;
         Ok(true)
     }
 
@@ -321,6 +306,24 @@ impl BlobStore for FileBlobStore {
 
     fn make_room(&self, random: u64) {
         self.shared.segments.prepare(random);
+    }
+
+    fn sync_again(&self, id: &BlobId, body_bytes: u64) -> Result<(), BlobError> {
+        let in_segment = self.shared.segments.recovered(id, body_bytes);
+        if in_segment.map_err(|error| self.shared.failed(error))? {
+            return Ok(());
+        }
+        let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
+        let file = file.map_err(|error| BlobError::from_read(*id, error))?;
+        // Back-pressure as in `seal`: too many blobs wait, so sync now.
+        if !self.shared.unsynced.add(*id, file, body_bytes) {
+            self.shared.sync().map_err(|error| self.shared.failed(error))?;
+        }
+        Ok(())
+    }
+
+    fn sync_at_once(&self, from: Option<usize>) {
+        self.shared.unsynced.sync_at_once(from);
     }
 
     fn sync_all(&self) -> Result<(), BlobError> {

@@ -185,13 +185,14 @@ impl BlobWriter for FileWriter {
         let blob = SealedBlob { id: self.id, bytes };
         // Three ways to seal:
         //
-        //   `Os`                          link only, synced later; noted without contents
+        //   `Os`, or `Later`              link only, synced later; noted without contents
         //   `Fsync`, short, few writers   link only, synced later; noted with contents, from
         //                                 which the log can restore it
         //   `Fsync` otherwise             sync, link, sync the directory; no note
         let is_logged = seal == Seal::InLog && bytes <= self.shared.logged_bytes_max as u64;
         let in_buffer = match (self.shared.durability, in_buffer) {
             (Durability::Os, _) => None,
+            (Durability::Fsync, _) if seal == Seal::Later => None,
             (Durability::Fsync, Some(length)) if is_logged => Some(length),
             (Durability::Fsync, _) => {
                 self.publish_durably()?;

@@ -128,6 +128,20 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
         self.begin(id, Some(u64::MAX))
     }
 
+    /// Includes a whole blob in the next [`BlobStore::sync_all`], which an earlier process may have left
+    /// unsynced.
+    ///
+    /// # Errors
+    /// [`BlobError::NotFound`], [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn sync_again(&self, _id: &BlobId, _body_bytes: u64) -> Result<(), BlobError> {
+        Ok(())
+    }
+
+    /// Lets so many blobs as `from`, or more, be synced by one sync of the file system; `None` for each
+    /// by itself. Not for a server that is written to: a failed write of another program would end its
+    /// writing.
+    fn sync_at_once(&self, _from: Option<usize>) {}
+
     /// Makes every blob durable that was sealed before the call.
     ///
     /// # Errors
@@ -261,6 +275,8 @@ pub(crate) trait BlobWriter: Debug + Send {
 pub(crate) enum Seal {
     /// Before the seal returns.
     Now,
+    /// With the next [`BlobStore::sync_all`].
+    Later,
     /// With the record that references it, whose commit syncs it.
     WithRecord,
     /// The same, and the log has the contents of a short blob, whose sync is not awaited.

@@ -384,7 +384,7 @@ fn many_files_are_synced_at_once_where_that_is_allowed_and_all_of_them_survive()
             let disk = Arc::new(SimulatedDisk::new(seed));
             let store = open(&disk, Durability::Os);
             if is_allowed {
-                store.sync_at_once();
+                store.sync_at_once(Some(1 << 10));
             }
             let ids = sealed(&store, count);
             let before = disk.operations();
@@ -406,10 +406,40 @@ fn many_files_are_synced_at_once_where_that_is_allowed_and_all_of_them_survive()
 fn files_whose_common_sync_failed_are_not_forgotten() {
     let disk = Arc::new(SimulatedDisk::new(1));
     let store = open(&disk, Durability::Os);
-    store.sync_at_once();
+    store.sync_at_once(Some(1 << 10));
     sealed(&store, 1100);
     disk.set_fault(disk.operations(), Fault::FailedSync);
     store.sync().expect_err("fails");
     assert!(store.unsynced_bytes() > 0);
     store.sync().expect_err("a poisoned disk");
+}
+
+#[test]
+fn blobs_that_are_synced_later_survive_with_the_next_sync_also_those_of_an_earlier_process() {
+    for seed in 0..8 {
+        let disk = Arc::new(SimulatedDisk::new(seed));
+        let store = open(&disk, Durability::Fsync);
+        let write = |number: u8| {
+            let id = BlobId([number; 16]);
+            let mut writer = store.begin_as(id).expect("begun");
+            writer.append(&id.0).expect("written");
+            let sealed = writer.seal(Seal::Later).expect("sealed");
+            assert!(sealed.contents_to_note.is_some(), "it is not durable");
+            id
+        };
+        let synced = write(1);
+        store.sync_all().expect("synced");
+        let left = write(2);
+        assert!(store.unsynced_bytes() > 0);
+        let disk = Arc::new(disk.kill());
+        let store = open(&disk, Durability::Fsync);
+        store.sync_again(&left, 16).expect("there");
+        assert!(matches!(store.sync_again(&BlobId([3; 16]), 16), Err(BlobError::NotFound { .. })));
+        store.sync_all().expect("synced");
+        let store = open(&Arc::new(disk.crash()), Durability::Fsync);
+        for id in [synced, left] {
+            let reader = store.open(&id, 16).expect("there");
+            assert_eq!(read_all(&*reader, 0..16).expect("whole"), id.0, "seed {seed}");
+        }
+    }
 }

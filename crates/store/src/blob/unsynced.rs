@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use liteio_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
@@ -17,22 +17,27 @@ use super::{BlobId, file_path};
 const OPEN_FILES_MAX: usize = 256;
 /// Number of blobs that may wait. Sealing one more waits for a sync.
 const BLOBS_MAX: usize = 1 << 16;
-/// Number of waiting blobs from which on the whole file system is synced instead of each file, where
-/// that is [allowed](Unsynced::sync_at_once). A sync of a file takes milliseconds of the device, and
-/// one of the file system as long as the bytes of all programs.
-const AT_ONCE_MIN: usize = 1 << 10;
 /// Cost of syncing a file apart from its bytes, in bytes.
 const SYNC_BYTES: u64 = 64 << 10;
 
 /// Blobs that wait for their sync.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Unsynced {
     /// Held during a sync. A caller with nothing left to sync still waits for the running one,
     /// which may have taken its blobs.
     running: Mutex<()>,
     waiting: Mutex<Waiting>,
-    /// Many blobs may be synced together with everything else in the file system.
-    is_at_once: AtomicBool,
+    /// Number of waiting blobs from which on the whole file system is synced instead of each file. A
+    /// sync of a file takes milliseconds of the device, and one of the file system as long as the bytes
+    /// of all programs.
+    at_once: AtomicUsize,
+}
+
+impl Default for Unsynced {
+    fn default() -> Self {
+        let (running, waiting) = (Mutex::default(), Mutex::default());
+        Self { running, waiting, at_once: AtomicUsize::new(usize::MAX) }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -59,10 +64,9 @@ impl Unsynced {
         waiting.blobs.len() < BLOBS_MAX
     }
 
-    /// Lets many blobs be synced by one sync of the file system. Not for a server: a failed write of
-    /// another program would end its writing.
-    pub(super) fn sync_at_once(&self) {
-        self.is_at_once.store(true, Ordering::Relaxed);
+    /// Implements [`BlobStore::sync_at_once`](super::BlobStore::sync_at_once).
+    pub(super) fn sync_at_once(&self, from: Option<usize>) {
+        self.at_once.store(from.unwrap_or(usize::MAX), Ordering::Relaxed);
     }
 
     /// Removes a deleted blob.
@@ -88,8 +92,7 @@ impl Unsynced {
             taken
         };
         // Not under the lock of the list: syncs take long, and seals must go on.
-        let is_at_once =
-            self.is_at_once.load(Ordering::Relaxed) && taken.blobs.len() >= AT_ONCE_MIN;
+        let is_at_once = taken.blobs.len() >= self.at_once.load(Ordering::Relaxed);
         let result = match is_at_once {
             true => directories.sync_everything(disk),
             false => Ok(false),

@@ -133,6 +133,14 @@ impl BlobStore for LazyBlobs {
         self.0.local.make_room(random);
     }
 
+    fn sync_again(&self, id: &BlobId, body_bytes: u64) -> Result<(), BlobError> {
+        self.0.local.sync_again(id, body_bytes)
+    }
+
+    fn sync_at_once(&self, from: Option<usize>) {
+        self.0.local.sync_at_once(from);
+    }
+
     fn sync_all(&self) -> Result<(), BlobError> {
         self.0.local.sync_all()
     }

@@ -68,13 +68,16 @@ impl Store {
     }
 
     /// `true` if a blob is there as a whole. One whose place is `known` was synced before that was
-    /// written; another one may have been torn by a power cut.
+    /// written; another one may have been torn by a power cut, or was not synced before a kill.
     fn has_blob(&self, blob: &BackupBlob, known: bool) -> Result<bool, StoreError> {
         let read = || {
             let reader = self.shared().blobs.open(&BlobId(blob.id), blob.bytes)?;
             let mut position = if known { blob.bytes } else { 0 };
             while position < blob.bytes {
                 position += reader.read(position..blob.bytes)?.len() as u64;
+            }
+            if !known {
+                self.shared().blobs.sync_again(&BlobId(blob.id), blob.bytes)?;
             }
             Ok(())
         };
@@ -107,7 +110,8 @@ impl Store {
             let wrong = format!("a blob of {} bytes has {bytes} in the backup", blob.bytes);
             return Err(StoreError::corrupt(wrong).into());
         }
-        writer.seal(Seal::Now).map(drop).map_err(failed)
+        // `apply` syncs it, with the others of its segment.
+        writer.seal(Seal::Later).map(drop).map_err(failed)
     }
 
     /// Ends the standby: from here on the store is written to, and its threads begin to work. It
@@ -136,6 +140,7 @@ impl Store {
             let write = || directory::write_promoted(&**disk);
             let _ = self.replace_watched(directory::FORMAT_FILE, write);
         }
+        self.shared().blobs.sync_at_once(None);
         self.lease(from, term);
         // Caches that nobody refreshes from here on are right: no record is applied any more.
         self.shared().gate.open();

@@ -211,7 +211,7 @@ impl SegmentWriter {
         // buffer is written by the commit of its record, with others: the commit waits for the
         // device anyway, and this thread need not.
         let contents_to_note = match (shared.durability, seal) {
-            (Durability::Os, _) => Some(Bytes::new()),
+            (Durability::Os, _) | (_, Seal::Later) => Some(Bytes::new()),
             (Durability::Fsync, Seal::InLog)
                 if is_short && bytes <= shared.logged_bytes_max as u64 =>
             {
@@ -221,7 +221,9 @@ impl SegmentWriter {
             (Durability::Fsync, Seal::InLog | Seal::WithRecord) if is_short => Some(Bytes::new()),
             (Durability::Fsync, _) => None,
         };
-        let is_left = is_short && seal != Seal::Now && segments.has_room_for_unwritten();
+        let is_left = is_short
+            && matches!(seal, Seal::WithRecord | Seal::InLog)
+            && segments.has_room_for_unwritten();
         if !is_left {
             let way = if is_short { Way::Cached } else { self.way() };
             self.write_at(&self.buffer[..in_buffer], way)?;
