@@ -106,7 +106,7 @@ pub trait QueueRow: CounterRow + Default {
 pub struct Queue<'a> {
     /// The key of its counter.
     pub counter: &'a [u8],
-    /// What the keys of its rows begin with. The number of the row follows, 8 bytes, big-endian.
+    /// The prefix of the keys of its rows. The number of the row follows, 8 bytes, big-endian.
     pub rows: &'a [u8],
 }
 

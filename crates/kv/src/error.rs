@@ -32,7 +32,7 @@ pub enum KvError {
     /// The closure of the update panicked. Nothing of the update was kept.
     #[error("an update panicked: {0}")]
     Panicked(String),
-    /// What an update reads was not fetched yet. Its closure runs again once it is, whatever it makes
+    /// A key that an update reads was not fetched yet. Its closure runs again once it is, whatever it makes
     /// of this error.
     #[error("not fetched yet")]
     NotFetched,

@@ -76,7 +76,7 @@ struct Ring {
     free: Arc<FreeChunks>,
 }
 
-/// Empty chunks. Not a part of the ring, which ends with its follower, whoever reads its records still.
+/// Empty chunks. They outlive the ring, which ends with its follower, while its records are still read.
 #[derive(Debug, Default)]
 struct FreeChunks(Mutex<Vec<Vec<u8>>>);
 

@@ -20,7 +20,7 @@ pub struct GroupedRange<'k> {
     /// Number of bytes of each key before those in which the delimiter is looked for. All keys of
     /// the range have as many.
     pub text: usize,
-    /// What ends the bytes in which the delimiter is looked for; none for the end of the key.
+    /// The end of the bytes in which the delimiter is looked for; empty for the end of the key.
     pub text_end: &'k [u8],
     /// Number of entries that the caller takes at most.
     pub max: usize,

@@ -238,7 +238,7 @@ impl Kv {
         self.inner.shared.counters.snapshot(layers.as_deref())
     }
 
-    /// What was fetched since the last call, with
+    /// The fetches since the last call, with
     /// [`KvConfig::runs_in_pieces`](super::KvConfig::runs_in_pieces).
     #[cfg(any(test, feature = "test-util"))]
     #[must_use]

@@ -8,7 +8,7 @@ use crate::{Attachments, KvError};
 #[derive(Debug, Default)]
 pub(super) struct Noted {
     names: Vec<Box<[u8]>>,
-    /// How many of them must be durable before the record.
+    /// Number of those that must be durable before the record.
     unsynced: usize,
 }
 

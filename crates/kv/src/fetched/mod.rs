@@ -31,7 +31,7 @@ pub(crate) use transaction::FetchedTransaction;
 /// Most fetches of one update: more than any closure needs that ends.
 const FETCHES_MAX: usize = 20_000;
 
-/// What was fetched for one update.
+/// The fetches of one update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateFetches {
     /// Number of fetches: one for each first read.
@@ -40,7 +40,7 @@ pub struct UpdateFetches {
     pub claims: Vec<(Vec<u8>, bool)>,
 }
 
-/// What was fetched in pieces, since the last look.
+/// The fetches in pieces, since the last look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fetches {
     /// The updates, in order.

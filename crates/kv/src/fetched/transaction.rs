@@ -24,7 +24,7 @@ pub(crate) struct FetchedTransaction {
     did: Did,
 }
 
-/// What a run has done to a counter.
+/// The changes of a run to a counter.
 #[derive(Default)]
 struct Counter {
     /// The row that it has set, or removed.
@@ -35,7 +35,7 @@ struct Counter {
     next: u64,
 }
 
-/// What a run has done, in order.
+/// The steps of a run, in order.
 #[derive(Default)]
 pub(super) struct Did {
     steps: Vec<Step>,
@@ -49,7 +49,7 @@ struct Step {
 }
 
 impl Did {
-    /// What another run of the closure does, too: keys and values may have other ids and times.
+    /// The part that is the same in another run of the closure: keys and values may have other ids and times.
     pub(super) fn outline(&self) -> Vec<(&'static str, u8)> {
         self.steps.iter().map(|step| step.outline).collect()
     }

@@ -1,4 +1,4 @@
-//! What transactions claim. See [`liteio_kv::Claim`].
+//! The claims of transactions. See [`liteio_kv::Claim`].
 
 use crate::name::{BucketId, IndexId, UploadId};
 

@@ -75,7 +75,7 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// The errors of asking the others. No blob is an orphan then.
     fn in_flight(&self, blob: &BlobId) -> Result<bool, StoreError>;
 
-    /// Wakes whoever works off a queue, after the commit that filled it.
+    /// Wakes the worker of a queue, after the commit that filled it.
     fn wake(&self, sleeper: Sleeper<'_>);
 }
 
@@ -152,6 +152,6 @@ pub(crate) struct Kept {
 pub(crate) enum Sleeper<'a> {
     /// The reclaimer.
     Reclaimer,
-    /// Whoever works off the queue with this name: of events, or of replication.
+    /// The worker of the queue with this name: of events, or of replication.
     Queue(&'a str),
 }

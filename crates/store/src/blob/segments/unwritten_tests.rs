@@ -39,7 +39,7 @@ fn a_record_writes_its_own_frames_and_syncs_them() {
     store.write_with_record(&[blobs[2].id, blobs[0].id], true).expect("written");
     assert_eq!(disk.operations() - before, 3, "two frames and one sync");
     assert_eq!(found(&store), BTreeSet::from([blobs[0].id, blobs[2].id]));
-    // The last one is written for whoever reads it before its record.
+    // A reader that comes before the record has the last frame written.
     store.write_all().expect("written");
     check_reads_back(&store, blobs[1], &body(2, 60_000));
     let after = open(&Arc::new(disk.crash()), Durability::Fsync);
