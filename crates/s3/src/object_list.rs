@@ -62,7 +62,17 @@ impl XmlWriter {
         }
         self.value("Size", object.bytes);
         self.text("StorageClass", storage_class_or_standard(object.storage_class.as_deref()));
-        self.restore_status(object.restore.as_ref(), now);
+        self.restore_status(object.restore.as_deref(), now);
+    }
+
+    fn owner_of(&mut self, object: &ListedObject, owners: &Owners) {
+        match owners {
+            Owners::NotTold => {}
+            Owners::OfAll(owner) => self.owner("Owner", owner),
+            Owners::OfEach(of_bucket) => {
+                self.owner("Owner", object.owner.as_ref().unwrap_or(of_bucket));
+            }
+        }
     }
 }
 
@@ -81,7 +91,8 @@ enum Owners {
     NotTold,
     /// The same owner for all objects.
     OfAll(Owner),
-    OfEach,
+    /// That of each object, or else of the bucket.
+    OfEach(Owner),
 }
 
 impl Owners {
@@ -89,7 +100,10 @@ impl Owners {
     fn of(bucket: &Bucket, are_told: bool) -> S3Result<Owners> {
         Ok(match are_told {
             false => Owners::NotTold,
-            true => ownership::owner_of_all(bucket)?.map_or(Owners::OfEach, Owners::OfAll),
+            true => match ownership::owner_of_all(bucket)? {
+                Some(owner) => Owners::OfAll(owner),
+                None => Owners::OfEach(bucket.owner.clone()),
+            },
         })
     }
 }
@@ -106,11 +120,7 @@ fn write_entries(
             ListEntry::Object(object) => {
                 xml.open("Contents");
                 xml.object(object, encoding, now);
-                match &owners {
-                    Owners::NotTold => {}
-                    Owners::OfAll(owner) => xml.owner("Owner", owner),
-                    Owners::OfEach => xml.owner("Owner", &object.owner),
-                }
+                xml.owner_of(object, &owners);
                 xml.close("Contents");
             }
             ListEntry::Prefix(prefix) => xml.common_prefix(prefix, encoding),
@@ -242,7 +252,7 @@ pub(super) async fn list_object_versions(
         max,
         with_restores: object_restore::are_listed(&request.headers)?,
     };
-    let owner = ownership::owner_of_all(granted.bucket())?;
+    let owners = Owners::of(granted.bucket(), true)?;
     let listed = app.blocking(move |store| store.list_versions(granted.bucket(), &query)).await;
     let listed = listed.map_err(error::from_store)?;
     let mut xml = XmlWriter::new("ListVersionsResult", ENTRY_BYTES * listed.entries.len());
@@ -260,7 +270,7 @@ pub(super) async fn list_object_versions(
     xml.optional_key("Delimiter", delimiter.as_deref(), encoding);
     xml.encoding_type(encoding);
     xml.value("IsTruncated", listed.next.is_some());
-    write_versions(&mut xml, &listed, encoding, owner.as_ref(), Now::of(app));
+    write_versions(&mut xml, &listed, encoding, &owners, Now::of(app));
     Ok(xml_response(xml.finish()))
 }
 
@@ -268,7 +278,7 @@ fn write_versions(
     xml: &mut XmlWriter,
     page: &VersionPage,
     encoding: KeyEncoding,
-    owner_of_all: Option<&Owner>,
+    owners: &Owners,
     now: Now,
 ) {
     for entry in &page.entries {
@@ -278,7 +288,7 @@ fn write_versions(
                 xml.object(version, encoding, now);
                 xml.value("VersionId", version.version_id);
                 xml.value("IsLatest", version.is_latest);
-                xml.owner("Owner", owner_of_all.unwrap_or(&version.owner));
+                xml.owner_of(version, owners);
                 xml.close("Version");
             }
             VersionEntry::DeleteMarker(marker) => {
@@ -287,7 +297,7 @@ fn write_versions(
                 xml.value("VersionId", marker.version_id);
                 xml.value("IsLatest", marker.is_latest);
                 xml.date("LastModified", marker.modified_ms);
-                xml.owner("Owner", owner_of_all.unwrap_or(&marker.owner));
+                xml.owner_of(marker, owners);
                 xml.close("DeleteMarker");
             }
             VersionEntry::Prefix(prefix) => xml.common_prefix(prefix, encoding),

@@ -149,12 +149,12 @@ pub struct ListedObject {
     pub modified_ms: u64,
     /// The storage class; `None` is `STANDARD`.
     pub storage_class: Option<String>,
-    /// Its owner.
-    pub owner: Owner,
+    /// Its owner; `None` for that of the bucket.
+    pub owner: Option<Owner>,
     /// Algorithm and type of the checksum.
     pub checksum: Option<(ChecksumAlgorithm, ChecksumType)>,
     /// Its last restore, if the query asks for restores. It may have expired.
-    pub restore: Option<Restore>,
+    pub restore: Option<Box<Restore>>,
 }
 
 impl Store {
@@ -194,7 +194,7 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
     if max == 0 {
         return Ok(page);
     }
-    let (bucket, owner) = (bucket.id, &bucket.owner);
+    let bucket = bucket.id;
     let grouping = Grouping::new(&query.prefix, query.delimiter.as_deref());
     let mut place = match &query.after {
         ListStart::Beginning => None,
@@ -232,9 +232,10 @@ fn list(from: &impl Read, bucket: &Bucket, query: &ListQuery) -> Result<ListPage
             GroupedEntry::Pair((place_of_record, record)) => {
                 let key = key_of(place_of_record)?;
                 let object = Listed::decode(place_of_record, record)?;
-                let mut object = ListedObject::new(key, object, true, owner);
+                let mut object = ListedObject::new(key, object, true);
                 if query.with_restores {
-                    object.restore = ObjectRecord::decode_restore(place_of_record, record)?;
+                    let restore = ObjectRecord::decode_restore(place_of_record, record)?;
+                    object.restore = restore.map(Box::new);
                 }
                 page.entries.push(ListEntry::Object(object));
                 // The token needs only the last key, so the others are not copied.
@@ -275,7 +276,7 @@ fn behind_prefix(bucket: BucketId, prefix: &str) -> Vec<u8> {
 }
 
 impl ListedObject {
-    pub(crate) fn new(key: &str, listed: Listed, is_latest: bool, bucket_owner: &Owner) -> Self {
+    pub(crate) fn new(key: &str, listed: Listed, is_latest: bool) -> Self {
         Self {
             key: key.to_owned(),
             version_id: listed.version_id(),
@@ -284,7 +285,7 @@ impl ListedObject {
             etag: listed.etag,
             modified_ms: listed.modified_ms,
             storage_class: listed.storage_class,
-            owner: listed.owner.unwrap_or_else(|| bucket_owner.clone()),
+            owner: listed.owner,
             checksum: listed.checksum.map(|checksum| (checksum.value.algorithm, checksum.kind)),
             restore: None,
         }

@@ -132,8 +132,8 @@ fn list(
             true => restore_of(from, bucket, &key, &listed)?,
             false => None,
         };
-        let object = ListedObject::new(&key, listed, is_latest, &bucket.owner);
-        let object = ListedObject { restore, ..object };
+        let object = ListedObject::new(&key, listed, is_latest);
+        let object = ListedObject { restore: restore.map(Box::new), ..object };
         last = Some((key.clone(), Some(object.version_id)));
         seen = Some(key);
         page.entries.push(match is_delete_marker {
