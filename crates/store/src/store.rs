@@ -353,6 +353,7 @@ impl Store {
     }
 
     pub(crate) fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        self.shared().cluster.serving()?;
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.snapshot()?),
             None => Err(StoreError::Closed),

@@ -64,6 +64,14 @@ pub(crate) use segments::Lengths;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlobId(pub(crate) [u8; 16]);
 
+impl BlobId {
+    /// The number of the run that has written the blob, where several servers share the blobs.
+    pub(crate) fn run(&self) -> u32 {
+        let [first, second, third, fourth, ..] = self.0;
+        u32::from_be_bytes([first, second, third, fourth])
+    }
+}
+
 impl fmt::Display for BlobId {
     /// 32 lower-case hexadecimal digits.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -21,6 +21,7 @@ pub(crate) mod remote;
 pub(crate) mod replication;
 pub(crate) mod restore;
 mod scrub;
+pub(crate) mod server;
 mod settings;
 pub(crate) mod space;
 pub(crate) mod standby;

@@ -42,6 +42,9 @@
 //! | `45` | index id (4), slot (4) | the vector key |
 //! | `46` | index id (4) | nothing: index to delete |
 //! | `47` | index id (4), slot (4) | the elements of a slot, in backups and while one is restored only |
+//! | `50` | number of a run (4) | of several servers only: a [server](super::server::ServerRecord) |
+//! | `51` | number of a run (4) | nothing: the server of the run may commit |
+//! | `52` | name of a job | its [lease](super::server::LeaseRecord) |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`].
 
@@ -89,6 +92,33 @@ const VECTOR: u8 = 0x44;
 const VECTOR_SLOT: u8 = 0x45;
 const INDEX_DELETION: u8 = 0x46;
 const ELEMENTS: u8 = 0x47;
+const SERVER: u8 = 0x50;
+const RUNNING: u8 = 0x51;
+const JOB: u8 = 0x52;
+
+/// All servers.
+pub(crate) const ALL_SERVERS: &[u8] = &[SERVER];
+
+/// The record of the server with this run.
+pub(crate) fn server(run: u32) -> Vec<u8> {
+    [&[SERVER], &run.to_be_bytes()[..]].concat()
+}
+
+/// The run of a server.
+pub(crate) fn split_server(key: &[u8]) -> Option<u32> {
+    let run = key.strip_prefix(ALL_SERVERS)?;
+    Some(u32::from_be_bytes(run.try_into().ok()?))
+}
+
+/// The row that lets the server of this run commit.
+pub(crate) fn running(run: u32) -> Vec<u8> {
+    [&[RUNNING], &run.to_be_bytes()[..]].concat()
+}
+
+/// The lease of a job.
+pub(crate) fn job(name: &str) -> Vec<u8> {
+    [&[JOB], name.as_bytes()].concat()
+}
 
 /// The key of the store's own record.
 pub(crate) const STORE_KEY: &[u8] = &[STORE];

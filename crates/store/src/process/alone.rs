@@ -40,12 +40,12 @@ impl Cluster for Alone {
     }
 
     fn reading(&self) -> Reading<'_> {
-        Reading { _section: self.pins.section() }
+        Reading { _section: self.pins.section(), _open: None }
     }
 
     fn keep(&self, content: &Content, opened: Opened) -> Kept {
         let pin = || Pins::pin(&self.pins, &self.work, reference::ids(content).collect());
-        Kept { _pin: (opened == Opened::Begun).then(pin) }
+        Kept { _pin: (opened == Opened::Begun).then(pin), _open: None }
     }
 
     fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {

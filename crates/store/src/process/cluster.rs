@@ -17,6 +17,7 @@ use liteio_kv::Transaction;
 use parking_lot::RwLockReadGuard;
 
 use super::Pin;
+use super::servers::OpenReader;
 use crate::blob::BlobId;
 use crate::error::StoreError;
 use crate::meta::content::{Content, ContentId};
@@ -29,6 +30,14 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Suspended`] with the reason why it may not.
     fn standing(&self) -> Result<(), StoreError>;
+
+    /// The standing of this process for reads: whether what it reads is up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] with the reason why it may not be.
+    fn serving(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// The term in which this process does `job`; `None` while another one does it, or while updates are
     /// suspended. It does not wait: tasks ask, too, and terms are got and kept beside that.
@@ -114,6 +123,25 @@ pub(crate) struct Term {
     pub(super) number: u64,
 }
 
+impl Job {
+    /// The name of the job, by which several processes know it.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Reclaim => "reclaim".to_owned(),
+            Self::Sweep => "sweep".to_owned(),
+            Self::Scrub => "scrub".to_owned(),
+            Self::Lifecycle => "lifecycle".to_owned(),
+            Self::Usage => "usage".to_owned(),
+            Self::Rewrap => "rewrap".to_owned(),
+            Self::Events(target) => format!("events {target}"),
+            Self::Replication(target) => format!("replication {target}"),
+            Self::Resync => "resync".to_owned(),
+            Self::Tiers => "tiers".to_owned(),
+            Self::Inventories => "inventories".to_owned(),
+        }
+    }
+}
+
 impl Term {
     pub(crate) fn job(&self) -> &Job {
         &self.job
@@ -130,6 +158,8 @@ impl Term {
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
     pub(super) _section: RwLockReadGuard<'a, ()>,
+    /// For other processes.
+    pub(super) _open: Option<OpenReader>,
 }
 
 /// The part of the content that a reader has opened.
@@ -145,6 +175,8 @@ pub(crate) enum Opened {
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(super) _pin: Option<Pin>,
+    /// For other processes.
+    pub(super) _open: Option<OpenReader>,
 }
 
 /// A receiver of [`Cluster::wake`].
