@@ -202,7 +202,7 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
             Some(advice) => OpenError(format!("{error}; {advice}")),
             None => OpenError(error.to_string()),
         },
-        Storage::Memory => OpenError(error.to_string()),
+        Storage::Memory | Storage::Cluster(_) => OpenError(error.to_string()),
     }
 }
 
