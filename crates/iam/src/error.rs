@@ -95,6 +95,13 @@ pub(super) fn idp_communication(message: impl Into<String>) -> ApiError {
 
 /// The error for a change that the store refuses.
 pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
+    if matches!(error_of_store, StoreError::ChangedMeanwhile) {
+        return error(
+            "ConcurrentModification",
+            StatusCode::CONFLICT,
+            "Another server has changed users at the same time; nothing was changed. Send the request again.",
+        );
+    }
     let unavailable = matches!(
         error_of_store,
         StoreError::Closed | StoreError::Poisoned { .. } | StoreError::NoSpace

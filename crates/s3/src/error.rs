@@ -188,6 +188,10 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
                  later."
             )
         }
+        StoreError::ChangedMeanwhile => s3_error!(
+            OperationAborted,
+            "A conflicting operation is in progress on another server. Try again."
+        ),
         StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
         StoreError::Suspended { reason } => {
             S3Error::with_message(S3ErrorCode::ServiceUnavailable, reason)

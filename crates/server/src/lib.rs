@@ -57,6 +57,7 @@
 //! | `otlp` | Spans of requests for collectors of OpenTelemetry |
 //! | `test-util` | Servers over a store that the caller has opened |
 
+mod agreement;
 mod backup;
 mod banner;
 mod cli;

@@ -400,6 +400,10 @@ pub enum StoreError {
         /// One or two sentences for the sender of a request.
         reason: String,
     },
+    /// Another server has changed the same thing since this one has read it. The same change may succeed
+    /// when it is made again.
+    #[error("another server has changed this at the same time: try again")]
+    ChangedMeanwhile,
     /// The store is closed.
     #[error("the store is closed")]
     Closed,

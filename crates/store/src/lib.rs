@@ -323,7 +323,7 @@ pub use encryption::{
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,
 };
 pub use error::{DeleteMarker, StoreError, Wording};
-pub use identities::IdentityEntry;
+pub use identities::{Identities, IdentityEntry};
 pub use image::StoreImage;
 pub use lifecycle::LifecycleState;
 pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock, SystemRandom};

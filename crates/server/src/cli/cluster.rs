@@ -22,18 +22,13 @@ pub(crate) struct ClusterArgs {
     /// synchronous_commit are off, or pages have no checksums).
     #[arg(long, env = "LITEIO_METADATA_UNSAFE", value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) metadata_unsafe: bool,
-    /// Place of the bodies of several servers: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, or
-    /// file:///PATH of a directory that all of them have mounted.
+    /// Place of the bodies of several servers: s3://BUCKET/PREFIX?endpoint=URL&region=NAME,
+    /// gs://BUCKET/PREFIX, az://CONTAINER/PREFIX?account=NAME, or file:///PATH of a directory that all of
+    /// them have mounted.
     #[arg(long, value_name = "LOCATION", env = "LITEIO_BLOBS", hide_env_values = true)]
     pub(crate) blobs: Option<String>,
-    /// URL of the service of --blobs s3:// [default: AWS in the region].
-    #[arg(long, value_name = "URL", env = "LITEIO_BLOBS_ENDPOINT", hide_env_values = true)]
-    pub(crate) blobs_endpoint: Option<String>,
-    /// Region of --blobs s3:// [default: AWS_REGION, AWS_DEFAULT_REGION].
-    #[arg(long, value_name = "REGION", env = "LITEIO_BLOBS_REGION")]
-    pub(crate) blobs_region: Option<String>,
     /// Access key for --blobs s3:// [default: AWS_ACCESS_KEY_ID, with AWS_SECRET_ACCESS_KEY and
-    /// AWS_SESSION_TOKEN].
+    /// AWS_SESSION_TOKEN; for others the variables of their tools].
     #[arg(long, value_name = "KEY", env = "LITEIO_BLOBS_ACCESS_KEY")]
     pub(crate) blobs_access_key: Option<String>,
     /// Secret key for --blobs s3://. Prefer the file or the variable: arguments are visible in the
@@ -43,6 +38,12 @@ pub(crate) struct ClusterArgs {
     /// File with the secret key.
     #[arg(long, value_name = "FILE", env = "LITEIO_BLOBS_SECRET_KEY_FILE")]
     pub(crate) blobs_secret_key_file: Option<PathBuf>,
+    /// Directory for copies of the bodies that were read last, on a disk of this server [default: none].
+    #[arg(long, value_name = "DIR", env = "LITEIO_BLOB_CACHE")]
+    pub(crate) blob_cache: Option<PathBuf>,
+    /// Size of --blob-cache in MiB [default: 1024].
+    #[arg(long, value_name = "MIB", env = "LITEIO_BLOB_CACHE_SIZE")]
+    pub(crate) blob_cache_size: Option<u32>,
     /// Name of the cluster, and of its schema in the database [default: liteio].
     #[arg(long, value_name = "NAME", env = "LITEIO_CLUSTER_NAME")]
     pub(crate) cluster_name: Option<String>,

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use liteio_client::parse_duration;
 
-use super::environment::Variables;
 use super::{Config, ConfigError, CredentialsSource, Storage, error};
 use crate::cli::{ClusterArgs, ServerArgs};
 
 /// Connections for reads, if no number is given.
 const CONNECTIONS: usize = 16;
 const CONNECTIONS_MAX: usize = 1000;
+/// Size of the cache of bodies in MiB, if none is given.
+const CACHE_MIB: u32 = 1024;
 /// Longest time for which deleted bodies are kept.
 const GRACE_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
@@ -42,18 +43,14 @@ pub struct ClusterSettings {
 pub struct BlobsPlace {
     /// `s3://BUCKET/PREFIX`, `gs://…`, `az://…` or `file:///PATH`.
     pub location: String,
-    /// The URL of the service of `s3://`.
-    pub endpoint: Option<String>,
-    /// The region.
-    pub region: Option<String>,
-    /// The access key.
+    /// The access key of `s3://`; by default that of the environment.
     pub access_key: Option<String>,
     /// The secret key.
     pub secret_key: Option<String>,
     /// The file with the secret key, if that is not given.
     pub secret_key_file: Option<PathBuf>,
-    /// The session token of temporary keys.
-    pub session_token: Option<String>,
+    /// The directory of a cache on a local disk, and its size in MiB.
+    pub cache: Option<(PathBuf, u32)>,
 }
 
 // Written by hand, so that no secret is logged.
@@ -77,7 +74,6 @@ impl fmt::Debug for BlobsPlace {
 /// [`ConfigError`] if only a part of it is given, or is not valid.
 pub(crate) fn resolve(
     arguments: &ClusterArgs,
-    variables: &Variables,
 ) -> Result<Option<ClusterSettings>, ConfigError> {
     let (metadata, location) = match (&arguments.metadata, &arguments.blobs) {
         (Some(metadata), Some(blobs)) => (metadata.clone(), blobs.clone()),
@@ -88,7 +84,9 @@ pub(crate) fn resolve(
             };
         }
         (Some(_), None) => {
-            return error("--metadata (LITEIO_METADATA) needs --blobs: give the place of the bodies, too");
+            return error(
+                "--metadata (LITEIO_METADATA) needs --blobs: give the place of the bodies, too",
+            );
         }
         (None, Some(_)) => {
             return error("--blobs (LITEIO_BLOBS) needs --metadata: give the database, too");
@@ -97,7 +95,7 @@ pub(crate) fn resolve(
     let name = arguments.cluster_name.clone().unwrap_or_else(|| "liteio".to_owned());
     if !is_name(&name) {
         return error(format!(
-            "the cluster name {name:?} is not valid: give --cluster-name 1 to 40 lower-case letters, digits and \
+            "the cluster name {name:?} is not valid: give --cluster-name 1 to 48 lower-case letters, digits and \
              underscores, and a letter first"
         ));
     }
@@ -122,7 +120,7 @@ pub(crate) fn resolve(
         password_file: arguments.metadata_password_file.clone(),
         connections,
         allows_unsafe: arguments.metadata_unsafe,
-        blobs: blobs(arguments, location, variables)?,
+        blobs: blobs(arguments, location)?,
         name,
         server_name: server_name.unwrap_or_else(|| "server".to_owned()),
         deletion_grace,
@@ -131,7 +129,7 @@ pub(crate) fn resolve(
 
 fn is_name(name: &str) -> bool {
     let is_inner = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_';
-    (1..=40).contains(&name.len())
+    (1..=48).contains(&name.len())
         && name.starts_with(|it: char| it.is_ascii_lowercase())
         && name.chars().all(is_inner)
 }
@@ -147,11 +145,11 @@ fn given(arguments: &ClusterArgs) -> Option<&'static str> {
         ("--metadata-password-file", arguments.metadata_password_file.is_some()),
         ("--metadata-connections", arguments.metadata_connections.is_some()),
         ("--metadata-unsafe", arguments.metadata_unsafe),
-        ("--blobs-endpoint", arguments.blobs_endpoint.is_some()),
-        ("--blobs-region", arguments.blobs_region.is_some()),
         ("--blobs-access-key", arguments.blobs_access_key.is_some()),
         ("--blobs-secret-key", arguments.blobs_secret_key.is_some()),
         ("--blobs-secret-key-file", arguments.blobs_secret_key_file.is_some()),
+        ("--blob-cache", arguments.blob_cache.is_some()),
+        ("--blob-cache-size", arguments.blob_cache_size.is_some()),
         ("--cluster-name", arguments.cluster_name.is_some()),
         ("--server-name", arguments.server_name.is_some()),
         ("--deletion-grace", arguments.deletion_grace.is_some()),
@@ -159,57 +157,35 @@ fn given(arguments: &ClusterArgs) -> Option<&'static str> {
     given.iter().find(|(_, is_given)| *is_given).map(|(flag, _)| *flag)
 }
 
-fn blobs(
-    arguments: &ClusterArgs,
-    location: String,
-    variables: &Variables,
-) -> Result<BlobsPlace, ConfigError> {
-    let mut place = BlobsPlace {
-        location,
-        endpoint: arguments.blobs_endpoint.clone(),
-        region: arguments.blobs_region.clone(),
-        access_key: arguments.blobs_access_key.clone(),
-        secret_key: arguments.blobs_secret_key.clone(),
-        secret_key_file: arguments.blobs_secret_key_file.clone(),
-        session_token: None,
-    };
-    let has_secret = place.secret_key.is_some() || place.secret_key_file.is_some();
-    if !place.location.starts_with("s3://") {
-        let is_given = place.endpoint.is_some() || place.region.is_some();
-        return match is_given || place.access_key.is_some() || has_secret {
-            true => error(
-                "--blobs-endpoint, --blobs-region and the keys are for s3:// only: remove them, or give --blobs \
-                 s3://BUCKET/PREFIX",
-            ),
-            false => Ok(place),
-        };
+fn blobs(arguments: &ClusterArgs, location: String) -> Result<BlobsPlace, ConfigError> {
+    let (access_key, secret_key) =
+        (arguments.blobs_access_key.clone(), arguments.blobs_secret_key.clone());
+    let secret_key_file = arguments.blobs_secret_key_file.clone();
+    let has_secret = secret_key.is_some() || secret_key_file.is_some();
+    if !location.starts_with("s3://") && (access_key.is_some() || has_secret) {
+        return error(
+            "--blobs-access-key and its secret key are for s3:// only: remove them, or give --blobs s3://BUCKET/PREFIX",
+        );
     }
-    if place.secret_key.is_some() && place.secret_key_file.is_some() {
+    if secret_key.is_some() && secret_key_file.is_some() {
         return error(
             "--blobs-secret-key (LITEIO_BLOBS_SECRET_KEY) and --blobs-secret-key-file contradict each other: remove \
              one of them",
         );
     }
-    let variable = |name| variables.get(name).map(str::to_owned);
-    match (&place.access_key, has_secret) {
-        (Some(_), true) => {}
-        (Some(_), false) => {
-            return error(
-                "--blobs-access-key needs --blobs-secret-key-file or LITEIO_BLOBS_SECRET_KEY: set both or neither",
-            );
-        }
-        (None, true) => {
-            return error("the secret key of the bodies needs --blobs-access-key: set both or neither");
-        }
-        (None, false) => {
-            place.access_key = variable("AWS_ACCESS_KEY_ID");
-            place.secret_key = variable("AWS_SECRET_ACCESS_KEY");
-            place.session_token = variable("AWS_SESSION_TOKEN");
-        }
+    if access_key.is_some() != has_secret {
+        return error(
+            "--blobs-access-key and --blobs-secret-key-file (or LITEIO_BLOBS_SECRET_KEY) belong together: set both \
+             or neither",
+        );
     }
-    place.region = place.region.or_else(|| variable("AWS_REGION"));
-    place.region = place.region.or_else(|| variable("AWS_DEFAULT_REGION"));
-    Ok(place)
+    let cache = match (&arguments.blob_cache, arguments.blob_cache_size) {
+        (None, Some(_)) => return error("--blob-cache-size needs --blob-cache: give the directory, too"),
+        (_, Some(0)) => return error("--blob-cache-size is 1 or more"),
+        (Some(directory), size) => Some((directory.clone(), size.unwrap_or(CACHE_MIB))),
+        (None, None) => None,
+    };
+    Ok(BlobsPlace { location, access_key, secret_key, secret_key_file, cache })
 }
 
 /// Refuses settings that are of one process, or of a directory.
@@ -233,7 +209,9 @@ pub(super) fn check(config: &Config, arguments: &ServerArgs) -> Result<(), Confi
         ),
     ];
     if let Some((flag, _, reason)) = refused.iter().find(|(_, is_given, _)| *is_given) {
-        return error(format!("{flag} and --metadata contradict each other, since {reason}: remove {flag}"));
+        return error(format!(
+            "{flag} and --metadata contradict each other, since {reason}: remove {flag}"
+        ));
     }
     if matches!(config.credentials, CredentialsSource::Made) {
         return error(

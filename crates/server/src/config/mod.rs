@@ -461,7 +461,7 @@ impl Config {
             profile.fill(&mut arguments);
         }
         let mut config = Config::resolve(&arguments)?;
-        let cluster = cluster::resolve(&arguments.cluster, variables)?;
+        let cluster = cluster::resolve(&arguments.cluster)?;
         config.storage = cluster.map_or(config.storage, |it| Storage::Cluster(Box::new(it)));
         config.audit.webhooks.extend(audit::of_minio(variables)?);
         config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;

@@ -45,6 +45,7 @@
 //! | `50` | number of a run (4) | of several servers only: a [server](super::server::ServerRecord) |
 //! | `51` | number of a run (4) | nothing: the server of the run may commit |
 //! | `52` | name of a job | its [lease](super::server::LeaseRecord) |
+//! | `53` | | of several servers only: stamp (8) of the entries `07` |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`].
 
@@ -95,6 +96,10 @@ const ELEMENTS: u8 = 0x47;
 const SERVER: u8 = 0x50;
 const RUNNING: u8 = 0x51;
 const JOB: u8 = 0x52;
+const USERS_STAMP: u8 = 0x53;
+
+/// The stamp of the entries about users.
+pub(crate) const USERS_STAMP_KEY: &[u8] = &[USERS_STAMP];
 
 /// All servers.
 pub(crate) const ALL_SERVERS: &[u8] = &[SERVER];

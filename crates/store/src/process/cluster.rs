@@ -13,7 +13,7 @@
 
 use std::fmt;
 
-use liteio_kv::Transaction;
+use liteio_kv::{Snapshot, Transaction};
 use parking_lot::RwLockReadGuard;
 
 use super::Pin;
@@ -83,6 +83,27 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// The errors of asking the others. No blob is an orphan then.
     fn in_flight(&self, blob: &BlobId) -> Result<bool, StoreError>;
+
+    /// The stamp of the entries about users, for [`Cluster::change_users`].
+    ///
+    /// # Errors
+    /// The errors of a read.
+    fn users_stamp(&self, _from: &Snapshot) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    /// Admits a change of the entries about users by who has seen them with `stamp`; `None` by who need not
+    /// have seen them. Returns the new stamp. A process that is alone makes one change after another.
+    ///
+    /// # Errors
+    /// [`StoreError::ChangedMeanwhile`] if another process has changed them since.
+    fn change_users(
+        &self,
+        _stamp: Option<u64>,
+        _write: &mut Transaction<'_>,
+    ) -> Result<u64, StoreError> {
+        Ok(0)
+    }
 
     /// Wakes the worker of a queue, after the commit that filled it.
     fn wake(&self, sleeper: Sleeper<'_>);

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_disk::Clock;
-use liteio_kv::{Read as _, Transaction};
+use liteio_kv::{Read, Snapshot, Transaction, Write as _};
 use parking_lot::Mutex;
 
 use super::alone::Alone;
@@ -160,6 +160,12 @@ impl Servers {
     }
 }
 
+fn users_stamp(from: &impl Read) -> Result<u64, StoreError> {
+    let Some(stamp) = from.get(space::USERS_STAMP_KEY)? else { return Ok(0) };
+    let stamp = stamp.as_ref().try_into().map(u64::from_be_bytes);
+    stamp.map_err(|_| StoreError::corrupt("the stamp of the entries about users"))
+}
+
 impl State {
     fn serving(&self, monotonic_ms: u64) -> Result<(), StoreError> {
         if self.is_ended {
@@ -248,6 +254,23 @@ impl Cluster for Servers {
         // A run above all that were seen has begun since.
         let newest = state.servers.keys().next_back().copied().unwrap_or(0);
         Ok(run > newest || state.running.contains(&run))
+    }
+
+    fn users_stamp(&self, from: &Snapshot) -> Result<u64, StoreError> {
+        users_stamp(from)
+    }
+
+    fn change_users(
+        &self,
+        stamp: Option<u64>,
+        write: &mut Transaction<'_>,
+    ) -> Result<u64, StoreError> {
+        let now = users_stamp(write)?;
+        if stamp.is_some_and(|seen| seen != now) {
+            return Err(StoreError::ChangedMeanwhile);
+        }
+        write.put(space::USERS_STAMP_KEY, &(now + 1).to_be_bytes())?;
+        Ok(now + 1)
     }
 
     fn wake(&self, sleeper: Sleeper<'_>) {
