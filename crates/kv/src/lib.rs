@@ -112,6 +112,7 @@ mod config;
 pub mod contract;
 mod counter;
 mod cursor;
+pub mod database;
 mod dead;
 mod discarded;
 mod drain;
