@@ -104,12 +104,19 @@ pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
     }
     let unavailable = matches!(
         error_of_store,
-        StoreError::Closed | StoreError::Poisoned { .. } | StoreError::NoSpace
+        StoreError::Closed | StoreError::Poisoned { .. } | StoreError::NoSpace | StoreError::Busy
     );
     if let StoreError::Suspended { reason } = error_of_store {
         return error("ServiceUnavailable", StatusCode::SERVICE_UNAVAILABLE, reason.clone());
     }
     tracing::error!(error = %error_of_store, "users could not be changed");
+    if let StoreError::Unsettled { .. } = error_of_store {
+        return error(
+            "ServiceUnavailable",
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The database does not answer. It is not known whether this was changed.",
+        );
+    }
     match unavailable {
         true => error(
             "ServiceUnavailable",

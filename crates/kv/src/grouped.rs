@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::cursor::Cursor;
+use crate::database::FetchedGroups;
 use crate::{KvError, Pair};
 
 /// A range of keys, and what groups them.
@@ -39,7 +40,20 @@ pub enum GroupedEntry<'a> {
 ///
 /// The cost depends on the entries taken, not on the keys of a group: behind its first key the
 /// cursor seeks past all of them.
-pub struct Grouped<'a> {
+pub struct Grouped<'a>(Kind<'a>);
+
+#[expect(
+    clippy::large_enum_variant,
+    reason = "the large one is the usual one: a box would cost it"
+)]
+enum Kind<'a> {
+    Passed(PassedGroups<'a>),
+    /// The database passes them itself.
+    Fetched(FetchedGroups<'a>),
+}
+
+/// Groups that a cursor passes.
+struct PassedGroups<'a> {
     cursor: Cursor<'a>,
     delimiter: Vec<u8>,
     text: usize,
@@ -53,14 +67,18 @@ pub struct Grouped<'a> {
 impl<'a> Grouped<'a> {
     /// Over a cursor at the begin of the range.
     pub(super) fn new(cursor: Cursor<'a>, range: &GroupedRange<'_>) -> Self {
-        Self {
+        Self(Kind::Passed(PassedGroups {
             cursor,
             delimiter: range.delimiter.to_vec(),
             text: range.text,
             text_end: range.text_end.to_vec(),
             group: Vec::new(),
             is_within: false,
-        }
+        }))
+    }
+
+    pub(super) fn fetched(groups: FetchedGroups<'a>) -> Self {
+        Self(Kind::Fetched(groups))
     }
 
     /// The next entry.
@@ -70,6 +88,16 @@ impl<'a> Grouped<'a> {
     #[expect(clippy::should_implement_trait, reason = "what it shows is borrowed from it")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<GroupedEntry<'_>>, KvError> {
+        match &mut self.0 {
+            Kind::Passed(groups) => groups.next(),
+            Kind::Fetched(groups) => groups.next(),
+        }
+    }
+}
+
+impl PassedGroups<'_> {
+    #[inline]
+    fn next(&mut self) -> Result<Option<GroupedEntry<'_>>, KvError> {
         if self.is_within {
             self.is_within = false;
             self.pass_group()?;
@@ -86,27 +114,41 @@ impl<'a> Grouped<'a> {
         }
     }
 
-    /// Moves behind all keys that begin with the group. What was shown of it is gone then.
+    /// Moves behind all keys that begin with the group.
     fn pass_group(&mut self) -> Result<(), KvError> {
-        while let Some(last) = self.group.pop() {
-            if let Some(next) = last.checked_add(1) {
-                self.group.push(next);
-                return self.cursor.seek(&self.group);
-            }
+        match behind_group(&self.group) {
+            Some(next) => self.cursor.seek(&next),
+            None => self.cursor.seek_end(),
         }
-        self.cursor.seek_end()
     }
 }
 
 impl fmt::Debug for Grouped<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Grouped").field("cursor", &self.cursor).finish_non_exhaustive()
+        formatter.debug_struct("Grouped").finish_non_exhaustive()
     }
+}
+
+/// The first key behind all that begin with `group`; `None` if there is none.
+pub(crate) fn behind_group(group: &[u8]) -> Option<Vec<u8>> {
+    let mut next = group.to_vec();
+    while let Some(last) = next.pop() {
+        if let Some(last) = last.checked_add(1) {
+            next.push(last);
+            return Some(next);
+        }
+    }
+    None
 }
 
 /// Number of bytes of the group that a key belongs to; `None` if it belongs to none.
 #[inline]
-fn end_of_group(key: &[u8], text: usize, text_end: &[u8], delimiter: &[u8]) -> Option<usize> {
+pub(crate) fn end_of_group(
+    key: &[u8],
+    text: usize,
+    text_end: &[u8],
+    delimiter: &[u8],
+) -> Option<usize> {
     let mut rest = key.get(text..)?;
     if let Some(end) = find(rest, text_end) {
         rest = &rest[..end];

@@ -84,7 +84,8 @@
 //! |---|---|
 //! | `handle`, `config`, `error`, `stats` | [`Kv`] and its settings, errors and counters |
 //! | `pending`, `transaction`, `view`, `cursor`, `grouped` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`], [`Grouped`] |
-//! | `local`, `fetched/` | the kinds of transactions: over the layers; over what was fetched, in tests |
+//! | `local`, `fetched/` | the kinds of transactions: over the layers; over what was fetched |
+//! | `database/` | key spaces over a [`Database`](database::Database): its trait, the threads that commit, snapshots, a simulated one for tests |
 //! | `counter`, `claim` | what updates of several processes could share without waiting for each other: [`Counts`], [`Queue`], [`Claim`] |
 //! | `queue`, `committer`, `pace` | group commit: the queue of updates, the states of a group, the delay of writers that outrun the drain |
 //! | `home` | the files of a key space: creating them, and opening them with recovery from the log |
@@ -112,13 +113,13 @@ mod config;
 pub mod contract;
 mod counter;
 mod cursor;
+pub mod database;
 mod dead;
 mod discarded;
 mod drain;
 mod drainer;
 mod engine;
 mod error;
-#[cfg(any(test, feature = "test-util"))]
 mod fetched;
 mod follow;
 #[cfg(any(test, feature = "fuzzing"))]
@@ -181,6 +182,13 @@ pub trait Read {
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError>;
 
+    /// Fetches rows together that are read next, over a database. Otherwise each first read is a fetch of
+    /// its own, of which an update may have a few dozen.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    fn fetch(&self, keys: &[&[u8]]) -> Result<(), KvError>;
+
     /// A cursor over the keys within the bounds, in both directions, seekable.
     ///
     /// # Errors
@@ -242,7 +250,8 @@ pub trait Write: Read {
 
     /// Puts a row at the end of a queue, counts it in the queue's counter ([`Counts::ONE`]), and
     /// returns its number: at least `floor`, and greater than the numbers of all rows that updates
-    /// with one of the same claims have appended. `value` makes the value for the key of the row.
+    /// with one of the same claims have appended; over a database those that have also written a row
+    /// which this update reads. `value` makes the value for the key of the row.
     ///
     /// # Errors
     /// Those of [`Write::put`] and [`CounterRow`].

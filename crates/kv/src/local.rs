@@ -163,6 +163,12 @@ impl Read for LocalTransaction<'_> {
         Ok(Value::of(keep(&self.failure, self.layers.get(key, NEWEST))?))
     }
 
+    #[inline]
+    fn fetch(&self, _: &[&[u8]]) -> Result<(), KvError> {
+        // They are at hand.
+        Ok(())
+    }
+
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
         keep(&self.failure, Cursor::new(self.layers, NEWEST, lower, upper))
     }
