@@ -84,6 +84,11 @@ impl Directories {
         self.fanout.index(id)
     }
 
+    /// The place of the byte of an id that chooses its directory.
+    pub(super) fn place(&self) -> usize {
+        self.fanout.0
+    }
+
     /// The path of a blob.
     pub(super) fn path(&self, id: &BlobId) -> String {
         self.fanout.path(id)

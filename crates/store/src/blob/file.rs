@@ -309,11 +309,12 @@ pub(super) fn remove_files(disk: &dyn Disk, directory: &str) -> io::Result<()> {
 
 impl BlobStore for FileBlobStore {
     fn next_id(&self, random: [u8; 16]) -> BlobId {
-        // Ids are random except for the first byte, which walks through the directories in runs.
-        let first = *self.first_directory.get_or_init(|| random[0]);
+        // Ids are random except for one byte, which walks through the directories in runs.
+        let place = self.shared.directories.place();
+        let first = *self.first_directory.get_or_init(|| random[place]);
         let run = self.given.fetch_add(1, Ordering::Relaxed) / RUN_BLOBS;
         let mut id = random;
-        id[0] = first.wrapping_add((run % DIRECTORIES as u64) as u8);
+        id[place] = first.wrapping_add((run % DIRECTORIES as u64) as u8);
         BlobId(id)
     }
 

@@ -113,9 +113,8 @@ impl BlobWriter for DurableWriter {
 
 impl BlobStore for SharedDirectoryBlobStore {
     fn next_id(&self, random: [u8; 16]) -> BlobId {
-        // The byte behind the run chooses the directory, at random: many servers share them, and a sync is of
-        // one server.
-        BlobId::of_run(self.run, random)
+        // Behind the run is the byte of the directory, chosen as in a directory of one process.
+        self.files.next_id(BlobId::of_run(self.run, random).0)
     }
 
     fn begin(
@@ -194,5 +193,148 @@ impl SharedBlobStore for SharedDirectoryBlobStore {
 
     fn shown(&self) -> &str {
         &self.shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use liteio_disk::SimulatedDisk;
+
+    use super::*;
+    use crate::blob::contract::{blob_store_contract, check_reads_back, seal};
+
+    fn open(path: &Path, run: u32) -> SharedDirectoryBlobStore {
+        SharedDirectoryBlobStore::open(path, run).expect("opened")
+    }
+
+    fn found(store: &dyn BlobStore) -> BTreeSet<BlobId> {
+        let mut ids = BTreeSet::new();
+        store.scan(&mut |id| assert!(ids.insert(id))).expect("scanned");
+        ids
+    }
+
+    fn of(store: &SharedDirectoryBlobStore, run: u32) -> BTreeSet<BlobId> {
+        let mut ids = BTreeSet::new();
+        store.scan_run(run, &mut |id| assert!(ids.insert(id))).expect("scanned");
+        ids
+    }
+
+    fn temporary(path: &Path, run: u32) -> usize {
+        std::fs::read_dir(path.join(temporary_of(run))).map_or(0, Iterator::count)
+    }
+
+    #[test]
+    fn a_shared_directory_keeps_the_contract() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let next = AtomicU32::new(0);
+        blob_store_contract(&|| {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let path = directory.path().join(number.to_string());
+            std::fs::create_dir(&path).expect("made");
+            Arc::new(open(&path, number))
+        });
+    }
+
+    #[test]
+    fn servers_of_different_runs_see_each_others_blobs_and_leave_them_alone() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path();
+        // Both are open before either has made a directory.
+        let (one, other) = (open(path, 1), open(path, 0x0200_0000));
+        let of_one: BTreeSet<BlobId> =
+            (0..9).map(|seed| seal(&one, seed, &[seed; 50]).id).collect();
+        let sealed = seal(&other, 1, b"the same random bytes");
+        assert_eq!(of(&other, 1), of_one);
+        assert_eq!(of(&one, 0x0200_0000), BTreeSet::from([sealed.id]));
+        check_reads_back(&one, sealed, b"the same random bytes");
+        assert!(one.is_own(of_one.first().expect("one")) && !one.is_own(&sealed.id));
+
+        // A running writer survives the start of a third server, and its sweep of the first one.
+        let id = other.next_id([9; 16]);
+        let mut writer = other.begin(id, None).expect("begun");
+        writer.append(&[7; 100_000]).expect("appended");
+        let third = open(path, 3);
+        third.clean_run(1).expect("cleaned");
+        third.scan_run(1, &mut |id| third.delete(&id).expect("deleted")).expect("swept");
+        writer.append(&[7; 100_000]).expect("appended");
+        let late = writer.seal(Seal::InLog).expect("sealed");
+        assert!(late.contents_to_note.is_none(), "no log of this server is read by others");
+        check_reads_back(&third, late.blob, &[7; 200_000]);
+        assert_eq!(found(&third), BTreeSet::from([sealed.id, late.blob.id]));
+    }
+
+    #[test]
+    fn temporary_files_are_deleted_by_their_own_run_or_for_a_dead_one() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path();
+        let (one, other) = (open(path, 1), open(path, 2));
+        let begun = |store: &SharedDirectoryBlobStore, seed| {
+            let mut writer = store.begin(store.next_id([seed; 16]), None).expect("begun");
+            writer.append(&[1; 300_000]).expect("appended");
+            writer
+        };
+        // As a killed process leaves them.
+        std::mem::forget((begun(&one, 1), begun(&one, 2)));
+        let writer = begun(&other, 3);
+        assert_eq!((temporary(path, 1), temporary(path, 2)), (2, 1));
+        let third = open(path, 3);
+        assert_eq!(
+            (temporary(path, 1), temporary(path, 2)),
+            (2, 1),
+            "a start deletes only its own"
+        );
+        third.clean_run(1).expect("cleaned");
+        third.clean_run(4).expect("of a run that never wrote");
+        assert_eq!((temporary(path, 1), temporary(path, 2)), (0, 1));
+        drop(writer);
+        assert_eq!(temporary(path, 2), 0);
+        std::mem::forget(begun(&other, 4));
+        open(path, 2);
+        assert_eq!(temporary(path, 2), 0);
+        assert_eq!(found(&third), BTreeSet::new());
+    }
+
+    #[test]
+    fn a_directory_belongs_to_one_cluster() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (one, other) = (open(directory.path(), 1), open(directory.path(), 2));
+        let (id, wrong) = (ClusterId([1; 16]), ClusterId([2; 16]));
+        assert_eq!(one.read_identity().expect("read"), None);
+        assert!(one.create_identity(&id).expect("created"));
+        assert!(other.create_identity(&id).expect("created already"));
+        assert!(!other.create_identity(&wrong).expect("answered"));
+        other.create_contents(&identity::encode(&wrong)).expect("nothing is replaced");
+        assert_eq!(other.read_identity().expect("read"), Some(id));
+        std::fs::write(directory.path().join(IDENTITY), "something else").expect("written");
+        let error = one.read_identity().expect_err("foreign");
+        assert!(error.to_string().contains("not that of a LiteIO cluster"), "{error}");
+    }
+
+    #[test]
+    fn a_directory_that_is_missing_is_not_made() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let path = directory.path().join("not mounted");
+        let reason = SharedDirectoryBlobStore::open(&path, 1).expect_err("missing");
+        assert!(reason.contains("mount it") && !reason.contains('\n'), "{reason}");
+        assert!(!path.exists());
+    }
+
+    /// Whatever the caller would leave to its record: no other server has that.
+    #[test]
+    fn what_is_sealed_survives_a_power_cut() {
+        for seal in [Seal::Now, Seal::Later, Seal::WithRecord, Seal::InLog] {
+            let disk = Arc::new(SimulatedDisk::new(1));
+            let on: Arc<SimulatedDisk> = Arc::clone(&disk);
+            let store = SharedDirectoryBlobStore::on(on, String::new(), 1).expect("opened");
+            let mut writer = store.begin(store.next_id([1; 16]), Some(4)).expect("begun");
+            writer.append(b"body").expect("appended");
+            let sealed = writer.seal(seal).expect("sealed");
+            let after = Arc::new(disk.crash());
+            let store = SharedDirectoryBlobStore::on(after, String::new(), 2).expect("opened");
+            check_reads_back(&store, sealed.blob, b"body");
+        }
     }
 }

@@ -164,6 +164,6 @@ mod tests {
         no("s3://bucket", "AWS_ACCESS_KEY_ID=key", "AWS_SECRET_ACCESS_KEY");
         no("s3://bucket", "AWS_SECRET_ACCESS_KEY=hush", "AWS_ACCESS_KEY_ID");
         no("az://container", "", "?account=NAME");
-        no("gs://bucket", "GOOGLE_SERVICE_ACCOUNT=/missing/hushed", "credentials");
+        no("gs://bucket", "GOOGLE_SERVICE_ACCOUNT=/missing/file", "credentials");
     }
 }

@@ -209,10 +209,7 @@ impl Shared {
     }
 
     /// Waits for a call, which is made by a task.
-    fn run<T: Send + 'static>(&self, call: impl Future<Output = T> + Send + 'static) -> T
-    where
-        T: Send + 'static,
-    {
+    fn run<T: Send + 'static>(&self, call: impl Future<Output = T> + Send + 'static) -> T {
         match wait(self.runtime().spawn(call)) {
             Ok(value) => value,
             Err(error) => std::panic::resume_unwind(error.into_panic()),
