@@ -316,6 +316,10 @@ mod usage;
 mod verify;
 mod watch;
 
+#[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
+pub use blob::shared_blobs_contract;
+#[cfg(feature = "cluster")]
+pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
 pub use encryption::{

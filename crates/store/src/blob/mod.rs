@@ -32,13 +32,23 @@ mod footer;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod group_sync;
+#[cfg(feature = "cluster")]
+mod identity;
+#[cfg(feature = "cluster")]
+mod location;
 pub(crate) mod lost;
 mod memory;
 mod piece;
+#[cfg(feature = "cluster")]
+mod remote;
 mod segments;
+#[cfg(feature = "cluster")]
+mod shared;
+#[cfg(feature = "cluster")]
+mod shared_directory;
 mod unsynced;
 
-#[cfg(test)]
+#[cfg(any(test, all(feature = "test-util", feature = "cluster")))]
 mod contract;
 #[cfg(test)]
 mod noted_tests;
@@ -56,15 +66,36 @@ pub(crate) use buffer::SPARE_BYTES;
 pub(crate) use error::BlobError;
 pub(crate) use extents::{BlobExtent, ExtentReader};
 pub(crate) use file::FileBlobStore;
+#[cfg(feature = "cluster")]
+pub use identity::ClusterId;
+#[cfg(feature = "cluster")]
+pub use location::{BlobAccess, BlobLocation, BucketLocation};
 pub(crate) use memory::MemoryBlobStore;
 pub(crate) use piece::BlobPiece;
 pub(crate) use segments::Lengths;
+#[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
+pub use shared::shared_blobs_contract;
+#[cfg(feature = "cluster")]
+pub use shared::{BlobCache, SharedBlobs};
 
-/// The name of a blob: 16 bytes, never reused. The first byte selects its directory.
+/// Length of the number of a server's run, with which the ids of a shared blob store begin.
+#[cfg(feature = "cluster")]
+const RUN_BYTES: usize = 4;
+
+/// The name of a blob: 16 bytes, never reused. The first byte selects its directory. In a store that several
+/// servers share, the first four are the number of the run of the server that wrote it, big-endian, and the
+/// fifth selects the directory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlobId(pub(crate) [u8; 16]);
 
 impl BlobId {
+    /// An id of this run, from 16 random bytes.
+    pub(crate) fn of_run(run: u32, random: [u8; 16]) -> Self {
+        let mut id = random;
+        id[..RUN_BYTES].copy_from_slice(&run.to_be_bytes());
+        Self(id)
+    }
+
     /// The number of the run that has written the blob, where several servers share the blobs.
     pub(crate) fn run(&self) -> u32 {
         let [first, second, third, fourth, ..] = self.0;
