@@ -19,7 +19,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Suspended`] if the server does not reach the database; the errors of a read.
     pub fn agree(&self) -> Result<Option<u64>, StoreError> {
-        if !self.is_shared() {
+        if !self.reads_may_wait() {
             return Ok(None);
         }
         self.shared().cluster.serving()?;

@@ -257,7 +257,8 @@
 //! # }
 //! ```
 
-pub mod config;
+pub mod cluster;
+mod config;
 pub mod error;
 pub mod invalid_field;
 pub mod limits;
@@ -283,6 +284,7 @@ mod object;
 mod indexes;
 pub mod vectors;
 
+mod agreement;
 mod attachment;
 pub mod backup;
 #[cfg(test)]
@@ -321,6 +323,7 @@ pub use blob::shared_blobs_contract;
 #[cfg(feature = "cluster")]
 pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
+pub use cluster::{ClusterBackend, ClusterBlobs};
 pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,

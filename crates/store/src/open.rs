@@ -42,6 +42,7 @@ impl Store {
     /// [`StoreError::NoSpace`], or the reason why the disk or its content cannot be used.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let store = Self::from_opened(open(config)?);
+        store.join()?;
         store.start()?;
         Ok(store)
     }
@@ -102,6 +103,7 @@ impl Store {
     pub(crate) fn start(&self) -> Result<(), StoreError> {
         self.start_columns();
         self.start_watch()?;
+        self.start_beats()?;
         match self.shared().config.role {
             Role::Primary => self.start_writers(),
             // They begin with its promotion.
@@ -132,6 +134,7 @@ impl Store {
 fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
+        Backend::Cluster(backend) => crate::cluster::open(config, &backend),
         Backend::Directory(path) => {
             let disk = RealDisk::open(&path)?;
             let shown = path.display().to_string();
@@ -180,6 +183,7 @@ fn open_existing(
 ) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
+        Backend::Cluster(backend) => crate::cluster::open(config, &backend),
         Backend::Directory(path) => {
             let disk: Arc<dyn Disk> = Arc::new(RealDisk::open_existing(&path)?);
             let shown = path.display().to_string();
@@ -246,6 +250,7 @@ pub(crate) fn open_memory_with(
         was_clean: true,
         may_sweep: true,
         log_end: None,
+        servers: None,
     })
 }
 
@@ -357,6 +362,7 @@ fn open_parts(
         was_clean: false,
         may_sweep: is_whole,
         log_end,
+        servers: None,
     })
 }
 
@@ -415,7 +421,7 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
 }
 
 /// Creates the store's own record, or checks it and takes over records of earlier programs.
-fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
+pub(crate) fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
     let snapshot = kv.snapshot()?;
     if StoreRecord::read_checked(&snapshot)?.is_some() {
         let kinds = [QueueKind::Events, QueueKind::Replication];
@@ -431,5 +437,10 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
         };
     }
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
-    kv.update(move |write| record.write(write)).wait()
+    let prepared = kv.update(move |write| match StoreRecord::read_checked(write)? {
+        // Another server was faster.
+        Some(_) => Ok(()),
+        None => record.write(write),
+    });
+    prepared.wait()
 }

@@ -72,9 +72,7 @@ impl fmt::Debug for BlobsPlace {
 ///
 /// # Errors
 /// [`ConfigError`] if only a part of it is given, or is not valid.
-pub(crate) fn resolve(
-    arguments: &ClusterArgs,
-) -> Result<Option<ClusterSettings>, ConfigError> {
+pub(crate) fn resolve(arguments: &ClusterArgs) -> Result<Option<ClusterSettings>, ConfigError> {
     let (metadata, location) = match (&arguments.metadata, &arguments.blobs) {
         (Some(metadata), Some(blobs)) => (metadata.clone(), blobs.clone()),
         (None, None) => {
@@ -180,7 +178,9 @@ fn blobs(arguments: &ClusterArgs, location: String) -> Result<BlobsPlace, Config
         );
     }
     let cache = match (&arguments.blob_cache, arguments.blob_cache_size) {
-        (None, Some(_)) => return error("--blob-cache-size needs --blob-cache: give the directory, too"),
+        (None, Some(_)) => {
+            return error("--blob-cache-size needs --blob-cache: give the directory, too");
+        }
         (_, Some(0)) => return error("--blob-cache-size is 1 or more"),
         (Some(directory), size) => Some((directory.clone(), size.unwrap_or(CACHE_MIB))),
         (None, None) => None,

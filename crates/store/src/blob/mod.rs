@@ -79,7 +79,6 @@ pub use shared::shared_blobs_contract;
 pub use shared::{BlobCache, SharedBlobs};
 
 /// Length of the number of a server's run, with which the ids of a shared blob store begin.
-#[cfg(feature = "cluster")]
 const RUN_BYTES: usize = 4;
 
 /// The name of a blob: 16 bytes, never reused. The first byte selects its directory. In a store that several

@@ -94,6 +94,11 @@ impl SharedBlobs {
         Ok(Self { blobs: Arc::new(blobs.map_err(refused)?) })
     }
 
+    /// The blobs, for a store.
+    pub(crate) fn store(&self) -> Arc<dyn BlobStore> {
+        Arc::clone(&self.blobs) as _
+    }
+
     /// The cluster that the blobs belong to; `None` if none was created there.
     ///
     /// # Errors

@@ -164,6 +164,8 @@ pub(crate) const ALL_REMOTE_DELETIONS: &[u8] = &[REMOTE_DELETION];
 
 /// The prefix of all keys of events.
 pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
+/// The prefix of all keys of buckets.
+pub(crate) const ALL_BUCKETS: &[u8] = &[BUCKET];
 /// The prefix of all keys of entries about users.
 pub(crate) const ALL_IDENTITIES: &[u8] = &[IDENTITY];
 /// The prefix of all keys of documents.
