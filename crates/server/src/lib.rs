@@ -62,6 +62,7 @@ mod agreement;
 mod backup;
 mod banner;
 mod cli;
+mod cluster;
 mod command;
 mod config;
 mod dispatch;

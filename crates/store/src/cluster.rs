@@ -14,18 +14,21 @@ use crate::blob::SharedBlobs;
 use crate::blob::{BlobStore, MemoryBlobStore};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
-use crate::meta::space;
+use crate::meta::{server, space};
 use crate::process::{BEAT_EVERY, Background, Calls, Servers, ServersConfig};
 use crate::store::{Inner, Opened, Store};
 
 /// Largest body in the database: larger ones cost its log and its backups more than a request to the blobs.
 const INLINE_BYTES_MAX: usize = 4 << 10;
 
+/// A database that several servers share.
+pub type ClusterDatabase = Arc<dyn Database>;
+
 /// The database and the blobs of a store that several servers share.
 #[derive(Clone)]
 pub struct ClusterBackend {
     /// The database.
-    pub database: Arc<dyn Database>,
+    pub database: ClusterDatabase,
     /// The blobs.
     pub blobs: ClusterBlobs,
     /// The name of this server, for people.
@@ -121,6 +124,64 @@ pub(crate) fn open(
     })
 }
 
+/// The servers of a cluster, and the jobs that they do, as they have told it last.
+#[derive(Clone, Debug)]
+pub struct ClusterView {
+    /// The time of the database, in milliseconds since 1970.
+    pub now_ms: u64,
+    /// The servers, by their runs.
+    pub servers: Vec<ClusterServer>,
+    /// The jobs that a server does.
+    pub jobs: Vec<ClusterJob>,
+}
+
+/// A server of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterServer {
+    /// The number of its run.
+    pub run: u32,
+    /// Its name.
+    pub name: String,
+    /// Time of its last beat, in milliseconds since 1970.
+    pub beat_ms: u64,
+    /// `false` if its run is over.
+    pub is_running: bool,
+}
+
+/// A job in the background, and the server that does it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterJob {
+    /// Its name.
+    pub name: String,
+    /// The run of the server.
+    pub run: u32,
+    /// The number of the term.
+    pub term: u64,
+}
+
+impl ClusterView {
+    /// Reads what the servers have told.
+    ///
+    /// # Errors
+    /// The errors of a read.
+    pub fn read(database: &ClusterDatabase) -> Result<Self, StoreError> {
+        let kv = Kv::over(Arc::clone(database), database_config())?;
+        let now_ms = kv.moment()?.map_or(0, |moment| moment.now_ms);
+        let snapshot = kv.snapshot()?;
+        let servers = server::all(&snapshot)?;
+        let servers = servers.into_iter().map(|(run, record, is_running)| ClusterServer {
+            run,
+            name: record.name,
+            beat_ms: record.beat_ms,
+            is_running,
+        });
+        let jobs =
+            server::all_leases(&snapshot)?.into_iter().filter(|(_, it)| it.until_ms > now_ms);
+        let jobs = jobs.map(|(name, it)| ClusterJob { name, run: it.run, term: it.term });
+        Ok(Self { now_ms, servers: servers.collect(), jobs: jobs.collect() })
+    }
+}
+
 /// Sets a clock to the time of the database.
 fn set(clock: &ShiftedClock, moment: Moment) {
     let own_ms = clock.now_ms().saturating_add_signed(-clock.offset_ms());
@@ -151,6 +212,18 @@ impl Member {
 }
 
 impl Store {
+    /// Opens the store that `config` describes without its work in the background, to read it: as one of
+    /// several servers, where there are others.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    pub fn open_to_read(config: StoreConfig) -> Result<Self, StoreError> {
+        let store = Self::from_opened(crate::open::open(config)?);
+        store.join()?;
+        store.start_beats()?;
+        Ok(store)
+    }
+
     /// The moment of now, as the database tells it; `None` for a store of one process.
     pub(crate) fn moment(&self) -> Result<Option<Moment>, StoreError> {
         match &*self.inner.kv.read() {

@@ -323,7 +323,9 @@ pub use blob::shared_blobs_contract;
 #[cfg(feature = "cluster")]
 pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
-pub use cluster::{ClusterBackend, ClusterBlobs};
+pub use cluster::{
+    ClusterBackend, ClusterBlobs, ClusterDatabase, ClusterJob, ClusterServer, ClusterView,
+};
 pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,

@@ -131,7 +131,7 @@ impl Store {
     }
 }
 
-fn open(config: StoreConfig) -> Result<Opened, StoreError> {
+pub(crate) fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
         Backend::Cluster(backend) => crate::cluster::open(config, &backend),

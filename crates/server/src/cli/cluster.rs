@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::KeyArgs;
+
 /// The raw settings of one of several servers.
 #[derive(Args, Clone, Default)]
 pub(crate) struct ClusterArgs {
@@ -85,4 +87,6 @@ pub(crate) enum ClusterCommand {
 pub(crate) struct ClusterPlaceArgs {
     #[command(flatten)]
     pub(crate) place: ClusterArgs,
+    #[command(flatten)]
+    pub(crate) keys: KeyArgs,
 }

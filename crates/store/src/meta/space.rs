@@ -104,6 +104,9 @@ pub(crate) const USERS_STAMP_KEY: &[u8] = &[USERS_STAMP];
 /// All servers.
 pub(crate) const ALL_SERVERS: &[u8] = &[SERVER];
 
+/// All leases of jobs.
+pub(crate) const ALL_JOBS: &[u8] = &[JOB];
+
 /// The record of the server with this run.
 pub(crate) fn server(run: u32) -> Vec<u8> {
     [&[SERVER], &run.to_be_bytes()[..]].concat()

@@ -1,13 +1,13 @@
 //! The beat of a server: what it tells the others, and hears of them.
 
-use std::ops::Bound;
+use std::collections::BTreeMap;
 
 use liteio_kv::{Kv, Read as _, Write as _};
 
 use super::{ENDED_AFTER, LEASE, LEASE_MARGIN, SUSPENDED_AFTER, ServerRecord, Servers, WANTED, ms};
 use crate::error::StoreError;
-use crate::meta::server::LeaseRecord;
-use crate::meta::{key, space};
+use crate::meta::server::{self, LeaseRecord};
+use crate::meta::space;
 use crate::process::cluster::Job;
 
 impl Servers {
@@ -125,20 +125,10 @@ impl Servers {
     /// Reads the rows of all servers.
     fn hear(&self, kv: &Kv) -> Result<(), StoreError> {
         let snapshot = kv.snapshot()?;
-        let end = key::successor(space::ALL_SERVERS).unwrap_or_default();
-        let (lower, upper) = (Bound::Included(space::ALL_SERVERS), Bound::Excluded(&end[..]));
-        let mut servers = std::collections::BTreeMap::new();
-        let mut cursor = snapshot.cursor(lower, upper)?;
-        while let Some((key, value)) = cursor.next()? {
-            let run = space::split_server(key);
-            let run = run.ok_or_else(|| StoreError::corrupt("the key of a server"))?;
-            servers.insert(run, ServerRecord::decode(key, value)?);
-        }
-        let mut running = Vec::new();
-        for run in servers.keys() {
-            if snapshot.get(&space::running(*run))?.is_some() {
-                running.push(*run);
-            }
+        let (mut servers, mut running) = (BTreeMap::new(), Vec::new());
+        for (run, record, is_running) in server::all(&snapshot)? {
+            servers.insert(run, record);
+            running.extend(is_running.then_some(run));
         }
         let mut state = self.state.lock();
         (state.servers, state.running) = (servers, running);
