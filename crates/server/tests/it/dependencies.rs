@@ -104,6 +104,12 @@ const RULES: &[Rule] = &[
         &["meta", "blob"],
         Paths(&["crate::bucket", "crate::object", "crate::multipart", "crate::store"]),
     ),
+    // Only blobs in object storage know the network, and only with the feature `cluster`.
+    except(
+        "store",
+        &["blob::remote"],
+        Paths(&["futures_util", "hyper", "hyper_util", "object_store", "rustls", "tokio"]),
+    ),
     // State in memory knows no operation.
     within(
         "store",
@@ -444,6 +450,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 25] = [
     ("liteio-disk", &[], &["getrandom", "rustix"]),
     ("liteio-kv", &["disk"], &["redb"]),
     ("liteio-vector", &["disk"], &["rustix"]),
+    // Without its feature `cluster`, which brings hyper, rustls and tokio.
     ("liteio-store", &["disk", "kv", "vector"], &["serde"]),
     (
         "liteio-client",
