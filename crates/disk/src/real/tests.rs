@@ -244,7 +244,8 @@ fn temporary_files_in_a_shared_directory_tell_whose_they_are() {
     let (one, other) = (open("1"), open("2"));
     let file = one.create_temporary().expect("created");
     let late = other.create_temporary().expect("created");
-    let names = |own: &str| one.list(&format!("{TEMPORARY_DIRECTORY}/{own}")).expect("listed").len();
+    let names =
+        |own: &str| one.list(&format!("{TEMPORARY_DIRECTORY}/{own}")).expect("listed").len();
     assert_eq!((names("1"), names("2")), (1, 1));
     one.link(&*file, "a").expect("linked");
     drop(late);
