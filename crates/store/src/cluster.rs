@@ -71,7 +71,7 @@ impl ClusterBlobs {
         match &self.0 {
             Blobs::Memory(blobs) => Arc::new(blobs.of_run(run)),
             #[cfg(feature = "cluster")]
-            Blobs::Shared(blobs) => blobs.store(),
+            Blobs::Shared(blobs) => blobs.blobs(),
         }
     }
 }

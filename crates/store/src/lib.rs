@@ -56,7 +56,7 @@
 //! | `clock`, `random` | Time and randomness, passed in |
 //! | `encryption/` | Keys and their ring, wrapped data keys, the block cipher; below records, above blobs |
 //! | `kv/` | The key space: snapshots, cursors, transactions; write-ahead log, tables in memory, sorted runs, the tree |
-//! | `blob/` | Immutable blobs in files, segments or memory, verified on every read |
+//! | `blob/` | Immutable blobs in files, segments or memory, with the feature `cluster` in object storage or a directory that several servers share; verified on every read |
 //! | `meta/` | Records, their encoding, every key space; the pure rules of locks and lifecycles |
 //! | `process/` | State in memory that relies on one process per store: bucket cache, ids, pins, staged blobs, signals; the decisions made from it |
 //! | `indexes/` | Open vector indexes: slots in use, filter columns, text search, rank fusion |

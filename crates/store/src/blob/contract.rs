@@ -216,6 +216,11 @@ fn another_length_is_damage(store: &dyn BlobStore) {
         let error = read.expect_err("another length");
         assert!(matches!(error, BlobError::Corrupt { .. }), "{length}: {error}");
     }
+    // Also where nothing is at all.
+    let behind = 100 * BLOCK..101 * BLOCK;
+    let read = store.open(&sealed.id, behind.end).and_then(|reader| reader.read(behind));
+    let error = read.expect_err("another length");
+    assert!(matches!(error, BlobError::Corrupt { .. }), "{error}");
 }
 
 fn scan_finds_what_is_sealed(store: &dyn BlobStore) {

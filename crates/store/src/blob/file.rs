@@ -303,8 +303,8 @@ fn open_directories(disk: &dyn Disk, used: &Use) -> io::Result<Directories> {
 /// Removes the files in a directory.
 pub(super) fn remove_files(disk: &dyn Disk, directory: &str) -> io::Result<()> {
     let entries = disk.list(directory)?;
-    let files = entries.iter().filter(|entry| !entry.is_dir);
-    files.map(|entry| disk.remove_if_there(&format!("{directory}/{}", entry.name))).collect()
+    let mut files = entries.iter().filter(|entry| !entry.is_dir);
+    files.try_for_each(|entry| disk.remove_if_there(&format!("{directory}/{}", entry.name)))
 }
 
 impl BlobStore for FileBlobStore {

@@ -2,7 +2,8 @@
 //!
 //! A sealed blob is immutable and identified by its [`BlobId`] alone; this module does not know the
 //! records that reference it. [`FileBlobStore`] keeps long blobs as files of a disk and short ones
-//! in [segments](segments), [`MemoryBlobStore`] in memory. All pass the same contract suite.
+//! in [segments](segments), [`MemoryBlobStore`] in memory. With the feature `cluster` several servers share the blobs in
+//! object storage (`remote`) or in a directory (`shared_directory`). All pass the same contract suite.
 //!
 //! # The states of a blob
 //! ```text
@@ -95,10 +96,10 @@ impl BlobId {
         Self(id)
     }
 
-    /// The number of the run that has written the blob, where several servers share the blobs.
+    /// The number of the run of the server that wrote this blob.
     pub(crate) fn run(&self) -> u32 {
-        let [first, second, third, fourth, ..] = self.0;
-        u32::from_be_bytes([first, second, third, fourth])
+        let [a, b, c, d, ..] = self.0;
+        u32::from_be_bytes([a, b, c, d])
     }
 }
 
@@ -125,7 +126,8 @@ impl Debug for BlobId {
 /// - The bytes of a blob never change. Every returned byte was verified against the checksum
 ///   written with it. Bytes that cannot be verified are [`BlobError::Corrupt`] or
 ///   [`BlobError::NotFound`], never other bytes.
-/// - A reader opened before [`BlobStore::delete`] continues to read.
+/// - A reader opened before [`BlobStore::delete`] continues to read. Object storage and network file systems cannot
+///   promise it: there deletion waits for readers (`Cluster::may_delete`).
 /// - After a failed sync every write fails with [`BlobError::Poisoned`]; reads continue.
 pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     /// The id for a new blob that gets a file, from 16 random bytes. The store replaces the first
@@ -198,7 +200,7 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     }
 
     /// Opens a sealed blob whose body has `body_bytes` bytes. Damage may be found only by the first
-    /// read.
+    /// read, and in object storage also that the blob is missing.
     ///
     /// # Errors
     /// [`BlobError::NotFound`] if the blob does not exist, else [`BlobError::Io`].
@@ -230,6 +232,27 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     fn is_own(&self, id: &BlobId) -> bool {
         let _ = id;
         false
+    }
+
+    /// Calls `found` with every blob that the run of one of several servers has written, as
+    /// [`BlobStore::scan`] does.
+    ///
+    /// # Errors
+    /// [`BlobError::Unavailable`] or [`BlobError::Io`].
+    fn scan_run(&self, run: u32, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
+        self.scan(&mut |id| {
+            if id.run() == run {
+                found(id);
+            }
+        })
+    }
+
+    /// Deletes the temporary files that a run which is over has left.
+    ///
+    /// # Errors
+    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn clean_run(&self, _run: u32) -> Result<(), BlobError> {
+        Ok(())
     }
 
     /// Gives a blob a file of its own, with its id as the name, if it has none.

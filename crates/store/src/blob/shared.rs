@@ -16,18 +16,6 @@ use crate::StoreError;
 /// What a blob store of several servers offers beyond [`BlobStore`]. Their ids begin with the number of the run of
 /// the server that wrote them.
 pub(super) trait SharedBlobStore: BlobStore {
-    /// Calls `found` with every blob that the run has written, as [`BlobStore::scan`] does.
-    ///
-    /// # Errors
-    /// [`BlobError::Unavailable`] or [`BlobError::Io`].
-    fn scan_run(&self, run: u32, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError>;
-
-    /// Deletes the temporary files that a dead run has left.
-    ///
-    /// # Errors
-    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
-    fn clean_run(&self, run: u32) -> Result<(), BlobError>;
-
     /// The cluster that the blobs belong to; `None` if none was created there. The probe of readiness.
     ///
     /// # Errors
@@ -94,11 +82,6 @@ impl SharedBlobs {
         Ok(Self { blobs: Arc::new(blobs.map_err(refused)?) })
     }
 
-    /// The blobs, for a store.
-    pub(crate) fn store(&self) -> Arc<dyn BlobStore> {
-        Arc::clone(&self.blobs) as _
-    }
-
     /// The cluster that the blobs belong to; `None` if none was created there.
     ///
     /// # Errors
@@ -132,31 +115,6 @@ impl SharedBlobs {
         }
     }
 
-    /// Calls `found` with the id of every blob that a run has written. A dead run's leftovers are those that
-    /// no record names.
-    ///
-    /// # Errors
-    /// [`StoreError::Suspended`] or [`StoreError::Io`].
-    pub fn scan_run(&self, run: u32, found: &mut dyn FnMut([u8; 16])) -> Result<(), StoreError> {
-        Ok(self.blobs.scan_run(run, &mut |id| found(id.0))?)
-    }
-
-    /// Deletes a blob; a missing one is no error.
-    ///
-    /// # Errors
-    /// [`StoreError::Suspended`], [`StoreError::Poisoned`] or [`StoreError::Io`].
-    pub fn delete(&self, id: [u8; 16]) -> Result<(), StoreError> {
-        Ok(self.blobs.delete(&BlobId(id))?)
-    }
-
-    /// Deletes the temporary files of a dead run.
-    ///
-    /// # Errors
-    /// [`StoreError::Poisoned`] or [`StoreError::Io`].
-    pub fn clean_run(&self, run: u32) -> Result<(), StoreError> {
-        Ok(self.blobs.clean_run(run)?)
-    }
-
     /// The location without secrets.
     #[must_use]
     pub fn shown(&self) -> &str {
@@ -164,8 +122,7 @@ impl SharedBlobs {
     }
 
     /// The blobs, for the store that uses them.
-    #[cfg(any(test, feature = "test-util"))]
-    fn blobs(&self) -> Arc<dyn BlobStore> {
+    pub(crate) fn blobs(&self) -> Arc<dyn BlobStore> {
         self.blobs.clone()
     }
 }

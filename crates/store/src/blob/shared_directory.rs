@@ -5,6 +5,8 @@
 //! names are made of the number of the server's run and of random bytes, so that no two servers ever make
 //! the same one, temporary files are below `tmp/RUN/`, and a start deletes only those of its own run.
 //!
+//! All servers run as one user, since files and directories are for their owner alone.
+//!
 //! A deleted file goes on being read on a local file system. On NFS it is a stale handle, which is told as
 //! [`BlobError::Unavailable`]; deletion waits for readers elsewhere (`Cluster::may_delete`).
 
@@ -156,9 +158,7 @@ impl BlobStore for SharedDirectoryBlobStore {
     fn clone_in_memory(&self) -> Option<MemoryBlobStore> {
         None
     }
-}
 
-impl SharedBlobStore for SharedDirectoryBlobStore {
     fn scan_run(&self, run: u32, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
         self.files.scan(&mut |id| {
             if id.run() == run {
@@ -175,7 +175,9 @@ impl SharedBlobStore for SharedDirectoryBlobStore {
             _ => Ok(()),
         }
     }
+}
 
+impl SharedBlobStore for SharedDirectoryBlobStore {
     fn read_identity(&self) -> Result<Option<ClusterId>, BlobError> {
         let contents = self.read_contents().map_err(|error| BlobError::Io(Arc::new(error)))?;
         let id = contents.map(|contents| identity::decode(&contents, &self.shown)).transpose();

@@ -35,9 +35,9 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             // A client that gets 503 behind it repeats its request; many give up at a minute.
-            total: Duration::from_secs(20),
-            // A part of 8 MiB at 4 Mbit/s.
-            attempt: Duration::from_secs(16),
+            total: Duration::from_secs(30),
+            // A part of 8 MiB at 3.4 Mbit/s.
+            attempt: Duration::from_secs(20),
             stall: Duration::from_secs(10),
             pause: Duration::from_millis(50),
             pause_max: Duration::from_secs(2),

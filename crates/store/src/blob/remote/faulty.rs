@@ -112,6 +112,17 @@ impl Faulty {
         self.state.lock().in_flight_max
     }
 
+    /// A GET, with the errors of HTTP.
+    async fn get_object(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let answer = self.objects.get_opts(location, options).await;
+        answer.map_err(|error| match error {
+            Error::Generic { .. } => {
+                failed("Server returned non-2xx status code: 416 : InvalidRange")
+            }
+            error => error,
+        })
+    }
+
     fn fault(&self, call: Call) -> Option<Fault> {
         let mut state = self.state.lock();
         state.made.push(call);
@@ -185,9 +196,9 @@ impl ObjectStore for Faulty {
             self.state.lock().next.entry(Call::Get).or_default().insert(0, fault);
             // Counted once.
             self.state.lock().made.pop();
-            return self.with_fault(Call::Get, self.objects.get_opts(location, options)).await;
+            return self.with_fault(Call::Get, self.get_object(location, options)).await;
         }
-        let answer = self.objects.get_opts(location, options).await?;
+        let answer = self.get_object(location, options).await?;
         let Some(fault) = fault else { return Ok(answer) };
         let (meta, range) = (answer.meta.clone(), answer.range.clone());
         let attributes = answer.attributes.clone();
@@ -306,6 +317,10 @@ impl MultipartStore for Faulty {
 
     async fn abort_multipart(&self, path: &Path, id: &MultipartId) -> Result<()> {
         self.with_fault(Call::Abort, async {
+            if !self.state.lock().uploads.contains(id) {
+                let source = "NoSuchUpload".into();
+                return Err(Error::NotFound { path: path.to_string(), source });
+            }
             self.objects.abort_multipart(path, id).await?;
             self.state.lock().uploads.remove(id);
             Ok(())

@@ -324,9 +324,7 @@ impl BlobStore for RemoteBlobStore {
     fn clone_in_memory(&self) -> Option<MemoryBlobStore> {
         None
     }
-}
 
-impl SharedBlobStore for RemoteBlobStore {
     fn scan_run(&self, run: u32, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
         self.list(Some(run), found)
     }
@@ -334,7 +332,9 @@ impl SharedBlobStore for RemoteBlobStore {
     fn clean_run(&self, _run: u32) -> Result<(), BlobError> {
         Ok(())
     }
+}
 
+impl SharedBlobStore for RemoteBlobStore {
     fn read_identity(&self) -> Result<Option<ClusterId>, BlobError> {
         let (remote, object) = (Arc::clone(&self.shared.remote), self.shared.remote.identity());
         let shown = self.shared.remote.shown.clone();

@@ -214,6 +214,7 @@ fn a_body_of_one_part_is_one_put_and_a_longer_one_is_sent_in_parts_two_at_a_time
 #[test]
 fn a_dropped_writer_leaves_nothing() {
     let (bucket, store) = open(PATIENT);
+    bucket.fail(Call::Abort, &[Fault::Refused, Fault::AnswerLost]);
     for length in [1, PART_BODY, 4 * PART_BODY] {
         let id = store.next_id([length as u8; 16]);
         let mut writer = store.begin(id, None).expect("begun");
