@@ -87,11 +87,11 @@ use std::process::ExitCode;
 
 pub use config::{
     AuditPosts, AuditRotation, AuditSettings, AuditWebhook, BackupSettings, BackupTarget,
-    CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource, DEFAULT_ACCESS_KEY,
-    DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
-    MasterKeySource, MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile,
-    PublicAccess, ReplicationSettings, Scrub, Storage, TestAccess, TierSettings, TlsSettings,
-    Webhook,
+    BlobsPlace, CertificateFiles, ClusterSettings, Config, ConfigError, ConsoleAddress,
+    CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings,
+    InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth, ObjectOwnership,
+    OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, ReplicationSettings, Scrub,
+    Storage, TestAccess, TierSettings, TlsSettings, Webhook,
 };
 pub use liteio_access::remote::{RemoteKind, RemoteSources, RemoteTarget};
 pub use liteio_access::tiers::{Tier, TierKind};

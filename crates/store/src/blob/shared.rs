@@ -10,7 +10,7 @@ use super::identity::{self, ClusterId};
 use super::location::{BlobAccess, BlobLocation};
 use super::remote::{CacheSpace, RemoteBlobStore};
 use super::shared_directory::SharedDirectoryBlobStore;
-use super::{BlobError, BlobId, BlobStore};
+use super::{BlobError, BlobStore};
 use crate::StoreError;
 
 /// What a blob store of several servers offers beyond [`BlobStore`]. Their ids begin with the number of the run of

@@ -84,6 +84,12 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// The errors of asking the others. No blob is an orphan then.
     fn in_flight(&self, blob: &BlobId) -> Result<bool, StoreError>;
 
+    /// The runs of other processes that are over, and whose leftovers nobody has swept. No record of theirs
+    /// can be committed any more.
+    fn ended_runs(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// The stamp of the entries about users, for [`Cluster::change_users`].
     ///
     /// # Errors

@@ -168,6 +168,7 @@ impl Store {
                 let tended = store.tend_lost();
                 let result = store.reclaim_queue().and_then(|report| {
                     let is_over = store.sweep_once()?;
+                    store.sweep_runs()?;
                     Ok((report, is_over))
                 });
                 // The error is not reported here: `Store::health` reports a failed disk, `verify`

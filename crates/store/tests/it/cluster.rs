@@ -9,7 +9,7 @@ use liteio_store::{
 
 use crate::harness::{
     complete, config, create_bucket, create_upload, delete, delete_bucket, get, name, put,
-    put_part, try_get,
+    put_part, stage, try_get,
 };
 
 /// A body that has a blob.
@@ -131,4 +131,30 @@ fn a_server_that_is_cut_off_from_the_database_acknowledges_nothing() {
     database.cut_off(false);
     agree(one);
     assert_eq!(get(one, "object"), b"newer");
+}
+
+#[test]
+fn the_leftovers_of_a_server_that_died_are_swept_and_nothing_else() {
+    let mut servers = servers(2);
+    let (_, two) = servers.pop().expect("two");
+    let (database, one) = servers.pop().expect("two");
+    create_bucket(&one, "bucket");
+    put(&one, "kept", LONG);
+    // Sealed, and without a record when its server dies.
+    let staged = stage(&one, LONG).expect("staged");
+    assert_eq!(two.verify(&mut |_| {}).expect("verified").blobs, 2);
+    database.cut_off(true);
+    // It is killed.
+    std::mem::forget((staged, one));
+    two.beat().expect("a beat");
+    assert_eq!(two.stats().orphans_swept, 0);
+    // The others wait for a minute of its silence.
+    database.advance(61_000);
+    while two.stats().orphans_swept == 0 {
+        two.beat().expect("a beat");
+        std::thread::yield_now();
+    }
+    assert_eq!(get(&two, "kept"), LONG);
+    let report = two.verify(&mut |_| {}).expect("verified");
+    assert_eq!((report.blobs, report.damaged, report.orphans), (1, Vec::new(), 0));
 }

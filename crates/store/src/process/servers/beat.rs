@@ -80,6 +80,8 @@ impl Servers {
     pub(crate) fn leave(&self, kv: &Kv) -> Result<(), StoreError> {
         let run = self.config.run;
         let jobs: Vec<_> = self.state.lock().jobs.keys().map(Job::name).collect();
+        // Otherwise the row stays until the leftovers of the run are swept.
+        let leaves_nothing = self.alone.staging.is_settled();
         let left = kv.update(move |write| -> Result<_, StoreError> {
             for job in &jobs {
                 if let Some(lease) = LeaseRecord::read(write, job)?
@@ -89,7 +91,9 @@ impl Servers {
                 }
             }
             write.delete(&space::running(run))?;
-            // The row stays until the leftovers of the run are swept.
+            if leaves_nothing {
+                write.delete(&space::server(run))?;
+            }
             Ok(())
         });
         left.wait()?;

@@ -256,6 +256,12 @@ impl Cluster for Servers {
         Ok(run > newest || state.running.contains(&run))
     }
 
+    fn ended_runs(&self) -> Vec<u32> {
+        let state = self.state.lock();
+        let others = state.servers.keys().filter(|run| **run != self.config.run);
+        others.filter(|run| !state.running.contains(run)).copied().collect()
+    }
+
     fn users_stamp(&self, from: &Snapshot) -> Result<u64, StoreError> {
         users_stamp(from)
     }
