@@ -186,7 +186,7 @@ impl Term {
 pub(crate) struct Reading<'a> {
     pub(super) _section: RwLockReadGuard<'a, ()>,
     /// For other processes.
-    pub(super) _open: Option<OpenReader>,
+    pub(super) _open: Option<Box<OpenReader>>,
 }
 
 /// The part of the content that a reader has opened.
@@ -203,7 +203,7 @@ pub(crate) enum Opened {
 pub(crate) struct Kept {
     pub(super) _pin: Option<Pin>,
     /// For other processes.
-    pub(super) _open: Option<OpenReader>,
+    pub(super) _open: Option<Box<OpenReader>>,
 }
 
 /// A receiver of [`Cluster::wake`].

@@ -218,13 +218,13 @@ impl Cluster for Servers {
 
     fn reading(&self) -> Reading<'_> {
         let open = Readers::section(&self.readers, self.clock.now_ms());
-        Reading { _open: Some(open), ..self.alone.reading() }
+        Reading { _open: Some(Box::new(open)), ..self.alone.reading() }
     }
 
     fn keep(&self, content: &Content, opened: Opened) -> Kept {
         // A file on another machine, or an object, does not survive its deletion.
         let open = Readers::keep(&self.readers, self.clock.now_ms());
-        Kept { _open: Some(open), ..self.alone.keep(content, opened) }
+        Kept { _open: Some(Box::new(open)), ..self.alone.keep(content, opened) }
     }
 
     fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {
