@@ -181,7 +181,7 @@ SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    found record;
+    kept record;
     owned bool;
 BEGIN
     -- A failover may have lost the run: it is this process's for as long as no other has begun it.
@@ -197,13 +197,13 @@ BEGIN
         RETURN QUERY SELECT CASE WHEN is_first THEN of_number - 1 ELSE 0 END, false, true;
         RETURN;
     END IF;
-    SELECT w.number, w.is_fenced INTO found FROM {schema}.worker w
+    SELECT w.number, w.is_fenced INTO kept FROM {schema}.worker w
         WHERE w.run = of_run AND w.worker = of_worker FOR UPDATE;
     UPDATE {schema}.worker SET number = greatest(number, of_number), is_fenced = is_fenced OR number < of_number
         WHERE run = of_run AND worker = of_worker;
     RETURN QUERY SELECT
-        CASE WHEN found.number = of_number AND found.is_fenced THEN of_number - 1 ELSE found.number END,
-        found.number = of_number AND NOT found.is_fenced, true;
+        CASE WHEN kept.number = of_number AND kept.is_fenced THEN of_number - 1 ELSE kept.number END,
+        kept.number = of_number AND NOT kept.is_fenced, true;
 END $$;
 
 -- The first of `count` numbers in a row. A block holds them if there are few and none is too small; otherwise the sequence is
@@ -247,6 +247,7 @@ END $$;
 -- The entries of a grouped range, in order: rows, and groups, which have no version. It takes steps from group to group while
 -- it meets groups, and pages of rows while it meets rows: a step costs as much as four rows of a page. Ends with a row
 -- without a key if it has read `bytes` of values and the range may have more.
+-- It is not safe for parallel plans, so the statement that calls it runs in one process, in order.
 CREATE FUNCTION {schema}.grouped(
     lower bytea, upper bytea, delimiter bytea, skip int, text_end bytea, most int, bytes bigint
 ) RETURNS TABLE (k bytea, ver bigint, v bytea)
@@ -260,7 +261,7 @@ DECLARE
     -- Behind a delimiter in the same place, unless it is of bytes 0xFF alone.
     behind_delimiter bytea := {schema}.behind(delimiter);
     prefix bytea;
-    found record;
+    row record;
     entries int := 0;
     reads int;
     rows int;
@@ -274,28 +275,28 @@ BEGIN
         is_done := true;
         IF is_paging THEN
             prefix := NULL;
-            FOR found IN
+            FOR row IN
                 SELECT kv.k, {schema}.place_of(kv.k, delimiter, skip, text_end) AS place, kv.ver, kv.v
                 FROM {schema}.kv WHERE kv.k >= next AND kv.k < upper ORDER BY kv.k LIMIT size
             LOOP
                 reads := reads + 1;
-                IF found.place = 0 THEN
+                CONTINUE WHEN substring(row.k FOR length(prefix)) = prefix;
+                IF row.place = 0 THEN
                     prefix := NULL;
                     rows := rows + 1;
-                    k := found.k; ver := found.ver; v := found.v;
+                    k := row.k; ver := row.ver; v := row.v;
                     bytes := bytes - octet_length(v);
                 ELSE
-                    k := substring(found.k FOR skip + found.place - 1 + length(delimiter)); ver := NULL; v := NULL;
-                    CONTINUE WHEN k = prefix;
+                    k := substring(row.k FOR skip + row.place - 1 + length(delimiter)); ver := NULL; v := NULL;
                     prefix := k;
                 END IF;
                 RETURN NEXT;
                 entries := entries + 1;
                 IF entries = most OR bytes <= 0 THEN is_done := false; EXIT; END IF;
             END LOOP;
-            next := CASE WHEN prefix IS NULL THEN found.k || '\x00'::bytea ELSE {schema}.behind(prefix) END;
+            next := CASE WHEN prefix IS NULL THEN row.k || '\x00'::bytea ELSE {schema}.behind(prefix) END;
         ELSE
-            FOR found IN
+            FOR row IN
                 WITH RECURSIVE step (k, place, ver, v, n) AS (
                     (SELECT kv.k, {schema}.place_of(kv.k, delimiter, skip, text_end), kv.ver, kv.v, 1
                     FROM {schema}.kv WHERE kv.k >= next AND kv.k < upper ORDER BY kv.k LIMIT 1)
@@ -314,18 +315,18 @@ BEGIN
                 ) SELECT s.k, s.place, s.ver, s.v FROM step s
             LOOP
                 reads := reads + 1;
-                IF found.place = 0 THEN
+                IF row.place = 0 THEN
                     rows := rows + 1;
-                    k := found.k; ver := found.ver; v := found.v;
+                    k := row.k; ver := row.ver; v := row.v;
                     bytes := bytes - octet_length(v);
                 ELSE
-                    k := substring(found.k FOR skip + found.place - 1 + length(delimiter)); ver := NULL; v := NULL;
+                    k := substring(row.k FOR skip + row.place - 1 + length(delimiter)); ver := NULL; v := NULL;
                 END IF;
                 RETURN NEXT;
                 entries := entries + 1;
                 IF entries = most OR bytes <= 0 THEN is_done := false; EXIT; END IF;
             END LOOP;
-            next := CASE WHEN ver IS NULL THEN {schema}.behind(k) ELSE found.k || '\x00'::bytea END;
+            next := CASE WHEN ver IS NULL THEN {schema}.behind(k) ELSE row.k || '\x00'::bytea END;
         END IF;
         EXIT WHEN is_done AND reads < size;
         IF bytes <= 0 THEN

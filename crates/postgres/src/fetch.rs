@@ -195,7 +195,7 @@ impl<'a> Request<'a> {
                     return Err(damaged("no epochs"));
                 }
                 for (answer, want) in fetched.answers.iter_mut().zip(self.wants) {
-                    finish(answer, want);
+                    finish(answer, want)?;
                 }
             }
         }
@@ -252,25 +252,16 @@ fn add(answer: &mut Answer, row: &tokio_postgres::Row) -> Result<(), KvError> {
     Ok(())
 }
 
-/// Orders what came, and leaves out what is more than was asked for. The parts of the statement are
-/// ordered; that their rows come in this order is the habit of the database, and no promise.
-fn finish(answer: &mut Answer, want: &Want) {
+/// Leaves out what is more than was asked for, and checks the order: the statement runs in one process of the
+/// database, part by part, which is no promise of SQL.
+fn finish(answer: &mut Answer, want: &Want) -> Result<(), KvError> {
     match (answer, want) {
         (Answer::Rows { rows, .. }, Want::Rows { is_backward, .. }) => {
             if !rows.is_sorted_by(|a, b| if *is_backward { a.0 > b.0 } else { a.0 < b.0 }) {
-                rows.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-                if *is_backward {
-                    rows.reverse();
-                }
+                return Err(damaged("rows out of order"));
             }
         }
         (Answer::Entries { entries, is_whole }, Want::Entries { max, .. }) => {
-            let key = |entry: &Entry| match entry {
-                Entry::Row(key, _) | Entry::Group(key) => key.clone(),
-            };
-            if !entries.is_sorted_by_key(key) {
-                entries.sort_by_key(key);
-            }
             let max = (*max).clamp(1, limits::ROWS_MAX);
             if entries.len() > max {
                 entries.truncate(max);
@@ -279,6 +270,7 @@ fn finish(answer: &mut Answer, want: &Want) {
         }
         _ => {}
     }
+    Ok(())
 }
 
 /// A column, if it has this type.
