@@ -60,12 +60,12 @@ CREATE TABLE {schema}.process (
     began timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- The last number of each worker, and whether a settlement has taken it.
+-- The last number of each worker. A settlement that has taken it leaves the one that it found: no commit has it.
 CREATE TABLE {schema}.worker (
     run int NOT NULL,
     worker int NOT NULL,
     number bigint NOT NULL,
-    is_fenced bool NOT NULL,
+    before bigint,
     PRIMARY KEY (run, worker)
 ) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
@@ -123,11 +123,11 @@ BEGIN
         IF FOUND THEN RETURN; END IF;
     END IF;
 
-    UPDATE {schema}.worker SET number = of_number, is_fenced = false
+    UPDATE {schema}.worker SET number = of_number, before = NULL
         WHERE run = of_run AND worker = of_worker AND number = of_number - 1;
     IF NOT FOUND THEN
         IF is_first THEN
-            INSERT INTO {schema}.worker SELECT of_run, of_worker, of_number, false
+            INSERT INTO {schema}.worker SELECT of_run, of_worker, of_number, NULL
                 FROM {schema}.process WHERE run = of_run AND owner = of_owner
                 ON CONFLICT DO NOTHING;
         END IF;
@@ -170,8 +170,8 @@ BEGIN
     END IF;
 END $$;
 
--- Takes a worker's number, if no commit has it, and tells the number before: that of the last commit, or `of_number` itself
--- if it was committed. Waits for a commit that is still running. Writes in any case, so that the answer waits for the standby
+-- Takes a worker's number, if no commit has it, and tells the number of the last commit: `of_number` itself if it was committed.
+-- Again, it tells the same. Waits for a commit that is still running. Writes in any case, so that the answer waits for the standby
 -- as the commit would have.
 CREATE FUNCTION {schema}.settle(
     of_run int, of_worker int, of_owner uuid, of_number bigint, is_first bool
@@ -181,7 +181,6 @@ SET enable_seqscan = off SET jit = off
 AS $$
 #variable_conflict use_column
 DECLARE
-    kept record;
     owned bool;
 BEGIN
     -- A failover may have lost the run: it is this process's for as long as no other has begun it.
@@ -191,19 +190,13 @@ BEGIN
         RETURN QUERY SELECT 0::bigint, false, false;
         RETURN;
     END IF;
-    INSERT INTO {schema}.worker (run, worker, number, is_fenced) VALUES (of_run, of_worker, of_number, true)
+    INSERT INTO {schema}.worker (run, worker, number, before)
+        VALUES (of_run, of_worker, of_number, CASE WHEN is_first THEN of_number - 1 ELSE 0 END)
         ON CONFLICT DO NOTHING;
-    IF FOUND THEN
-        RETURN QUERY SELECT CASE WHEN is_first THEN of_number - 1 ELSE 0 END, false, true;
-        RETURN;
-    END IF;
-    SELECT w.number, w.is_fenced INTO kept FROM {schema}.worker w
-        WHERE w.run = of_run AND w.worker = of_worker FOR UPDATE;
-    UPDATE {schema}.worker SET number = greatest(number, of_number), is_fenced = is_fenced OR number < of_number
-        WHERE run = of_run AND worker = of_worker;
-    RETURN QUERY SELECT
-        CASE WHEN kept.number = of_number AND kept.is_fenced THEN of_number - 1 ELSE kept.number END,
-        kept.number = of_number AND NOT kept.is_fenced, true;
+    RETURN QUERY UPDATE {schema}.worker
+        SET number = greatest(number, of_number), before = CASE WHEN number < of_number THEN number ELSE before END
+        WHERE run = of_run AND worker = of_worker
+        RETURNING CASE WHEN number = of_number THEN coalesce(before, number) ELSE number END, before IS NULL AND number = of_number, true;
 END $$;
 
 -- The first of `count` numbers in a row. A block holds them if there are few and none is too small; otherwise the sequence is
@@ -265,7 +258,7 @@ DECLARE
     entries int := 0;
     reads int;
     rows int;
-    size int := 16;
+    size int := least(16, most);
     is_paging bool := false;
     is_done bool;
 BEGIN

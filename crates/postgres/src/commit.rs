@@ -8,8 +8,7 @@ use crate::error::failed;
 use crate::fetch::{column, positive, row_of};
 use crate::limits;
 use crate::locks;
-use crate::session::{Parameter, Session};
-use crate::statements::Kind;
+use crate::session::Parameter;
 
 /// The one who commits, as the database knows it.
 #[derive(Clone, Copy)]
@@ -136,12 +135,9 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// Runs the statement, which is prepared.
-    pub(crate) async fn run(
-        &self,
-        session: &Session,
-    ) -> Result<Vec<tokio_postgres::Row>, tokio_postgres::Error> {
-        let parameters: [Parameter<'_>; 31] = [
+    /// The parameters of the statement.
+    pub(crate) fn parameters(&self) -> [Parameter<'_>; 31] {
+        [
             (&self.run, Type::INT4),
             (&self.index, Type::INT4),
             (&self.committer.owner, Type::TEXT),
@@ -173,8 +169,7 @@ impl<'a> Request<'a> {
             (&self.changes[3], Type::INT8_ARRAY),
             (&self.begins[0], Type::INT4),
             (&self.begins[1], Type::INT4),
-        ];
-        session.run(Kind::Commit, &parameters).await
+        ]
     }
 }
 
@@ -211,7 +206,9 @@ pub(crate) fn outcome(rows: &[tokio_postgres::Row]) -> Result<(), CommitError> {
         }
         2 => Err(CommitError::Conflict(Vec::new())),
         // Somebody has taken the number, or the database has lost those before.
-        _ => Err(CommitError::Unknown(failed("the commit is not the worker's next one".to_owned()))),
+        _ => {
+            Err(CommitError::Unknown(failed("the commit is not the worker's next one".to_owned())))
+        }
     }
 }
 

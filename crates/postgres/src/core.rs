@@ -8,12 +8,15 @@ use liteio_kv::KvError;
 use liteio_kv::database::Fetched;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_postgres::Row;
+use tokio_postgres::error::Severity;
 
 use crate::config::PostgresConfig;
 use crate::error::{Fault, PostgresError, failed};
 use crate::fetch;
 use crate::limits;
-use crate::pool::{Pool, Purpose, longer};
+use crate::pool::{Leased, Pool, Purpose, longer};
+use crate::session::Parameter;
 use crate::statements::Kind;
 
 /// The runtime, the sessions and the counters.
@@ -76,6 +79,9 @@ impl Core {
                 Ok(Err(error)) => error,
             };
             let fault = Fault::of(&error);
+            if is_rolled_back(&error) && !matches!(fault, Fault::Stale(_)) {
+                leased.end();
+            }
             if self.is_over(&fault, &error) || Instant::now() + pause >= deadline {
                 return Err(fault.into_error());
             }
@@ -94,9 +100,7 @@ impl Core {
             }
             Fault::Refused(_) => true,
             // Without words of the database its session has ended.
-            Fault::Unknown(_) => error.as_db_error().is_some_and(|it| {
-                it.parsed_severity() == Some(tokio_postgres::error::Severity::Error)
-            }),
+            Fault::Unknown(_) => is_rolled_back(error),
         }
     }
 
@@ -104,35 +108,74 @@ impl Core {
         &self,
         purpose: Purpose,
         deadline: Instant,
-    ) -> Result<crate::pool::Leased, KvError> {
+    ) -> Result<Leased, KvError> {
         let leased = self.pool.take(purpose, deadline).await;
         leased.map_err(|error| failed(error.to_string()))
     }
 
-    /// A session for commits with this statement prepared. Nothing was sent if there is none.
-    pub(crate) async fn prepared(
+    /// Runs a statement that changes something. It is sent once, unless it surely changed nothing or
+    /// `is_harmless` says that it may happen twice.
+    pub(crate) async fn change(
         &self,
         kind: Kind,
-        deadline: Instant,
-    ) -> Result<crate::pool::Leased, KvError> {
+        parameters: &[Parameter<'_>],
+        is_harmless: bool,
+    ) -> Result<Changed, Fault> {
+        let deadline = Instant::now() + limits::CONNECTION_WAIT;
         let mut pause = limits::RECONNECT_PAUSE.0;
         loop {
-            let mut leased = self.take(Purpose::Commit, deadline).await?;
+            let mut leased = self.take(Purpose::Commit, deadline).await.map_err(Fault::Refused)?;
             let session = leased.begin();
             session.has_warned();
-            let error = match timeout(limits::ANSWER_TIMEOUT, session.prepare(kind)).await {
-                Err(_) => return Err(no_answer()),
-                Ok(Ok(())) => return Ok(leased),
-                Ok(Err(error)) => error,
+            let mut is_sent = false;
+            let answered = timeout(limits::ANSWER_TIMEOUT, async {
+                session.prepare(kind).await?;
+                is_sent = true;
+                session.run(kind, parameters).await
+            });
+            let (fault, is_over) = match answered.await {
+                Ok(Ok(rows)) => {
+                    let has_warned = session.has_warned();
+                    leased.end();
+                    return Ok(Changed { rows, has_warned });
+                }
+                Ok(Err(error)) => {
+                    let fault = Fault::of(&error);
+                    if is_rolled_back(&error) && !matches!(fault, Fault::Stale(_)) {
+                        leased.end();
+                    }
+                    let is_over = self.is_over(&fault, &error);
+                    (fault, is_over)
+                }
+                Err(_) => (Fault::Unknown(no_answer()), true),
             };
-            let fault = Fault::of(&error);
-            if self.is_over(&fault, &error) || Instant::now() + pause >= deadline {
-                return Err(fault.into_error());
+            let is_nothing = !is_sent || is_harmless || matches!(fault, Fault::Stale(_));
+            let is_over =
+                is_over || matches!(fault, Fault::Conflict) || Instant::now() + pause >= deadline;
+            match fault {
+                _ if is_nothing && !is_over => {}
+                Fault::Unknown(error) | Fault::Stale(error) if !is_sent => {
+                    return Err(Fault::Refused(error));
+                }
+                Fault::Stale(error) => return Err(Fault::Refused(error)),
+                fault => return Err(fault),
             }
             sleep(pause).await;
             pause = longer(pause);
         }
     }
+}
+
+/// The rows of a statement that has changed something.
+pub(crate) struct Changed {
+    pub(crate) rows: Vec<Row>,
+    /// `true` if the database has not waited for its standby.
+    pub(crate) has_warned: bool,
+}
+
+/// `true` for an error of the statement alone: the session goes on.
+fn is_rolled_back(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|it| it.parsed_severity() == Some(Severity::Error))
 }
 
 /// The error of an answer that does not come in time.

@@ -6,22 +6,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use liteio_kv::KvError;
-use liteio_kv::database::{
-    CommitError, Database, Fetched, Group, Settled, View, Want, Worker,
-};
+use liteio_kv::database::{CommitError, Database, Fetched, Group, Settled, View, Want, Worker};
 use parking_lot::Mutex;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_postgres::types::Type;
 
 use crate::commit::{self, Committer};
 use crate::config::PostgresConfig;
-use crate::core::{Core, Counters, no_answer};
+use crate::core::{Core, Counters};
 use crate::error::{Fault, PostgresError, damaged, failed};
-use crate::fetch::{self, column};
+use crate::fetch::{self, column, positive};
 use crate::limits;
 use crate::locks;
 use crate::pool::Purpose;
 use crate::schema::{self, ClusterId};
+use crate::session::Parameter;
 use crate::statements::Kind;
 use crate::view::Snapshot;
 use crate::wait::wait;
@@ -119,39 +118,16 @@ impl Postgres {
     }
 
     async fn commit_by(&self, request: &commit::Request<'_>) -> Result<(), CommitError> {
-        let deadline = Instant::now() + limits::CONNECTION_WAIT;
-        loop {
-            let leased = self.core.prepared(Kind::Commit, deadline).await;
-            let mut leased = leased.map_err(CommitError::Refused)?;
-            let session = leased.begin();
-            let error = match timeout(limits::ANSWER_TIMEOUT, request.run(session)).await {
-                Err(_) => return Err(CommitError::Unknown(no_answer())),
-                Ok(Ok(rows)) => {
-                    let has_warned = session.has_warned();
-                    leased.end();
-                    commit::outcome(&rows)?;
-                    if has_warned {
-                        let reason = "the database did not wait for its standby".to_owned();
-                        return Err(CommitError::Unknown(failed(reason)));
-                    }
-                    return Ok(());
-                }
-                Ok(Err(error)) => error,
-            };
-            match Fault::of(&error) {
-                Fault::Conflict => {
-                    leased.end();
-                    return Err(CommitError::Conflict(Vec::new()));
-                }
-                Fault::Refused(error) => {
-                    leased.end();
-                    return Err(CommitError::Refused(error));
-                }
-                // Nothing was written: another host, or a session that knows the statement.
-                Fault::Stale(_) if Instant::now() < deadline => self.core.pool.forget(),
-                Fault::Stale(error) => return Err(CommitError::Refused(error)),
-                Fault::Unknown(error) => return Err(CommitError::Unknown(error)),
-            }
+        let changed = self.core.change(Kind::Commit, &request.parameters(), false).await;
+        let changed = changed.map_err(|fault| match fault {
+            Fault::Conflict => CommitError::Conflict(Vec::new()),
+            Fault::Stale(error) | Fault::Refused(error) => CommitError::Refused(error),
+            Fault::Unknown(error) => CommitError::Unknown(error),
+        })?;
+        commit::outcome(&changed.rows)?;
+        match changed.has_warned {
+            true => Err(CommitError::Unknown(not_waited())),
+            false => Ok(()),
         }
     }
 
@@ -160,36 +136,26 @@ impl Postgres {
         let signed = |number: u32| i32::try_from(number).map_err(|_| damaged("a large number"));
         let (run, index) = (signed(worker.run)?, signed(worker.index)?);
         let number_signed = i64::try_from(number).map_err(|_| damaged("a large number"))?;
-        let deadline = Instant::now() + limits::CONNECTION_WAIT;
-        let mut leased = self.core.prepared(Kind::Settle, deadline).await?;
-        let session = leased.begin();
-        let answered = timeout(limits::ANSWER_TIMEOUT, async {
-            let parameters = [
-                (&run as &(dyn tokio_postgres::types::ToSql + Sync), Type::INT4),
-                (&index, Type::INT4),
-                (&committer.owner, Type::TEXT),
-                (&number_signed, Type::INT8),
-                (&committer.is_first, Type::BOOL),
-            ];
-            session.run(Kind::Settle, &parameters).await
-        });
-        let rows = match answered.await {
-            Err(_) => return Err(no_answer()),
-            Ok(Ok(rows)) => rows,
-            Ok(Err(error)) => return Err(Fault::of(&error).into_error()),
-        };
-        // Its own wait for the standby was given up: it may be lost yet.
-        if session.has_warned() {
-            return Err(failed("the database did not wait for its standby".to_owned()));
+        let parameters: [Parameter<'_>; 5] = [
+            (&run, Type::INT4),
+            (&index, Type::INT4),
+            (&committer.owner, Type::TEXT),
+            (&number_signed, Type::INT8),
+            (&committer.is_first, Type::BOOL),
+        ];
+        // Settling twice tells the same: a number that was taken is marked.
+        let changed = self.core.change(Kind::Settle, &parameters, true).await;
+        let changed = changed.map_err(Fault::into_error)?;
+        if changed.has_warned {
+            return Err(not_waited());
         }
-        leased.end();
-        let row = rows.first().ok_or_else(|| damaged("no settlement"))?;
+        let row = changed.rows.first().ok_or_else(|| damaged("no settlement"))?;
         if !column::<bool>(row, 2)? {
             return Err(failed("another process has the run of this one: restart it".to_owned()));
         }
         self.known.lock().insert(worker.index);
         let is_committed: bool = column(row, 1)?;
-        let last = u64::try_from(column::<i64>(row, 0)?).map_err(|_| damaged("a negative number"))?;
+        let last = positive(row, 0)?;
         match last {
             _ if is_committed => Ok(Settled::Committed),
             last if last + 1 == number => Ok(Settled::NotCommitted),
@@ -197,6 +163,35 @@ impl Postgres {
             _ => Err(damaged("a worker's number is ahead of its commits")),
         }
     }
+
+    async fn numbers_by(&self, count: i32, floor: i64) -> Result<u64, KvError> {
+        let lock = locks::of_numbers(&self.cluster);
+        for is_alone in [count > limits::NUMBERS_PER_BLOCK.cast_signed(), true] {
+            let parameters: [Parameter<'_>; 4] = [
+                (&count, Type::INT4),
+                (&floor, Type::INT8),
+                (&lock, Type::INT8),
+                (&is_alone, Type::BOOL),
+            ];
+            // Numbers that nobody learns of are passed.
+            let changed = self.core.change(Kind::TakeNumbers, &parameters, true).await;
+            let changed = changed.map_err(Fault::into_error)?;
+            // A standby that does not know of them may give them again.
+            if changed.has_warned {
+                return Err(not_waited());
+            }
+            let row = changed.rows.first().ok_or_else(|| damaged("no number"))?;
+            if column::<Option<i64>>(row, 0)?.is_some() {
+                return positive(row, 0);
+            }
+        }
+        Err(damaged("no number"))
+    }
+}
+
+/// The error of a change that the standby may not have.
+fn not_waited() -> KvError {
+    failed("the database did not wait for its standby".to_owned())
 }
 
 impl Database for Postgres {
@@ -239,36 +234,11 @@ impl Database for Postgres {
     }
 
     fn take_numbers(&self, count: u32, floor: u64) -> Result<u64, KvError> {
-        let count = i32::try_from(count.max(1)).map_err(|_| failed("too many numbers".to_owned()))?;
-        let floor = i64::try_from(floor).map_err(|_| failed("no such number is left".to_owned()))?;
-        let lock = locks::of_numbers(&self.cluster);
-        wait(self.core.runtime(), async {
-            for is_alone in [count > limits::NUMBERS_PER_BLOCK.cast_signed(), true] {
-                let deadline = Instant::now() + limits::CONNECTION_WAIT;
-                let mut leased = self.core.prepared(Kind::TakeNumbers, deadline).await?;
-                let session = leased.begin();
-                let answered = timeout(limits::ANSWER_TIMEOUT, async {
-                    let parameters = [
-                        (&count as &(dyn tokio_postgres::types::ToSql + Sync), Type::INT4),
-                        (&floor, Type::INT8),
-                        (&lock, Type::INT8),
-                        (&is_alone, Type::BOOL),
-                    ];
-                    session.run(Kind::TakeNumbers, &parameters).await
-                });
-                let rows = match answered.await {
-                    Err(_) => return Err(no_answer()),
-                    Ok(Ok(rows)) => rows,
-                    Ok(Err(error)) => return Err(Fault::of(&error).into_error()),
-                };
-                leased.end();
-                let row = rows.first().ok_or_else(|| damaged("no number"))?;
-                if let Some(first) = column::<Option<i64>>(row, 0)? {
-                    return u64::try_from(first).map_err(|_| damaged("a negative number"));
-                }
-            }
-            Err(damaged("no number"))
-        })
+        let count =
+            i32::try_from(count.max(1)).map_err(|_| failed("too many numbers".to_owned()))?;
+        let floor =
+            i64::try_from(floor).map_err(|_| failed("no such number is left".to_owned()))?;
+        wait(self.core.runtime(), self.numbers_by(count, floor))
     }
 
     fn view(&self) -> Result<Box<dyn View>, KvError> {

@@ -30,7 +30,9 @@ pub enum PostgresError {
         cluster: String,
     },
     /// The schema is of an older program.
-    #[error("the schema of cluster {cluster:?} has format {found}, this program needs {needed}: run `liteio cluster migrate`")]
+    #[error(
+        "the schema of cluster {cluster:?} has format {found}, this program needs {needed}: run `liteio cluster migrate`"
+    )]
     TooOld {
         /// The name of the cluster.
         cluster: String,
@@ -40,7 +42,9 @@ pub enum PostgresError {
         needed: i32,
     },
     /// The schema is of a newer program.
-    #[error("the schema of cluster {cluster:?} needs a program that knows format {needed}, this one knows {known}: use a newer LiteIO")]
+    #[error(
+        "the schema of cluster {cluster:?} needs a program that knows format {needed}, this one knows {known}: use a newer LiteIO"
+    )]
     TooNew {
         /// The name of the cluster.
         cluster: String,

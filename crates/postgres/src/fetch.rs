@@ -123,7 +123,13 @@ impl<'a> Request<'a> {
                 Want::Counter(key) => counters.push(index, key),
                 Want::Rows { lower, upper, max, is_backward } => {
                     let ranges = if *is_backward { &mut backward } else { &mut forward };
-                    ranges.push(index, lower, upper.as_ref().unwrap_or(&self.end), *max, self.share);
+                    ranges.push(
+                        index,
+                        lower,
+                        upper.as_ref().unwrap_or(&self.end),
+                        *max,
+                        self.share,
+                    );
                 }
                 Want::Entries { lower, upper, delimiter, max, .. } if delimiter.is_empty() => {
                     forward.push(index, lower, upper, *max, self.share);
@@ -156,11 +162,8 @@ impl<'a> Request<'a> {
 
     /// The answers in the rows of the statement.
     pub(crate) fn answers(&self, rows: &[tokio_postgres::Row]) -> Result<Fetched, KvError> {
-        let mut fetched = Fetched {
-            now_ms: 0,
-            epochs: [0; 2],
-            answers: self.wants.iter().map(empty).collect(),
-        };
+        let mut fetched =
+            Fetched { now_ms: 0, epochs: [0; 2], answers: self.wants.iter().map(empty).collect() };
         match self.kind() {
             Kind::FetchKeys => {
                 let first = rows.first().ok_or_else(|| damaged("no epochs"))?;

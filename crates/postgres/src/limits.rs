@@ -59,7 +59,8 @@ pub(crate) const RECONNECT_PAUSE: (Duration, Duration) =
     (Duration::from_millis(20), Duration::from_secs(1));
 
 /// Rest of a connection before its other end is probed, and the pause between probes.
-pub(crate) const KEEPALIVE: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(5));
+pub(crate) const KEEPALIVE: (Duration, Duration) =
+    (Duration::from_secs(10), Duration::from_secs(5));
 
 const _: () = assert!(ANSWER_BYTES_MIN < ANSWER_BYTES);
 const _: () = assert!(STATEMENT_TIMEOUT.as_secs() < ANSWER_TIMEOUT.as_secs());

@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn locks_are_sorted_behind_the_one_of_all_claims() {
-        let claims: Vec<ClaimName> = ["a", "b", "c", "d"].map(|name| claim(name, name == "c")).into();
+        let claims: Vec<ClaimName> =
+            ["a", "b", "c", "d"].map(|name| claim(name, name == "c")).into();
         let (locks, are_shared) = of_claims("liteio", &claims);
         assert_eq!(locks.len(), 5);
         assert!(locks[1..].is_sorted());

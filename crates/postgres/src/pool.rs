@@ -82,7 +82,12 @@ impl Pool {
     }
 
     fn leased(&self, session: Session, permit: OwnedSemaphorePermit) -> Leased {
-        Leased { session: Some(session), is_idle: true, resting: self.resting.clone(), _permit: permit }
+        Leased {
+            session: Some(session),
+            is_idle: true,
+            resting: self.resting.clone(),
+            _permit: permit,
+        }
     }
 
     /// Ends all sessions that rest: they are at a host that is of no use any more.

@@ -237,8 +237,12 @@ async fn apply(
         }
         session.batch(&migration.replace("{schema}", &schema)).await.map_err(failed)?;
         let row = match made {
-            Some(_) => format!("INSERT INTO {schema}.meta (cluster, format, oldest_program) VALUES ($1, $2, $3)"),
-            None => format!("UPDATE {schema}.meta SET format = $2, oldest_program = $3 WHERE one AND $1::bytea IS NULL"),
+            Some(_) => format!(
+                "INSERT INTO {schema}.meta (cluster, format, oldest_program) VALUES ($1, $2, $3)"
+            ),
+            None => format!(
+                "UPDATE {schema}.meta SET format = $2, oldest_program = $3 WHERE one AND $1::bytea IS NULL"
+            ),
         };
         let id = made.map(|it| it.0.to_vec());
         let oldest = OLDEST_PROGRAM.min(number);

@@ -89,10 +89,7 @@ impl Connector {
     }
 
     /// `None` for a time that ran out.
-    async fn connect_by(
-        &self,
-        config: &Config,
-    ) -> Result<Session, Option<tokio_postgres::Error>> {
+    async fn connect_by(&self, config: &Config) -> Result<Session, Option<tokio_postgres::Error>> {
         // A host that accepts and says nothing is given up, too.
         let opened = timeout(limits::CONNECTION_WAIT, config.connect(self.tls.clone()));
         let (client, mut connection) = opened.await.map_err(|_| None)?.map_err(Some)?;
@@ -100,7 +97,8 @@ impl Connector {
         let is_warned = warned.clone();
         tokio::spawn(async move {
             // Its end is told to whoever waits for an answer.
-            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
+            {
                 // A commit warns of one thing: that it no longer waits for a synchronous standby.
                 if let AsyncMessage::Notice(notice) = message
                     && notice.parsed_severity() == Some(Severity::Warning)

@@ -87,7 +87,10 @@ impl Server {
         let standby = Self::prepared(port, options);
         let data = standby.data.to_str().expect("the path is text");
         let source = format!("{} application_name={name}", self.connection());
-        standby.run("pg_basebackup", &["-D", data, "-R", "-c", "fast", "-X", "stream", "--no-sync", "-d", &source]);
+        standby.run(
+            "pg_basebackup",
+            &["-D", data, "-R", "-c", "fast", "-X", "stream", "--no-sync", "-d", &source],
+        );
         standby.start();
         standby
     }
@@ -171,7 +174,18 @@ impl Server {
 
     fn asked(&self, text: &str) -> std::process::Output {
         let mut command = Command::new(directory_of_programs().join("psql"));
-        command.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", &self.connection(), "-c", text]);
+        command.args([
+            "-X",
+            "-A",
+            "-t",
+            "-q",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-d",
+            &self.connection(),
+            "-c",
+            text,
+        ]);
         command.output().expect("psql runs")
     }
 
@@ -267,7 +281,8 @@ fn directory_of_programs() -> PathBuf {
     }
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let number = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
-    let found = versions.map(|entry| entry.path()).filter(|path| path.join("bin/postgres").exists());
+    let found =
+        versions.map(|entry| entry.path()).filter(|path| path.join("bin/postgres").exists());
     let newest = found.max_by_key(number).expect(
         "PostgreSQL is not installed: `apt-get install postgresql-15`, or name the directory of its programs in LITEIO_POSTGRES_BIN",
     );
@@ -306,7 +321,8 @@ fn spawned(mut command: Command) -> Child {
 
 fn signal(name: &str, process: &str) {
     // One that has ended is fine.
-    let _ = Command::new("kill").args([&format!("-{name}"), process]).stderr(Stdio::null()).status();
+    let _ =
+        Command::new("kill").args([&format!("-{name}"), process]).stderr(Stdio::null()).status();
 }
 
 /// A pause until the next look at another process.

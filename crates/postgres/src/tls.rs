@@ -11,7 +11,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_rustls::TlsConnector;
@@ -30,6 +32,7 @@ impl Tls {
         let unusable = |error: &dyn std::fmt::Display| {
             PostgresError::Settings(format!("TLS to the database cannot be used: {error}"))
         };
+        let roots = authorities(ssl)?;
         // As libpq: with authorities, `require` verifies them.
         let checks = match (ssl.mode, &ssl.authorities) {
             (SslMode::VerifyFull, _) => Checks::Name,
@@ -40,9 +43,9 @@ impl Tls {
             .with_safe_default_protocol_versions()
             .map_err(|error| unusable(&error))?;
         let builder = match checks {
-            Checks::Name => builder.with_root_certificates(authorities(ssl)?),
+            Checks::Name => builder.with_root_certificates(roots),
             Checks::Authority => {
-                let roots = Arc::new(authorities(ssl)?);
+                let roots = Arc::new(roots);
                 let inner = WebPkiServerVerifier::builder_with_provider(roots, provider.clone())
                     .build()
                     .map_err(|error| unusable(&error))?;
@@ -71,7 +74,9 @@ fn authorities(ssl: &Ssl) -> Result<RootCertStore, PostgresError> {
     };
     let unreadable = |error: &dyn std::fmt::Display| {
         let file = file.display();
-        PostgresError::Settings(format!("cannot read the certificates of sslrootcert={file}: {error}"))
+        PostgresError::Settings(format!(
+            "cannot read the certificates of sslrootcert={file}: {error}"
+        ))
     };
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(file).map_err(|error| unreadable(&error))? {

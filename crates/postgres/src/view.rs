@@ -54,7 +54,8 @@ impl Snapshot {
                 Ok(Ok(((), rows))) => return Ok((leased, request.answers(&rows)?)),
                 Ok(Err(error)) => match Fault::of(&error) {
                     Fault::Stale(_) if Instant::now() < deadline => self.core.pool.forget(),
-                    Fault::Unknown(_) if error.as_db_error().is_none() && Instant::now() < deadline => {}
+                    Fault::Unknown(_)
+                        if error.as_db_error().is_none() && Instant::now() < deadline => {}
                     fault => return Err(fault.into_error()),
                 },
             }
@@ -62,10 +63,7 @@ impl Snapshot {
     }
 
     /// Fetches in the transaction.
-    async fn again(
-        leased: &mut Leased,
-        request: &fetch::Request<'_>,
-    ) -> Result<Fetched, KvError> {
+    async fn again(leased: &mut Leased, request: &fetch::Request<'_>) -> Result<Fetched, KvError> {
         let session = leased.begin();
         let answered = timeout(limits::ANSWER_TIMEOUT, async {
             session.prepare(request.kind()).await?;
@@ -104,7 +102,9 @@ impl View for Snapshot {
             }
             State::Begun(leased) => wait(runtime, Self::again(leased, &request)),
             State::Over => {
-                return Err(failed("the database has given up a view that lasted too long".to_owned()));
+                return Err(failed(
+                    "the database has given up a view that lasted too long".to_owned(),
+                ));
             }
         };
         if fetched.is_err() {

@@ -189,7 +189,9 @@ mod tests {
         for name in ["liteio", "a", "prod_2"] {
             assert_eq!(config.clone().with_cluster(name).expect(name).cluster(), name);
         }
-        for name in ["", "2a", "_a", "A", "a-b", "a\"b", "a b", "pg_x", "public", "é", &"a".repeat(49)] {
+        for name in
+            ["", "2a", "_a", "A", "a-b", "a\"b", "a b", "pg_x", "public", "é", &"a".repeat(49)]
+        {
             config.clone().with_cluster(name).expect_err(name);
         }
     }

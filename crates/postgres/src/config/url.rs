@@ -54,8 +54,7 @@ pub(super) fn parse(url: &str) -> Result<(PostgresConfig, Option<PathBuf>), Stri
     if ports.len() != names.len() {
         return Err("the URL of the database has another number of ports than of hosts".to_owned());
     }
-    config.hosts =
-        names.into_iter().zip(ports).map(|(name, port)| Host { name, port }).collect();
+    config.hosts = names.into_iter().zip(ports).map(|(name, port)| Host { name, port }).collect();
     if config.user.is_empty() {
         return Err("the URL of the database names no user".to_owned());
     }
@@ -129,7 +128,9 @@ fn decoded(text: &str, what: &str) -> Result<String, String> {
 /// `name`, `name:port`, `[address]` or `[address]:port`.
 fn host_and_port(text: &str) -> Result<(String, u16), String> {
     let (name, after) = match text.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').ok_or("an address in the URL of the database has no ]")?,
+        Some(rest) => {
+            rest.split_once(']').ok_or("an address in the URL of the database has no ]")?
+        }
         None => match text.find(':') {
             Some(colon) => text.split_at(colon),
             None => (text, ""),
@@ -142,7 +143,9 @@ fn host_and_port(text: &str) -> Result<(String, u16), String> {
     let port = match after.strip_prefix(':') {
         Some(number) => port(number)?,
         None if after.is_empty() => PORT,
-        None => return Err("an address in the URL of the database is not followed by a port".to_owned()),
+        None => {
+            return Err("an address in the URL of the database is not followed by a port".to_owned());
+        }
     };
     Ok((name, port))
 }

@@ -6,9 +6,7 @@ use std::thread;
 use liteio_kv::database::{CommitError, Database as _, Group, Settled, Worker};
 use liteio_kv::{Counts, KvError};
 
-use crate::harness::{
-    Cluster, Process, claim, conflict, counted, delete, put, read, refused,
-};
+use crate::harness::{Cluster, Process, claim, conflict, counted, delete, put, read, refused};
 
 #[test]
 fn a_commit_writes_all_or_tells_what_has_changed() {
@@ -94,7 +92,8 @@ fn what_the_database_cannot_hold_is_refused() {
     let cluster = Cluster::new();
     let mut process = cluster.open();
     // Bytes that do not compress.
-    let mut key: Vec<u8> = (0..2_600_u32).map(|it| (it.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let mut key: Vec<u8> =
+        (0..2_600_u32).map(|it| (it.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
     process.put(&key, b"the longest");
     key.push(1);
     let group = Group { writes: vec![put(&key, None, b"")], ..Group::default() };
@@ -113,7 +112,8 @@ fn counters_are_summed_and_begin_anew() {
     assert_eq!(process.count(b"c"), Counts::NONE);
     // More than there are shards.
     for _ in 0..40 {
-        let counters = vec![counted(b"c", false, [1, -2, 3, 1 << 40]), counted(b"d", false, [1, 0, 0, 0])];
+        let counters =
+            vec![counted(b"c", false, [1, -2, 3, 1 << 40]), counted(b"d", false, [1, 0, 0, 0])];
         process.commit(Group { counters, ..Group::default() }).expect("it commits");
     }
     assert_eq!(process.count(b"c"), Counts([40, -80, 120, 40 << 40]));
@@ -132,9 +132,12 @@ fn an_epoch_begins_with_its_commit() {
     let mut process = cluster.open();
     let other = cluster.open();
     assert_eq!(process.fetch(&[]).epochs, [0, 0]);
-    for (begins, epochs) in
-        [([true, false], [1, 0]), ([false, false], [1, 0]), ([true, true], [2, 1]), ([false, true], [2, 2])]
-    {
+    for (begins, epochs) in [
+        ([true, false], [1, 0]),
+        ([false, false], [1, 0]),
+        ([true, true], [2, 1]),
+        ([false, true], [2, 2]),
+    ] {
         process.commit(Group { begins, ..Group::default() }).expect("it commits");
         assert_eq!(other.fetch(&[]).epochs, epochs);
     }
@@ -150,7 +153,11 @@ fn a_range_that_has_changed_is_a_conflict() {
     let mut versions: Vec<u64> =
         ["r1", "r2", "r3"].iter().map(|key| process.put(key.as_bytes(), b"")).collect();
     process.put(b"s", b"");
-    let with = |range| Group { ranges: vec![range], writes: vec![put(b"x", None, b"")], ..Group::default() };
+    let with = |range| Group {
+        ranges: vec![range],
+        writes: vec![put(b"x", None, b"")],
+        ..Group::default()
+    };
     let good = process.commit(with(read(b"r", Some(b"s"), &versions)));
     good.expect("as it was read");
     for range in [
@@ -229,7 +236,8 @@ fn groups_of_many_rows_do_not_block_each_other() {
                         0 => delete(&[key], None),
                         _ => put(&[key], None, &[seed as u8; 20]),
                     };
-                    let writes = (0..40).filter(|key| !(usize::from(*key) + seed).is_multiple_of(5));
+                    let writes =
+                        (0..40).filter(|key| !(usize::from(*key) + seed).is_multiple_of(5));
                     let group = Group { writes: writes.map(write).collect(), ..Group::default() };
                     match process.commit(group) {
                         // Without claims two may insert one key at a time.
@@ -289,7 +297,8 @@ fn an_insert_and_a_check_for_emptiness_exclude_each_other() {
 fn very_many_claims_are_one() {
     let cluster = Cluster::new();
     let mut process = cluster.open();
-    let mut claims: Vec<_> = (0..5_000_u32).map(|it| claim(&it.to_be_bytes(), it % 2 == 0)).collect();
+    let mut claims: Vec<_> =
+        (0..5_000_u32).map(|it| claim(&it.to_be_bytes(), it % 2 == 0)).collect();
     claims.sort();
     for _ in 0..2 {
         let group = Group { claims: claims.clone(), ..Group::default() };
@@ -302,7 +311,11 @@ fn a_commit_is_settled_whether_it_happened_or_not() {
     let cluster = Cluster::new();
     let mut process = cluster.open();
     let worker = process.worker;
-    let group = |key: &[u8], version| Group { version, writes: vec![put(key, None, b"")], ..Group::default() };
+    let group = |key: &[u8], version| Group {
+        version,
+        writes: vec![put(key, None, b"")],
+        ..Group::default()
+    };
     // Before any commit of the worker.
     assert_eq!(process.database.settle(worker, 1).expect("it is settled"), Settled::NotCommitted);
     assert_eq!(process.database.settle(worker, 1).expect("again"), Settled::NotCommitted);
@@ -322,20 +335,31 @@ fn a_commit_is_settled_whether_it_happened_or_not() {
     assert!(matches!(late, Err(CommitError::Unknown(_))), "{late:?}");
     // The database has lost the commits of 3 and 4, as a failover would: the row of the worker says so.
     let name = cluster.config.cluster();
-    let _ = cluster.server.query(&format!("UPDATE {name}.worker SET number = 2 WHERE run = {}", worker.run));
+    let _ = cluster
+        .server
+        .query(&format!("UPDATE {name}.worker SET number = 2 WHERE run = {}", worker.run));
     let fifth = process.database.commit(worker, 5, &group(b"fifth", 8));
     assert!(matches!(fifth, Err(CommitError::Unknown(_))), "{fifth:?}");
-    assert_eq!(process.database.settle(worker, 5).expect("it is settled"), Settled::Lost { last: 2 });
-    assert_eq!(process.database.settle(worker, 5).expect("again"), Settled::NotCommitted);
-    assert_eq!(process.database.stats().lost, 1);
+    assert_eq!(
+        process.database.settle(worker, 5).expect("it is settled"),
+        Settled::Lost { last: 2 }
+    );
+    assert_eq!(process.database.settle(worker, 5).expect("again"), Settled::Lost { last: 2 });
+    assert_eq!(process.database.stats().lost, 2);
     process.number = 5;
     process.put(b"sixth", b"");
     assert_eq!(process.get(b"fifth"), None);
     // And with it the row itself.
-    let _ = cluster.server.query(&format!("DELETE FROM {name}.worker WHERE run = {0}; DELETE FROM {name}.process WHERE run = {0}", worker.run));
+    let _ = cluster.server.query(&format!(
+        "DELETE FROM {name}.worker WHERE run = {0}; DELETE FROM {name}.process WHERE run = {0}",
+        worker.run
+    ));
     let seventh = process.database.commit(worker, 7, &group(b"seventh", 9));
     assert!(matches!(seventh, Err(CommitError::Unknown(_))), "{seventh:?}");
-    assert_eq!(process.database.settle(worker, 7).expect("it is settled"), Settled::Lost { last: 0 });
+    assert_eq!(
+        process.database.settle(worker, 7).expect("it is settled"),
+        Settled::Lost { last: 0 }
+    );
     process.number = 7;
     process.put(b"eighth", b"");
 }
@@ -369,12 +393,20 @@ fn numbers_grow_for_all_processes() {
     let cluster = Cluster::new();
     let processes = [cluster.open(), cluster.open()];
     let mut last = 0;
-    for (step, (count, floor)) in
-        [(1, 0), (10, 1), (1_024, 0), (1_025, 5), (1, 1_000_000), (5_000, 0), (1, 1_000_000), (1, 2_000_001)]
-            .into_iter()
-            .cycle()
-            .take(32)
-            .enumerate()
+    for (step, (count, floor)) in [
+        (1, 0),
+        (10, 1),
+        (1_024, 0),
+        (1_025, 5),
+        (1, 1_000_000),
+        (5_000, 0),
+        (1, 1_000_000),
+        (1, 2_000_001),
+    ]
+    .into_iter()
+    .cycle()
+    .take(32)
+    .enumerate()
     {
         let first = processes[step % 2].database.take_numbers(count, floor).expect("numbers");
         assert!(first > last && first >= floor, "{first} behind {last}");

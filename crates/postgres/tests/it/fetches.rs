@@ -30,7 +30,11 @@ fn place(bytes: &[u8], searched: &[u8]) -> Option<usize> {
 fn expected(model: &Model, want: &Want) -> Answer {
     let within = |lower: &Vec<u8>, upper: &Option<Vec<u8>>| -> Vec<(Vec<u8>, Row)> {
         let is_within = |key: &Vec<u8>| key >= lower && upper.as_ref().is_none_or(|it| key < it);
-        model.iter().filter(|(key, _)| is_within(key)).map(|(k, row)| (k.clone(), row.clone())).collect()
+        model
+            .iter()
+            .filter(|(key, _)| is_within(key))
+            .map(|(k, row)| (k.clone(), row.clone()))
+            .collect()
     };
     match want {
         Want::Key(key) => Answer::Row(model.get(key).cloned()),
@@ -69,7 +73,14 @@ fn expected(model: &Model, want: &Want) -> Answer {
     }
 }
 
-fn entries(lower: &[u8], upper: &[u8], delimiter: &[u8], text: usize, text_end: &[u8], max: usize) -> Want {
+fn entries(
+    lower: &[u8],
+    upper: &[u8],
+    delimiter: &[u8],
+    text: usize,
+    text_end: &[u8],
+    max: usize,
+) -> Want {
     Want::Entries {
         lower: lower.to_vec(),
         upper: upper.to_vec(),
@@ -148,7 +159,11 @@ fn entries_are_the_same_whatever_their_order() {
             check(&process, &model, &[entries(lower, upper, b"/", prefix.len(), b"", max)]);
         }
     }
-    check(&process, &model, &[entries(b"", b"z", b"/", 0, b"", 1_000), entries(b"", b"z", b"0", 3, b"/", 1_000)]);
+    check(
+        &process,
+        &model,
+        &[entries(b"", b"z", b"/", 0, b"", 1_000), entries(b"", b"z", b"0", 3, b"/", 1_000)],
+    );
 }
 
 #[test]
@@ -160,13 +175,17 @@ fn an_answer_of_many_bytes_comes_in_pieces() {
     }
     for is_backward in [false, true] {
         let fetched = process.fetch(&[rows(b"r", Some(b"s"), 100, is_backward)]);
-        let Answer::Rows { rows, is_whole: false } = &fetched.answers[0] else { panic!("it is whole") };
+        let Answer::Rows { rows, is_whole: false } = &fetched.answers[0] else {
+            panic!("it is whole")
+        };
         assert!((8..12).contains(&rows.len()), "{}", rows.len());
         assert!(rows.iter().all(|(_, row)| row.value.len() == 1 << 20));
     }
     for delimiter in ["", "/"] {
         let fetched = process.fetch(&[entries(b"r", b"s", delimiter.as_bytes(), 0, b"", 100)]);
-        let Answer::Entries { entries, is_whole: false } = &fetched.answers[0] else { panic!("whole") };
+        let Answer::Entries { entries, is_whole: false } = &fetched.answers[0] else {
+            panic!("whole")
+        };
         assert!((8..12).contains(&entries.len()), "{}", entries.len());
     }
     // The first row comes whatever it has.
@@ -244,11 +263,14 @@ fn the_time_is_that_of_the_database() {
 
 /// Bytes of few kinds, so that delimiters, ends and prefixes meet.
 fn bytes(length: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
-    proptest::collection::vec(proptest::sample::select(vec![0_u8, b'/', b'.', b'a', 0xFE, 0xFF]), length)
+    proptest::collection::vec(
+        proptest::sample::select(vec![0_u8, b'/', b'.', b'a', 0xFE, 0xFF]),
+        length,
+    )
 }
 
 fn grouped() -> impl Strategy<Value = Want> {
-    (bytes(0..3), bytes(0..4), bytes(0..3), 0..4_usize, bytes(0..3), 1..12_usize).prop_map(
+    (bytes(0..3), bytes(0..4), bytes(0..3), 0..4_usize, bytes(0..3), 1..80_usize).prop_map(
         |(lower, upper, delimiter, text, text_end, max)| {
             entries(&lower, &upper, &delimiter, text, &text_end, max)
         },

@@ -84,7 +84,8 @@ impl Process {
 
     /// Puts a row, whatever is there.
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) -> u64 {
-        self.commit(Group { writes: vec![put(key, None, value)], ..Group::default() }).expect("it commits")
+        self.commit(Group { writes: vec![put(key, None, value)], ..Group::default() })
+            .expect("it commits")
     }
 
     pub(crate) fn fetch(&self, wants: &[Want]) -> Fetched {

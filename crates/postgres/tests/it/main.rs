@@ -1,6 +1,9 @@
 //! The engine on a real PostgreSQL.
 
 mod commits;
+mod faults;
 mod fetches;
 mod harness;
+mod proxy;
 mod schema;
+mod tls;

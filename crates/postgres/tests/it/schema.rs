@@ -58,7 +58,10 @@ fn many_who_make_one_cluster_make_it_once() {
             Err(PostgresError::Exists { .. }) => false,
             // Two that make the schema itself at the same moment.
             Err(PostgresError::Database(text)) => {
-                assert!(text.contains("SQLSTATE 23505") || text.contains("SQLSTATE 42P06"), "{text}");
+                assert!(
+                    text.contains("SQLSTATE 23505") || text.contains("SQLSTATE 42P06"),
+                    "{text}"
+                );
                 false
             }
             Err(other) => panic!("{other}"),
