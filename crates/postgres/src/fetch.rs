@@ -259,10 +259,10 @@ fn add(answer: &mut Answer, row: &tokio_postgres::Row) -> Result<(), KvError> {
 /// database, part by part, which is no promise of SQL.
 fn finish(answer: &mut Answer, want: &Want) -> Result<(), KvError> {
     match (answer, want) {
-        (Answer::Rows { rows, .. }, Want::Rows { is_backward, .. }) => {
-            if !rows.is_sorted_by(|a, b| if *is_backward { a.0 > b.0 } else { a.0 < b.0 }) {
-                return Err(damaged("rows out of order"));
-            }
+        (Answer::Rows { rows, .. }, Want::Rows { is_backward, .. })
+            if !rows.is_sorted_by(|a, b| if *is_backward { a.0 > b.0 } else { a.0 < b.0 }) =>
+        {
+            return Err(damaged("rows out of order"));
         }
         (Answer::Entries { entries, is_whole }, Want::Entries { max, .. }) => {
             let max = (*max).clamp(1, limits::ROWS_MAX);

@@ -65,7 +65,7 @@ mod pool;
 mod schema;
 mod session;
 mod statements;
-#[cfg(feature = "test-util")]
+#[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 mod tls;
 mod view;

@@ -144,7 +144,9 @@ fn host_and_port(text: &str) -> Result<(String, u16), String> {
         Some(number) => port(number)?,
         None if after.is_empty() => PORT,
         None => {
-            return Err("an address in the URL of the database is not followed by a port".to_owned());
+            return Err(
+                "an address in the URL of the database is not followed by a port".to_owned()
+            );
         }
     };
     Ok((name, port))

@@ -1,7 +1,7 @@
 //! Connections and servers that end in the middle of something.
 
 use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
 use liteio_kv::database::{Answer, CommitError, Database, Group, Settled, Want, Worker};
@@ -165,7 +165,7 @@ fn write_on(
 ) -> BTreeMap<Vec<u8>, bool> {
     let mut process = Process::open(&config);
     let mut rows = BTreeMap::new();
-    while end.try_recv().is_err() {
+    while end.try_recv() == Err(TryRecvError::Empty) {
         let number = process.number + 1;
         let key = [&process.worker.run.to_be_bytes()[..], &number.to_be_bytes()].concat();
         let group = Group {
