@@ -263,6 +263,64 @@ impl Drop for Server {
     }
 }
 
+/// A PgBouncer in front of a server, in the mode of transactions. It ends when this is dropped, or the process
+/// ends.
+#[derive(Debug)]
+pub struct Pooler {
+    directory: TempDir,
+    process: Child,
+}
+
+impl Pooler {
+    /// Starts it, with so many connections to the server.
+    ///
+    /// # Panics
+    /// If PgBouncer is not installed or does not start.
+    #[must_use]
+    pub fn new(server: &Server, connections: usize) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().display();
+        let (host, port) = (server.directory.path().display(), server.port.unwrap_or(5432));
+        let settings = format!(
+            "[databases]\npostgres = host={host} port={port} dbname=postgres user={ROLE}\n[pgbouncer]\n\
+             pool_mode = transaction\nauth_type = any\nlisten_addr =\nlisten_port = 6432\nunix_socket_dir = {path}\n\
+             default_pool_size = {connections}\n"
+        );
+        let file = directory.path().join("settings.ini");
+        fs::write(&file, settings).expect("the settings are written");
+        if is_root() {
+            chown(directory.path(), Some(NOBODY), Some(NOBODY)).expect("the owner changes");
+        }
+        let found = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"].map(PathBuf::from);
+        let found =
+            std::env::var_os("LITEIO_PGBOUNCER").map(PathBuf::from).into_iter().chain(found);
+        let program = found.into_iter().find(|it| it.exists());
+        let program = program.expect("PgBouncer is not installed: `apt-get install pgbouncer`");
+        let mut command = unprivileged(&program);
+        command.arg("-q").arg(&file).stdin(Stdio::null()).stdout(Stdio::null());
+        let pooler = Self { process: spawned(command), directory };
+        let begun = Instant::now();
+        while !pooler.directory.path().join(".s.PGSQL.6432").exists() {
+            assert!(begun.elapsed() < PATIENCE, "PgBouncer does not start");
+            pause();
+        }
+        pooler
+    }
+
+    /// The URL of the server's database through it.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("postgres://{ROLE}@/postgres?host={}&port=6432", self.directory.path().display())
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 /// A port that is free.
 ///
 /// # Panics
@@ -298,11 +356,15 @@ fn is_root() -> bool {
 
 /// A program of PostgreSQL, as a user that it accepts. It ends with the thread that starts it.
 fn program(name: &str) -> Command {
+    unprivileged(&directory_of_programs().join(name))
+}
+
+fn unprivileged(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     if is_root() {
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     }
-    command.args(["--pdeathsig=QUIT", "--"]).arg(directory_of_programs().join(name));
+    command.args(["--pdeathsig=QUIT", "--"]).arg(program);
     command.current_dir("/");
     command
 }

@@ -4,6 +4,7 @@ mod commits;
 mod faults;
 mod fetches;
 mod harness;
+mod pooler;
 mod proxy;
 mod schema;
 mod tls;
