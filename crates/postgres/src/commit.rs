@@ -86,8 +86,8 @@ impl<'a> Request<'a> {
             read_keys: group.keys.iter().map(|(key, _)| &**key).collect(),
             read_versions: group.keys.iter().map(|it| signed(it.1)).collect::<Result<_, _>>()?,
             ranges: Ranges::default(),
-            written_keys: group.writes.iter().map(|write| &*write.key).collect(),
-            expected: Vec::with_capacity(group.writes.len()),
+            written_keys: Vec::new(),
+            expected: Vec::new(),
             new_keys: Vec::new(),
             new_values: Vec::new(),
             kept_keys: Vec::new(),
@@ -104,16 +104,27 @@ impl<'a> Request<'a> {
         }
         for write in &group.writes {
             check(&write.key, write.value.as_deref().unwrap_or_default())?;
-            request.expected.push(write.expected.map(signed).transpose()?);
-            match &write.value {
-                None => request.deleted_keys.push(&write.key),
-                Some(value) => {
-                    let (keys, values) = match write.expected {
-                        Some(0) => (&mut request.new_keys, &mut request.new_values),
-                        _ => (&mut request.kept_keys, &mut request.kept_values),
-                    };
-                    keys.push(&write.key);
-                    values.push(value);
+            match (&write.value, write.expected) {
+                // Nothing to lock: it is compared with what was read.
+                (_, Some(0)) => {
+                    request.read_keys.push(&write.key);
+                    request.read_versions.push(0);
+                }
+                (_, expected) => {
+                    request.written_keys.push(&write.key);
+                    request.expected.push(expected.map(signed).transpose()?);
+                }
+            }
+            match (&write.value, write.expected) {
+                (None, Some(0)) => {}
+                (None, _) => request.deleted_keys.push(&write.key),
+                (Some(value), Some(0)) => {
+                    request.new_keys.push(&write.key);
+                    request.new_values.push(value);
+                }
+                (Some(value), _) => {
+                    request.kept_keys.push(&write.key);
+                    request.kept_values.push(value);
                 }
             }
         }

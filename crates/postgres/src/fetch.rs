@@ -1,5 +1,7 @@
 //! A fetch: its wants as parameters, and its rows as answers.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use liteio_kv::database::{Answer, Entry, Fetched, Row, Want};
 use liteio_kv::{COUNTS, Counts, KvError};
 use tokio_postgres::types::{FromSql, Type};
@@ -103,9 +105,10 @@ impl<'a> Request<'a> {
 
     /// The statement that answers these wants.
     pub(crate) fn kind(&self) -> Kind {
-        match self.wants.iter().all(|want| matches!(want, Want::Key(_))) {
-            true => Kind::FetchKeys,
-            false => Kind::Fetch,
+        match self.wants {
+            [Want::Key(_)] => Kind::FetchKey,
+            wants if wants.iter().all(|want| matches!(want, Want::Key(_))) => Kind::FetchKeys,
+            _ => Kind::Fetch,
         }
     }
 
@@ -114,6 +117,9 @@ impl<'a> Request<'a> {
         &self,
         session: &Session,
     ) -> Result<Vec<tokio_postgres::Row>, tokio_postgres::Error> {
+        if let [Want::Key(key)] = self.wants {
+            return session.run(Kind::FetchKey, &[(key, Type::BYTEA)]).await;
+        }
         let (mut keys, mut counters) = (Keys::default(), Keys::default());
         let (mut forward, mut backward) = (Ranges::default(), Ranges::default());
         let mut groups = Groups::default();
@@ -165,10 +171,12 @@ impl<'a> Request<'a> {
         let mut fetched =
             Fetched { now_ms: 0, epochs: [0; 2], answers: self.wants.iter().map(empty).collect() };
         match self.kind() {
-            Kind::FetchKeys => {
+            Kind::FetchKey | Kind::FetchKeys => {
                 let first = rows.first().ok_or_else(|| damaged("no epochs"))?;
                 fetched.epochs = [positive(first, 0)?, positive(first, 1)?];
-                fetched.now_ms = positive(first, 2)?;
+                let now = column::<SystemTime>(first, 2)?.duration_since(UNIX_EPOCH);
+                let now = now.map_err(|_| damaged("a time before 1970"))?;
+                fetched.now_ms = u64::try_from(now.as_millis()).unwrap_or(u64::MAX);
                 for row in rows {
                     // Numbers begin with 1 there. Without wants there is no number.
                     let Some(number) = column::<Option<i32>>(row, 3)? else { continue };

@@ -121,7 +121,7 @@ impl Connector {
 /// since a plan is kept while an empty table grows.
 fn options() -> String {
     let statement = limits::STATEMENT_TIMEOUT.as_millis();
-    let mut options = format!("-c statement_timeout={statement}");
+    let mut options = format!("-c statement_timeout={statement} -c lock_timeout={statement}");
     options += &format!(" -c idle_in_transaction_session_timeout={statement}");
     for name in ["enable_seqscan", "enable_bitmapscan", "jit"] {
         options += &format!(" -c {name}=off");

@@ -92,8 +92,8 @@ const RULES: &[Rule] = &[
         ]),
     ),
     // Only `disk` knows files; time, chance and settings come from outside.
-    // Of PostgreSQL one crate knows, and it asks for the time of the database only.
-    in_all("postgres", Paths(&["std::env", "std::time::SystemTime", "getrandom"])),
+    // A database has its own time, and settings come from outside.
+    in_all("postgres", Paths(&["std::env", "std::time::Instant", "getrandom"])),
     within("postgres", &["session", "tls", "pool"], Paths(&["crate::commit", "crate::fetch"])),
     in_all("kv", Paths(&["std::fs", "std::env", "std::time::SystemTime", "getrandom"])),
     in_all("store", Paths(&["std::fs", "std::env", "std::time::SystemTime", "getrandom"])),
