@@ -12,6 +12,7 @@
 //! prefixes.
 
 use std::fs;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -72,11 +73,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
          INSERT INTO plain SELECT * FROM liteio.kv WHERE k >= 'list/' AND k < 'list0'; ANALYZE"
     ));
     for clients in [1, 16] {
-        let select = plain(&server, clients, time, Plain::Select { rows })?;
+        let select = plain(&server, clients, time, Plain::Select)?;
         select.print("select", clients, &select);
         let database = open(clients)?;
         let get = measured(&server, clients, time, |client, step| {
-            let want = Want::Key(key(client as u64 * 7_919 + step, rows));
+            let want = Want::Key(key(client as u64 * 7_919 + step));
             let fetched = database.fetch(&[want]).expect("it is fetched");
             assert!(fetched.answers[0] != liteio_kv::database::Answer::Row(None));
             1
@@ -111,17 +112,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A key of the filled rows.
-fn key(number: u64, rows: u64) -> Vec<u8> {
-    let number = number % rows + 1;
-    // The digits of PostgreSQL's md5, by asking for one that is there: the first rows of the prefix are enough.
-    let mut state = number;
-    state = state.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    KEYS.get().expect("keys are known")[(state >> 32) as usize % KEYS.get().expect("known").len()]
-        .clone()
-}
+/// Some of the keys of the filled rows.
+static KEYS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
 
-static KEYS: std::sync::OnceLock<Vec<Vec<u8>>> = std::sync::OnceLock::new();
+/// One of [`KEYS`], by chance.
+fn key(number: u64) -> Vec<u8> {
+    let keys = KEYS.get().expect("keys are known");
+    let mixed = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    keys[mixed as usize % keys.len()].clone()
+}
 
 /// The result of a measurement.
 struct Rate {
@@ -229,10 +228,11 @@ fn puts(
     })
 }
 
-#[derive(Clone, Copy)]
+/// A statement of PostgreSQL's own.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Plain {
     Upsert,
-    Select { rows: u64 },
+    Select,
 }
 
 /// PostgreSQL's own statement, by as many clients, each with a connection of its own.
@@ -250,11 +250,9 @@ fn plain(
         Plain::Upsert => {
             "INSERT INTO plain VALUES ($1, $2, $3) ON CONFLICT (k) DO UPDATE SET ver = excluded.ver, v = excluded.v"
         }
-        Plain::Select { .. } => "SELECT ver, v FROM plain WHERE k = $1",
+        Plain::Select => "SELECT ver, v FROM plain WHERE k = $1",
     };
-    if let Plain::Select { .. } = kind
-        && KEYS.get().is_none()
-    {
+    if kind == Plain::Select && KEYS.get().is_none() {
         let found = server.query(
             "SELECT encode(k, 'escape') FROM plain WHERE k >= 'list/' AND k < 'list0' LIMIT 200000",
         );
@@ -281,8 +279,8 @@ fn plain(
                     let key = format!("put/{number:016x}/{index}/{clients}").into_bytes();
                     client.execute(statement, &[&key, &(step as i64 + 1), &value]).await.map(|_| ())
                 }
-                Plain::Select { rows } => {
-                    let key = key(index as u64 * 7_919 + step, rows);
+                Plain::Select => {
+                    let key = key(index as u64 * 7_919 + step);
                     client.query(statement, &[&key]).await.map(|found| assert_eq!(found.len(), 1))
                 }
             }

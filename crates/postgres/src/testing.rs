@@ -156,6 +156,19 @@ impl Server {
         }
     }
 
+    /// Turns the checksums of pages off, while it does not run for a moment.
+    ///
+    /// # Panics
+    /// If it does not run.
+    pub fn disable_checksums(&self) {
+        let mut process = self.process.lock().take().expect("it runs");
+        signal("INT", &process.id().to_string());
+        process.wait().expect("it ends");
+        let data = self.data.to_str().expect("the path is text");
+        self.run("pg_checksums", &["--disable", "--no-sync", "-D", data]);
+        self.start();
+    }
+
     /// Sends a signal to the process of the server with this id.
     pub fn signal(&self, name: &str, process: &str) {
         signal(name, process);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use liteio_disk::{Durability, RandomSource, SystemRandom};
 
-use crate::cluster::ClusterBackend;
+use crate::backend::ClusterBackend;
 use crate::encryption::KeyRing;
 use crate::limits::{
     EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, RECORD_BODY_BYTES_MAX,

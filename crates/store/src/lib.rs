@@ -286,6 +286,7 @@ pub mod vectors;
 
 mod agreement;
 mod attachment;
+mod backend;
 pub mod backup;
 #[cfg(test)]
 mod damage_tests;
@@ -318,14 +319,13 @@ mod usage;
 mod verify;
 mod watch;
 
+pub use backend::{ClusterBackend, ClusterBlobs, ClusterDatabase};
 #[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
 pub use blob::shared_blobs_contract;
 #[cfg(feature = "cluster")]
 pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
-pub use cluster::{
-    ClusterBackend, ClusterBlobs, ClusterDatabase, ClusterJob, ClusterServer, ClusterView,
-};
+pub use cluster::{ClusterJob, ClusterServer, ClusterView};
 pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,

@@ -11,7 +11,6 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
 use crate::blob::lost::LostBlobs;
-use crate::cluster::Member;
 use crate::config::{Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
@@ -19,7 +18,9 @@ use crate::indexes::Vectors;
 use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
-use crate::process::{Background, Job, OF_STANDBY, ServersConfig, StagedBlob, Term, Worker};
+use crate::process::{
+    Background, Job, Member, OF_STANDBY, ServersConfig, StagedBlob, Term, Worker,
+};
 use crate::stats::StoreStats;
 use crate::watch::Watch;
 use liteio_disk::Clock;

@@ -105,6 +105,47 @@ fn what_the_database_cannot_hold_is_refused() {
     process.put(b"others", b"go on");
 }
 
+/// An error is acted on by its SQLSTATE, whatever its words are.
+#[test]
+fn an_error_tells_what_became_of_the_commit() {
+    let cluster = Cluster::new();
+    let mut process = cluster.open();
+    let name = cluster.config.cluster();
+    let _ = cluster.server.query(&format!(
+        "CREATE FUNCTION {name}.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             RAISE EXCEPTION 'duplicate key value, could not serialize' USING ERRCODE = convert_from(NEW.v, 'UTF8'); END $$; \
+         CREATE TRIGGER fail BEFORE INSERT ON {name}.kv FOR EACH ROW WHEN (NEW.k = 'fails'::bytea) EXECUTE FUNCTION {name}.fail()"
+    ));
+    for (code, kind) in [
+        ("40001", "conflict"),
+        ("40P01", "conflict"),
+        ("53100", "no space"),
+        ("XX001", "corrupt"),
+        ("53200", "refused"),
+        ("22003", "refused"),
+        ("42501", "refused"),
+        ("55P03", "refused"),
+        ("57014", "unknown"),
+        ("58030", "unknown"),
+        ("P0001", "unknown"),
+    ] {
+        let group =
+            || Group { writes: vec![put(b"fails", None, code.as_bytes())], ..Group::default() };
+        let found = match process.commit(group()) {
+            Err(CommitError::Conflict(rows)) if rows.is_empty() => "conflict",
+            Err(CommitError::Refused(KvError::NoSpace)) => "no space",
+            Err(CommitError::Refused(KvError::Corrupt(_))) => "corrupt",
+            Err(CommitError::Refused(KvError::Io(_))) => "refused",
+            Err(CommitError::Unknown(KvError::Io(_))) => "unknown",
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(found, kind, "{code}");
+        // The number is not used up, and the session goes on.
+        process.put(b"other", b"");
+    }
+    assert_eq!(process.get(b"fails"), None);
+}
+
 #[test]
 fn counters_are_summed_and_begin_anew() {
     let cluster = Cluster::new();

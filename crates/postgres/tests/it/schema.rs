@@ -136,6 +136,17 @@ fn an_unsafe_database_is_refused_by_the_name_of_the_setting() {
 }
 
 #[test]
+fn pages_that_may_be_torn_or_wrong_are_refused() {
+    let server = Server::new(None, &["fsync=on", "full_page_writes=off"]);
+    let strict = PostgresConfig::parse(&server.url(), |_| None).expect("valid");
+    let told = || liteio_postgres::create(&strict, ID).expect_err("unsafe").to_string();
+    assert!(told().ends_with(": full_page_writes=off"), "{}", told());
+    server.disable_checksums();
+    assert!(told().contains("data_checksums=off"), "{}", told());
+    liteio_postgres::create(&strict.clone().allow_unsafe(true), ID).expect("it is made");
+}
+
+#[test]
 fn the_first_fingerprint_of_a_key_stays() {
     let cluster = Cluster::new();
     assert_eq!(cluster.open().database.fingerprint(), None);

@@ -525,6 +525,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 26] = [
             "import",
             "observe",
             "policy",
+            "postgres",
             "reports",
             "s3",
             "s3vectors",

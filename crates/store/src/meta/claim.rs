@@ -18,6 +18,14 @@ pub(crate) enum Claim<'a> {
     UploadAlone(&'a UploadId),
     /// The vectors of an index.
     Index(IndexId),
+    /// That the run of a server goes on. Shared by all of its transactions.
+    Run(u32),
+    /// That a run has no transaction under way: it ends.
+    RunAlone(u32),
+    /// That a server does a job. Shared by the transactions of the job.
+    Job(&'a str),
+    /// That no transaction of a job is under way: another server takes over.
+    JobAlone(&'a str),
 }
 
 impl liteio_kv::Claim for Claim<'_> {
@@ -40,11 +48,19 @@ impl liteio_kv::Claim for Claim<'_> {
                 name.push(b'i');
                 name.extend_from_slice(&index.0.to_be_bytes());
             }
+            Self::Run(run) | Self::RunAlone(run) => {
+                name.push(b'r');
+                name.extend_from_slice(&run.to_be_bytes());
+            }
+            Self::Job(job) | Self::JobAlone(job) => {
+                name.push(b'j');
+                name.extend_from_slice(job.as_bytes());
+            }
         }
     }
 
     fn is_shared(&self) -> bool {
-        matches!(self, Self::Bucket(_) | Self::Upload(_))
+        matches!(self, Self::Bucket(_) | Self::Upload(_) | Self::Run(_) | Self::Job(_))
     }
 }
 

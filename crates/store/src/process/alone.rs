@@ -34,7 +34,7 @@ impl Cluster for Alone {
         Ok(self.gate.check().is_ok().then(|| Term { job: job.clone(), number: 0 }))
     }
 
-    fn admit(&self, _: Option<&Term>, _: &Transaction<'_>) -> Result<(), StoreError> {
+    fn admit(&self, _: Option<&Term>, _: &mut Transaction<'_>) -> Result<(), StoreError> {
         // Nobody can take over a job.
         self.gate.check()
     }

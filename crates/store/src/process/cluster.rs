@@ -52,7 +52,7 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Suspended`] if updates are suspended, or the term is over.
-    fn admit(&self, term: Option<&Term>, write: &Transaction<'_>) -> Result<(), StoreError>;
+    fn admit(&self, term: Option<&Term>, write: &mut Transaction<'_>) -> Result<(), StoreError>;
 
     /// The section of a read, from before its snapshot until the content that it finds is open or
     /// kept. Content is not deleted meanwhile.

@@ -6,6 +6,7 @@ use liteio_kv::{Kv, Read as _, Write as _};
 
 use super::{ENDED_AFTER, LEASE, LEASE_MARGIN, SUSPENDED_AFTER, ServerRecord, Servers, WANTED, ms};
 use crate::error::StoreError;
+use crate::meta::claim::Claim;
 use crate::meta::server::{self, LeaseRecord};
 use crate::meta::space;
 use crate::process::cluster::Job;
@@ -39,6 +40,7 @@ impl Servers {
         let record = self.record();
         let wanted = self.wanted(sent_ms);
         let told = kv.update(move |write| -> Result<_, StoreError> {
+            write.claim(Claim::Run(run))?;
             if write.get(&space::running(run))?.is_none() {
                 return Err(Self::ended());
             }
@@ -47,6 +49,7 @@ impl Servers {
             let mut terms = Vec::new();
             for job in &wanted {
                 let name = job.name();
+                write.claim(Claim::JobAlone(&name))?;
                 let lease = match LeaseRecord::read(write, &name)? {
                     Some(lease) if lease.run == run => LeaseRecord { until_ms, ..lease },
                     Some(lease) if now_ms < lease.until_ms => continue,
@@ -83,7 +86,9 @@ impl Servers {
         // Otherwise the row stays until the leftovers of the run are swept.
         let leaves_nothing = self.alone.staging.is_settled();
         let left = kv.update(move |write| -> Result<_, StoreError> {
+            write.claim(Claim::RunAlone(run))?;
             for job in &jobs {
+                write.claim(Claim::JobAlone(job))?;
                 if let Some(lease) = LeaseRecord::read(write, job)?
                     && lease.run == run
                 {
@@ -150,6 +155,7 @@ impl Servers {
         drop(state);
         for run in silent {
             let ended = kv.update(move |write| -> Result<_, StoreError> {
+                write.claim(Claim::RunAlone(run))?;
                 // It may have beaten meanwhile.
                 if ServerRecord::read(write, run)?.is_none_or(|it| is_silent(&it)) {
                     write.delete(&space::running(run))?;

@@ -20,6 +20,7 @@
 //! successful beat was sent.
 
 mod beat;
+mod member;
 mod readers;
 #[cfg(test)]
 mod tests;
@@ -37,9 +38,11 @@ use super::alone::Alone;
 use super::cluster::{Cluster, Job, Kept, Opened, Reading, Sleeper, Term};
 use crate::blob::BlobId;
 use crate::error::StoreError;
+use crate::meta::claim::Claim;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::server::{LeaseRecord, ServerRecord};
 use crate::meta::space;
+pub(crate) use member::{Member, set_clock};
 pub(crate) use readers::OpenReader;
 use readers::Readers;
 
@@ -204,13 +207,17 @@ impl Cluster for Servers {
         Ok(term.map(|(number, _)| Term { job: job.clone(), number }))
     }
 
-    fn admit(&self, term: Option<&Term>, write: &Transaction<'_>) -> Result<(), StoreError> {
+    fn admit(&self, term: Option<&Term>, write: &mut Transaction<'_>) -> Result<(), StoreError> {
         self.standing()?;
+        // What is read only is compared at one moment of the commit. The claims make it true to its end.
+        write.claim(Claim::Run(self.config.run))?;
         if write.get(&space::running(self.config.run))?.is_none() {
             return Err(Self::ended());
         }
         let Some(term) = term else { return Ok(()) };
-        match LeaseRecord::read(write, &term.job.name())? {
+        let job = term.job.name();
+        write.claim(Claim::Job(&job))?;
+        match LeaseRecord::read(write, &job)? {
             Some(lease) if (lease.run, lease.term) == (self.config.run, term.number) => Ok(()),
             _ => Err(Term::over()),
         }
