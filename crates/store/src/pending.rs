@@ -89,9 +89,19 @@ fn finish<T>(
             Ok(committed.value)
         }
         Err(error) => {
-            // Only `NoSpace` is certain to have left nothing behind. After any other failure the
-            // record may exist, so the blobs must be kept; the sweep decides.
-            if matches!(error, StoreError::NoSpace) {
+            // After a failure of the engine the record may exist, so the blobs must be kept; the sweep
+            // decides. Everything else is said by a transaction that wrote nothing, even if it had
+            // referenced the blobs before it ran again.
+            let is_of_engine = matches!(
+                error,
+                StoreError::Io(_)
+                    | StoreError::Poisoned { .. }
+                    | StoreError::Corrupt { .. }
+                    | StoreError::Unsettled { .. }
+                    | StoreError::Internal { .. }
+                    | StoreError::Closed
+            );
+            if !is_of_engine {
                 blobs.iter().for_each(StagedBlob::take_back);
             }
             Err(error)

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use liteio_kv::database::SimulatedDatabase;
 use liteio_store::{
-    ClusterBackend, ClusterBlobs, IdentityEntry, Job, Selection, Store, StoreConfig, StoreError,
+    ClusterBackend, ClusterBlobs, EtagCondition, IdentityEntry, Job, PutOptions, Selection, Store,
+    StoreConfig, StoreError, WriteConditions,
 };
 
 use crate::harness::{
     complete, config, create_bucket, create_upload, delete, delete_bucket, get, name, put,
-    put_part, stage, try_get,
+    put_part, stage, try_get, try_put,
 };
 
 /// A body that has a blob.
@@ -157,4 +158,37 @@ fn the_leftovers_of_a_server_that_died_are_swept_and_nothing_else() {
     assert_eq!(get(&two, "kept"), LONG);
     let report = two.verify(&mut |_| {}).expect("verified");
     assert_eq!((report.blobs, report.damaged, report.orphans), (1, Vec::new(), 0));
+}
+
+#[test]
+fn who_loses_a_race_leaves_no_body_behind() {
+    let servers = servers(2);
+    let [one, two] = [0, 1].map(|server| &servers[server].1);
+    create_bucket(one, "bucket");
+    for round in 0..20 {
+        let object = format!("object {round}");
+        let wins = |store: &Store| {
+            let options = PutOptions {
+                conditions: WriteConditions {
+                    if_none_match: Some(EtagCondition::Any),
+                    ..WriteConditions::default()
+                },
+                ..PutOptions::default()
+            };
+            try_put(store, &object, LONG, options).is_ok()
+        };
+        let won = std::thread::scope(|threads| {
+            let racing: Vec<_> = [one, two, one, two]
+                .map(|store| threads.spawn(move || usize::from(wins(store))))
+                .into();
+            racing.into_iter().map(|it| it.join().expect("no panic")).sum::<usize>()
+        });
+        assert_eq!(won, 1);
+    }
+    // The bodies of the losers go in the background.
+    while one.verify(&mut |_| {}).expect("verified").blobs > 20 {
+        std::thread::yield_now();
+    }
+    let all: Vec<_> = (0..20).map(|round| get(two, &format!("object {round}"))).collect();
+    assert!(all.iter().all(|body| body == LONG));
 }
