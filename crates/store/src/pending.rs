@@ -89,19 +89,13 @@ fn finish<T>(
             Ok(committed.value)
         }
         Err(error) => {
-            // After a failure of the engine the record may exist, so the blobs must be kept; the sweep
-            // decides. Everything else is said by a transaction that wrote nothing, even if it had
-            // referenced the blobs before it ran again.
-            let is_of_engine = matches!(
+            // These are certain to have left nothing behind. After any other failure the record may
+            // exist, so the blobs must be kept; the sweep decides.
+            let is_certain = matches!(
                 error,
-                StoreError::Io(_)
-                    | StoreError::Poisoned { .. }
-                    | StoreError::Corrupt { .. }
-                    | StoreError::Unsettled { .. }
-                    | StoreError::Internal { .. }
-                    | StoreError::Closed
+                StoreError::NoSpace | StoreError::Busy | StoreError::Suspended { .. }
             );
-            if !is_of_engine {
+            if is_certain {
                 blobs.iter().for_each(StagedBlob::take_back);
             }
             Err(error)
