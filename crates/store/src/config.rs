@@ -5,7 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_disk::{Durability, RandomSource, SystemRandom};
+use liteio_kv::database::{Database, DatabaseConfig};
 
+use crate::blob::BlobStore;
+#[cfg(any(test, feature = "test-util"))]
+use crate::blob::MemoryBlobStore;
 use crate::encryption::KeyRing;
 use crate::limits::{
     EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, RECORD_BODY_BYTES_MAX,
@@ -24,6 +28,32 @@ pub enum Backend {
     Directory(PathBuf),
     /// Memory: nothing survives the process.
     Memory,
+    /// A database with the metadata and a store of blobs, which other servers use, too.
+    Shared(SharedBackend),
+}
+
+/// The places of the data of several servers.
+#[derive(Clone, Debug)]
+pub struct SharedBackend {
+    /// The metadata.
+    pub database: Arc<dyn Database>,
+    /// The settings of the commits. The store sets the prefixes of the epochs itself.
+    pub committing: DatabaseConfig,
+    /// The contents of objects that are too large for the metadata.
+    pub blobs: SharedBlobs,
+}
+
+/// A store of blobs that all servers reach.
+#[derive(Clone, Debug)]
+pub struct SharedBlobs(pub(crate) Arc<dyn BlobStore>);
+
+impl SharedBlobs {
+    /// Blobs in the memory of this process, for tests.
+    #[cfg(any(test, feature = "test-util"))]
+    #[must_use]
+    pub fn memory() -> Self {
+        Self(Arc::new(MemoryBlobStore::new()))
+    }
 }
 
 /// The part of a store in a pair of servers.
@@ -123,6 +153,12 @@ impl StoreConfig {
     #[must_use]
     pub fn memory() -> Self {
         Self::with_backend(Backend::Memory)
+    }
+
+    /// A store over a database.
+    #[must_use]
+    pub fn shared(backend: SharedBackend) -> Self {
+        Self::with_backend(Backend::Shared(backend))
     }
 
     /// A store in the directory `path`, durable by default.

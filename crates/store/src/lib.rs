@@ -317,7 +317,7 @@ mod verify;
 mod watch;
 
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
-pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
+pub use config::{Backend, DEFAULT_DIRECTORY, Role, SharedBackend, SharedBlobs, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,

@@ -13,16 +13,17 @@ use std::time::Duration;
 use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
 #[cfg(any(test, feature = "test-util"))]
 use liteio_kv::Spilling;
+use liteio_kv::database::DatabaseConfig;
 use liteio_kv::{DroppedTail, Kv, KvConfig, Read as _};
 
 use crate::attachment::BlobAttachments;
 use crate::blob::{BlobStore as _, FileBlobStore, Lengths, MemoryBlobStore};
-use crate::config::{Backend, Role, StoreConfig};
+use crate::config::{Backend, Role, SharedBackend, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 use crate::lazy;
 use crate::meta::bucket::{FORMAT, StoreRecord};
-use crate::meta::space::QueueKind;
+use crate::meta::space::{self, QueueKind};
 use crate::meta::standby::StandbyPosition;
 #[cfg(any(test, feature = "test-util"))]
 use crate::process::Shared;
@@ -132,6 +133,7 @@ impl Store {
 fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
+        Backend::Shared(backend) => open_shared(config, backend),
         Backend::Directory(path) => {
             let disk = RealDisk::open(&path)?;
             let shown = path.display().to_string();
@@ -180,6 +182,7 @@ fn open_existing(
 ) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
+        Backend::Shared(backend) => open_shared(config, backend),
         Backend::Directory(path) => {
             let disk: Arc<dyn Disk> = Arc::new(RealDisk::open_existing(&path)?);
             let shown = path.display().to_string();
@@ -241,6 +244,25 @@ pub(crate) fn open_memory_with(
         config,
         kv,
         blobs,
+        disk: None,
+        directory_lock: None,
+        was_clean: true,
+        may_sweep: true,
+        log_end: None,
+    })
+}
+
+/// A store over a database. It has no files of its own, which would have to be locked, watched,
+/// recovered or swept.
+fn open_shared(config: StoreConfig, backend: SharedBackend) -> Result<Opened, StoreError> {
+    let SharedBackend { database, committing, blobs } = backend;
+    let epochs = [space::settings(), space::identities()];
+    let kv = Kv::over(database, DatabaseConfig { epochs, ..committing })?;
+    prepare(&kv, &config)?;
+    Ok(Opened {
+        config,
+        kv,
+        blobs: blobs.0,
         disk: None,
         directory_lock: None,
         was_clean: true,
@@ -431,5 +453,10 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
         };
     }
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
-    kv.update(move |write| record.write(write)).wait()
+    let prepared = kv.update(move |write| match StoreRecord::read(write)? {
+        // Another server was faster.
+        Some(_) => Ok(()),
+        None => record.write(write),
+    });
+    prepared.wait()
 }

@@ -50,6 +50,8 @@ use super::key::{append_ended, append_escaped, split_ended, unescaped};
 use crate::error::StoreError;
 use crate::name::{BucketId, IndexId, UploadId};
 
+pub(crate) use super::within::within;
+
 const STORE: u8 = 0x00;
 const BUCKET: u8 = 0x01;
 const DOCUMENT: u8 = 0x02;
@@ -89,6 +91,16 @@ const VECTOR: u8 = 0x44;
 const VECTOR_SLOT: u8 = 0x45;
 const INDEX_DELETION: u8 = 0x46;
 const ELEMENTS: u8 = 0x47;
+
+/// Prefixes of the keys of records that servers keep in memory: of buckets, and their documents.
+pub(crate) fn settings() -> Vec<Vec<u8>> {
+    vec![vec![BUCKET], vec![DOCUMENT]]
+}
+
+/// Prefixes of the keys of records about users.
+pub(crate) fn identities() -> Vec<Vec<u8>> {
+    vec![vec![IDENTITY]]
+}
 
 /// The key of the store's own record.
 pub(crate) const STORE_KEY: &[u8] = &[STORE];

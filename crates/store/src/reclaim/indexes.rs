@@ -5,9 +5,8 @@
 //! repeats the work.
 
 use std::collections::HashSet;
-use std::ops::Bound;
 
-use liteio_kv::{Read, Snapshot, Transaction, Write};
+use liteio_kv::{Snapshot, Transaction, Write};
 
 use super::ReclaimReport;
 use crate::error::StoreError;
@@ -82,10 +81,9 @@ impl Store {
 fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreError> {
     let mut places = Vec::new();
     for prefix in [space::vectors_of(id), space::vector_slots_of(id)] {
-        let mut cursor = write.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+        let mut cursor = space::within(write, &prefix)?;
         while places.len() < RECLAIM_BATCH
             && let Some((place, _)) = cursor.next()?
-            && place.starts_with(&prefix)
         {
             places.push(place.to_vec());
         }
