@@ -224,6 +224,6 @@ fn end_uploads(
 
 /// The first key with the prefix `prefix`.
 fn first_key(from: &impl Read, prefix: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-    let mut cursor = space::within(from, &prefix)?;
+    let mut cursor = space::within(from, prefix)?;
     Ok(cursor.next()?.map(|(key, _)| key.to_vec()))
 }

@@ -11,6 +11,7 @@ use liteio_kv::{Snapshot, Transaction, Write};
 use super::ReclaimReport;
 use crate::error::StoreError;
 use crate::limits::RECLAIM_BATCH;
+use crate::meta::claim::Claim;
 use crate::meta::space;
 use crate::meta::vector::IndexRecord;
 use crate::name::IndexId;
@@ -79,6 +80,7 @@ impl Store {
 /// Removes some records of an index; once none is left, its entry in the queue. Returns the number
 /// of removed records.
 fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreError> {
+    write.claim(Claim::Index(id))?;
     let mut places = Vec::new();
     for prefix in [space::vectors_of(id), space::vector_slots_of(id)] {
         let mut cursor = space::within(write, &prefix)?;
@@ -97,6 +99,8 @@ fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreErro
 
 #[cfg(test)]
 mod tests {
+    use liteio_kv::Read as _;
+
     use super::*;
     use crate::config::StoreConfig;
     use crate::meta::Owner;

@@ -176,5 +176,5 @@ create bucket: 2
 delete bucket: 6 B
 create vector bucket: 2
 create index: 3 b
-put two vectors: 3 I +2
+put two vectors: 2 I +2
 ";

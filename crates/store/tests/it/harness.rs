@@ -39,11 +39,6 @@ pub(crate) fn config(seed: u64) -> StoreConfig {
 /// one in a directory, all with the bucket `bucket`.
 pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
     over_a_database(&test);
-    on_every_local_backend(test);
-}
-
-/// The same without a database, for what is refused there.
-pub(crate) fn on_every_local_backend(test: impl Fn(&Store)) {
     for runs_in_pieces in [false, true] {
         let memory = Store::open(StoreConfig { runs_in_pieces, ..config(1) }).expect("memory");
         create_bucket(&memory, "bucket");

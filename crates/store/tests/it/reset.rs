@@ -55,7 +55,7 @@ fn assert_whole(store: &Store) {
 fn a_bucket_begins_anew_whatever_was_in_it() {
     // In one transaction, and in several.
     for keys in [3, 1200] {
-        on_every_local_backend(|store| {
+        on_every_backend(|store| {
             fill(store, "full", keys);
             let before = bucket(store, "full");
             store.reset_bucket(&name("full"), Vec::new()).expect("reset");
@@ -80,7 +80,7 @@ fn a_bucket_begins_anew_whatever_was_in_it() {
 
 #[test]
 fn what_had_begun_before_the_reset_of_a_bucket_does_not_end_in_the_new_one() {
-    on_every_local_backend(|store| {
+    on_every_backend(|store| {
         let old = bucket(store, "bucket");
         let upload = store.create_upload(&old, key("upload"), UploadOptions::default()).wait();
         let upload = upload.expect("new").id;
@@ -98,7 +98,7 @@ fn what_had_begun_before_the_reset_of_a_bucket_does_not_end_in_the_new_one() {
 
 #[test]
 fn a_bucket_is_reset_while_others_write_to_it() {
-    on_every_local_backend(|store| {
+    on_every_backend(|store| {
         std::thread::scope(|scope| {
             for writer in 0..2 {
                 scope.spawn(move || {
@@ -149,7 +149,7 @@ fn assert_empty(store: &Store) {
 
 #[test]
 fn the_whole_store_is_emptied() {
-    on_every_local_backend(|store| {
+    on_every_backend(|store| {
         fill(store, "full", 3);
         fill(store, "fuller", 600);
         fill_the_rest(store);
