@@ -619,8 +619,7 @@ fn pages_return_what_was_deleted(kv: &Kv) {
             pending.wait().expect("put");
         }
         let clear = kv.update_freeing::<(), KvError, _>(move |transaction| {
-            let keys: Vec<_> = (0..500_u32).map(u32::to_be_bytes).collect();
-            transaction.fetch(&keys.iter().map(|key| &key[..]).collect::<Vec<_>>())?;
+            transaction.fetch((0..500_u32).map(u32::to_be_bytes))?;
             for i in 0..500_u32 {
                 let value = get(transaction, &i.to_be_bytes()).expect("there");
                 assert_eq!(value, [round.to_be_bytes(); 100].concat());

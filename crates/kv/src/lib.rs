@@ -183,11 +183,11 @@ pub trait Read {
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError>;
 
     /// Fetches rows together that are read next, over a database. Otherwise each first read is a fetch of
-    /// its own, of which an update may have a few dozen.
+    /// its own, of which an update may have a few dozen. Where rows are at hand, nobody looks at `keys`.
     ///
     /// # Errors
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
-    fn fetch(&self, keys: &[&[u8]]) -> Result<(), KvError>;
+    fn fetch<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<(), KvError>;
 
     /// A cursor over the keys within the bounds, in both directions, seekable.
     ///

@@ -164,8 +164,7 @@ impl Read for LocalTransaction<'_> {
     }
 
     #[inline]
-    fn fetch(&self, _: &[&[u8]]) -> Result<(), KvError> {
-        // They are at hand.
+    fn fetch<K: AsRef<[u8]>>(&self, _: impl IntoIterator<Item = K>) -> Result<(), KvError> {
         Ok(())
     }
 

@@ -107,7 +107,7 @@ impl Read for Transaction<'_> {
     }
 
     #[inline]
-    fn fetch(&self, keys: &[&[u8]]) -> Result<(), KvError> {
+    fn fetch<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<(), KvError> {
         of_each!(&self.0, it => it.fetch(keys), it => it.fetch(keys))
     }
 

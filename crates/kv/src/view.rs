@@ -162,10 +162,12 @@ impl Read for Snapshot {
         }
     }
 
-    fn fetch(&self, keys: &[&[u8]]) -> Result<(), KvError> {
+    fn fetch<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<(), KvError> {
         match &self.0 {
             Kind::Local(_) => Ok(()),
-            Kind::Database(snapshot) => snapshot.fetch_rows(keys),
+            Kind::Database(snapshot) => {
+                snapshot.fetch_rows(keys.into_iter().map(|key| key.as_ref().to_vec()).collect())
+            }
         }
     }
 

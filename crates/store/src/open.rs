@@ -52,6 +52,18 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the store over a database that `config` describes as its only server: all decisions are those
+    /// of a process that is alone.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_as_only_server(config: StoreConfig) -> Result<Self, StoreError> {
+        let store = Self::from_opened(Opened { servers: None, ..open(config)? });
+        store.start()?;
+        Ok(store)
+    }
+
     /// Opens the store that `config` describes as one server of [`Several`](crate::Several).
     ///
     /// # Errors

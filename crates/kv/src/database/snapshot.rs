@@ -118,22 +118,24 @@ impl DatabaseSnapshot {
     }
 
     /// Fetches rows, and keeps them in place of those before.
-    pub(crate) fn fetch_rows(&self, keys: &[&[u8]]) -> Result<(), KvError> {
-        let missing: Vec<&[u8]> = {
+    pub(crate) fn fetch_rows(&self, mut keys: Vec<Vec<u8>>) -> Result<(), KvError> {
+        keys.sort_unstable();
+        keys.dedup();
+        let missing: Vec<_> = {
             let state = self.state.lock();
-            keys.iter().copied().filter(|key| !state.rows.contains_key(*key)).collect()
+            keys.iter().filter(|key| !state.rows.contains_key(*key)).cloned().collect()
         };
         if missing.is_empty() {
             return Ok(());
         }
-        let fetched = self.fetch(missing.iter().map(|key| Want::Key(key.to_vec())).collect())?;
+        let fetched = self.fetch(missing.iter().cloned().map(Want::Key).collect())?;
         let mut state = self.state.lock();
         if state.rows.len() >= KEPT_MAX {
-            state.rows.retain(|key, _| keys.contains(&key.as_slice()));
+            state.rows.retain(|key, _| keys.binary_search(key).is_ok());
         }
-        for (key, answer) in missing.iter().zip(fetched.answers) {
+        for (key, answer) in missing.into_iter().zip(fetched.answers) {
             let Answer::Row(row) = answer else { return Err(nonsense()) };
-            state.rows.insert(key.to_vec(), Kept::new(row));
+            state.rows.insert(key, Kept::new(row));
         }
         Ok(())
     }

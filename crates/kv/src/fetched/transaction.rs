@@ -127,12 +127,17 @@ impl<'a> FetchedTransaction<'a> {
         }
     }
 
-    pub(crate) fn fetch(&self, keys: &[&[u8]]) -> Result<(), KvError> {
-        let is_unknown = |key: &&&[u8]| {
-            !self.changes.writes.contains_key(**key) && self.place.known.get(key).is_none()
-        };
+    pub(crate) fn fetch<K: AsRef<[u8]>>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<(), KvError> {
         let mut seen = self.seen.borrow_mut();
-        keys.iter().filter(is_unknown).for_each(|key| seen.want(Want::Key(key.to_vec())));
+        for key in keys {
+            let key = key.as_ref();
+            if !self.changes.writes.contains_key(key) && self.place.known.get(key).is_none() {
+                seen.want(Want::Key(key.to_vec()));
+            }
+        }
         if seen.wants.is_empty() { Ok(()) } else { Err(KvError::NotFetched) }
     }
 

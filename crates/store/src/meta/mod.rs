@@ -30,6 +30,7 @@ pub(crate) mod upload;
 pub(crate) mod usage;
 pub(crate) mod vector;
 pub(crate) mod vector_metadata;
+mod within;
 
 pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;

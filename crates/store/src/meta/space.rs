@@ -54,6 +54,8 @@ use super::key::{append_ended, append_escaped, split_ended, unescaped};
 use crate::error::StoreError;
 use crate::name::{BucketId, IndexId, UploadId};
 
+pub(crate) use super::within::within;
+
 const STORE: u8 = 0x00;
 const BUCKET: u8 = 0x01;
 const DOCUMENT: u8 = 0x02;
