@@ -9,7 +9,8 @@ use liteio_disk::{Disk, Durability};
 use parking_lot::Mutex;
 
 use crate::committer::Committer;
-use crate::database::{Committers, Database, DatabaseConfig, Moment};
+use crate::committers::Committers;
+use crate::database::{Database, DatabaseConfig, Moment};
 use crate::drainer::Drainer;
 use crate::engine::{Checkpoint, Engine};
 use crate::follow::Follower;

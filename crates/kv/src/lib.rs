@@ -83,9 +83,9 @@
 //! | Module | Content |
 //! |---|---|
 //! | `handle`, `config`, `error`, `stats` | [`Kv`] and its settings, errors and counters |
-//! | `pending`, `transaction`, `view`, `cursor`, `grouped` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`], [`Grouped`] |
+//! | `pending`, `transaction`, `view`, `cursor`, `grouped`, `groups` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`], [`Grouped`] and its range |
 //! | `local`, `fetched/` | the kinds of transactions: over the layers; over what was fetched |
-//! | `database/` | key spaces over a [`Database`](database::Database): its trait, the threads that commit, snapshots, a simulated one for tests |
+//! | `database/`, `committers/`, `replay/` | key spaces over a [`Database`](database::Database): its trait, snapshots and a simulated one for tests; the threads that commit; closures that run again |
 //! | `counter`, `claim` | what updates of several processes could share without waiting for each other: [`Counts`], [`Queue`], [`Claim`] |
 //! | `queue`, `committer`, `pace` | group commit: the queue of updates, the states of a group, the delay of writers that outrun the drain |
 //! | `home` | the files of a key space: creating them, and opening them with recovery from the log |
@@ -108,6 +108,7 @@
 mod attachments;
 mod claim;
 mod committer;
+mod committers;
 mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
@@ -125,6 +126,7 @@ mod follow;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod grouped;
+mod groups;
 mod handle;
 mod home;
 mod layers;
@@ -136,6 +138,7 @@ mod noted;
 mod pace;
 mod pending;
 mod queue;
+mod replay;
 mod run;
 mod shared;
 mod stats;
@@ -161,7 +164,8 @@ pub use error::KvError;
 #[cfg(any(test, feature = "test-util"))]
 pub use fetched::{Fetches, UpdateFetches};
 pub use follow::{Behind, Change, Followed, FollowedRecord, Follower, append_change, changes};
-pub use grouped::{Grouped, GroupedEntry, GroupedRange};
+pub use grouped::Grouped;
+pub use groups::{GroupedEntry, GroupedRange};
 pub use handle::{Kv, Position};
 pub use home::Recovery;
 pub use log::DroppedTail;

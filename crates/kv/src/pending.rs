@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use crate::KvError;
-use crate::database::Committers;
+use crate::committers::Committers;
 use crate::shared::Shared;
 
 /// Resolves when the update is durable, or has failed. Await it, or [`wait`](Pending::wait) for it.

@@ -103,7 +103,7 @@ impl<'a> Transaction<'a> {
 impl Read for Transaction<'_> {
     #[inline]
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        of_each!(&self.0, it => it.get(key), it => it.get(key))
+        of_each!(&self.0, it => it.get(key), it => Ok(it.get(key)?.map(Value::in_memory)))
     }
 
     #[inline]
@@ -113,12 +113,15 @@ impl Read for Transaction<'_> {
 
     #[inline]
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
-        of_each!(&self.0, it => it.cursor(lower, upper), it => Ok(it.cursor(lower, upper)))
+        of_each!(&self.0, it => it.cursor(lower, upper), it => Ok(Cursor::fetched(it.cursor(lower, upper))))
     }
 
     #[inline]
     fn grouped(&self, range: &GroupedRange<'_>) -> Result<Grouped<'_>, KvError> {
-        of_each!(&self.0, it => it.grouped(range), it => Ok(it.grouped(range)))
+        of_each!(&self.0, it => it.grouped(range), _it => {
+            let (lower, upper) = (Bound::Included(range.lower), Bound::Excluded(range.upper));
+            Ok(Grouped::new(self.cursor(lower, upper)?, range))
+        })
     }
 
     #[inline]

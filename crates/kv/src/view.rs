@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::counter;
 use crate::cursor::Cursor;
-use crate::database::{DatabaseSnapshot, FetchedGroups, Moment};
+use crate::database::{DatabaseSnapshot, Moment};
 use crate::engine;
-use crate::fetched::FetchedCursor;
 #[cfg(any(test, feature = "test-util"))]
 use crate::fetched::Fetching;
+use crate::fetched::{FetchedCursor, FetchedGroups};
 use crate::layers::{Found, Layers};
 use crate::run::RunPair;
 use crate::{Counted, CounterRow, Grouped, GroupedRange, KvError, Read};

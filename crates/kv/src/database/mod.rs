@@ -26,10 +26,7 @@
 //! later. A number smaller than the last acknowledged one means that the database itself has lost
 //! commits, as the failover to an asynchronous standby may.
 
-mod committer;
-mod committers;
 mod config;
-mod groups;
 #[cfg(any(test, feature = "test-util"))]
 mod simulated;
 mod snapshot;
@@ -38,13 +35,11 @@ use std::fmt::Debug;
 
 use crate::{Counts, KvError};
 
-pub(crate) use committers::Committers;
 pub use config::DatabaseConfig;
-pub(crate) use groups::FetchedGroups;
 #[cfg(any(test, feature = "test-util"))]
 pub use simulated::{Faults, SimulatedDatabase};
-pub(crate) use snapshot::DatabaseSnapshot;
 pub use snapshot::Moment;
+pub(crate) use snapshot::{DatabaseSnapshot, nonsense};
 
 /// Number of the epochs that a database keeps.
 pub const EPOCHS: usize = 2;

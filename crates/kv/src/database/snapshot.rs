@@ -58,7 +58,7 @@ impl Kept {
 }
 
 impl DatabaseSnapshot {
-    pub(super) fn new(
+    pub(crate) fn new(
         database: Arc<dyn Database>,
         #[cfg(any(test, feature = "test-util"))] fetching: Arc<crate::fetched::Fetching>,
     ) -> Self {
@@ -72,7 +72,7 @@ impl DatabaseSnapshot {
     }
 
     /// Fetches the first rows.
-    pub(super) fn begin(&self, keys: &[&[u8]]) -> Result<(), KvError> {
+    pub(crate) fn begin(&self, keys: &[&[u8]]) -> Result<(), KvError> {
         let wants: Vec<_> = keys.iter().map(|key| Want::Key(key.to_vec())).collect();
         self.count();
         let fetched = self.database.fetch(&wants)?;
@@ -87,7 +87,7 @@ impl DatabaseSnapshot {
     }
 
     /// Opens the view now.
-    pub(super) fn open(&self) -> Result<(), KvError> {
+    pub(crate) fn open(&self) -> Result<(), KvError> {
         let view = self.database.view()?;
         // It is there already if another thread was faster.
         let _ = self.view.set(view);

@@ -11,7 +11,7 @@ pub(crate) type Writes = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 /// fails are taken back.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    pub(super) writes: Writes,
+    pub(crate) writes: Writes,
     counters: BTreeMap<Vec<u8>, CounterChange>,
     undo: Vec<Undo>,
     bytes: usize,
@@ -19,17 +19,17 @@ pub(crate) struct Changes {
 
 /// The change of one counter.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CounterChange {
+pub(crate) struct CounterChange {
     /// `true` if what was counted before is forgotten.
-    pub(super) begins_anew: bool,
+    pub(crate) begins_anew: bool,
     /// The sum of the changes since.
-    pub(super) added: Counts,
+    pub(crate) added: Counts,
     /// Changes since of which the row of the counter has to decide, which is not known yet: by the
     /// places that they change, with the next number of the queue.
     #[cfg(any(test, feature = "test-util"))]
-    pub(super) undecided: Vec<(Vec<u8>, Counts)>,
+    pub(crate) undecided: Vec<(Vec<u8>, Counts)>,
     /// The number that this group may give to the next row of the queue.
-    pub(super) next: u64,
+    pub(crate) next: u64,
 }
 
 /// What was before a change; `None` if nothing was.
@@ -44,36 +44,36 @@ enum Undo {
 pub(crate) struct Mark(usize);
 
 impl Changes {
-    pub(super) fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
+    pub(crate) fn write(&mut self, key: &[u8], value: Option<&[u8]>) {
         self.bytes += key.len() + value.map_or(0, <[u8]>::len);
         let before = self.writes.insert(key.to_vec(), value.map(<[u8]>::to_vec));
         self.undo.push(Undo::Write(key.to_vec(), before));
     }
 
     /// Bytes of all writes, with those that were taken back.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub(super) fn counter(&self, key: &[u8]) -> Option<&CounterChange> {
+    pub(crate) fn counter(&self, key: &[u8]) -> Option<&CounterChange> {
         self.counters.get(key)
     }
 
-    pub(super) fn counters(&self) -> impl Iterator<Item = (&[u8], &CounterChange)> {
+    pub(crate) fn counters(&self) -> impl Iterator<Item = (&[u8], &CounterChange)> {
         self.counters.iter().map(|(key, change)| (key.as_slice(), change))
     }
 
     /// The change of a counter, to be changed.
-    pub(super) fn counter_mut(&mut self, key: &[u8]) -> &mut CounterChange {
+    pub(crate) fn counter_mut(&mut self, key: &[u8]) -> &mut CounterChange {
         self.undo.push(Undo::Counter(key.to_vec(), self.counters.get(key).cloned()));
         self.counters.entry(key.to_vec()).or_default()
     }
 
-    pub(super) fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark(self.undo.len())
     }
 
-    pub(super) fn take_back(&mut self, to: Mark) {
+    pub(crate) fn take_back(&mut self, to: Mark) {
         for undo in self.undo.drain(to.0..).rev() {
             match undo {
                 Undo::Write(key, Some(value)) => _ = self.writes.insert(key, value),

@@ -14,7 +14,7 @@ use crate::{KvError, Pair};
 /// many as the one before.
 const PAGE_FIRST: usize = 16;
 /// Most rows of a page.
-pub(super) const PAGE_MAX: usize = 1000;
+pub(crate) const PAGE_MAX: usize = 1000;
 const GROWTH: usize = 8;
 
 /// A cursor over a range. Its place is before the first key that is not less than `place`; `None` is
@@ -35,12 +35,12 @@ enum Source<'a> {
 
 /// The reads of a run.
 #[derive(Clone, Copy)]
-pub(super) struct RunSource<'a> {
-    pub(super) known: &'a Known,
-    pub(super) writes: &'a Writes,
-    pub(super) seen: &'a RefCell<Seen>,
+pub(crate) struct RunSource<'a> {
+    pub(crate) known: &'a Known,
+    pub(crate) writes: &'a Writes,
+    pub(crate) seen: &'a RefCell<Seen>,
     /// Rows to fetch where they are not known.
-    pub(super) page: usize,
+    pub(crate) page: usize,
 }
 
 /// A key that is there, or the key of a deleted row.
@@ -51,7 +51,7 @@ enum Nearest {
 }
 
 impl<'a> FetchedCursor<'a> {
-    pub(super) fn of_run(source: RunSource<'a>, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Self {
+    pub(crate) fn of_run(source: RunSource<'a>, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Self {
         Self::new(Source::Run(source), lower, upper)
     }
 

@@ -20,59 +20,59 @@ pub(crate) struct Known {
 
 impl Known {
     /// The row of `key`; `None` if it is not known.
-    pub(super) fn get(&self, key: &[u8]) -> Option<Option<&Row>> {
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Option<&Row>> {
         self.ranges.end_of(key)?;
         Some(self.rows.get(key))
     }
 
     /// The version of `key`: 0 without a row.
-    pub(super) fn version(&self, key: &[u8]) -> u64 {
+    pub(crate) fn version(&self, key: &[u8]) -> u64 {
         self.rows.get(key).map_or(0, |row| row.version)
     }
 
     /// The changes of a counter; `None` if they are not known.
-    pub(super) fn counter(&self, key: &[u8]) -> Option<Counts> {
+    pub(crate) fn counter(&self, key: &[u8]) -> Option<Counts> {
         self.counters.get(key).copied()
     }
 
     /// `true` if all of it is of one moment.
-    pub(super) fn is_of_one_moment(&self) -> bool {
+    pub(crate) fn is_of_one_moment(&self) -> bool {
         self.moments <= 1
     }
 
     /// `true` if something that was known has become another since the last call: a run that has read it
     /// is to be repeated.
-    pub(super) fn take_torn(&mut self) -> bool {
+    pub(crate) fn take_torn(&mut self) -> bool {
         std::mem::take(&mut self.is_torn)
     }
 
     /// The end of the range that is known from `key` on.
-    pub(super) fn end_of(&self, key: &[u8]) -> Option<Option<&[u8]>> {
+    pub(crate) fn end_of(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         self.ranges.end_of(key)
     }
 
     /// The begin of the range that is known up to `end`.
-    pub(super) fn begin_of(&self, end: Option<&[u8]>) -> Option<&[u8]> {
+    pub(crate) fn begin_of(&self, end: Option<&[u8]>) -> Option<&[u8]> {
         self.ranges.begin_of(end)
     }
 
     /// The first key in a range that is known.
-    pub(super) fn first(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<&[u8]> {
+    pub(crate) fn first(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<&[u8]> {
         self.rows.range::<[u8], _>(bounds(lower, upper)?).next().map(|(key, _)| key.as_slice())
     }
 
     /// The last key in a range that is known.
-    pub(super) fn last(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<&[u8]> {
+    pub(crate) fn last(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<&[u8]> {
         self.rows.range::<[u8], _>(bounds(lower, upper)?).next_back().map(|(key, _)| key.as_slice())
     }
 
     /// A row that is known, with its key.
-    pub(super) fn pair(&self, key: &[u8]) -> Option<(&[u8], &[u8])> {
+    pub(crate) fn pair(&self, key: &[u8]) -> Option<(&[u8], &[u8])> {
         self.rows.get_key_value(key).map(|(key, row)| (key.as_slice(), row.value.as_slice()))
     }
 
     /// The rows of a range that is known, in short.
-    pub(super) fn digest(&self, lower: &[u8], upper: Option<&[u8]>) -> Digest {
+    pub(crate) fn digest(&self, lower: &[u8], upper: Option<&[u8]>) -> Digest {
         let mut digest = Digest::default();
         if let Some(range) = bounds(lower, upper) {
             self.rows.range::<[u8], _>(range).for_each(|(_, row)| digest.add(row.version));
@@ -161,7 +161,7 @@ impl Known {
 
     /// Takes in rows as they are now, which a commit has found changed. Of all others the `keys` alone
     /// stay known.
-    pub(super) fn changed<'k>(
+    pub(crate) fn changed<'k>(
         &mut self,
         keys: impl IntoIterator<Item = &'k [u8]>,
         changed: Vec<(Vec<u8>, Option<Row>)>,
@@ -177,7 +177,7 @@ impl Known {
     }
 
     /// Forgets everything.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 }

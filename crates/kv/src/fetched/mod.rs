@@ -18,10 +18,8 @@
 
 mod changes;
 mod cursor;
-mod group;
+mod groups;
 mod known;
-#[cfg(any(test, feature = "test-util"))]
-mod pieces;
 mod ranges;
 mod seen;
 #[cfg(any(test, feature = "test-util"))]
@@ -34,17 +32,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(any(test, feature = "test-util"))]
 use parking_lot::Mutex;
 
-use changes::Changes;
-pub(crate) use cursor::FetchedCursor;
-pub(crate) use group::Closures;
-use known::Known;
-#[cfg(any(test, feature = "test-util"))]
-pub(crate) use pieces::run;
+pub(crate) use changes::Changes;
+pub(crate) use cursor::{FetchedCursor, PAGE_MAX};
+pub(crate) use groups::FetchedGroups;
+pub(crate) use known::Known;
 pub(crate) use ranges::behind;
 #[cfg(any(test, feature = "test-util"))]
 pub(crate) use ranges::bounds;
-pub(crate) use transaction::FetchedTransaction;
-use transaction::{Numbers, Place};
+pub(crate) use seen::Seen;
+pub(crate) use transaction::{FetchedTransaction, Numbers, Place};
 
 /// The fetches of one update.
 #[cfg(any(test, feature = "test-util"))]

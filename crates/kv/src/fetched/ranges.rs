@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 /// Ranges of keys that do not overlap and do not touch: ends by begins; `None` is the end of all keys.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ranges(BTreeMap<Vec<u8>, Option<Vec<u8>>>);
+pub(crate) struct Ranges(BTreeMap<Vec<u8>, Option<Vec<u8>>>);
 
 /// The first key behind `key`.
 pub(crate) fn behind(key: &[u8]) -> Vec<u8> {
@@ -13,7 +13,7 @@ pub(crate) fn behind(key: &[u8]) -> Vec<u8> {
 }
 
 /// `true` if `end` is not before `other`; both are ends of ranges.
-pub(super) fn reaches(end: Option<&[u8]>, other: Option<&[u8]>) -> bool {
+pub(crate) fn reaches(end: Option<&[u8]>, other: Option<&[u8]>) -> bool {
     match (end, other) {
         (None, _) => true,
         (Some(_), None) => false,
@@ -33,7 +33,7 @@ pub(crate) fn bounds<'k>(lower: &'k [u8], upper: Option<&'k [u8]>) -> Option<Ran
 
 impl Ranges {
     /// Adds the keys from `begin` up to `end`.
-    pub(super) fn add(&mut self, mut begin: Vec<u8>, mut end: Option<Vec<u8>>) {
+    pub(crate) fn add(&mut self, mut begin: Vec<u8>, mut end: Option<Vec<u8>>) {
         if end.as_ref().is_some_and(|end| *end <= begin) {
             return;
         }
@@ -53,7 +53,7 @@ impl Ranges {
     }
 
     /// The end of the range that has `key`.
-    pub(super) fn end_of(&self, key: &[u8]) -> Option<Option<&[u8]>> {
+    pub(crate) fn end_of(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         let to_key = (Bound::Unbounded, Bound::Included(key));
         let (_, end) = self.0.range::<[u8], _>(to_key).next_back()?;
         let end = end.as_deref();
@@ -61,17 +61,17 @@ impl Ranges {
     }
 
     /// The begin of the range that has the keys directly before `end`.
-    pub(super) fn begin_of(&self, end: Option<&[u8]>) -> Option<&[u8]> {
+    pub(crate) fn begin_of(&self, end: Option<&[u8]>) -> Option<&[u8]> {
         let upper = end.map_or(Bound::Unbounded, Bound::Excluded);
         let (begin, known) = self.0.range::<[u8], _>((Bound::Unbounded, upper)).next_back()?;
         reaches(known.as_deref(), end).then_some(begin)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         self.0.iter().map(|(begin, end)| (begin.as_slice(), end.as_deref()))
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }

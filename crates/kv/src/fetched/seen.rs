@@ -9,11 +9,11 @@ use crate::database::{ClaimName, Want};
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     /// Keys that were read.
-    pub(super) keys: BTreeSet<Vec<u8>>,
+    pub(crate) keys: BTreeSet<Vec<u8>>,
     /// Ranges that cursors have passed.
-    pub(super) ranges: Ranges,
+    pub(crate) ranges: Ranges,
     /// Counters that were read.
-    pub(super) counters: BTreeSet<Vec<u8>>,
+    pub(crate) counters: BTreeSet<Vec<u8>>,
     /// What is not known.
     pub(crate) wants: Vec<Want>,
     /// `true` for a claim that is shared.
@@ -21,19 +21,19 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn want(&mut self, want: Want) {
+    pub(crate) fn want(&mut self, want: Want) {
         if !self.wants.contains(&want) {
             self.wants.push(want);
         }
     }
 
     /// A claim: exclusive if it was claimed so once.
-    pub(super) fn claim(&mut self, name: Vec<u8>, is_shared: bool) {
+    pub(crate) fn claim(&mut self, name: Vec<u8>, is_shared: bool) {
         *self.claims.entry(name).or_insert(true) &= is_shared;
     }
 
     /// Adds the reads and claims of another one.
-    pub(super) fn add(&mut self, other: Self) {
+    pub(crate) fn add(&mut self, other: Self) {
         self.keys.extend(other.keys);
         self.counters.extend(other.counters);
         let ranges = other.ranges.iter();
@@ -41,7 +41,7 @@ impl Seen {
         other.claims.into_iter().for_each(|(name, is_shared)| self.claim(name, is_shared));
     }
 
-    pub(super) fn claim_names(&self) -> Vec<ClaimName> {
+    pub(crate) fn claim_names(&self) -> Vec<ClaimName> {
         let claims = self.claims.iter();
         claims
             .map(|(name, is_shared)| ClaimName { name: name.clone(), is_shared: *is_shared })

@@ -18,16 +18,16 @@ struct Step {
 
 impl Steps {
     /// The part that is the same in another run of the closure: keys and values may have other ids and times.
-    pub(super) fn outline(&self) -> Vec<(&'static str, u8)> {
+    pub(crate) fn outline(&self) -> Vec<(&'static str, u8)> {
         self.steps.iter().map(|step| step.outline).collect()
     }
 
     /// The claims, in order, each once.
-    pub(super) fn claims(&self) -> Vec<(Vec<u8>, bool)> {
+    pub(crate) fn claims(&self) -> Vec<(Vec<u8>, bool)> {
         self.claims.clone()
     }
 
-    pub(super) fn apply(self, to: &mut LocalTransaction<'_>) -> Result<(), KvError> {
+    pub(crate) fn apply(self, to: &mut LocalTransaction<'_>) -> Result<(), KvError> {
         self.steps.into_iter().try_for_each(|step| (step.apply)(to))
     }
 
@@ -41,7 +41,7 @@ impl Steps {
         self.steps.push(Step { outline, apply: Box::new(apply) });
     }
 
-    pub(super) fn note(&mut self, attachment: &[u8], contents: &[u8]) {
+    pub(crate) fn note(&mut self, attachment: &[u8], contents: &[u8]) {
         let (attachment, contents) = (attachment.to_vec(), contents.to_vec());
         self.step("note", &[], move |to| {
             to.note(&attachment, &contents);
@@ -49,27 +49,27 @@ impl Steps {
         });
     }
 
-    pub(super) fn carry(&mut self, key: &[u8]) {
+    pub(crate) fn carry(&mut self, key: &[u8]) {
         let owned = key.to_vec();
         self.step("carry", key, move |to| to.carry(&owned));
     }
 
-    pub(super) fn put(&mut self, key: &[u8], value: &[u8]) {
+    pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
         let (owned, value) = (key.to_vec(), value.to_vec());
         self.step("put", key, move |to| to.put(&owned, &value));
     }
 
-    pub(super) fn delete(&mut self, key: &[u8]) {
+    pub(crate) fn delete(&mut self, key: &[u8]) {
         let owned = key.to_vec();
         self.step("delete", key, move |to| to.delete(&owned));
     }
 
-    pub(super) fn end_counter(&mut self, key: &[u8]) {
+    pub(crate) fn end_counter(&mut self, key: &[u8]) {
         let owned = key.to_vec();
         self.step("uncount", key, move |to| to.end_counter(&owned));
     }
 
-    pub(super) fn add<R: CounterRow>(&mut self, key: &[u8], changes: &[CountChange<'_>]) {
+    pub(crate) fn add<R: CounterRow>(&mut self, key: &[u8], changes: &[CountChange<'_>]) {
         let owned = key.to_vec();
         let changes = changes.iter().map(|change| (change.at.to_vec(), change.counts));
         let changes: Vec<(Vec<u8>, Counts)> = changes.collect();
@@ -79,7 +79,7 @@ impl Steps {
         });
     }
 
-    pub(super) fn append<R: QueueRow>(
+    pub(crate) fn append<R: QueueRow>(
         &mut self,
         queue: Queue<'_>,
         floor: u64,
@@ -98,7 +98,7 @@ impl Steps {
         });
     }
 
-    pub(super) fn claim(&mut self, name: &[u8], is_shared: bool) {
+    pub(crate) fn claim(&mut self, name: &[u8], is_shared: bool) {
         let claim = (name.to_vec(), is_shared);
         if !self.claims.contains(&claim) {
             self.claims.push(claim);

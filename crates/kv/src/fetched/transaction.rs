@@ -10,13 +10,8 @@ use super::known::Known;
 use super::seen::Seen;
 #[cfg(any(test, feature = "test-util"))]
 use super::steps::Steps;
-use crate::cursor::Cursor;
 use crate::database::Want;
-use crate::view::Value;
-use crate::{
-    Claim, CountChange, Counted, CounterRow, Counts, Grouped, GroupedRange, KvError, Queue,
-    QueueRow,
-};
+use crate::{Claim, CountChange, Counted, CounterRow, Counts, KvError, Queue, QueueRow};
 
 /// Most bytes of a key with its value over a database: beyond what any closure writes, and far below the
 /// limits of databases.
@@ -56,7 +51,7 @@ pub(crate) struct Ran {
     pub(crate) failure: Option<KvError>,
     pub(crate) begin: Mark,
     #[cfg(any(test, feature = "test-util"))]
-    pub(super) steps: Option<Steps>,
+    pub(crate) steps: Option<Steps>,
 }
 
 impl<'a> FetchedTransaction<'a> {
@@ -74,7 +69,7 @@ impl<'a> FetchedTransaction<'a> {
 
     /// A run whose steps are noted.
     #[cfg(any(test, feature = "test-util"))]
-    pub(super) fn in_steps(self) -> Self {
+    pub(crate) fn in_steps(self) -> Self {
         Self { steps: Some(Steps::default()), ..self }
     }
 
@@ -106,11 +101,7 @@ impl<'a> FetchedTransaction<'a> {
         unreachable!("a key space over a database has no tables, to drain {key:?}");
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        Ok(self.bytes(key)?.map(Value::in_memory))
-    }
-
-    fn bytes(&self, key: &[u8]) -> Result<Option<&[u8]>, KvError> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, KvError> {
         if let Some(value) = self.changes.writes.get(key) {
             return Ok(value.as_deref());
         }
@@ -141,15 +132,10 @@ impl<'a> FetchedTransaction<'a> {
         if seen.wants.is_empty() { Ok(()) } else { Err(KvError::NotFetched) }
     }
 
-    pub(crate) fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Cursor<'_> {
+    pub(crate) fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> FetchedCursor<'_> {
         let Place { known, page, .. } = self.place;
         let run = RunSource { known, writes: &self.changes.writes, seen: &self.seen, page };
-        Cursor::fetched(FetchedCursor::of_run(run, lower, upper))
-    }
-
-    pub(crate) fn grouped(&self, range: &GroupedRange<'_>) -> Grouped<'_> {
-        let (lower, upper) = (Bound::Included(range.lower), Bound::Excluded(range.upper));
-        Grouped::new(self.cursor(lower, upper), range)
+        FetchedCursor::of_run(run, lower, upper)
     }
 
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
@@ -179,7 +165,7 @@ impl<'a> FetchedTransaction<'a> {
 
     /// The row of a counter; without the changes that are kept beside it.
     fn row<R: CounterRow>(&self, key: &[u8]) -> Result<Option<R>, R::Error> {
-        match self.bytes(key)? {
+        match self.get(key)? {
             Some(bytes) => R::decode(key, bytes),
             None => Ok(None),
         }

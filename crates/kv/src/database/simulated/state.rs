@@ -10,7 +10,7 @@ use super::super::{
 use super::claims::Unclaimed;
 use crate::Counts;
 use crate::fetched::{behind, bounds};
-use crate::grouped::{behind_group, end_of_group};
+use crate::groups::{behind_group, end_of_group};
 
 /// Commits that the state remembers.
 const HISTORY_MAX: usize = 512;

@@ -1,9 +1,8 @@
 //! [`FetchedGroups`]: the entries of a grouped range, fetched page by page.
 
-use super::snapshot::nonsense;
-use super::{Answer, Entry, View, Want};
-use crate::fetched::behind;
-use crate::grouped::behind_group;
+use super::ranges::behind;
+use crate::database::{Answer, Entry, View, Want, nonsense};
+use crate::groups::behind_group;
 use crate::{GroupedEntry, GroupedRange, KvError};
 
 /// Most entries of a page.

@@ -16,11 +16,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::committers::Committers;
-use super::{CommitError, Group, Settled, Worker};
+use super::Committers;
 use crate::KvError;
-use crate::fetched::Closures;
+use crate::database::{CommitError, Group, Settled, Worker};
 use crate::queue::Job;
+use crate::replay::Closures;
 
 /// Most commits anew of one group.
 const CONFLICTS_MAX: u32 = 50;

@@ -2,11 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::cursor::PAGE_MAX;
-use super::seen::Seen;
-use super::{Changes, FetchedTransaction, Known, Numbers, Place};
 use crate::KvError;
 use crate::database::{CounterWrite, Database, EPOCHS, Group, RangeRead, Row, RowWrite, Want};
+use crate::fetched::{Changes, FetchedTransaction, Known, Numbers, PAGE_MAX, Place, Seen};
 use crate::queue::Job;
 use crate::transaction::Transaction;
 
@@ -113,8 +111,8 @@ impl Closures {
 
     /// The fetches and claims of each.
     #[cfg(any(test, feature = "test-util"))]
-    pub(crate) fn fetches(&self) -> Vec<super::UpdateFetches> {
-        let fetches = |entry: &Entry| super::UpdateFetches {
+    pub(crate) fn fetches(&self) -> Vec<crate::fetched::UpdateFetches> {
+        let fetches = |entry: &Entry| crate::fetched::UpdateFetches {
             fetches: entry.fetches,
             claims: entry.claims.clone(),
         };

@@ -8,6 +8,8 @@
 //! Each thread takes the updates that wait, up to a group. Threads work at the same time, so updates
 //! that wait at the same time commit in any order.
 
+mod committer;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -16,8 +18,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::committer::Committer;
-use super::{Database, DatabaseConfig, DatabaseSnapshot, Worker};
+use self::committer::Committer;
+use crate::database::{Database, DatabaseConfig, DatabaseSnapshot, Worker};
 use crate::queue::Queue;
 use crate::{KvError, KvStats};
 

@@ -2,9 +2,10 @@
 
 use std::ops::Bound;
 
-use super::cursor::PAGE_MAX;
-use super::{Changes, FetchedTransaction, Fetching, Known, Numbers, Place, UpdateFetches};
 use crate::database::{Answer, EPOCHS, Fetched, Row, Want};
+use crate::fetched::{
+    Changes, FetchedTransaction, Fetching, Known, Numbers, PAGE_MAX, Place, UpdateFetches,
+};
 use crate::local::LocalTransaction;
 use crate::queue::Job;
 use crate::transaction::Transaction;
