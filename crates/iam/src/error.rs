@@ -95,14 +95,28 @@ pub(super) fn idp_communication(message: impl Into<String>) -> ApiError {
 
 /// The error for a change that the store refuses.
 pub(super) fn of_store(error_of_store: &StoreError) -> ApiError {
+    if matches!(error_of_store, StoreError::ChangedMeanwhile) {
+        return error(
+            "ConcurrentModification",
+            StatusCode::CONFLICT,
+            "Another server has changed users at the same time; nothing was changed. Send the request again.",
+        );
+    }
     let unavailable = matches!(
         error_of_store,
-        StoreError::Closed | StoreError::Poisoned { .. } | StoreError::NoSpace
+        StoreError::Closed | StoreError::Poisoned { .. } | StoreError::NoSpace | StoreError::Busy
     );
     if let StoreError::Suspended { reason } = error_of_store {
         return error("ServiceUnavailable", StatusCode::SERVICE_UNAVAILABLE, reason.clone());
     }
     tracing::error!(error = %error_of_store, "users could not be changed");
+    if let StoreError::Unsettled { .. } = error_of_store {
+        return error(
+            "ServiceUnavailable",
+            StatusCode::SERVICE_UNAVAILABLE,
+            "The database does not answer. It is not known whether this was changed.",
+        );
+    }
     match unavailable {
         true => error(
             "ServiceUnavailable",

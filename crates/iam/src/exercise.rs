@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use liteio_store::{EncryptionKey, KeyRing, SecretKeys};
+use liteio_store::{EncryptionKey, Identities, KeyRing, SecretKeys};
 
 use super::call::Call;
 use super::error::ApiError;
@@ -78,12 +78,12 @@ fn answer(state: &State, bytes: &[u8]) -> Result<State, ApiError> {
         assert!(change.key.len() <= 512, "the key of a record is short");
     }
     // As after a restart.
-    let read = State::read(&changes);
+    let written = changes.iter().filter(|change| change.value.is_some()).count();
+    let read = State::read(&Identities { entries: changes, ..Identities::default() });
     let again = read.account(&account);
     for (name, user) in &again.users {
         assert_eq!(Some(&user.id), changed.users.get(name).map(|user| &user.id));
     }
-    let written = changes.iter().filter(|change| change.value.is_some()).count();
     assert_eq!(again.len(), written, "what is written can be read");
     Ok(state.with(account, changed))
 }

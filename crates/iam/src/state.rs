@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use liteio_store::{IdentityEntry, SecretKeys, StoreError, SystemRandom};
+use liteio_store::{Identities, IdentityEntry, SecretKeys, StoreError, SystemRandom};
 
 use super::records::{
     GroupRecord, Policies, PolicyRecord, ProviderRecord, Record, RemoteRecord, RoleRecord,
@@ -117,6 +117,8 @@ pub(super) struct State {
     accounts: BTreeMap<String, Arc<AccountState>>,
     /// Number of entries that were skipped: unreadable, or of a newer version.
     skipped: u64,
+    /// The stamp of the entries. See [`Identities::stamp`].
+    stamp: u64,
 }
 
 /// The key of a record.
@@ -127,10 +129,10 @@ fn key_of(kind: &str, account: &str, name: &str) -> Vec<u8> {
 impl State {
     /// Reads entries of the key space. Unreadable ones are logged and skipped. A skipped policy
     /// denies everything to its holders. A skipped group loses its rights, but also its denials.
-    pub(super) fn read(entries: &[IdentityEntry]) -> State {
+    pub(super) fn read(identities: &Identities) -> State {
         let mut accounts: BTreeMap<String, AccountState> = BTreeMap::new();
         let mut skipped = 0;
-        for IdentityEntry { key, value } in entries {
+        for IdentityEntry { key, value } in &identities.entries {
             let Some(value) = value else { continue };
             let text = String::from_utf8_lossy(key);
             let mut words = text.splitn(3, '/');
@@ -152,7 +154,17 @@ impl State {
             }
         }
         let accounts = accounts.into_iter().map(|(id, it)| (id, Arc::new(it))).collect();
-        State { accounts, skipped }
+        State { accounts, skipped, stamp: identities.stamp }
+    }
+
+    /// The stamp of the entries.
+    pub(super) fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// The same state, as it was written with this stamp.
+    pub(super) fn stamped(self, stamp: u64) -> State {
+        State { stamp, ..self }
     }
 
     /// The number of entries that were skipped.
@@ -178,7 +190,7 @@ impl State {
     pub(super) fn with(&self, account: String, state: AccountState) -> State {
         let mut accounts = self.accounts.clone();
         accounts.insert(account, Arc::new(state));
-        State { accounts, skipped: self.skipped }
+        State { accounts, ..*self }
     }
 
     /// The targets of replication of all accounts. Those whose secret no key opens are left out.

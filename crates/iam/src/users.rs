@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use liteio_store::vectors::ListVectorBuckets;
 use liteio_store::{
-    EncryptionKey, IdentityEntry, KeyRing, ListBuckets, RandomSource as _, SecretKeys, Store,
-    StoreError, SystemRandom,
+    EncryptionKey, Identities, IdentityEntry, KeyRing, ListBuckets, RandomSource as _, SecretKeys,
+    Store, StoreError, SystemRandom,
 };
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
@@ -174,9 +174,9 @@ fn own_key(entries: &[IdentityEntry]) -> Option<EncryptionKey> {
 /// [`StoreError::Corrupt`] if an entry about users cannot be read: nothing is changed then. Other
 /// errors of the store.
 pub fn reseal_secrets(store: &Store, ring: &KeyRing, changes: bool) -> Result<(), StoreError> {
-    let (entries, damaged) = store.identities()?;
-    let state = State::read(&entries);
-    let unreadable = damaged.len() as u64 + state.skipped();
+    let identities = store.identities()?;
+    let state = State::read(&identities);
+    let unreadable = identities.damaged.len() as u64 + state.skipped();
     if unreadable > 0 {
         let what = format!(
             "{unreadable} entries about users, which may have secrets, cannot be read: they are damaged, or of a \
@@ -184,14 +184,14 @@ pub fn reseal_secrets(store: &Store, ring: &KeyRing, changes: bool) -> Result<()
         );
         return Err(StoreError::Corrupt { what });
     }
-    let keys = SecretKeys::new(ring, own_key(&entries).as_ref());
+    let keys = SecretKeys::new(ring, own_key(&identities.entries).as_ref());
     let (resealed, missing) = resealed(&state, &keys)?;
     if missing > 0 {
         let key = format!("a master key ({missing} secrets of access keys)");
         return Err(StoreError::KeyMissing { key });
     }
     if changes && !resealed.is_empty() {
-        store.change_identities(resealed).wait()?;
+        store.change_identities(resealed, Some(identities.stamp)).wait()?;
     }
     Ok(())
 }
@@ -208,17 +208,33 @@ const ID_BYTES: usize = 16;
 fn own_id(entries: &[IdentityEntry], store: &Store) -> Result<Vec<u8>, StoreError> {
     let known = entries.iter().find(|entry| entry.key == OWN_ID);
     let known = known.and_then(|entry| entry.value.clone());
-    if let Some(id) = known.filter(|id| id.len() == ID_BYTES) {
+    if let Some(id) = known.clone().filter(|id| id.len() == ID_BYTES) {
         return Ok(id);
     }
     let mut id = vec![0; ID_BYTES];
     SystemRandom.fill(&mut id)?;
-    let entry = IdentityEntry { key: OWN_ID.to_vec(), value: Some(id.clone()) };
-    if let Err(error) = store.change_identities(vec![entry]).wait() {
+    match known {
+        // A damaged one.
+        Some(_) => {
+            let entry = IdentityEntry { key: OWN_ID.to_vec(), value: Some(id.clone()) };
+            store.change_identities(vec![entry], None).wait().map(|_| id.clone())
+        }
+        None => store.identity_or(OWN_ID.to_vec(), id.clone()).wait(),
+    }
+    .or_else(|error| {
         // The storage device may be full. Reading works, with sessions that end with the process.
         tracing::warn!(%error, "sessions will not outlive this process");
+        Ok(id)
+    })
+}
+
+/// All entries about users, with a line in the log for each damaged one.
+fn read_identities(store: &Store) -> Result<Identities, StoreError> {
+    let identities = store.identities()?;
+    for error in &identities.damaged {
+        tracing::error!(%error, "an entry about users is damaged: what it said is not in effect");
     }
-    Ok(id)
+    Ok(identities)
 }
 
 impl Users {
@@ -232,11 +248,9 @@ impl Users {
         store: &Store,
         ring: &KeyRing,
     ) -> Result<Users, StoreError> {
-        let (entries, damaged) = store.identities()?;
-        for error in &damaged {
-            tracing::error!(%error, "an entry about users is damaged: what it said is not in effect");
-        }
-        let mut own = own_key(&entries);
+        let identities = read_identities(store)?;
+        let (entries, damaged) = (&identities.entries, &identities.damaged);
+        let mut own = own_key(entries);
         if own.is_none() && SecretKeys::new(ring, None).is_empty() {
             // A new key would make all secrets and sessions unreadable for good, while a damaged
             // entry may return with a restored backup.
@@ -247,21 +261,21 @@ impl Users {
                 return Err(StoreError::Corrupt { what: what.to_owned() });
             }
             let made = EncryptionKey::generate(&SystemRandom)?;
-            let entry =
-                IdentityEntry { key: OWN_KEY.to_vec(), value: Some(made.expose().to_vec()) };
-            store.change_identities(vec![entry]).wait()?;
+            store.identity_or(OWN_KEY.to_vec(), made.expose().to_vec()).wait()?;
             own = Some(made);
         }
         let keys = SecretKeys::new(ring, own.as_ref());
-        let state = Arc::new(State::read(&entries));
+        let mut state = State::read(&identities);
         let (resealed, _) = resealed(&state, &keys)?;
         // A standby leaves that to its primary.
         if !resealed.is_empty() && store.suspended().is_none() {
-            store.change_identities(resealed).wait()?;
+            let stamp = store.change_identities(resealed, Some(identities.stamp)).wait()?;
+            state = state.stamped(stamp);
         }
+        let state = Arc::new(state);
         let ConfiguredUsers { source, directory, stamps, ca_file, issuers, owner_id } = configured;
         let current = state.directory(&directory, &keys);
-        let sessions = Sessions::new(keys.clone(), &own_id(&entries, store)?);
+        let sessions = Sessions::new(keys.clone(), &own_id(entries, store)?);
         Ok(Users {
             source,
             current: Arc::new(CurrentDirectory::new(current, sessions)),
@@ -334,8 +348,8 @@ impl Users {
         let (users, store) = (Arc::clone(self), store.clone());
         let task = tokio::spawn(async move {
             let Changing(_alone) = changing;
-            store.change_identities(changes).await?;
-            users.replace(state);
+            let stamp = store.change_identities(changes, Some(state.stamp())).await?;
+            users.replace(state.stamped(stamp));
             Ok(())
         });
         task.await.unwrap_or_else(|error| Err(StoreError::Internal { what: error.to_string() }))
@@ -353,11 +367,7 @@ impl Users {
     /// # Errors
     /// Errors of the store.
     pub fn read_store_again(&self, store: &Store) -> Result<(), StoreError> {
-        let (entries, damaged) = store.identities()?;
-        for error in &damaged {
-            tracing::error!(%error, "an entry about users is damaged: what it said is not in effect");
-        }
-        self.replace(State::read(&entries));
+        self.replace(State::read(&read_identities(store)?));
         Ok(())
     }
 
@@ -493,7 +503,7 @@ mod tests {
     fn a_damaged_key_of_the_data_directory_is_not_replaced() {
         let store = Store::open(StoreConfig::memory()).expect("opens");
         let entry = IdentityEntry { key: OWN_KEY.to_vec(), value: Some(vec![7; 31]) };
-        store.change_identities(vec![entry.clone()]).wait().expect("written");
+        store.change_identities(vec![entry.clone()], None).wait().expect("written");
         let credentials =
             CredentialsSource::Pair { access_key: "alice".into(), secret_key: "a secret".into() };
         let configured = || {
@@ -501,7 +511,7 @@ mod tests {
             ConfiguredUsers::read(&config).expect("valid")
         };
         assert!(Users::open(configured(), &store, &KeyRing::default()).is_err());
-        assert_eq!(store.identities().expect("read").0, [entry]);
+        assert_eq!(store.identities().expect("read").entries, [entry]);
         let ring = KeyRing::new(vec![EncryptionKey::new([1; 32])], Vec::new());
         assert!(Users::open(configured(), &store, &ring).is_ok());
     }
@@ -530,7 +540,7 @@ mod tests {
             () = std::future::ready(()) => {}
         }
         let _next = users.changing().await;
-        let (entries, _) = store.identities().expect("read");
+        let entries = store.identities().expect("read").entries;
         assert!(entries.iter().any(|entry| entry.key.starts_with(b"provider/")), "it is durable");
         assert!(users.current().now().issuer("https://login.example.com", account).is_some());
     }
@@ -559,7 +569,7 @@ mod tests {
             expires: Some(100),
             policy: Some(Document::of_identity(policy).expect("a policy")),
         });
-        store.change_identities(draft.finish().0).wait().expect("written");
+        store.change_identities(draft.finish().0, None).wait().expect("written");
         let credentials =
             CredentialsSource::Pair { access_key: "alice".into(), secret_key: "a secret".into() };
         let open = |ring: &KeyRing| {

@@ -305,7 +305,7 @@ fn run(_: &Shared, job: &mut dyn Job, on: &mut Transaction<'_>) -> Result<bool, 
 fn run(shared: &Shared, job: &mut dyn Job, on: &mut Transaction<'_>) -> Result<bool, KvError> {
     match &shared.fetching {
         None => Ok(job.run(on)),
-        Some(fetching) => crate::fetched::run(fetching, job, on),
+        Some(fetching) => crate::replay::run(fetching, job, on),
     }
 }
 

@@ -14,7 +14,20 @@ use crate::{
 /// # Panics
 /// If the contract is broken.
 pub fn kv_contract(open: impl Fn() -> Kv) {
+    snapshots_begin_at_once(&open());
+    updates_of_a_thread_are_in_order(&open());
+    queues_number_their_rows_without_gaps(&open());
+    kv_contract_of_both_kinds(open);
+}
+
+/// The part of the suite that a key space over a database keeps, too, whose threads commit at the same
+/// time.
+///
+/// # Panics
+/// If the contract is broken.
+pub fn kv_contract_of_both_kinds(open: impl Fn() -> Kv) {
     snapshots_are_isolated(&open());
+    snapshots_may_begin_with_rows(&open());
     updates_read_their_own_writes(&open());
     failed_updates_leave_nothing(&open());
     a_panic_fails_its_update_alone(&open());
@@ -67,9 +80,21 @@ fn keys(cursor: &mut Cursor<'_>) -> String {
     keys.join(" ")
 }
 
+fn snapshots_begin_at_once(kv: &Kv) {
+    put(kv, b"a", b"1").wait().expect("put");
+    let before = kv.snapshot().expect("snapshot");
+    put(kv, b"a", b"2").wait().expect("put");
+    put(kv, b"b", b"2").wait().expect("put");
+    assert_eq!(get(&before, b"a").as_deref(), Some(&b"1"[..]));
+    assert_eq!(get(&before, b"b"), None);
+    assert_eq!(pairs(&before).len(), 1);
+}
+
 fn snapshots_are_isolated(kv: &Kv) {
     put(kv, b"a", b"1").wait().expect("put");
     let before = kv.snapshot().expect("snapshot");
+    // Over a database the first read may be its moment.
+    assert_eq!(get(&before, b"").as_deref(), None);
     put(kv, b"a", b"2").wait().expect("put");
     put(kv, b"b", b"2").wait().expect("put");
     assert_eq!(get(&before, b"a").as_deref(), Some(&b"1"[..]));
@@ -78,6 +103,27 @@ fn snapshots_are_isolated(kv: &Kv) {
     let after = kv.snapshot().expect("snapshot");
     assert_eq!(get(&after, b"a").as_deref(), Some(&b"2"[..]), "acknowledged is readable");
     assert_eq!(pairs(&after).len(), 2);
+}
+
+fn snapshots_may_begin_with_rows(kv: &Kv) {
+    for key in [b"a", b"b", b"c"] {
+        put(kv, key, key).wait().expect("put");
+    }
+    let snapshot = kv.snapshot_with(&[b"a", b"x"]).expect("snapshot");
+    put(kv, b"b", b"2").wait().expect("put");
+    assert_eq!(get(&snapshot, b"a").as_deref(), Some(&b"a"[..]));
+    assert_eq!(get(&snapshot, b"x"), None);
+    assert_eq!(get(&snapshot, b"c").as_deref(), Some(&b"c"[..]), "read later");
+    assert_eq!(pairs(&snapshot).len(), 3);
+    // If one of the first rows has changed meanwhile, the rest is of the same moment, or an error.
+    let snapshot = kv.snapshot_with(&[b"a"]).expect("snapshot");
+    put(kv, b"a", b"2").wait().expect("put");
+    put(kv, b"c", b"2").wait().expect("put");
+    assert_eq!(get(&snapshot, b"a").as_deref(), Some(&b"a"[..]));
+    match snapshot.get(b"c") {
+        Ok(value) => assert_eq!(value.as_deref(), Some(&b"c"[..])),
+        Err(error) => assert!(matches!(error, KvError::Changed), "{error}"),
+    }
 }
 
 fn updates_read_their_own_writes(kv: &Kv) {
@@ -109,11 +155,40 @@ fn spoil(transaction: &mut Transaction<'_>) -> Result<(), KvError> {
 }
 
 fn fill(kv: &Kv) -> Vec<(Vec<u8>, Vec<u8>)> {
-    for i in (0..300_u32).step_by(2) {
-        drop(put(kv, format!("key {i:03}").as_bytes(), &i.to_be_bytes()));
+    let put = |i: u32| put(kv, format!("key {i:03}").as_bytes(), &i.to_be_bytes());
+    let pending: Vec<_> = (0..300).step_by(2).map(put).collect();
+    pending.into_iter().for_each(|pending| pending.wait().expect("put"));
+    pairs(&kv.snapshot().expect("snapshot"))
+}
+
+fn updates_of_a_thread_are_in_order(kv: &Kv) {
+    for i in 0..150_u32 {
+        // Nobody waits for it.
+        drop(put(kv, &(i % 10).to_be_bytes(), &i.to_be_bytes()));
     }
     put(kv, b"last", b"").wait().expect("put");
-    pairs(&kv.snapshot().expect("snapshot"))
+    let snapshot = kv.snapshot().expect("snapshot");
+    for i in 0..10_u32 {
+        assert_eq!(get(&snapshot, &i.to_be_bytes()), Some((140 + i).to_be_bytes().to_vec()));
+    }
+    assert_eq!(pairs(&snapshot).len(), 11);
+    let pending: Vec<_> = (0..200_u32).map(|i| put_or_fail(kv, i)).collect();
+    pending.into_iter().for_each(|pending| _ = pending.wait());
+    let snapshot = kv.snapshot().expect("snapshot");
+    for digit in 0..10_u32 {
+        let last = (0..200).rev().find(|i| i % 10 == digit && i % 3 != 0).expect("some");
+        assert_eq!(get(&snapshot, &digit.to_be_bytes()), Some(last.to_be_bytes().to_vec()));
+    }
+}
+
+/// Writes a key that others write, too, and one of its own, or fails.
+fn put_or_fail(kv: &Kv, i: u32) -> Pending<u32, KvError> {
+    kv.update(move |transaction| {
+        let key = (i % 10).to_be_bytes();
+        transaction.put(&key, &i.to_be_bytes())?;
+        transaction.put(&[b"only ", &i.to_be_bytes()[..]].concat(), b"")?;
+        if i.is_multiple_of(3) { Err(KvError::Corrupt(i.to_string())) } else { Ok(i) }
+    })
 }
 
 fn failed_updates_leave_nothing(kv: &Kv) {
@@ -144,16 +219,7 @@ fn a_panic_fails_its_update_alone(kv: &Kv) {
 }
 
 fn a_group_with_failing_members_keeps_the_others(kv: &Kv) {
-    let pending: Vec<_> = (0..200_u32)
-        .map(|i| {
-            kv.update::<u32, KvError, _>(move |transaction| {
-                let key = (i % 10).to_be_bytes();
-                transaction.put(&key, &i.to_be_bytes())?;
-                transaction.put(&[b"only ", &i.to_be_bytes()[..]].concat(), b"")?;
-                if i % 3 == 0 { Err(KvError::Corrupt(i.to_string())) } else { Ok(i) }
-            })
-        })
-        .collect();
+    let pending: Vec<_> = (0..200_u32).map(|i| put_or_fail(kv, i)).collect();
     for (i, pending) in (0..200_u32).zip(pending) {
         match pending.wait() {
             Ok(number) => assert!(number == i && i % 3 != 0),
@@ -163,8 +229,9 @@ fn a_group_with_failing_members_keeps_the_others(kv: &Kv) {
     }
     let snapshot = kv.snapshot().expect("snapshot");
     for digit in 0..10_u32 {
-        let last = (0..200).rev().find(|i| i % 10 == digit && i % 3 != 0).expect("some");
-        assert_eq!(get(&snapshot, &digit.to_be_bytes()), Some(last.to_be_bytes().to_vec()));
+        let last = get(&snapshot, &digit.to_be_bytes()).expect("there");
+        let last = u32::from_be_bytes(last.try_into().expect("4 bytes"));
+        assert!(last % 10 == digit && last % 3 != 0, "{last}");
     }
     assert_eq!(pairs(&snapshot).len(), 10 + (0..200).filter(|i| i % 3 != 0).count());
 }
@@ -478,33 +545,52 @@ fn counters_add_up(kv: &Kv) {
     assert_eq!(counted(&kv.snapshot().expect("snapshot"), b"counter"), None);
 }
 
-fn queues_number_their_rows(kv: &Kv) {
-    let append = |floor: u64, value: &'static str| {
-        let appended = kv.update::<u64, KvError, _>(move |transaction| {
-            let queue = Queue { counter: b"counter", rows: b"rows/" };
-            transaction.append::<Tally>(queue, floor, |key| [key, value.as_bytes()].concat())
-        });
-        appended.wait().expect("update")
-    };
-    assert_eq!([append(5, "a"), append(9, "b"), append(1, "c")], [5, 9, 10]);
+const QUEUE: Queue<'static> = Queue { counter: b"counter", rows: b"rows/" };
+
+fn append(kv: &Kv, floor: u64, value: &'static str) -> u64 {
+    let appended = kv.update::<u64, KvError, _>(move |transaction| {
+        transaction.append::<Tally>(QUEUE, floor, |key| [key, value.as_bytes()].concat())
+    });
+    appended.wait().expect("update")
+}
+
+fn queues_number_their_rows_without_gaps(kv: &Kv) {
+    let numbers = [append(kv, 5, "a"), append(kv, 9, "b"), append(kv, 1, "c")];
+    assert_eq!(numbers, [5, 9, 10]);
     let two = kv.update::<_, KvError, _>(|transaction| {
-        let queue = Queue { counter: b"counter", rows: b"rows/" };
-        let first = transaction.append::<Tally>(queue, 0, |_| b"d".to_vec())?;
-        Ok([first, transaction.append::<Tally>(queue, 0, |_| b"e".to_vec())?])
+        let first = transaction.append::<Tally>(QUEUE, 0, |_| b"d".to_vec())?;
+        Ok([first, transaction.append::<Tally>(QUEUE, 0, |_| b"e".to_vec())?])
     });
     assert_eq!(two.wait().expect("update"), [11, 12]);
-    let snapshot = kv.snapshot().expect("snapshot");
-    let queue = Queue { counter: b"counter", rows: b"rows/" };
-    let value = get(&snapshot, &queue.key(9)).expect("there");
-    assert_eq!(value, [&queue.key(9)[..], b"b"].concat());
-    assert_eq!(counted(&snapshot, b"counter"), Some((5, true)));
     let refused = kv.update::<u64, KvError, _>(|transaction| {
-        let queue = Queue { counter: b"counter", rows: b"rows/" };
-        transaction.append::<Tally>(queue, 100, |_| Vec::new())?;
+        transaction.append::<Tally>(QUEUE, 100, |_| Vec::new())?;
         Err(KvError::Corrupt("on purpose".into()))
     });
     refused.wait().expect_err("refused");
-    assert_eq!(append(0, "f"), 13, "a refused update takes no number");
+    assert_eq!(append(kv, 0, "f"), 13, "a refused update takes no number");
+}
+
+fn queues_number_their_rows(kv: &Kv) {
+    let numbers = [append(kv, 5, "a"), append(kv, 900, "b"), append(kv, 1, "c")];
+    assert!(numbers.is_sorted_by(|one, other| one < other), "{numbers:?}");
+    assert!(numbers[0] >= 5 && numbers[1] >= 900, "{numbers:?}");
+    let two = kv.update::<_, KvError, _>(|transaction| {
+        let first = transaction.append::<Tally>(QUEUE, 0, |_| b"d".to_vec())?;
+        Ok([first, transaction.append::<Tally>(QUEUE, 0, |_| b"e".to_vec())?])
+    });
+    let two = two.wait().expect("update");
+    assert!(numbers[2] < two[0] && two[0] < two[1], "{numbers:?} {two:?}");
+    let snapshot = kv.snapshot().expect("snapshot");
+    let key = QUEUE.key(numbers[1]);
+    assert_eq!(get(&snapshot, &key).expect("there"), [&key[..], b"b"].concat());
+    assert_eq!(counted(&snapshot, b"counter"), Some((5, true)));
+    let refused = kv.update::<u64, KvError, _>(|transaction| {
+        transaction.append::<Tally>(QUEUE, 0, |_| Vec::new())?;
+        Err(KvError::Corrupt("on purpose".into()))
+    });
+    refused.wait().expect_err("refused");
+    assert_eq!(counted(&kv.snapshot().expect("snapshot"), b"counter"), Some((5, true)));
+    assert!(append(kv, 0, "f") > two[1]);
 }
 
 fn large_values_come_back(kv: &Kv) {
@@ -533,6 +619,7 @@ fn pages_return_what_was_deleted(kv: &Kv) {
             pending.wait().expect("put");
         }
         let clear = kv.update_freeing::<(), KvError, _>(move |transaction| {
+            transaction.fetch((0..500_u32).map(u32::to_be_bytes))?;
             for i in 0..500_u32 {
                 let value = get(transaction, &i.to_be_bytes()).expect("there");
                 assert_eq!(value, [round.to_be_bytes(); 100].concat());

@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Bound;
 
 use crate::engine::{PairGuard, Place, Tree};
-#[cfg(any(test, feature = "test-util"))]
 use crate::fetched::FetchedCursor;
 use crate::layers::Layers;
 use crate::memtable::shared_bytes;
@@ -31,8 +30,7 @@ enum Source<'a> {
     /// Everything is in the tree, so no merge is needed.
     Tree(TreeCursor<'a>),
     Merge(Box<Merge<'a>>),
-    #[cfg(any(test, feature = "test-util"))]
-    Fetched(FetchedCursor<'a>),
+    Fetched(Box<FetchedCursor<'a>>),
 }
 
 /// A cursor of the tree alone.
@@ -69,9 +67,8 @@ impl<'a> Cursor<'a> {
     }
 
     /// A cursor over what was fetched, which has the bounds itself.
-    #[cfg(any(test, feature = "test-util"))]
     pub(super) fn fetched(cursor: FetchedCursor<'a>) -> Self {
-        let source = Source::Fetched(cursor);
+        let source = Source::Fetched(Box::new(cursor));
         Self { lower: Bound::Unbounded, upper: Bound::Unbounded, source }
     }
 
@@ -95,7 +92,6 @@ impl<'a> Cursor<'a> {
                 Ok(Some((pair.key(), pair.value())))
             }
             Source::Merge(merge) => merge.next(|key| is_above(key, &self.upper)),
-            #[cfg(any(test, feature = "test-util"))]
             Source::Fetched(cursor) => cursor.next(),
         }
     }
@@ -119,7 +115,6 @@ impl<'a> Cursor<'a> {
                 Ok(Some((pair.key(), pair.value())))
             }
             Source::Merge(merge) => merge.previous(|key| is_below(key, &self.lower)),
-            #[cfg(any(test, feature = "test-util"))]
             Source::Fetched(cursor) => cursor.previous(),
         }
     }
@@ -140,7 +135,6 @@ impl<'a> Cursor<'a> {
                 cursor.place = cursor.tree.lower_bound(Bound::Included(key))?;
             }
             Source::Merge(merge) => merge.go_before(Bound::Included(key)),
-            #[cfg(any(test, feature = "test-util"))]
             Source::Fetched(cursor) => cursor.seek(key),
         }
         Ok(())
@@ -155,7 +149,6 @@ impl<'a> Cursor<'a> {
         match &mut self.source {
             Source::Tree(cursor) => cursor.place = cursor.tree.lower_bound(lower)?,
             Source::Merge(merge) => merge.go_before(lower),
-            #[cfg(any(test, feature = "test-util"))]
             Source::Fetched(cursor) => cursor.seek_start(),
         }
         Ok(())
@@ -170,7 +163,6 @@ impl<'a> Cursor<'a> {
         match &mut self.source {
             Source::Tree(cursor) => cursor.place = cursor.tree.upper_bound(upper)?,
             Source::Merge(merge) => merge.go_behind(upper),
-            #[cfg(any(test, feature = "test-util"))]
             Source::Fetched(cursor) => cursor.seek_end(),
         }
         Ok(())

@@ -36,6 +36,19 @@ pub enum KvError {
     /// of this error.
     #[error("not fetched yet")]
     NotFetched,
+    /// Others have changed what the update reads again and again. Nothing of it was kept. Over a database only.
+    #[error("too many updates of the same data at the same time")]
+    Busy,
+    /// The answer to the commit was lost, and nobody can tell what became of it. Over a database only.
+    #[error("it is not known whether the update was kept: {0}")]
+    Unsettled(String),
+    /// The update reads more than one may. Nothing of it was kept. Over a database only.
+    #[error("an update reads {0}")]
+    TooMuchRead(String),
+    /// Rows of the snapshot have changed since it began with them: read from a new one. Only of
+    /// [`Kv::snapshot_with`](crate::Kv::snapshot_with), over a database only.
+    #[error("what was read has changed meanwhile")]
+    Changed,
     /// The store is closed.
     #[error("the store is closed")]
     Closed,

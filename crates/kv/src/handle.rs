@@ -9,12 +9,15 @@ use liteio_disk::{Disk, Durability};
 use parking_lot::Mutex;
 
 use crate::committer::Committer;
+use crate::committers::Committers;
+use crate::database::{Database, DatabaseConfig, Moment};
 use crate::drainer::Drainer;
 use crate::engine::{Checkpoint, Engine};
 use crate::follow::Follower;
 use crate::home::{Home, Recovery, open};
 use crate::layers::{Layers, OpenTree};
 use crate::memtable::Memtable;
+use crate::pending::Committing;
 use crate::queue::Update;
 use crate::shared::Shared;
 use crate::tree_file::TreeFile;
@@ -26,17 +29,28 @@ use crate::{drain, syncer};
 ///
 /// Snapshots that outlive the last handle keep the file open.
 #[derive(Clone)]
-pub struct Kv {
-    inner: Arc<Inner>,
+pub struct Kv(Kind);
+
+/// The kinds of key spaces.
+#[derive(Clone)]
+enum Kind {
+    Local(Arc<Local>),
+    Database(Arc<OverDatabase>),
 }
 
-struct Inner {
+struct Local {
     shared: Arc<Shared>,
     recovery: Recovery,
     committer: Mutex<Option<JoinHandle<()>>>,
     /// The thread of [`syncer::run`], where syncs come later than acknowledgements: at
     /// [`Durability::Os`], and with attachments.
     syncer: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct OverDatabase {
+    committers: Arc<Committers>,
+    /// Nothing: the database recovers itself.
+    recovery: Recovery,
 }
 
 /// A position in the order of updates: the number of a log record. See [`Kv::unsynced`].
@@ -65,13 +79,13 @@ impl Kv {
         if let Some(number) = opened.unmarked {
             shared.syncs.appended(number, None);
         }
-        let kv = Self::start(shared, opened.recovery)?;
+        let local = Self::start(shared, opened.recovery)?;
         if needs_syncer {
-            let shared = Arc::clone(&kv.inner.shared);
+            let shared = Arc::clone(&local.shared);
             let thread = thread::Builder::new().name("liteio-sync".into());
-            *kv.inner.syncer.lock() = Some(thread.spawn(move || syncer::run(&shared))?);
+            *local.syncer.lock() = Some(thread.spawn(move || syncer::run(&shared))?);
         }
-        Ok(kv)
+        Ok(Self(Kind::Local(Arc::new(local))))
     }
 
     /// Creates a key space in memory; it ends with its last handle. Only the memory sizes of
@@ -86,10 +100,24 @@ impl Kv {
         let drainer = Drainer::new(engine, Checkpoint::without_log());
         let committer = Committer::new(None, 0, config.durability);
         let shared = Shared::new(config, None, committer, drainer, layers, 0);
-        Self::start(shared, Recovery::default())
+        Ok(Self(Kind::Local(Arc::new(Self::start(shared, Recovery::default())?))))
     }
 
-    fn start(shared: Shared, recovery: Recovery) -> Result<Self, KvError> {
+    /// A key space over a database, which other processes may share.
+    ///
+    /// Updates that wait at the same time may commit in any order: await one before the next if their
+    /// order matters. They commit on threads of this key space, so that polling a [`Pending`] never
+    /// blocks.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] if a thread cannot be started.
+    pub fn over(database: Arc<dyn Database>, config: DatabaseConfig) -> Result<Self, KvError> {
+        let committers = Committers::start(database, config)?;
+        let over = OverDatabase { committers, recovery: Recovery::default() };
+        Ok(Self(Kind::Database(Arc::new(over))))
+    }
+
+    fn start(shared: Shared, recovery: Recovery) -> Result<Local, KvError> {
         let shared = Arc::new(shared);
         let thread = |name: &str| thread::Builder::new().name(name.into());
         if !shared.config.drains_inline() {
@@ -100,36 +128,72 @@ impl Kv {
         let shared_there = Arc::clone(&shared);
         let committer = thread("liteio-commit").spawn(move || shared_there.commit_all())?;
         let (committer, syncer) = (Mutex::new(Some(committer)), Mutex::new(None));
-        Ok(Self { inner: Arc::new(Inner { shared, recovery, committer, syncer }) })
+        Ok(Local { shared, recovery, committer, syncer })
     }
 
     /// The shared state, for tests that inspect the threads or do their work.
     #[cfg(test)]
     pub(super) fn shared(&self) -> &Shared {
-        &self.inner.shared
+        match &self.0 {
+            Kind::Local(local) => &local.shared,
+            Kind::Database(_) => panic!("a key space over a database has no layers"),
+        }
     }
 
     /// A view of everything acknowledged so far.
     ///
     /// # Errors
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    #[inline]
     pub fn snapshot(&self) -> Result<Snapshot, KvError> {
-        self.inner.shared.snapshot()
+        match &self.0 {
+            Kind::Local(local) => local.shared.snapshot(),
+            Kind::Database(over) => Ok(Snapshot::of_database(over.committers.snapshot()?)),
+        }
+    }
+
+    /// A view of everything acknowledged so far that begins with the rows of `keys`: over a database they
+    /// come by one fetch, and reads of no others need no more.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read. A read of another key is
+    /// [`KvError::Changed`] if one of the rows has changed meanwhile.
+    #[inline]
+    pub fn snapshot_with(&self, keys: &[&[u8]]) -> Result<Snapshot, KvError> {
+        match &self.0 {
+            Kind::Local(local) => local.shared.snapshot(),
+            Kind::Database(over) => Ok(Snapshot::of_database(over.committers.snapshot_with(keys)?)),
+        }
+    }
+
+    /// The moment of now, as the database tells it; `None` for a key space of one process.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] if the database does not answer.
+    pub fn moment(&self) -> Result<Option<Moment>, KvError> {
+        match &self.0 {
+            Kind::Local(_) => Ok(None),
+            Kind::Database(over) => over.committers.snapshot_with(&[])?.moment().map(Some),
+        }
     }
 
     /// Follows the updates from now on. The follower holds up to `bytes_max` bytes of them between
     /// two calls of [`Follower::take`]; beyond that it falls behind, and no update waits for it.
     ///
     /// # Errors
-    /// [`KvError::Io`] (`Unsupported`) in memory, where records have no numbers.
+    /// [`KvError::Io`] (`Unsupported`) in memory, where records have no numbers, and over a database,
+    /// which is copied by its own means.
     pub fn follow(&self, bytes_max: usize) -> Result<Follower, KvError> {
-        let shared = &self.inner.shared;
-        let in_memory = || KvError::from(io::Error::from(io::ErrorKind::Unsupported));
-        shared.committer().follow(shared, bytes_max).ok_or_else(in_memory)
+        let follower = match &self.0 {
+            Kind::Local(local) => local.shared.committer().follow(&local.shared, bytes_max),
+            Kind::Database(_) => None,
+        };
+        follower.ok_or_else(|| KvError::from(io::Error::from(io::ErrorKind::Unsupported)))
     }
 
     /// Runs `closure` in a transaction, alone, after every update submitted before it by this
-    /// thread. All of its writes become visible and durable together, or none.
+    /// thread (over a database: acknowledged before it was submitted). All of its writes become visible
+    /// and durable together, or none.
     ///
     /// The closure may run several times, and only its last run counts, so that an engine with
     /// optimistic concurrency control can retry. Therefore it borrows its captures, and its only
@@ -190,73 +254,110 @@ impl Kv {
     {
         let (sender, receiver) = oneshot::channel();
         let update = Update { closure, result: None, sender, frees_space, then };
-        if let Err(job) = self.inner.shared.queue.push(Box::new(update)) {
+        let (queue, committing) = match &self.0 {
+            Kind::Local(local) => {
+                (&local.shared.queue, Committing::Local(Arc::clone(&local.shared)))
+            }
+            Kind::Database(over) => {
+                (&over.committers.queue, Committing::Database(Arc::clone(&over.committers)))
+            }
+        };
+        if let Err(job) = queue.push(Box::new(update)) {
             job.acknowledge(Err(KvError::Closed));
         }
-        Pending::new(receiver, Arc::clone(&self.inner.shared))
+        Pending::new(receiver, committing)
     }
 
     /// Makes durable all updates acknowledged before the call, with their attachments. The syncer
     /// does the same every [`KvConfig::sync_interval`]. At [`Durability::Fsync`] updates and the
     /// contents in their notes are durable already, and only attachments are left to sync. `false`
-    /// if there was nothing to sync.
+    /// if there was nothing to sync: always over a database, which acknowledges nothing before it is as
+    /// durable as the database is set up for.
     ///
     /// # Errors
     /// [`KvError::NoSpace`] if the log cannot take the mark; [`KvError::Io`] or [`KvError::Poisoned`] if
     /// the disk fails; [`KvError::Closed`].
     pub fn sync(&self) -> Result<bool, KvError> {
-        if self.inner.syncer.lock().is_none() {
-            return Ok(false);
+        match &self.0 {
+            Kind::Local(local) if local.syncer.lock().is_some() => {
+                syncer::sync(&local.shared, local.shared.config.attachments.as_deref())
+            }
+            _ => Ok(false),
         }
-        syncer::sync(&self.inner.shared, self.inner.shared.config.attachments.as_deref())
     }
 
     /// The position of the newest update that is not durable yet with its attachments; `None` when all
-    /// of them are.
+    /// of them are, as always over a database.
     #[must_use]
     pub fn unsynced(&self) -> Option<Position> {
-        self.inner.syncer.lock().as_ref()?;
-        self.inner.shared.syncs.newest_unsynced().map(Position)
+        let Kind::Local(local) = &self.0 else { return None };
+        local.syncer.lock().as_ref()?;
+        local.shared.syncs.newest_unsynced().map(Position)
     }
 
     /// `true` when everything up to `position` is durable.
     #[must_use]
     pub fn is_synced(&self, position: Position) -> bool {
-        self.inner.shared.syncs.is_synced(position.0)
+        match &self.0 {
+            Kind::Local(local) => local.shared.syncs.is_synced(position.0),
+            Kind::Database(_) => true,
+        }
     }
 
-    /// The file of the tree; `None` in memory.
+    /// The file of the tree; `None` in memory and over a database.
     #[must_use]
     pub fn tree_file(&self) -> Option<Arc<TreeFile>> {
-        self.inner.shared.tree_file.clone()
+        match &self.0 {
+            Kind::Local(local) => local.shared.tree_file.clone(),
+            Kind::Database(_) => None,
+        }
     }
 
     /// Counters since the key space was opened, and current sizes.
     #[must_use]
     pub fn stats(&self) -> KvStats {
-        let layers = self.inner.shared.layers().ok();
-        self.inner.shared.counters.snapshot(layers.as_deref())
+        match &self.0 {
+            Kind::Local(local) => {
+                let layers = local.shared.layers().ok();
+                local.shared.counters.snapshot(layers.as_deref())
+            }
+            Kind::Database(over) => over.committers.stats(),
+        }
     }
 
     /// The fetches since the last call, with
-    /// [`KvConfig::runs_in_pieces`](super::KvConfig::runs_in_pieces).
+    /// [`KvConfig::runs_in_pieces`](super::KvConfig::runs_in_pieces) or over a database.
     #[cfg(any(test, feature = "test-util"))]
     #[must_use]
     pub fn fetches(&self) -> crate::Fetches {
-        self.inner.shared.fetching.as_ref().map(|it| it.take()).unwrap_or_default()
+        match &self.0 {
+            Kind::Local(local) => {
+                local.shared.fetching.as_ref().map(|it| it.take()).unwrap_or_default()
+            }
+            Kind::Database(over) => over.committers.fetching.take(),
+        }
     }
 
     /// The findings of opening the key space.
     #[must_use]
     pub fn recovery(&self) -> &Recovery {
-        &self.inner.recovery
+        match &self.0 {
+            Kind::Local(local) => &local.recovery,
+            Kind::Database(over) => &over.recovery,
+        }
     }
 
     /// The reason why updates are refused at the moment, for health checks. [`KvError::NoSpace`]
     /// ends by itself once there is space; any other reason lasts until the key space is reopened.
+    ///
+    /// Always `None` over a database: each update asks it anew. [`KvStats::commits_lost`] tells of what it
+    /// has lost.
     #[must_use]
     pub fn refusal(&self) -> Option<KvError> {
-        self.inner.shared.refusal.read().clone()
+        match &self.0 {
+            Kind::Local(local) => local.shared.refusal.read().clone(),
+            Kind::Database(_) => None,
+        }
     }
 }
 
@@ -266,7 +367,13 @@ impl fmt::Debug for Kv {
     }
 }
 
-impl Drop for Inner {
+impl Drop for OverDatabase {
+    fn drop(&mut self) {
+        self.committers.close();
+    }
+}
+
+impl Drop for Local {
     fn drop(&mut self) {
         self.shared.syncs.stop();
         let syncer = self.syncer.lock().take();

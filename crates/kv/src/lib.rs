@@ -83,8 +83,9 @@
 //! | Module | Content |
 //! |---|---|
 //! | `handle`, `config`, `error`, `stats` | [`Kv`] and its settings, errors and counters |
-//! | `pending`, `transaction`, `view`, `cursor`, `grouped` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`], [`Grouped`] |
-//! | `local`, `fetched/` | the kinds of transactions: over the layers; over what was fetched, in tests |
+//! | `pending`, `transaction`, `view`, `cursor`, `grouped`, `groups` | the caller's side: [`Pending`], [`Transaction`], [`Snapshot`] and [`Value`], [`Cursor`], [`Grouped`] and its range |
+//! | `local`, `fetched/` | the kinds of transactions: over the layers; over what was fetched |
+//! | `database/`, `committers/`, `replay/` | key spaces over a [`Database`](database::Database): its trait, snapshots and a simulated one for tests; the threads that commit; closures that run again |
 //! | `counter`, `claim` | what updates of several processes could share without waiting for each other: [`Counts`], [`Queue`], [`Claim`] |
 //! | `queue`, `committer`, `pace` | group commit: the queue of updates, the states of a group, the delay of writers that outrun the drain |
 //! | `home` | the files of a key space: creating them, and opening them with recovery from the log |
@@ -107,23 +108,25 @@
 mod attachments;
 mod claim;
 mod committer;
+mod committers;
 mod config;
 #[cfg(any(test, feature = "test-util"))]
 pub mod contract;
 mod counter;
 mod cursor;
+pub mod database;
 mod dead;
 mod discarded;
 mod drain;
 mod drainer;
 mod engine;
 mod error;
-#[cfg(any(test, feature = "test-util"))]
 mod fetched;
 mod follow;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod grouped;
+mod groups;
 mod handle;
 mod home;
 mod layers;
@@ -135,6 +138,7 @@ mod noted;
 mod pace;
 mod pending;
 mod queue;
+mod replay;
 mod run;
 mod shared;
 mod stats;
@@ -160,7 +164,8 @@ pub use error::KvError;
 #[cfg(any(test, feature = "test-util"))]
 pub use fetched::{Fetches, UpdateFetches};
 pub use follow::{Behind, Change, Followed, FollowedRecord, Follower, append_change, changes};
-pub use grouped::{Grouped, GroupedEntry, GroupedRange};
+pub use grouped::Grouped;
+pub use groups::{GroupedEntry, GroupedRange};
 pub use handle::{Kv, Position};
 pub use home::Recovery;
 pub use log::DroppedTail;
@@ -180,6 +185,13 @@ pub trait Read {
     /// # Errors
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError>;
+
+    /// Fetches rows together that are read next, over a database. Otherwise each first read is a fetch of
+    /// its own, of which an update may have a few dozen. Where rows are at hand, nobody looks at `keys`.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    fn fetch<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<(), KvError>;
 
     /// A cursor over the keys within the bounds, in both directions, seekable.
     ///
@@ -242,7 +254,8 @@ pub trait Write: Read {
 
     /// Puts a row at the end of a queue, counts it in the queue's counter ([`Counts::ONE`]), and
     /// returns its number: at least `floor`, and greater than the numbers of all rows that updates
-    /// with one of the same claims have appended. `value` makes the value for the key of the row.
+    /// with one of the same claims have appended; over a database those that have also written a row
+    /// which this update reads. `value` makes the value for the key of the row.
     ///
     /// # Errors
     /// Those of [`Write::put`] and [`CounterRow`].

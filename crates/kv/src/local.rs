@@ -163,6 +163,11 @@ impl Read for LocalTransaction<'_> {
         Ok(Value::of(keep(&self.failure, self.layers.get(key, NEWEST))?))
     }
 
+    #[inline]
+    fn fetch<K: AsRef<[u8]>>(&self, _: impl IntoIterator<Item = K>) -> Result<(), KvError> {
+        Ok(())
+    }
+
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
         keep(&self.failure, Cursor::new(self.layers, NEWEST, lower, upper))
     }

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use crate::KvError;
+use crate::committers::Committers;
 use crate::shared::Shared;
 
 /// Resolves when the update is durable, or has failed. Await it, or [`wait`](Pending::wait) for it.
@@ -18,7 +19,38 @@ use crate::shared::Shared;
 pub struct Pending<T, E> {
     state: State<Result<T, E>>,
     /// `Some` until another thread is sure to commit the update.
-    shared: Option<Arc<Shared>>,
+    committing: Option<Committing>,
+}
+
+/// Those who commit an update.
+pub(super) enum Committing {
+    Local(Arc<Shared>),
+    Database(Arc<Committers>),
+}
+
+impl Committing {
+    /// Commits the update on this thread, unless others do.
+    fn lead(&self) {
+        match self {
+            Self::Local(shared) => shared.lead(),
+            Self::Database(committers) => committers.queue.wake(),
+        }
+    }
+
+    /// The same for a caller that must not block. A database is asked by its own threads alone.
+    fn lead_or_wake(&self) {
+        match self {
+            Self::Local(shared) => shared.lead_or_wake(),
+            Self::Database(committers) => committers.queue.wake(),
+        }
+    }
+
+    fn wake(&self) {
+        match self {
+            Self::Local(shared) => shared.queue.wake(),
+            Self::Database(committers) => committers.queue.wake(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -31,8 +63,8 @@ enum State<M> {
 }
 
 impl<T, E> Pending<T, E> {
-    pub(super) fn new(receiver: oneshot::Receiver<Result<T, E>>, shared: Arc<Shared>) -> Self {
-        Self { state: State::Waiting(receiver), shared: Some(shared) }
+    pub(super) fn new(receiver: oneshot::Receiver<Result<T, E>>, committing: Committing) -> Self {
+        Self { state: State::Waiting(receiver), committing: Some(committing) }
     }
 }
 
@@ -42,22 +74,22 @@ impl<T, E: From<KvError>> Pending<T, E> {
     /// # Errors
     /// The error of the closure, or the [`KvError`] that kept the update from being durable.
     pub fn wait(mut self) -> Result<T, E> {
-        if let Some(shared) = self.shared.take() {
-            shared.lead();
+        if let Some(committing) = self.committing.take() {
+            committing.lead();
         }
         match std::mem::replace(&mut self.state, State::Done) {
             State::Waiting(receiver) => {
                 receiver.recv().unwrap_or_else(|_| Err(KvError::Closed.into()))
             }
-            polled => block_on(Self { state: polled, shared: None }),
+            polled => block_on(Self { state: polled, committing: None }),
         }
     }
 }
 
 impl<T, E> Drop for Pending<T, E> {
     fn drop(&mut self) {
-        if let Some(shared) = self.shared.take() {
-            shared.queue.wake();
+        if let Some(committing) = self.committing.take() {
+            committing.wake();
         }
     }
 }
@@ -74,8 +106,8 @@ impl<T, E: From<KvError>> Future for Pending<T, E> {
     type Output = Result<T, E>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some(shared) = self.shared.take() {
-            shared.lead_or_wake();
+        if let Some(committing) = self.committing.take() {
+            committing.lead_or_wake();
         }
         let mut receiver = match std::mem::replace(&mut self.state, State::Done) {
             State::Waiting(receiver) => receiver.into_future(),
@@ -119,7 +151,7 @@ mod tests {
     use super::*;
 
     fn pending<T>(receiver: oneshot::Receiver<Result<T, KvError>>) -> Pending<T, KvError> {
-        Pending { state: State::Waiting(receiver), shared: None }
+        Pending { state: State::Waiting(receiver), committing: None }
     }
 
     #[test]

@@ -141,6 +141,17 @@ impl Queue {
         job
     }
 
+    /// Takes the oldest jobs, at most `max`.
+    pub(super) fn pop_many(&self, max: usize) -> Vec<Box<dyn Job>> {
+        let mut state = self.state.lock();
+        let count = state.jobs.len().min(max);
+        let jobs: Vec<_> = state.jobs.drain(..count).collect();
+        if state.blocked > 0 {
+            self.not_full.notify_all();
+        }
+        jobs
+    }
+
     /// Wakes the commit thread if there are jobs.
     pub(super) fn wake(&self) {
         let mut state = self.state.lock();

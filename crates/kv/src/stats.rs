@@ -38,6 +38,15 @@ pub struct KvStats {
     pub run_bytes: u64,
     /// Bytes of the tree's file.
     pub tree_bytes: u64,
+    /// Commits that found changed what they had read, and were repeated. This and the following over a
+    /// database only.
+    pub conflicts: u64,
+    /// Commits whose answer was lost, and of which it was found out whether they happened.
+    pub settled: u64,
+    /// Commits of which it could not be found out whether they happened.
+    pub unsettled: u64,
+    /// Commits that were acknowledged, and that the database has lost.
+    pub commits_lost: u64,
 }
 
 /// The counters themselves.

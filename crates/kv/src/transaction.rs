@@ -4,7 +4,6 @@ use std::fmt;
 use std::ops::Bound;
 
 use crate::cursor::Cursor;
-#[cfg(any(test, feature = "test-util"))]
 use crate::fetched::FetchedTransaction;
 use crate::layers::Layers;
 use crate::local::{LocalTransaction, Savepoint, Stage};
@@ -22,8 +21,7 @@ pub struct Transaction<'a>(Kind<'a>);
 /// The kinds of transactions. Nobody outside of this crate can tell which one it has.
 enum Kind<'a> {
     Local(LocalTransaction<'a>),
-    #[cfg(any(test, feature = "test-util"))]
-    Fetched(FetchedTransaction),
+    Fetched(Box<FetchedTransaction<'a>>),
 }
 
 /// The same of each kind.
@@ -31,7 +29,6 @@ macro_rules! of_each {
     ($kind:expr, $local:ident => $of_local:expr, $fetched:ident => $of_fetched:expr) => {
         match $kind {
             Kind::Local($local) => $of_local,
-            #[cfg(any(test, feature = "test-util"))]
             Kind::Fetched($fetched) => $of_fetched,
         }
     };
@@ -45,6 +42,9 @@ impl<'a> Transaction<'a> {
     /// Notes an attachment that is not durable yet, without which the writes of this update must not
     /// survive a crash: see [`Attachments`](super::Attachments). With its `contents` (else empty) the
     /// update is as durable as any other.
+    ///
+    /// Refused over a [`Database`](crate::database::Database), which has no log to keep contents in: the
+    /// update fails.
     pub fn note(&mut self, attachment: &[u8], contents: &[u8]) {
         of_each!(&mut self.0, it => it.note(attachment, contents), it => it.note(attachment, contents));
     }
@@ -87,15 +87,14 @@ impl<'a> Transaction<'a> {
     }
 }
 
-#[cfg(any(test, feature = "test-util"))]
-impl Transaction<'_> {
-    pub(super) fn fetched(transaction: FetchedTransaction) -> Self {
-        Self(Kind::Fetched(transaction))
+impl<'a> Transaction<'a> {
+    pub(super) fn fetched(transaction: FetchedTransaction<'a>) -> Self {
+        Self(Kind::Fetched(Box::new(transaction)))
     }
 
-    pub(super) fn into_fetched(self) -> FetchedTransaction {
+    pub(super) fn into_fetched(self) -> FetchedTransaction<'a> {
         match self.0 {
-            Kind::Fetched(transaction) => transaction,
+            Kind::Fetched(transaction) => *transaction,
             Kind::Local(_) => unreachable!("it was made of a fetched one"),
         }
     }
@@ -104,17 +103,25 @@ impl Transaction<'_> {
 impl Read for Transaction<'_> {
     #[inline]
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        of_each!(&self.0, it => it.get(key), it => it.get(key))
+        of_each!(&self.0, it => it.get(key), it => Ok(it.get(key)?.map(Value::in_memory)))
+    }
+
+    #[inline]
+    fn fetch<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<(), KvError> {
+        of_each!(&self.0, it => it.fetch(keys), it => it.fetch(keys))
     }
 
     #[inline]
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
-        of_each!(&self.0, it => it.cursor(lower, upper), it => Ok(it.cursor(lower, upper)))
+        of_each!(&self.0, it => it.cursor(lower, upper), it => Ok(Cursor::fetched(it.cursor(lower, upper))))
     }
 
     #[inline]
     fn grouped(&self, range: &GroupedRange<'_>) -> Result<Grouped<'_>, KvError> {
-        of_each!(&self.0, it => it.grouped(range), it => Ok(it.grouped(range)))
+        of_each!(&self.0, it => it.grouped(range), _it => {
+            let (lower, upper) = (Bound::Included(range.lower), Bound::Excluded(range.upper));
+            Ok(Grouped::new(self.cursor(lower, upper)?, range))
+        })
     }
 
     #[inline]
@@ -126,10 +133,7 @@ impl Read for Transaction<'_> {
 impl Write for Transaction<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
-        of_each!(&mut self.0, it => it.put(key, value), it => {
-            it.put(key, value);
-            Ok(())
-        })
+        of_each!(&mut self.0, it => it.put(key, value), it => it.put(key, value))
     }
 
     #[inline]
@@ -146,18 +150,20 @@ impl Write for Transaction<'_> {
         key: &[u8],
         changes: &[CountChange<'_>],
     ) -> Result<(), R::Error> {
-        of_each!(&mut self.0, it => it.add::<R>(key, changes), it => {
-            it.add::<R>(key, changes);
-            Ok(())
-        })
+        of_each!(
+            &mut self.0,
+            it => it.add::<R>(key, changes),
+            it => it.add::<R>(key, changes)
+        )
     }
 
     #[inline]
     fn set_counter<R: CounterRow>(&mut self, key: &[u8], row: &R) -> Result<(), KvError> {
-        of_each!(&mut self.0, it => it.set_counter(key, row), it => {
-            it.set_counter(key, row);
-            Ok(())
-        })
+        of_each!(
+            &mut self.0,
+            it => it.set_counter(key, row),
+            it => it.set_counter(key, row)
+        )
     }
 
     #[inline]

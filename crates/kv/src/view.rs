@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use crate::counter;
 use crate::cursor::Cursor;
+use crate::database::{DatabaseSnapshot, Moment};
 use crate::engine;
 #[cfg(any(test, feature = "test-util"))]
 use crate::fetched::Fetching;
+use crate::fetched::{FetchedCursor, FetchedGroups};
 use crate::layers::{Found, Layers};
 use crate::run::RunPair;
 use crate::{Counted, CounterRow, Grouped, GroupedRange, KvError, Read};
@@ -20,10 +22,10 @@ enum Inner<'a> {
     Memory(&'a [u8]),
     Run(RunPair),
     Tree(engine::Value<'a>),
+    Fetched(Arc<[u8]>),
 }
 
 impl<'a> Value<'a> {
-    #[cfg(any(test, feature = "test-util"))]
     pub(super) fn in_memory(value: &'a [u8]) -> Self {
         Self(Inner::Memory(value))
     }
@@ -48,6 +50,7 @@ impl Deref for Value<'_> {
             Inner::Memory(value) => value,
             Inner::Run(pair) => pair.entry().value.unwrap_or_default(),
             Inner::Tree(value) => value.bytes(),
+            Inner::Fetched(value) => value,
         }
     }
 }
@@ -68,7 +71,17 @@ impl fmt::Debug for Value<'_> {
 ///
 /// Keep it for one request only. While it lives, the pages and memory that it can see are not
 /// freed, and a store that ran out of space cannot return to writing.
-pub struct Snapshot {
+///
+/// Over a [`Database`](crate::database::Database) each read blocks the thread for the database, unless
+/// the snapshot has the row. Its moment is at the latest that of its first read.
+pub struct Snapshot(Kind);
+
+enum Kind {
+    Local(LocalSnapshot),
+    Database(Box<DatabaseSnapshot>),
+}
+
+struct LocalSnapshot {
     layers: Arc<Layers>,
     sequence: u64,
     #[cfg(any(test, feature = "test-util"))]
@@ -88,22 +101,42 @@ impl Snapshot {
         // A write may be published and drained between the two reads. Then it is in the tree, which
         // has no sequences, so the snapshot must count it as visible.
         let sequence = published.max(layers.drained());
-        Self {
+        Self(Kind::Local(LocalSnapshot {
             layers,
             sequence,
             #[cfg(any(test, feature = "test-util"))]
             counting: None,
-        }
+        }))
+    }
+
+    pub(super) fn of_database(snapshot: DatabaseSnapshot) -> Self {
+        Self(Kind::Database(Box::new(snapshot)))
     }
 
     /// The snapshot, with its fetches counted there.
     #[cfg(any(test, feature = "test-util"))]
-    pub(super) fn counted(self, fetching: Option<&Arc<Fetching>>) -> Self {
+    pub(super) fn counted(mut self, fetching: Option<&Arc<Fetching>>) -> Self {
         let counting =
             |it: &Arc<Fetching>| Counting { fetching: Arc::clone(it), seen: Default::default() };
-        Self { counting: fetching.map(counting), ..self }
+        if let Kind::Local(local) = &mut self.0 {
+            local.counting = fetching.map(counting);
+        }
+        self
     }
 
+    /// The moment of the snapshot, as the database tells it; `None` for a key space of one process.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    pub fn moment(&self) -> Result<Option<Moment>, KvError> {
+        match &self.0 {
+            Kind::Local(_) => Ok(None),
+            Kind::Database(snapshot) => snapshot.moment().map(Some),
+        }
+    }
+}
+
+impl LocalSnapshot {
     /// Counts the fetch of a key that was not read before, or of a range.
     #[cfg(any(test, feature = "test-util"))]
     fn count(&self, key: Option<&[u8]>) {
@@ -117,24 +150,60 @@ impl Snapshot {
 impl Read for Snapshot {
     #[inline]
     fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        #[cfg(any(test, feature = "test-util"))]
-        self.count(Some(key));
-        Ok(Value::of(self.layers.get(key, self.sequence)?))
+        match &self.0 {
+            Kind::Local(local) => {
+                #[cfg(any(test, feature = "test-util"))]
+                local.count(Some(key));
+                Ok(Value::of(local.layers.get(key, local.sequence)?))
+            }
+            Kind::Database(snapshot) => {
+                Ok(snapshot.get(key)?.map(|value| Value(Inner::Fetched(value))))
+            }
+        }
+    }
+
+    fn fetch<K: AsRef<[u8]>>(&self, keys: impl IntoIterator<Item = K>) -> Result<(), KvError> {
+        match &self.0 {
+            Kind::Local(_) => Ok(()),
+            Kind::Database(snapshot) => {
+                snapshot.fetch_rows(keys.into_iter().map(|key| key.as_ref().to_vec()).collect())
+            }
+        }
     }
 
     fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<Cursor<'_>, KvError> {
-        #[cfg(any(test, feature = "test-util"))]
-        self.count(None);
-        Cursor::new(&self.layers, self.sequence, lower, upper)
+        match &self.0 {
+            Kind::Local(local) => {
+                #[cfg(any(test, feature = "test-util"))]
+                local.count(None);
+                Cursor::new(&local.layers, local.sequence, lower, upper)
+            }
+            Kind::Database(snapshot) => {
+                Ok(Cursor::fetched(FetchedCursor::of_view(&**snapshot, lower, upper)))
+            }
+        }
     }
 
     fn grouped(&self, range: &GroupedRange<'_>) -> Result<Grouped<'_>, KvError> {
-        let (lower, upper) = (Bound::Included(range.lower), Bound::Excluded(range.upper));
-        Ok(Grouped::new(self.cursor(lower, upper)?, range))
+        match &self.0 {
+            Kind::Local(_) => {
+                let (lower, upper) = (Bound::Included(range.lower), Bound::Excluded(range.upper));
+                Ok(Grouped::new(self.cursor(lower, upper)?, range))
+            }
+            Kind::Database(snapshot) => {
+                Ok(Grouped::fetched(FetchedGroups::new(&**snapshot, range)))
+            }
+        }
     }
 
     fn counter<R: CounterRow>(&self, key: &[u8]) -> Result<Option<Counted>, R::Error> {
-        counter::counter::<R>(self, key)
+        let counted = counter::counter::<R>(self, key)?;
+        match (&self.0, counted) {
+            (Kind::Database(snapshot), Some(Counted { counts, is_complete })) => {
+                Ok(Some(Counted { counts: counts + snapshot.counts(key)?, is_complete }))
+            }
+            (_, counted) => Ok(counted),
+        }
     }
 }
 

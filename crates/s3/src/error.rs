@@ -188,7 +188,19 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
                  later."
             )
         }
+        StoreError::ChangedMeanwhile => s3_error!(
+            OperationAborted,
+            "A conflicting operation is in progress on another server. Try again."
+        ),
         StoreError::Closed => s3_error!(ServiceUnavailable, "The server is stopping."),
+        StoreError::Busy => s3_error!(SlowDown, "Please reduce your request rate."),
+        StoreError::Unsettled { reason } => {
+            tracing::error!(reason, "it is not known whether a write has happened");
+            s3_error!(
+                ServiceUnavailable,
+                "The database does not answer. It is not known whether this was written."
+            )
+        }
         StoreError::Suspended { reason } => {
             S3Error::with_message(S3ErrorCode::ServiceUnavailable, reason)
         }
@@ -446,5 +458,15 @@ mod tests {
         assert_eq!(error.code().as_str(), "StorageFull");
         assert_eq!(error.status_code(), Some(StatusCode::INSUFFICIENT_STORAGE));
         assert!(error.message().is_some_and(|message| message.contains("reading and deleting")));
+    }
+
+    #[test]
+    fn a_database_that_cannot_tell_or_is_too_busy_is_asked_again_later() {
+        let unsettled = StoreError::Unsettled { reason: "reset".to_owned() };
+        for (error, code) in [(StoreError::Busy, "SlowDown"), (unsettled, "ServiceUnavailable")] {
+            let error = from_store(error);
+            assert_eq!(error.code().as_str(), code);
+            assert_eq!(error.status_code(), Some(StatusCode::SERVICE_UNAVAILABLE));
+        }
     }
 }

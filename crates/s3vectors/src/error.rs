@@ -82,6 +82,15 @@ impl Exception {
         )
     }
 
+    pub(super) fn not_in_cluster() -> Exception {
+        exception(
+            "NotImplementedException",
+            StatusCode::NOT_IMPLEMENTED,
+            "S3 Vectors is not implemented for several servers over one database: use a server with a data \
+             directory of its own for vectors.",
+        )
+    }
+
     fn not_found(message: impl Into<String>) -> Exception {
         exception("NotFoundException", StatusCode::NOT_FOUND, message)
     }
@@ -138,6 +147,17 @@ impl From<StoreError> for Exception {
                  Reading still works. The server must be restarted.",
             ),
             StoreError::Closed => Exception::unavailable("The server is stopping."),
+            StoreError::Busy => exception(
+                "TooManyRequestsException",
+                StatusCode::TOO_MANY_REQUESTS,
+                "Too many requests change the same data at the same time. Try again.",
+            ),
+            StoreError::Unsettled { reason } => {
+                tracing::error!(reason, "it is not known whether a write has happened");
+                Exception::unavailable(
+                    "The database does not answer. It is not known whether this was written.",
+                )
+            }
             StoreError::Suspended { reason } => Exception::unavailable(&reason),
             StoreError::IndexDamaged { bucket, index, reason } => {
                 tracing::error!(bucket, index, reason, "the vectors of an index cannot be used");

@@ -87,9 +87,13 @@ pub(crate) fn banner(
     let data = match &config.storage {
         Storage::Memory => "in memory".to_owned(),
         Storage::Directory { path, .. } => path.display().to_string(),
+        Storage::Cluster(cluster) => {
+            format!("cluster {}, as the server {}", cluster.name, cluster.server_name)
+        }
     };
     let durability = match &config.storage {
         Storage::Memory => "none: all data is lost when the process ends",
+        Storage::Cluster(_) => "that of the database and of the place of bodies",
         Storage::Directory { durability: Durability::Fsync, .. } => {
             "fsync: acknowledged writes survive a power failure"
         }

@@ -13,7 +13,7 @@ use crate::platform::{
     disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
 };
 use crate::server::{Server, ServerError, ServerHandle};
-use crate::{backup, exec, give_back, health, keys, repair, verify};
+use crate::{backup, cluster, exec, give_back, health, keys, repair, verify};
 use liteio_import as import;
 use liteio_observe::telemetry;
 use liteio_wire::serve::stop_signal;
@@ -55,6 +55,13 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         // Parsed as the server that it is.
         Ok(Command::Standby(_)) => ExitCode::from(USAGE),
         Ok(Command::Promote(arguments)) => use_backup(|| backup::promote(&arguments)),
+        Ok(Command::Cluster(command)) => match cluster::run(&command) {
+            Ok((text, is_well)) => {
+                print(&text);
+                if is_well { ExitCode::SUCCESS } else { ExitCode::from(FAILED) }
+            }
+            Err(reason) => fail(FAILED, &reason),
+        },
         Err(Stop::Help(text)) => {
             print(&text);
             ExitCode::SUCCESS

@@ -14,6 +14,7 @@ use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::agreement::Agreement;
 use crate::backup::{BackupState, Copies, Pair, StandbyState};
 use crate::spaces::Spaces;
 use liteio_access as access;
@@ -57,6 +58,8 @@ pub(crate) struct Dispatch {
     followers: Arc<[Arc<dyn Follower>]>,
     health: Arc<Health>,
     copies: Option<Arc<Copies>>,
+    /// The other servers; `None` for a server that is alone.
+    agreement: Option<Arc<Agreement>>,
     /// The backup of the main space, or its standby.
     pair: Arc<Pair>,
     /// The console is enabled, so objects share the origin of its pages.
@@ -132,6 +135,7 @@ impl Dispatch {
         let health = Arc::new(health);
         let shown = (&health, &tracer, &counters, &pair);
         let operational = operational(shown, &spaces.main(), has_console);
+        let agreement = Agreement::of(&spaces.main()).map(Arc::new);
         Dispatch {
             operational: Arc::new(operational),
             spaces,
@@ -141,6 +145,7 @@ impl Dispatch {
             followers,
             health,
             copies: copies.map(Arc::new),
+            agreement,
             pair,
             has_console,
             stopping,
@@ -234,6 +239,26 @@ impl Dispatch {
         let (head, body) = request.into_parts();
         let claim = Operational::claim(&head, &origin.target);
         let request = Request::from_parts(head, body);
+        let is_health = claim.as_ref().is_some_and(|claim| matches!(claim.way, Way::Health));
+        if let Some(agreement) = self.agreement.as_ref().filter(|_| !is_health) {
+            let (this, origin, agreement) =
+                (self.clone(), Arc::clone(origin), Arc::clone(agreement));
+            return Box::pin(async move {
+                agreement.reach().await?;
+                this.answer_claimed(claim, request, &origin, allowance).await
+            });
+        }
+        self.answer_claimed(claim, request, origin, allowance)
+    }
+
+    /// Answers a request that the operational routes claim, or not.
+    fn answer_claimed(
+        &self,
+        claim: Option<Claim>,
+        request: Request<RequestBody>,
+        origin: &Arc<Origin>,
+        allowance: Allowance,
+    ) -> HandlerFuture {
         match claim {
             Some(Claim { way, is_borrowed: true }) => {
                 let (this, origin) = (self.clone(), Arc::clone(origin));

@@ -53,13 +53,16 @@
 //! # Features
 //! | Feature | Content |
 //! |---|---|
+//! | `cluster` (default) | Blob stores that several servers share, in `liteio-store` |
 //! | `testkit` (default) | The test API, `/_liteio/test`, for programs that embed a server too |
 //! | `otlp` | Spans of requests for collectors of OpenTelemetry |
 //! | `test-util` | Servers over a store that the caller has opened |
 
+mod agreement;
 mod backup;
 mod banner;
 mod cli;
+mod cluster;
 mod command;
 mod config;
 mod dispatch;
@@ -84,11 +87,11 @@ use std::process::ExitCode;
 
 pub use config::{
     AuditPosts, AuditRotation, AuditSettings, AuditWebhook, BackupSettings, BackupTarget,
-    CertificateFiles, Config, ConfigError, ConsoleAddress, CredentialsSource, DEFAULT_ACCESS_KEY,
-    DEFAULT_SECRET_KEY, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
-    MasterKeySource, MetricsAuth, ObjectOwnership, OidcIssuer, OtlpSettings, Preparation, Profile,
-    PublicAccess, ReplicationSettings, Scrub, Storage, TestAccess, TierSettings, TlsSettings,
-    Webhook,
+    BlobsPlace, CertificateFiles, ClusterSettings, Config, ConfigError, ConsoleAddress,
+    CredentialsSource, DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY, Durability, EventSettings,
+    InitialBucket, KeySources, ListenAddress, MasterKeySource, MetricsAuth, ObjectOwnership,
+    OidcIssuer, OtlpSettings, Preparation, Profile, PublicAccess, ReplicationSettings, Scrub,
+    Storage, TestAccess, TierSettings, TlsSettings, Webhook,
 };
 pub use liteio_access::remote::{RemoteKind, RemoteSources, RemoteTarget};
 pub use liteio_access::tiers::{Tier, TierKind};

@@ -32,7 +32,7 @@ impl MadeCredentials {
     /// One line with advice.
     pub(crate) fn of(storage: &Storage, store: &Store) -> Result<MadeCredentials, String> {
         let path = match storage {
-            Storage::Memory => None,
+            Storage::Memory | Storage::Cluster(_) => None,
             Storage::Directory { path, .. } => Some(path.join(FILE_NAME)),
         };
         // An unreadable file counts as existing, so that it is not replaced.

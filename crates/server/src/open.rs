@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use liteio_store::{
-    EventObserver, Owner, Role, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
+    Backend, EventObserver, Owner, Role, ShiftedClock, Store, StoreConfig, StoreError, StoreImage,
 };
 
 use crate::backup::lazy;
+use crate::cluster;
 use crate::config::{
     Config, CredentialsSource, EventSettings, MetricsAuth, ObjectOwnership, Profile, Storage,
 };
@@ -76,7 +77,14 @@ pub(crate) async fn open(
     let store = match store {
         Some(store) => store,
         None => {
-            let mut store_config = StoreConfig { keys: Arc::clone(&keys), ..store_config(config) };
+            let mut store_config = store_config(config);
+            if let Storage::Cluster(settings) = &config.storage {
+                let (settings, keys) = (settings.clone(), Arc::clone(&keys));
+                let opened = offload.run(move || cluster::open(&settings, &keys)).await;
+                let opened = opened.map_err(|error| OpenError(error.to_string()))?;
+                store_config.backend = Backend::Cluster(opened.map_err(OpenError)?);
+            }
+            store_config.keys = Arc::clone(&keys);
             if let Some(settings) = &config.backup {
                 store_config.blob_source = Some(lazy::source(settings).map_err(OpenError)?);
             }
@@ -202,7 +210,7 @@ fn refused(config: &Config, error: &StoreError) -> OpenError {
             Some(advice) => OpenError(format!("{error}; {advice}")),
             None => OpenError(error.to_string()),
         },
-        Storage::Memory => OpenError(error.to_string()),
+        Storage::Memory | Storage::Cluster(_) => OpenError(error.to_string()),
     }
 }
 
@@ -246,7 +254,8 @@ fn warn_of_stranded_events(store: &Store, targets: &[Arc<dyn Target>]) {
 
 fn store_config(config: &Config) -> StoreConfig {
     let mut store_config = match &config.storage {
-        Storage::Memory => StoreConfig::memory(),
+        // The database and the blobs of a cluster are opened later.
+        Storage::Memory | Storage::Cluster(_) => StoreConfig::memory(),
         Storage::Directory { path, durability } => {
             StoreConfig { durability: *durability, ..StoreConfig::directory(path) }
         }

@@ -123,7 +123,7 @@ impl ServerBuilder {
     pub fn data_dir(mut self, path: impl Into<PathBuf>) -> ServerBuilder {
         let durability = match self.config.storage {
             Storage::Directory { durability, .. } => durability,
-            Storage::Memory => Durability::Fsync,
+            Storage::Memory | Storage::Cluster(_) => Durability::Fsync,
         };
         self.config.storage = Storage::Directory { path: path.into(), durability };
         self
@@ -565,7 +565,7 @@ async fn listen_for_console(
 fn self_signed(config: &Config) -> Result<ServerTls, ServerError> {
     let directory = match &config.storage {
         Storage::Directory { path, .. } => Some(&**path),
-        Storage::Memory => None,
+        Storage::Memory | Storage::Cluster(_) => None,
     };
     ServerTls::self_signed(&config.domains, directory).map_err(ServerError::Tls)
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use liteio_disk::{Durability, RandomSource, SystemRandom};
 
+use crate::backend::ClusterBackend;
 use crate::encryption::KeyRing;
 use crate::limits::{
     EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, RECORD_BODY_BYTES_MAX,
@@ -24,6 +25,8 @@ pub enum Backend {
     Directory(PathBuf),
     /// Memory: nothing survives the process.
     Memory,
+    /// A database and blobs that several servers share.
+    Cluster(ClusterBackend),
 }
 
 /// The part of a store in a pair of servers.
@@ -129,6 +132,12 @@ impl StoreConfig {
     #[must_use]
     pub fn directory(path: impl Into<PathBuf>) -> Self {
         Self::with_backend(Backend::Directory(path.into()))
+    }
+
+    /// A store that several servers share.
+    #[must_use]
+    pub fn cluster(backend: ClusterBackend) -> Self {
+        Self::with_backend(Backend::Cluster(backend))
     }
 
     fn with_backend(backend: Backend) -> Self {

@@ -400,6 +400,19 @@ pub enum StoreError {
         /// One or two sentences for the sender of a request.
         reason: String,
     },
+    /// Another server has changed the same thing since this one has read it. The same change may succeed
+    /// when it is made again.
+    #[error("another server has changed this at the same time: try again")]
+    ChangedMeanwhile,
+    /// Other servers change the same data at the same moment, again and again. Nothing was written.
+    #[error("too many requests change the same data at the same time: try again")]
+    Busy,
+    /// The database broke off in the middle of a write, and does not answer: the write may have happened.
+    #[error("it is not known whether this was written: {reason}")]
+    Unsettled {
+        /// The failures.
+        reason: String,
+    },
     /// The store is closed.
     #[error("the store is closed")]
     Closed,
@@ -460,6 +473,9 @@ impl From<KvError> for StoreError {
             KvError::TooLarge { .. } => Self::InvalidRequest { message: error.to_string() },
             KvError::Panicked(what) => Self::Internal { what },
             KvError::Closed => Self::Closed,
+            KvError::Busy | KvError::Changed => Self::Busy,
+            KvError::Unsettled(reason) => Self::Unsettled { reason },
+            KvError::TooMuchRead(_) => Self::Internal { what: error.to_string() },
             // Nobody sees it: the closure that meets it runs again.
             KvError::NotFetched => Self::Internal { what: error.to_string() },
         }

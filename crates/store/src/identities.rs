@@ -1,6 +1,6 @@
 //! Entries about users, which the store keeps and does not interpret.
 
-use liteio_kv::Write as _;
+use liteio_kv::{Read as _, Write as _};
 
 use crate::error::StoreError;
 use crate::limits::DOCUMENT_BYTES_MAX;
@@ -20,40 +20,54 @@ pub struct IdentityEntry {
     pub value: Option<Vec<u8>>,
 }
 
+/// All entries about users, as one server sees them.
+#[derive(Clone, Debug, Default)]
+pub struct Identities {
+    /// The entries, ordered by key.
+    pub entries: Vec<IdentityEntry>,
+    /// An error for each damaged entry, which is left out.
+    pub damaged: Vec<StoreError>,
+    /// For a change of what was seen: see [`Store::change_identities`].
+    pub stamp: u64,
+}
+
 impl Store {
-    /// All entries about users, ordered by key. The second list has an error for each damaged
-    /// entry, which the first one leaves out.
+    /// All entries about users.
     ///
     /// # Errors
     /// [`StoreError::Io`], or [`StoreError::Corrupt`] if the key space cannot be read.
-    pub fn identities(&self) -> Result<(Vec<IdentityEntry>, Vec<StoreError>), StoreError> {
-        let (mut entries, mut damaged) = (Vec::new(), Vec::new());
-        self.walk(&self.snapshot()?, space::ALL_IDENTITIES, &mut |place, value| {
+    pub fn identities(&self) -> Result<Identities, StoreError> {
+        let snapshot = self.snapshot()?;
+        let stamp = self.shared().cluster.users_stamp(&snapshot)?;
+        let mut all = Identities { stamp, ..Identities::default() };
+        self.walk(&snapshot, space::ALL_IDENTITIES, &mut |place, value| {
             match identity::decode(place, value) {
-                Ok(value) => entries.push(IdentityEntry {
+                Ok(value) => all.entries.push(IdentityEntry {
                     key: space::identity_key(place).to_vec(),
                     value: Some(value.to_vec()),
                 }),
-                Err(error) => damaged.push(error),
+                Err(error) => all.damaged.push(error),
             }
             Ok(())
         })?;
-        Ok((entries, damaged))
+        Ok(all)
     }
 
-    /// Puts or deletes entries about users, atomically.
+    /// Puts or deletes entries about users, atomically. With the `stamp` of [`Store::identities`] only if
+    /// nobody has changed them since. Returns the new stamp.
     ///
-    /// Fails with [`StoreError::InvalidRequest`] for a key or a value that is too long.
-    pub fn change_identities(&self, changes: Vec<IdentityEntry>) -> Pending<()> {
-        let is_too_long = |change: &IdentityEntry| {
-            change.key.len() > KEY_BYTES_MAX
-                || change.value.as_ref().is_some_and(|value| value.len() > DOCUMENT_BYTES_MAX)
-        };
-        if changes.iter().any(is_too_long) {
-            let message = "an entry about users is too long".to_owned();
-            return Pending::ready(Err(StoreError::InvalidRequest { message }));
+    /// Fails with [`StoreError::InvalidRequest`] for a key or a value that is too long, and with
+    /// [`StoreError::ChangedMeanwhile`].
+    pub fn change_identities(
+        &self,
+        changes: Vec<IdentityEntry>,
+        stamp: Option<u64>,
+    ) -> Pending<u64> {
+        if let Err(refused) = changes.iter().try_for_each(check) {
+            return Pending::ready(Err(refused));
         }
-        self.update(move |write, _| {
+        self.update(move |write, shared| {
+            let stamp = shared.cluster.change_users(stamp, write)?;
             for IdentityEntry { key, value } in &changes {
                 let place = space::identity(key);
                 match value {
@@ -61,7 +75,40 @@ impl Store {
                     None => write.delete(&place)?,
                 }
             }
-            Ok(Committed::new(()))
+            Ok(Committed::new(stamp))
         })
+    }
+
+    /// The value of an entry about users: `value` from now on, if there is none yet. It is the same for
+    /// all servers that begin at the same time.
+    ///
+    /// Fails as [`Store::change_identities`].
+    pub fn identity_or(&self, key: Vec<u8>, value: Vec<u8>) -> Pending<Vec<u8>> {
+        let entry = IdentityEntry { key, value: Some(value) };
+        if let Err(refused) = check(&entry) {
+            return Pending::ready(Err(refused));
+        }
+        self.update(move |write, shared| {
+            let place = space::identity(&entry.key);
+            if let Some(kept) = write.get(&place)? {
+                return Ok(Committed::new(identity::decode(&place, &kept)?.to_vec()));
+            }
+            shared.cluster.change_users(None, write)?;
+            let value = entry.value.clone().unwrap_or_default();
+            write.put(&place, &identity::encode(&place, &value))?;
+            Ok(Committed::new(value))
+        })
+    }
+}
+
+fn check(change: &IdentityEntry) -> Result<(), StoreError> {
+    let is_too_long = change.key.len() > KEY_BYTES_MAX
+        || change.value.as_ref().is_some_and(|value| value.len() > DOCUMENT_BYTES_MAX);
+    match is_too_long {
+        true => {
+            let message = "an entry about users is too long".to_owned();
+            Err(StoreError::InvalidRequest { message })
+        }
+        false => Ok(()),
     }
 }

@@ -56,7 +56,7 @@
 //! | `clock`, `random` | Time and randomness, passed in |
 //! | `encryption/` | Keys and their ring, wrapped data keys, the block cipher; below records, above blobs |
 //! | `kv/` | The key space: snapshots, cursors, transactions; write-ahead log, tables in memory, sorted runs, the tree |
-//! | `blob/` | Immutable blobs in files, segments or memory, verified on every read |
+//! | `blob/` | Immutable blobs in files, segments or memory, with the feature `cluster` in object storage or a directory that several servers share; verified on every read |
 //! | `meta/` | Records, their encoding, every key space; the pure rules of locks and lifecycles |
 //! | `process/` | State in memory that relies on one process per store: bucket cache, ids, pins, staged blobs, signals; the decisions made from it |
 //! | `indexes/` | Open vector indexes: slots in use, filter columns, text search, rank fusion |
@@ -257,7 +257,8 @@
 //! # }
 //! ```
 
-pub mod config;
+pub mod cluster;
+mod config;
 pub mod error;
 pub mod invalid_field;
 pub mod limits;
@@ -283,7 +284,9 @@ mod object;
 mod indexes;
 pub mod vectors;
 
+mod agreement;
 mod attachment;
+mod backend;
 pub mod backup;
 #[cfg(test)]
 mod damage_tests;
@@ -316,14 +319,20 @@ mod usage;
 mod verify;
 mod watch;
 
+pub use backend::{ClusterBackend, ClusterBlobs, ClusterDatabase};
+#[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
+pub use blob::shared_blobs_contract;
+#[cfg(feature = "cluster")]
+pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
+pub use cluster::{ClusterJob, ClusterServer, ClusterView};
 pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,
 };
 pub use error::{DeleteMarker, StoreError, Wording};
-pub use identities::IdentityEntry;
+pub use identities::{Identities, IdentityEntry};
 pub use image::StoreImage;
 pub use lifecycle::LifecycleState;
 pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock, SystemRandom};

@@ -10,27 +10,32 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
+use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk, ShiftedClock};
 #[cfg(any(test, feature = "test-util"))]
 use liteio_kv::Spilling;
+use liteio_kv::database::DatabaseConfig;
 use liteio_kv::{DroppedTail, Kv, KvConfig, Read as _};
 
 use crate::attachment::BlobAttachments;
+use crate::backend::ClusterBackend;
 use crate::blob::{BlobStore as _, FileBlobStore, Lengths, MemoryBlobStore};
 use crate::config::{Backend, Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 use crate::lazy;
 use crate::meta::bucket::{FORMAT, StoreRecord};
-use crate::meta::space::QueueKind;
+use crate::meta::space::{self, QueueKind};
 use crate::meta::standby::StandbyPosition;
 #[cfg(any(test, feature = "test-util"))]
 use crate::process::Shared;
+use crate::process::{ServersConfig, set_clock};
 use crate::queue;
 use crate::store::{Opened, Store};
 
 /// Number of blobs that a standby syncs by one sync of the file system.
 const STANDBY_SYNCED_AT_ONCE: usize = 16;
+/// Largest body in the database: larger ones cost its log and its backups more than a request to the blobs.
+const CLUSTER_INLINE_BYTES_MAX: usize = 4 << 10;
 pub(crate) const KEY_SPACE_FILE: &str = "meta.redb";
 
 impl Store {
@@ -42,6 +47,19 @@ impl Store {
     /// [`StoreError::NoSpace`], or the reason why the disk or its content cannot be used.
     pub fn open(config: StoreConfig) -> Result<Self, StoreError> {
         let store = Self::from_opened(open(config)?);
+        store.join()?;
+        store.start()?;
+        Ok(store)
+    }
+
+    /// Opens the store over a database that `config` describes as its only server: all decisions are those
+    /// of a process that is alone.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_as_only_server(config: StoreConfig) -> Result<Self, StoreError> {
+        let store = Self::from_opened(Opened { servers: None, ..open(config)? });
         store.start()?;
         Ok(store)
     }
@@ -73,6 +91,18 @@ impl Store {
         Ok(Self::assembled(open_on(disk, config)?, share))
     }
 
+    /// Opens the store that `config` describes without its work in the background, to read it: as one of
+    /// several servers, where there are others.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    pub fn open_to_read(config: StoreConfig) -> Result<Self, StoreError> {
+        let store = Self::from_opened(open(config)?);
+        store.join()?;
+        store.start_beats()?;
+        Ok(store)
+    }
+
     /// Opens the store that `config` describes, as [`Store::open`], but creates none.
     ///
     /// # Errors
@@ -102,6 +132,7 @@ impl Store {
     pub(crate) fn start(&self) -> Result<(), StoreError> {
         self.start_columns();
         self.start_watch()?;
+        self.start_beats()?;
         match self.shared().config.role {
             Role::Primary => self.start_writers(),
             // They begin with its promotion.
@@ -132,6 +163,7 @@ impl Store {
 fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
+        Backend::Cluster(backend) => open_cluster(config, &backend),
         Backend::Directory(path) => {
             let disk = RealDisk::open(&path)?;
             let shown = path.display().to_string();
@@ -180,6 +212,7 @@ fn open_existing(
 ) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
+        Backend::Cluster(backend) => open_cluster(config, &backend),
         Backend::Directory(path) => {
             let disk: Arc<dyn Disk> = Arc::new(RealDisk::open_existing(&path)?);
             let shown = path.display().to_string();
@@ -246,6 +279,45 @@ pub(crate) fn open_memory_with(
         was_clean: true,
         may_sweep: true,
         log_end: None,
+        servers: None,
+    })
+}
+
+/// The settings of the key space: the prefixes of what servers remember.
+fn database_config() -> DatabaseConfig {
+    let settings = [space::ALL_BUCKETS, space::ALL_DOCUMENTS];
+    let users = [space::ALL_IDENTITIES];
+    let owned = |prefixes: &[&[u8]]| prefixes.iter().map(|it| it.to_vec()).collect();
+    DatabaseConfig { epochs: [owned(&settings), owned(&users)], ..DatabaseConfig::default() }
+}
+
+/// Opens the parts of a store that several servers share.
+fn open_cluster(mut config: StoreConfig, backend: &ClusterBackend) -> Result<Opened, StoreError> {
+    let kv = Kv::over(Arc::clone(&backend.database), database_config())?;
+    config.inline_bytes_max = config.inline_bytes_max.min(CLUSTER_INLINE_BYTES_MAX);
+    let clock = Arc::new(ShiftedClock::new(Arc::clone(&config.clock)));
+    if let Some(moment) = kv.moment()? {
+        set_clock(&clock, moment);
+    }
+    config.clock = Arc::clone(&clock) as _;
+    prepare(&kv, &config)?;
+    let run = backend.database.run();
+    let servers = ServersConfig {
+        run,
+        name: backend.server_name.clone(),
+        deletion_grace: backend.deletion_grace,
+    };
+    Ok(Opened {
+        config,
+        kv,
+        blobs: backend.blobs.of_run(run),
+        disk: None,
+        directory_lock: None,
+        // The leftovers of other runs are swept by their numbers.
+        was_clean: true,
+        may_sweep: true,
+        log_end: None,
+        servers: Some((servers, clock)),
     })
 }
 
@@ -357,6 +429,7 @@ fn open_parts(
         was_clean: false,
         may_sweep: is_whole,
         log_end,
+        servers: None,
     })
 }
 
@@ -431,5 +504,10 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
         };
     }
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
-    kv.update(move |write| record.write(write)).wait()
+    let prepared = kv.update(move |write| match StoreRecord::read_checked(write)? {
+        // Another server was faster.
+        Some(_) => Ok(()),
+        None => record.write(write),
+    });
+    prepared.wait()
 }

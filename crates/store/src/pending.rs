@@ -89,9 +89,13 @@ fn finish<T>(
             Ok(committed.value)
         }
         Err(error) => {
-            // Only `NoSpace` is certain to have left nothing behind. After any other failure the
-            // record may exist, so the blobs must be kept; the sweep decides.
-            if matches!(error, StoreError::NoSpace) {
+            // These are certain to have left nothing behind. After any other failure the record may
+            // exist, so the blobs must be kept; the sweep decides.
+            let is_certain = matches!(
+                error,
+                StoreError::NoSpace | StoreError::Busy | StoreError::Suspended { .. }
+            );
+            if is_certain {
                 blobs.iter().for_each(StagedBlob::take_back);
             }
             Err(error)

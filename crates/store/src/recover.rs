@@ -17,17 +17,18 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::atomic::Ordering;
 
-use liteio_kv::{Read, Snapshot};
+use liteio_kv::{Read, Snapshot, Write as _};
 
-use crate::blob::BlobId;
+use crate::blob::{BlobError, BlobId};
 use crate::error::StoreError;
 use crate::limits::SWEEP_BATCH;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
 use crate::meta::upload::PartRecord;
 use crate::meta::{key, space};
+use crate::pending::Committed;
 use crate::process::Job;
-use crate::reclaim::WithoutSpace;
+use crate::reclaim::{ReclaimReport, WithoutSpace};
 use crate::store::Store;
 
 /// A visitor of keys and their values.
@@ -113,6 +114,33 @@ impl Store {
         }
     }
 
+    /// Deletes the orphans of other servers whose runs are over. A server that ends in order leaves none;
+    /// a look at the blobs of one that does not reads every record, as a sweep does.
+    ///
+    /// # Errors
+    /// Errors that a later attempt may not meet.
+    pub(crate) fn sweep_runs(&self) -> Result<(), StoreError> {
+        let ended = self.shared().cluster.ended_runs();
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let Some(store) = self.for_job(Job::Sweep)? else { return Ok(()) };
+        let blobs = &store.shared().blobs;
+        for run in ended {
+            store.scan_orphans_of(&|found| blobs.scan_run(run, found), &mut |orphan| {
+                store.check_term()?;
+                store.shared().counters.orphans_swept.fetch_add(1, Ordering::Relaxed);
+                store.delete_blob(&orphan, &mut ReclaimReport::default())
+            })?;
+            blobs.clean_run(run)?;
+            let forgotten = store.update_freeing(move |write, _| {
+                Ok(Committed::new(write.delete(&space::server(run))?))
+            });
+            forgotten.wait()?;
+        }
+        Ok(())
+    }
+
     /// Calls `found` with every orphan. Returns the number of all blobs.
     pub(crate) fn scan_orphans(
         &self,
@@ -120,6 +148,15 @@ impl Store {
     ) -> Result<u64, StoreError> {
         // A blob that waits for its record is one as well.
         self.shared().blobs.write_all()?;
+        self.scan_orphans_of(&|found| self.shared().blobs.scan(found), found)
+    }
+
+    /// Calls `found` with every orphan among the blobs that `scan` finds. Returns the number of these.
+    fn scan_orphans_of(
+        &self,
+        scan: &dyn Fn(&mut dyn FnMut(BlobId)) -> Result<(), BlobError>,
+        found: &mut dyn FnMut(BlobId) -> Result<(), StoreError>,
+    ) -> Result<u64, StoreError> {
         let mut blobs = 0;
         let mut batch = HashSet::new();
         let mut failure = None;
@@ -128,7 +165,7 @@ impl Store {
             self.retain_orphans(batch)?;
             batch.drain().try_for_each(&mut *found)
         };
-        self.shared().blobs.scan(&mut |id| {
+        scan(&mut |id| {
             // The scan cannot end early, so the rest is skipped.
             if failure.is_some() {
                 return;

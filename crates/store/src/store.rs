@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio_disk::{DirectoryLock, Disk};
+use liteio_disk::{DirectoryLock, Disk, ShiftedClock};
 use liteio_kv::{Follower, Kv, KvError, Position, Snapshot, Transaction};
 use parking_lot::{Mutex, RwLock};
 
@@ -18,7 +18,9 @@ use crate::indexes::Vectors;
 use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
-use crate::process::{Background, Job, OF_STANDBY, StagedBlob, Term, Worker};
+use crate::process::{
+    Background, Job, Member, OF_STANDBY, ServersConfig, StagedBlob, Term, Worker,
+};
 use crate::stats::StoreStats;
 use crate::watch::Watch;
 use liteio_disk::Clock;
@@ -76,6 +78,10 @@ pub(crate) struct Inner {
     pub(crate) lost: Mutex<LostBlobs>,
     /// Held until all files are closed.
     directory_lock: Mutex<Option<DirectoryLock>>,
+    /// `true` for one of several servers.
+    pub(crate) is_member: bool,
+    /// Its part among them.
+    pub(crate) member: Mutex<Option<Member>>,
 }
 
 /// The parts of a store, opened.
@@ -92,6 +98,8 @@ pub(crate) struct Opened {
     pub(crate) may_sweep: bool,
     /// The place and reason of the log's end, if it did not end in order.
     pub(crate) log_end: Option<String>,
+    /// The part among several servers, and the clock that is set to the time of the database.
+    pub(crate) servers: Option<(ServersConfig, Arc<ShiftedClock>)>,
 }
 
 /// The health of a store: whether it accepts writes.
@@ -110,7 +118,17 @@ pub enum StoreHealth {
 
 impl Store {
     pub(crate) fn from_opened(opened: Opened) -> Self {
-        Self::assembled(opened, Shared::new)
+        let Some((servers, clock)) = opened.servers.clone() else {
+            return Self::assembled(opened, Shared::new);
+        };
+        let mut own = None;
+        let store = Self::assembled(opened, |config, blobs| {
+            let (shared, servers) = Shared::one_of(config, blobs, servers);
+            own = Some(servers);
+            shared
+        });
+        *store.inner.member.lock() = own.map(|servers| Member::new(servers, clock));
+        store
     }
 
     /// The store of these parts, with the shared state that `share` makes.
@@ -143,6 +161,8 @@ impl Store {
             log_end: opened.log_end,
             lost: Mutex::default(),
             directory_lock: Mutex::new(opened.directory_lock),
+            is_member: opened.servers.is_some(),
+            member: Mutex::new(None),
         };
         Self::of(Arc::new(inner))
     }
@@ -353,6 +373,7 @@ impl Store {
     }
 
     pub(crate) fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        self.shared().cluster.serving()?;
         match &*self.inner.kv.read() {
             Some(kv) => Ok(kv.snapshot()?),
             None => Err(StoreError::Closed),
@@ -486,6 +507,9 @@ impl Inner {
         // Taking the write lock waits for updates that are being submitted; dropping the key space
         // finishes the queued ones.
         let Some(kv) = self.kv.write().take() else { return };
+        if let Some(mut member) = self.member.lock().take() {
+            member.leave(&kv);
+        }
         drop(kv);
         // After an error the next start sweeps, which only costs time.
         let is_final = self.shared.blobs.close().unwrap_or(false);

@@ -41,6 +41,8 @@ struct Shared {
     /// All paths start here, so the disk stays the same when the directory is moved or renamed.
     root: OwnedFd,
     health: Health,
+    /// Directory of named temporary files.
+    temporary: String,
     /// `true` until creating an unnamed file is refused for the first time.
     has_unnamed_files: AtomicBool,
 }
@@ -64,6 +66,23 @@ impl RealDisk {
     /// # Errors
     /// The reason why the directory cannot be opened, with its path.
     pub fn open_existing(root: &Path) -> io::Result<Self> {
+        Self::open_with(root, TEMPORARY_DIRECTORY.to_owned(), System::has_unnamed_files())
+    }
+
+    /// Opens the directory `root`, which must exist, and which other processes use too, also on other
+    /// machines. Every temporary file has a name, in the directory `tmp/OWN`: `own`, which is one component of a
+    /// path, tells whose it is. Deleting the temporary files of a process is left to the caller.
+    ///
+    /// # Errors
+    /// The reason why the directory cannot be opened, with its path.
+    pub fn open_shared(root: &Path, own: &str) -> io::Result<Self> {
+        let temporary = format!("{TEMPORARY_DIRECTORY}/{own}");
+        path::check_file(&temporary)?;
+        // Whether a file system has files without a name differs from one machine to the next.
+        Self::open_with(root, temporary, false)
+    }
+
+    fn open_with(root: &Path, temporary: String, has_unnamed_files: bool) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = calls::open(root, flags, Mode::empty())
             .map_err(|error| explain(root, &error.into()))?;
@@ -71,7 +90,8 @@ impl RealDisk {
             shared: Arc::new(Shared {
                 root,
                 health: Health::new(),
-                has_unnamed_files: AtomicBool::new(System::has_unnamed_files()),
+                temporary,
+                has_unnamed_files: AtomicBool::new(has_unnamed_files),
             }),
         })
     }
@@ -108,16 +128,19 @@ impl RealDisk {
     }
 
     fn create_named_temporary(&self) -> io::Result<Box<dyn DiskFile>> {
+        let directory = &self.shared.temporary;
         let mut is_retried = false;
         loop {
             let number = NEXT_TEMPORARY.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{TEMPORARY_DIRECTORY}/{}-{number}", std::process::id());
+            let name = format!("{directory}/{}-{number}", std::process::id());
             match self.open_at(&name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL) {
                 // Left behind by a dead process with the same id: try the next number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !is_retried => {
                     is_retried = true;
+                    // `tmp` first, in which the directory may be.
                     self.create_dir(TEMPORARY_DIRECTORY)?;
+                    self.create_dir(directory)?;
                 }
                 Err(error) => return Err(error),
                 Ok(file) => {

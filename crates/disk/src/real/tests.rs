@@ -236,3 +236,24 @@ mod small_writes {
         assert!(content[500_000..].starts_with(b"before"));
     }
 }
+
+#[test]
+fn temporary_files_in_a_shared_directory_tell_whose_they_are() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let open = |own| RealDisk::open_shared(directory.path(), own).expect("opens");
+    let (one, other) = (open("1"), open("2"));
+    let file = one.create_temporary().expect("created");
+    let late = other.create_temporary().expect("created");
+    let names =
+        |own: &str| one.list(&format!("{TEMPORARY_DIRECTORY}/{own}")).expect("listed").len();
+    assert_eq!((names("1"), names("2")), (1, 1));
+    one.link(&*file, "a").expect("linked");
+    drop(late);
+    assert_eq!((names("1"), names("2")), (0, 0));
+    for own in ["", "..", "a/../b"] {
+        RealDisk::open_shared(directory.path(), own).expect_err("leads elsewhere");
+    }
+    let missing = directory.path().join("missing");
+    let error = RealDisk::open_shared(&missing, "1").expect_err("a missing mount is not made");
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+}

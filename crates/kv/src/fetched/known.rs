@@ -1,170 +1,187 @@
 //! [`Known`]: what was fetched.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
-use crate::{KvError, Read};
+use super::ranges::{Ranges, behind, bounds};
+use crate::database::{Answer, Digest, Fetched, Row, Want};
+use crate::{Counts, KvError};
 
-/// Most pairs of one fetch of a range.
-const PAGE: usize = 1000;
-
-/// Something that a closure has read and that is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Want {
-    Key(Vec<u8>),
-    /// The pairs from a key on, up to another one (`None`: to the end).
-    From(Vec<u8>, Option<Vec<u8>>),
-    /// The pairs before a key (`None`: the end), down to another one.
-    Before(Option<Vec<u8>>, Vec<u8>),
-}
-
-/// Pairs, and the ranges of keys of which all pairs are known.
+/// Rows, the ranges of keys of which all rows are known, and the sums of counters.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    pairs: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// Ends by begins; `None` is the end of all keys. They do not overlap and do not touch.
-    ranges: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
-}
-
-/// The first key behind `key`.
-pub(super) fn behind(key: &[u8]) -> Vec<u8> {
-    [key, &[0]].concat()
-}
-
-/// `true` if `end` is not before `other`; both are ends of ranges.
-pub(super) fn reaches(end: Option<&[u8]>, other: Option<&[u8]>) -> bool {
-    match (end, other) {
-        (None, _) => true,
-        (Some(_), None) => false,
-        (Some(end), Some(other)) => end >= other,
-    }
+pub(crate) struct Known {
+    rows: BTreeMap<Vec<u8>, Row>,
+    ranges: Ranges,
+    counters: BTreeMap<Vec<u8>, Counts>,
+    /// Number of moments that it has something of.
+    moments: usize,
+    /// `true` if something that was known has become another.
+    is_torn: bool,
 }
 
 impl Known {
-    /// The value of `key`; `None` if it is not known.
-    pub(super) fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
-        self.end_of(key)?;
-        Some(self.pairs.get(key).map(Vec::as_slice))
+    /// The row of `key`; `None` if it is not known.
+    pub(crate) fn get(&self, key: &[u8]) -> Option<Option<&Row>> {
+        self.ranges.end_of(key)?;
+        Some(self.rows.get(key))
     }
 
-    /// The end of the range that has `key`.
-    pub(super) fn end_of(&self, key: &[u8]) -> Option<Option<&[u8]>> {
-        let to_key = (Bound::Unbounded, Bound::Included(key));
-        let (_, end) = self.ranges.range::<[u8], _>(to_key).next_back()?;
-        let end = end.as_deref();
-        end.is_none_or(|end| key < end).then_some(end)
+    /// The version of `key`: 0 without a row.
+    pub(crate) fn version(&self, key: &[u8]) -> u64 {
+        self.rows.get(key).map_or(0, |row| row.version)
     }
 
-    /// The begin of the range that has the keys directly before `end`.
-    pub(super) fn begin_of(&self, end: Option<&[u8]>) -> Option<&[u8]> {
-        let upper = end.map_or(Bound::Unbounded, Bound::Excluded);
-        let (begin, known) = self.ranges.range::<[u8], _>((Bound::Unbounded, upper)).next_back()?;
-        reaches(known.as_deref(), end).then_some(begin)
+    /// The changes of a counter; `None` if they are not known.
+    pub(crate) fn counter(&self, key: &[u8]) -> Option<Counts> {
+        self.counters.get(key).copied()
     }
 
-    /// The first pair in a range that is known.
-    pub(super) fn first(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<(&[u8], &[u8])> {
-        let (key, value) = self.pairs.range::<[u8], _>(bounds(lower, upper)?).next()?;
-        Some((key, value))
+    /// `true` if all of it is of one moment.
+    pub(crate) fn is_of_one_moment(&self) -> bool {
+        self.moments <= 1
     }
 
-    /// The last pair in a range that is known.
-    pub(super) fn last(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<(&[u8], &[u8])> {
-        let (key, value) = self.pairs.range::<[u8], _>(bounds(lower, upper)?).next_back()?;
-        Some((key, value))
+    /// `true` if something that was known has become another since the last call: a run that has read it
+    /// is to be repeated.
+    pub(crate) fn take_torn(&mut self) -> bool {
+        std::mem::take(&mut self.is_torn)
     }
 
-    /// Fetches what is wanted.
-    pub(super) fn fetch(&mut self, want: Want, from: &impl Read) -> Result<(), KvError> {
-        match want {
-            Want::Key(key) => {
-                if let Some(value) = from.get(&key)? {
-                    self.pairs.insert(key.clone(), value.to_vec());
-                }
-                let end = behind(&key);
-                self.learned(key, Some(end));
-            }
-            Want::From(begin, end) => {
-                let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-                let mut cursor = from.cursor(Bound::Included(&begin), upper)?;
-                let mut last = None;
-                for _ in 0..PAGE {
-                    let Some((key, value)) = cursor.next()? else {
-                        last = None;
-                        break;
-                    };
-                    last = Some(behind(key));
-                    self.pairs.insert(key.to_vec(), value.to_vec());
-                }
-                self.learned(begin, last.or(end));
-            }
-            Want::Before(end, begin) => {
-                let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-                let mut cursor = from.cursor(Bound::Included(&begin), upper)?;
-                cursor.seek_end()?;
-                let mut first = None;
-                for _ in 0..PAGE {
-                    let Some((key, value)) = cursor.previous()? else {
-                        first = None;
-                        break;
-                    };
-                    first = Some(key.to_vec());
-                    self.pairs.insert(key.to_vec(), value.to_vec());
-                }
-                self.learned(first.unwrap_or(begin), end);
-            }
+    /// The end of the range that is known from `key` on.
+    pub(crate) fn end_of(&self, key: &[u8]) -> Option<Option<&[u8]>> {
+        self.ranges.end_of(key)
+    }
+
+    /// The begin of the range that is known up to `end`.
+    pub(crate) fn begin_of(&self, end: Option<&[u8]>) -> Option<&[u8]> {
+        self.ranges.begin_of(end)
+    }
+
+    /// The first key in a range that is known.
+    pub(crate) fn first(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<&[u8]> {
+        self.rows.range::<[u8], _>(bounds(lower, upper)?).next().map(|(key, _)| key.as_slice())
+    }
+
+    /// The last key in a range that is known.
+    pub(crate) fn last(&self, lower: &[u8], upper: Option<&[u8]>) -> Option<&[u8]> {
+        self.rows.range::<[u8], _>(bounds(lower, upper)?).next_back().map(|(key, _)| key.as_slice())
+    }
+
+    /// A row that is known, with its key.
+    pub(crate) fn pair(&self, key: &[u8]) -> Option<(&[u8], &[u8])> {
+        self.rows.get_key_value(key).map(|(key, row)| (key.as_slice(), row.value.as_slice()))
+    }
+
+    /// The rows of a range that is known, in short.
+    pub(crate) fn digest(&self, lower: &[u8], upper: Option<&[u8]>) -> Digest {
+        let mut digest = Digest::default();
+        if let Some(range) = bounds(lower, upper) {
+            self.rows.range::<[u8], _>(range).for_each(|(_, row)| digest.add(row.version));
         }
-        Ok(())
+        digest
     }
 
-    /// All pairs from `begin` up to `end` are known from now on.
-    fn learned(&mut self, mut begin: Vec<u8>, mut end: Option<Vec<u8>>) {
-        // The ranges that touch it become one with it.
-        let upper = end.as_deref().map_or(Bound::Unbounded, Bound::Included);
-        let before = self.ranges.range::<[u8], _>((Bound::Unbounded, upper)).rev();
-        let touching = before.take_while(|(_, to)| reaches(to.as_deref(), Some(&begin)));
-        let touching: Vec<_> = touching.map(|(from, to)| (from.clone(), to.clone())).collect();
-        for (from, to) in touching {
-            self.ranges.remove(&from);
-            begin = begin.min(from);
-            if !reaches(end.as_deref(), to.as_deref()) {
-                end = to;
-            }
+    /// Takes in what was fetched for `wants`. Returns the bytes of each answer.
+    pub(crate) fn learn(
+        &mut self,
+        wants: Vec<Want>,
+        fetched: Fetched,
+    ) -> Result<Vec<usize>, KvError> {
+        self.moments += 1;
+        if wants.len() != fetched.answers.len() {
+            return Err(nonsense());
         }
-        self.ranges.insert(begin, end);
+        let pairs = wants.into_iter().zip(fetched.answers);
+        pairs.map(|(want, answer)| self.learn_one(want, answer)).collect()
+    }
+
+    fn learn_one(&mut self, want: Want, answer: Answer) -> Result<usize, KvError> {
+        let mut bytes = 0;
+        match (want, answer) {
+            (Want::Key(key), Answer::Row(row)) => {
+                bytes = key.len() + row.as_ref().map_or(0, |row| row.value.len());
+                self.set(key, row);
+            }
+            (
+                Want::Rows { mut lower, mut upper, is_backward, .. },
+                Answer::Rows { rows, is_whole },
+            ) => {
+                if !is_whole {
+                    let (last, _) = rows.last().ok_or_else(nonsense)?;
+                    match is_backward {
+                        false => upper = Some(behind(last)),
+                        true => lower = last.clone(),
+                    }
+                }
+                let before = self.take_rows(&lower, upper.as_deref());
+                let is_same = |(key, version): &(Vec<u8>, u64)| {
+                    rows.binary_search_by(|(other, _)| match is_backward {
+                        false => other.cmp(key),
+                        true => key.cmp(other),
+                    })
+                    .is_ok_and(|place| rows[place].1.version == *version)
+                };
+                self.is_torn |= !before.iter().all(is_same);
+                let known_before = before.len();
+                let mut found_known = 0;
+                for (key, row) in rows {
+                    bytes += key.len() + row.value.len();
+                    found_known += usize::from(self.ranges.end_of(&key).is_some());
+                    self.rows.insert(key, row);
+                }
+                // A row where none was known to be.
+                self.is_torn |= found_known > known_before;
+                self.ranges.add(lower, upper);
+            }
+            (Want::Counter(key), Answer::Counts(counts)) => {
+                self.counters.insert(key, counts);
+            }
+            _ => return Err(nonsense()),
+        }
+        Ok(bytes)
+    }
+
+    /// The row of a key is known from now on.
+    fn set(&mut self, key: Vec<u8>, row: Option<Row>) {
+        let end = behind(&key);
+        match row {
+            Some(row) => self.rows.insert(key.clone(), row),
+            None => self.rows.remove(&key),
+        };
+        self.ranges.add(key, Some(end));
+    }
+
+    /// Takes out the rows of an earlier moment. Returns their keys and versions.
+    fn take_rows(&mut self, lower: &[u8], upper: Option<&[u8]>) -> Vec<(Vec<u8>, u64)> {
+        let Some(range) = bounds(lower, upper) else { return Vec::new() };
+        let rows = self.rows.range::<[u8], _>(range);
+        let rows: Vec<_> = rows.map(|(key, row)| (key.clone(), row.version)).collect();
+        rows.iter().for_each(|(key, _)| _ = self.rows.remove(key));
+        rows
+    }
+
+    /// Takes in rows as they are now, which a commit has found changed. Of all others the `keys` alone
+    /// stay known.
+    pub(crate) fn changed<'k>(
+        &mut self,
+        keys: impl IntoIterator<Item = &'k [u8]>,
+        changed: Vec<(Vec<u8>, Option<Row>)>,
+    ) {
+        let mut rows = std::mem::take(&mut self.rows);
+        self.ranges.clear();
+        self.counters.clear();
+        for key in keys {
+            self.set(key.to_vec(), rows.remove(key));
+        }
+        changed.into_iter().for_each(|(key, row)| self.set(key, row));
+        self.moments += 1;
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
     }
 }
 
-type Range<'k> = (Bound<&'k [u8]>, Bound<&'k [u8]>);
-
-/// The range as a map takes it; `None` for an empty one.
-pub(super) fn bounds<'k>(lower: &'k [u8], upper: Option<&'k [u8]>) -> Option<Range<'k>> {
-    match upper {
-        Some(upper) if lower >= upper => None,
-        upper => Some((Bound::Included(lower), upper.map_or(Bound::Unbounded, Bound::Excluded))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_that_touch_become_one() {
-        let mut known = Known::default();
-        let key = |key: &str| key.as_bytes().to_vec();
-        known.learned(key("b"), Some(key("c")));
-        known.learned(key("d"), Some(key("f")));
-        assert_eq!(known.end_of(b"b5"), Some(Some(&b"c"[..])));
-        assert_eq!(known.end_of(b"c"), None);
-        assert_eq!(known.begin_of(Some(b"c")), Some(&b"b"[..]));
-        assert_eq!(known.begin_of(Some(b"d")), None);
-        known.learned(key("c"), Some(key("d")));
-        assert_eq!(known.end_of(b"b"), Some(Some(&b"f"[..])));
-        known.learned(key("e"), None);
-        assert_eq!(known.end_of(b"z"), Some(None));
-        assert_eq!(known.begin_of(None), Some(&b"b"[..]));
-        assert_eq!(known.end_of(b"a"), None);
-        assert_eq!(known.ranges.len(), 1);
-    }
+fn nonsense() -> KvError {
+    KvError::Corrupt("the database has answered something else than it was asked".into())
 }

@@ -1,193 +1,261 @@
 //! [`FetchedTransaction`]: what a closure reads and writes in one of its runs.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::ops::Bound;
 
-use super::cursor::{FetchedCursor, Writes};
-use super::known::{Known, Want};
-use crate::cursor::Cursor;
-use crate::local::LocalTransaction;
-use crate::view::Value;
-use crate::{
-    Claim, CountChange, Counted, CounterRow, Counts, Grouped, GroupedRange, KvError, Queue,
-    QueueRow, Write as _,
-};
+use super::changes::{Changes, Mark};
+use super::cursor::{FetchedCursor, RunSource};
+use super::known::Known;
+use super::seen::Seen;
+#[cfg(any(test, feature = "test-util"))]
+use super::steps::Steps;
+use crate::database::Want;
+use crate::{Claim, CountChange, Counted, CounterRow, Counts, KvError, Queue, QueueRow};
+
+/// Most bytes of a key with its value over a database: beyond what any closure writes, and far below the
+/// limits of databases.
+const PAIR_BYTES_MAX: usize = 64 << 20;
+
+/// The numbers for rows of queues.
+pub(crate) trait Numbers {
+    /// A number, at least `floor`.
+    fn take(&self, floor: u64) -> Result<u64, KvError>;
+}
+
+/// The place where runs happen.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) known: &'a Known,
+    pub(crate) numbers: &'a dyn Numbers,
+    /// Rows to fetch where a cursor comes to what is not known.
+    pub(crate) page: usize,
+}
 
 /// One run of a closure over what is known.
-pub(crate) struct FetchedTransaction {
-    known: Known,
-    wants: RefCell<Vec<Want>>,
-    writes: Writes,
-    counters: BTreeMap<Vec<u8>, Counter>,
-    did: Did,
+pub(crate) struct FetchedTransaction<'a> {
+    place: Place<'a>,
+    changes: &'a mut Changes,
+    begin: Mark,
+    seen: RefCell<Seen>,
+    /// What fails the update even if its closure ignores it.
+    failure: OnceCell<KvError>,
+    /// What it does, to be done to the local engine once more.
+    #[cfg(any(test, feature = "test-util"))]
+    steps: Option<Steps>,
 }
 
-/// The changes of a run to a counter.
-#[derive(Default)]
-struct Counter {
-    /// The row that it has set, or removed.
-    set: Option<Option<Vec<u8>>>,
-    /// Its changes since.
-    added: Vec<(Vec<u8>, Counts)>,
-    /// The next number that it may take.
-    next: u64,
+/// A run that has ended.
+pub(crate) struct Ran {
+    pub(crate) seen: Seen,
+    pub(crate) failure: Option<KvError>,
+    pub(crate) begin: Mark,
+    #[cfg(any(test, feature = "test-util"))]
+    pub(crate) steps: Option<Steps>,
 }
 
-/// The steps of a run, in order.
-#[derive(Default)]
-pub(super) struct Did {
-    steps: Vec<Step>,
-    claims: Vec<(Vec<u8>, bool)>,
-}
-
-/// One thing that a run has done: its kind, and the first byte of its key.
-struct Step {
-    outline: (&'static str, u8),
-    apply: Box<dyn FnOnce(&mut LocalTransaction<'_>) -> Result<(), KvError>>,
-}
-
-impl Did {
-    /// The part that is the same in another run of the closure: keys and values may have other ids and times.
-    pub(super) fn outline(&self) -> Vec<(&'static str, u8)> {
-        self.steps.iter().map(|step| step.outline).collect()
-    }
-
-    pub(super) fn claims(&self) -> Vec<(Vec<u8>, bool)> {
-        self.claims.clone()
-    }
-
-    pub(super) fn apply(self, to: &mut LocalTransaction<'_>) -> Result<(), KvError> {
-        self.steps.into_iter().try_for_each(|step| (step.apply)(to))
-    }
-}
-
-impl FetchedTransaction {
-    pub(super) fn new(known: Known) -> Self {
+impl<'a> FetchedTransaction<'a> {
+    pub(crate) fn new(place: Place<'a>, changes: &'a mut Changes) -> Self {
         Self {
-            known,
-            wants: RefCell::default(),
-            writes: Writes::default(),
-            counters: BTreeMap::new(),
-            did: Did::default(),
+            place,
+            begin: changes.mark(),
+            changes,
+            seen: RefCell::default(),
+            failure: OnceCell::new(),
+            #[cfg(any(test, feature = "test-util"))]
+            steps: None,
         }
     }
 
-    pub(super) fn take_wants(&mut self) -> Vec<Want> {
-        std::mem::take(self.wants.get_mut())
+    /// A run whose steps are noted.
+    #[cfg(any(test, feature = "test-util"))]
+    pub(crate) fn in_steps(self) -> Self {
+        Self { steps: Some(Steps::default()), ..self }
     }
 
-    pub(super) fn into_done(self) -> (Known, Did) {
-        (self.known, self.did)
-    }
-
-    fn step(
-        &mut self,
-        kind: &'static str,
-        key: &[u8],
-        apply: impl FnOnce(&mut LocalTransaction<'_>) -> Result<(), KvError> + 'static,
-    ) {
-        let outline = (kind, key.first().copied().unwrap_or_default());
-        self.did.steps.push(Step { outline, apply: Box::new(apply) });
+    pub(crate) fn end(self) -> Ran {
+        Ran {
+            seen: self.seen.into_inner(),
+            failure: self.failure.into_inner(),
+            begin: self.begin,
+            #[cfg(any(test, feature = "test-util"))]
+            steps: self.steps,
+        }
     }
 
     pub(crate) fn note(&mut self, attachment: &[u8], contents: &[u8]) {
-        let (attachment, contents) = (attachment.to_vec(), contents.to_vec());
-        self.step("note", &[], move |to| {
-            to.note(&attachment, &contents);
-            Ok(())
-        });
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            return steps.note(attachment, contents);
+        }
+        let _ = (attachment, contents);
+        let what = "an attachment was noted, which a key space over a database cannot keep";
+        let _ = self.failure.set(KvError::Corrupt(what.into()));
     }
 
     pub(crate) fn carry(&mut self, key: &[u8]) {
-        let owned = key.to_vec();
-        self.step("carry", key, move |to| to.carry(&owned));
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            return steps.carry(key);
+        }
+        unreachable!("a key space over a database has no tables, to drain {key:?}");
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<Value<'_>>, KvError> {
-        let value = match self.writes.get(key) {
-            Some(value) => value.as_deref(),
-            None => self.fetched(key)?,
-        };
-        Ok(value.map(Value::in_memory))
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, KvError> {
+        if let Some(value) = self.changes.writes.get(key) {
+            return Ok(value.as_deref());
+        }
+        let mut seen = self.seen.borrow_mut();
+        match self.place.known.get(key) {
+            Some(row) => {
+                seen.keys.insert(key.to_vec());
+                Ok(row.map(|row| row.value.as_slice()))
+            }
+            None => {
+                seen.want(Want::Key(key.to_vec()));
+                Err(KvError::NotFetched)
+            }
+        }
     }
 
-    /// The value of a key before this transaction.
-    fn fetched(&self, key: &[u8]) -> Result<Option<&[u8]>, KvError> {
-        self.known.get(key).ok_or_else(|| {
-            self.wants.borrow_mut().push(Want::Key(key.to_vec()));
-            KvError::NotFetched
-        })
+    pub(crate) fn fetch<K: AsRef<[u8]>>(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+    ) -> Result<(), KvError> {
+        let mut seen = self.seen.borrow_mut();
+        for key in keys {
+            let key = key.as_ref();
+            if !self.changes.writes.contains_key(key) && self.place.known.get(key).is_none() {
+                seen.want(Want::Key(key.to_vec()));
+            }
+        }
+        if seen.wants.is_empty() { Ok(()) } else { Err(KvError::NotFetched) }
     }
 
-    pub(crate) fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Cursor<'_> {
-        let of = (&self.known, &self.writes, &self.wants);
-        Cursor::fetched(FetchedCursor::new(of, lower, upper))
+    pub(crate) fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> FetchedCursor<'_> {
+        let Place { known, page, .. } = self.place;
+        let run = RunSource { known, writes: &self.changes.writes, seen: &self.seen, page };
+        FetchedCursor::of_run(run, lower, upper)
     }
 
-    pub(crate) fn grouped(&self, range: &GroupedRange<'_>) -> Grouped<'_> {
-        let (lower, upper) = (Bound::Included(range.lower), Bound::Excluded(range.upper));
-        Grouped::new(self.cursor(lower, upper), range)
+    pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            steps.put(key, value);
+        }
+        self.set(key, value)
     }
 
-    pub(crate) fn put(&mut self, key: &[u8], value: &[u8]) {
-        self.writes.insert(key.to_vec(), Some(value.to_vec()));
-        let (owned, value) = (key.to_vec(), value.to_vec());
-        self.step("put", key, move |to| to.put(&owned, &value));
+    fn set(&mut self, key: &[u8], value: &[u8]) -> Result<(), KvError> {
+        let bytes = key.len().saturating_add(value.len());
+        if bytes > PAIR_BYTES_MAX {
+            return Err(KvError::TooLarge { bytes, bytes_max: PAIR_BYTES_MAX });
+        }
+        self.changes.write(key, Some(value));
+        Ok(())
     }
 
     pub(crate) fn delete(&mut self, key: &[u8]) {
-        self.writes.insert(key.to_vec(), None);
-        let owned = key.to_vec();
-        self.step("delete", key, move |to| to.delete(&owned));
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            steps.delete(key);
+        }
+        self.changes.write(key, None);
     }
 
-    /// The row of a counter with what this run has done to it.
+    /// The row of a counter; without the changes that are kept beside it.
     fn row<R: CounterRow>(&self, key: &[u8]) -> Result<Option<R>, R::Error> {
-        let own = self.counters.get(key);
-        let bytes = match own.and_then(|own| own.set.as_ref()) {
-            Some(set) => set.as_deref(),
-            None => self.fetched(key)?,
-        };
-        let Some(mut row) = bytes.map(|bytes| R::decode(key, bytes)).transpose()?.flatten() else {
-            return Ok(None);
-        };
-        for (at, counts) in own.into_iter().flat_map(|own| &own.added) {
-            row.change(&CountChange { at, counts: *counts });
+        match self.get(key)? {
+            Some(bytes) => R::decode(key, bytes),
+            None => Ok(None),
         }
-        Ok(Some(row))
     }
 
     pub(crate) fn counter<R: CounterRow>(&self, key: &[u8]) -> Result<Option<Counted>, R::Error> {
-        Ok(self.row::<R>(key)?.map(|row| row.counted()))
+        let own = self.changes.counter(key);
+        let mut sum = own.map(|own| own.added).unwrap_or_default();
+        // In steps the row has everything that was counted before.
+        if !self.is_in_steps() && !own.is_some_and(|own| own.begins_anew) {
+            let mut seen = self.seen.borrow_mut();
+            match self.place.known.counter(key) {
+                Some(counts) => {
+                    sum += counts;
+                    seen.counters.insert(key.to_vec());
+                }
+                None => seen.want(Want::Counter(key.to_vec())),
+            }
+        }
+        let Some(row) = self.row::<R>(key)? else { return Ok(None) };
+        #[cfg(any(test, feature = "test-util"))]
+        let row = decided(row, own);
+        let Counted { counts, is_complete } = row.counted();
+        Ok(Some(Counted { counts: counts + sum, is_complete }))
     }
 
-    pub(crate) fn add<R: CounterRow>(&mut self, key: &[u8], changes: &[CountChange<'_>]) {
-        let changes: Vec<_> =
-            changes.iter().map(|change| (change.at.to_vec(), change.counts)).collect();
-        self.counters.entry(key.to_vec()).or_default().added.extend(changes.iter().cloned());
-        let owned = key.to_vec();
-        self.step("add", key, move |to| {
-            let changes: Vec<_> =
-                changes.iter().map(|(at, counts)| CountChange { at, counts: *counts }).collect();
-            to.add::<R>(&owned, &changes).map_err(failure::<R>)
-        });
+    fn is_in_steps(&self) -> bool {
+        #[cfg(any(test, feature = "test-util"))]
+        return self.steps.is_some();
+        #[cfg(not(any(test, feature = "test-util")))]
+        false
     }
 
-    pub(crate) fn set_counter<R: CounterRow>(&mut self, key: &[u8], row: &R) {
+    pub(crate) fn add<R: CounterRow>(
+        &mut self,
+        key: &[u8],
+        changes: &[CountChange<'_>],
+    ) -> Result<(), R::Error> {
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            steps.add::<R>(key, changes);
+            let changes = changes.iter().map(|change| (change.at.to_vec(), change.counts));
+            self.changes.counter_mut(key).undecided.extend(changes);
+            return Ok(());
+        }
+        let row = self.row::<R>(key);
+        if row.is_err() && !self.seen.borrow().wants.is_empty() {
+            // The closure goes on, so that what it reads behind this is fetched together with it. It
+            // runs again anyway.
+            return Ok(());
+        }
+        let Some(mut row) = row? else { return Ok(()) };
+        let changes = changes.iter().filter(|change| row.change(change));
+        let added = changes.fold(Counts::NONE, |sum, change| sum + change.counts);
+        if added != Counts::NONE {
+            self.changes.counter_mut(key).added += added;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_counter<R: CounterRow>(
+        &mut self,
+        key: &[u8],
+        row: &R,
+    ) -> Result<(), KvError> {
         let bytes = row.encode(key);
-        let counter = Counter { set: Some(Some(bytes.clone())), ..Counter::default() };
-        self.counters.insert(key.to_vec(), counter);
-        let owned = key.to_vec();
-        self.step("count", key, move |to| to.put(&owned, &bytes));
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            steps.put(key, &bytes);
+        }
+        self.set(key, &bytes)?;
+        self.begin_anew(key);
+        Ok(())
     }
 
     pub(crate) fn end_counter(&mut self, key: &[u8]) {
-        let counter = Counter { set: Some(None), ..Counter::default() };
-        self.counters.insert(key.to_vec(), counter);
-        let owned = key.to_vec();
-        self.step("uncount", key, move |to| to.end_counter(&owned));
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            steps.end_counter(key);
+        }
+        self.changes.write(key, None);
+        self.begin_anew(key);
+    }
+
+    fn begin_anew(&mut self, key: &[u8]) {
+        let counter = self.changes.counter_mut(key);
+        counter.begins_anew = true;
+        counter.added = Counts::NONE;
+        #[cfg(any(test, feature = "test-util"))]
+        counter.undecided.clear();
     }
 
     pub(crate) fn append<R: QueueRow>(
@@ -196,43 +264,62 @@ impl FetchedTransaction {
         floor: u64,
         value: impl FnOnce(&[u8]) -> Vec<u8>,
     ) -> Result<u64, R::Error> {
-        let mut row = self.row::<R>(queue.counter)?.unwrap_or_default();
-        let counter = self.counters.entry(queue.counter.to_vec()).or_default();
-        let number = row.take_number(floor.max(counter.next));
-        counter.next = number + 1;
+        let (mut row, is_new) = match self.row::<R>(queue.counter)? {
+            Some(row) => (row, false),
+            None => (R::default(), true),
+        };
+        let next = self.changes.counter(queue.counter).map_or(0, |own| own.next);
+        // The row of a key space that was in a directory knows numbers that were given there.
+        let least = row.take_number(floor.max(next));
+        let taken = self.place.numbers.take(least);
+        let number = taken.inspect_err(|error| _ = self.failure.set(error.clone()))?;
         let key = queue.key(number);
-        counter.added.push((key.clone(), Counts::ONE));
         let value = value(&key);
-        self.writes.insert(key.clone(), Some(value.clone()));
-        let (counter, rows) = (queue.counter.to_vec(), queue.rows.to_vec());
-        self.step("append", queue.counter, move |to| {
-            let queue = Queue { counter: &counter, rows: &rows };
-            let given = to.append::<R>(queue, floor, |_| value).map_err(failure::<R>)?;
-            match given == number {
-                true => Ok(()),
-                false => Err(KvError::Corrupt(format!("row {number} of a queue became {given}"))),
-            }
-        });
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            steps.append::<R>(queue, floor, number, &value);
+        }
+        if is_new && !self.is_in_steps() {
+            self.set(queue.counter, &R::default().encode(queue.counter))?;
+            self.begin_anew(queue.counter);
+        }
+        self.set(&key, &value)?;
+        let is_counted = row.change(&CountChange { at: &key, counts: Counts::ONE });
+        let is_in_steps = self.is_in_steps();
+        let counter = self.changes.counter_mut(queue.counter);
+        counter.next = number.saturating_add(1);
+        #[cfg(any(test, feature = "test-util"))]
+        if is_in_steps {
+            counter.undecided.push((key, Counts::ONE));
+        }
+        if is_counted && !is_in_steps {
+            counter.added += Counts::ONE;
+        }
         Ok(number)
     }
 
     pub(crate) fn claim(&mut self, claim: impl Claim) {
         let mut name = Vec::new();
         claim.append_name(&mut name);
-        let claim = (name, claim.is_shared());
-        if !self.did.claims.contains(&claim) {
-            self.did.claims.push(claim);
+        #[cfg(any(test, feature = "test-util"))]
+        if let Some(steps) = &mut self.steps {
+            steps.claim(&name, claim.is_shared());
         }
+        self.seen.borrow_mut().claim(name, claim.is_shared());
     }
 }
 
-impl fmt::Debug for FetchedTransaction {
+/// The row of a counter with the changes of this run.
+#[cfg(any(test, feature = "test-util"))]
+fn decided<R: CounterRow>(mut row: R, own: Option<&super::changes::CounterChange>) -> R {
+    for (at, counts) in own.into_iter().flat_map(|own| &own.undecided) {
+        row.change(&CountChange { at, counts: *counts });
+    }
+    row
+}
+
+impl fmt::Debug for FetchedTransaction<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("FetchedTransaction").finish_non_exhaustive()
     }
-}
-
-/// The error of a counter's row, which the closure has not seen.
-fn failure<R: CounterRow>(error: R::Error) -> KvError {
-    KvError::Corrupt(error.to_string())
 }

@@ -19,6 +19,7 @@ use super::{
 mod attachments;
 mod compaction;
 mod crash;
+mod database;
 mod dead;
 mod follow;
 mod pieces;

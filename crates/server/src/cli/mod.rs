@@ -3,6 +3,7 @@
 //! only reader.
 
 mod backup;
+mod cluster;
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -21,6 +22,7 @@ pub(crate) use self::backup::{
     BackupAccessArgs, BackupArgs, BackupCommand, BackupCommandArgs, BackupTargetArgs, CopyArgs,
     NowArgs, PromoteArgs, PruneArgs, RestoreArgs, StandbyCommand,
 };
+pub(crate) use self::cluster::{ClusterArgs, ClusterCommand, ClusterPlaceArgs};
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
 #[derive(Debug, Parser)]
@@ -74,6 +76,9 @@ pub(crate) enum Command {
     Standby(Box<StandbyCommand>),
     /// Make a running standby the primary; exit code 1 if it stays a standby.
     Promote(PromoteArgs),
+    /// Prepare a database and a place of bodies for several servers, and look at them.
+    #[command(subcommand)]
+    Cluster(Box<ClusterCommand>),
 }
 
 /// The arguments of `liteio server`.
@@ -339,6 +344,8 @@ pub(crate) struct ServerArgs {
     pub(crate) ca_file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) backup: BackupArgs,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterArgs,
     /// The command is `liteio standby`.
     #[arg(skip)]
     pub(crate) is_standby: bool,

@@ -120,6 +120,7 @@ pub(super) fn resolve(
             None => Ok(None),
         };
     };
+    // One of several servers refuses it by its own rules.
     if *storage == Storage::Memory {
         return error(
             "--backup (LITEIO_BACKUP) and --memory contradict each other: remove one of them",

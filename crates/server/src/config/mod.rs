@@ -3,6 +3,7 @@
 mod audit;
 pub(crate) mod backup;
 mod buckets;
+pub(crate) mod cluster;
 mod credentials;
 pub(crate) mod environment;
 mod metrics;
@@ -21,6 +22,8 @@ use std::time::Duration;
 pub use liteio_store::Durability;
 
 pub use self::backup::{BackupSettings, BackupTarget};
+pub(crate) use self::cluster::resolve as resolve_cluster;
+pub use self::cluster::{BlobsPlace, ClusterSettings};
 pub use self::metrics::MetricsAuth;
 pub use self::network::ConsoleAddress;
 pub use self::profile::Profile;
@@ -138,6 +141,8 @@ pub enum Storage {
         /// The failures that an acknowledged write survives.
         durability: Durability,
     },
+    /// In a database and a place of bodies, which several servers share.
+    Cluster(Box<ClusterSettings>),
 }
 
 /// The source of the master key.
@@ -457,10 +462,13 @@ impl Config {
             profile.fill(&mut arguments);
         }
         let mut config = Config::resolve(&arguments)?;
+        let cluster = cluster::resolve(&arguments.cluster)?;
+        config.storage = cluster.map_or(config.storage, |it| Storage::Cluster(Box::new(it)));
         config.audit.webhooks.extend(audit::of_minio(variables)?);
         config.otlp = otlp::resolve(arguments.otlp_endpoint.as_deref(), variables)?;
         config.backup = backup::resolve(&arguments, variables, &config.storage)?;
         backup::check_standby(&config)?;
+        cluster::check(&config, &arguments)?;
         let mut notes = arguments.notes;
         notes.extend(config.warnings());
         Ok((config, notes))

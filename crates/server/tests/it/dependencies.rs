@@ -92,6 +92,9 @@ const RULES: &[Rule] = &[
         ]),
     ),
     // Only `disk` knows files; time, chance and settings come from outside.
+    // A database has its own time, and settings come from outside.
+    in_all("postgres", Paths(&["std::env", "std::time::Instant", "getrandom"])),
+    within("postgres", &["session", "tls", "pool"], Paths(&["crate::commit", "crate::fetch"])),
     in_all("kv", Paths(&["std::fs", "std::env", "std::time::SystemTime", "getrandom"])),
     in_all("store", Paths(&["std::fs", "std::env", "std::time::SystemTime", "getrandom"])),
     except("disk", &["clock"], Paths(&["std::time::SystemTime"])),
@@ -103,6 +106,12 @@ const RULES: &[Rule] = &[
         "store",
         &["meta", "blob"],
         Paths(&["crate::bucket", "crate::object", "crate::multipart", "crate::store"]),
+    ),
+    // Only blobs in object storage know the network, and only with the feature `cluster`.
+    except(
+        "store",
+        &["blob::remote"],
+        Paths(&["futures_util", "hyper", "hyper_util", "object_store", "rustls", "tokio"]),
     ),
     // State in memory knows no operation.
     within(
@@ -306,7 +315,7 @@ impl Rule {
 
 /// Crates without circles between the modules of their root. That a circle would be found is tested
 /// beside `circles`.
-const WITHOUT_CIRCLES: [&str; 25] = [
+const WITHOUT_CIRCLES: [&str; 26] = [
     "access",
     "admin",
     "applets",
@@ -321,6 +330,7 @@ const WITHOUT_CIRCLES: [&str; 25] = [
     "kv",
     "observe",
     "policy",
+    "postgres",
     "replicate",
     "reports",
     "s3",
@@ -440,10 +450,12 @@ fn modules_use_each_other_in_one_direction() {
 }
 
 /// Packages, the packages of ours that each depends on directly, and others that only some name in their manifest.
-const PACKAGES: [(&str, &[&str], &[&str]); 25] = [
+const PACKAGES: [(&str, &[&str], &[&str]); 26] = [
     ("liteio-disk", &[], &["getrandom", "rustix"]),
     ("liteio-kv", &["disk"], &["redb"]),
+    ("liteio-postgres", &["kv"], &["rustls", "tokio", "tokio-postgres"]),
     ("liteio-vector", &["disk"], &["rustix"]),
+    // Without its feature `cluster`, which brings hyper, rustls and tokio.
     ("liteio-store", &["disk", "kv", "vector"], &["serde"]),
     (
         "liteio-client",
@@ -513,6 +525,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 25] = [
             "import",
             "observe",
             "policy",
+            "postgres",
             "reports",
             "s3",
             "s3vectors",
@@ -531,7 +544,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 25] = [
 ];
 
 /// Packages of others that a crate names in its manifest only where [`PACKAGES`] says so.
-const NAMED: [&str; 11] = [
+const NAMED: [&str; 12] = [
     "axum",
     "clap",
     "getrandom",
@@ -543,6 +556,7 @@ const NAMED: [&str; 11] = [
     "s3s",
     "serde",
     "tokio",
+    "tokio-postgres",
 ];
 
 /// Packages that must be nowhere in the tree of any of ours.

@@ -68,6 +68,8 @@ mod request_members;
 mod restore;
 mod scrub;
 mod secrets;
+#[cfg(feature = "cluster")]
+mod shared_blobs;
 mod snowball;
 mod sources;
 mod spelling;

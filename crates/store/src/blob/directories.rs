@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use liteio_disk::{Disk, DiskFile};
 
 use super::BlobId;
-use super::file_path::{self, BLOBS_DIRECTORY};
+use super::file_path::{self, BLOBS_DIRECTORY, Fanout};
 use super::group_sync::GroupSync;
 
-/// Number of directories: one for each first byte of an id.
+/// Number of directories: one for each value of a byte of an id.
 pub(super) const DIRECTORIES: usize = 256;
 
 /// States of a directory, in the order in which it passes them:
@@ -24,7 +24,8 @@ const DURABLE: u8 = 2;
 /// The directories with their states.
 #[derive(Debug)]
 pub(super) struct Directories {
-    /// Indexed by the first byte of an id.
+    fanout: Fanout,
+    /// Indexed by the byte at `fanout` of an id.
     all: Box<[Directory; DIRECTORIES]>,
     /// Syncs of `blobs/`, which has the names of the directories.
     parent: GroupSync,
@@ -41,7 +42,7 @@ impl Directories {
     ///
     /// # Errors
     /// The errors of [`Disk::create_dir`], [`Disk::list`] and [`Disk::sync_dir`].
-    pub(super) fn open(disk: &dyn Disk) -> io::Result<Self> {
+    pub(super) fn open(disk: &dyn Disk, fanout: Fanout) -> io::Result<Self> {
         disk.create_dir(BLOBS_DIRECTORY)?;
         let mut all = Box::new(std::array::from_fn(|_| Directory::default()));
         let entries = disk.list(BLOBS_DIRECTORY)?;
@@ -55,7 +56,47 @@ impl Directories {
         if !entries.is_empty() {
             disk.sync_dir(BLOBS_DIRECTORY)?;
         }
-        Ok(Self { all, parent: GroupSync::default() })
+        Ok(Self { fanout, all, parent: GroupSync::default() })
+    }
+
+    /// Finds directories that other processes have made. They may not be durable yet.
+    ///
+    /// # Errors
+    /// The errors of [`Disk::list`].
+    pub(super) fn look_again(&self, disk: &dyn Disk) -> io::Result<()> {
+        let entries = disk.list(BLOBS_DIRECTORY)?;
+        let names = entries.iter().filter(|entry| entry.is_dir).map(|entry| &*entry.name);
+        for index in names.filter_map(file_path::parse_directory) {
+            self.found(index);
+        }
+        Ok(())
+    }
+
+    /// Notes that a directory is there. Another thread may have synced it even: never step back from
+    /// DURABLE.
+    fn found(&self, index: u8) {
+        let state = &self.all[usize::from(index)].state;
+        let _ = state.compare_exchange(MISSING, MADE, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// The index of the directory of a blob.
+    pub(super) fn index(&self, id: &BlobId) -> u8 {
+        self.fanout.index(id)
+    }
+
+    /// The place of the byte of an id that chooses its directory.
+    pub(super) fn place(&self) -> usize {
+        self.fanout.0
+    }
+
+    /// The path of a blob.
+    pub(super) fn path(&self, id: &BlobId) -> String {
+        self.fanout.path(id)
+    }
+
+    /// The id of the file `name` in the directory `index`; `None` if the file is not ours.
+    pub(super) fn parse_name(&self, index: u8, name: &str) -> Option<BlobId> {
+        self.fanout.parse_name(index, name)
     }
 
     /// Gives `file` the name of the blob, and creates the directory if it is missing. Returns the
@@ -70,7 +111,7 @@ impl Directories {
         id: &BlobId,
     ) -> io::Result<String> {
         self.prepare(disk, id)?;
-        let path = file_path::blob_path(id);
+        let path = self.path(id);
         disk.link(file, &path)?;
         Ok(path)
     }
@@ -80,13 +121,11 @@ impl Directories {
     /// # Errors
     /// The errors of [`Disk::create_dir`].
     pub(super) fn prepare(&self, disk: &dyn Disk, id: &BlobId) -> io::Result<()> {
-        let index = id.0[0];
+        let index = self.index(id);
         let state = &self.all[usize::from(index)].state;
         if state.load(Ordering::Acquire) == MISSING {
             disk.create_dir(&file_path::directory_path(index))?;
-            // Another thread may have created it, too, and may even have synced it: never step back
-            // from DURABLE.
-            let _ = state.compare_exchange(MISSING, MADE, Ordering::AcqRel, Ordering::Acquire);
+            self.found(index);
         }
         Ok(())
     }

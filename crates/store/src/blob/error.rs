@@ -29,6 +29,10 @@ pub(crate) enum BlobError {
     /// The blob is only in a backup, which cannot be read.
     #[error("{reason}")]
     Elsewhere { id: BlobId, reason: String },
+    /// The service or the network file system that has the blobs refuses, or does not answer at the moment.
+    /// One or two sentences say what to do. Nothing follows about the blob.
+    #[error("{reason}")]
+    Unavailable { reason: String },
     /// The device failed.
     #[error("a blob could not be read or written: {0}")]
     Io(Arc<io::Error>),
@@ -52,6 +56,14 @@ impl BlobError {
     pub(super) fn from_read(id: BlobId, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => BlobError::NotFound { id },
+            // Another machine has deleted or replaced the file while this one had it open, or the server of
+            // the file system was restarted. It does not tell which.
+            io::ErrorKind::StaleNetworkFileHandle => {
+                let reason = format!(
+                    "The network file system has lost the open file of blob {id} (ESTALE): repeat the request."
+                );
+                BlobError::Unavailable { reason }
+            }
             _ => BlobError::Io(Arc::new(error)),
         }
     }
@@ -70,7 +82,24 @@ impl From<BlobError> for StoreError {
             BlobError::NoSpace => Self::NoSpace,
             BlobError::Poisoned { reason } => Self::Poisoned { reason },
             BlobError::Io(error) => Self::Io(error),
-            BlobError::Elsewhere { reason, .. } => Self::Suspended { reason },
+            BlobError::Elsewhere { reason, .. } | BlobError::Unavailable { reason } => {
+                Self::Suspended { reason }
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_handle_says_nothing_about_the_blob() {
+        let id = BlobId([1; 16]);
+        let stale = io::Error::from(io::ErrorKind::StaleNetworkFileHandle);
+        let error = BlobError::from_read(id, stale);
+        let BlobError::Unavailable { reason } = &error else { panic!("{error}") };
+        assert!(reason.contains("repeat"), "{reason}");
+        assert!(matches!(StoreError::from(error), StoreError::Suspended { .. }));
     }
 }

@@ -8,7 +8,7 @@ use liteio_disk::{Disk, FileIdentity, OpenMode};
 
 use super::buffer::{BUFFER_BYTES, BufferPool, PIECE_BYTES, UNCACHED_PIECE_BYTES};
 use super::directories::{DIRECTORIES, Directories};
-use super::file_path;
+use super::file_path::{self, Fanout};
 use super::file_reader::{FileReader, Source};
 use super::file_writer::FileWriter;
 use super::segments::{Lengths, SegmentWriter, Segments};
@@ -17,7 +17,7 @@ use super::{BlobError, BlobId, BlobReader, BlobStore, BlobWriter, MemoryBlobStor
 use crate::Durability;
 
 /// The directory of temporary files, for disks without unnamed files.
-const TEMPORARY_DIRECTORY: &str = "tmp";
+pub(super) const TEMPORARY_DIRECTORY: &str = "tmp";
 
 /// Blobs per directory before the next directory is used: blobs sealed at the same time should be
 /// in one directory, to share its sync.
@@ -31,6 +31,23 @@ pub(crate) struct FileBlobStore {
     given: AtomicU64,
     /// Directory of the first run, chosen at random once.
     first_directory: OnceLock<u8>,
+}
+
+/// The use of a directory: by this process alone, or by several.
+#[derive(Debug)]
+pub(super) struct Use {
+    pub(super) fanout: Fanout,
+    /// Directory of the temporary files of this process.
+    pub(super) temporary: String,
+    /// `true` if other processes make directories, too.
+    pub(super) is_shared: bool,
+}
+
+impl Use {
+    fn alone() -> Self {
+        let temporary = TEMPORARY_DIRECTORY.to_owned();
+        Self { fanout: Fanout::FIRST, temporary, is_shared: false }
+    }
 }
 
 /// State shared by the store and its writers.
@@ -47,6 +64,10 @@ pub(super) struct Shared {
     /// Buffers of [`UNCACHED_PIECE_BYTES`].
     pub(super) uncached_buffers: BufferPool,
     pub(super) directories: Directories,
+    /// Directory of the temporary files of this process.
+    temporary: String,
+    /// `true` if other processes make directories, too.
+    is_shared: bool,
     /// Blobs that are not synced yet.
     pub(super) unsynced: Unsynced,
 }
@@ -75,8 +96,22 @@ impl FileBlobStore {
         logged_bytes_max: usize,
         lengths: Lengths,
     ) -> Result<Self, BlobError> {
-        let directories =
-            open_directories(&*disk).map_err(|error| BlobError::from_write(&*disk, error))?;
+        Self::open_for(Use::alone(), disk, durability, logged_bytes_max, lengths)
+    }
+
+    /// The same for a directory that is used as `used` says.
+    ///
+    /// # Errors
+    /// The same.
+    pub(super) fn open_for(
+        used: Use,
+        disk: Arc<dyn Disk>,
+        durability: Durability,
+        logged_bytes_max: usize,
+        lengths: Lengths,
+    ) -> Result<Self, BlobError> {
+        let directories = open_directories(&*disk, &used);
+        let directories = directories.map_err(|error| BlobError::from_write(&*disk, error))?;
         let segments = Segments::open(Arc::clone(&disk), lengths);
         let segments = segments.map_err(|error| BlobError::Io(Arc::new(error)))?;
         let shared = Shared {
@@ -87,6 +122,8 @@ impl FileBlobStore {
             buffers: BufferPool::new(BUFFER_BYTES),
             uncached_buffers: BufferPool::new(UNCACHED_PIECE_BYTES),
             directories,
+            temporary: used.temporary,
+            is_shared: used.is_shared,
             unsynced: Unsynced::default(),
         };
         Ok(Self {
@@ -103,7 +140,7 @@ impl FileBlobStore {
     /// [`BlobError::NoSpace`], [`BlobError::Poisoned`] or [`BlobError::Io`].
     pub(crate) fn begin_file(&self, id: BlobId) -> Result<Box<dyn BlobWriter>, BlobError> {
         let shared = &self.shared;
-        let removed = shared.disk.remove_if_there(&file_path::blob_path(&id));
+        let removed = shared.disk.remove_if_there(&shared.directories.path(&id));
         removed.map_err(|error| shared.failed(error))?;
         let file = shared.disk.create_temporary().map_err(|error| shared.failed(error))?;
         Ok(Box::new(FileWriter::new(Arc::clone(shared), id, file)))
@@ -126,7 +163,7 @@ impl FileBlobStore {
         let shared = &self.shared;
         let failed = |error| shared.failed(error);
         shared.directories.prepare(&*shared.disk, id).map_err(failed)?;
-        let path = file_path::blob_path(id);
+        let path = shared.directories.path(id);
         let linked = match link(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 shared.disk.remove_if_there(&path).map_err(failed)?;
@@ -162,7 +199,7 @@ impl FileBlobStore {
     /// # Errors
     /// [`BlobError::Io`].
     pub(crate) fn has_file(&self, id: &BlobId) -> Result<bool, BlobError> {
-        match self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read) {
+        match self.shared.disk.open(&self.shared.directories.path(id), OpenMode::Read) {
             Ok(_) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(BlobError::from_read(*id, error)),
@@ -233,7 +270,7 @@ impl FileBlobStore {
 
     fn make_anew(&self, id: &BlobId, contents: &[u8], is_synced: bool) -> io::Result<()> {
         let disk = &self.shared.disk;
-        let path = file_path::blob_path(id);
+        let path = self.shared.directories.path(id);
         // A new file, not the old one overwritten: its pages may be marked clean.
         disk.remove_if_there(&path)?;
         let file = disk.create_temporary()?;
@@ -254,21 +291,30 @@ impl FileBlobStore {
     }
 }
 
-fn open_directories(disk: &dyn Disk) -> io::Result<Directories> {
+fn open_directories(disk: &dyn Disk, used: &Use) -> io::Result<Directories> {
     disk.create_dir(TEMPORARY_DIRECTORY)?;
-    let directories = Directories::open(disk)?;
+    disk.create_dir(&used.temporary)?;
+    let directories = Directories::open(disk, used.fanout)?;
     // Durable before the first blob: with the name of its directory, a file would be lost.
     disk.sync_dir("")?;
     Ok(directories)
 }
 
+/// Removes the files in a directory.
+pub(super) fn remove_files(disk: &dyn Disk, directory: &str) -> io::Result<()> {
+    let entries = disk.list(directory)?;
+    let mut files = entries.iter().filter(|entry| !entry.is_dir);
+    files.try_for_each(|entry| disk.remove_if_there(&format!("{directory}/{}", entry.name)))
+}
+
 impl BlobStore for FileBlobStore {
     fn next_id(&self, random: [u8; 16]) -> BlobId {
-        // Ids are random except for the first byte, which walks through the directories in runs.
-        let first = *self.first_directory.get_or_init(|| random[0]);
+        // Ids are random except for one byte, which walks through the directories in runs.
+        let place = self.shared.directories.place();
+        let first = *self.first_directory.get_or_init(|| random[place]);
         let run = self.given.fetch_add(1, Ordering::Relaxed) / RUN_BLOBS;
         let mut id = random;
-        id[0] = first.wrapping_add((run % DIRECTORIES as u64) as u8);
+        id[place] = first.wrapping_add((run % DIRECTORIES as u64) as u8);
         BlobId(id)
     }
 
@@ -313,7 +359,7 @@ impl BlobStore for FileBlobStore {
         if in_segment.map_err(|error| self.shared.failed(error))? {
             return Ok(());
         }
-        let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
+        let file = self.shared.disk.open(&self.shared.directories.path(id), OpenMode::Read);
         let file = file.map_err(|error| BlobError::from_read(*id, error))?;
         // Back-pressure as in `seal`: too many blobs wait, so sync now.
         if !self.shared.unsynced.add(*id, file, body_bytes) {
@@ -338,7 +384,7 @@ impl BlobStore for FileBlobStore {
         let source = match self.shared.segments.window(id, body_bytes)? {
             Some(window) => Source::Segment(window),
             None => {
-                let file = self.shared.disk.open(&file_path::blob_path(id), OpenMode::Read);
+                let file = self.shared.disk.open(&self.shared.directories.path(id), OpenMode::Read);
                 Source::File(file.map_err(|error| BlobError::from_read(*id, error))?)
             }
         };
@@ -353,7 +399,7 @@ impl BlobStore for FileBlobStore {
         // A deleted blob needs no sync.
         self.shared.unsynced.forget(id);
         // Not synced: a crash may bring the file back as an orphan, which the sweep removes.
-        match self.shared.disk.remove(&file_path::blob_path(id)) {
+        match self.shared.disk.remove(&self.shared.directories.path(id)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.shared.failed(error)),
             _ => Ok(()),
         }
@@ -362,12 +408,16 @@ impl BlobStore for FileBlobStore {
     fn scan(&self, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
         let scanned = self.shared.segments.scan(found);
         scanned.map_err(|error| BlobError::Io(Arc::new(error)))?;
+        if self.shared.is_shared {
+            let found = self.shared.directories.look_again(&*self.shared.disk);
+            found.map_err(|error| BlobError::Io(Arc::new(error)))?;
+        }
         for index in self.shared.directories.present() {
             let entries = self.shared.disk.list(&file_path::directory_path(index));
             let entries = entries.map_err(|error| BlobError::Io(Arc::new(error)))?;
             entries
                 .iter()
-                .filter_map(|entry| file_path::parse_name(index, &entry.name))
+                .filter_map(|entry| self.shared.directories.parse_name(index, &entry.name))
                 .for_each(&mut *found);
         }
         Ok(())
@@ -375,16 +425,8 @@ impl BlobStore for FileBlobStore {
 
     fn clean_temporary(&self) -> Result<(), BlobError> {
         let disk = &self.shared.disk;
-        let entries = disk.list(TEMPORARY_DIRECTORY).map_err(|error| self.shared.failed(error))?;
-        for entry in entries.iter().filter(|entry| !entry.is_dir) {
-            let path = format!("{TEMPORARY_DIRECTORY}/{}", entry.name);
-            match disk.remove(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(self.shared.failed(error));
-                }
-                _ => {}
-            }
-        }
+        let removed = remove_files(&**disk, &self.shared.temporary);
+        removed.map_err(|error| self.shared.failed(error))?;
         // Space that cannot be given back now is given back by a later start.
         let _ = self.shared.segments.trim();
         Ok(())

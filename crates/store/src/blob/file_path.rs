@@ -1,4 +1,4 @@
-//! The path of a blob's file: `blobs/3f/3f8e…`, by the first byte of the id.
+//! The path of a blob's file: `blobs/3f/3f8e…`, by a byte of the id.
 
 use super::BlobId;
 
@@ -16,20 +16,51 @@ pub(super) fn parse_directory(name: &str) -> Option<u8> {
     (format!("{index:02x}") == name).then_some(index)
 }
 
-/// The path of the file of `id`.
-pub(super) fn blob_path(id: &BlobId) -> String {
-    format!("{BLOBS_DIRECTORY}/{:02x}/{id}", id.0[0])
+/// The place of the byte of an id that chooses its directory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fanout(pub(super) usize);
+
+impl Fanout {
+    /// The first byte.
+    pub(super) const FIRST: Self = Self(0);
+    /// The one behind the number of the run, which is the same in all ids of a process.
+    #[cfg(feature = "cluster")]
+    pub(super) const BEHIND_RUN: Self = Self(super::RUN_BYTES);
+
+    /// The index of the directory of `id`.
+    pub(super) fn index(self, id: &BlobId) -> u8 {
+        id.0[self.0]
+    }
+
+    /// The path of the file of `id`.
+    pub(super) fn path(self, id: &BlobId) -> String {
+        format!("{}/{id}", directory_path(self.index(id)))
+    }
+
+    /// The id of the file `name` in the directory `index`; `None` if the file is not ours.
+    pub(super) fn parse_name(self, index: u8, name: &str) -> Option<BlobId> {
+        parse_id(name).filter(|id| self.index(id) == index)
+    }
 }
 
-/// The id of the file `name` in the directory `index`; `None` if the file is not ours.
+/// The path of the file of `id` in a directory of one process.
+pub(super) fn blob_path(id: &BlobId) -> String {
+    Fanout::FIRST.path(id)
+}
+
+/// The id of the file `name` in the directory `index` of one process; `None` if the file is not ours.
 pub(super) fn parse_name(index: u8, name: &str) -> Option<BlobId> {
+    Fanout::FIRST.parse_name(index, name)
+}
+
+/// The id that is written as `name`, in 32 lower-case hexadecimal digits.
+pub(super) fn parse_id(name: &str) -> Option<BlobId> {
     let is_canonical =
         name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     if !is_canonical {
         return None;
     }
-    let id = BlobId(u128::from_str_radix(name, 16).ok()?.to_be_bytes());
-    (id.0[0] == index).then_some(id)
+    Some(BlobId(u128::from_str_radix(name, 16).ok()?.to_be_bytes()))
 }
 
 #[cfg(test)]
@@ -50,6 +81,17 @@ mod tests {
             assert_eq!(parse_name(id.0[0].wrapping_add(1), name), None, "the wrong directory");
         }
         assert_eq!(blob_path(&BlobId([0x0a; 16])), format!("blobs/0a/{}", "0a".repeat(16)));
+    }
+
+    #[cfg(feature = "cluster")]
+    #[test]
+    fn ids_of_one_run_are_spread_over_directories() {
+        let mut id = BlobId([9; 16]);
+        id.0[4] = 0x3f;
+        let path = Fanout::BEHIND_RUN.path(&id);
+        assert_eq!(path, format!("blobs/3f/{id}"));
+        assert_eq!(Fanout::BEHIND_RUN.parse_name(0x3f, &id.to_string()), Some(id));
+        assert_eq!(Fanout::BEHIND_RUN.parse_name(9, &id.to_string()), None);
     }
 
     #[test]

@@ -155,7 +155,8 @@ impl FileWriter {
         let shared = &self.shared;
         self.file.sync_data().map_err(|error| shared.failed(error))?;
         let path = self.publish()?;
-        shared.directories.sync(&*shared.disk, self.id.0[0]).map_err(|error| {
+        let index = shared.directories.index(&self.id);
+        shared.directories.sync(&*shared.disk, index).map_err(|error| {
             // The caller gets the error. If the file cannot be removed either, the sweep does it.
             let _ = shared.disk.remove(&path);
             shared.failed(error)

@@ -18,6 +18,8 @@ const SEGMENT_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct MemoryBlobStore {
     sealed: Arc<RwLock<HashMap<BlobId, Arc<MemoryBlob>>>>,
+    /// The run that ids begin with, of one of several stores over the same blobs.
+    run: Option<u32>,
 }
 
 /// All segments except the last have [`SEGMENT_BYTES`].
@@ -33,19 +35,24 @@ impl MemoryBlobStore {
     pub(crate) fn new() -> Self {
         Self::default()
     }
+
+    /// The same blobs, as the server with this run writes them.
+    pub(crate) fn of_run(&self, run: u32) -> Self {
+        Self { sealed: Arc::clone(&self.sealed), run: Some(run) }
+    }
 }
 
 impl Clone for MemoryBlobStore {
     /// Another store with the same blobs, whose bytes are shared.
     fn clone(&self) -> Self {
         let sealed = self.sealed.read().clone();
-        Self { sealed: Arc::new(RwLock::new(sealed)) }
+        Self { sealed: Arc::new(RwLock::new(sealed)), run: self.run }
     }
 }
 
 impl BlobStore for MemoryBlobStore {
     fn next_id(&self, random: [u8; 16]) -> BlobId {
-        BlobId(random)
+        self.run.map_or(BlobId(random), |run| BlobId::of_run(run, random))
     }
 
     fn begin(

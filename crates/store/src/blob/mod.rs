@@ -2,7 +2,8 @@
 //!
 //! A sealed blob is immutable and identified by its [`BlobId`] alone; this module does not know the
 //! records that reference it. [`FileBlobStore`] keeps long blobs as files of a disk and short ones
-//! in [segments](segments), [`MemoryBlobStore`] in memory. All pass the same contract suite.
+//! in [segments](segments), [`MemoryBlobStore`] in memory. With the feature `cluster` several servers share the blobs in
+//! object storage (`remote`) or in a directory (`shared_directory`). All pass the same contract suite.
 //!
 //! # The states of a blob
 //! ```text
@@ -32,13 +33,23 @@ mod footer;
 #[cfg(any(test, feature = "fuzzing"))]
 pub(crate) mod fuzzing;
 mod group_sync;
+#[cfg(feature = "cluster")]
+mod identity;
+#[cfg(feature = "cluster")]
+mod location;
 pub(crate) mod lost;
 mod memory;
 mod piece;
+#[cfg(feature = "cluster")]
+mod remote;
 mod segments;
+#[cfg(feature = "cluster")]
+mod shared;
+#[cfg(feature = "cluster")]
+mod shared_directory;
 mod unsynced;
 
-#[cfg(test)]
+#[cfg(any(test, all(feature = "test-util", feature = "cluster")))]
 mod contract;
 #[cfg(test)]
 mod noted_tests;
@@ -56,13 +67,41 @@ pub(crate) use buffer::SPARE_BYTES;
 pub(crate) use error::BlobError;
 pub(crate) use extents::{BlobExtent, ExtentReader};
 pub(crate) use file::FileBlobStore;
+#[cfg(feature = "cluster")]
+pub use identity::ClusterId;
+#[cfg(feature = "cluster")]
+pub use location::{BlobAccess, BlobLocation, BucketLocation};
 pub(crate) use memory::MemoryBlobStore;
 pub(crate) use piece::BlobPiece;
 pub(crate) use segments::Lengths;
+#[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
+pub use shared::shared_blobs_contract;
+#[cfg(feature = "cluster")]
+pub use shared::{BlobCache, SharedBlobs};
 
-/// The name of a blob: 16 bytes, never reused. The first byte selects its directory.
+/// Length of the number of a server's run, with which the ids of a shared blob store begin.
+const RUN_BYTES: usize = 4;
+
+/// The name of a blob: 16 bytes, never reused. The first byte selects its directory. In a store that several
+/// servers share, the first four are the number of the run of the server that wrote it, big-endian, and the
+/// fifth selects the directory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BlobId(pub(crate) [u8; 16]);
+
+impl BlobId {
+    /// An id of this run, from 16 random bytes.
+    pub(crate) fn of_run(run: u32, random: [u8; 16]) -> Self {
+        let mut id = random;
+        id[..RUN_BYTES].copy_from_slice(&run.to_be_bytes());
+        Self(id)
+    }
+
+    /// The number of the run of the server that wrote this blob.
+    pub(crate) fn run(&self) -> u32 {
+        let [a, b, c, d, ..] = self.0;
+        u32::from_be_bytes([a, b, c, d])
+    }
+}
 
 impl fmt::Display for BlobId {
     /// 32 lower-case hexadecimal digits.
@@ -87,7 +126,8 @@ impl Debug for BlobId {
 /// - The bytes of a blob never change. Every returned byte was verified against the checksum
 ///   written with it. Bytes that cannot be verified are [`BlobError::Corrupt`] or
 ///   [`BlobError::NotFound`], never other bytes.
-/// - A reader opened before [`BlobStore::delete`] continues to read.
+/// - A reader opened before [`BlobStore::delete`] continues to read. Object storage and network file systems cannot
+///   promise it: there deletion waits for readers (`Cluster::may_delete`).
 /// - After a failed sync every write fails with [`BlobError::Poisoned`]; reads continue.
 pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     /// The id for a new blob that gets a file, from 16 random bytes. The store replaces the first
@@ -160,7 +200,7 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     }
 
     /// Opens a sealed blob whose body has `body_bytes` bytes. Damage may be found only by the first
-    /// read.
+    /// read, and in object storage also that the blob is missing.
     ///
     /// # Errors
     /// [`BlobError::NotFound`] if the blob does not exist, else [`BlobError::Io`].
@@ -192,6 +232,27 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
     fn is_own(&self, id: &BlobId) -> bool {
         let _ = id;
         false
+    }
+
+    /// Calls `found` with every blob that the run of one of several servers has written, as
+    /// [`BlobStore::scan`] does.
+    ///
+    /// # Errors
+    /// [`BlobError::Unavailable`] or [`BlobError::Io`].
+    fn scan_run(&self, run: u32, found: &mut dyn FnMut(BlobId)) -> Result<(), BlobError> {
+        self.scan(&mut |id| {
+            if id.run() == run {
+                found(id);
+            }
+        })
+    }
+
+    /// Deletes the temporary files that a run which is over has left.
+    ///
+    /// # Errors
+    /// [`BlobError::Poisoned`] or [`BlobError::Io`].
+    fn clean_run(&self, _run: u32) -> Result<(), BlobError> {
+        Ok(())
     }
 
     /// Gives a blob a file of its own, with its id as the name, if it has none.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use liteio_disk::{Disk, DiskFile, OpenMode};
 use parking_lot::Mutex;
 
+use super::BlobId;
 use super::directories::Directories;
-use super::{BlobId, file_path};
 
 /// Number of files kept open until their sync: a descriptor opened later can miss the error of a
 /// failed write. Descriptors are scarce, so files beyond this number are opened again for their
@@ -135,7 +135,7 @@ fn sync_all(
     for (id, blob) in blobs {
         match &blob.file {
             Some(file) => file.sync_data()?,
-            None => match disk.open(&file_path::blob_path(id), OpenMode::Read) {
+            None => match disk.open(&directories.path(id), OpenMode::Read) {
                 Ok(file) => file.sync_data()?,
                 // Deleted meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -144,7 +144,7 @@ fn sync_all(
         }
     }
     // Contents of all files first, then each directory once.
-    let indexes: BTreeSet<u8> = blobs.keys().map(|id| id.0[0]).collect();
+    let indexes: BTreeSet<u8> = blobs.keys().map(|id| directories.index(id)).collect();
     for index in indexes {
         directories.sync(disk, index)?;
     }
@@ -161,6 +161,7 @@ mod tests {
     use liteio_disk::SimulatedDisk;
 
     use super::*;
+    use crate::blob::file_path::{self, Fanout};
 
     /// Notes during its sync what is said to be unsynced.
     #[derive(Debug)]
@@ -204,7 +205,7 @@ mod tests {
     #[test]
     fn what_is_being_synced_counts_until_it_is() {
         let disk = SimulatedDisk::new(1);
-        let directories = Directories::open(&disk).expect("opened");
+        let directories = Directories::open(&disk, Fanout::FIRST).expect("opened");
         disk.create_dir(&file_path::directory_path(0)).expect("made");
         let unsynced = Arc::new(Unsynced::default());
         let seen = Arc::new(AtomicU64::new(0));

@@ -224,7 +224,6 @@ fn end_uploads(
 
 /// The first key with the prefix `prefix`.
 fn first_key(from: &impl Read, prefix: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-    let mut cursor = from.cursor(Bound::Included(prefix), Bound::Unbounded)?;
-    let first = cursor.next()?.map(|(key, _)| key.to_vec());
-    Ok(first.filter(|key| key.starts_with(prefix)))
+    let mut cursor = space::within(from, prefix)?;
+    Ok(cursor.next()?.map(|(key, _)| key.to_vec()))
 }

@@ -19,8 +19,9 @@ use crate::error::StoreError;
 use crate::meta::bucket::{BucketRecord, BucketState, StoreRecord};
 use crate::meta::claim::Claim;
 use crate::meta::key::successor;
+use crate::meta::object::ObjectRecord;
 use crate::meta::usage::UsageRecord;
-use crate::meta::{DocumentKind, Versioning, document, space};
+use crate::meta::{DocumentKind, Versioning, document, reference, space};
 use crate::name::{BucketId, BucketName, ObjectKey};
 use crate::object::publish::Slot;
 use crate::pending::{Committed, Pending};
@@ -93,6 +94,7 @@ fn wipe_page(
     from: Option<&[u8]>,
 ) -> Result<(Option<Vec<u8>>, Vec<WakeReclaimer>), StoreError> {
     let (page, behind) = read_page(write, state.id, from)?;
+    fetch_ahead(write, state.id, &page)?;
     let (mut room, mut wakes) = (PAGE, Vec::new());
     for (place, key) in page {
         let slot = Slot::open_in(write, shared, bucket, state, &key)?;
@@ -137,6 +139,32 @@ fn read_page(
         }
     }
     Ok((page, None))
+}
+
+/// Fetches what the removal of a page reads.
+fn fetch_ahead(from: &impl Read, id: BucketId, page: &[Placed]) -> Result<(), StoreError> {
+    let (Some((_, first)), Some((_, last))) = (page.first(), page.last()) else { return Ok(()) };
+    let rows = page.iter().flat_map(|(_, key)| {
+        [space::current(id, key.as_str()), space::null_version(id, key.as_str())]
+    });
+    from.fetch(rows)?;
+    let mut contents = Vec::new();
+    for (_, key) in page {
+        let place = space::current(id, key.as_str());
+        let value = from.get(&place)?;
+        contents.extend(value.and_then(|value| ObjectRecord::decode_manifest(&place, &value).ok()));
+    }
+    // The histories of all keys of the page are one range.
+    let (first, last) =
+        (space::history_of(id, first.as_str()), space::history_of(id, last.as_str()));
+    let end = successor(&last).unwrap_or_default();
+    let mut cursor = from.cursor(Bound::Included(&first), Bound::Excluded(&end))?;
+    for _ in 0..=PAGE {
+        let Some((place, value)) = cursor.next()? else { break };
+        contents.extend(ObjectRecord::decode_manifest(place, value));
+    }
+    drop(cursor);
+    reference::fetch(&contents, from)
 }
 
 fn key_of(place: &[u8]) -> Result<ObjectKey, StoreError> {

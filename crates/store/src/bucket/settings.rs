@@ -298,9 +298,10 @@ fn change(
     let record = BucketRecord::read(write, &bucket.name)?.filter(|record| record.id == bucket.id);
     let missing = || StoreError::NoSuchBucket { bucket: bucket.name.clone() };
     let mut record = record.ok_or_else(missing)?;
-    if record.is_version_1 {
-        write.claim(Claim::BucketAlone(bucket.id))?;
-    }
+    write.claim(match record.is_version_1 {
+        true => Claim::BucketAlone(bucket.id),
+        false => Claim::Bucket(bucket.id),
+    })?;
     if record.is_version_1 && history::index(write, record.id)? {
         record.versioning = Versioning::Suspended;
     }

@@ -1,7 +1,5 @@
 //! The records of an index, as one query sees them.
 
-use std::ops::Bound;
-
 use liteio_kv::{Read, Snapshot};
 use liteio_vector::{Slot, SlotSet};
 
@@ -58,10 +56,8 @@ impl Scope<'_> {
         // One pass in the order of the keys, instead of two lookups for each slot.
         let mut missing: SlotSet = wanted.iter().copied().collect();
         let prefix = space::vectors_of(id);
-        let mut cursor = self.snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
-        while let Some((place, value)) = cursor.next()?
-            && place.starts_with(&prefix)
-        {
+        let mut cursor = space::within(self.snapshot, &prefix)?;
+        while let Some((_, value)) = cursor.next()? {
             let record = VectorRecord::decode(value)?;
             let slot = Slot::new(record.slot);
             if !slots.contains(slot) {

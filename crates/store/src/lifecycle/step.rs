@@ -325,6 +325,7 @@ fn queue_move(
     let Some(rules) = &bucket.settings.lifecycle else { return Ok(()) };
     let times = (shared.config.clock.now_ms(), shared.day_ms());
     let id = state.id;
+    write.claim(Claim::Bucket(id))?;
     write.claim(Claim::Key(id, key.as_str()))?;
     // Looked at again: it may have been replaced or tagged since the page was read.
     let (record, class) = match noncurrent {

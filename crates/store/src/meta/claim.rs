@@ -18,6 +18,18 @@ pub(crate) enum Claim<'a> {
     UploadAlone(&'a UploadId),
     /// The vectors of an index.
     Index(IndexId),
+    /// That the run of a server goes on. Shared by all of its transactions.
+    Run(u32),
+    /// That a run has no transaction under way: it ends.
+    RunAlone(u32),
+    /// That a server does a job. Shared by the transactions of the job.
+    Job(&'a str),
+    /// That no transaction of a job is under way: another server takes over.
+    JobAlone(&'a str),
+    /// The queue with this counter. Shared by those who append to it.
+    Queue(&'a [u8]),
+    /// That nobody appends to a queue: it is empty, or is counted.
+    QueueAlone(&'a [u8]),
 }
 
 impl liteio_kv::Claim for Claim<'_> {
@@ -40,11 +52,26 @@ impl liteio_kv::Claim for Claim<'_> {
                 name.push(b'i');
                 name.extend_from_slice(&index.0.to_be_bytes());
             }
+            Self::Run(run) | Self::RunAlone(run) => {
+                name.push(b'r');
+                name.extend_from_slice(&run.to_be_bytes());
+            }
+            Self::Job(job) | Self::JobAlone(job) => {
+                name.push(b'j');
+                name.extend_from_slice(job.as_bytes());
+            }
+            Self::Queue(counter) | Self::QueueAlone(counter) => {
+                name.push(b'q');
+                name.extend_from_slice(counter);
+            }
         }
     }
 
     fn is_shared(&self) -> bool {
-        matches!(self, Self::Bucket(_) | Self::Upload(_))
+        matches!(
+            self,
+            Self::Bucket(_) | Self::Upload(_) | Self::Queue(_) | Self::Run(_) | Self::Job(_)
+        )
     }
 }
 
@@ -65,6 +92,7 @@ mod tests {
         let (upload, next) = (UploadId([1; 16]), UploadId([2; 16]));
         assert_eq!(name(Claim::Bucket(one)), name(Claim::BucketAlone(one)));
         assert_eq!(name(Claim::Upload(&upload)), name(Claim::UploadAlone(&upload)));
+        assert_eq!(name(Claim::Queue(b"one")), name(Claim::QueueAlone(b"one")));
         let different = [
             Claim::Bucket(one),
             Claim::Bucket(other),
@@ -74,11 +102,14 @@ mod tests {
             Claim::Upload(&upload),
             Claim::Upload(&next),
             Claim::Index(IndexId(1)),
+            Claim::Queue(b"one"),
+            Claim::Queue(b"other"),
         ];
         for (place, claim) in different.iter().enumerate() {
             assert!(different[..place].iter().all(|it| name(*it) != name(*claim)), "{claim:?}");
         }
         assert!(Claim::Bucket(one).is_shared() && Claim::Upload(&upload).is_shared());
+        assert!(Claim::Queue(b"one").is_shared() && !Claim::QueueAlone(b"one").is_shared());
         assert!(!Claim::BucketAlone(one).is_shared() && !Claim::Key(one, "a").is_shared());
     }
 }

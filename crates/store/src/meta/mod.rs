@@ -21,6 +21,7 @@ pub(crate) mod remote;
 pub(crate) mod replication;
 pub(crate) mod restore;
 mod scrub;
+pub(crate) mod server;
 mod settings;
 pub(crate) mod space;
 pub(crate) mod standby;
@@ -29,6 +30,7 @@ pub(crate) mod upload;
 pub(crate) mod usage;
 pub(crate) mod vector;
 pub(crate) mod vector_metadata;
+mod within;
 
 pub use backup_place::{BackupPlace, BlobSource};
 pub use bucket::Versioning;

@@ -17,6 +17,7 @@ pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), Store
         let what = "two versions would have one body in a tier".to_owned();
         return Err(StoreError::Internal { what });
     }
+    fetch([content], to)?;
     for id in ids(content) {
         // A missing count means 1, so the first copy writes 2.
         let count = count(to, &id)?;
@@ -32,6 +33,7 @@ pub(crate) fn retain(content: &Content, to: &mut impl Write) -> Result<(), Store
 pub(crate) fn release(content: &Content, to: &mut impl Write) -> Result<bool, StoreError> {
     body::delete(to, content)?;
     delete_remote(to, content)?;
+    fetch([content], to)?;
     let mut is_queued = false;
     for id in ids(content) {
         match count(to, &id)? {
@@ -57,6 +59,7 @@ pub(crate) fn give_up(
     to: &mut impl Write,
 ) -> Result<Vec<ContentId>, StoreError> {
     body::delete(to, content)?;
+    fetch([content], to)?;
     let mut left = Vec::new();
     for id in ids(content) {
         match count(to, &id)? {
@@ -75,6 +78,15 @@ fn delete_remote(to: &mut impl Write, content: &Content) -> Result<(), StoreErro
     let deletion = RemoteDeletion { tier: remote.tier.clone(), pieces: remote.pieces() };
     let place = space::remote_deletion(&remote.id);
     Ok(to.put(&place, &deletion.encode(&place))?)
+}
+
+/// Fetches the counts of content together.
+pub(crate) fn fetch<'c>(
+    contents: impl IntoIterator<Item = &'c Content>,
+    from: &impl Read,
+) -> Result<(), StoreError> {
+    let ids = contents.into_iter().flat_map(ids);
+    Ok(from.fetch(ids.map(|id| space::reference(&id)))?)
 }
 
 /// `true` if only one record has the content.

@@ -42,6 +42,10 @@
 //! | `45` | index id (4), slot (4) | the vector key |
 //! | `46` | index id (4) | nothing: index to delete |
 //! | `47` | index id (4), slot (4) | the elements of a slot, in backups and while one is restored only |
+//! | `50` | number of a run (4) | of several servers only: a [server](super::server::ServerRecord) |
+//! | `51` | number of a run (4) | nothing: the server of the run may commit |
+//! | `52` | name of a job | its [lease](super::server::LeaseRecord) |
+//! | `53` | | of several servers only: stamp (8) of the entries `07` |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`].
 
@@ -49,6 +53,8 @@ use super::content::ContentId;
 use super::key::{append_ended, append_escaped, split_ended, unescaped};
 use crate::error::StoreError;
 use crate::name::{BucketId, IndexId, UploadId};
+
+pub(crate) use super::within::within;
 
 const STORE: u8 = 0x00;
 const BUCKET: u8 = 0x01;
@@ -89,6 +95,40 @@ const VECTOR: u8 = 0x44;
 const VECTOR_SLOT: u8 = 0x45;
 const INDEX_DELETION: u8 = 0x46;
 const ELEMENTS: u8 = 0x47;
+const SERVER: u8 = 0x50;
+const RUNNING: u8 = 0x51;
+const JOB: u8 = 0x52;
+const USERS_STAMP: u8 = 0x53;
+
+/// The stamp of the entries about users.
+pub(crate) const USERS_STAMP_KEY: &[u8] = &[USERS_STAMP];
+
+/// All servers.
+pub(crate) const ALL_SERVERS: &[u8] = &[SERVER];
+
+/// All leases of jobs.
+pub(crate) const ALL_JOBS: &[u8] = &[JOB];
+
+/// The record of the server with this run.
+pub(crate) fn server(run: u32) -> Vec<u8> {
+    [&[SERVER], &run.to_be_bytes()[..]].concat()
+}
+
+/// The run of a server.
+pub(crate) fn split_server(key: &[u8]) -> Option<u32> {
+    let run = key.strip_prefix(ALL_SERVERS)?;
+    Some(u32::from_be_bytes(run.try_into().ok()?))
+}
+
+/// The row that lets the server of this run commit.
+pub(crate) fn running(run: u32) -> Vec<u8> {
+    [&[RUNNING], &run.to_be_bytes()[..]].concat()
+}
+
+/// The lease of a job.
+pub(crate) fn job(name: &str) -> Vec<u8> {
+    [&[JOB], name.as_bytes()].concat()
+}
 
 /// The key of the store's own record.
 pub(crate) const STORE_KEY: &[u8] = &[STORE];
@@ -129,6 +169,8 @@ pub(crate) const ALL_REMOTE_DELETIONS: &[u8] = &[REMOTE_DELETION];
 
 /// The prefix of all keys of events.
 pub(crate) const ALL_EVENTS: &[u8] = &[EVENT];
+/// The prefix of all keys of buckets.
+pub(crate) const ALL_BUCKETS: &[u8] = &[BUCKET];
 /// The prefix of all keys of entries about users.
 pub(crate) const ALL_IDENTITIES: &[u8] = &[IDENTITY];
 /// The prefix of all keys of documents.

@@ -3,6 +3,7 @@
 use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
+use super::claim::Claim;
 use super::content::{Content, StoredContent};
 use super::object::Extensions;
 use super::record::{Body, Sealed};
@@ -192,6 +193,8 @@ impl PartRecord {
         id: &UploadId,
         number: u16,
     ) -> Result<(), StoreError> {
+        // The reclaimer takes lists apart.
+        to.claim(Claim::Upload(id))?;
         let place = space::part(id, number);
         Ok(to.put(&place, &self.encode(&place))?)
     }

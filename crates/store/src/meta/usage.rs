@@ -95,8 +95,16 @@ impl UsageRecord {
         Sealed::open(place, bytes, WHAT)?.decode(WHAT)
     }
 
+    /// Begins the counter with this row.
     pub(crate) fn write(&self, to: &mut impl Write, bucket: BucketId) -> Result<(), StoreError> {
         Ok(to.set_counter(&space::usage(bucket), self)?)
+    }
+
+    /// Writes the row anew, and keeps what others have added since it was written: rows may be kept apart
+    /// from the changes.
+    pub(crate) fn replace(&self, to: &mut impl Write, bucket: BucketId) -> Result<(), StoreError> {
+        let place = space::usage(bucket);
+        Ok(to.put(&place, &self.encode(&place))?)
     }
 
     /// `true` if the row includes a record at `place`.

@@ -4,8 +4,6 @@
 //! has its stamp, so that finding it needs no scan of the key's versions. A bucket whose record has
 //! version 1 lacks that index.
 
-use std::ops::Bound;
-
 use liteio_kv::{Read, Write};
 
 use super::current::Found;
@@ -23,12 +21,10 @@ pub(crate) fn newest(
 ) -> Result<Option<(Vec<u8>, Listed)>, StoreError> {
     // Stamps are inverted times, so the first key of the prefix is the newest version.
     let prefix = space::history_of(bucket, key.as_str());
-    let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    let mut cursor = space::within(from, &prefix)?;
     match cursor.next()? {
-        Some((place, value)) if place.starts_with(&prefix) => {
-            Ok(Some((place.to_vec(), Listed::decode(place, value)?)))
-        }
-        _ => Ok(None),
+        Some((place, value)) => Ok(Some((place.to_vec(), Listed::decode(place, value)?))),
+        None => Ok(None),
     }
 }
 
@@ -74,10 +70,8 @@ pub(crate) fn null_stamp(
         return Ok(None);
     }
     let prefix = space::history_of(bucket, key);
-    let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
-    while let Some((place, value)) = cursor.next()?
-        && place.starts_with(&prefix)
-    {
+    let mut cursor = space::within(from, &prefix)?;
+    while let Some((place, value)) = cursor.next()? {
         let listed = Listed::decode(place, value)?;
         if listed.is_null {
             return Ok(Some(listed.stamp));
@@ -94,14 +88,12 @@ pub(crate) fn is_only(
     version: &VersionId,
 ) -> Result<bool, StoreError> {
     let prefix = space::history_of(bucket, key.as_str());
-    let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    let mut cursor = space::within(from, &prefix)?;
     let is_it = match cursor.next()? {
-        Some((place, value)) if place.starts_with(&prefix) => {
-            Listed::decode(place, value)?.version_id() == *version
-        }
-        _ => false,
+        Some((place, value)) => Listed::decode(place, value)?.version_id() == *version,
+        None => false,
     };
-    Ok(is_it && !cursor.next()?.is_some_and(|(place, _)| place.starts_with(&prefix)))
+    Ok(is_it && cursor.next()?.is_none())
 }
 
 /// Adds a version to the history, the index and the usage.
@@ -146,10 +138,8 @@ pub(crate) fn index(write: &mut impl Write, bucket: BucketId) -> Result<bool, St
     let prefix = space::history_prefix(bucket, b"");
     let mut nulls = Vec::new();
     let mut has_history = false;
-    let mut cursor = write.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
-    while let Some((place, value)) = cursor.next()?
-        && place.starts_with(&prefix)
-    {
+    let mut cursor = space::within(write, &prefix)?;
+    while let Some((place, value)) = cursor.next()? {
         has_history = true;
         let listed = Listed::decode(place, value)?;
         if listed.is_null {

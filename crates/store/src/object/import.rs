@@ -1,9 +1,8 @@
 //! Import: versions made by another store, with their times, their entity tags and their order.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
-use liteio_kv::{Read as _, Transaction};
+use liteio_kv::Transaction;
 
 use super::body::NewBody;
 use super::publish::{NewVersion, Slot};
@@ -157,10 +156,8 @@ impl Store {
             });
         }
         let prefix = space::history_of(bucket.id, key.as_str());
-        let mut cursor = snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
-        while let Some((place, value)) = cursor.next()?
-            && place.starts_with(&prefix)
-        {
+        let mut cursor = space::within(&snapshot, &prefix)?;
+        while let Some((place, value)) = cursor.next()? {
             let listed = Listed::decode(place, value)?;
             known.push(KnownVersion {
                 version_id: listed.version_id(),

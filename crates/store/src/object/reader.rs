@@ -288,6 +288,8 @@ impl ObjectReader {
     }
 
     fn advance(&mut self, bytes: Option<Bytes>) -> Result<Option<Bytes>, StoreError> {
+        // Behind the read: the content is kept for a server that serves only.
+        self.shared.cluster.serving()?;
         match bytes {
             // More or fewer bytes than the record says are damage. A response would break its
             // announced length.

@@ -3,8 +3,6 @@
 //! A conditional Complete fails if the key was changed since the upload was created. A write is
 //! visible as a newer version; a removal leaves no other trace.
 
-use std::ops::Bound;
-
 use liteio_kv::{Read, Transaction, Write};
 
 use crate::error::StoreError;
@@ -41,9 +39,8 @@ fn uploads_of(
 ) -> Result<Vec<(Vec<u8>, UploadRecord)>, StoreError> {
     let prefix = space::uploads_of(bucket, key.as_str());
     let mut ids = Vec::new();
-    let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    let mut cursor = space::within(from, &prefix)?;
     while let Some((place, _)) = cursor.next()?
-        && place.starts_with(&prefix)
         && ids.len() < UPLOADS_NOTED_MAX
     {
         let id = space::split_upload_by_key(place).map(|(_, _, id)| id);

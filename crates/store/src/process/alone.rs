@@ -34,18 +34,18 @@ impl Cluster for Alone {
         Ok(self.gate.check().is_ok().then(|| Term { job: job.clone(), number: 0 }))
     }
 
-    fn admit(&self, _: Option<&Term>, _: &Transaction<'_>) -> Result<(), StoreError> {
+    fn admit(&self, _: Option<&Term>, _: &mut Transaction<'_>) -> Result<(), StoreError> {
         // Nobody can take over a job.
         self.gate.check()
     }
 
     fn reading(&self) -> Reading<'_> {
-        Reading { _section: self.pins.section() }
+        Reading { _section: self.pins.section(), _open: None }
     }
 
     fn keep(&self, content: &Content, opened: Opened) -> Kept {
         let pin = || Pins::pin(&self.pins, &self.work, reference::ids(content).collect());
-        Kept { _pin: (opened == Opened::Begun).then(pin) }
+        Kept { _pin: (opened == Opened::Begun).then(pin), _open: None }
     }
 
     fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {

@@ -36,6 +36,8 @@ struct State {
     document_bytes: usize,
     /// Number of removals so far.
     generation: u64,
+    /// The epoch of the settings of buckets up to which the entries are exact, beside other servers.
+    epoch: u64,
 }
 
 impl BucketCache {
@@ -65,6 +67,19 @@ impl BucketCache {
             state.document_bytes = bucket.settings.bytes();
         }
         state.buckets.insert(bucket.name.clone(), Arc::clone(bucket));
+    }
+
+    /// Removes all entries if other servers, or this one, may have changed a bucket since the last call.
+    pub(crate) fn agree(&self, epoch: u64) {
+        if self.state.read().epoch >= epoch {
+            return;
+        }
+        let mut state = self.state.write();
+        if state.epoch < epoch {
+            state.buckets.clear();
+            (state.document_bytes, state.epoch) = (0, epoch);
+            state.generation += 1;
+        }
     }
 
     /// Removes all entries, after a commit that may have changed any of them.
@@ -122,6 +137,15 @@ mod tests {
         cache.insert(&bucket, generation);
         assert_eq!(cache.get(&name), None);
         cache.insert(&bucket, cache.generation());
+        assert_eq!(cache.get(&name), Some(Arc::clone(&bucket)));
+        let before = cache.generation();
+        cache.agree(1);
+        assert_eq!(cache.get(&name), None);
+        cache.insert(&bucket, before);
+        assert_eq!(cache.get(&name), None);
+        cache.insert(&bucket, cache.generation());
+        cache.agree(1);
+        cache.agree(0);
         assert_eq!(cache.get(&name), Some(bucket));
     }
 }

@@ -13,10 +13,11 @@
 
 use std::fmt;
 
-use liteio_kv::Transaction;
+use liteio_kv::{Snapshot, Transaction};
 use parking_lot::RwLockReadGuard;
 
 use super::Pin;
+use super::servers::OpenReader;
 use crate::blob::BlobId;
 use crate::error::StoreError;
 use crate::meta::content::{Content, ContentId};
@@ -29,6 +30,14 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// [`StoreError::Suspended`] with the reason why it may not.
     fn standing(&self) -> Result<(), StoreError>;
+
+    /// The standing of this process for reads: whether what it reads is up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] with the reason why it may not be.
+    fn serving(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// The term in which this process does `job`; `None` while another one does it, or while updates are
     /// suspended. It does not wait: tasks ask, too, and terms are got and kept beside that.
@@ -43,7 +52,7 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// [`StoreError::Suspended`] if updates are suspended, or the term is over.
-    fn admit(&self, term: Option<&Term>, write: &Transaction<'_>) -> Result<(), StoreError>;
+    fn admit(&self, term: Option<&Term>, write: &mut Transaction<'_>) -> Result<(), StoreError>;
 
     /// The section of a read, from before its snapshot until the content that it finds is open or
     /// kept. Content is not deleted meanwhile.
@@ -74,6 +83,33 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// The errors of asking the others. No blob is an orphan then.
     fn in_flight(&self, blob: &BlobId) -> Result<bool, StoreError>;
+
+    /// The runs of other processes that are over, and whose leftovers nobody has swept. No record of theirs
+    /// can be committed any more.
+    fn ended_runs(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// The stamp of the entries about users, for [`Cluster::change_users`].
+    ///
+    /// # Errors
+    /// The errors of a read.
+    fn users_stamp(&self, _from: &Snapshot) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    /// Admits a change of the entries about users by who has seen them with `stamp`; `None` by who need not
+    /// have seen them. Returns the new stamp. A process that is alone makes one change after another.
+    ///
+    /// # Errors
+    /// [`StoreError::ChangedMeanwhile`] if another process has changed them since.
+    fn change_users(
+        &self,
+        _stamp: Option<u64>,
+        _write: &mut Transaction<'_>,
+    ) -> Result<u64, StoreError> {
+        Ok(0)
+    }
 
     /// Wakes the worker of a queue, after the commit that filled it.
     fn wake(&self, sleeper: Sleeper<'_>);
@@ -114,6 +150,25 @@ pub(crate) struct Term {
     pub(super) number: u64,
 }
 
+impl Job {
+    /// The name of the job, by which several processes know it.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Reclaim => "reclaim".to_owned(),
+            Self::Sweep => "sweep".to_owned(),
+            Self::Scrub => "scrub".to_owned(),
+            Self::Lifecycle => "lifecycle".to_owned(),
+            Self::Usage => "usage".to_owned(),
+            Self::Rewrap => "rewrap".to_owned(),
+            Self::Events(target) => format!("events {target}"),
+            Self::Replication(target) => format!("replication {target}"),
+            Self::Resync => "resync".to_owned(),
+            Self::Tiers => "tiers".to_owned(),
+            Self::Inventories => "inventories".to_owned(),
+        }
+    }
+}
+
 impl Term {
     pub(crate) fn job(&self) -> &Job {
         &self.job
@@ -130,6 +185,8 @@ impl Term {
 #[derive(Debug)]
 pub(crate) struct Reading<'a> {
     pub(super) _section: RwLockReadGuard<'a, ()>,
+    /// For other processes.
+    pub(super) _open: Option<Box<OpenReader>>,
 }
 
 /// The part of the content that a reader has opened.
@@ -145,6 +202,8 @@ pub(crate) enum Opened {
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(super) _pin: Option<Pin>,
+    /// For other processes.
+    pub(super) _open: Option<Box<OpenReader>>,
 }
 
 /// A receiver of [`Cluster::wake`].

@@ -35,6 +35,7 @@ mod guard;
 mod hold;
 mod ids;
 mod pins;
+mod servers;
 #[cfg(any(test, feature = "test-util"))]
 mod several;
 mod signal;
@@ -60,6 +61,7 @@ pub(crate) use guard::Guard;
 pub(crate) use hold::{Holder, Holds};
 pub(crate) use ids::Ids;
 use pins::{Pin, Pins};
+pub(crate) use servers::{BEAT_EVERY, Member, Servers, ServersConfig, set_clock};
 #[cfg(any(test, feature = "test-util"))]
 pub use several::Several;
 pub(crate) use signal::{Signals, TellObserver, WakeSender};
@@ -100,6 +102,22 @@ impl Shared {
     #[cfg(any(test, feature = "test-util"))]
     pub(crate) fn among(config: StoreConfig, blobs: Arc<dyn BlobStore>, several: &Several) -> Self {
         Self::of(config, blobs, |alone| Arc::new(several.with(alone)))
+    }
+
+    /// The state of one of several servers, and its part among them.
+    pub(crate) fn one_of(
+        config: StoreConfig,
+        blobs: Arc<dyn BlobStore>,
+        servers: ServersConfig,
+    ) -> (Self, Arc<Servers>) {
+        let mut own = None;
+        let clock = Arc::clone(&config.clock);
+        let shared = Self::of(config, blobs, |alone| {
+            let servers = Arc::new(Servers::new(alone, servers, clock));
+            own = Some(Arc::clone(&servers));
+            servers
+        });
+        (shared, own.expect("it was called"))
     }
 
     fn of(

@@ -99,7 +99,7 @@ impl Cluster for OneOfSeveral {
         Ok(term.filter(|_| !state.is_taken).map(|term| Term { number: state.number, ..term }))
     }
 
-    fn admit(&self, term: Option<&Term>, write: &Transaction<'_>) -> Result<(), StoreError> {
+    fn admit(&self, term: Option<&Term>, write: &mut Transaction<'_>) -> Result<(), StoreError> {
         self.alone.admit(term, write)?;
         let Some(term) = term else { return Ok(()) };
         let is_taken = write.get(&[&[TAKEN], format!("{:?}", term.job).as_bytes()].concat())?;

@@ -40,6 +40,12 @@ impl Signals {
         waiting.into_iter().for_each(Waker::wake);
     }
 
+    /// Raises all names that somebody has waited for.
+    pub(super) fn raise_all(&self) {
+        let names: Vec<_> = self.by_name.lock().keys().cloned().collect();
+        names.iter().for_each(|name| self.raise(name));
+    }
+
     /// Ready once the counter is greater than `seen`.
     pub(crate) fn poll_past(&self, name: &str, seen: u64, context: &Context<'_>) -> Poll<()> {
         let mut by_name = self.by_name.lock();

@@ -14,6 +14,7 @@ use std::ops::Bound;
 use liteio_kv::{CountChange, Counts, Cursor, Read, Transaction, Write as _};
 
 use crate::error::StoreError;
+use crate::meta::claim::Claim;
 use crate::meta::key::successor;
 use crate::meta::queue::{QueueRecord, lost};
 use crate::meta::space::QueueKind;
@@ -80,6 +81,9 @@ impl<R: Row> Queue<R> {
         waiting_max: u64,
     ) -> Result<(), StoreError> {
         let mut waiting = self.state(write)?.waiting;
+        if waiting >= waiting_max {
+            write.claim(Claim::QueueAlone(&self.counter))?;
+        }
         if waiting >= waiting_max && self.is_empty(write)? {
             // The count includes damaged records that a repair has removed: an empty queue corrects
             // it.
@@ -134,10 +138,12 @@ impl<R: Row> Queue<R> {
         write: &mut Transaction<'_>,
         numbers: impl IntoIterator<Item = u64>,
     ) -> Result<(), StoreError> {
+        write.claim(Claim::QueueAlone(&self.counter))?;
         let waiting = self.state(write)?.waiting;
         let mut forgotten = 0;
-        for number in numbers {
-            let place = self.place(number);
+        let places: Vec<_> = numbers.into_iter().map(|number| self.place(number)).collect();
+        write.fetch(&places)?;
+        for place in places {
             if write.get(&place)?.is_some() {
                 write.delete(&place)?;
                 forgotten += 1;
@@ -151,6 +157,7 @@ impl<R: Row> Queue<R> {
 
     /// Ends the queue of a target that no longer exists, if it is empty.
     pub(crate) fn end(&self, write: &mut Transaction<'_>) -> Result<(), StoreError> {
+        write.claim(Claim::QueueAlone(&self.counter))?;
         if self.is_empty(write)? {
             write.end_counter(&self.counter)?;
         }
@@ -162,6 +169,7 @@ impl<R: Row> Queue<R> {
         if let Some(counted) = write.counter::<QueueRecord>(&self.counter)? {
             return Ok(counted.counts.into());
         }
+        write.claim(Claim::QueueAlone(&self.counter))?;
         let record = self.recount(write)?;
         write.set_counter(&self.counter, &record)?;
         Ok(record.state)
@@ -179,6 +187,7 @@ impl<R: Row> Queue<R> {
     }
 
     fn append(&self, write: &mut Transaction<'_>, now_ms: u64, row: &R) -> Result<u64, StoreError> {
+        write.claim(Claim::Queue(&self.counter))?;
         let queue = liteio_kv::Queue { counter: &self.counter, rows: &self.rows };
         write.append::<QueueRecord>(queue, now_ms << NUMBER_BITS, |place| row.encode(place))
     }
@@ -221,8 +230,13 @@ pub(crate) fn states(
     from: &impl Read,
     kind: QueueKind,
 ) -> Result<BTreeMap<String, QueueState>, StoreError> {
-    let records = former::all(from, kind)?.into_iter();
-    Ok(records.map(|(target, record)| (target, record.state)).collect())
+    let state = |(target, record): (String, QueueRecord)| {
+        // With the changes that are kept beside the record.
+        let counted = from.counter::<QueueRecord>(&space::queue_counter(kind, &target))?;
+        let state = counted.map_or(record.state, |counted| counted.counts.into());
+        Ok((target, state))
+    };
+    former::all(from, kind)?.into_iter().map(state).collect()
 }
 
 /// As many rows that wait.

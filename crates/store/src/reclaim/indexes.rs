@@ -5,13 +5,13 @@
 //! repeats the work.
 
 use std::collections::HashSet;
-use std::ops::Bound;
 
-use liteio_kv::{Read, Snapshot, Transaction, Write};
+use liteio_kv::{Snapshot, Transaction, Write};
 
 use super::ReclaimReport;
 use crate::error::StoreError;
 use crate::limits::RECLAIM_BATCH;
+use crate::meta::claim::Claim;
 use crate::meta::space;
 use crate::meta::vector::IndexRecord;
 use crate::name::IndexId;
@@ -80,12 +80,12 @@ impl Store {
 /// Removes some records of an index; once none is left, its entry in the queue. Returns the number
 /// of removed records.
 fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreError> {
+    write.claim(Claim::Index(id))?;
     let mut places = Vec::new();
     for prefix in [space::vectors_of(id), space::vector_slots_of(id)] {
-        let mut cursor = write.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+        let mut cursor = space::within(write, &prefix)?;
         while places.len() < RECLAIM_BATCH
             && let Some((place, _)) = cursor.next()?
-            && place.starts_with(&prefix)
         {
             places.push(place.to_vec());
         }
@@ -99,6 +99,8 @@ fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreErro
 
 #[cfg(test)]
 mod tests {
+    use liteio_kv::Read as _;
+
     use super::*;
     use crate::config::StoreConfig;
     use crate::meta::Owner;

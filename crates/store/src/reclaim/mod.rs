@@ -29,6 +29,7 @@ use liteio_kv::{Read, Transaction, Write};
 use crate::blob::BlobId;
 use crate::error::StoreError;
 use crate::limits::RECLAIM_BATCH;
+use crate::meta::claim::Claim;
 use crate::meta::content::ContentId;
 use crate::meta::upload::{PartRecord, UploadRecord};
 use crate::meta::{key, reference, space};
@@ -168,6 +169,7 @@ impl Store {
                 let tended = store.tend_lost();
                 let result = store.reclaim_queue().and_then(|report| {
                     let is_over = store.sweep_once()?;
+                    store.sweep_runs()?;
                     Ok((report, is_over))
                 });
                 // The error is not reported here: `Store::health` reports a failed disk, `verify`
@@ -318,12 +320,12 @@ impl Store {
 }
 
 fn end_uploads(write: &mut Transaction<'_>, bucket: BucketId) -> Result<(u64, bool), StoreError> {
+    write.claim(Claim::BucketAlone(bucket))?;
     let prefix = space::uploads_prefix(bucket, b"");
     let mut batch = Vec::new();
-    let mut cursor = write.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    let mut cursor = space::within(write, &prefix)?;
     while batch.len() < RECLAIM_BATCH
         && let Some((place, _)) = cursor.next()?
-        && place.starts_with(&prefix)
     {
         let id = space::split_upload_by_key(place).map(|(_, _, id)| id);
         batch.push(id.ok_or_else(|| StoreError::corrupt("the key of an upload"))?);
@@ -331,6 +333,8 @@ fn end_uploads(write: &mut Transaction<'_>, bucket: BucketId) -> Result<(u64, bo
     // The cursor borrows the transaction, which is written below.
     drop(cursor);
     let is_gone = batch.len() < RECLAIM_BATCH;
+    let references = batch.iter().map(|id| space::reference(&ContentId::Parts(*id)));
+    write.fetch(batch.iter().map(space::upload).chain(references))?;
     for id in &batch {
         let upload = UploadRecord::read(write, id)?;
         let upload = upload.ok_or_else(|| StoreError::corrupt("an upload without its record"))?;
@@ -344,17 +348,18 @@ fn end_uploads(write: &mut Transaction<'_>, bucket: BucketId) -> Result<(u64, bo
 }
 
 fn take_apart(write: &mut Transaction<'_>, list: &UploadId) -> Result<(u64, bool), StoreError> {
+    write.claim(Claim::UploadAlone(list))?;
     let prefix = space::parts(list);
     let mut batch = Vec::new();
-    let mut cursor = write.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    let mut cursor = space::within(write, &prefix)?;
     while batch.len() < RECLAIM_BATCH
         && let Some((place, value)) = cursor.next()?
-        && place.starts_with(&prefix)
     {
         batch.push((place.to_vec(), PartRecord::decode_manifest(place, value)?));
     }
     drop(cursor);
     let is_gone = batch.len() < RECLAIM_BATCH;
+    reference::fetch(batch.iter().map(|(_, content)| content), write)?;
     for (place, content) in &batch {
         write.delete(place)?;
         reference::release(content, write)?;

@@ -237,6 +237,7 @@ fn requeue(
     resync: &mut Resync,
     (place, key, mut record): (&[u8], ObjectKey, ObjectRecord),
 ) -> Result<Option<WakeSender>, StoreError> {
+    write.claim(Claim::Bucket(bucket.id))?;
     write.claim(Claim::Key(bucket.id, key.as_str()))?;
     let Some(replication) = &bucket.settings.replication else { return Ok(None) };
     let rules = replication.rules_for(key.as_str(), &record.metadata.tags);

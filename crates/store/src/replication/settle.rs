@@ -80,6 +80,7 @@ fn note(
         return Ok(());
     }
     let key = ObjectKey::new(row.key.clone())?;
+    write.claim(Claim::Bucket(row.bucket))?;
     write.claim(Claim::Key(row.bucket, key.as_str()))?;
     let Some((place, mut record)) = find(write, row.bucket, &key, &row.stamp)? else {
         return Ok(());

@@ -197,6 +197,7 @@ impl Store {
             }
             write.delete(&id.0)?;
             let key = ObjectKey::new(row.key)?;
+            write.claim(Claim::Bucket(row.bucket))?;
             write.claim(Claim::Key(row.bucket, key.as_str()))?;
             let found = find(write, row.bucket, &key, &row.stamp)?;
             let Some((place, record)) = found.filter(|(_, record)| is_of(record, &body)) else {
@@ -223,6 +224,7 @@ fn begin(
 ) -> Result<Committed<Begun>, StoreError> {
     let Some(row) = MoveRow::read(write, place)? else { return Ok(Committed::new(Begun::Gone)) };
     let key = ObjectKey::new(row.key.clone())?;
+    write.claim(Claim::Bucket(row.bucket))?;
     write.claim(Claim::Key(row.bucket, key.as_str()))?;
     let found = find(write, row.bucket, &key, &row.stamp)?;
     let Some((_, record)) = found.filter(|(_, record)| may_move(record)) else {

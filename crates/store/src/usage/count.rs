@@ -152,9 +152,13 @@ impl Store {
             if !is_there {
                 return Ok(Committed::new(false));
             }
-            let row = UsageRecord::read(write, id)?;
-            let row = step(write, id, row.unwrap_or_else(|| beginning(id)))?;
-            row.write(write, id)?;
+            let before = UsageRecord::read(write, id)?;
+            let is_begun = before.is_some();
+            let row = step(write, id, before.unwrap_or_else(|| beginning(id)))?;
+            match is_begun {
+                true => row.replace(write, id)?,
+                false => row.write(write, id)?,
+            }
             Ok(Committed::new(row.counted_to.is_some()))
         });
         counted.wait()

@@ -186,8 +186,8 @@ impl Store {
             let record = bucket.require(write)?;
             write.claim(Claim::BucketAlone(record.id))?;
             let indexes = space::indexes_of(record.id);
-            let mut cursor = write.cursor(Bound::Included(&indexes), Bound::Unbounded)?;
-            let has_indexes = cursor.next()?.is_some_and(|(key, _)| key.starts_with(&indexes));
+            let mut cursor = space::within(write, &indexes)?;
+            let has_indexes = cursor.next()?.is_some();
             drop(cursor);
             if has_indexes {
                 return Err(StoreError::VectorBucketNotEmpty { bucket: bucket.name.to_string() });

@@ -1,8 +1,6 @@
 //! Comparison of the slot file of an index with its records: of some vectors when it is opened, of
 //! the others when a query first meets them.
 
-use std::ops::Bound;
-
 use liteio_kv::{Read, Snapshot};
 use liteio_vector::{Durability, Slot, SlotFile, SlotSet, VectorError, View, vector_crc};
 
@@ -104,10 +102,8 @@ pub(super) fn found_with_records(
     }
     let slots: SlotSet = slots.iter().copied().collect();
     let prefix = space::vectors_of(scope.index.id);
-    let mut cursor = scope.snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
-    while let Some((key, record)) = cursor.next()?
-        && key.starts_with(&prefix)
-    {
+    let mut cursor = space::within(scope.snapshot, &prefix)?;
+    while let Some((_, record)) = cursor.next()? {
         let (slot, crc) = VectorRecord::slot_and_crc_of(record)?;
         if slots.contains(Slot::new(slot)) {
             batch.push((Slot::new(slot), crc));

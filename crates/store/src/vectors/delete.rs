@@ -2,13 +2,14 @@
 
 use liteio_vector::Slot;
 
-use liteio_kv::Write as _;
+use liteio_kv::{Read as _, Write as _};
 
 use super::check;
 use crate::error::StoreError;
 use crate::indexes::Index;
 use crate::limits::PUT_VECTORS_MAX;
 use crate::meta::claim::Claim;
+use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::pending::Committed;
 use crate::store::Store;
@@ -33,6 +34,7 @@ impl Store {
         let removed = self.update_freeing(move |write, _| {
             write.claim(Claim::Index(index.id))?;
             index.require(write)?;
+            write.fetch(keys.iter().map(|key| space::vector(index.id, key)))?;
             let mut removed = Vec::new();
             for key in &keys {
                 let slot = VectorRecord::remove(write, index.id, key)?;

@@ -241,6 +241,7 @@ impl Store {
     pub fn delete_index(&self, index: &Index) -> Pending<()> {
         let index = index.clone();
         self.update_freeing(move |write, shared| {
+            write.claim(Claim::Bucket(index.bucket_id))?;
             write.claim(Claim::Index(index.id))?;
             let record = index.require(write)?;
             // Name and tags go at once. The queue of deletions has the rest removed, also after a
@@ -258,6 +259,7 @@ impl Store {
     pub fn set_index_mode(&self, index: &Index, mode: IndexMode) -> Pending<()> {
         let index = index.clone();
         self.update(move |write, _| {
+            write.claim(Claim::Bucket(index.bucket_id))?;
             let mut record = index.require(write)?;
             let bucket = VectorBucketRecord::require(write, index.bucket.as_str())?;
             VectorBucket::check_mode(bucket.created_ms, mode, "/indexMode")?;
@@ -274,6 +276,7 @@ impl Store {
     pub fn add_text_search(&self, index: &Index, added: Vec<TextSearch>) -> Pending<()> {
         let index = index.clone();
         self.update(move |write, _| {
+            write.claim(Claim::Bucket(index.bucket_id))?;
             let mut record = index.require(write)?;
             require_enhanced(&record, "/add")?;
             let is_there =
@@ -295,6 +298,7 @@ impl Store {
     pub fn remove_text_search(&self, index: &Index, keys: Vec<String>) -> Pending<()> {
         let index = index.clone();
         self.update(move |write, _| {
+            write.claim(Claim::Bucket(index.bucket_id))?;
             let mut record = index.require(write)?;
             require_enhanced(&record, "/delete")?;
             for (position, key) in keys.iter().enumerate() {

@@ -1,9 +1,6 @@
 //! Listing vectors in the order of their keys.
 
-use std::ops::Bound;
-
 use crc_fast::CrcAlgorithm::Crc64Nvme;
-use liteio_kv::Read;
 
 use super::get::{StoredVector, read};
 use crate::error::StoreError;
@@ -101,15 +98,13 @@ impl Store {
             let snapshot = self.snapshot()?;
             index.require(&snapshot)?;
             let prefix = space::vectors_of(index.id);
-            let mut cursor = snapshot.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+            let mut cursor = space::within(&snapshot, &prefix)?;
             if let Some(after) = &query.after {
                 cursor.seek(&[space::vector(index.id, after), vec![0]].concat())?;
             }
             let mut page = VectorPage { vectors: Vec::new(), next: None };
             let mut bytes = 0;
-            while let Some((place, value)) = cursor.next()?
-                && place.starts_with(&prefix)
-            {
+            while let Some((place, value)) = cursor.next()? {
                 let (_, key) = space::split_vector(place)
                     .ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
                 if !query.segment.contains(key.as_bytes()) {

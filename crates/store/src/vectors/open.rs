@@ -1,6 +1,5 @@
 //! Opening and removal of the files of an index.
 
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -129,11 +128,9 @@ pub(crate) fn shape(dimension: u32, metric: DistanceMetric) -> Result<Shape, Sto
 /// The slots that records reference.
 pub(crate) fn used_slots(from: &impl Read, id: IndexId) -> Result<SlotSet, StoreError> {
     let prefix = space::vector_slots_of(id);
-    let mut cursor = from.cursor(Bound::Included(&prefix), Bound::Unbounded)?;
+    let mut cursor = space::within(from, &prefix)?;
     let mut used = SlotSet::new();
-    while let Some((key, _)) = cursor.next()?
-        && key.starts_with(&prefix)
-    {
+    while let Some((key, _)) = cursor.next()? {
         let (_, slot) = space::split_vector_slot(key)
             .ok_or_else(|| StoreError::corrupt("the key of a slot"))?;
         used.insert(Slot::new(slot));

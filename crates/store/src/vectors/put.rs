@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use liteio_vector::{Durability, Slot, Written};
 
-use liteio_kv::Write as _;
+use liteio_kv::{Read as _, Write as _};
 
 use super::check;
 use crate::error::StoreError;
 use crate::indexes::Index;
 use crate::meta::claim::Claim;
+use crate::meta::space;
 use crate::meta::vector::VectorRecord;
 use crate::meta::vector_metadata::Metadata;
 use crate::pending::Committed;
@@ -115,6 +116,7 @@ impl Store {
         let committed = self.update(move |write, _| {
             write.claim(Claim::Index(index.id))?;
             index.require(write)?;
+            write.fetch(keys.iter().map(|key| space::vector(index.id, key)))?;
             let mut removed = Vec::new();
             for (key, record) in keys.iter().zip(&*records) {
                 let old = VectorRecord::remove(write, index.id, key)?;

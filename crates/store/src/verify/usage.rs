@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use liteio_kv::Read as _;
+
 use super::verifier::Verifier;
 use super::{Damage, Remedy};
 use crate::error::StoreError;
@@ -42,7 +44,10 @@ impl Verifier<'_> {
         let snapshot = self.store.snapshot()?;
         let mut counted = HashMap::new();
         for id in self.buckets.keys() {
-            if let Some(row) = UsageRecord::read(&snapshot, *id)? {
+            if let Some(mut row) = UsageRecord::read(&snapshot, *id)? {
+                // With the changes that are kept beside the row.
+                let now = snapshot.counter::<UsageRecord>(&space::usage(*id))?;
+                row.usage = now.map_or(row.usage, |now| now.counts.into());
                 counted.insert(*id, Counted { row, ..Counted::default() });
             }
         }

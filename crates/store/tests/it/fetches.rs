@@ -163,18 +163,18 @@ delete of nothing: 2 bK
 create upload: 2 bK
 put part: 3 bu
 put part: 3 bu
-complete with two parts: 6 UbK
+complete with two parts: 6 UbKu
 create upload: 2 bK
 abort: 3 bU
-set versioning: 2
+set versioning: 2 b
 put a version: 2 bK
 add a marker: 2 bK
 put above a marker: 3 bK
-set notifications: 3
-put with an event: 3 bK
+set notifications: 3 bQq
+put with an event: 4 bKq
 create bucket: 2
-delete bucket: 3 B
+delete bucket: 6 B
 create vector bucket: 2
 create index: 3 b
-put two vectors: 3 I +2
+put two vectors: 2 I +2
 ";

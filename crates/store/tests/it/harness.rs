@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use liteio_kv::database::SimulatedDatabase;
 use liteio_store::{
-    BodyOptions, Bucket, BucketName, ByteRange, CompletePart, DeleteTarget, GetOptions,
-    ManualClock, NewBucket, ObjectKey, ObjectVersion, Owner, Part, PartNumber, PutOptions,
-    SeededRandom, Selection, StagedBody, Store, StoreConfig, StoreError, UploadId, VersionId,
+    BodyOptions, Bucket, BucketName, ByteRange, ClusterBackend, ClusterBlobs, CompletePart,
+    DeleteTarget, GetOptions, ManualClock, NewBucket, ObjectKey, ObjectVersion, Owner, Part,
+    PartNumber, PutOptions, SeededRandom, Selection, StagedBody, Store, StoreConfig, StoreError,
+    UploadId, VersionId,
 };
 
 /// Inline up to here: a few bytes more make a blob.
@@ -33,9 +35,10 @@ pub(crate) fn config(seed: u64) -> StoreConfig {
     }
 }
 
-/// Runs `test` on stores in memory, one of which fetches in pieces, and on one in a directory, all
-/// with the bucket `bucket`.
+/// Runs `test` on stores in memory, one of which fetches in pieces, on one over a database, and on
+/// one in a directory, all with the bucket `bucket`.
 pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
+    over_a_database(&test);
     for runs_in_pieces in [false, true] {
         let memory = Store::open(StoreConfig { runs_in_pieces, ..config(1) }).expect("memory");
         create_bucket(&memory, "bucket");
@@ -45,6 +48,29 @@ pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
     let store = Store::open(on_directory(directory.path())).expect("a new directory");
     create_bucket(&store, "bucket");
     test(&store);
+}
+
+/// Runs `test` on a store over a database.
+pub(crate) fn over_a_database(test: impl Fn(&Store)) {
+    let database = SimulatedDatabase::new();
+    database.check_all_claims();
+    let store = Store::open_as_only_server(over(&database)).expect("over a database");
+    create_bucket(&store, "bucket");
+    test(&store);
+    drop(store);
+    let unclaimed = database.unclaimed();
+    assert!(unclaimed.is_empty(), "{unclaimed:#?}");
+}
+
+pub(crate) fn over(database: &Arc<SimulatedDatabase>) -> StoreConfig {
+    let backend = ClusterBackend {
+        database: database.server(),
+        blobs: ClusterBlobs::memory(),
+        server_name: "the only one".to_owned(),
+        deletion_grace: Default::default(),
+    };
+    let StoreConfig { backend, .. } = StoreConfig::cluster(backend);
+    StoreConfig { backend, ..config(1) }
 }
 
 pub(crate) fn on_directory(path: &std::path::Path) -> StoreConfig {

@@ -24,7 +24,7 @@ fn a_store_that_is_opened_with_an_image_shows_the_same_and_goes_its_own_way() {
     }
     store.delete_vectors(&index, vec!["b".to_owned()]).expect("deleted");
     let entry = IdentityEntry { key: b"alice".to_vec(), value: Some(b"secret".to_vec()) };
-    store.change_identities(vec![entry]).wait().expect("noted");
+    store.change_identities(vec![entry], None).wait().expect("noted");
 
     let image = store.image().expect("in memory");
     put(&store, "short", b"another");
@@ -42,7 +42,7 @@ fn a_store_that_is_opened_with_an_image_shows_the_same_and_goes_its_own_way() {
     assert_eq!(put(&other, "again", &long).etag, etag);
     assert_eq!(complete(&other, "upload", &upload, &[1]).expect("completed").bytes, 1 << 20);
     assert_eq!(get(&other, "upload"), part);
-    assert_eq!(other.identities().expect("read").0[0].key, b"alice");
+    assert_eq!(other.identities().expect("read").entries[0].key, b"alice");
     let index = vectors::refresh(&other, &index);
     let keys = ["a", "b", "c", "d"].map(str::to_owned).to_vec();
     let asked = GetVectors { keys, with_elements: true, with_metadata: true };

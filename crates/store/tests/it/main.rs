@@ -5,6 +5,7 @@ mod append;
 mod backup;
 mod body_rows;
 mod bucket;
+mod cluster;
 mod copy_source;
 mod crash;
 mod damage;

@@ -136,14 +136,14 @@ fn fill_the_rest(store: &Store) {
     vectors.push("k", &[1.0]);
     store.put_vectors(&index, vectors).expect("stored");
     let entry = IdentityEntry { key: b"user/bob".to_vec(), value: Some(b"bob".to_vec()) };
-    store.change_identities(vec![entry]).wait().expect("set");
+    store.change_identities(vec![entry], None).wait().expect("set");
 }
 
 fn assert_empty(store: &Store) {
     let all = ListBuckets { max: 10, ..ListBuckets::default() };
     assert!(store.list_buckets(&all).expect("listed").buckets.is_empty());
     assert!(store.list_vector_buckets(&Default::default()).expect("listed").buckets.is_empty());
-    assert!(store.identities().expect("read").0.is_empty());
+    assert!(store.identities().expect("read").entries.is_empty());
     assert_whole(store);
 }
 

@@ -1,0 +1,202 @@
+//! [`Session`]: a connection to the database with its prepared statements.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use tokio::time::timeout;
+use tokio_postgres::config::{SslMode as PgSslMode, TargetSessionAttrs};
+use tokio_postgres::error::Severity;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{AsyncMessage, Client, Config, Row, Statement};
+
+use crate::config::{PostgresConfig, SslMode};
+use crate::error::{PostgresError, may_pass, refuses_parameters};
+use crate::limits;
+use crate::statements::{Kind, Texts};
+use crate::tls::Tls;
+
+/// A value of a parameter, with its type.
+pub(crate) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// Opens sessions.
+pub(crate) struct Connector {
+    config: Config,
+    /// The same without parameters of the session, which PgBouncer refuses.
+    plain: Config,
+    /// `true` once the other side has refused the parameters.
+    is_plain: AtomicBool,
+    tls: Tls,
+    texts: Arc<Texts>,
+    caches_statements: bool,
+}
+
+/// The reason why there is no session.
+pub(crate) struct NotConnected {
+    pub(crate) error: PostgresError,
+    /// `true` if another attempt may succeed.
+    pub(crate) may_pass: bool,
+}
+
+impl Connector {
+    pub(crate) fn new(config: &PostgresConfig) -> Result<Self, PostgresError> {
+        let mut plain = Config::new();
+        plain.user(&config.user).dbname(&config.database).application_name(&config.application);
+        if let Some(password) = &config.password {
+            plain.password(password.text());
+        }
+        for host in &config.hosts {
+            plain.host(&host.name).port(host.port);
+        }
+        plain
+            .ssl_mode(match config.ssl.mode {
+                SslMode::Disable => PgSslMode::Disable,
+                SslMode::Prefer => PgSslMode::Prefer,
+                _ => PgSslMode::Require,
+            })
+            .target_session_attrs(match config.is_any_session {
+                true => TargetSessionAttrs::Any,
+                false => TargetSessionAttrs::ReadWrite,
+            })
+            .connect_timeout(config.connect_timeout)
+            .keepalives_idle(config.keepalive)
+            .keepalives_interval(limits::KEEPALIVE.1)
+            .keepalives_retries(3)
+            .tcp_user_timeout(limits::ANSWER_TIMEOUT);
+        let mut with_options = plain.clone();
+        with_options.options(options());
+        Ok(Self {
+            config: with_options,
+            plain,
+            is_plain: AtomicBool::new(false),
+            tls: Tls::new(&config.ssl)?,
+            texts: Arc::new(Texts::new(&config.schema())),
+            caches_statements: config.caches_statements,
+        })
+    }
+
+    /// Opens a session at the first host that has one of the wanted kind.
+    pub(crate) async fn connect(&self) -> Result<Session, NotConnected> {
+        if !self.is_plain.load(Relaxed) {
+            match self.connect_by(&self.config).await {
+                Err(error) if error.as_ref().is_some_and(refuses_parameters) => {
+                    self.is_plain.store(true, Relaxed);
+                }
+                other => return other.map_err(not_connected),
+            }
+        }
+        self.connect_by(&self.plain).await.map_err(not_connected)
+    }
+
+    /// `None` for a time that ran out.
+    async fn connect_by(&self, config: &Config) -> Result<Session, Option<tokio_postgres::Error>> {
+        // A host that accepts and says nothing is given up, too.
+        let opened = timeout(limits::CONNECTION_WAIT, config.connect(self.tls.clone()));
+        let (client, mut connection) = opened.await.map_err(|_| None)?.map_err(Some)?;
+        let warned = Arc::new(AtomicBool::new(false));
+        let is_warned = warned.clone();
+        tokio::spawn(async move {
+            // Its end is told to whoever waits for an answer.
+            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
+            {
+                // A commit warns of one thing: that it no longer waits for a synchronous standby.
+                if let AsyncMessage::Notice(notice) = message
+                    && notice.parsed_severity() == Some(Severity::Warning)
+                {
+                    is_warned.store(true, Relaxed);
+                }
+            }
+        });
+        Ok(Session {
+            client,
+            warned,
+            texts: self.texts.clone(),
+            statements: [const { None }; Kind::COUNT],
+            caches_statements: self.caches_statements,
+        })
+    }
+}
+
+/// The settings of a session: limits of time, and plans that follow the index whatever the statistics say,
+/// since a plan is kept while an empty table grows.
+fn options() -> String {
+    let statement = limits::STATEMENT_TIMEOUT.as_millis();
+    let mut options = format!("-c statement_timeout={statement} -c lock_timeout={statement}");
+    options += &format!(" -c idle_in_transaction_session_timeout={statement}");
+    for name in ["enable_seqscan", "enable_bitmapscan", "jit"] {
+        options += &format!(" -c {name}=off");
+    }
+    options + " -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan"
+}
+
+fn not_connected(error: Option<tokio_postgres::Error>) -> NotConnected {
+    match error {
+        Some(error) => {
+            NotConnected { may_pass: may_pass(&error), error: PostgresError::of(&error) }
+        }
+        None => NotConnected {
+            may_pass: true,
+            error: PostgresError::Database("it does not answer".to_owned()),
+        },
+    }
+}
+
+/// A connection to the database.
+pub(crate) struct Session {
+    client: Client,
+    warned: Arc<AtomicBool>,
+    texts: Arc<Texts>,
+    statements: [Option<Statement>; Kind::COUNT],
+    caches_statements: bool,
+}
+
+impl Session {
+    /// `true` if the connection has ended.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
+    /// `true` if the database has warned since the last call.
+    pub(crate) fn has_warned(&self) -> bool {
+        self.warned.swap(false, Relaxed)
+    }
+
+    /// Prepares a statement, if statements are prepared and this one is not yet.
+    pub(crate) async fn prepare(&mut self, kind: Kind) -> Result<(), tokio_postgres::Error> {
+        let prepared = &mut self.statements[kind as usize];
+        if self.caches_statements && prepared.is_none() {
+            *prepared = Some(self.client.prepare(self.texts.of(kind)).await?);
+        }
+        Ok(())
+    }
+
+    /// Runs a statement that [`Session::prepare`] was called for. Returns when its transaction has ended.
+    pub(crate) async fn run(
+        &self,
+        kind: Kind,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        match &self.statements[kind as usize] {
+            Some(statement) => {
+                let values: Vec<&(dyn ToSql + Sync)> =
+                    parameters.iter().map(|(value, _)| *value).collect();
+                self.client.query(statement, &values).await
+            }
+            None => self.client.query_typed(self.texts.of(kind), parameters).await,
+        }
+    }
+
+    /// Runs a text without parameters.
+    pub(crate) async fn batch(&self, text: &str) -> Result<(), tokio_postgres::Error> {
+        self.client.batch_execute(text).await
+    }
+
+    /// Runs a text with parameters, once.
+    pub(crate) async fn once(
+        &self,
+        text: &str,
+        parameters: &[Parameter<'_>],
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        self.client.query_typed(text, parameters).await
+    }
+}

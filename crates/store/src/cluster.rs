@@ -1,0 +1,134 @@
+//! A store as one of several servers: its beats, and the view of all.
+
+use std::sync::{Arc, Weak};
+use std::thread;
+
+use liteio_kv::Kv;
+use liteio_kv::database::{DatabaseConfig, Moment};
+
+use crate::backend::ClusterDatabase;
+use crate::error::StoreError;
+use crate::meta::server;
+use crate::process::{BEAT_EVERY, Background, Calls, Member, set_clock};
+use crate::store::{Inner, Store};
+
+/// The servers of a cluster, and the jobs that they do, as they have told it last.
+#[derive(Clone, Debug)]
+pub struct ClusterView {
+    /// The time of the database, in milliseconds since 1970.
+    pub now_ms: u64,
+    /// The servers, by their runs.
+    pub servers: Vec<ClusterServer>,
+    /// The jobs that a server does.
+    pub jobs: Vec<ClusterJob>,
+}
+
+/// A server of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterServer {
+    /// The number of its run.
+    pub run: u32,
+    /// Its name.
+    pub name: String,
+    /// Time of its last beat, in milliseconds since 1970.
+    pub beat_ms: u64,
+    /// `false` if its run is over.
+    pub is_running: bool,
+}
+
+/// A job in the background, and the server that does it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterJob {
+    /// Its name.
+    pub name: String,
+    /// The run of the server.
+    pub run: u32,
+    /// The number of the term.
+    pub term: u64,
+}
+
+impl ClusterView {
+    /// Reads what the servers have told.
+    ///
+    /// # Errors
+    /// The errors of a read.
+    pub fn read(database: &ClusterDatabase) -> Result<Self, StoreError> {
+        let kv = Kv::over(Arc::clone(database), DatabaseConfig::default())?;
+        let now_ms = kv.moment()?.map_or(0, |moment| moment.now_ms);
+        let snapshot = kv.snapshot()?;
+        let servers = server::all(&snapshot)?;
+        let servers = servers.into_iter().map(|(run, record, is_running)| ClusterServer {
+            run,
+            name: record.name,
+            beat_ms: record.beat_ms,
+            is_running,
+        });
+        let jobs =
+            server::all_leases(&snapshot)?.into_iter().filter(|(_, it)| it.until_ms > now_ms);
+        let jobs = jobs.map(|(name, it)| ClusterJob { name, run: it.run, term: it.term });
+        Ok(Self { now_ms, servers: servers.collect(), jobs: jobs.collect() })
+    }
+}
+
+impl Store {
+    /// The moment of now, as the database tells it; `None` for a store of one process.
+    pub(crate) fn moment(&self) -> Result<Option<Moment>, StoreError> {
+        match &*self.inner.kv.read() {
+            Some(kv) => Ok(kv.moment()?),
+            None => Err(StoreError::Closed),
+        }
+    }
+
+    /// `true` if reads of records may wait for a network.
+    #[must_use]
+    pub fn reads_may_wait(&self) -> bool {
+        self.inner.is_member
+    }
+
+    /// Tells the other servers that this one runs, hears of them, and takes over jobs that it was asked for.
+    /// An open store does so each second. Without other servers it does nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] if others have ended the run of this server; the errors of an update.
+    pub fn beat(&self) -> Result<(), StoreError> {
+        let parts = self.inner.member.lock().as_ref().map(Member::parts);
+        let Some((servers, clock)) = parts else { return Ok(()) };
+        let kv = match &*self.inner.kv.read() {
+            Some(kv) => kv.clone(),
+            None => return Err(StoreError::Closed),
+        };
+        if let Some(moment) = kv.moment()? {
+            set_clock(&clock, moment);
+        }
+        servers.beat(&kv)
+    }
+
+    /// Joins the other servers.
+    pub(crate) fn join(&self) -> Result<(), StoreError> {
+        let member = self.inner.member.lock();
+        let Some(member) = &*member else { return Ok(()) };
+        match &*self.inner.kv.read() {
+            Some(kv) => member.join(kv),
+            None => Err(StoreError::Closed),
+        }
+    }
+
+    /// Starts the thread of the beats.
+    pub(crate) fn start_beats(&self) -> Result<(), StoreError> {
+        let mut member = self.inner.member.lock();
+        let Some(member) = &mut *member else { return Ok(()) };
+        let weak: Weak<Inner> = Arc::downgrade(&self.inner);
+        let calls = Arc::new(Calls::<()>::default());
+        let own_calls = Arc::clone(&calls);
+        let thread = thread::Builder::new().name("liteio-beat".to_owned());
+        let thread = thread.spawn(move || {
+            while own_calls.wait(BEAT_EVERY) {
+                let Some(inner) = weak.upgrade() else { return };
+                // Without the database the standing of the server tells it.
+                let _ = Self::of(inner).beat();
+            }
+        })?;
+        member.beats = Some(Background::new(calls, thread));
+        Ok(())
+    }
+}

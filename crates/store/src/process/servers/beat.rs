@@ -1,0 +1,172 @@
+//! The beat of a server: what it tells the others, and hears of them.
+
+use std::collections::BTreeMap;
+
+use liteio_kv::{Kv, Read as _, Write as _};
+
+use super::{ENDED_AFTER, LEASE, LEASE_MARGIN, SUSPENDED_AFTER, ServerRecord, Servers, WANTED, ms};
+use crate::error::StoreError;
+use crate::meta::claim::Claim;
+use crate::meta::server::{self, LeaseRecord};
+use crate::meta::space;
+use crate::process::cluster::Job;
+
+impl Servers {
+    /// Begins the run: from now on its transactions are admitted.
+    ///
+    /// # Errors
+    /// The errors of an update.
+    pub(crate) fn join(&self, kv: &Kv) -> Result<(), StoreError> {
+        let run = self.config.run;
+        let sent_ms = self.clock.monotonic_ms();
+        let record = self.record();
+        let joined = kv.update(move |write| {
+            write.put(&space::running(run), &[])?;
+            record.write(write, run)
+        });
+        joined.wait()?;
+        self.state.lock().beat_ms = Some(sent_ms);
+        self.hear(kv)
+    }
+
+    /// Tells the others that this server runs, takes and renews the leases of its jobs, hears of the
+    /// others, and ends the runs of those that have been silent for too long.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] if others have ended this run; the errors of an update.
+    pub(crate) fn beat(&self, kv: &Kv) -> Result<(), StoreError> {
+        let run = self.config.run;
+        let (sent_ms, now_ms) = (self.clock.monotonic_ms(), self.clock.now_ms());
+        let record = self.record();
+        let wanted = self.wanted(sent_ms);
+        let told = kv.update(move |write| -> Result<_, StoreError> {
+            write.claim(Claim::Run(run))?;
+            if write.get(&space::running(run))?.is_none() {
+                return Err(Self::ended());
+            }
+            record.write(write, run)?;
+            let until_ms = now_ms + ms(LEASE);
+            let mut terms = Vec::new();
+            for job in &wanted {
+                let name = job.name();
+                write.claim(Claim::JobAlone(&name))?;
+                let lease = match LeaseRecord::read(write, &name)? {
+                    Some(lease) if lease.run == run => LeaseRecord { until_ms, ..lease },
+                    Some(lease) if now_ms < lease.until_ms => continue,
+                    lease => LeaseRecord { run, term: lease.map_or(0, |it| it.term) + 1, until_ms },
+                };
+                lease.write(write, &name)?;
+                terms.push((job.clone(), lease.term));
+            }
+            Ok(terms)
+        });
+        let terms = match told.wait() {
+            Ok(terms) => terms,
+            Err(error) => {
+                self.state.lock().is_ended |= matches!(error, StoreError::Suspended { .. });
+                return Err(error);
+            }
+        };
+        self.told(sent_ms, terms);
+        self.hear(kv)?;
+        self.end_silent(kv, now_ms)?;
+        // Rows that other servers have queued do not wake anybody here.
+        self.alone.work.wake();
+        self.alone.signals.raise_all();
+        Ok(())
+    }
+
+    /// Ends the run, so that others need not wait for that. All of its updates have ended.
+    ///
+    /// # Errors
+    /// The errors of an update.
+    pub(crate) fn leave(&self, kv: &Kv) -> Result<(), StoreError> {
+        let run = self.config.run;
+        let jobs: Vec<_> = self.state.lock().jobs.keys().map(Job::name).collect();
+        // Otherwise the row stays until the leftovers of the run are swept.
+        let leaves_nothing = self.alone.staging.is_settled();
+        let left = kv.update(move |write| -> Result<_, StoreError> {
+            write.claim(Claim::RunAlone(run))?;
+            for job in &jobs {
+                write.claim(Claim::JobAlone(job))?;
+                if let Some(lease) = LeaseRecord::read(write, job)?
+                    && lease.run == run
+                {
+                    LeaseRecord { until_ms: 0, ..lease }.write(write, job)?;
+                }
+            }
+            write.delete(&space::running(run))?;
+            if leaves_nothing {
+                write.delete(&space::server(run))?;
+            }
+            Ok(())
+        });
+        left.wait()?;
+        self.state.lock().is_ended = true;
+        Ok(())
+    }
+
+    fn record(&self) -> ServerRecord {
+        let now_ms = self.clock.now_ms();
+        let reads_since_ms = self.readers.since_ms(now_ms);
+        ServerRecord { name: self.config.name.clone(), beat_ms: now_ms, reads_since_ms }
+    }
+
+    /// The jobs that somebody has asked for not long ago. The others are forgotten.
+    fn wanted(&self, monotonic_ms: u64) -> Vec<Job> {
+        let jobs = &mut self.state.lock().jobs;
+        jobs.retain(|_, wanted| monotonic_ms < wanted.asked_ms + ms(WANTED));
+        jobs.keys().cloned().collect()
+    }
+
+    fn told(&self, sent_ms: u64, terms: Vec<(Job, u64)>) {
+        let mut state = self.state.lock();
+        state.beat_ms = Some(sent_ms);
+        let until_ms = sent_ms + ms(LEASE - LEASE_MARGIN);
+        state.jobs.values_mut().for_each(|wanted| wanted.term = None);
+        for (job, number) in terms {
+            if let Some(wanted) = state.jobs.get_mut(&job) {
+                wanted.term = Some((number, until_ms));
+            }
+        }
+    }
+
+    /// Reads the rows of all servers.
+    fn hear(&self, kv: &Kv) -> Result<(), StoreError> {
+        let snapshot = kv.snapshot()?;
+        let (mut servers, mut running) = (BTreeMap::new(), Vec::new());
+        for (run, record, is_running) in server::all(&snapshot)? {
+            servers.insert(run, record);
+            running.extend(is_running.then_some(run));
+        }
+        let mut state = self.state.lock();
+        (state.servers, state.running) = (servers, running);
+        Ok(())
+    }
+
+    /// Ends the runs of servers that have been silent for too long.
+    fn end_silent(&self, kv: &Kv, now_ms: u64) -> Result<(), StoreError> {
+        let is_silent =
+            move |it: &ServerRecord| it.beat_ms.saturating_add(ms(ENDED_AFTER)) < now_ms;
+        let state = self.state.lock();
+        let running = state.running.iter().filter(|run| **run != self.config.run);
+        let silent = running.filter(|run| state.servers.get(run).is_some_and(is_silent));
+        let silent: Vec<_> = silent.copied().collect();
+        drop(state);
+        for run in silent {
+            let ended = kv.update(move |write| -> Result<_, StoreError> {
+                write.claim(Claim::RunAlone(run))?;
+                // It may have beaten meanwhile.
+                if ServerRecord::read(write, run)?.is_none_or(|it| is_silent(&it)) {
+                    write.delete(&space::running(run))?;
+                }
+                Ok(())
+            });
+            ended.wait()?;
+        }
+        Ok(())
+    }
+}
+
+// A server that is ended was suspended long before, by its own clock.
+const _: () = assert!(SUSPENDED_AFTER.as_millis() * 3 < ENDED_AFTER.as_millis());

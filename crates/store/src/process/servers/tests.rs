@@ -1,0 +1,221 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use liteio_disk::Clock;
+use liteio_kv::{Kv, KvConfig, Read as _, Write as _};
+
+use super::{ENDED_AFTER, LEASE, SUSPENDED_AFTER, Servers, ServersConfig, ms};
+use crate::blob::{BlobId, MemoryBlobStore};
+use crate::config::StoreConfig;
+use crate::error::StoreError;
+use crate::meta::content::{Content, ContentId, Extent};
+use crate::meta::space;
+use crate::process::cluster::{Cluster, Job, Opened, Term};
+use crate::process::{Shared, Staging};
+
+/// The database, and the time that all servers know.
+struct Rig {
+    kv: Kv,
+    clock: Arc<Ticks>,
+}
+
+#[derive(Debug, Default)]
+struct Ticks(AtomicU64);
+
+impl Clock for Ticks {
+    fn now_ms(&self) -> u64 {
+        1_700_000_000_000 + self.monotonic_ms()
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+struct Server {
+    kv: Kv,
+    shared: Arc<Shared>,
+    servers: Arc<Servers>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        let kv = Kv::memory(KvConfig { runs_twice: true, ..KvConfig::default() });
+        Self { kv: kv.expect("memory"), clock: Arc::default() }
+    }
+
+    fn pass(&self, time: Duration) {
+        self.clock.0.fetch_add(ms(time), Ordering::Relaxed);
+    }
+
+    fn server(&self, run: u32) -> Server {
+        let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
+        let config = StoreConfig { clock, ..StoreConfig::memory() };
+        let name = format!("server {run}");
+        let part = ServersConfig { run, name, deletion_grace: Duration::ZERO };
+        let (shared, servers) = Shared::one_of(config, Arc::new(MemoryBlobStore::new()), part);
+        servers.join(&self.kv).expect("joined");
+        Server { kv: self.kv.clone(), shared: Arc::new(shared), servers }
+    }
+}
+
+impl Server {
+    fn beat(&self) {
+        self.servers.beat(&self.kv).expect("a beat");
+    }
+
+    fn term(&self, job: &Job) -> Option<Term> {
+        self.servers.lease(job).expect("asked")
+    }
+
+    /// Asks for a job, and gets it with the next beat, if nobody has it.
+    fn take(&self, job: &Job) -> Option<Term> {
+        self.term(job);
+        self.beat();
+        self.term(job)
+    }
+
+    fn commit(&self, term: Option<Term>) -> Result<(), StoreError> {
+        let servers = Arc::clone(&self.servers);
+        let update = self.kv.update(move |write| {
+            servers.admit(term.as_ref(), write)?;
+            Ok::<_, StoreError>(write.put(b"\xf0test", b"value")?)
+        });
+        update.wait()
+    }
+}
+
+fn is_suspended<T>(result: Result<T, StoreError>) -> bool {
+    matches!(result, Err(StoreError::Suspended { .. }))
+}
+
+#[test]
+fn a_job_has_one_server_and_another_one_after_its_lease() {
+    let rig = Rig::new();
+    let (first, second) = (rig.server(1), rig.server(2));
+    let job = Job::Events("a".to_owned());
+    let term = first.take(&job).expect("nobody has it");
+    assert_eq!(second.take(&job), None);
+    assert!(second.take(&Job::Events("b".to_owned())).is_some());
+    first.commit(Some(term.clone())).expect("its term");
+    // It is renewed, and stays the same term.
+    rig.pass(LEASE / 2);
+    first.beat();
+    second.beat();
+    rig.pass(LEASE / 2);
+    first.beat();
+    assert_eq!(first.term(&job), Some(term.clone()));
+    // The first one sleeps, in the middle of the job.
+    rig.pass(LEASE + Duration::from_secs(1));
+    let next = second.take(&job).expect("it is over");
+    assert!(is_suspended(first.commit(Some(term.clone()))));
+    first.beat();
+    assert_eq!(first.term(&job), None);
+    assert!(is_suspended(first.commit(Some(term))));
+    first.commit(None).expect("it may do everything else");
+    second.commit(Some(next)).expect("the new term");
+    // An orderly end gives jobs back at once.
+    second.servers.leave(&rig.kv).expect("left");
+    assert!(first.take(&job).is_some());
+}
+
+#[test]
+fn a_server_without_the_database_stops_to_answer_and_ends_when_others_say_so() {
+    let rig = Rig::new();
+    let (first, second) = (rig.server(1), rig.server(2));
+    first.servers.serving().expect("it has joined");
+    rig.pass(SUSPENDED_AFTER - Duration::from_millis(1));
+    first.servers.serving().expect("not yet");
+    rig.pass(Duration::from_millis(1));
+    assert!(is_suspended(first.servers.serving()) && is_suspended(first.commit(None)));
+    first.beat();
+    first.commit(None).expect("it has the database again");
+    rig.pass(ENDED_AFTER + Duration::from_secs(1));
+    second.beat();
+    second.beat();
+    // It wakes up in the middle of a transaction: the row says no, whatever it thinks.
+    first.servers.state.lock().beat_ms = Some(rig.clock.monotonic_ms());
+    assert!(is_suspended(first.commit(None)));
+    assert!(is_suspended(first.servers.beat(&rig.kv)));
+    assert!(is_suspended(first.servers.serving()));
+    second.commit(None).expect("it goes on");
+}
+
+#[test]
+fn content_is_deleted_once_no_reader_of_any_server_needs_it() {
+    let rig = Rig::new();
+    let (first, second) = (rig.server(1), rig.server(2));
+    let [old, new] = [1, 2].map(|id| ContentId::Blob([id; 16]));
+    let extent = |blob| Extent { blob, offset: 0, bytes: 1, blob_bytes: 1 };
+    let reading = second.servers.reading();
+    let content = Content::Extents(vec![extent([1; 16])]);
+    let kept = second.servers.keep(&content, Opened::Whole);
+    drop(reading);
+    second.beat();
+    let deletable = |queued: &[ContentId]| {
+        let mut queued = queued.to_vec();
+        first.servers.may_delete(&mut queued).expect("asked");
+        queued
+    };
+    let beat = || {
+        rig.pass(Duration::from_secs(3));
+        second.beat();
+        first.beat();
+    };
+    beat();
+    assert_eq!(deletable(&[old]), []);
+    // A download may take hours.
+    for _ in 0..100 {
+        beat();
+        assert_eq!(deletable(&[old]), []);
+    }
+    drop(kept);
+    beat();
+    assert_eq!(deletable(&[old, new]), [old]);
+    assert_eq!(deletable(&[new]), []);
+    beat();
+    assert_eq!(deletable(&[new]), [new]);
+    // Readers of a server that is silent do not count for ever: it has cut them.
+    let _kept = second.servers.keep(&content, Opened::Whole);
+    second.beat();
+    assert_eq!(deletable(&[old]), []);
+    for _ in 0..3 {
+        rig.pass(Duration::from_secs(8));
+        first.beat();
+    }
+    assert!(is_suspended(second.servers.serving()));
+    assert_eq!(deletable(&[old]), [old]);
+}
+
+#[test]
+fn blobs_are_in_flight_while_the_run_that_they_name_may_commit() {
+    let rig = Rig::new();
+    let first = rig.server(1);
+    let blob = |run: u32| {
+        let mut id = [7; 16];
+        id[..4].copy_from_slice(&run.to_be_bytes());
+        BlobId(id)
+    };
+    let in_flight = |run| first.servers.in_flight(&blob(run)).expect("asked");
+    // The own ones are known exactly; a newer run may have begun since the last beat.
+    assert!(!in_flight(1) && in_flight(2));
+    let staged = Staging::begin(&first.shared).expect("begun");
+    assert!(first.shared.staging.contains(&staged.id()));
+    let second = rig.server(2);
+    let third = rig.server(3);
+    first.beat();
+    assert!(in_flight(2) && in_flight(3));
+    second.servers.leave(&rig.kv).expect("left");
+    first.beat();
+    assert!(!in_flight(2) && in_flight(3));
+    for _ in 0..2 {
+        rig.pass(ENDED_AFTER + Duration::from_secs(1));
+        first.beat();
+        first.beat();
+    }
+    assert!(!in_flight(3));
+    assert!(is_suspended(third.servers.beat(&rig.kv)));
+    let snapshot = rig.kv.snapshot().expect("a snapshot");
+    assert!(snapshot.get(&space::running(3)).expect("read").is_none());
+}

@@ -1,0 +1,176 @@
+//! Stores over one database: what one of them acknowledges, all others see.
+
+use std::sync::Arc;
+
+use liteio_kv::database::{Faults, SimulatedDatabase};
+use liteio_store::{
+    ClusterBackend, ClusterBlobs, IdentityEntry, Job, PutOptions, Selection, Store, StoreConfig,
+    StoreError,
+};
+
+use crate::harness::{
+    complete, config, create_bucket, create_upload, delete, delete_bucket, get, name, put,
+    put_part, stage, try_get, try_put,
+};
+
+/// A body that has a blob.
+const LONG: &[u8] = &[7; 500];
+
+/// The handles of so many servers at one database, and their stores.
+fn servers(number: u64) -> Vec<(Arc<SimulatedDatabase>, Store)> {
+    let first = SimulatedDatabase::new();
+    let blobs = ClusterBlobs::memory();
+    let open = |server: u64| {
+        let database = if server == 1 { Arc::clone(&first) } else { first.server() };
+        let backend = ClusterBackend {
+            database: Arc::clone(&database) as _,
+            blobs: blobs.clone(),
+            server_name: format!("server {server}"),
+            deletion_grace: Default::default(),
+        };
+        let StoreConfig { backend, .. } = StoreConfig::cluster(backend);
+        let config =
+            StoreConfig { backend, runs_twice: false, runs_in_pieces: false, ..config(server) };
+        (database, Store::open(config).expect("opens"))
+    };
+    (1..=number).map(open).collect()
+}
+
+/// What a request begins with.
+fn agree(store: &Store) {
+    store.agree().expect("the database answers");
+}
+
+#[test]
+fn every_server_sees_what_another_one_has_acknowledged() {
+    let servers = servers(3);
+    let [one, two, three] = [0, 1, 2].map(|server| &servers[server].1);
+    create_bucket(one, "bucket");
+    for (round, (writer, reader)) in
+        [(one, two), (two, three), (three, one)].into_iter().enumerate()
+    {
+        for body in [b"short".as_slice(), LONG] {
+            let object = format!("object {round} {}", body.len());
+            put(writer, &object, body);
+            assert_eq!(get(reader, &object), body);
+            put(reader, &object, b"another");
+            assert_eq!(get(writer, &object), b"another");
+            delete(writer, &object);
+            assert!(try_get(reader, &object, Selection::Whole).is_err());
+        }
+    }
+    // Parts from two servers, completed by a third one.
+    let upload = create_upload(one, "parts");
+    put_part(two, "parts", &upload, 1, LONG).expect("a part");
+    put_part(three, "parts", &upload, 2, b"the end").expect("a part");
+    complete(one, "parts", &upload, &[1, 2]).expect("completed");
+    assert_eq!(get(two, "parts"), [LONG, b"the end"].concat());
+}
+
+#[test]
+fn a_bucket_that_another_server_deletes_or_makes_anew_is_no_longer_remembered() {
+    let servers = servers(2);
+    let [one, two] = [0, 1].map(|server| &servers[server].1);
+    create_bucket(one, "bucket");
+    let seen = two.bucket(&name("bucket")).expect("there is one");
+    delete_bucket(one, "bucket");
+    agree(two);
+    assert!(matches!(two.bucket(&name("bucket")), Err(StoreError::NoSuchBucket { .. })));
+    create_bucket(one, "bucket");
+    agree(two);
+    assert_ne!(two.bucket(&name("bucket")).expect("there is one").id, seen.id);
+}
+
+#[test]
+fn two_servers_do_not_change_users_over_each_other() {
+    let servers = servers(2);
+    let [one, two] = [0, 1].map(|server| &servers[server].1);
+    let entry =
+        |value: &[u8]| IdentityEntry { key: b"alice".to_vec(), value: Some(value.to_vec()) };
+    let before = two.identities().expect("read").stamp;
+    let epoch = two.agree().expect("the database answers");
+    let stamp = one.change_identities(vec![entry(b"1")], Some(before)).wait().expect("changed");
+    let refused = two.change_identities(vec![entry(b"2")], Some(before)).wait();
+    assert!(matches!(refused, Err(StoreError::ChangedMeanwhile)));
+    assert!(two.agree().expect("the database answers") > epoch);
+    let seen = two.identities().expect("read");
+    assert_eq!((seen.stamp, &seen.entries[..]), (stamp, &[entry(b"1")][..]));
+    two.change_identities(vec![entry(b"2")], Some(stamp)).wait().expect("changed");
+    // What is made once is the same for all.
+    let kept = one.identity_or(b"own".to_vec(), b"one".to_vec()).wait().expect("kept");
+    let other = two.identity_or(b"own".to_vec(), b"two".to_vec()).wait().expect("kept");
+    assert_eq!((kept.as_slice(), other.as_slice()), (&b"one"[..], &b"one"[..]));
+}
+
+#[test]
+fn a_job_is_done_by_one_server_and_its_leftovers_by_the_next() {
+    let servers = servers(2);
+    let [one, two] = [0, 1].map(|server| &servers[server].1);
+    create_bucket(one, "bucket");
+    // Asked for, and taken with the next beat.
+    let takes = |store: &Store| {
+        store.for_job(Job::Inventories).expect("asked");
+        store.beat().expect("a beat");
+        store.for_job(Job::Inventories).expect("asked").is_some()
+    };
+    assert!(takes(one) && !takes(two));
+    one.close();
+    assert!(takes(two));
+}
+
+#[test]
+fn a_server_that_is_cut_off_from_the_database_acknowledges_nothing() {
+    let servers = servers(2);
+    let (database, one) = &servers[0];
+    let (_, two) = &servers[1];
+    create_bucket(one, "bucket");
+    put(one, "object", LONG);
+    database.cut_off(true);
+    assert!(one.agree().is_err());
+    put(two, "object", b"newer");
+    assert!(one.identities().is_err());
+    database.cut_off(false);
+    agree(one);
+    assert_eq!(get(one, "object"), b"newer");
+}
+
+#[test]
+fn the_leftovers_of_a_server_that_died_are_swept_and_nothing_else() {
+    let mut servers = servers(2);
+    let (_, two) = servers.pop().expect("two");
+    let (database, one) = servers.pop().expect("two");
+    create_bucket(&one, "bucket");
+    put(&one, "kept", LONG);
+    // Sealed, and without a record when its server dies.
+    let staged = stage(&one, LONG).expect("staged");
+    assert_eq!(two.verify(&mut |_| {}).expect("verified").blobs, 2);
+    database.cut_off(true);
+    // It is killed.
+    std::mem::forget((staged, one));
+    two.beat().expect("a beat");
+    assert_eq!(two.stats().orphans_swept, 0);
+    // The others wait for a minute of its silence.
+    database.advance(61_000);
+    while two.stats().orphans_swept == 0 {
+        two.beat().expect("a beat");
+        std::thread::yield_now();
+    }
+    assert_eq!(get(&two, "kept"), LONG);
+    let report = two.verify(&mut |_| {}).expect("verified");
+    assert_eq!((report.blobs, report.damaged, report.orphans), (1, Vec::new(), 0));
+}
+
+#[test]
+fn a_write_that_others_overtake_again_and_again_leaves_no_body_behind() {
+    let servers = servers(1);
+    let (database, store) = &servers[0];
+    create_bucket(store, "bucket");
+    database.set_faults(Faults { conflicts: 1000, ..Faults::default() });
+    let refused = try_put(store, "object", LONG, PutOptions::default());
+    assert!(matches!(refused, Err(StoreError::Busy)), "{refused:?}");
+    database.set_faults(Faults::default());
+    // It goes in the background.
+    while store.verify(&mut |_| {}).expect("verified").blobs > 0 {
+        std::thread::yield_now();
+    }
+}
