@@ -21,9 +21,10 @@ def made_credentials(log):
 
 
 @pytest.mark.parametrize("flavour", ["liteio", "minio", "localstack", "s3mock", "mc"])
-def test_is_below_32_megabytes(flavour):
+def test_is_below_its_limit(flavour):
     image = json.loads(podman("image", "inspect", f"localhost/liteio-{flavour}").stdout)[0]
-    assert image["Size"] < 32_000_000
+    # 32 MB of a single server, and at most 5 more for several over a database; 16 MB to pull.
+    assert image["Size"] < 37_500_000
 
 
 def test_starts_without_an_argument_and_keeps_the_credentials_it_made(run, volume):
