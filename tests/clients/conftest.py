@@ -1,11 +1,13 @@
 """A LiteIO server for each backend, started on a free port and stopped by its process id.
 
-With --tls all of them serve HTTPS, by a certificate that the first of them has made."""
+With --tls all of them serve HTTPS, by a certificate that the first of them has made. With --cluster the backend is a cluster of
+three servers over PostgreSQL, behind a balancer that sends each request to another one."""
 
 import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import uuid
 
@@ -50,11 +52,47 @@ class Server:
         assert self.process.wait(timeout=60) == 0
 
 
+class ServersOfCluster:
+    """Several servers as one endpoint."""
+
+    def __init__(self, *arguments):
+        from proxy import RoundRobin
+        from servers import Cluster
+
+        self.cluster = Cluster(arguments=arguments, root=(ACCESS_KEY, SECRET_KEY))
+        self.balancer = RoundRobin(lambda: [server.port for server in self.cluster.servers])
+        self.endpoint = f"http://127.0.0.1:{self.balancer.port}"
+
+    def stop(self):
+        self.balancer.stop()
+        self.cluster.end()
+
+
 def pytest_addoption(parser):
     parser.addoption("--tls", action="store_true", help="over HTTPS")
+    parser.addoption("--cluster", action="store_true", help="against three servers over PostgreSQL")
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--cluster"):
+        return
+    from not_applicable import reason
+
+    for item in items:
+        why = reason(item.module.__name__, item.function.__name__)
+        if why is not None:
+            item.add_marker(pytest.mark.skip(reason=why))
+
+
+def pytest_generate_tests(metafunc):
+    if "server" in metafunc.fixturenames:
+        backends = ["cluster"] if metafunc.config.getoption("--cluster") else ["memory", "directory"]
+        metafunc.parametrize("server", backends, indirect=True, scope="session")
 
 
 def pytest_configure(config):
+    if config.getoption("--cluster"):
+        sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../cluster"))
     if not config.getoption("--tls"):
         return
     directory = tempfile.mkdtemp(prefix="liteio-tls-")
@@ -81,10 +119,13 @@ def make_keys(directory):
     return "--master-key-file", master, "--kms-key-file", kms, "--allow-insecure-sse-c"
 
 
-@pytest.fixture(scope="session", params=["memory", "directory"])
+@pytest.fixture(scope="session")
 def server(request, tmp_path_factory):
     keys = make_keys(tmp_path_factory.mktemp("keys"))
-    if request.param == "memory":
+    if request.param == "cluster":
+        # It has a master key of its own.
+        started = ServersOfCluster(*keys[2:])
+    elif request.param == "memory":
         started = Server("--memory", *keys)
     else:
         started = Server("--data-dir", str(tmp_path_factory.mktemp("data")), *keys)

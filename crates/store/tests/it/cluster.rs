@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use liteio_kv::database::{Faults, SimulatedDatabase};
 use liteio_store::{
-    ClusterBackend, ClusterBlobs, IdentityEntry, Job, PutOptions, Selection, Store, StoreConfig,
+    ClusterBackend, ClusterBlobs, IdentityEntry, Job, ManualClock, PutOptions, Selection, Store,
+    StoreConfig,
     StoreError,
 };
 
@@ -18,6 +19,11 @@ const LONG: &[u8] = &[7; 500];
 
 /// The handles of so many servers at one database, and their stores.
 fn servers(number: u64) -> Vec<(Arc<SimulatedDatabase>, Store)> {
+    servers_by(number, &Arc::new(ManualClock::new(1_700_000_000_000)))
+}
+
+/// The same, with this clock for all of them.
+fn servers_by(number: u64, clock: &Arc<ManualClock>) -> Vec<(Arc<SimulatedDatabase>, Store)> {
     let first = SimulatedDatabase::new();
     let blobs = ClusterBlobs::memory();
     let open = |server: u64| {
@@ -29,8 +35,10 @@ fn servers(number: u64) -> Vec<(Arc<SimulatedDatabase>, Store)> {
             deletion_grace: Default::default(),
         };
         let StoreConfig { backend, .. } = StoreConfig::cluster(backend);
+        let clock = Arc::clone(clock) as _;
+        let config = config(server);
         let config =
-            StoreConfig { backend, runs_twice: false, runs_in_pieces: false, ..config(server) };
+            StoreConfig { backend, clock, runs_twice: false, runs_in_pieces: false, ..config };
         (database, Store::open(config).expect("opens"))
     };
     (1..=number).map(open).collect()
@@ -65,6 +73,10 @@ fn every_server_sees_what_another_one_has_acknowledged() {
     put_part(three, "parts", &upload, 2, b"the end").expect("a part");
     complete(one, "parts", &upload, &[1, 2]).expect("completed");
     assert_eq!(get(two, "parts"), [LONG, b"the end"].concat());
+    // The usage of the bucket, to which all of them have added, is that of its objects.
+    put(three, "object", LONG);
+    let report = two.verify(&mut |_| {}).expect("verified");
+    assert_eq!((report.objects, report.damaged), (2, Vec::new()));
 }
 
 #[test]
@@ -136,7 +148,8 @@ fn a_server_that_is_cut_off_from_the_database_acknowledges_nothing() {
 
 #[test]
 fn the_leftovers_of_a_server_that_died_are_swept_and_nothing_else() {
-    let mut servers = servers(2);
+    let clock = Arc::new(ManualClock::new(1_700_000_000_000));
+    let mut servers = servers_by(2, &clock);
     let (_, two) = servers.pop().expect("two");
     let (database, one) = servers.pop().expect("two");
     create_bucket(&one, "bucket");
@@ -149,8 +162,12 @@ fn the_leftovers_of_a_server_that_died_are_swept_and_nothing_else() {
     std::mem::forget((staged, one));
     two.beat().expect("a beat");
     assert_eq!(two.stats().orphans_swept, 0);
-    // The others wait for a minute of its silence.
+    // The others wait for a minute of its silence, in which they have heard everybody else.
     database.advance(61_000);
+    for _ in 0..4 {
+        clock.advance_ms(5_000);
+        two.beat().expect("a beat");
+    }
     while two.stats().orphans_swept == 0 {
         two.beat().expect("a beat");
         std::thread::yield_now();

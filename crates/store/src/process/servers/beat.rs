@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use liteio_kv::{Kv, Read as _, Write as _};
 
-use super::{ENDED_AFTER, LEASE, LEASE_MARGIN, SUSPENDED_AFTER, ServerRecord, Servers, WANTED, ms};
+use super::{
+    ENDED_AFTER, HEARD_FOR, LEASE, LEASE_MARGIN, SUSPENDED_AFTER, ServerRecord, Servers, WANTED, ms,
+};
 use crate::error::StoreError;
 use crate::meta::claim::Claim;
 use crate::meta::server::{self, LeaseRecord};
@@ -25,7 +27,9 @@ impl Servers {
             record.write(write, run)
         });
         joined.wait()?;
-        self.state.lock().beat_ms = Some(sent_ms);
+        let mut state = self.state.lock();
+        (state.beat_ms, state.hears_since_ms) = (Some(sent_ms), sent_ms);
+        drop(state);
         self.hear(kv)
     }
 
@@ -121,6 +125,9 @@ impl Servers {
 
     fn told(&self, sent_ms: u64, terms: Vec<(Job, u64)>) {
         let mut state = self.state.lock();
+        if state.serving(sent_ms).is_err() {
+            state.hears_since_ms = sent_ms;
+        }
         state.beat_ms = Some(sent_ms);
         let until_ms = sent_ms + ms(LEASE - LEASE_MARGIN);
         state.jobs.values_mut().for_each(|wanted| wanted.term = None);
@@ -144,8 +151,13 @@ impl Servers {
         Ok(())
     }
 
-    /// Ends the runs of servers that have been silent for too long.
+    /// Ends the runs of servers that have been silent for too long. A server that did not hear them itself waits
+    /// until it has: after an outage of the database all of them are silent, and none is dead.
     fn end_silent(&self, kv: &Kv, now_ms: u64) -> Result<(), StoreError> {
+        let monotonic_ms = self.clock.monotonic_ms();
+        if monotonic_ms < self.state.lock().hears_since_ms + ms(HEARD_FOR) {
+            return Ok(());
+        }
         let is_silent =
             move |it: &ServerRecord| it.beat_ms.saturating_add(ms(ENDED_AFTER)) < now_ms;
         let state = self.state.lock();

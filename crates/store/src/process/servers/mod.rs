@@ -56,6 +56,9 @@ const SUSPENDED_AFTER: Duration = Duration::from_secs(10);
 const UNREAD_AFTER: Duration = Duration::from_secs(20);
 /// Time after the last beat until other servers end the run of a server.
 const ENDED_AFTER: Duration = Duration::from_secs(60);
+/// Time for which a server must have heard the others before it ends one of them: longer than any of them
+/// needs for its first beat once the database answers again.
+const HEARD_FOR: Duration = Duration::from_secs(15);
 /// Length of a lease.
 const LEASE: Duration = Duration::from_secs(30);
 /// Time before the end of a lease from which it is not relied on.
@@ -93,6 +96,8 @@ pub(crate) struct Servers {
 struct State {
     /// The monotonic time at which the last successful beat was sent.
     beat_ms: Option<u64>,
+    /// The monotonic time since which beats have succeeded without a gap of [`SUSPENDED_AFTER`].
+    hears_since_ms: u64,
     /// `true` once others have ended the run.
     is_ended: bool,
     jobs: HashMap<Job, Wanted>,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use liteio_disk::Clock;
 use liteio_kv::{Kv, KvConfig, Read as _, Write as _};
 
-use super::{ENDED_AFTER, LEASE, SUSPENDED_AFTER, Servers, ServersConfig, ms};
+use super::{ENDED_AFTER, HEARD_FOR, LEASE, SUSPENDED_AFTER, Servers, ServersConfig, ms};
 use crate::blob::{BlobId, MemoryBlobStore};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
@@ -63,6 +63,14 @@ impl Rig {
 impl Server {
     fn beat(&self) {
         self.servers.beat(&self.kv).expect("a beat");
+    }
+
+    /// Beats while time passes.
+    fn beat_through(&self, rig: &Rig, time: Duration) {
+        for _ in 0..=ms(time) / 5_000 {
+            rig.pass(Duration::from_secs(5));
+            self.beat();
+        }
     }
 
     fn term(&self, job: &Job) -> Option<Term> {
@@ -131,15 +139,33 @@ fn a_server_without_the_database_stops_to_answer_and_ends_when_others_say_so() {
     assert!(is_suspended(first.servers.serving()) && is_suspended(first.commit(None)));
     first.beat();
     first.commit(None).expect("it has the database again");
-    rig.pass(ENDED_AFTER + Duration::from_secs(1));
-    second.beat();
-    second.beat();
+    second.beat_through(&rig, ENDED_AFTER + Duration::from_secs(1));
     // It wakes up in the middle of a transaction: the row says no, whatever it thinks.
     first.servers.state.lock().beat_ms = Some(rig.clock.monotonic_ms());
     assert!(is_suspended(first.commit(None)));
     assert!(is_suspended(first.servers.beat(&rig.kv)));
     assert!(is_suspended(first.servers.serving()));
     second.commit(None).expect("it goes on");
+}
+
+#[test]
+fn an_outage_of_the_database_ends_no_server_and_a_death_meanwhile_is_noticed_later() {
+    let rig = Rig::new();
+    let [first, second, dead] = [1, 2, 3].map(|run| rig.server(run));
+    for server in [&first, &second, &dead] {
+        server.beat();
+    }
+    // Nobody reaches the database, and one of them never will again.
+    rig.pass(ENDED_AFTER * 2);
+    first.beat();
+    rig.pass(HEARD_FOR - Duration::from_secs(6));
+    first.beat();
+    second.beat();
+    second.commit(None).expect("the outage was not its fault");
+    first.beat_through(&rig, HEARD_FOR);
+    assert!(is_suspended(dead.servers.beat(&rig.kv)));
+    second.beat();
+    second.commit(None).expect("it has beaten since");
 }
 
 #[test]
@@ -209,11 +235,8 @@ fn blobs_are_in_flight_while_the_run_that_they_name_may_commit() {
     second.servers.leave(&rig.kv).expect("left");
     first.beat();
     assert!(!in_flight(2) && in_flight(3));
-    for _ in 0..2 {
-        rig.pass(ENDED_AFTER + Duration::from_secs(1));
-        first.beat();
-        first.beat();
-    }
+    first.beat_through(&rig, ENDED_AFTER + Duration::from_secs(1));
+    first.beat();
     assert!(!in_flight(3));
     assert!(is_suspended(third.servers.beat(&rig.kv)));
     let snapshot = rig.kv.snapshot().expect("a snapshot");
