@@ -17,6 +17,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use super::committer::Committer;
+use super::counted::CountedDatabase;
 use super::{Database, DatabaseConfig, DatabaseSnapshot, Worker};
 use crate::queue::Queue;
 use crate::{KvError, KvStats};
@@ -30,6 +31,7 @@ pub(crate) struct Committers {
     /// Held by the one that commits anew after a conflict: the others would meet it again.
     pub(super) anew: Mutex<()>,
     commits: AtomicU64,
+    fetches: Arc<AtomicU64>,
     workers: AtomicU32,
     threads: Mutex<Vec<JoinHandle<()>>>,
     #[cfg(any(test, feature = "test-util"))]
@@ -52,8 +54,11 @@ impl Committers {
         database: Arc<dyn Database>,
         config: DatabaseConfig,
     ) -> Result<Arc<Self>, KvError> {
+        let fetches = Arc::default();
+        let database = CountedDatabase { database, fetches: Arc::clone(&fetches) };
         let committers = Arc::new(Self {
-            database,
+            database: Arc::new(database),
+            fetches,
             queue: Queue::default(),
             counters: Counters::default(),
             anew: Mutex::new(()),
@@ -159,6 +164,7 @@ impl Committers {
             settled: read(&self.counters.settled),
             unsettled: read(&self.counters.unsettled),
             commits_lost: read(&self.counters.lost),
+            fetches: read(&self.fetches),
             ..KvStats::default()
         }
     }

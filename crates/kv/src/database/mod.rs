@@ -29,6 +29,7 @@
 mod committer;
 mod committers;
 mod config;
+mod counted;
 mod groups;
 #[cfg(any(test, feature = "test-util"))]
 mod simulated;

@@ -1,10 +1,11 @@
-//! `liteio cluster`: create, status, migrate and check.
+//! `liteio cluster`: create, status, migrate, check and move.
 
 use std::fmt::Write as _;
 
 use liteio_postgres::{PostgresError, create, migrate, status};
 use liteio_store::{ClusterId, ClusterView, RandomSource as _, Store, StoreConfig, SystemRandom};
 
+use super::moves::moved;
 use super::place::{self, blobs, database};
 use crate::cli::{ClusterCommand, ClusterPlaceArgs};
 use crate::config::{ClusterSettings, resolve_cluster, resolve_keys};
@@ -24,10 +25,12 @@ pub(super) fn run(command: &ClusterCommand) -> Result<(String, bool), String> {
                 StoreConfig { keys: keys::open(&keys)?.into(), ..StoreConfig::memory() },
             )
         }
+        ClusterCommand::Move(arguments) => moved(arguments),
     }
 }
 
-fn settings(arguments: &ClusterPlaceArgs) -> Result<ClusterSettings, String> {
+/// The settings of a command.
+pub(super) fn settings(arguments: &ClusterPlaceArgs) -> Result<ClusterSettings, String> {
     let settings = resolve_cluster(&arguments.place).map_err(|error| error.to_string())?;
     settings.ok_or_else(|| "give --metadata and --blobs".to_owned())
 }
