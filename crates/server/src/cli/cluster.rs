@@ -73,7 +73,7 @@ impl fmt::Debug for ClusterArgs {
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum ClusterCommand {
     /// Prepare a database and a place of bodies, both empty, for the servers of a cluster.
-    Create(ClusterPlaceArgs),
+    Create(ClusterCreateArgs),
     /// Show the servers of a cluster, who does which work in the background, and the schema.
     Status(ClusterPlaceArgs),
     /// Bring the schema of a cluster up to this program.
@@ -84,6 +84,16 @@ pub(crate) enum ClusterCommand {
     ///
     /// No server may run meanwhile, and the source stays as it is. After an interruption the same command goes on.
     Move(ClusterMoveArgs),
+}
+
+/// The arguments of `liteio cluster create`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ClusterCreateArgs {
+    /// Succeed if the cluster is there already, as for a command that runs before each start.
+    #[arg(long)]
+    pub(crate) if_missing: bool,
+    #[command(flatten)]
+    pub(crate) place: ClusterPlaceArgs,
 }
 
 /// The arguments of `liteio cluster move`.

@@ -227,3 +227,7 @@ pub(super) fn check(config: &Config, arguments: &ServerArgs) -> Result<(), Confi
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "cluster_tests.rs"]
+mod tests;
