@@ -206,8 +206,7 @@ pub fn check_secrets(store: &Store, ring: &KeyRing) -> Result<(), StoreError> {
     let state = State::read(&store.identities()?);
     let (_, of_directory) = resealed(&state, &SecretKeys::new(ring, None))?;
     if of_directory > 0 {
-        let key =
-            format!("the directory's own key ({of_directory} secrets of access keys)");
+        let key = format!("the directory's own key ({of_directory} secrets of access keys)");
         return Err(StoreError::KeyMissing { key });
     }
     Ok(())

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use liteio_store::vectors::VectorFigures;
 use liteio_store::{
-    BucketUsage, ClusterFigures, LifecycleState, OutboxState, ScrubState, Store, StoreError, StoreHealth,
-    StoreStats, Usage,
+    BucketUsage, ClusterFigures, LifecycleState, OutboxState, ScrubState, Store, StoreError,
+    StoreHealth, StoreStats, Usage,
 };
 
 use super::process::Process;

@@ -167,7 +167,8 @@ async fn a_revoked_key_is_refused_by_every_server_from_the_next_request_on() {
     };
     let bob =
         User { access_key: leaked("AccessKeyId"), secret_key: leaked("SecretAccessKey"), id: "" };
-    let policy = r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"s3:*","Resource":"*"}}"#;
+    let policy =
+        r#"{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"s3:*","Resource":"*"}}"#;
     let policy: String = form_urlencoded::byte_serialize(policy.as_bytes()).collect();
     let put = format!("Action=PutUserPolicy&UserName=bob&PolicyName=p&PolicyDocument={policy}");
     iam(&one, &put).await.expect_status(200);
@@ -227,10 +228,8 @@ fn what_does_not_belong_together_is_refused_in_one_line_and_changes_nothing() {
 async fn a_directory_moves_into_a_cluster_and_back() {
     let place = Place::created("moved");
     // With a key of its own for the secrets of users.
-    let credentials = [
-        ("LITEIO_ACCESS_KEY", ALICE.access_key),
-        ("LITEIO_SECRET_KEY", ALICE.secret_key),
-    ];
+    let credentials =
+        [("LITEIO_ACCESS_KEY", ALICE.access_key), ("LITEIO_SECRET_KEY", ALICE.secret_key)];
     let single = ["server", "--data-dir", "data", "--address", "127.0.0.1:0"];
     let server = Running::start(place.command(&single).envs(credentials));
     s3(&server, "PUT", "/photos").send().await.expect_status(200);
@@ -260,8 +259,15 @@ async fn a_directory_moves_into_a_cluster_and_back() {
     assert_eq!(server.signal("TERM").0, Some(0));
 
     place.succeeds(&mut place.at(&["cluster", "move", "--to-directory", "back"]));
-    let single =
-        ["server", "--data-dir", "back", "--address", "127.0.0.1:0", "--master-key-file", "master.key"];
+    let single = [
+        "server",
+        "--data-dir",
+        "back",
+        "--address",
+        "127.0.0.1:0",
+        "--master-key-file",
+        "master.key",
+    ];
     let server = Running::start(place.command(&single).envs(credentials));
     for (path, byte) in [("/photos/a", 7), ("/photos/b", 8)] {
         let reply = s3(&server, "GET", path).send().await.expect_status(200);
@@ -272,10 +278,8 @@ async fn a_directory_moves_into_a_cluster_and_back() {
 #[tokio::test]
 async fn a_directory_with_vectors_is_refused() {
     let place = Place::created("vectors");
-    let credentials = [
-        ("LITEIO_ACCESS_KEY", ALICE.access_key),
-        ("LITEIO_SECRET_KEY", ALICE.secret_key),
-    ];
+    let credentials =
+        [("LITEIO_ACCESS_KEY", ALICE.access_key), ("LITEIO_SECRET_KEY", ALICE.secret_key)];
     let single = ["server", "--data-dir", "data", "--address", "127.0.0.1:0"];
     let server = Running::start(place.command(&single).envs(credentials));
     let body = r#"{"vectorBucketName":"films"}"#;

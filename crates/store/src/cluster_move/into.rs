@@ -218,7 +218,8 @@ fn begin(kv: &Kv, source: &MovingRecord) -> Result<(), StoreError> {
     let snapshot = kv.snapshot()?;
     let begun = MovingRecord::read(&snapshot)?;
     match begun {
-        Some(begun) if begun == *source => {}
+        // A call that was killed may not have looked whether one had started meanwhile.
+        Some(begun) if begun == *source => check_servers(kv)?,
         Some(_) => {
             return Err(refused(
                 "a move of another data directory into the cluster has begun: end it first, or create another cluster",

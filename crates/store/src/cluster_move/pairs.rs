@@ -75,10 +75,7 @@ pub(super) fn between(
 }
 
 /// The first key that begins with one of these prefixes.
-pub(super) fn first_of(
-    from: &Snapshot,
-    prefixes: &[&[u8]],
-) -> Result<Option<Vec<u8>>, StoreError> {
+pub(super) fn first_of(from: &Snapshot, prefixes: &[&[u8]]) -> Result<Option<Vec<u8>>, StoreError> {
     for prefix in prefixes {
         let end = successor(prefix).unwrap_or_default();
         let mut rows = from.cursor(Bound::Included(prefix), Bound::Excluded(&end))?;

@@ -1,5 +1,6 @@
 //! Moves between a directory and several servers over a simulated database.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use liteio_store::{
 
 use crate::harness::{
     bucket, bytes, complete, config, create_bucket, create_upload, get, name, on_directory, put,
-    put_part, put_into, try_get,
+    put_into, put_part, try_get,
 };
 
 fn backend(database: &Arc<SimulatedDatabase>, blobs: &ClusterBlobs) -> ClusterBackend {
@@ -121,19 +122,16 @@ fn an_interrupted_move_goes_on_and_no_server_starts_meanwhile() {
     fill(directory.path());
     let (database, blobs) = (SimulatedDatabase::new(), ClusterBlobs::memory());
     // Interrupted after its first page, as by a kill.
-    let interrupted = std::panic::catch_unwind(|| {
+    let interrupted = catch_unwind(AssertUnwindSafe(|| {
         let source = MoveSource::open(on_directory(directory.path())).expect("opens");
         source.move_into(&backend(&database, &blobs), &mut |_| panic!("interrupted"))
-    });
+    }));
     interrupted.expect_err("interrupted");
     let unfinished = refusal(server(&backend(&database.server(), &blobs)));
     assert!(unfinished.contains("is not finished"), "{unfinished}");
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
-    let out = move_out(
-        &backend(&database.server(), &blobs),
-        on_directory(elsewhere.path()),
-        &mut |_| {},
-    );
+    let out =
+        move_out(&backend(&database.server(), &blobs), on_directory(elsewhere.path()), &mut |_| {});
     assert!(refusal(out).contains("is not finished"));
 
     // The directory may be used in between: what has changed is moved anew.

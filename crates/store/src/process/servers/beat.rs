@@ -7,8 +7,8 @@ use liteio_kv::{Kv, Read as _, Write as _};
 use super::{ENDED_AFTER, LEASE, LEASE_MARGIN, SUSPENDED_AFTER, ServerRecord, Servers, WANTED, ms};
 use crate::error::StoreError;
 use crate::meta::claim::Claim;
-use crate::meta::server::{self, LeaseRecord};
 use crate::meta::moving::MovingRecord;
+use crate::meta::server::{self, LeaseRecord};
 use crate::meta::space;
 use crate::process::cluster::Job;
 
