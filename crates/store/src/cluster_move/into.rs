@@ -227,14 +227,16 @@ fn begin(kv: &Kv, source: &MovingRecord) -> Result<(), StoreError> {
         }
         None => {
             let data = [space::ALL_BUCKETS, space::ALL_IDENTITIES, space::ALL_VECTOR_BUCKETS];
-            let moved = StoreRecord::read(&snapshot)?;
-            if moved.is_some_and(|it| it.created_ms == source.created_ms) {
-                return Err(refused("the cluster has the data of this directory already"));
-            }
             if first_of(&snapshot, &data)?.is_some() {
-                return Err(refused(
-                    "the cluster has data already: create another one with `liteio cluster create`",
-                ));
+                let there = StoreRecord::read(&snapshot)?;
+                return Err(refused(match there {
+                    Some(it) if it.created_ms == source.created_ms => {
+                        "the cluster has the data of this directory already"
+                    }
+                    _ => {
+                        "the cluster has data already: create another one with `liteio cluster create`"
+                    }
+                }));
             }
             check_servers(kv)?;
         }

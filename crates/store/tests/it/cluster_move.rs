@@ -88,7 +88,7 @@ fn a_directory_moves_into_a_cluster_and_back() {
     assert_eq!((moved.written, moved.left_out), (moved.pairs, 0), "{moved:?}");
     assert!(moved.blobs >= 5, "{moved:?}");
     let again = refusal(into(directory.path(), &backend(&database.server(), &blobs)));
-    assert!(again.contains("already"), "{again}");
+    assert!(again.contains("has the data of this directory already"), "{again}");
 
     let store = server(&backend(&database.server(), &blobs)).expect("opens");
     check(&store);
@@ -151,13 +151,15 @@ fn a_cluster_with_data_or_servers_and_directories_of_others_are_refused() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     fill(directory.path());
     let (database, blobs) = (SimulatedDatabase::new(), ClusterBlobs::memory());
+    // Another store is made at another time.
+    database.advance(1000);
     let store = server(&backend(&database, &blobs)).expect("opens");
     let running = refusal(into(directory.path(), &backend(&database.server(), &blobs)));
     assert!(running.contains("runs: stop all of them"), "{running}");
     create_bucket(&store, "other");
     store.close();
     let filled = refusal(into(directory.path(), &backend(&database.server(), &blobs)));
-    assert!(filled.contains("has data already"), "{filled}");
+    assert!(filled.contains("has data already: create another"), "{filled}");
     let store = server(&backend(&database.server(), &blobs)).expect("opens as before");
     store.bucket(&name("other")).expect("still there");
     store.close();
