@@ -8,7 +8,8 @@ use std::sync::Arc;
 use liteio_postgres::testing;
 
 use crate::command::{Running, liteio, stderr};
-use crate::harness::{ALICE, RawRequest, Reply, User};
+use crate::harness::{ALICE, RawRequest, User};
+use crate::reply::Reply;
 
 /// A database, a place of bodies and a master key.
 struct Place {
