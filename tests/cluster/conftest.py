@@ -28,7 +28,7 @@ def free_port():
 def postgres(tmp_path_factory):
     """The port of a PostgreSQL with the empty database `liteio` of a user of the same name."""
     if not BINARIES:
-        pytest.fail("PostgreSQL is not installed: run tests/postgres/install")
+        pytest.skip("PostgreSQL is not installed: run tests/postgres/install")
     binaries, directory, port = BINARIES[-1], tmp_path_factory.mktemp("postgres"), free_port()
     for path in [directory, *directory.parents]:
         # The directories of pytest are for their user alone.
