@@ -67,4 +67,6 @@ pub(crate) use self::exercise::exercise;
 pub use self::operations::operation_names;
 pub use self::permission::{Circumstances, check, is_within_session};
 pub use self::service::{Api, Iam, is_web_identity};
-pub use self::users::{ConfiguredUsers, Users, Watch, other_owner_of_all, reseal_secrets};
+pub use self::users::{
+    ConfiguredUsers, Users, Watch, check_secrets, other_owner_of_all, reseal_secrets,
+};

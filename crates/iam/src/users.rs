@@ -196,6 +196,22 @@ pub fn reseal_secrets(store: &Store, ring: &KeyRing, changes: bool) -> Result<()
     Ok(())
 }
 
+/// Checks that all secrets of access keys are sealed with master keys of `ring`, and not with the generated key of their
+/// directory, which has no place among several servers.
+///
+/// # Errors
+/// [`StoreError::KeyMissing`] if one is not; the errors of [`reseal_secrets`].
+pub fn check_secrets(store: &Store, ring: &KeyRing) -> Result<(), StoreError> {
+    reseal_secrets(store, ring, false)?;
+    let state = State::read(&store.identities()?);
+    let (_, of_directory) = resealed(&state, &SecretKeys::new(ring, None))?;
+    if of_directory > 0 {
+        let key = format!("the directory's own key ({of_directory} secrets of access keys)");
+        return Err(StoreError::KeyMissing { key });
+    }
+    Ok(())
+}
+
 /// The entry with the generated key of a data directory without a master key. Entries of users
 /// begin with their kind and a slash.
 const OWN_KEY: &[u8] = b"own-key";

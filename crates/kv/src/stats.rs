@@ -47,6 +47,8 @@ pub struct KvStats {
     pub unsettled: u64,
     /// Commits that were acknowledged, and that the database has lost.
     pub commits_lost: u64,
+    /// Fetches of rows and ranges, each a round trip to the database.
+    pub fetches: u64,
 }
 
 /// The counters themselves.

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderValue, StatusCode};
 use parking_lot::Mutex;
 
 use liteio_access::state::App;
@@ -51,7 +52,10 @@ impl Agreement {
                 }
             };
             let status = StatusCode::SERVICE_UNAVAILABLE;
-            ApiError::with_status(Dialect::S3, "ServiceUnavailable", status, reason)
+            // Soon: another server may answer, or this one after a failover.
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("1"))]);
+            let error = ApiError::with_status(Dialect::S3, "ServiceUnavailable", status, reason);
+            error.with_headers(headers)
         })
     }
 }

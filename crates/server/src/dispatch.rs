@@ -87,6 +87,10 @@ impl Dispatch {
             let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
             move || {
                 let app = &spaces.main().app;
+                // At once: everything else asks the database.
+                if let Some(reason) = app.store.cluster_figures().and_then(|it| it.suspended) {
+                    return Readiness::NotReady(reason.into());
+                }
                 let ready = readiness(app, &stopping, &logged, lost_at_start, &followers);
                 match (ready, app.store.suspended()) {
                     // A standby is ready for what it is there for.
@@ -104,6 +108,10 @@ impl Dispatch {
                 let space = spaces.main();
                 let (followers, pair) = (Arc::clone(&followers), Arc::clone(&pair));
                 Box::pin(async move {
+                    let figures = space.app.store.cluster_figures();
+                    if figures.is_some_and(|it| it.suspended.is_some()) {
+                        return Map::new();
+                    }
                     let mut told = details(&space.app, &space.senders).await;
                     told.extend(followers.iter().map(|it| (it.name().to_owned(), it.state())));
                     let backup = pair.backup_state().as_ref().map(backup_details);
@@ -487,12 +495,20 @@ fn readiness(
             let told = found_damage(&app.store, logged);
             let told = told.or_else(|| missing_keys(&app.store));
             let told = told.or_else(|| lost_events(&app.store, lost_at_start));
+            let told = told.or_else(|| lost_commits(&app.store));
             let told = told.or_else(|| followers.iter().find_map(|it| it.loss()));
             told.map_or(Readiness::Ready, |told| Readiness::Degraded(told.into()))
         }
         StoreHealth::ReadOnly { reason } => Readiness::Degraded(reason.into()),
         StoreHealth::Full => Readiness::Degraded("the storage device is full".into()),
     }
+}
+
+/// Describes the loss of commits that the database had acknowledged.
+fn lost_commits(store: &Store) -> Option<String> {
+    let lost = store.stats().kv.commits_lost;
+    let advice = "its failover went to a standby that lagged behind: see docs/cluster.md";
+    (lost > 0).then(|| format!("the database has lost {lost} acknowledged commits: {advice}"))
 }
 
 /// Describes the loss of events: current, or since the start, at which `lost_at_start` had been

@@ -4,6 +4,8 @@
 //! with each change of a bucket's settings, or of a user. What was remembered at an older epoch is
 //! forgotten. So a request that begins after a change was acknowledged, by any server, sees it.
 
+use std::sync::atomic::Ordering;
+
 use crate::error::StoreError;
 use crate::store::Store;
 
@@ -24,7 +26,16 @@ impl Store {
         }
         self.shared().cluster.serving()?;
         let Some(moment) = self.moment()? else { return Ok(None) };
-        self.shared().buckets.agree(moment.epochs[SETTINGS]);
+        let counters = &self.shared().counters;
+        let is_newer = [
+            self.shared().buckets.agree(moment.epochs[SETTINGS]),
+            counters.users_epoch.fetch_max(moment.epochs[USERS], Ordering::Relaxed)
+                < moment.epochs[USERS],
+        ];
+        let reloads = is_newer.into_iter().filter(|it| *it).count() as u64;
+        if reloads > 0 {
+            counters.epoch_reloads.fetch_add(reloads, Ordering::Relaxed);
+        }
         Ok(Some(moment.epochs[USERS]))
     }
 }

@@ -1,5 +1,6 @@
 //! A store as one of several servers: its beats, and the view of all.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread;
 
@@ -70,7 +71,26 @@ impl ClusterView {
     }
 }
 
+/// The state of one of several servers, for metrics and health checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterFigures {
+    /// The reason why it answers no requests; `None` if it does.
+    pub suspended: Option<String>,
+    /// Number of runs of other servers that are over and whose leftovers wait to be swept.
+    pub runs_waiting: u64,
+}
+
 impl Store {
+    /// The state among other servers, without asking the database; `None` for a store of one process.
+    #[must_use]
+    pub fn cluster_figures(&self) -> Option<ClusterFigures> {
+        let cluster = &self.shared().cluster;
+        self.reads_may_wait().then(|| ClusterFigures {
+            suspended: cluster.serving().err().map(|error| error.to_string()),
+            runs_waiting: cluster.ended_runs().len() as u64,
+        })
+    }
+
     /// The moment of now, as the database tells it; `None` for a store of one process.
     pub(crate) fn moment(&self) -> Result<Option<Moment>, StoreError> {
         match &*self.inner.kv.read() {
@@ -124,8 +144,11 @@ impl Store {
         let thread = thread.spawn(move || {
             while own_calls.wait(BEAT_EVERY) {
                 let Some(inner) = weak.upgrade() else { return };
+                let store = Self::of(inner);
                 // Without the database the standing of the server tells it.
-                let _ = Self::of(inner).beat();
+                if store.beat().is_err() {
+                    store.shared().counters.beats_missed.fetch_add(1, Ordering::Relaxed);
+                }
             }
         })?;
         member.beats = Some(Background::new(calls, thread));

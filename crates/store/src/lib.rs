@@ -288,6 +288,7 @@ mod agreement;
 mod attachment;
 mod backend;
 pub mod backup;
+pub mod cluster_move;
 #[cfg(test)]
 mod damage_tests;
 mod directory;
@@ -325,7 +326,7 @@ pub use blob::shared_blobs_contract;
 #[cfg(feature = "cluster")]
 pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
-pub use cluster::{ClusterJob, ClusterServer, ClusterView};
+pub use cluster::{ClusterFigures, ClusterJob, ClusterServer, ClusterView};
 pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,

@@ -24,6 +24,7 @@ use crate::directory;
 use crate::error::StoreError;
 use crate::lazy;
 use crate::meta::bucket::{FORMAT, StoreRecord};
+use crate::meta::moving::MovingRecord;
 use crate::meta::space::{self, QueueKind};
 use crate::meta::standby::StandbyPosition;
 #[cfg(any(test, feature = "test-util"))]
@@ -284,7 +285,7 @@ pub(crate) fn open_memory_with(
 }
 
 /// The settings of the key space: the prefixes of what servers remember.
-fn database_config() -> DatabaseConfig {
+pub(crate) fn database_config() -> DatabaseConfig {
     let settings = [space::ALL_BUCKETS, space::ALL_DOCUMENTS];
     let users = [space::ALL_IDENTITIES];
     let owned = |prefixes: &[&[u8]]| prefixes.iter().map(|it| it.to_vec()).collect();
@@ -490,6 +491,7 @@ fn kv_config(config: &StoreConfig) -> KvConfig {
 /// Creates the store's own record, or checks it and takes over records of earlier programs.
 fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
     let snapshot = kv.snapshot()?;
+    MovingRecord::refuse(&snapshot)?;
     if StoreRecord::read_checked(&snapshot)?.is_some() {
         let kinds = [QueueKind::Events, QueueKind::Replication];
         let mut former = false;
@@ -504,10 +506,13 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
         };
     }
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
-    let prepared = kv.update(move |write| match StoreRecord::read_checked(write)? {
-        // Another server was faster.
-        Some(_) => Ok(()),
-        None => record.write(write),
+    let prepared = kv.update(move |write| {
+        MovingRecord::refuse(write)?;
+        match StoreRecord::read_checked(write)? {
+            // Another server was faster.
+            Some(_) => Ok(()),
+            None => record.write(write),
+        }
     });
     prepared.wait()
 }

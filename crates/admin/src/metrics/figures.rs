@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use liteio_store::vectors::VectorFigures;
 use liteio_store::{
-    BucketUsage, LifecycleState, OutboxState, ScrubState, Store, StoreError, StoreHealth,
-    StoreStats, Usage,
+    BucketUsage, ClusterFigures, LifecycleState, OutboxState, ScrubState, Store, StoreError,
+    StoreHealth, StoreStats, Usage,
 };
 
 use super::process::Process;
@@ -71,6 +71,8 @@ pub(super) struct StoreFigures {
     pub(super) outbox: Option<OutboxState>,
     pub(super) vectors: Option<VectorFigures>,
     pub(super) buckets: Buckets,
+    /// The state among several servers.
+    pub(super) cluster: Option<ClusterFigures>,
 }
 
 /// The values of buckets.
@@ -150,6 +152,7 @@ impl StoreFigures {
     fn of(store: &Store, owner: Owner) -> Result<StoreFigures, StoreError> {
         Ok(StoreFigures {
             is_ready: store.health() == StoreHealth::Ready,
+            cluster: store.cluster_figures(),
             stats: store.stats(),
             space: store.space().ok().flatten(),
             deletions: store.deletions_waiting(DELETIONS_MAX).ok(),

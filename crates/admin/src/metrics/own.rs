@@ -22,6 +22,7 @@ pub(super) fn page(figures: &Figures, format: Format) -> String {
     let mut limit = page.metric("liteio_budget_limit", Kind::Gauge, "What all clients may use.");
     figures.budget.iter().for_each(|(name, _, max)| limit.sample(&[("resource", name)], max));
     write_store(&mut page, &figures.store);
+    write_cluster(&mut page, &figures.store);
     write_background(&mut page, figures);
     write_backup(&mut page, figures.backup.as_ref());
     write_reports(&mut page, &figures.reports);
@@ -146,6 +147,50 @@ fn write_commits(page: &mut Page, stats: &StoreStats) {
     ];
     for (name, help, value) in counters {
         page.counter(name, help, value);
+    }
+}
+
+fn write_cluster(page: &mut Page, store: &StoreFigures) {
+    let cluster = store.cluster.as_ref();
+    let is_serving = cluster.map(|it| u64::from(it.suspended.is_none()));
+    let help = "1 while the server reaches the database of its cluster, and so answers requests.";
+    optional(page, "liteio_cluster_serving", help, is_serving);
+    let help = "Runs of servers that have ended, and whose leftovers wait to be swept.";
+    optional(page, "liteio_cluster_runs_waiting", help, cluster.map(|it| it.runs_waiting));
+    let counters: [Column<StoreStats>; 7] = [
+        ("liteio_cluster_commits_total", "Commits of the database.", |it| it.kv.groups),
+        (
+            "liteio_cluster_conflicts_total",
+            "Commits that were repeated, since another server had changed what they had read.",
+            |it| it.kv.conflicts,
+        ),
+        ("liteio_cluster_fetches_total", "Round trips to the database that read.", |it| {
+            it.kv.fetches
+        }),
+        (
+            "liteio_cluster_commits_unsettled_total",
+            "Commits of which it is not known whether they happened.",
+            |it| it.kv.unsettled,
+        ),
+        (
+            "liteio_cluster_commits_lost_total",
+            "Acknowledged commits that the database has lost.",
+            |it| it.kv.commits_lost,
+        ),
+        (
+            "liteio_cluster_beats_missed_total",
+            "Beats of the server that the database has not taken.",
+            |it| it.beats_missed,
+        ),
+        (
+            "liteio_cluster_epoch_reloads_total",
+            "Times that settings of buckets, or users, were read again after a change.",
+            |it| it.epoch_reloads,
+        ),
+    ];
+    for (name, help, value) in counters {
+        let mut metric = page.metric(name, Kind::Counter, help);
+        cluster.iter().for_each(|_| metric.sample(&[], value(&store.stats)));
     }
 }
 

@@ -19,7 +19,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use self::committer::Committer;
-use crate::database::{Database, DatabaseConfig, DatabaseSnapshot, Worker};
+use crate::database::{CountedDatabase, Database, DatabaseConfig, DatabaseSnapshot, Worker};
 use crate::queue::Queue;
 use crate::{KvError, KvStats};
 
@@ -32,6 +32,7 @@ pub(crate) struct Committers {
     /// Held by the one that commits anew after a conflict: the others would meet it again.
     pub(super) anew: Mutex<()>,
     commits: AtomicU64,
+    fetches: Arc<AtomicU64>,
     workers: AtomicU32,
     threads: Mutex<Vec<JoinHandle<()>>>,
     #[cfg(any(test, feature = "test-util"))]
@@ -54,8 +55,11 @@ impl Committers {
         database: Arc<dyn Database>,
         config: DatabaseConfig,
     ) -> Result<Arc<Self>, KvError> {
+        let fetches = Arc::default();
+        let database = CountedDatabase { database, fetches: Arc::clone(&fetches) };
         let committers = Arc::new(Self {
-            database,
+            database: Arc::new(database),
+            fetches,
             queue: Queue::default(),
             counters: Counters::default(),
             anew: Mutex::new(()),
@@ -161,6 +165,7 @@ impl Committers {
             settled: read(&self.counters.settled),
             unsettled: read(&self.counters.unsettled),
             commits_lost: read(&self.counters.lost),
+            fetches: read(&self.fetches),
             ..KvStats::default()
         }
     }

@@ -27,6 +27,7 @@
 //! commits, as the failover to an asynchronous standby may.
 
 mod config;
+mod counted;
 #[cfg(any(test, feature = "test-util"))]
 mod simulated;
 mod snapshot;
@@ -36,6 +37,7 @@ use std::fmt::Debug;
 use crate::{Counts, KvError};
 
 pub use config::DatabaseConfig;
+pub(crate) use counted::CountedDatabase;
 #[cfg(any(test, feature = "test-util"))]
 pub use simulated::{Faults, SimulatedDatabase};
 pub use snapshot::Moment;

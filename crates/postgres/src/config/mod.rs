@@ -124,6 +124,19 @@ impl PostgresConfig {
         Ok(self)
     }
 
+    /// Opens at most so many connections for reads, in place of the URL's number.
+    ///
+    /// # Errors
+    /// [`PostgresError::Settings`] unless it is from 2 to 1,000: fetches and views have their own.
+    pub fn with_read_connections(mut self, number: usize) -> Result<Self, PostgresError> {
+        if !(2..=limits::CONNECTIONS_MAX).contains(&number) {
+            let max = limits::CONNECTIONS_MAX;
+            return Err(PostgresError::Settings(format!("read_connections is from 2 to {max}")));
+        }
+        self.read_connections = number;
+        Ok(self)
+    }
+
     /// Opens the cluster although the database may lose what it has acknowledged: for tests.
     #[must_use]
     pub fn allow_unsafe(mut self, is_allowed: bool) -> Self {

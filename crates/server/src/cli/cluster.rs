@@ -73,13 +73,48 @@ impl fmt::Debug for ClusterArgs {
 #[derive(Subcommand, Clone, Debug)]
 pub(crate) enum ClusterCommand {
     /// Prepare a database and a place of bodies, both empty, for the servers of a cluster.
-    Create(ClusterPlaceArgs),
+    Create(ClusterCreateArgs),
     /// Show the servers of a cluster, who does which work in the background, and the schema.
     Status(ClusterPlaceArgs),
     /// Bring the schema of a cluster up to this program.
     Migrate(ClusterPlaceArgs),
     /// Look for records without their body; exit code 1 if there are any.
     Check(ClusterPlaceArgs),
+    /// Move all data of a data directory into a cluster that has none, or that of a cluster into an empty directory.
+    ///
+    /// No server may run meanwhile, and the source stays as it is. After an interruption the same command goes on.
+    Move(ClusterMoveArgs),
+}
+
+/// The arguments of `liteio cluster create`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ClusterCreateArgs {
+    /// Succeed if the cluster is there already, as for a command that runs before each start.
+    #[arg(long)]
+    pub(crate) if_missing: bool,
+    #[command(flatten)]
+    pub(crate) place: ClusterPlaceArgs,
+}
+
+/// The arguments of `liteio cluster move`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ClusterMoveArgs {
+    #[command(flatten)]
+    pub(crate) direction: ClusterDirection,
+    #[command(flatten)]
+    pub(crate) place: ClusterPlaceArgs,
+}
+
+/// The directory of a move, and its direction.
+#[derive(Args, Clone, Debug)]
+#[group(required = true, multiple = false)]
+pub(crate) struct ClusterDirection {
+    /// Data directory whose data is moved into the cluster.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from_directory: Option<PathBuf>,
+    /// Empty directory into which the data of the cluster is moved.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) to_directory: Option<PathBuf>,
 }
 
 /// The database and the place of the bodies of a cluster.

@@ -1,10 +1,11 @@
-//! `liteio cluster`: create, status, migrate and check.
+//! `liteio cluster`: create, status, migrate, check and move.
 
 use std::fmt::Write as _;
 
 use liteio_postgres::{PostgresError, create, migrate, status};
 use liteio_store::{ClusterId, ClusterView, RandomSource as _, Store, StoreConfig, SystemRandom};
 
+use super::moves::moved;
 use super::place::{self, blobs, database};
 use crate::cli::{ClusterCommand, ClusterPlaceArgs};
 use crate::config::{ClusterSettings, resolve_cluster, resolve_keys};
@@ -14,7 +15,9 @@ use crate::verify::describe;
 /// See [`super::run`].
 pub(super) fn run(command: &ClusterCommand) -> Result<(String, bool), String> {
     match command {
-        ClusterCommand::Create(arguments) => created(&settings(arguments)?),
+        ClusterCommand::Create(arguments) => {
+            created(&settings(&arguments.place)?, arguments.if_missing)
+        }
         ClusterCommand::Status(arguments) => shown(&settings(arguments)?),
         ClusterCommand::Migrate(arguments) => migrated(&settings(arguments)?),
         ClusterCommand::Check(arguments) => {
@@ -24,10 +27,12 @@ pub(super) fn run(command: &ClusterCommand) -> Result<(String, bool), String> {
                 StoreConfig { keys: keys::open(&keys)?.into(), ..StoreConfig::memory() },
             )
         }
+        ClusterCommand::Move(arguments) => moved(arguments),
     }
 }
 
-fn settings(arguments: &ClusterPlaceArgs) -> Result<ClusterSettings, String> {
+/// The settings of a command.
+pub(super) fn settings(arguments: &ClusterPlaceArgs) -> Result<ClusterSettings, String> {
     let settings = resolve_cluster(&arguments.place).map_err(|error| error.to_string())?;
     settings.ok_or_else(|| "give --metadata and --blobs".to_owned())
 }
@@ -37,7 +42,7 @@ fn of_database(error: PostgresError) -> String {
 }
 
 /// Makes the schema, and gives the blobs to the cluster. What was interrupted goes on with the same command.
-fn created(settings: &ClusterSettings) -> Result<(String, bool), String> {
+fn created(settings: &ClusterSettings, if_missing: bool) -> Result<(String, bool), String> {
     let config = database(settings)?;
     let blobs = blobs(&settings.blobs, 0)?;
     let of_blobs = |error: liteio_store::StoreError| format!("--blobs: {error}");
@@ -60,7 +65,8 @@ fn created(settings: &ClusterSettings) -> Result<(String, bool), String> {
         Err(error) => return Err(of_database(error)),
     };
     if owner == Some(id) {
-        return Err(format!("the cluster {} is there already", settings.name));
+        let there = format!("the cluster {} is there already", settings.name);
+        return if if_missing { Ok((format!("{there}\n"), true)) } else { Err(there) };
     }
     blobs.create_cluster(&id).map_err(of_blobs)?;
     Ok((

@@ -6,6 +6,8 @@
 #[cfg(feature = "cluster")]
 mod commands;
 #[cfg(feature = "cluster")]
+mod moves;
+#[cfg(feature = "cluster")]
 mod place;
 
 use liteio_store::{ClusterBackend, KeyRing};

@@ -21,6 +21,9 @@ pub(super) fn database(settings: &ClusterSettings) -> Result<PostgresConfig, Str
     if let Some(file) = &settings.password_file {
         config = config.with_password_file(file).map_err(refused)?;
     }
+    if let Some(number) = settings.connections {
+        config = config.with_read_connections(number).map_err(refused)?;
+    }
     let config = config.with_cluster(&settings.name).map_err(refused)?;
     Ok(config.allow_unsafe(settings.allows_unsafe))
 }

@@ -9,9 +9,8 @@ use liteio_client::parse_duration;
 use super::{Config, ConfigError, CredentialsSource, Storage, error};
 use crate::cli::{ClusterArgs, ServerArgs};
 
-/// Connections for reads, if no number is given.
-const CONNECTIONS: usize = 16;
-const CONNECTIONS_MAX: usize = 1000;
+/// Connections for reads: half of them are for reads that last long.
+const CONNECTIONS: std::ops::RangeInclusive<usize> = 2..=1000;
 /// Size of the cache of bodies in MiB, if none is given.
 const CACHE_MIB: u32 = 1024;
 /// Longest time for which deleted bodies are kept.
@@ -24,8 +23,8 @@ pub struct ClusterSettings {
     pub metadata: String,
     /// The file with its password.
     pub password_file: Option<PathBuf>,
-    /// Connections for reads.
-    pub connections: usize,
+    /// Connections for reads; `None` for those of the URL.
+    pub connections: Option<usize>,
     /// Start although the database may lose acknowledged writes.
     pub allows_unsafe: bool,
     /// The place of the bodies.
@@ -97,9 +96,10 @@ pub(crate) fn resolve(arguments: &ClusterArgs) -> Result<Option<ClusterSettings>
              underscores, and a letter first"
         ));
     }
-    let connections = arguments.metadata_connections.unwrap_or(CONNECTIONS);
-    if !(1..=CONNECTIONS_MAX).contains(&connections) {
-        return error(format!("--metadata-connections is from 1 to {CONNECTIONS_MAX}"));
+    let connections = arguments.metadata_connections;
+    if connections.is_some_and(|number| !CONNECTIONS.contains(&number)) {
+        let (min, max) = (CONNECTIONS.start(), CONNECTIONS.end());
+        return error(format!("--metadata-connections is from {min} to {max}"));
     }
     let deletion_grace = match &arguments.deletion_grace {
         None => Duration::ZERO,
@@ -227,3 +227,7 @@ pub(super) fn check(config: &Config, arguments: &ServerArgs) -> Result<(), Confi
     }
     Ok(())
 }
+
+#[cfg(test)]
+#[path = "cluster_tests.rs"]
+mod tests;

@@ -17,6 +17,7 @@ mod checksum;
 mod client;
 mod client_losses;
 mod client_names;
+mod cluster;
 mod command;
 mod compatibility;
 mod conditional;

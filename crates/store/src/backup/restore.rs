@@ -42,7 +42,7 @@ const ROWS_AT_ONCE: usize = 1000;
 /// A directory that is being restored.
 pub struct Restore {
     pub(super) disk: Arc<dyn Disk>,
-    pub(super) kv: Kv,
+    pub(crate) kv: Kv,
     /// The same disk, if it is a directory of the file system.
     pub(super) real: Option<RealDisk>,
     pub(super) blobs: FileBlobStore,

@@ -44,7 +44,12 @@ impl StoreRecord {
     }
 
     pub(crate) fn write(&self, to: &mut impl Write) -> Result<(), StoreError> {
-        Ok(to.put(space::STORE_KEY, &record::encode(1, self))?)
+        Ok(to.put(space::STORE_KEY, &self.encoded())?)
+    }
+
+    /// The bytes of the record.
+    pub(crate) fn encoded(&self) -> Vec<u8> {
+        record::encode(1, self)
     }
 
     /// Takes the next id.

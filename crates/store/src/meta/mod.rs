@@ -12,6 +12,7 @@ pub(crate) mod identity;
 pub(crate) mod key;
 pub(crate) mod lifecycle;
 mod lock;
+pub(crate) mod moving;
 mod notification;
 pub(crate) mod object;
 pub(crate) mod queue;

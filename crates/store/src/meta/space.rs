@@ -46,6 +46,7 @@
 //! | `51` | number of a run (4) | nothing: the server of the run may commit |
 //! | `52` | name of a job | its [lease](super::server::LeaseRecord) |
 //! | `53` | | of several servers only: stamp (8) of the entries `07` |
+//! | `54` | | of several servers only: the directory that is being [moved](super::moving) into them |
 //!
 //! The encoding of object keys with something behind them is in [`super::key`].
 
@@ -99,9 +100,13 @@ const SERVER: u8 = 0x50;
 const RUNNING: u8 = 0x51;
 const JOB: u8 = 0x52;
 const USERS_STAMP: u8 = 0x53;
+const MOVING: u8 = 0x54;
 
 /// The stamp of the entries about users.
 pub(crate) const USERS_STAMP_KEY: &[u8] = &[USERS_STAMP];
+
+/// The mark of a move into the cluster.
+pub(crate) const MOVING_KEY: &[u8] = &[MOVING];
 
 /// All servers.
 pub(crate) const ALL_SERVERS: &[u8] = &[SERVER];
@@ -149,6 +154,11 @@ pub(crate) fn lease(backup: &[u8; 16]) -> Vec<u8> {
 /// `true` for rows that are of one directory only, and in no backup.
 pub(crate) fn is_of_directory(key: &[u8]) -> bool {
     matches!(key.first(), Some(&(STANDBY | LEASE | BACKUP_PLACE | OUTSTANDING)))
+}
+
+/// `true` for rows that are of several servers only.
+pub(crate) fn is_of_servers(key: &[u8]) -> bool {
+    matches!(key.first(), Some(&(SERVER | RUNNING | JOB | USERS_STAMP | MOVING)))
 }
 
 /// The key of the position of a standby.

@@ -69,17 +69,20 @@ impl BucketCache {
         state.buckets.insert(bucket.name.clone(), Arc::clone(bucket));
     }
 
-    /// Removes all entries if other servers, or this one, may have changed a bucket since the last call.
-    pub(crate) fn agree(&self, epoch: u64) {
+    /// Removes all entries if other servers, or this one, may have changed a bucket since the last call. `true` if
+    /// it does.
+    pub(crate) fn agree(&self, epoch: u64) -> bool {
         if self.state.read().epoch >= epoch {
-            return;
+            return false;
         }
         let mut state = self.state.write();
-        if state.epoch < epoch {
+        let is_newer = state.epoch < epoch;
+        if is_newer {
             state.buckets.clear();
             (state.document_bytes, state.epoch) = (0, epoch);
             state.generation += 1;
         }
+        is_newer
     }
 
     /// Removes all entries, after a commit that may have changed any of them.

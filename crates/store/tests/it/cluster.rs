@@ -5,8 +5,7 @@ use std::sync::Arc;
 use liteio_kv::database::{Faults, SimulatedDatabase};
 use liteio_store::{
     ClusterBackend, ClusterBlobs, IdentityEntry, Job, ManualClock, PutOptions, Selection, Store,
-    StoreConfig,
-    StoreError,
+    StoreConfig, StoreError,
 };
 
 use crate::harness::{

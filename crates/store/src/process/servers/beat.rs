@@ -9,6 +9,7 @@ use super::{
 };
 use crate::error::StoreError;
 use crate::meta::claim::Claim;
+use crate::meta::moving::MovingRecord;
 use crate::meta::server::{self, LeaseRecord};
 use crate::meta::space;
 use crate::process::cluster::Job;
@@ -22,7 +23,9 @@ impl Servers {
         let run = self.config.run;
         let sent_ms = self.clock.monotonic_ms();
         let record = self.record();
-        let joined = kv.update(move |write| {
+        let joined = kv.update(move |write| -> Result<(), StoreError> {
+            // A move begins while no server runs, and looks again for one that joins meanwhile.
+            MovingRecord::refuse(write)?;
             write.put(&space::running(run), &[])?;
             record.write(write, run)
         });
