@@ -50,7 +50,7 @@ def first_after(history, moment):
 
 def lost(cluster):
     """The acknowledged commits that the servers have noticed to be lost."""
-    return sum(server.metrics().get("liteio_commits_lost_total", 0) for server in cluster.servers)
+    return sum(server.metrics().get("liteio_cluster_commits_lost_total", 0) for server in cluster.servers)
 
 
 def one_round(cluster, number, random_, is_asynchronous):

@@ -117,37 +117,6 @@ fn write_store(page: &mut Page, store: &StoreFigures) {
         "Reads that met damaged or missing data.",
         store.stats.damaged_reads,
     );
-    write_commits(page, &store.stats);
-}
-
-/// What became of commits in a database that several servers share; without one all of them are 0.
-fn write_commits(page: &mut Page, stats: &StoreStats) {
-    let kv = &stats.kv;
-    let counters = [
-        (
-            "liteio_commits_conflicts_total",
-            "Commits that found changed what they had read, and were repeated.",
-            kv.conflicts,
-        ),
-        (
-            "liteio_commits_settled_total",
-            "Commits whose answer was lost, and whose outcome was found out.",
-            kv.settled,
-        ),
-        (
-            "liteio_commits_unsettled_total",
-            "Commits whose outcome could not be found out.",
-            kv.unsettled,
-        ),
-        (
-            "liteio_commits_lost_total",
-            "Commits that were acknowledged, and that the database has lost in a failover.",
-            kv.commits_lost,
-        ),
-    ];
-    for (name, help, value) in counters {
-        page.counter(name, help, value);
-    }
 }
 
 fn write_cluster(page: &mut Page, store: &StoreFigures) {
