@@ -55,17 +55,17 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         // Parsed as the server that it is.
         Ok(Command::Standby(_)) => ExitCode::from(USAGE),
         Ok(Command::Promote(arguments)) => use_backup(|| backup::promote(&arguments)),
-        Ok(Command::Cluster(command)) => match {
+        Ok(Command::Cluster(command)) => {
             // A move has many files of a directory open.
             raise_file_limit();
-            cluster::run(&command)
-        } {
-            Ok((text, is_well)) => {
-                print(&text);
-                if is_well { ExitCode::SUCCESS } else { ExitCode::from(FAILED) }
+            match cluster::run(&command) {
+                Ok((text, is_well)) => {
+                    print(&text);
+                    if is_well { ExitCode::SUCCESS } else { ExitCode::from(FAILED) }
+                }
+                Err(reason) => fail(FAILED, &reason),
             }
-            Err(reason) => fail(FAILED, &reason),
-        },
+        }
         Err(Stop::Help(text)) => {
             print(&text);
             ExitCode::SUCCESS
