@@ -108,6 +108,16 @@ BEGIN
     PERFORM CASE WHEN l.is_shared THEN pg_advisory_xact_lock_shared(l.id) ELSE pg_advisory_xact_lock(l.id) END
         FROM unnest(locks, are_shared) AS l(id, is_shared);
 
+    -- Rows that are only read must not change before this commits, either: two commits, each of which reads what the other
+    -- writes, would both find what they have read. So objects, bodies, uploads and references that are read are locked with what is
+    -- written, in the order of the keys. The others (settings, users, counters, runs and leases) are read by most commits, and
+    -- have claims.
+    IF EXISTS (SELECT FROM unnest(read_keys) AS r(k) WHERE r.k >= '\x10' AND r.k < '\x36') THEN
+        PERFORM 1 FROM (
+            SELECT r.k FROM unnest(read_keys) AS r(k) WHERE r.k >= '\x10' AND r.k < '\x36'
+            UNION SELECT w.k FROM unnest(written_keys) AS w(k) ORDER BY 1
+        ) AS o, LATERAL (SELECT 1 FROM {schema}.kv WHERE kv.k = o.k FOR UPDATE) AS c;
+    END IF;
     IF cardinality(read_keys) > 0 THEN
         RETURN QUERY SELECT 1, r.k, coalesce(kv.ver, 0), kv.v
             FROM unnest(read_keys, read_versions) AS r(k, ver) LEFT JOIN {schema}.kv ON kv.k = r.k

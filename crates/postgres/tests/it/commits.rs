@@ -479,3 +479,31 @@ fn numbers_grow_for_all_processes() {
     blocks.sort_unstable();
     assert!(blocks.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{blocks:?}");
 }
+
+/// Each of two commits reads what the other writes: one of them has to see the other.
+#[test]
+fn what_is_only_read_does_not_change_before_the_commit() {
+    let cluster = Cluster::new();
+    let (one, two): (&[u8], &[u8]) = (b"\x10one", b"\x10two");
+    let mut first = cluster.open();
+    for round in 0..30 {
+        let versions = [one, two].map(|key| first.put(key, b"free"));
+        let begin = Barrier::new(2);
+        let takes = |own: &[u8], other: &[u8], [of_own, of_other]: [u64; 2]| {
+            let mut process = cluster.open();
+            let group = Group {
+                keys: vec![(other.to_vec(), of_other)],
+                writes: vec![put(own, Some(of_own), b"taken")],
+                ..Group::default()
+            };
+            begin.wait();
+            usize::from(process.commit(group).is_ok())
+        };
+        let [of_one, of_two] = versions;
+        let taken = thread::scope(|threads| {
+            let other = threads.spawn(|| takes(two, one, [of_two, of_one]));
+            takes(one, two, [of_one, of_two]) + other.join().expect("no panic")
+        });
+        assert!(taken <= 1, "round {round}: both have committed");
+    }
+}

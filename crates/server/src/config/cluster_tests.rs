@@ -107,7 +107,8 @@ fn values_that_are_not_valid_are_refused_by_name() {
 
 #[test]
 fn what_is_of_one_process_or_a_directory_is_refused_by_name() {
-    let pair = ["--master-key-file", "master.key", "--access-key", "key", "--secret-key", "secret"];
+    let pair =
+        ["--master-key-file", "master.key", "--access-key", "key", "--secret-key", "a long secret"];
     let valid = |line: &[&str]| {
         let line = [&PLACE[..], &pair, line].concat();
         Config::resolve(&arguments(&line))
