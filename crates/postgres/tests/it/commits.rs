@@ -1,5 +1,6 @@
 //! Commits, one after another and many at a time.
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
