@@ -4,6 +4,7 @@ use clap::Parser as _;
 
 use super::*;
 use crate::cli::ServerArgs;
+use crate::config::environment::Variables;
 
 #[derive(clap::Parser)]
 struct Line {
@@ -111,7 +112,8 @@ fn what_is_of_one_process_or_a_directory_is_refused_by_name() {
         ["--master-key-file", "master.key", "--access-key", "key", "--secret-key", "a long secret"];
     let valid = |line: &[&str]| {
         let line = [&PLACE[..], &pair, line].concat();
-        Config::resolve(&arguments(&line))
+        let resolved = Config::of_command(&arguments(&line), &Variables::default());
+        resolved.map(|(config, _)| config)
     };
     let config = valid(&[]).expect("valid");
     assert!(matches!(config.storage, Storage::Cluster(_)));
@@ -129,9 +131,14 @@ fn what_is_of_one_process_or_a_directory_is_refused_by_name() {
         assert!(error.contains(&format!("{flag} and --metadata contradict")), "{flag}: {error}");
         assert!(error.ends_with(&format!("remove {flag}")), "{error}");
     }
-    let resolve = |pair: &[&str]| Config::resolve(&arguments(&[&PLACE[..], pair].concat()));
-    let error = resolve(&pair[..2]).expect_err("no credentials").to_string();
+    // A container makes a pair where none is given.
+    let mut without = arguments(&[&PLACE[..], &pair[..2]].concat());
+    without.in_container = true;
+    let refused = Config::of_command(&without, &Variables::default());
+    let error = refused.expect_err("no credentials").to_string();
     assert!(error.contains("set LITEIO_ACCESS_KEY and LITEIO_SECRET_KEY"), "{error}");
-    let error = resolve(&pair[2..]).expect_err("no master key").to_string();
+    let without = arguments(&[&PLACE[..], &pair[2..]].concat());
+    let refused = Config::of_command(&without, &Variables::default());
+    let error = refused.expect_err("no master key").to_string();
     assert!(error.contains("liteio key new master.key"), "{error}");
 }
