@@ -75,6 +75,7 @@ pub(crate) fn all(from: &impl Read) -> Result<Vec<(u32, ServerRecord, bool)>, St
         servers.push((run, ServerRecord::decode(key, value)?, false));
         Ok(())
     })?;
+    from.fetch(servers.iter().map(|(run, ..)| space::running(*run)))?;
     for (run, _, is_running) in &mut servers {
         *is_running = from.get(&space::running(*run))?.is_some();
     }

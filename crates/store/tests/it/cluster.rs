@@ -43,7 +43,7 @@ fn servers_by(number: u64, clock: &Arc<ManualClock>) -> Vec<(Arc<SimulatedDataba
     (1..=number).map(open).collect()
 }
 
-/// What a request begins with.
+/// The agreement that each request begins with.
 fn agree(store: &Store) {
     store.agree().expect("the database answers");
 }
@@ -127,6 +127,21 @@ fn a_job_is_done_by_one_server_and_its_leftovers_by_the_next() {
     assert!(takes(one) && !takes(two));
     one.close();
     assert!(takes(two));
+}
+
+#[test]
+fn a_server_with_many_targets_takes_all_of_its_jobs() {
+    let servers = servers(1);
+    let store = &servers[0].1;
+    let jobs: Vec<_> = (0..200).map(|target| Job::Events(format!("target {target}"))).collect();
+    for job in &jobs {
+        store.for_job(job.clone()).expect("asked");
+    }
+    store.beat().expect("a beat");
+    for job in jobs {
+        assert!(store.for_job(job.clone()).expect("asked").is_some(), "{job:?}");
+    }
+    store.close();
 }
 
 #[test]

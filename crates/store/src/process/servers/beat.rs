@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use liteio_kv::{Kv, Read as _, Write as _};
+use liteio_kv::{Kv, Read as _, Transaction, Write as _};
 
 use super::{
     ENDED_AFTER, HEARD_FOR, LEASE, LEASE_MARGIN, SUSPENDED_AFTER, ServerRecord, Servers, WANTED, ms,
@@ -48,6 +48,7 @@ impl Servers {
         let wanted = self.wanted(sent_ms);
         let told = kv.update(move |write| -> Result<_, StoreError> {
             write.claim(Claim::Run(run))?;
+            fetch_leases(write, wanted.iter().map(Job::name))?;
             if write.get(&space::running(run))?.is_none() {
                 return Err(Self::ended());
             }
@@ -94,6 +95,7 @@ impl Servers {
         let leaves_nothing = self.alone.staging.is_settled();
         let left = kv.update(move |write| -> Result<_, StoreError> {
             write.claim(Claim::RunAlone(run))?;
+            fetch_leases(write, jobs.iter().cloned())?;
             for job in &jobs {
                 write.claim(Claim::JobAlone(job))?;
                 if let Some(lease) = LeaseRecord::read(write, job)?
@@ -181,6 +183,15 @@ impl Servers {
         }
         Ok(())
     }
+}
+
+/// Fetches the leases of these jobs together: one by one they would be more fetches than an update may
+/// have.
+fn fetch_leases(
+    write: &Transaction<'_>,
+    jobs: impl Iterator<Item = String>,
+) -> Result<(), StoreError> {
+    Ok(write.fetch(jobs.map(|job| space::job(&job)))?)
 }
 
 // A server that is ended was suspended long before, by its own clock.
