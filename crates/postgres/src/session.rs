@@ -96,7 +96,7 @@ impl Connector {
         let warned = Arc::new(AtomicBool::new(false));
         let is_warned = warned.clone();
         tokio::spawn(async move {
-            // Its end is told to whoever waits for an answer.
+            // Requests that wait for an answer get an error when it ends.
             while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
             {
                 // A commit warns of one thing: that it no longer waits for a synchronous standby.

@@ -39,7 +39,7 @@ pub(super) struct Committer<'c> {
     number: u64,
 }
 
-/// What became of a commit.
+/// The outcome of a commit.
 enum Outcome {
     Committed,
     /// Something has changed, or it did not happen: the closures have to run again.
@@ -51,7 +51,7 @@ impl<'c> Committer<'c> {
         Self { of, worker: of.next_worker(), number: 1 }
     }
 
-    /// Takes the place of a worker that nobody has committed as.
+    /// Becomes another worker, which has no commits yet.
     pub(super) fn begin_anew(&mut self) {
         *self = Self::new(self.of);
     }
@@ -145,7 +145,7 @@ impl<'c> Committer<'c> {
                 }
                 Err(error) if begun.elapsed() >= of.config.settle_time => {
                     count(&of.counters.unsettled);
-                    // Whoever has this number may still commit. It is not to be met by another commit.
+                    // The commit with this number may still happen, so no other one may get it.
                     self.begin_anew();
                     let reason = format!("{unknown}; then {error}");
                     return Err(KvError::Unsettled(reason));

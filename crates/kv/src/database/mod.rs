@@ -234,7 +234,7 @@ pub struct RangeRead {
     pub lower: Vec<u8>,
     /// The end, which is not in it; `None` for the end of all keys.
     pub upper: Option<Vec<u8>>,
-    /// What was found in it.
+    /// The rows that were found in it.
     pub digest: Digest,
 }
 
@@ -276,7 +276,7 @@ pub struct CounterWrite {
     pub key: Vec<u8>,
     /// `true` if what was counted so far is forgotten first.
     pub begins_anew: bool,
-    /// What is added.
+    /// The counts to add.
     pub added: Counts,
 }
 
@@ -292,7 +292,7 @@ pub enum CommitError {
     Unknown(KvError),
 }
 
-/// What became of a commit.
+/// The outcome of a commit whose answer was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     /// It happened.

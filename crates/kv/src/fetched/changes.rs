@@ -32,7 +32,7 @@ pub(crate) struct CounterChange {
     pub(crate) next: u64,
 }
 
-/// What was before a change; `None` if nothing was.
+/// The state before a change; `None` if there was none.
 #[derive(Debug)]
 enum Undo {
     Write(Vec<u8>, Option<Option<Vec<u8>>>),

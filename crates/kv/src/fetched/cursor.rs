@@ -27,9 +27,9 @@ pub(crate) struct FetchedCursor<'a> {
 }
 
 enum Source<'a> {
-    /// What is not known fails the run of the closure, which runs again with it.
+    /// A row that is not known fails the run of the closure, which runs again with it.
     Run(RunSource<'a>),
-    /// What is not known is fetched, in place of what was known.
+    /// Rows that are not known are fetched, in place of those that were.
     View { known: Known, view: &'a dyn View, page: usize },
 }
 

@@ -11,7 +11,7 @@ const PAGE_MAX: usize = 2000;
 /// The entries of a grouped range of a view.
 pub(crate) struct FetchedGroups<'a> {
     view: &'a dyn View,
-    /// What to fetch next.
+    /// The first key of the next page.
     lower: Vec<u8>,
     upper: Vec<u8>,
     delimiter: Vec<u8>,

@@ -14,7 +14,7 @@ pub(crate) struct Seen {
     pub(crate) ranges: Ranges,
     /// Counters that were read.
     pub(crate) counters: BTreeSet<Vec<u8>>,
-    /// What is not known.
+    /// The reads that are not known.
     pub(crate) wants: Vec<Want>,
     /// `true` for a claim that is shared.
     pub(crate) claims: BTreeMap<Vec<u8>, bool>,

@@ -38,9 +38,9 @@ pub(crate) struct FetchedTransaction<'a> {
     changes: &'a mut Changes,
     begin: Mark,
     seen: RefCell<Seen>,
-    /// What fails the update even if its closure ignores it.
+    /// The error that fails the update even if its closure ignores it.
     failure: OnceCell<KvError>,
-    /// What it does, to be done to the local engine once more.
+    /// The steps of the run, to be repeated on the local engine.
     #[cfg(any(test, feature = "test-util"))]
     steps: Option<Steps>,
 }

@@ -41,7 +41,7 @@ fn everything_works_without_a_session_of_its_own() {
         });
         let mut process = Process::open(&config);
         assert_eq!(process.count(b"n").0[0], 80);
-        // A view has one moment, whoever uses the other sessions meanwhile.
+        // A view keeps its moment while others use the other sessions.
         let view = process.database.view().expect("a view");
         let rows = Want::Rows { lower: Vec::new(), upper: None, max: 1_000, is_backward: false };
         let count = |fetched: liteio_kv::database::Fetched| match &fetched.answers[0] {

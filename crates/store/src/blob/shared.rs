@@ -13,7 +13,7 @@ use super::shared_directory::SharedDirectoryBlobStore;
 use super::{BlobError, BlobStore};
 use crate::StoreError;
 
-/// What a blob store of several servers offers beyond [`BlobStore`]. Their ids begin with the number of the run of
+/// The part of a blob store of several servers beyond [`BlobStore`]. Their ids begin with the number of the run of
 /// the server that wrote them.
 pub(super) trait SharedBlobStore: BlobStore {
     /// The cluster that the blobs belong to; `None` if none was created there. The probe of readiness.

@@ -280,7 +280,7 @@ pub(super) fn check_servers(kv: &Kv) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What has to be written so that `there` becomes `wanted`.
+/// The writes by which `there` becomes `wanted`.
 fn changes(wanted: Vec<Pair>, there: Vec<Pair>) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
     let mut there: BTreeMap<_, _> = there.into_iter().collect();
     let mut changes = BTreeMap::new();

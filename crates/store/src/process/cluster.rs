@@ -84,8 +84,7 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// The errors of asking the others. No blob is an orphan then.
     fn in_flight(&self, blob: &BlobId) -> Result<bool, StoreError>;
 
-    /// The runs of other processes that are over, and whose leftovers nobody has swept. No record of theirs
-    /// can be committed any more.
+    /// The runs of other processes that have ended and are not swept yet. They can commit no more records.
     fn ended_runs(&self) -> Vec<u32> {
         Vec::new()
     }

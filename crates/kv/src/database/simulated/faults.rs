@@ -1,6 +1,6 @@
-//! [`Faults`]: what goes wrong.
+//! [`Faults`]: the rates of what goes wrong.
 
-/// What goes wrong, and how often: numbers of 1000 calls, by chance from a seed.
+/// The rates of faults, in calls of 1000, by chance from a seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// The seed.

@@ -140,7 +140,7 @@ impl Inner {
     }
 }
 
-/// What becomes of a commit.
+/// The fate of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Happens,

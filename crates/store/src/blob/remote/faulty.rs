@@ -32,7 +32,7 @@ pub(super) enum Call {
     Abort,
 }
 
-/// What happens to a request.
+/// The fate of a request.
 #[derive(Clone, Debug)]
 pub(super) enum Fault {
     /// It is refused without an effect.

@@ -24,7 +24,7 @@ impl Member {
         Self { servers, clock, beats: None }
     }
 
-    /// What a beat needs, so that nothing is locked while it waits for the database.
+    /// The parts that a beat needs, so that nothing is locked while it waits for the database.
     pub(crate) fn parts(&self) -> (Arc<Servers>, Arc<ShiftedClock>) {
         (Arc::clone(&self.servers), Arc::clone(&self.clock))
     }

@@ -85,7 +85,7 @@ pub(crate) struct ServersConfig {
 #[derive(Debug)]
 pub(crate) struct Servers {
     config: ServersConfig,
-    /// What is decided in the memory of this process.
+    /// The decisions in the memory of this process.
     alone: Alone,
     clock: Arc<dyn Clock>,
     readers: Arc<Readers>,
