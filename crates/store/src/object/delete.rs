@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liteio_kv::Write as _;
 
-use super::publish::Slot;
+use super::publish::{self, Slot};
 use crate::error::StoreError;
 use crate::limits::DELETE_OBJECTS_MAX;
 use crate::meta::claim::Claim;
@@ -123,10 +123,11 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
+            publish::fetch(write, &bucket, targets.iter().map(|target| &target.key), None)?;
             let state = bucket.state(write)?;
             let mut outcomes = Vec::with_capacity(targets.len());
             let mut wakes = Vec::new();
-            for target in &targets {
+            write.for_each(&targets, |write, target| {
                 let slot = Slot::open_in(write, shared, &bucket, state, &target.key)?;
                 match slot.delete(write, target) {
                     Ok((outcome, wake)) => {
@@ -140,7 +141,8 @@ impl Store {
                     ) => outcomes.push(Err(error)),
                     Err(error) => return Err(error),
                 }
-            }
+                Ok(())
+            })?;
             Ok(Committed::with_guard(outcomes, wakes))
         })
     }

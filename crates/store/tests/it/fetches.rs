@@ -8,8 +8,8 @@ use std::sync::Arc;
 use liteio_disk::SimulatedDisk;
 use liteio_store::vectors::{CreateIndex, DistanceMetric, NewVectors, VectorName};
 use liteio_store::{
-    Cause, CopyOptions, ListQuery, ListVersionsQuery, NotificationRule, Notifications, ObjectId,
-    Store, StoreConfig, VersionChange, Versioning,
+    Cause, CopyOptions, DeleteTarget, ListQuery, ListVersionsQuery, NotificationRule,
+    Notifications, ObjectId, Store, StoreConfig, VersionChange, Versioning,
 };
 
 use crate::harness::*;
@@ -148,30 +148,52 @@ fn each_operation_fetches_and_claims_no_more_than_the_table_says() {
     assert_eq!(table.text, TABLE, "\n{}", table.text);
 }
 
+#[test]
+fn operations_on_many_rows_fetch_them_together() {
+    over_a_database(|store| {
+        let here = bucket(store, "bucket");
+        let names: Vec<String> = (0..1000).map(|number| format!("{number:04}")).collect();
+        for name in &names {
+            put(store, name, b"1");
+        }
+        let targets = names.iter().map(|name| DeleteTarget::new(key(name), None)).collect();
+        let deleted = store.delete_objects(&here, targets).wait().expect("they are deleted");
+        assert!(deleted.iter().all(Result::is_ok));
+
+        let upload = create_upload(store, "parts");
+        let numbers: Vec<u16> = (1..=300).map(|number| 2 * number).collect();
+        for number in &numbers {
+            put_part(store, "parts", &upload, *number, &bytes(1, 9)).expect("put");
+        }
+        complete(store, "parts", &upload, &numbers).expect("completed");
+        assert_eq!(get(store, "parts").len(), 2700);
+    });
+}
+
 const TABLE: &str = "\
-put new: 2 bK
-put over: 2 bK
-put with a blob: 2 bK
+put new: 1 bK
+put over: 1 bK
+put with a blob: 1 bK
 get: +1
-copy: 3 bKK +1
-tags: 2 bK
+copy: 1 bKK +1
+tags: 1 bK
 list: +1
 list with a delimiter: +1
 list versions with a delimiter: +2
-delete: 3 bK
-delete of nothing: 2 bK
-create upload: 2 bK
-put part: 3 bu
-put part: 3 bu
-complete with two parts: 6 UbKu
-create upload: 2 bK
-abort: 3 bU
+delete: 2 bK
+delete of nothing: 1 bK
+create upload: 1 bK
+put part: 1 bu
+put part: 1 bu
+complete with two parts: 2 UbKu
+create upload: 1 bK
+abort: 2 bU
 set versioning: 2 b
-put a version: 2 bK
-add a marker: 2 bK
-put above a marker: 3 bK
+put a version: 1 bK
+add a marker: 1 bK
+put above a marker: 2 bK
 set notifications: 3 bQq
-put with an event: 4 bKq
+put with an event: 3 bKq
 create bucket: 2
 delete bucket: 6 B
 create vector bucket: 2
