@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::ahead::Ahead;
 use crate::{KvError, Transaction};
 
 /// Maximum number of queued updates; beyond it [`Queue::push`] blocks.
@@ -15,6 +16,9 @@ const WAITING_MAX: usize = 4096;
 pub(super) trait Job: Send {
     /// `true` for updates that may use the reserve of space.
     fn frees_space(&self) -> bool;
+
+    /// Rows that were fetched for it ahead.
+    fn ahead(&mut self) -> Option<Ahead>;
 
     /// Runs the closure; its result replaces the result of an earlier run. `false` if its writes
     /// must be rolled back.
@@ -39,6 +43,7 @@ pub(super) struct Update<F, T, E> {
     pub(super) frees_space: bool,
     /// Called with the result once the writes are committed, before the answer.
     pub(super) then: fn(&T),
+    pub(super) ahead: Option<Ahead>,
 }
 
 impl<F, T, E> Job for Update<F, T, E>
@@ -49,6 +54,10 @@ where
 {
     fn frees_space(&self) -> bool {
         self.frees_space
+    }
+
+    fn ahead(&mut self) -> Option<Ahead> {
+        self.ahead.take()
     }
 
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool {

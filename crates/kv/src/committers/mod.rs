@@ -19,7 +19,11 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use self::committer::Committer;
-use crate::database::{CountedDatabase, Database, DatabaseConfig, DatabaseSnapshot, Worker};
+use crate::ahead::Ahead;
+use crate::database::{
+    Answer, CountedDatabase, Database, DatabaseConfig, DatabaseSnapshot, Moment, Want, Worker,
+    nonsense,
+};
 use crate::queue::Queue;
 use crate::{KvError, KvStats};
 
@@ -123,11 +127,23 @@ impl Committers {
         Ok(snapshot)
     }
 
-    /// A snapshot that begins with these rows, without a view.
-    pub(crate) fn snapshot_with(&self, keys: &[&[u8]]) -> Result<DatabaseSnapshot, KvError> {
+    /// Fetches rows for a request.
+    pub(crate) fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Ahead, KvError> {
+        let wants: Vec<_> = keys.iter().cloned().map(Want::Key).collect();
+        let fetched = self.database.fetch(&wants)?;
+        let moment = Moment { now_ms: fetched.now_ms, epochs: fetched.epochs };
+        let rows = keys.into_iter().zip(fetched.answers).map(|(key, answer)| match answer {
+            Answer::Row(row) => Ok((key, row)),
+            _ => Err(nonsense()),
+        });
+        Ok(Ahead::new(moment, rows.collect::<Result<_, _>>()?))
+    }
+
+    /// A snapshot that begins with rows that were fetched ahead.
+    pub(crate) fn snapshot_of(&self, ahead: &Ahead) -> DatabaseSnapshot {
         let snapshot = self.unopened();
-        snapshot.begin(keys)?;
-        Ok(snapshot)
+        snapshot.begin_with(ahead);
+        snapshot
     }
 
     fn unopened(&self) -> DatabaseSnapshot {

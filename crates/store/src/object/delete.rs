@@ -99,10 +99,12 @@ impl Store {
         match target.version {
             Some(_) => Ok(None),
             None => {
-                let snapshot = self.snapshot()?;
-                let state = bucket.state(&snapshot)?;
-                let slot = Slot::look(&snapshot, self.shared(), bucket, state, &target.key)?;
-                of_nothing(&slot, target)
+                let looked = self.read_ahead(|snapshot| {
+                    let state = bucket.state(snapshot)?;
+                    let slot = Slot::look(snapshot, self.shared(), bucket, state, &target.key)?;
+                    Ok(of_nothing(&slot, target)?)
+                });
+                Ok(looked?)
             }
         }
     }
