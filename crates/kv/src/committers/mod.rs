@@ -6,7 +6,7 @@
 //!  update ─┘             └─ run the closures ─► commit ─► answers
 //! ```
 //! Each thread takes the updates that wait, up to a group. Threads work at the same time, so updates
-//! that wait at the same time commit in any order.
+//! that wait at the same time commit in any order. While others work, a thread waits a moment for more.
 
 mod committer;
 
@@ -94,10 +94,7 @@ impl Committers {
     /// Body of a thread: commits until the queue is closed and empty.
     fn commit_all(&self) {
         let mut committer = Committer::new(self);
-        while self.queue.wait() {
-            let mut jobs = self.queue.pop_many(self.config.group_updates_max.max(1));
-            // Another thread takes those that are left.
-            self.queue.wake();
+        while let Some(mut jobs) = self.queue.begin_group(self.config.group_updates_max.max(1)) {
             while !jobs.is_empty() {
                 let group = std::mem::take(&mut jobs);
                 // A panic of the database is a fault of its, and drops the updates: their answer is that
@@ -107,6 +104,7 @@ impl Committers {
                     Err(_) => committer.begin_anew(),
                 }
             }
+            self.queue.end_group();
         }
     }
 
