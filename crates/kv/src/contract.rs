@@ -6,7 +6,7 @@ use std::thread;
 
 use crate::{
     Claim, CountChange, Counted, CounterRow, Counts, Cursor, GroupedEntry, GroupedRange, Kv,
-    KvError, Pending, Queue, QueueRow, Read, Transaction, Write,
+    KvError, Pending, Queue, QueueRow, Read, Snapshot, Transaction, Write,
 };
 
 /// Runs the whole suite; `open` gives an empty key space each time.
@@ -105,18 +105,24 @@ fn snapshots_are_isolated(kv: &Kv) {
     assert_eq!(pairs(&after).len(), 2);
 }
 
+/// A snapshot that begins with the rows of `keys`, where they have to be fetched.
+pub(crate) fn snapshot_with(kv: &Kv, keys: &[&[u8]]) -> Snapshot {
+    let ahead = kv.fetch_ahead(keys.iter().map(|key| key.to_vec()).collect()).expect("fetched");
+    kv.snapshot_of(ahead.as_ref()).expect("snapshot")
+}
+
 fn snapshots_may_begin_with_rows(kv: &Kv) {
     for key in [b"a", b"b", b"c"] {
         put(kv, key, key).wait().expect("put");
     }
-    let snapshot = kv.snapshot_with(&[b"a", b"x"]).expect("snapshot");
+    let snapshot = snapshot_with(kv, &[b"a", b"x"]);
     put(kv, b"b", b"2").wait().expect("put");
     assert_eq!(get(&snapshot, b"a").as_deref(), Some(&b"a"[..]));
     assert_eq!(get(&snapshot, b"x"), None);
     assert_eq!(get(&snapshot, b"c").as_deref(), Some(&b"c"[..]), "read later");
     assert_eq!(pairs(&snapshot).len(), 3);
     // If one of the first rows has changed meanwhile, the rest is of the same moment, or an error.
-    let snapshot = kv.snapshot_with(&[b"a"]).expect("snapshot");
+    let snapshot = snapshot_with(kv, &[b"a"]);
     put(kv, b"a", b"2").wait().expect("put");
     put(kv, b"c", b"2").wait().expect("put");
     assert_eq!(get(&snapshot, b"a").as_deref(), Some(&b"a"[..]));

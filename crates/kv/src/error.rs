@@ -46,7 +46,7 @@ pub enum KvError {
     #[error("an update reads {0}")]
     TooMuchRead(String),
     /// Rows of the snapshot have changed since it began with them: read from a new one. Only of
-    /// [`Kv::snapshot_with`](crate::Kv::snapshot_with), over a database only.
+    /// [`Kv::snapshot_of`](crate::Kv::snapshot_of), over a database only.
     #[error("what was read has changed meanwhile")]
     Changed,
     /// The store is closed.

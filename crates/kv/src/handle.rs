@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 use liteio_disk::{Disk, Durability};
 use parking_lot::Mutex;
 
+use crate::ahead::Ahead;
 use crate::committer::Committer;
 use crate::committers::Committers;
 use crate::database::{Database, DatabaseConfig, Moment};
@@ -152,18 +153,51 @@ impl Kv {
         }
     }
 
-    /// A view of everything acknowledged so far that begins with the rows of `keys`: over a database they
-    /// come by one fetch, and reads of no others need no more.
+    /// Fetches rows for a request, with the moment that they are of, by one fetch; `None` for a key space of
+    /// one process, which has them at hand.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] if the database does not answer.
+    pub fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Option<Ahead>, KvError> {
+        match &self.0 {
+            Kind::Local(_) => Ok(None),
+            Kind::Database(over) => over.committers.fetch_ahead(keys).map(Some),
+        }
+    }
+
+    /// A snapshot that begins with rows that were fetched ahead: reads of no others need no more. `None` is
+    /// [`Kv::snapshot`].
     ///
     /// # Errors
     /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read. A read of another key is
     /// [`KvError::Changed`] if one of the rows has changed meanwhile.
     #[inline]
-    pub fn snapshot_with(&self, keys: &[&[u8]]) -> Result<Snapshot, KvError> {
-        match &self.0 {
-            Kind::Local(local) => local.shared.snapshot(),
-            Kind::Database(over) => Ok(Snapshot::of_database(over.committers.snapshot_with(keys)?)),
+    pub fn snapshot_of(&self, ahead: Option<&Ahead>) -> Result<Snapshot, KvError> {
+        match (&self.0, ahead) {
+            (Kind::Database(over), Some(ahead)) => {
+                Ok(Snapshot::of_database(over.committers.snapshot_of(ahead)))
+            }
+            _ => self.snapshot(),
         }
+    }
+
+    /// A snapshot with the rows that were fetched ahead for the request that this thread answers, if there are
+    /// some: see [`Kv::snapshot_of`]. After [`KvError::Changed`], [`Kv::forget_ahead`] makes the next one new.
+    ///
+    /// # Errors
+    /// [`KvError::Io`] or [`KvError::Corrupt`] if the engine cannot read.
+    #[inline]
+    pub fn snapshot_ahead(&self) -> Result<Snapshot, KvError> {
+        match &self.0 {
+            Kind::Local(_) => self.snapshot(),
+            Kind::Database(_) => self.snapshot_of(Ahead::of_request().as_ref()),
+        }
+    }
+
+    /// The request that this thread answers uses no rows any more that were fetched ahead. `true` if there were
+    /// some.
+    pub fn forget_ahead(&self) -> bool {
+        matches!(self.0, Kind::Database(_)) && Ahead::take().is_some()
     }
 
     /// The moment of now, as the database tells it; `None` for a key space of one process.
@@ -171,10 +205,7 @@ impl Kv {
     /// # Errors
     /// [`KvError::Io`] if the database does not answer.
     pub fn moment(&self) -> Result<Option<Moment>, KvError> {
-        match &self.0 {
-            Kind::Local(_) => Ok(None),
-            Kind::Database(over) => over.committers.snapshot_with(&[])?.moment().map(Some),
-        }
+        Ok(self.fetch_ahead(Vec::new())?.map(|ahead| ahead.moment()))
     }
 
     /// Follows the updates from now on. The follower holds up to `bytes_max` bytes of them between
@@ -253,15 +284,16 @@ impl Kv {
         E: From<KvError> + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
-        let update = Update { closure, result: None, sender, frees_space, then };
-        let (queue, committing) = match &self.0 {
+        let (queue, committing, ahead) = match &self.0 {
             Kind::Local(local) => {
-                (&local.shared.queue, Committing::Local(Arc::clone(&local.shared)))
+                (&local.shared.queue, Committing::Local(Arc::clone(&local.shared)), None)
             }
             Kind::Database(over) => {
-                (&over.committers.queue, Committing::Database(Arc::clone(&over.committers)))
+                let committing = Committing::Database(Arc::clone(&over.committers));
+                (&over.committers.queue, committing, Ahead::take())
             }
         };
+        let update = Update { closure, result: None, sender, frees_space, then, ahead };
         if let Err(job) = queue.push(Box::new(update)) {
             job.acknowledge(Err(KvError::Closed));
         }

@@ -105,6 +105,7 @@
 //! files of other crates. It accesses files through `liteio-disk` only, and no module but
 //! `engine::on_redb` names redb.
 
+mod ahead;
 mod attachments;
 mod claim;
 mod committer;
@@ -152,6 +153,7 @@ mod view;
 
 use std::ops::Bound;
 
+pub use ahead::{Ahead, Around};
 pub use attachments::Attachments;
 pub use claim::Claim;
 pub use config::{Compacting, KvConfig, Spilling};

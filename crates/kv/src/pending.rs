@@ -33,7 +33,7 @@ impl Committing {
     fn lead(&self) {
         match self {
             Self::Local(shared) => shared.lead(),
-            Self::Database(committers) => committers.queue.wake(),
+            Self::Database(committers) => committers.queue.wake_group(),
         }
     }
 
@@ -41,14 +41,14 @@ impl Committing {
     fn lead_or_wake(&self) {
         match self {
             Self::Local(shared) => shared.lead_or_wake(),
-            Self::Database(committers) => committers.queue.wake(),
+            Self::Database(committers) => committers.queue.wake_group(),
         }
     }
 
     fn wake(&self) {
         match self {
             Self::Local(shared) => shared.queue.wake(),
-            Self::Database(committers) => committers.queue.wake(),
+            Self::Database(committers) => committers.queue.wake_group(),
         }
     }
 }

@@ -3,18 +3,26 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::ahead::Ahead;
 use crate::{KvError, Transaction};
 
 /// Maximum number of queued updates; beyond it [`Queue::push`] blocks.
 const WAITING_MAX: usize = 4096;
 
+/// Longest wait of an update over a database for others to be committed with.
+const GROUP_WAIT: Duration = Duration::from_millis(2);
+
 /// One update, its types erased.
 pub(super) trait Job: Send {
     /// `true` for updates that may use the reserve of space.
     fn frees_space(&self) -> bool;
+
+    /// Rows that were fetched for it ahead.
+    fn ahead(&mut self) -> Option<Ahead>;
 
     /// Runs the closure; its result replaces the result of an earlier run. `false` if its writes
     /// must be rolled back.
@@ -39,6 +47,7 @@ pub(super) struct Update<F, T, E> {
     pub(super) frees_space: bool,
     /// Called with the result once the writes are committed, before the answer.
     pub(super) then: fn(&T),
+    pub(super) ahead: Option<Ahead>,
 }
 
 impl<F, T, E> Job for Update<F, T, E>
@@ -49,6 +58,10 @@ where
 {
     fn frees_space(&self) -> bool {
         self.frees_space
+    }
+
+    fn ahead(&mut self) -> Option<Ahead> {
+        self.ahead.take()
     }
 
     fn run(&mut self, transaction: &mut Transaction<'_>) -> bool {
@@ -108,6 +121,24 @@ struct State {
     is_wanted: bool,
     // Threads blocked in `push`.
     blocked: usize,
+    /// Groups that are being committed over a database.
+    groups: usize,
+    /// `true` while a thread waits with a watch for more updates, over a database.
+    is_timed: bool,
+}
+
+impl State {
+    /// `true` if another group is worth a commit of its own. Each costs the database more than its updates do, so
+    /// the more groups there are, the more updates wait for the next one, which begins with the end of
+    /// another one at the latest.
+    fn is_group(&self) -> bool {
+        let enough = match self.groups {
+            _ if self.is_closed => 1,
+            0 | 1 => 1,
+            groups => 1 << (groups - 1).min(12),
+        };
+        self.jobs.len() >= enough
+    }
 }
 
 impl Queue {
@@ -141,17 +172,6 @@ impl Queue {
         job
     }
 
-    /// Takes the oldest jobs, at most `max`.
-    pub(super) fn pop_many(&self, max: usize) -> Vec<Box<dyn Job>> {
-        let mut state = self.state.lock();
-        let count = state.jobs.len().min(max);
-        let jobs: Vec<_> = state.jobs.drain(..count).collect();
-        if state.blocked > 0 {
-            self.not_full.notify_all();
-        }
-        jobs
-    }
-
     /// Wakes the commit thread if there are jobs.
     pub(super) fn wake(&self) {
         let mut state = self.state.lock();
@@ -174,6 +194,54 @@ impl Queue {
             }
             self.work.wait(&mut state);
         }
+    }
+
+    /// Wakes a thread for another group of updates over a database, or for the wait for more of them.
+    pub(super) fn wake_group(&self) {
+        let state = self.state.lock();
+        let is_wanted = state.is_group() || (!state.jobs.is_empty() && !state.is_timed);
+        drop(state);
+        if is_wanted {
+            self.work.notify_one();
+        }
+    }
+
+    /// Waits for a group of at most `max` updates over a database. `None` when the queue is closed and empty. The
+    /// caller calls [`Queue::end_group`] once it is committed.
+    pub(super) fn begin_group(&self, max: usize) -> Option<Vec<Box<dyn Job>>> {
+        let mut state = self.state.lock();
+        while !state.is_group() {
+            if state.is_closed {
+                return None;
+            }
+            if state.jobs.is_empty() || state.is_timed {
+                self.work.wait(&mut state);
+                continue;
+            }
+            // The groups under way may take long: for the answer of a database that does not come, or for a
+            // claim of another process.
+            state.is_timed = true;
+            let waited = self.work.wait_for(&mut state, GROUP_WAIT);
+            state.is_timed = false;
+            if waited.timed_out() && !state.jobs.is_empty() {
+                break;
+            }
+        }
+        state.groups += 1;
+        let count = state.jobs.len().min(max);
+        let jobs = state.jobs.drain(..count).collect();
+        if state.blocked > 0 {
+            self.not_full.notify_all();
+        }
+        if state.is_group() {
+            self.work.notify_one();
+        }
+        Some(jobs)
+    }
+
+    /// Notes that a group is committed.
+    pub(super) fn end_group(&self) {
+        self.state.lock().groups -= 1;
     }
 
     /// Refuses further jobs. The commit thread finishes the queued ones, and ends.

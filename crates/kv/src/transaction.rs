@@ -88,6 +88,33 @@ impl<'a> Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
+    /// Calls `each` for every item. Where rows have to be fetched, it goes on behind an item that misses some, so
+    /// that what all of them read is fetched together: then its result and all effects are those of a
+    /// run that does not count.
+    ///
+    /// # Errors
+    /// The first error of `each`.
+    pub fn for_each<T, E>(
+        &mut self,
+        items: impl IntoIterator<Item = T>,
+        mut each: impl FnMut(&mut Self, T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut missed = Ok(());
+        for item in items {
+            match each(self, item) {
+                Err(error) if self.misses() => missed = missed.and(Err(error)),
+                ended => ended?,
+            }
+        }
+        missed
+    }
+
+    /// `true` if something that was read has to be fetched first.
+    #[inline]
+    fn misses(&self) -> bool {
+        of_each!(&self.0, _it => false, it => it.misses())
+    }
+
     pub(super) fn fetched(transaction: FetchedTransaction<'a>) -> Self {
         Self(Kind::Fetched(Box::new(transaction)))
     }

@@ -8,16 +8,20 @@
 //! the CPU time of all processes of the server for each operation. `put` is a commit of one row of 1 KiB that was not there, with
 //! the claims, the read and the counter that a put of an object has; `put in groups` has eight
 //! threads that commit as many of them together as there are clients for each. `upsert` and `select` are one
-//! prepared statement each, as pgbench would send them. Two lists follow, of ROWS rows (a million) in a thousand
-//! prefixes.
+//! prepared statement each, as pgbench would send them. `put through Kv` is the same update as a closure of a key space,
+//! which fetches before it commits. Two lists follow, of ROWS rows (a million) in a thousand prefixes.
 
 use std::fs;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use liteio_kv::database::{ClaimName, CounterWrite, Database, Group, RowWrite, Want, Worker};
-use liteio_kv::{Counts, KvError};
+use liteio_kv::database::{
+    ClaimName, CounterWrite, Database, DatabaseConfig, Group, RowWrite, Want, Worker,
+};
+use liteio_kv::{
+    Claim, CountChange, Counted, CounterRow, Counts, Kv, KvError, Read as _, Write as _,
+};
 use liteio_postgres::testing::Server;
 use liteio_postgres::{ClusterId, Postgres, PostgresConfig};
 use tokio_postgres::NoTls;
@@ -59,6 +63,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let database = open(clients)?;
         let put = puts(&server, &database, clients, 1, time, prefix.fetch_add(1, Relaxed));
         put.print("put", clients, &upsert);
+        let kv = Kv::over(Arc::new(open(8)?), DatabaseConfig::default())?;
+        let put = updates(&server, &kv, clients, time, prefix.fetch_add(1, Relaxed));
+        put.print("put through Kv", clients, &upsert);
         if clients > 8 {
             let database = open(8)?;
             let size = clients / 8;
@@ -226,6 +233,66 @@ fn puts(
         database.commit(worker, step + 1, &group).expect("it commits");
         size as u64
     })
+}
+
+/// Updates of a key space that put one row each.
+fn updates(server: &Server, kv: &Kv, clients: usize, time: Duration, prefix: u64) -> Rate {
+    let rate = measured(server, clients, time, |client, step| {
+        let number = step.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let key = format!("put/{prefix}/{number:016x}/{client}").into_bytes();
+        let value = vec![7; BYTES];
+        let put = kv.update(move |update| {
+            update.claim(Named(b"bucket", true))?;
+            update.get(b"no bucket")?;
+            update.claim(Named(&key, false))?;
+            update.get(&key)?;
+            update.put(&key, &value)?;
+            let counts = Counts([1, BYTES as i64, 0, 0]);
+            update.add::<Usage>(b"usage", &[CountChange { at: &key, counts }])
+        });
+        put.wait().expect("it commits");
+        1
+    });
+    let stats = kv.stats();
+    let per_group = stats.updates as f64 / stats.groups as f64;
+    println!("{:30} {per_group:.1} updates a group, {} fetches", "", stats.fetches);
+    rate
+}
+
+/// A claim with a name, which may be shared.
+struct Named<'n>(&'n [u8], bool);
+
+impl Claim for Named<'_> {
+    fn append_name(&self, name: &mut Vec<u8>) {
+        name.extend_from_slice(self.0);
+    }
+
+    fn is_shared(&self) -> bool {
+        self.1
+    }
+}
+
+/// A counter of which a database needs no row.
+struct Usage;
+
+impl CounterRow for Usage {
+    type Error = KvError;
+
+    fn decode(_: &[u8], _: &[u8]) -> Result<Option<Self>, KvError> {
+        Ok(Some(Self))
+    }
+
+    fn encode(&self, _: &[u8]) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn counted(&self) -> Counted {
+        Counted::default()
+    }
+
+    fn change(&mut self, _: &CountChange<'_>) -> bool {
+        true
+    }
 }
 
 /// A statement of PostgreSQL's own.

@@ -272,6 +272,8 @@ DECLARE
     behind_delimiter bytea := {schema}.behind(delimiter);
     prefix bytea;
     row record;
+    keys bytea[];
+    places int[];
     entries int := 0;
     reads int;
     rows int;
@@ -307,37 +309,45 @@ BEGIN
             END LOOP;
             next := CASE WHEN prefix IS NULL THEN row.k || '\x00'::bytea ELSE {schema}.behind(prefix) END;
         ELSE
-            FOR row IN
-                WITH RECURSIVE step (k, place, ver, v, n) AS (
-                    (SELECT kv.k, {schema}.place_of(kv.k, delimiter, skip, text_end), kv.ver, kv.v, 1
-                    FROM {schema}.kv WHERE kv.k >= next AND kv.k < upper ORDER BY kv.k LIMIT 1)
-                    UNION ALL
-                    SELECT x.k, {schema}.place_of(x.k, delimiter, skip, text_end), x.ver, x.v, s.n + 1
-                    FROM step s, LATERAL (
-                        SELECT kv.k, kv.ver, kv.v FROM {schema}.kv
-                        WHERE kv.k >= CASE
-                                WHEN s.place = 0 THEN s.k || '\x00'::bytea
-                                WHEN behind_delimiter IS NULL
-                                    THEN {schema}.behind(substring(s.k FOR skip + s.place - 1 + length(delimiter)))
-                                ELSE substring(s.k FOR skip + s.place - 1) || behind_delimiter END
-                            AND kv.k < upper
-                        ORDER BY kv.k LIMIT 1
-                    ) x WHERE s.n < size
-                ) SELECT s.k, s.place, s.ver, s.v FROM step s
-            LOOP
-                reads := reads + 1;
-                IF row.place = 0 THEN
-                    rows := rows + 1;
-                    k := row.k; ver := row.ver; v := row.v;
-                    bytes := bytes - octet_length(v);
-                ELSE
-                    k := substring(row.k FOR skip + row.place - 1 + length(delimiter)); ver := NULL; v := NULL;
-                END IF;
-                RETURN NEXT;
-                entries := entries + 1;
-                IF entries = most OR bytes <= 0 THEN is_done := false; EXIT; END IF;
-            END LOOP;
-            next := CASE WHEN ver IS NULL THEN {schema}.behind(k) ELSE row.k || '\x00'::bytea END;
+            -- Without values, which rows alone need.
+            WITH RECURSIVE step (k, place, n) AS (
+                (SELECT kv.k, {schema}.place_of(kv.k, delimiter, skip, text_end), 1
+                FROM {schema}.kv WHERE kv.k >= next AND kv.k < upper ORDER BY kv.k LIMIT 1)
+                UNION ALL
+                SELECT x.k, {schema}.place_of(x.k, delimiter, skip, text_end), s.n + 1
+                FROM step s, LATERAL (
+                    SELECT kv.k FROM {schema}.kv
+                    WHERE kv.k >= CASE
+                            WHEN s.place = 0 THEN s.k || '\x00'::bytea
+                            WHEN behind_delimiter IS NULL
+                                THEN {schema}.behind(substring(s.k FOR skip + s.place - 1 + length(delimiter)))
+                            ELSE substring(s.k FOR skip + s.place - 1) || behind_delimiter END
+                        AND kv.k < upper
+                    ORDER BY kv.k LIMIT 1
+                ) x WHERE s.n < size
+            ) SELECT array_agg(s.k), array_agg(s.place) INTO keys, places FROM step s;
+            reads := coalesce(cardinality(keys), 0);
+            IF reads = 0 THEN RETURN; END IF;
+            IF 0 = ANY (places) THEN
+                FOR i IN 1 .. reads LOOP
+                    IF places[i] = 0 THEN
+                        SELECT kv.k, kv.ver, kv.v INTO k, ver, v FROM {schema}.kv WHERE kv.k = keys[i];
+                        rows := rows + 1;
+                        bytes := bytes - octet_length(v);
+                    ELSE
+                        k := substring(keys[i] FOR skip + places[i] - 1 + length(delimiter)); ver := NULL; v := NULL;
+                    END IF;
+                    RETURN NEXT;
+                    entries := entries + 1;
+                    IF entries = most OR bytes <= 0 THEN is_done := false; EXIT; END IF;
+                END LOOP;
+            ELSE
+                RETURN QUERY SELECT substring(g.k FOR skip + g.place - 1 + length(delimiter)), NULL::bigint, NULL::bytea
+                    FROM unnest(keys, places) AS g(k, place);
+                k := substring(keys[reads] FOR skip + places[reads] - 1 + length(delimiter)); ver := NULL;
+                entries := entries + reads;
+            END IF;
+            next := CASE WHEN ver IS NULL THEN {schema}.behind(k) ELSE k || '\x00'::bytea END;
         END IF;
         EXIT WHEN is_done AND reads < size;
         IF bytes <= 0 THEN

@@ -9,7 +9,8 @@ use parking_lot::Mutex;
 use liteio_access::state::App;
 use liteio_iam::Users;
 use liteio_space::Space;
-use liteio_store::StoreError;
+use liteio_store::{AboutObject, Agreed, Ahead, StoreError};
+use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, Dialect};
 
 /// The settings and users that this server remembers, as current as those of all others.
@@ -28,20 +29,27 @@ impl Agreement {
         app.store.reads_may_wait().then(|| Agreement { app, users, read_at: Arc::default() })
     }
 
-    /// Brings everything that requests are decided by up to this moment.
+    /// Brings everything that a request is decided by up to this moment. Returns what it will read first.
     ///
     /// # Errors
     /// 503 if the database cannot be reached: nothing that is remembered may be relied on.
-    pub(crate) async fn reach(&self) -> Result<(), ApiError> {
+    pub(crate) async fn reach(
+        &self,
+        origin: &Arc<Origin>,
+        writes: bool,
+    ) -> Result<Option<Ahead>, ApiError> {
         let (users, read_at) = (Arc::clone(&self.users), Arc::clone(&self.read_at));
-        let reached = self.app.blocking(move |store| -> Result<(), StoreError> {
-            let Some(epoch) = store.agree()? else { return Ok(()) };
+        let origin = Arc::clone(origin);
+        let reached = self.app.blocking(move |store| -> Result<Option<Ahead>, StoreError> {
+            let (bucket, key) = (origin.target.bucket(), origin.target.key());
+            let agreed = store.agree(Some(AboutObject { bucket, key, writes }))?;
+            let Some(Agreed { users: epoch, ahead }) = agreed else { return Ok(None) };
             let mut read_at = read_at.lock();
             if *read_at < epoch {
                 users.read_store_again(store)?;
                 *read_at = epoch;
             }
-            Ok(())
+            Ok(Some(ahead))
         });
         reached.await.map_err(|error| {
             let reason = match error {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::header::{AUTHORIZATION, RETRY_AFTER};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::Empty;
 use liteio_store::{ListBuckets, Store, StoreError, StoreHealth};
 use parking_lot::Mutex;
@@ -251,9 +251,14 @@ impl Dispatch {
         if let Some(agreement) = self.agreement.as_ref().filter(|_| !is_health) {
             let (this, origin, agreement) =
                 (self.clone(), Arc::clone(origin), Arc::clone(agreement));
+            let reads = matches!(*request.method(), Method::GET | Method::HEAD);
             return Box::pin(async move {
-                agreement.reach().await?;
-                this.answer_claimed(claim, request, &origin, allowance).await
+                let ahead = agreement.reach(&origin, !reads).await?;
+                let answer = this.answer_claimed(claim, request, &origin, allowance);
+                match ahead {
+                    Some(ahead) => ahead.around(answer).await,
+                    None => answer.await,
+                }
             });
         }
         self.answer_claimed(claim, request, origin, allowance)

@@ -2,11 +2,16 @@
 //!
 //! A request begins with [`Store::agree`], which fetches the epochs of the key space: numbers that grow
 //! with each change of a bucket's settings, or of a user. What was remembered at an older epoch is
-//! forgotten. So a request that begins after a change was acknowledged, by any server, sees it.
+//! forgotten. So a request that begins after a change was acknowledged, by any server, sees it. The rows that it
+//! will read come with the epochs.
 
 use std::sync::atomic::Ordering;
 
+use liteio_kv::Ahead;
+
 use crate::error::StoreError;
+use crate::meta::space;
+use crate::name::BucketName;
 use crate::store::Store;
 
 /// The place of the settings of buckets, and of the entries about users, in
@@ -14,18 +19,36 @@ use crate::store::Store;
 pub(crate) const SETTINGS: usize = 0;
 pub(crate) const USERS: usize = 1;
 
+/// The object that a request is about, by what it sends.
+#[derive(Clone, Copy, Debug)]
+pub struct AboutObject<'r> {
+    /// The name of its bucket.
+    pub bucket: &'r str,
+    /// The key.
+    pub key: &'r str,
+    /// `true` if the request may write it.
+    pub writes: bool,
+}
+
+/// What a request begins with, beside other servers.
+#[derive(Clone, Debug)]
+pub struct Agreed {
+    /// The epoch of the entries about users, which the caller remembers.
+    pub users: u64,
+    /// What the request will read first: see [`Ahead::around`].
+    pub ahead: Ahead,
+}
+
 impl Store {
-    /// Forgets what other servers have changed. Returns the epoch of the entries about users, which the
-    /// caller remembers; `None` for a server that is alone, which has nothing to ask for.
+    /// Forgets what other servers have changed, and fetches with the same question what a request about an object
+    /// reads first. `None` for a server that is alone, which has nothing to ask for.
     ///
     /// # Errors
     /// [`StoreError::Suspended`] if the server does not reach the database; the errors of a read.
-    pub fn agree(&self) -> Result<Option<u64>, StoreError> {
-        if !self.reads_may_wait() {
-            return Ok(None);
-        }
+    pub fn agree(&self, about: Option<AboutObject<'_>>) -> Result<Option<Agreed>, StoreError> {
         self.shared().cluster.serving()?;
-        let Some(moment) = self.moment()? else { return Ok(None) };
+        let Some(ahead) = self.fetch_ahead(self.rows_of(about))? else { return Ok(None) };
+        let moment = ahead.moment();
         let counters = &self.shared().counters;
         let is_newer = [
             self.shared().buckets.agree(moment.epochs[SETTINGS]),
@@ -36,6 +59,22 @@ impl Store {
         if reloads > 0 {
             counters.epoch_reloads.fetch_add(reloads, Ordering::Relaxed);
         }
-        Ok(Some(moment.epochs[USERS]))
+        Ok(Some(Agreed { users: moment.epochs[USERS], ahead }))
+    }
+
+    /// The rows that an operation on an object reads first. None if the bucket is not remembered: their places
+    /// have its number.
+    fn rows_of(&self, about: Option<AboutObject<'_>>) -> Vec<Vec<u8>> {
+        let about = about.filter(|about| !about.key.is_empty());
+        let known = about.and_then(|about| {
+            let bucket = self.shared().buckets.get(&BucketName::new(about.bucket).ok()?)?;
+            Some((about, bucket))
+        });
+        let Some((about, bucket)) = known else { return Vec::new() };
+        let current = space::current(bucket.id, about.key);
+        match about.writes {
+            true => vec![space::bucket(about.bucket), space::usage(bucket.id), current],
+            false => vec![current],
+        }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread;
 
-use liteio_kv::Kv;
-use liteio_kv::database::{DatabaseConfig, Moment};
+use liteio_kv::database::DatabaseConfig;
+use liteio_kv::{Ahead, Kv};
 
 use crate::backend::ClusterDatabase;
 use crate::error::StoreError;
@@ -91,10 +91,10 @@ impl Store {
         })
     }
 
-    /// The moment of now, as the database tells it; `None` for a store of one process.
-    pub(crate) fn moment(&self) -> Result<Option<Moment>, StoreError> {
+    /// Fetches rows for a request; `None` for a store of one process.
+    pub(crate) fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Option<Ahead>, StoreError> {
         match &*self.inner.kv.read() {
-            Some(kv) => Ok(kv.moment()?),
+            Some(kv) => Ok(kv.fetch_ahead(keys)?),
             None => Err(StoreError::Closed),
         }
     }

@@ -320,6 +320,7 @@ mod usage;
 mod verify;
 mod watch;
 
+pub use agreement::{AboutObject, Agreed};
 pub use backend::{ClusterBackend, ClusterBlobs, ClusterDatabase};
 #[cfg(all(feature = "cluster", any(test, feature = "test-util")))]
 pub use blob::shared_blobs_contract;
@@ -339,6 +340,7 @@ pub use lifecycle::LifecycleState;
 pub use liteio_disk::{Clock, Durability, RandomSource, ShiftedClock, SystemClock, SystemRandom};
 #[cfg(any(test, feature = "test-util"))]
 pub use liteio_disk::{ManualClock, SeededRandom};
+pub use liteio_kv::Ahead;
 pub use meta::{
     BlobSource, Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventKind,
     EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule,

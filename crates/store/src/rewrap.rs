@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use liteio_kv::{Transaction, Write as _};
+use liteio_kv::{Read as _, Transaction, Write as _};
 
 use crate::encryption::{EncryptionRecord, Identity, MissingKeys, Wrapping};
 use crate::error::StoreError;
@@ -130,6 +130,7 @@ impl Store {
         // The records are read again inside the transaction: they may have changed since the batch
         // was read.
         let update = self.update(move |write, shared| {
+            write.fetch(&places)?;
             let mut rewrapped = 0;
             for place in &places {
                 rewrapped += u64::from(match space::is_upload(place) {

@@ -380,6 +380,20 @@ impl Store {
         }
     }
 
+    /// A snapshot with the rows that were fetched ahead for the request.
+    pub(crate) fn snapshot_ahead(&self) -> Result<Snapshot, StoreError> {
+        self.shared().cluster.serving()?;
+        match &*self.inner.kv.read() {
+            Some(kv) => Ok(kv.snapshot_ahead()?),
+            None => Err(StoreError::Closed),
+        }
+    }
+
+    /// Makes the next snapshots of the request new. `true` if they were not.
+    pub(crate) fn forget_ahead(&self) -> bool {
+        self.inner.kv.read().as_ref().is_some_and(Kv::forget_ahead)
+    }
+
     /// Submits a write. The closure may run several times, see [`Kv::update`].
     pub(crate) fn update<T, F>(&self, closure: F) -> Pending<T>
     where

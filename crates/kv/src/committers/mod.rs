@@ -6,7 +6,7 @@
 //!  update ─┘             └─ run the closures ─► commit ─► answers
 //! ```
 //! Each thread takes the updates that wait, up to a group. Threads work at the same time, so updates
-//! that wait at the same time commit in any order.
+//! that wait at the same time commit in any order. While others work, a thread waits a moment for more.
 
 mod committer;
 
@@ -19,7 +19,11 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use self::committer::Committer;
-use crate::database::{CountedDatabase, Database, DatabaseConfig, DatabaseSnapshot, Worker};
+use crate::ahead::Ahead;
+use crate::database::{
+    Answer, CountedDatabase, Database, DatabaseConfig, DatabaseSnapshot, Moment, Want, Worker,
+    nonsense,
+};
 use crate::queue::Queue;
 use crate::{KvError, KvStats};
 
@@ -90,10 +94,7 @@ impl Committers {
     /// Body of a thread: commits until the queue is closed and empty.
     fn commit_all(&self) {
         let mut committer = Committer::new(self);
-        while self.queue.wait() {
-            let mut jobs = self.queue.pop_many(self.config.group_updates_max.max(1));
-            // Another thread takes those that are left.
-            self.queue.wake();
+        while let Some(mut jobs) = self.queue.begin_group(self.config.group_updates_max.max(1)) {
             while !jobs.is_empty() {
                 let group = std::mem::take(&mut jobs);
                 // A panic of the database is a fault of its, and drops the updates: their answer is that
@@ -103,6 +104,7 @@ impl Committers {
                     Err(_) => committer.begin_anew(),
                 }
             }
+            self.queue.end_group();
         }
     }
 
@@ -123,11 +125,23 @@ impl Committers {
         Ok(snapshot)
     }
 
-    /// A snapshot that begins with these rows, without a view.
-    pub(crate) fn snapshot_with(&self, keys: &[&[u8]]) -> Result<DatabaseSnapshot, KvError> {
+    /// Fetches rows for a request.
+    pub(crate) fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Ahead, KvError> {
+        let wants: Vec<_> = keys.iter().cloned().map(Want::Key).collect();
+        let fetched = self.database.fetch(&wants)?;
+        let moment = Moment { now_ms: fetched.now_ms, epochs: fetched.epochs };
+        let rows = keys.into_iter().zip(fetched.answers).map(|(key, answer)| match answer {
+            Answer::Row(row) => Ok((key, row)),
+            _ => Err(nonsense()),
+        });
+        Ok(Ahead::new(moment, rows.collect::<Result<_, _>>()?))
+    }
+
+    /// A snapshot that begins with rows that were fetched ahead.
+    pub(crate) fn snapshot_of(&self, ahead: &Ahead) -> DatabaseSnapshot {
         let snapshot = self.unopened();
-        snapshot.begin(keys)?;
-        Ok(snapshot)
+        snapshot.begin_with(ahead);
+        snapshot
     }
 
     fn unopened(&self) -> DatabaseSnapshot {

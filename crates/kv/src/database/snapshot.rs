@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 
 use super::{Answer, Database, Epochs, Fetched, Row, View, Want};
+use crate::ahead::Ahead;
 use crate::{Counts, KvError};
 
 /// Rows that a snapshot keeps unasked, so that a row that is read again, such as that of a bucket, is not
@@ -71,19 +72,14 @@ impl DatabaseSnapshot {
         }
     }
 
-    /// Fetches the first rows.
-    pub(crate) fn begin(&self, keys: &[&[u8]]) -> Result<(), KvError> {
-        let wants: Vec<_> = keys.iter().map(|key| Want::Key(key.to_vec())).collect();
-        self.count();
-        let fetched = self.database.fetch(&wants)?;
+    /// Begins with rows of a moment before.
+    pub(crate) fn begin_with(&self, ahead: &Ahead) {
         let mut state = self.state.lock();
-        state.moment = Some(Moment { now_ms: fetched.now_ms, epochs: fetched.epochs });
+        state.moment = Some(ahead.moment());
         state.is_before_view = true;
-        for (key, answer) in keys.iter().zip(fetched.answers) {
-            let Answer::Row(row) = answer else { return Err(nonsense()) };
-            state.rows.insert(key.to_vec(), Kept::new(row));
+        for (key, row) in ahead.rows() {
+            state.rows.insert(key.clone(), Kept::new(row.clone()));
         }
-        Ok(())
     }
 
     /// Opens the view now.

@@ -18,7 +18,8 @@ impl Drainer {
             keys.iter().try_for_each(|key| transaction.carry(key))
         };
         let (sender, receiver) = oneshot::channel::<Result<(), KvError>>();
-        let update = Update { closure, result: None, sender, frees_space: true, then: |()| {} };
+        let (result, ahead) = (None, None);
+        let update = Update { closure, result, sender, frees_space: true, then: |()| {}, ahead };
         // Set before the push: a committer that waits for room must not wait for this drain.
         shared.drains.set_carrying(true);
         let pushed = shared.queue.push(Box::new(update)).map_err(|_| KvError::Closed);

@@ -36,9 +36,8 @@ pub(crate) use changes::Changes;
 pub(crate) use cursor::{FetchedCursor, PAGE_MAX};
 pub(crate) use groups::FetchedGroups;
 pub(crate) use known::Known;
-pub(crate) use ranges::behind;
 #[cfg(any(test, feature = "test-util"))]
-pub(crate) use ranges::bounds;
+pub(crate) use ranges::{behind, bounds};
 pub(crate) use seen::Seen;
 pub(crate) use transaction::{FetchedTransaction, Numbers, Place};
 

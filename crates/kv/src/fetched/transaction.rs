@@ -83,6 +83,11 @@ impl<'a> FetchedTransaction<'a> {
         }
     }
 
+    /// `true` if something that was read is not known.
+    pub(crate) fn misses(&self) -> bool {
+        !self.seen.borrow().wants.is_empty()
+    }
+
     pub(crate) fn note(&mut self, attachment: &[u8], contents: &[u8]) {
         #[cfg(any(test, feature = "test-util"))]
         if let Some(steps) = &mut self.steps {
@@ -129,7 +134,8 @@ impl<'a> FetchedTransaction<'a> {
                 seen.want(Want::Key(key.to_vec()));
             }
         }
-        if seen.wants.is_empty() { Ok(()) } else { Err(KvError::NotFetched) }
+        drop(seen);
+        if self.misses() { Err(KvError::NotFetched) } else { Ok(()) }
     }
 
     pub(crate) fn cursor(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> FetchedCursor<'_> {
@@ -212,7 +218,7 @@ impl<'a> FetchedTransaction<'a> {
             return Ok(());
         }
         let row = self.row::<R>(key);
-        if row.is_err() && !self.seen.borrow().wants.is_empty() {
+        if row.is_err() && self.misses() {
             // The closure goes on, so that what it reads behind this is fetched together with it. It
             // runs again anyway.
             return Ok(());

@@ -80,7 +80,11 @@ impl Numbers for Block<'_> {
 }
 
 impl Closures {
-    pub(crate) fn new(jobs: Vec<Box<dyn Job>>) -> Self {
+    pub(crate) fn new(mut jobs: Vec<Box<dyn Job>>) -> Self {
+        let mut known = Known::default();
+        for ahead in jobs.iter_mut().filter_map(|job| job.ahead()) {
+            known.suppose(ahead.rows());
+        }
         let entry = |job| Entry {
             job,
             fetches: 0,
@@ -92,7 +96,7 @@ impl Closures {
         Self {
             entries: jobs.into_iter().map(entry).collect(),
             rest: Vec::new(),
-            known: Known::default(),
+            known,
             changes: Changes::default(),
             seen: Seen::default(),
             floor: 0,

@@ -240,11 +240,10 @@ impl Store {
         let ended = self.update_freeing(move |write, shared| {
             let mut wakes = Vec::new();
             let mut state = state.clone();
-            for due in &step.due {
-                if end(write, shared, &step.bucket, due, &mut wakes)? {
-                    state.ended += 1;
-                }
-            }
+            write.for_each(&step.due, |write, due| {
+                state.ended += u64::from(end(write, shared, &step.bucket, due, &mut wakes)?);
+                Ok::<_, StoreError>(())
+            })?;
             write_state(write, &state)?;
             Ok(Committed::with_guard(state, wakes))
         });

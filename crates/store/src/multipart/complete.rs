@@ -1,5 +1,6 @@
 //! CompleteMultipartUpload.
 
+use std::iter::once_with;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -15,10 +16,10 @@ use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::ObjectRecord;
-use crate::meta::space;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
+use crate::meta::{reference, space};
 use crate::name::{ObjectKey, PartNumber, UploadId};
-use crate::object::publish::{NewVersion, Slot};
+use crate::object::publish::{self, NewVersion, Slot};
 use crate::object::release::release;
 use crate::object::{ObjectVersion, Replica};
 use crate::pending::{Committed, Pending};
@@ -76,6 +77,9 @@ impl Store {
         // parts, the size, the checksum, the conditions.
         self.update(move |write, shared| {
             write.claim(Claim::UploadAlone(&id))?;
+            let upload = once_with(|| space::upload(&id));
+            let of_parts = parts.iter().map(|part| space::part(&id, part.number.get()));
+            publish::fetch(write, &bucket, [&key], upload.chain(of_parts))?;
             let slot = Slot::open(write, shared, &bucket, &key)?;
             let upload = match UploadRecord::require(write, &id, slot.bucket_id(), key.as_str()) {
                 Ok(upload) => upload,
@@ -290,22 +294,22 @@ fn composite(parts: &[PartFacts]) -> Option<ObjectChecksum> {
 }
 
 /// Renumbers the chosen parts from 1 without gaps, sets their offsets in the object, and drops the
-/// other parts. The guards must live until the commit.
+/// other parts. The guard must live until the commit.
 fn keep_parts(
     write: &mut Transaction<'_>,
     shared: &Arc<Shared>,
     id: &UploadId,
     chosen: &[CompletePart],
-) -> Result<Vec<WakeReclaimer>, StoreError> {
+) -> Result<WakeReclaimer, StoreError> {
     let mut chosen = chosen.iter().peekable();
-    let mut released = Vec::new();
+    let mut dropped = Vec::new();
     let (mut count, mut start) = (0, 0);
     // In ascending order: a part moves to a lower number, whose old part was handled before.
     for number in uploaded_numbers(write, id)? {
         let Some(mut part) = PartRecord::read(write, id, number)? else { continue };
         if chosen.next_if(|part| part.number.get() == number).is_none() {
             write.delete(&space::part(id, number))?;
-            released.push(release(write, shared, [&part.content])?);
+            dropped.push(part.content);
             continue;
         }
         count += 1;
@@ -319,7 +323,8 @@ fn keep_parts(
         }
         start += part.facts.bytes;
     }
-    Ok(released)
+    reference::fetch(&dropped, write)?;
+    release(write, shared, &dropped)
 }
 
 /// The numbers of the uploaded parts, at most 10,000.

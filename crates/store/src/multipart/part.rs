@@ -1,5 +1,6 @@
 //! UploadPart and UploadPartCopy.
 
+use std::iter::once_with;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use crate::limits::{EXTENTS_MAX, PART_BYTES_MAX};
 use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;
-use crate::meta::reference;
 use crate::meta::upload::{PartFacts, PartRecord, UploadRecord};
+use crate::meta::{reference, space};
 use crate::name::{ObjectKey, PartNumber, UploadId, VersionId};
 use crate::object::body::NewBody;
 use crate::object::copy::{check_copy_source, name_of_copy};
@@ -271,6 +272,10 @@ impl Target {
     }
 
     fn require(&self, from: &impl Read) -> Result<UploadRecord, StoreError> {
+        let of_bucket = once_with(|| space::bucket(self.bucket.name.as_str()));
+        let upload = once_with(|| space::upload(&self.id));
+        let part = once_with(|| space::part(&self.id, self.number.get()));
+        from.fetch(of_bucket.chain(upload).chain(part))?;
         let bucket = self.bucket.require(from)?;
         UploadRecord::require(from, &self.id, bucket, self.key.as_str())
     }

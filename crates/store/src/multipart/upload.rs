@@ -1,8 +1,9 @@
 //! CreateMultipartUpload and AbortMultipartUpload.
 
+use std::iter::once_with;
 use std::sync::Arc;
 
-use liteio_kv::Write;
+use liteio_kv::{Read as _, Write};
 
 use super::since;
 use crate::checksum::{ChecksumAlgorithm, ChecksumType};
@@ -13,7 +14,7 @@ use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::object::Extensions;
 use crate::meta::upload::UploadRecord;
-use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference};
+use crate::meta::{ObjectLock, ObjectMetadata, Owner, reference, space};
 use crate::name::{ObjectKey, UploadId};
 use crate::object::publish::{Slot, missing_lock_configuration};
 use crate::pending::{Committed, Pending};
@@ -148,6 +149,8 @@ impl Store {
         let (bucket, key, id) = (Arc::clone(bucket), key.clone(), *id);
         self.update_freeing(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
+            let of_bucket = once_with(|| space::bucket(bucket.name.as_str()));
+            write.fetch(of_bucket.chain(once_with(|| space::upload(&id))))?;
             let bucket = bucket.require(write)?;
             let upload = UploadRecord::require(write, &id, bucket, key.as_str())?;
             end(write, &id, &upload)?;

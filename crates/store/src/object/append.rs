@@ -30,7 +30,7 @@ use crate::meta::content::{Content, ContentId};
 use crate::meta::event::EventKind;
 use crate::meta::object::{Extensions, ObjectRecord};
 use crate::meta::upload::{PartFacts, PartRecord};
-use crate::meta::{Versioning, body, reference};
+use crate::meta::{Versioning, body, reference, space};
 use crate::name::ObjectKey;
 use crate::pending::{Committed, Pending};
 use crate::process::Bucket;
@@ -227,6 +227,7 @@ fn part_md5s(from: &impl Read, current: &ObjectRecord, before: u16) -> Result<Md
             {
                 return Ok(kept);
             }
+            from.fetch((1..=before).map(|number| space::part(list, number)))?;
             for number in 1..=before {
                 md5s.update(&read_facts(from, list, number)?.md5);
             }
@@ -273,10 +274,15 @@ fn grown(
                 // A copy shares the list: its records are copied, and every part's content gains a
                 // reference.
                 let own = shared.ids.upload(&shared.config)?;
-                let mut position = 0;
+                write.fetch((1..=before).map(|number| space::part(list, number)))?;
+                let (mut parts, mut position) = (Vec::with_capacity(before.into()), 0);
                 for number in 1..=before {
                     let part = read_part(write, list, number, position)?;
                     position += part.facts.bytes;
+                    parts.push(part);
+                }
+                reference::fetch(parts.iter().map(|part| &part.content), write)?;
+                for (part, number) in parts.iter().zip(1..) {
                     reference::retain(&part.content, write)?;
                     part.write(write, &own, number)?;
                 }

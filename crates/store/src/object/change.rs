@@ -6,7 +6,7 @@ use liteio_kv::Write as _;
 
 use super::ObjectVersion;
 use super::current::{self, Found};
-use super::publish::missing_lock_configuration;
+use super::publish::{self, missing_lock_configuration};
 use super::replicate;
 use super::restores;
 use super::tell::{Told, tell};
@@ -118,6 +118,7 @@ impl Store {
         self.update(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
             write.claim(Claim::Key(bucket.id, key.as_str()))?;
+            publish::fetch(write, &bucket, [&key], None)?;
             let state = bucket.state(write)?;
             // Read, compared and written in one transaction: a decision about access on an older
             // state is caught here (time of check to time of use).

@@ -1,12 +1,13 @@
 //! CopyObject.
 
+use std::iter::once_with;
 use std::sync::Arc;
 
 use liteio_kv::Write as _;
 
 use super::body::NewBody;
 use super::current::{self, Found};
-use super::publish::{NewVersion, Slot};
+use super::publish::{self, NewVersion, Slot};
 use super::restores;
 use super::seal::{may_share, unlock};
 use super::{ArchiveAccess, BodyOptions, FoundObject, GetOptions, ObjectId, ObjectVersion};
@@ -19,7 +20,7 @@ use crate::meta::claim::Claim;
 use crate::meta::content::Content;
 use crate::meta::event::{Cause, EventKind};
 use crate::meta::object::{Extensions, ObjectRecord};
-use crate::meta::{ObjectLock, ObjectMetadata, Owner, body, reference};
+use crate::meta::{ObjectLock, ObjectMetadata, Owner, body, reference, space};
 use crate::name::{ObjectKey, VersionId};
 use crate::pending::{Committed, Pending};
 use crate::precondition::{ConditionResult, ReadConditions, WriteConditions};
@@ -263,6 +264,9 @@ impl Store {
         self.update_with_blob(blob, move |write, shared| {
             write.claim(Claim::Bucket(source.bucket.id))?;
             write.claim(Claim::Key(source.bucket.id, source.key.as_str()))?;
+            let of_source = once_with(|| space::bucket(source.bucket.name.as_str()));
+            let from = once_with(|| space::current(source.bucket.id, source.key.as_str()));
+            publish::fetch(write, &target_bucket, [&target_key], of_source.chain(from))?;
             source.bucket.require(write)?;
             let slot = Slot::open(write, shared, &target_bucket, &target_key)?;
             let version = source.version.as_ref();

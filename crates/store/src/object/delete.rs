@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liteio_kv::Write as _;
 
-use super::publish::Slot;
+use super::publish::{self, Slot};
 use crate::error::StoreError;
 use crate::limits::DELETE_OBJECTS_MAX;
 use crate::meta::claim::Claim;
@@ -99,10 +99,12 @@ impl Store {
         match target.version {
             Some(_) => Ok(None),
             None => {
-                let snapshot = self.snapshot()?;
-                let state = bucket.state(&snapshot)?;
-                let slot = Slot::look(&snapshot, self.shared(), bucket, state, &target.key)?;
-                of_nothing(&slot, target)
+                let looked = self.read_ahead(|snapshot| {
+                    let state = bucket.state(snapshot)?;
+                    let slot = Slot::look(snapshot, self.shared(), bucket, state, &target.key)?;
+                    Ok(of_nothing(&slot, target)?)
+                });
+                Ok(looked?)
             }
         }
     }
@@ -123,10 +125,11 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
+            publish::fetch(write, &bucket, targets.iter().map(|target| &target.key), None)?;
             let state = bucket.state(write)?;
             let mut outcomes = Vec::with_capacity(targets.len());
             let mut wakes = Vec::new();
-            for target in &targets {
+            write.for_each(&targets, |write, target| {
                 let slot = Slot::open_in(write, shared, &bucket, state, &target.key)?;
                 match slot.delete(write, target) {
                     Ok((outcome, wake)) => {
@@ -140,7 +143,8 @@ impl Store {
                     ) => outcomes.push(Err(error)),
                     Err(error) => return Err(error),
                 }
-            }
+                Ok(())
+            })?;
             Ok(Committed::with_guard(outcomes, wakes))
         })
     }

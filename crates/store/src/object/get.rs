@@ -137,7 +137,7 @@ impl Store {
         key: &ObjectKey,
         options: &GetOptions,
     ) -> Result<FoundObject, ReadError> {
-        FoundObject::find(self.shared(), &self.snapshot()?, bucket, key, options)
+        self.read_ahead(|snapshot| FoundObject::find(self.shared(), snapshot, bucket, key, options))
     }
 
     /// Finds a version (`None`: the current object) for its tags, lock or owner. It needs no
@@ -152,7 +152,8 @@ impl Store {
         key: &ObjectKey,
         version: Option<&VersionId>,
     ) -> Result<ObjectVersion, StoreError> {
-        let Found { record, is_current } = find_object(&self.snapshot()?, bucket, key, version)?;
+        let found = self.read_ahead(|snapshot| Ok(find_object(snapshot, bucket, key, version)?));
+        let Found { record, is_current } = found?;
         ObjectVersion::new(key.clone(), record, is_current, &bucket.owner)
     }
 
@@ -186,15 +187,20 @@ impl Store {
             // Held until the content is open or kept. The reclaimer waits for it before it
             // deletes content that the snapshot may reference.
             let section = self.shared().cluster.reading();
-            let snapshot = self.snapshot()?;
-            let found = FoundObject::find(self.shared(), &snapshot, bucket, key, options)?;
-            let data_key = found.data_key(self, bucket, options.customer_key.as_ref())?;
-            let body = Body {
-                content: &found.content,
-                bytes: found.object.bytes,
-                data_key: data_key.as_ref(),
-            };
-            match ObjectReader::open(self, &snapshot, body, found.range.clone()) {
+            let (found, opened) = self.read_ahead(|snapshot| {
+                let found = FoundObject::find(self.shared(), snapshot, bucket, key, options)?;
+                let data_key = found.data_key(self, bucket, options.customer_key.as_ref())?;
+                let body = Body {
+                    content: &found.content,
+                    bytes: found.object.bytes,
+                    data_key: data_key.as_ref(),
+                };
+                match ObjectReader::open(self, snapshot, body, found.range.clone()) {
+                    Err(OpenError::Failed(error)) => Err(error.into()),
+                    opened => Ok((found, opened)),
+                }
+            })?;
+            match opened {
                 Ok(reader) => {
                     drop(section);
                     return Ok(OpenedObject { found, reader });
@@ -204,7 +210,7 @@ impl Store {
                 // really missing.
                 Err(OpenError::Missing(error)) => match missing.replace((found.stamp, error)) {
                     Some((last, error)) if last == found.stamp => return Err(error.into()),
-                    _ => {}
+                    _ => drop(self.forget_ahead()),
                 },
                 Err(OpenError::Failed(error)) => return Err(error.into()),
             }

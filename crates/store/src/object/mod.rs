@@ -1,5 +1,6 @@
 //! Objects.
 
+mod ahead;
 mod append;
 pub(crate) mod body;
 mod change;

@@ -26,6 +26,7 @@
 //! under another. A version of another store becomes current by [`Slot::import`], which keeps its
 //! time and sends no event; one of a replica, at the place of its stamp, by [`Slot::replicate`].
 
+use std::iter::once_with;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -109,6 +110,21 @@ pub(crate) struct Slot<'a> {
     replicates: Vec<WakeSender>,
 }
 
+/// Fetches together what every write to these keys reads first: the bucket, its usage, the current objects,
+/// and `others`.
+pub(crate) fn fetch<'k>(
+    from: &impl Read,
+    bucket: &Bucket,
+    keys: impl IntoIterator<Item = &'k ObjectKey>,
+    others: impl IntoIterator<Item = Vec<u8>>,
+) -> Result<(), StoreError> {
+    // Made only where they are looked at.
+    let of_bucket = once_with(|| space::bucket(bucket.name.as_str()));
+    let usage = once_with(|| space::usage(bucket.id));
+    let current = keys.into_iter().map(|key| space::current(bucket.id, key.as_str()));
+    Ok(from.fetch(of_bucket.chain(usage).chain(current).chain(others))?)
+}
+
 impl<'a> Slot<'a> {
     /// Checks that the bucket still exists, and reads the current object.
     ///
@@ -121,6 +137,7 @@ impl<'a> Slot<'a> {
         key: &'a ObjectKey,
     ) -> Result<Self, StoreError> {
         write.claim(Claim::Bucket(bucket.id))?;
+        fetch(write, bucket, [key], None)?;
         let state = bucket.state(write)?;
         Self::open_in(write, shared, bucket, state, key)
     }

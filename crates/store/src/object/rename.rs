@@ -8,7 +8,7 @@ use liteio_kv::Write as _;
 
 use super::ObjectVersion;
 use super::copy::check_source;
-use super::publish::Slot;
+use super::publish::{self, Slot};
 use crate::encryption::EncryptionKey;
 use crate::error::StoreError;
 use crate::meta::Versioning;
@@ -57,6 +57,7 @@ impl Store {
         let bucket = Arc::clone(bucket);
         self.update(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
+            publish::fetch(write, &bucket, [&target, &source], None)?;
             let state = bucket.state(write)?;
             if state.versioning != Versioning::Never {
                 return Err(versions_stay());

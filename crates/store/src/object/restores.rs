@@ -66,9 +66,10 @@ impl Store {
             }
             let ended = self.update_freeing(move |write, shared| {
                 let mut guards = Vec::new();
-                for row in &due {
+                write.for_each(&due, |write, row| {
                     guards.extend(end(write, shared, row)?);
-                }
+                    Ok::<_, StoreError>(())
+                })?;
                 Ok(Committed::with_guard((), guards))
             });
             ended.wait()?;

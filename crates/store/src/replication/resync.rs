@@ -213,9 +213,9 @@ fn step(
     }
     // Versions of a key are newest first.
     let mut wakes = Vec::new();
-    for (place, value) in page.iter().rev() {
+    write.for_each(page.iter().rev(), |write, (place, value)| {
         // Damage is for verify and repair, and keeps no other version from its copy.
-        let Ok(record) = ObjectRecord::decode(place, value) else { continue };
+        let Ok(record) = ObjectRecord::decode(place, value) else { return Ok(()) };
         let key = match space::split_history(place) {
             Some((_, key, _)) => Some(key),
             None => space::split_current(place).map(|(_, key)| key.to_vec()),
@@ -225,7 +225,8 @@ fn step(
         let key = ObjectKey::new(key)?;
         resync.seen += u64::from(resync.pass != LAST);
         wakes.extend(requeue(write, shared, bucket, resync, (place, key, record))?);
-    }
+        Ok::<_, StoreError>(())
+    })?;
     Ok(wakes)
 }
 

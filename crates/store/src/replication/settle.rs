@@ -50,18 +50,19 @@ impl Store {
         self.update_freeing(move |write, _| {
             let queue = Queue::<ReplicationRow>::of(&target);
             let mut ended = Vec::new();
-            for ReplicationOutcome { number, result } in &outcomes {
+            write.for_each(&outcomes, |write, ReplicationOutcome { number, result }| {
                 match queue.get(write, *number)?.transpose() {
                     Ok(Some(row)) => note(write, &target, *number, &row, result)?,
-                    Ok(None) => continue,
+                    Ok(None) => return Ok(()),
                     // It is left for verify and repair.
-                    Err(StoreError::Corrupt { .. }) => continue,
+                    Err(StoreError::Corrupt { .. }) => return Ok(()),
                     Err(error) => return Err(error),
                 }
                 if *result != ReplicationResult::Refused {
                     ended.push(*number);
                 }
-            }
+                Ok(())
+            })?;
             queue.forget(write, ended)?;
             Ok(Committed::new(()))
         })

@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use liteio_kv::{Read as _, Transaction, Write as _};
+use liteio_kv::{Read, Transaction, Write as _};
 
 use super::may_move;
 use super::stored::StoredReader;
@@ -18,7 +18,7 @@ use crate::meta::remote::{
 };
 use crate::meta::upload::PartRecord;
 use crate::meta::{reference, space};
-use crate::name::ObjectKey;
+use crate::name::{ObjectKey, UploadId};
 use crate::object::remote::{digests, remote_name};
 use crate::pending::{Committed, Pending};
 use crate::process::WakeReclaimer;
@@ -246,6 +246,7 @@ fn begin(
     }
     let (parts, bytes) = match &record.content {
         Content::Parts { list, count, is_original } => {
+            fetch_parts(write, list, *count)?;
             let mut bytes = 0_u64;
             for number in 1..=*count {
                 let part = part(write, &record.content, number)?;
@@ -275,12 +276,14 @@ fn is_of(record: &ObjectRecord, body: &RemoteBody) -> bool {
     }
 }
 
+/// Fetches the parts of a list together.
+fn fetch_parts(from: &impl Read, list: &UploadId, count: u32) -> Result<(), StoreError> {
+    let numbers = 1..=u16::try_from(count).unwrap_or(u16::MAX);
+    Ok(from.fetch(numbers.map(|number| space::part(list, number)))?)
+}
+
 /// Part `number` of the content of a record.
-fn part(
-    from: &impl liteio_kv::Read,
-    content: &Content,
-    number: u32,
-) -> Result<PartRecord, StoreError> {
+fn part(from: &impl Read, content: &Content, number: u32) -> Result<PartRecord, StoreError> {
     let missing = || StoreError::corrupt(format!("part {number} is missing"));
     let Content::Parts { list, .. } = content else { return Err(missing()) };
     let number = u16::try_from(number).map_err(|_| missing())?;
@@ -302,6 +305,7 @@ fn replace(
     body: &RemoteBody,
     class: String,
 ) -> Result<WakeReclaimer, StoreError> {
+    write.fetch((0..body.pieces()).map(|number| space::piece(&body.id, number)))?;
     for number in 0..body.pieces() {
         if write.get(&space::piece(&body.id, number))?.is_none() {
             let what = "a body would move without the digests of its pieces".to_owned();
@@ -309,6 +313,9 @@ fn replace(
         }
     }
     if let Some(parts) = &body.parts {
+        if let Content::Parts { list, count, .. } = &record.content {
+            fetch_parts(write, list, *count)?;
+        }
         let mut offset = 0;
         for number in 1..=parts.count {
             let PartRecord { facts, extensions, content } = part(write, &record.content, number)?;

@@ -45,7 +45,7 @@ fn servers_by(number: u64, clock: &Arc<ManualClock>) -> Vec<(Arc<SimulatedDataba
 
 /// The agreement that each request begins with.
 fn agree(store: &Store) {
-    store.agree().expect("the database answers");
+    store.agree(None).expect("the database answers");
 }
 
 #[test]
@@ -99,11 +99,12 @@ fn two_servers_do_not_change_users_over_each_other() {
     let entry =
         |value: &[u8]| IdentityEntry { key: b"alice".to_vec(), value: Some(value.to_vec()) };
     let before = two.identities().expect("read").stamp;
-    let epoch = two.agree().expect("the database answers");
+    let epoch = |of: &Store| of.agree(None).expect("the database answers").expect("a member").users;
+    let before_changes = epoch(two);
     let stamp = one.change_identities(vec![entry(b"1")], Some(before)).wait().expect("changed");
     let refused = two.change_identities(vec![entry(b"2")], Some(before)).wait();
     assert!(matches!(refused, Err(StoreError::ChangedMeanwhile)));
-    assert!(two.agree().expect("the database answers") > epoch);
+    assert!(epoch(two) > before_changes);
     let seen = two.identities().expect("read");
     assert_eq!((seen.stamp, &seen.entries[..]), (stamp, &[entry(b"1")][..]));
     two.change_identities(vec![entry(b"2")], Some(stamp)).wait().expect("changed");
@@ -152,7 +153,7 @@ fn a_server_that_is_cut_off_from_the_database_acknowledges_nothing() {
     create_bucket(one, "bucket");
     put(one, "object", LONG);
     database.cut_off(true);
-    assert!(one.agree().is_err());
+    assert!(one.agree(None).is_err());
     put(two, "object", b"newer");
     assert!(one.identities().is_err());
     database.cut_off(false);

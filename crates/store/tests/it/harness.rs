@@ -17,6 +17,9 @@ pub(crate) const RECORD_BYTES: usize = 24;
 /// Parts are at least as large.
 pub(crate) const PART_BYTES: u64 = 8;
 
+/// Fetches of an update at most, whatever it does.
+const UPDATE_FETCHES_MAX: usize = 12;
+
 /// Small limits, a clock that stands still, and ids that follow from `seed`.
 pub(crate) fn config(seed: u64) -> StoreConfig {
     StoreConfig {
@@ -57,6 +60,10 @@ pub(crate) fn over_a_database(test: impl Fn(&Store)) {
     let store = Store::open_as_only_server(over(&database)).expect("over a database");
     create_bucket(&store, "bucket");
     test(&store);
+    // An update that fetches row by row works with a few rows, and not with a thousand.
+    let fetches = store.fetches().updates.into_iter();
+    let many: Vec<_> = fetches.filter(|update| update.fetches > UPDATE_FETCHES_MAX).collect();
+    assert!(many.is_empty(), "{many:#?}");
     drop(store);
     let unclaimed = database.unclaimed();
     assert!(unclaimed.is_empty(), "{unclaimed:#?}");
