@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use liteio_store::{Bucket, DocumentKind, ObjectReader, Store, StoreError};
 
-use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 
 use crate::logged::AccessLog;
@@ -204,16 +203,11 @@ impl App {
 
     /// Looks up one or a few records, on this thread. The key space reads from its cache in
     /// microseconds, and a miss costs the read of one page: both are faster than a hop to another
-    /// thread and back. The future is ready when it is first polled; awaiting it leaves room for a
-    /// key space elsewhere.
-    #[expect(clippy::unused_async, reason = "the thread is left to other tasks where it waits")]
+    /// thread and back. A key space elsewhere leaves the other tasks of the thread to others while it
+    /// waits. The future is ready when it is first polled.
+    #[expect(clippy::unused_async, reason = "callers await whatever reads")]
     pub async fn look<T>(&self, look: impl FnOnce(&Store) -> T) -> T {
-        // A future of one thread has no other threads for the tasks behind it.
-        let has_threads = || Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-        match self.store.reads_may_wait() && has_threads() {
-            true => tokio::task::block_in_place(|| look(&self.store)),
-            false => look(&self.store),
-        }
+        look(&self.store)
     }
 
     /// Asks for what the store has in memory and what no record says: its clock, its settings, its

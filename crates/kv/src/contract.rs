@@ -4,6 +4,7 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
+use crate::pending::block_on;
 use crate::{
     Claim, CountChange, Counted, CounterRow, Counts, Cursor, GroupedEntry, GroupedRange, Kv,
     KvError, Pending, Queue, QueueRow, Read, Snapshot, Transaction, Write,
@@ -107,8 +108,8 @@ fn snapshots_are_isolated(kv: &Kv) {
 
 /// A snapshot that begins with the rows of `keys`, where they have to be fetched.
 pub(crate) fn snapshot_with(kv: &Kv, keys: &[&[u8]]) -> Snapshot {
-    let ahead = kv.fetch_ahead(keys.iter().map(|key| key.to_vec()).collect()).expect("fetched");
-    kv.snapshot_of(ahead.as_ref()).expect("snapshot")
+    let ahead = block_on(kv.fetch_ahead(keys.iter().map(|key| key.to_vec()).collect()));
+    kv.snapshot_of(ahead.expect("fetched").as_ref()).expect("snapshot")
 }
 
 fn snapshots_may_begin_with_rows(kv: &Kv) {

@@ -158,10 +158,10 @@ impl Kv {
     ///
     /// # Errors
     /// [`KvError::Io`] if the database does not answer.
-    pub fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Option<Ahead>, KvError> {
+    pub async fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Option<Ahead>, KvError> {
         match &self.0 {
             Kind::Local(_) => Ok(None),
-            Kind::Database(over) => over.committers.fetch_ahead(keys).map(Some),
+            Kind::Database(over) => over.committers.fetch_ahead(keys).await.map(Some),
         }
     }
 
@@ -205,7 +205,9 @@ impl Kv {
     /// # Errors
     /// [`KvError::Io`] if the database does not answer.
     pub fn moment(&self) -> Result<Option<Moment>, KvError> {
-        Ok(self.fetch_ahead(Vec::new())?.map(|ahead| ahead.moment()))
+        let Kind::Database(over) = &self.0 else { return Ok(None) };
+        let fetched = over.committers.database.fetch(&[])?;
+        Ok(Some(Moment { now_ms: fetched.now_ms, epochs: fetched.epochs }))
     }
 
     /// Follows the updates from now on. The follower holds up to `bytes_max` bytes of them between

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use liteio_kv::KvError;
-use liteio_kv::database::{CommitError, Database, Fetched, Group, Settled, View, Want, Worker};
+use liteio_kv::database::{
+    CommitError, Database, Fetched, Fetching, Group, Settled, View, Want, Worker,
+};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_postgres::types::Type;
@@ -23,7 +25,7 @@ use crate::schema::{self, ClusterId};
 use crate::session::Parameter;
 use crate::statements::Kind;
 use crate::view::Snapshot;
-use crate::wait::wait;
+use crate::wait::{Within, wait};
 
 /// The engine of a key space in PostgreSQL.
 ///
@@ -202,6 +204,13 @@ impl Database for Postgres {
     fn fetch(&self, wants: &[Want]) -> Result<Fetched, KvError> {
         let request = fetch::Request::new(wants);
         wait(self.core.runtime(), self.core.fetch(&request))
+    }
+
+    fn fetch_later(&self, wants: Vec<Want>) -> Fetching {
+        let core = Arc::clone(&self.core);
+        let runtime = core.runtime().clone();
+        let fetch = async move { core.fetch(&fetch::Request::new(&wants)).await };
+        Box::pin(Within::new(runtime, fetch))
     }
 
     fn commit(&self, worker: Worker, number: u64, group: &Group) -> Result<(), CommitError> {

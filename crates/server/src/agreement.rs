@@ -10,7 +10,7 @@ use liteio_access::state::App;
 use liteio_iam::Users;
 use liteio_space::Space;
 use liteio_store::{AboutObject, Agreed, Ahead, StoreError};
-use liteio_wire::origin::Origin;
+use liteio_wire::origin::{Origin, Target};
 use liteio_wire::reply::{ApiError, Dialect};
 
 /// The settings and users that this server remembers, as current as those of all others.
@@ -38,20 +38,7 @@ impl Agreement {
         origin: &Arc<Origin>,
         writes: bool,
     ) -> Result<Option<Ahead>, ApiError> {
-        let (users, read_at) = (Arc::clone(&self.users), Arc::clone(&self.read_at));
-        let origin = Arc::clone(origin);
-        let reached = self.app.blocking(move |store| -> Result<Option<Ahead>, StoreError> {
-            let (bucket, key) = (origin.target.bucket(), origin.target.key());
-            let agreed = store.agree(Some(AboutObject { bucket, key, writes }))?;
-            let Some(Agreed { users: epoch, ahead }) = agreed else { return Ok(None) };
-            let mut read_at = read_at.lock();
-            if *read_at < epoch {
-                users.read_store_again(store)?;
-                *read_at = epoch;
-            }
-            Ok(Some(ahead))
-        });
-        reached.await.map_err(|error| {
+        self.try_reach(&origin.target, writes).await.map_err(|error| {
             let reason = match error {
                 StoreError::Suspended { reason } => reason,
                 error => {
@@ -65,5 +52,24 @@ impl Agreement {
             let error = ApiError::with_status(Dialect::S3, "ServiceUnavailable", status, reason);
             error.with_headers(headers)
         })
+    }
+
+    async fn try_reach(&self, target: &Target, writes: bool) -> Result<Option<Ahead>, StoreError> {
+        let about = AboutObject { bucket: target.bucket(), key: target.key(), writes };
+        let agreed = self.app.store.agree(Some(about)).await?;
+        let Some(Agreed { users: epoch, ahead }) = agreed else { return Ok(None) };
+        if *self.read_at.lock() < epoch {
+            let (users, read_at) = (Arc::clone(&self.users), Arc::clone(&self.read_at));
+            let read = self.app.blocking(move |store| -> Result<(), StoreError> {
+                let mut read_at = read_at.lock();
+                if *read_at < epoch {
+                    users.read_store_again(store)?;
+                    *read_at = epoch;
+                }
+                Ok(())
+            });
+            read.await?;
+        }
+        Ok(Some(ahead))
     }
 }

@@ -45,9 +45,12 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Suspended`] if the server does not reach the database; the errors of a read.
-    pub fn agree(&self, about: Option<AboutObject<'_>>) -> Result<Option<Agreed>, StoreError> {
+    pub async fn agree(
+        &self,
+        about: Option<AboutObject<'_>>,
+    ) -> Result<Option<Agreed>, StoreError> {
         self.shared().cluster.serving()?;
-        let Some(ahead) = self.fetch_ahead(self.rows_of(about))? else { return Ok(None) };
+        let Some(ahead) = self.fetch_ahead(self.rows_of(about)).await? else { return Ok(None) };
         let moment = ahead.moment();
         let counters = &self.shared().counters;
         let is_newer = [

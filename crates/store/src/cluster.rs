@@ -92,11 +92,12 @@ impl Store {
     }
 
     /// Fetches rows for a request; `None` for a store of one process.
-    pub(crate) fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Option<Ahead>, StoreError> {
-        match &*self.inner.kv.read() {
-            Some(kv) => Ok(kv.fetch_ahead(keys)?),
-            None => Err(StoreError::Closed),
-        }
+    pub(crate) async fn fetch_ahead(
+        &self,
+        keys: Vec<Vec<u8>>,
+    ) -> Result<Option<Ahead>, StoreError> {
+        let kv = self.inner.kv.read().clone();
+        Ok(kv.ok_or(StoreError::Closed)?.fetch_ahead(keys).await?)
     }
 
     /// `true` if reads of records may wait for a network.

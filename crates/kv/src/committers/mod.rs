@@ -126,9 +126,9 @@ impl Committers {
     }
 
     /// Fetches rows for a request.
-    pub(crate) fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Ahead, KvError> {
-        let wants: Vec<_> = keys.iter().cloned().map(Want::Key).collect();
-        let fetched = self.database.fetch(&wants)?;
+    pub(crate) async fn fetch_ahead(&self, keys: Vec<Vec<u8>>) -> Result<Ahead, KvError> {
+        let wants = keys.iter().cloned().map(Want::Key).collect();
+        let fetched = self.database.fetch_later(wants).await?;
         let moment = Moment { now_ms: fetched.now_ms, epochs: fetched.epochs };
         let rows = keys.into_iter().zip(fetched.answers).map(|(key, answer)| match answer {
             Answer::Row(row) => Ok((key, row)),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{CommitError, Database, Fetched, Group, Settled, View, Want, Worker};
+use super::{CommitError, Database, Fetched, Fetching, Group, Settled, View, Want, Worker};
 use crate::KvError;
 
 /// Passes everything on, and counts the fetches.
@@ -27,6 +27,11 @@ impl Database for CountedDatabase {
     fn fetch(&self, wants: &[Want]) -> Result<Fetched, KvError> {
         self.fetches.fetch_add(1, Ordering::Relaxed);
         self.database.fetch(wants)
+    }
+
+    fn fetch_later(&self, wants: Vec<Want>) -> Fetching {
+        self.fetches.fetch_add(1, Ordering::Relaxed);
+        self.database.fetch_later(wants)
     }
 
     fn commit(&self, worker: Worker, number: u64, group: &Group) -> Result<(), CommitError> {

@@ -33,6 +33,7 @@ mod simulated;
 mod snapshot;
 
 use std::fmt::Debug;
+use std::pin::Pin;
 
 use crate::{Counts, KvError};
 
@@ -50,7 +51,7 @@ pub const EPOCHS: usize = 2;
 /// exact while the number is the same. Their meaning is the caller's.
 pub type Epochs = [u64; EPOCHS];
 
-/// The engine of a key space of several processes. Calls block the thread.
+/// The engine of a key space of several processes. Calls block the thread, unless they return a future.
 pub trait Database: Debug + Send + Sync + 'static {
     /// The number of the run of this process: greater than those of all processes that began
     /// earlier, at least 1, less than 2^23.
@@ -62,6 +63,12 @@ pub trait Database: Debug + Send + Sync + 'static {
     /// # Errors
     /// [`KvError::Io`] if the database does not answer, [`KvError::Corrupt`] if its answer makes no sense.
     fn fetch(&self, wants: &[Want]) -> Result<Fetched, KvError>;
+
+    /// [`Database::fetch`] for a caller that must not block: the database is asked when the future is polled.
+    ///
+    /// # Errors
+    /// As [`Database::fetch`].
+    fn fetch_later(&self, wants: Vec<Want>) -> Fetching;
 
     /// Commits a group, as durably as the database is set up for, or changes nothing.
     ///
@@ -90,6 +97,9 @@ pub trait Database: Debug + Send + Sync + 'static {
     /// [`KvError::Io`] if the database does not answer.
     fn view(&self) -> Result<Box<dyn View>, KvError>;
 }
+
+/// The future of [`Database::fetch_later`].
+pub type Fetching = Pin<Box<dyn Future<Output = Result<Fetched, KvError>> + Send>>;
 
 /// All of a key space at one moment, for reads that take long.
 pub trait View: Debug + Send + Sync {

@@ -9,7 +9,7 @@ use liteio_store::{
 };
 
 use crate::harness::{
-    complete, config, create_bucket, create_upload, delete, delete_bucket, get, name, put,
+    complete, config, create_bucket, create_upload, delete, delete_bucket, get, name, now, put,
     put_part, stage, try_get, try_put,
 };
 
@@ -45,7 +45,7 @@ fn servers_by(number: u64, clock: &Arc<ManualClock>) -> Vec<(Arc<SimulatedDataba
 
 /// The agreement that each request begins with.
 fn agree(store: &Store) {
-    store.agree(None).expect("the database answers");
+    now(store.agree(None)).expect("the database answers");
 }
 
 #[test]
@@ -99,7 +99,8 @@ fn two_servers_do_not_change_users_over_each_other() {
     let entry =
         |value: &[u8]| IdentityEntry { key: b"alice".to_vec(), value: Some(value.to_vec()) };
     let before = two.identities().expect("read").stamp;
-    let epoch = |of: &Store| of.agree(None).expect("the database answers").expect("a member").users;
+    let epoch =
+        |of: &Store| now(of.agree(None)).expect("the database answers").expect("a member").users;
     let before_changes = epoch(two);
     let stamp = one.change_identities(vec![entry(b"1")], Some(before)).wait().expect("changed");
     let refused = two.change_identities(vec![entry(b"2")], Some(before)).wait();
@@ -153,7 +154,7 @@ fn a_server_that_is_cut_off_from_the_database_acknowledges_nothing() {
     create_bucket(one, "bucket");
     put(one, "object", LONG);
     database.cut_off(true);
-    assert!(one.agree(None).is_err());
+    assert!(now(one.agree(None)).is_err());
     put(two, "object", b"newer");
     assert!(one.identities().is_err());
     database.cut_off(false);

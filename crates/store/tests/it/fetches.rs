@@ -4,9 +4,8 @@
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::thread;
 
 use liteio_disk::SimulatedDisk;
@@ -157,7 +156,7 @@ fn each_operation_fetches_and_claims_no_more_than_the_table_says() {
 /// Returns the fetches after that: of updates, and of snapshots.
 fn request<T>(store: &Store, writes: bool, request: impl FnOnce() -> T) -> (T, usize, u64) {
     let about = AboutObject { bucket: "bucket", key: "a", writes };
-    let agreed = store.agree(Some(about)).expect("answers").expect("over a database");
+    let agreed = now(store.agree(Some(about))).expect("answers").expect("over a database");
     let mut request = Some(request);
     let answer = agreed.ahead.around(poll_fn(|_| {
         let _ = store.fetches();
@@ -166,10 +165,7 @@ fn request<T>(store: &Store, writes: bool, request: impl FnOnce() -> T) -> (T, u
         let updates = fetches.updates.iter().map(|update| update.fetches).sum();
         Poll::Ready((answer, updates, fetches.snapshots))
     }));
-    match pin!(answer).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answered) => answered,
-        Poll::Pending => panic!("it is ready"),
-    }
+    now(answer)
 }
 
 #[test]

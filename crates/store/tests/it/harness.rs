@@ -1,6 +1,8 @@
 //! Stores to test on, and the calls that every test makes.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use liteio_kv::database::SimulatedDatabase;
 use liteio_store::{
@@ -78,6 +80,14 @@ pub(crate) fn over(database: &Arc<SimulatedDatabase>) -> StoreConfig {
     };
     let StoreConfig { backend, .. } = StoreConfig::cluster(backend);
     StoreConfig { backend, ..config(1) }
+}
+
+/// The output of a future that is ready, as all are of a database in memory.
+pub(crate) fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("it is ready"),
+    }
 }
 
 pub(crate) fn on_directory(path: &std::path::Path) -> StoreConfig {

@@ -15,7 +15,7 @@ use std::thread;
 
 use parking_lot::Mutex;
 
-use super::{CommitError, Database, Fetched, Group, Settled, View, Want, Worker};
+use super::{CommitError, Database, Fetched, Fetching, Group, Settled, View, Want, Worker};
 use crate::KvError;
 use faults::Chance;
 pub use faults::Faults;
@@ -183,6 +183,10 @@ impl Database for SimulatedDatabase {
         self.begin(|faults| faults.fetches)?;
         let state = self.inner.state.lock();
         Ok(state.fetch(wants, state.commit))
+    }
+
+    fn fetch_later(&self, wants: Vec<Want>) -> Fetching {
+        Box::pin(std::future::ready(self.fetch(&wants)))
     }
 
     fn commit(&self, worker: Worker, number: u64, group: &Group) -> Result<(), CommitError> {
