@@ -8,9 +8,9 @@ use std::thread::{self, JoinHandle};
 use liteio_disk::{Disk, Durability};
 use parking_lot::Mutex;
 
-use crate::ahead::Ahead;
 use crate::committer::Committer;
 use crate::committers::Committers;
+use crate::database::Ahead;
 use crate::database::{Database, DatabaseConfig, Moment};
 use crate::drainer::Drainer;
 use crate::engine::{Checkpoint, Engine};

@@ -105,7 +105,6 @@
 //! files of other crates. It accesses files through `liteio-disk` only, and no module but
 //! `engine::on_redb` names redb.
 
-mod ahead;
 mod attachments;
 mod claim;
 mod committer;
@@ -153,12 +152,12 @@ mod view;
 
 use std::ops::Bound;
 
-pub use ahead::{Ahead, Around};
 pub use attachments::Attachments;
 pub use claim::Claim;
 pub use config::{Compacting, KvConfig, Spilling};
 pub use counter::{COUNTS, CountChange, Counted, CounterRow, Counts, Queue, QueueRow};
 pub use cursor::Cursor;
+pub use database::{Ahead, Around};
 pub use engine::EngineKind;
 #[cfg(any(test, feature = "test-util"))]
 pub use engine::silence_panics_of_damage;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use crate::ahead::Ahead;
+use crate::database::Ahead;
 use crate::{KvError, Transaction};
 
 /// Maximum number of queued updates; beyond it [`Queue::push`] blocks.

@@ -19,7 +19,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use self::committer::Committer;
-use crate::ahead::Ahead;
+use crate::database::Ahead;
 use crate::database::{
     Answer, CountedDatabase, Database, DatabaseConfig, DatabaseSnapshot, Moment, Want, Worker,
     nonsense,

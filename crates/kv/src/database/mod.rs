@@ -26,6 +26,7 @@
 //! later. A number smaller than the last acknowledged one means that the database itself has lost
 //! commits, as the failover to an asynchronous standby may.
 
+mod ahead;
 mod config;
 mod counted;
 #[cfg(any(test, feature = "test-util"))]
@@ -37,6 +38,7 @@ use std::pin::Pin;
 
 use crate::{Counts, KvError};
 
+pub use ahead::{Ahead, Around};
 pub use config::DatabaseConfig;
 pub(crate) use counted::CountedDatabase;
 #[cfg(any(test, feature = "test-util"))]

@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 
+use super::Ahead;
 use super::{Answer, Database, Epochs, Fetched, Row, View, Want};
-use crate::ahead::Ahead;
 use crate::{Counts, KvError};
 
 /// Rows that a snapshot keeps unasked, so that a row that is read again, such as that of a bucket, is not

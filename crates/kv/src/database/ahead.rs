@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::database::{Moment, Row};
+use super::{Moment, Row};
 
 /// Time for which the rows are used. Later ones are more likely to have changed, and content that they name
 /// must not be deleted meanwhile.
