@@ -65,6 +65,22 @@ impl Store {
         Ok(store)
     }
 
+    /// Opens the store over a database that `config` describes as one of several servers, without threads that act
+    /// by themselves: the caller runs [`Store::beat`], [`Store::tidy`] and all other jobs. One thread commits, which
+    /// waits for nothing but the database.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_in_steps(config: StoreConfig) -> Result<Self, StoreError> {
+        let Backend::Cluster(backend) = config.backend.clone() else { return Self::open(config) };
+        let (committers, settle_time, pause) = (1, Duration::ZERO, Duration::ZERO);
+        let database = DatabaseConfig { committers, settle_time, pause, ..database_config() };
+        let store = Self::from_opened(open_cluster(config, &backend, database)?);
+        store.join()?;
+        Ok(store)
+    }
+
     /// Opens the store that `config` describes as one server of [`Several`](crate::Several).
     ///
     /// # Errors
@@ -164,7 +180,7 @@ impl Store {
 fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
-        Backend::Cluster(backend) => open_cluster(config, &backend),
+        Backend::Cluster(backend) => open_cluster(config, &backend, database_config()),
         Backend::Directory(path) => {
             let disk = RealDisk::open(&path)?;
             let shown = path.display().to_string();
@@ -213,7 +229,7 @@ fn open_existing(
 ) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
-        Backend::Cluster(backend) => open_cluster(config, &backend),
+        Backend::Cluster(backend) => open_cluster(config, &backend, database_config()),
         Backend::Directory(path) => {
             let disk: Arc<dyn Disk> = Arc::new(RealDisk::open_existing(&path)?);
             let shown = path.display().to_string();
@@ -293,8 +309,12 @@ pub(crate) fn database_config() -> DatabaseConfig {
 }
 
 /// Opens the parts of a store that several servers share.
-fn open_cluster(mut config: StoreConfig, backend: &ClusterBackend) -> Result<Opened, StoreError> {
-    let kv = Kv::over(Arc::clone(&backend.database), database_config())?;
+fn open_cluster(
+    mut config: StoreConfig,
+    backend: &ClusterBackend,
+    database: DatabaseConfig,
+) -> Result<Opened, StoreError> {
+    let kv = Kv::over(Arc::clone(&backend.database), database)?;
     config.inline_bytes_max = config.inline_bytes_max.min(CLUSTER_INLINE_BYTES_MAX);
     let clock = Arc::new(ShiftedClock::new(Arc::clone(&config.clock)));
     if let Some(moment) = kv.moment()? {
