@@ -37,7 +37,8 @@ impl Agreement {
         let reached = self.app.blocking(move |store| -> Result<(), StoreError> {
             let Some(epoch) = store.agree()? else { return Ok(()) };
             let mut read_at = read_at.lock();
-            if *read_at < epoch {
+            // Epochs have no order: after a failover that has lost commits, an older one is right.
+            if *read_at != epoch {
                 users.read_store_again(store)?;
                 *read_at = epoch;
             }

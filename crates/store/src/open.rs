@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk, ShiftedClock};
+use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
 #[cfg(any(test, feature = "test-util"))]
 use liteio_kv::Spilling;
 use liteio_kv::database::DatabaseConfig;
@@ -29,7 +29,7 @@ use crate::meta::space::{self, QueueKind};
 use crate::meta::standby::StandbyPosition;
 #[cfg(any(test, feature = "test-util"))]
 use crate::process::Shared;
-use crate::process::{ServersConfig, set_clock};
+use crate::process::{DatabaseClock, ServersConfig};
 use crate::queue;
 use crate::store::{Opened, Store};
 
@@ -316,9 +316,9 @@ fn open_cluster(
 ) -> Result<Opened, StoreError> {
     let kv = Kv::over(Arc::clone(&backend.database), database)?;
     config.inline_bytes_max = config.inline_bytes_max.min(CLUSTER_INLINE_BYTES_MAX);
-    let clock = Arc::new(ShiftedClock::new(Arc::clone(&config.clock)));
+    let clock = Arc::new(DatabaseClock::new(Arc::clone(&config.clock)));
     if let Some(moment) = kv.moment()? {
-        set_clock(&clock, moment);
+        clock.set(moment);
     }
     config.clock = Arc::clone(&clock) as _;
     prepare(&kv, &config)?;
@@ -528,7 +528,8 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
     let prepared = kv.update(move |write| {
         MovingRecord::refuse(write)?;
-        match StoreRecord::read_checked(write)? {
+        // That nothing else is there has been seen. No server writes anything before it has found this record.
+        match StoreRecord::read(write)? {
             // Another server was faster.
             Some(_) => Ok(()),
             None => record.write(write),

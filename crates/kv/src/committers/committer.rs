@@ -37,6 +37,8 @@ pub(super) struct Committer<'c> {
     worker: Worker,
     /// The number of its next commit.
     number: u64,
+    /// Workers that it was before, each with the number of a commit of which it is open what became of it.
+    left: Vec<(Worker, u64)>,
 }
 
 /// The outcome of a commit.
@@ -48,12 +50,14 @@ enum Outcome {
 
 impl<'c> Committer<'c> {
     pub(super) fn new(of: &'c Committers) -> Self {
-        Self { of, worker: of.next_worker(), number: 1 }
+        Self { of, worker: of.next_worker(), number: 1, left: Vec::new() }
     }
 
-    /// Becomes another worker, which has no commits yet.
+    /// Becomes another worker, which has no commits yet. What became of the former one is asked once the
+    /// database answers again.
     pub(super) fn begin_anew(&mut self) {
-        *self = Self::new(self.of);
+        self.left.push((self.worker, self.number));
+        (self.worker, self.number) = (self.of.next_worker(), 1);
     }
 
     /// Commits updates, and answers. Returns those that did not fit.
@@ -106,6 +110,7 @@ impl<'c> Committer<'c> {
         match database.commit(self.worker, self.number, group) {
             Ok(()) => {
                 self.number += 1;
+                self.settle_left();
                 Ok(Outcome::Committed)
             }
             Err(CommitError::Conflict(rows)) => {
@@ -132,11 +137,7 @@ impl<'c> Committer<'c> {
         loop {
             match of.database.settle(self.worker, self.number) {
                 Ok(settled) => {
-                    count(&of.counters.settled);
-                    if let Settled::Lost { last } = settled {
-                        let lost = self.number.saturating_sub(last.saturating_add(1));
-                        of.counters.lost.fetch_add(lost, Ordering::Relaxed);
-                    }
+                    self.count_settled(self.number, settled);
                     self.number += 1;
                     return Ok(match settled {
                         Settled::Committed => Outcome::Committed,
@@ -155,6 +156,29 @@ impl<'c> Committer<'c> {
                     self.pause(times, SETTLE_PAUSE_MAX);
                 }
             }
+        }
+    }
+
+    /// Asks what became of the workers that this was before: their last commit cannot happen any more then, and
+    /// what a failover has lost of the others is counted.
+    fn settle_left(&mut self) {
+        let mut left = std::mem::take(&mut self.left);
+        left.retain(|(worker, number)| match self.of.database.settle(*worker, *number) {
+            Ok(settled) => {
+                self.count_settled(*number, settled);
+                false
+            }
+            // Asked again behind the next commit.
+            Err(_) => true,
+        });
+        self.left = left;
+    }
+
+    fn count_settled(&self, number: u64, settled: Settled) {
+        count(&self.of.counters.settled);
+        if let Settled::Lost { last } = settled {
+            let lost = number.saturating_sub(last.saturating_add(1));
+            self.of.counters.lost.fetch_add(lost, Ordering::Relaxed);
         }
     }
 

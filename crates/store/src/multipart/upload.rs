@@ -148,6 +148,8 @@ impl Store {
         let (bucket, key, id) = (Arc::clone(bucket), key.clone(), *id);
         self.update_freeing(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
+            // A delete of the object reads the uploads of its key.
+            write.claim(Claim::Key(bucket.id, key.as_str()))?;
             let bucket = bucket.require(write)?;
             let upload = UploadRecord::require(write, &id, bucket, key.as_str())?;
             end(write, &id, &upload)?;

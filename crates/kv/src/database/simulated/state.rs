@@ -227,7 +227,9 @@ impl State {
         if group.begins.contains(&true) {
             let mut epochs = self.epochs.last().map(|(_, epochs)| *epochs).unwrap_or_default();
             for (epoch, begins) in epochs.iter_mut().zip(group.begins) {
-                *epoch += u64::from(begins);
+                if begins {
+                    *epoch = group.version;
+                }
             }
             self.epochs.push((at, epochs));
         }

@@ -15,11 +15,12 @@
 //! server's commits, too, whatever its clocks say.
 //!
 //! # Times
-//! Times in rows are those of the database, which all servers know within [`SKEW`]. Whether this
-//! server is up to date is decided by its monotonic clock, from the moment at which its last
+//! Times in rows are those of the database, which all servers know within [`SKEW`] by a
+//! [`DatabaseClock`]. Whether this server is up to date is decided by its monotonic clock, from the moment at which its last
 //! successful beat was sent.
 
 mod beat;
+mod clock;
 mod member;
 mod readers;
 #[cfg(test)]
@@ -42,7 +43,8 @@ use crate::meta::claim::Claim;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::server::{LeaseRecord, ServerRecord};
 use crate::meta::space;
-pub(crate) use member::{Member, set_clock};
+pub(crate) use clock::DatabaseClock;
+pub(crate) use member::Member;
 pub(crate) use readers::OpenReader;
 use readers::Readers;
 
@@ -100,6 +102,8 @@ struct State {
     hears_since_ms: u64,
     /// `true` once others have ended the run.
     is_ended: bool,
+    /// `true` once the row of the run that is over was seen.
+    has_left_trace: bool,
     jobs: HashMap<Job, Wanted>,
     /// All servers at the last beat, by their runs.
     servers: BTreeMap<u32, ServerRecord>,

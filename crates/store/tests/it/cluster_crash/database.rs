@@ -165,8 +165,12 @@ impl Database for ServerDatabase {
         self.pass(|state| state.rates.settlings / 2)?;
         let settled = self.own.settle(worker, number);
         self.pass(|state| state.rates.settlings / 2)?;
-        if matches!(settled, Ok(Settled::Committed)) {
-            self.shared.world.state().acknowledged(self.slot, worker, number);
+        match settled {
+            Ok(Settled::Committed) => {
+                self.shared.world.state().acknowledged(self.slot, worker, number);
+            }
+            Ok(_) => self.shared.world.state().slots[self.slot].void += 1,
+            Err(_) => {}
         }
         settled
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use liteio_store::ETag;
 
-use super::op::{Answer, BUCKETS, Condition, KEYS, LOCKABLE, Op, OpId, Place, Seen, ToldEvent};
+use super::op::{Answer, BUCKETS, Condition, KEYS, LOCKABLE, Named, Op, OpId, Place, Seen, ToldEvent};
 use super::op::{body, md5};
 
 /// The length of a day of the lifecycle.
@@ -46,6 +46,11 @@ impl Content {
     fn of_parts(pieces: Vec<(OpId, usize)>) -> Self {
         let md5s: Vec<_> = pieces.iter().map(|(by, bytes)| md5(&body(*by, *bytes))).collect();
         Self { pieces, etag: ETag::multipart(&md5s).to_string() }
+    }
+
+    fn in_one_piece(self) -> Self {
+        let etag = ETag::Md5(md5(&self.body())).to_string();
+        Self { etag, ..self }
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -106,6 +111,19 @@ pub(super) struct Facts {
     pub(super) users_stamp: Option<u64>,
     /// The events that are forgotten, by key.
     pub(super) forgets: Vec<(String, usize)>,
+}
+
+impl Made {
+    pub(super) fn is(&self, version: Named) -> bool {
+        match version {
+            Named::Null => self.is_null,
+            Named::Id(by) => !self.is_null && self.by == by,
+        }
+    }
+
+    pub(super) fn name(&self) -> Named {
+        if self.is_null { Named::Null } else { Named::Id(self.by) }
+    }
 }
 
 pub(super) type Expected = Answer<Made>;
@@ -216,14 +234,14 @@ impl Model {
         Answer::Deleted { existed, is_marker: true, version }
     }
 
-    fn delete_version(&mut self, (bucket, key): Place, by: OpId, facts: &Facts) -> Expected {
+    fn delete_version(&mut self, (bucket, key): Place, version: Named, facts: &Facts) -> Expected {
         let Some(found) = self.buckets.get_mut(&bucket) else {
             return Answer::Refused("NoSuchBucket");
         };
         let Some(versions) = found.keys.get_mut(KEYS[key]) else {
             return Answer::Refused("NoSuchVersion");
         };
-        let Some(at) = versions.iter().position(|version| version.made.by == by) else {
+        let Some(at) = versions.iter().position(|it| it.made.is(version)) else {
             return Answer::Refused("NoSuchVersion");
         };
         if versions[at].is_locked(facts.now_ms) {
@@ -321,6 +339,7 @@ impl Model {
                     return Answer::Refused("NoSuchKey");
                 };
                 // A copy of an object in parts has the tag of its bytes.
+                let content = content.in_one_piece();
                 self.publish(*to, facts, (content, None), "ObjectCreated:Copy")
             }
             Op::Delete { place } => self.delete(*place, facts),
@@ -328,7 +347,11 @@ impl Model {
                 if !self.buckets.contains_key(bucket) {
                     return Answer::Refused("NoSuchBucket");
                 }
-                let all = (0..KEYS.len()).map(|key| self.delete((*bucket, key), facts));
+                // Each marker has a number of its own.
+                let all = (0..KEYS.len()).map(|key| {
+                    let id = facts.id + 1 + key as OpId;
+                    self.delete((*bucket, key), &Facts { id, ..facts.clone() })
+                });
                 Answer::DeletedAll(all.collect())
             }
             Op::DeleteVersion { place, version } => self.delete_version(*place, *version, facts),
@@ -352,8 +375,8 @@ impl Model {
                 self.uploads.insert(facts.id, *place);
                 Answer::Done
             }
-            Op::PutPart { upload, number, bytes } => {
-                let Some(found) = self.bucket_of_upload(*upload) else {
+            Op::PutPart { place, upload, number, bytes } => {
+                let Some(found) = self.buckets.get_mut(&place.0) else {
                     return Answer::Refused("NoSuchBucket");
                 };
                 let Some(upload) = found.uploads.get_mut(upload) else {
@@ -362,9 +385,11 @@ impl Model {
                 upload.parts.insert(*number, (facts.id, *bytes));
                 Answer::Done
             }
-            Op::Complete { upload, numbers } => self.complete(*upload, numbers, facts),
-            Op::Abort { upload } => {
-                let Some(found) = self.bucket_of_upload(*upload) else {
+            Op::Complete { place, upload, numbers } => {
+                self.complete((*place, *upload), numbers, facts)
+            },
+            Op::Abort { place, upload } => {
+                let Some(found) = self.buckets.get_mut(&place.0) else {
                     return Answer::Refused("NoSuchBucket");
                 };
                 match found.uploads.remove(upload) {
@@ -429,15 +454,7 @@ impl Model {
         }
     }
 
-    fn bucket_of_upload(&mut self, upload: OpId) -> Option<&mut ModelBucket> {
-        let (bucket, _) = self.uploads.get(&upload)?;
-        self.buckets.get_mut(bucket)
-    }
-
-    fn complete(&mut self, id: OpId, numbers: &[u16], facts: &Facts) -> Expected {
-        let Some(place) = self.uploads.get(&id).copied() else {
-            return Answer::Refused("NoSuchBucket");
-        };
+    fn complete(&mut self, (place, id): (Place, OpId), numbers: &[u16], facts: &Facts) -> Expected {
         let Some(found) = self.buckets.get_mut(&place.0) else {
             return Answer::Refused("NoSuchBucket");
         };
@@ -470,7 +487,7 @@ impl Model {
             Op::GetVersion { place, version } => {
                 let Some(found) = bucket_of(&place.0) else { return NO_BUCKET };
                 let versions = found.versions(place.1);
-                match versions.iter().position(|it| it.made.by == *version) {
+                match versions.iter().position(|it| it.made.is(*version)) {
                     None => Answer::Refused("NoSuchVersion"),
                     Some(at) if versions[at].content.is_none() => Answer::Refused("IsDeleteMarker"),
                     Some(at) => Answer::Object(versions[at].seen(KEYS[place.1], at == 0)),

@@ -29,6 +29,15 @@ pub(super) enum Condition {
     Is(String),
 }
 
+/// The name of a version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    /// `null`, whichever that is.
+    Null,
+    /// The id that the version of this operation has got.
+    Id(OpId),
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     CreateBucket {
@@ -81,7 +90,7 @@ pub(super) enum Op {
     },
     DeleteVersion {
         place: Place,
-        version: OpId,
+        version: Named,
     },
     /// A compliance retention of the current version, from now on.
     Retain {
@@ -96,15 +105,18 @@ pub(super) enum Op {
         place: Place,
     },
     PutPart {
+        place: Place,
         upload: OpId,
         number: u16,
         bytes: usize,
     },
     Complete {
+        place: Place,
         upload: OpId,
         numbers: Vec<u16>,
     },
     Abort {
+        place: Place,
         upload: OpId,
     },
     ChangeUser {
@@ -119,7 +131,7 @@ pub(super) enum Op {
     },
     GetVersion {
         place: Place,
-        version: OpId,
+        version: Named,
     },
     /// Opens a reader, which is read by [`Op::ReadOn`].
     OpenReader {

@@ -8,7 +8,7 @@ use liteio_store::{SeededRandom, SimulatedBlobs};
 use super::clock::{MachineClock, Passed};
 use super::database::{Blobs, Shared};
 use super::history::Outcome;
-use super::op::{Op, OpId};
+use super::op::{Named, Op, OpId};
 use super::server::{Names, Server, Uploads};
 use super::steps::next_op;
 use super::world::{Rates, Turn, World};
@@ -17,6 +17,10 @@ use super::world::{Rates, Turn, World};
 pub(super) const SERVERS: usize = 3;
 /// Time after its last beat until a server stops to answer.
 const SUSPENDED_AFTER_MS: u64 = 10_000;
+/// Time after its last beat from which a server may be ended by others.
+const SILENT_MS: u64 = 55_000;
+/// Numbers of an operation: it may make a version of each key.
+const IDS: OpId = 1 + super::op::KEYS.len() as OpId;
 /// Interval of beats.
 const BEAT_EVERY_MS: u64 = 1_000;
 /// Longest time of commits that a failover loses, for which deleted bodies are kept.
@@ -206,7 +210,7 @@ impl Run {
     pub(super) fn begin(&mut self, server: usize, op: Op) {
         let Some(names) = self.names_of(&op) else { return };
         let id = self.next_id;
-        self.next_id += 1;
+        self.next_id += IDS;
         let passed_ms = self.passed();
         self.tell(format!("server {server}, operation {id}: {op:?}"));
         let at = &mut self.servers[server];
@@ -227,19 +231,15 @@ impl Run {
         let history = &state.history;
         let mut names = Names::default();
         match op {
-            Op::DeleteVersion { place, version } | Op::GetVersion { place, version } => {
-                let bucket = history.model().buckets.get(&place.0);
-                let versions = bucket.map_or(&[][..], |bucket| bucket.versions(place.1));
-                let found = versions.iter().find(|it| it.made.by == *version);
-                names.version = match found {
-                    Some(found) if found.made.is_null => Some(liteio_store::VersionId::Null),
-                    _ => Some(history.id_of(*version)?),
-                };
+            Op::DeleteVersion { version, .. } | Op::GetVersion { version, .. } => {
+                names.version = Some(match version {
+                    Named::Null => liteio_store::VersionId::Null,
+                    Named::Id(by) => history.id_of(*by)?,
+                });
             }
-            Op::PutPart { upload, .. } | Op::Complete { upload, .. } | Op::Abort { upload } => {
+            Op::PutPart { upload, .. } | Op::Complete { upload, .. } | Op::Abort { upload, .. } => {
                 let known = self.uploads.lock();
                 names.upload = Some(known.iter().find(|(by, _)| by == upload)?.1);
-                names.place = Some(*history.model().uploads.get(upload)?);
             }
             _ => {}
         }
@@ -256,14 +256,16 @@ impl Run {
         self.tell(format!("server {server}, operation {id} ends: {}", told(&outcome)));
         let at = &mut self.servers[server];
         let is_done = matches!(outcome, Outcome::Answered(_));
-        let was_suspended = begun_ms >= at.beat_ms + SUSPENDED_AFTER_MS;
+        let was_suspended = begun_ms >= at.heard_ms + SUSPENDED_AFTER_MS;
         let is_suspended = passed_ms >= at.beat_ms + SUSPENDED_AFTER_MS;
-        match op {
+        match op.clone() {
             Op::Open => {
                 at.is_open = is_done;
-                at.beat_ms = begun_ms;
+                (at.beat_ms, at.heard_ms) = (begun_ms, passed_ms);
             }
-            Op::Beat if is_done => at.beat_ms = begun_ms,
+            Op::Beat if is_done => (at.beat_ms, at.heard_ms) = (begun_ms, passed_ms),
+            // It may have failed behind its commit.
+            Op::Beat => at.heard_ms = passed_ms,
             Op::Stage { bytes } if is_done => at.staged.push((id, bytes)),
             Op::PutStaged { staged, .. } => at.staged.retain(|(by, _)| *by != staged),
             Op::DropStaged => at.staged.clear(),
@@ -275,6 +277,11 @@ impl Run {
         let now_ms = state.now_ms;
         state.history.finish(id, &outcome, now_ms);
         let what = format!("operation {id} {op:?} of server {server}");
+        let is_ended = told(&outcome).contains("have ended it");
+        let is_silent = passed_ms >= at.beat_ms + SILENT_MS || at.may_have_lost_its_run;
+        if is_ended && !is_silent {
+            state.history.break_with(format!("{what}: the server was ended, and was not silent"));
+        }
         if is_done && was_suspended && !op.is_own() {
             state.history.break_with(format!("{what} was answered without the database"));
         }
@@ -282,10 +289,16 @@ impl Run {
         if let Outcome::Failed { error, .. } = &outcome
             && !slot.is_struck
             && !is_suspended
+            && !is_ended
             && !op.is_own()
             && state.yields == 0
         {
             state.history.break_with(format!("{what} failed, with nothing wrong: {error}"));
+        }
+        drop(state);
+        // A process that cannot start ends, and so does one that others have ended.
+        if is_ended || (matches!(op, Op::Open) && !is_done) {
+            self.kill(server);
         }
     }
 
@@ -369,6 +382,7 @@ impl Run {
         self.shared.fail_over(commits);
         let newest = self.shared.database.commits();
         self.commits.retain(|(commit, _)| *commit <= newest);
+        self.servers.iter_mut().for_each(|server| server.may_have_lost_its_run = true);
     }
 }
 

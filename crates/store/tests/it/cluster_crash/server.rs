@@ -14,7 +14,7 @@ use super::clock::MachineClock;
 use super::database::{ServerDatabase, Shared};
 use super::history::{FoundVersion, Outcome};
 use super::model::DAY_MS;
-use super::op::{Op, OpId, Place, Seen};
+use super::op::{Op, OpId, Seen};
 use super::perform::perform;
 use crate::harness::config;
 
@@ -48,8 +48,6 @@ pub(super) struct Users {
 pub(super) struct Names {
     pub(super) version: Option<VersionId>,
     pub(super) upload: Option<UploadId>,
-    /// The place of the upload.
-    pub(super) place: Option<Place>,
 }
 
 /// An operation to do.
@@ -79,8 +77,11 @@ pub(super) struct Server {
     pub(super) staged: Vec<(OpId, usize)>,
     pub(super) has_reader: bool,
     pub(super) is_open: bool,
-    /// The time at which its last successful beat was sent.
+    /// The time before which its last successful beat was not sent, and the one at which it had ended.
     pub(super) beat_ms: u64,
+    pub(super) heard_ms: u64,
+    /// `true` if a failover has lost commits since it began.
+    pub(super) may_have_lost_its_run: bool,
     /// The operation that it does, and the time of its begin.
     pub(super) doing: Option<(OpId, Op, u64)>,
     commands: Option<Sender<Command>>,
@@ -131,6 +132,8 @@ impl Server {
             has_reader: false,
             is_open: false,
             beat_ms: 0,
+            heard_ms: 0,
+            may_have_lost_its_run: false,
             doing: None,
             commands: Some(sender),
             thread: Some(thread),

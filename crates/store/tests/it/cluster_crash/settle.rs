@@ -5,14 +5,14 @@ use std::sync::Arc;
 use liteio_store::{ClusterDatabase, ClusterView};
 
 use super::history::Outcome;
-use super::op::{BUCKETS, KEYS, Op};
+use super::op::{BUCKETS, KEYS, Named, Op};
 use super::run::{Check, Run, SERVERS};
 use super::world::{Rates, Turn};
 
 /// Most turns until nothing is left to do.
 const TURNS_MAX: usize = 40;
 /// Turns until those that have died are known to be dead.
-const TURNS_MIN: usize = 8;
+const TURNS_MIN: usize = 9;
 /// Time of a turn.
 const TURN_MS: u64 = 8_000;
 
@@ -52,7 +52,7 @@ impl Run {
             }
             self.begin(0, Op::Verify);
             self.check()?;
-            if turn >= TURNS_MIN && self.is_done() {
+            if turn >= TURNS_MIN && self.is_done() && self.check_servers().is_ok() {
                 break;
             }
         }
@@ -90,10 +90,10 @@ impl Run {
         self.begin(server, Op::Events);
     }
 
-    fn versions(&self, (bucket, key): (usize, usize)) -> Vec<u32> {
+    fn versions(&self, (bucket, key): (usize, usize)) -> Vec<Named> {
         let state = self.shared.world.state();
         let found = state.history.model().buckets.get(&bucket);
-        found.map_or(Vec::new(), |it| it.versions(key).iter().map(|it| it.made.by).collect())
+        found.map_or(Vec::new(), |it| it.versions(key).iter().map(|it| it.made.name()).collect())
     }
 
     /// Nobody who is dead is among the servers, or has a job.

@@ -3,7 +3,7 @@
 use liteio_store::SeededRandom;
 
 use super::model::Model;
-use super::op::{BUCKETS, Condition, KEYS, LOCKABLE, Op, OpId, Place, USERS};
+use super::op::{BUCKETS, Condition, KEYS, LOCKABLE, Named, Op, OpId, Place, USERS};
 use super::server::Server;
 
 /// Most uploads of a bucket.
@@ -22,16 +22,17 @@ pub(super) fn next_op(random: &SeededRandom, model: &Model, server: &Server, now
         pick(random, &taken).unwrap_or_else(anywhere)
     };
     // A version, mostly of those that there are.
-    let version = || -> (Place, OpId) {
+    let version = || -> (Place, Named) {
         let place = somewhere();
         let versions = model.buckets.get(&place.0).map_or(&[][..], |it| it.versions(place.1));
-        let ids: Vec<OpId> = versions.iter().map(|version| version.made.by).collect();
-        (place, pick(random, &ids).unwrap_or(0))
+        let ids: Vec<Named> = versions.iter().map(|version| version.made.name()).collect();
+        (place, pick(random, &ids).unwrap_or(Named::Null))
     };
     let uploads: Vec<OpId> = model.uploads.keys().copied().collect();
     let open: Vec<OpId> =
         model.buckets.values().flat_map(|it| it.uploads.keys().copied()).collect();
     let upload = || pick(random, &open).or_else(|| pick(random, &uploads));
+    let upload = || upload().and_then(|upload| Some((upload, *model.uploads.get(&upload)?)));
     match random.below(150) {
         _ if !model.buckets.contains_key(&bucket) && random.below(3) > 0 => {
             Op::CreateBucket { bucket }
@@ -86,8 +87,9 @@ pub(super) fn next_op(random: &SeededRandom, model: &Model, server: &Server, now
         },
         83..101 => match upload() {
             None => Op::CreateUpload { place: anywhere() },
-            Some(upload) => match random.below(10) {
+            Some((upload, place)) => match random.below(10) {
                 0..5 => Op::PutPart {
+                    place,
                     upload,
                     number: 1 + random.below(3) as u16,
                     bytes: bytes(random).max(8),
@@ -97,11 +99,11 @@ pub(super) fn next_op(random: &SeededRandom, model: &Model, server: &Server, now
                     let numbers: Vec<u16> =
                         parts.map(|it| it.parts.keys().copied().collect()).unwrap_or_default();
                     match numbers.is_empty() {
-                        false => Op::Complete { upload, numbers },
-                        true => Op::Complete { upload, numbers: vec![1] },
+                        false => Op::Complete { place, upload, numbers },
+                        true => Op::Complete { place, upload, numbers: vec![1] },
                     }
                 }
-                _ => Op::Abort { upload },
+                _ => Op::Abort { place, upload },
             },
         },
         101..104 => Op::ChangeUser {

@@ -52,6 +52,8 @@ pub(super) struct Slot {
     acknowledged: Vec<u64>,
     /// Number of those that a failover has lost.
     pub(super) lost: u64,
+    /// Number of commits that it knows not to have happened.
+    pub(super) void: u64,
     outcome: Option<Outcome>,
 }
 
@@ -104,8 +106,10 @@ impl State {
 
     /// The server knows that this commit has happened.
     pub(super) fn acknowledged(&mut self, slot: usize, worker: Worker, number: u64) {
-        if let Some(commit) = self.commits.get(&(worker, number)) {
-            self.slots[slot].acknowledged.push(*commit);
+        match self.commits.get(&(worker, number)) {
+            Some(commit) => self.slots[slot].acknowledged.push(*commit),
+            // A failover was faster than the answer.
+            None => self.slots[slot].lost += 1,
         }
     }
 
@@ -151,6 +155,7 @@ impl World {
             is_struck: false,
             acknowledged: Vec::new(),
             lost: 0,
+            void: 0,
             outcome: None,
         });
         state.slots.len() - 1
