@@ -17,8 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Committers;
+use super::numbers::Numbers;
 use crate::KvError;
-use crate::database::{CommitError, Group, Settled, Worker};
+use crate::database::{CommitError, Group, Settled};
 use crate::queue::Job;
 use crate::replay::Closures;
 
@@ -34,11 +35,9 @@ const SETTLE_PAUSE_MAX: Duration = Duration::from_secs(1);
 /// One thread of the committers.
 pub(super) struct Committer<'c> {
     of: &'c Committers,
-    worker: Worker,
-    /// The number of its next commit.
-    number: u64,
-    /// Workers that it was before, each with the number of a commit of which it is open what became of it.
-    left: Vec<(Worker, u64)>,
+    own: Numbers,
+    /// Those of workers that it was before: it is open what became of the next commit of each.
+    left: Vec<Numbers>,
 }
 
 /// The outcome of a commit.
@@ -50,14 +49,14 @@ enum Outcome {
 
 impl<'c> Committer<'c> {
     pub(super) fn new(of: &'c Committers) -> Self {
-        Self { of, worker: of.next_worker(), number: 1, left: Vec::new() }
+        Self { of, own: Numbers::new(of.next_worker()), left: Vec::new() }
     }
 
     /// Becomes another worker, which has no commits yet. What became of the former one is asked once the
     /// database answers again.
     pub(super) fn begin_anew(&mut self) {
-        self.left.push((self.worker, self.number));
-        (self.worker, self.number) = (self.of.next_worker(), 1);
+        let next = Numbers::new(self.of.next_worker());
+        self.left.push(std::mem::replace(&mut self.own, next));
     }
 
     /// Commits updates, and answers. Returns those that did not fit.
@@ -107,9 +106,9 @@ impl<'c> Committer<'c> {
 
     fn try_commit(&mut self, group: &Group, closures: &mut Closures) -> Result<Outcome, KvError> {
         let (of, database) = (self.of, &*self.of.database);
-        match database.commit(self.worker, self.number, group) {
+        match database.commit(self.own.worker, self.own.next, group) {
             Ok(()) => {
-                self.number += 1;
+                self.own.next += 1;
                 self.settle_left();
                 Ok(Outcome::Committed)
             }
@@ -135,10 +134,9 @@ impl<'c> Committer<'c> {
         let begun = Instant::now();
         let mut times = 0;
         loop {
-            match of.database.settle(self.worker, self.number) {
+            match of.database.settle(self.own.worker, self.own.next) {
                 Ok(settled) => {
-                    self.count_settled(self.number, settled);
-                    self.number += 1;
+                    count_settled(of, &mut self.own, settled);
                     return Ok(match settled {
                         Settled::Committed => Outcome::Committed,
                         Settled::NotCommitted | Settled::Lost { .. } => Outcome::Again,
@@ -162,35 +160,32 @@ impl<'c> Committer<'c> {
     /// Asks what became of the workers that this was before: their last commit cannot happen any more then, and
     /// what a failover has lost of the others is counted.
     fn settle_left(&mut self) {
-        let mut left = std::mem::take(&mut self.left);
-        left.retain(|(worker, number)| match self.of.database.settle(*worker, *number) {
+        let of = self.of;
+        self.left.retain_mut(|it| match of.database.settle(it.worker, it.next) {
             Ok(settled) => {
-                self.count_settled(*number, settled);
+                count_settled(of, it, settled);
                 false
             }
             // Asked again behind the next commit.
             Err(_) => true,
         });
-        self.left = left;
-    }
-
-    fn count_settled(&self, number: u64, settled: Settled) {
-        count(&self.of.counters.settled);
-        if let Settled::Lost { last } = settled {
-            let lost = number.saturating_sub(last.saturating_add(1));
-            self.of.counters.lost.fetch_add(lost, Ordering::Relaxed);
-        }
     }
 
     /// Waits before the try with this number: twice as long as before the last one at most, and as long
     /// as chance says.
     fn pause(&self, tries: u32, pause_max: Duration) {
         let pause = self.of.config.pause.saturating_mul(1 << tries.min(16)).min(pause_max);
-        let name = [self.number, self.worker.index.into(), tries.into(), self.worker.run.into()];
+        let Numbers { worker, next, .. } = self.own;
+        let name = [next, worker.index.into(), tries.into(), worker.run.into()];
         let bytes = name.map(u64::to_le_bytes).concat();
         let chance = twox_hash::XxHash3_64::oneshot(&bytes) % 1024;
         self.of.pause(pause * u32::try_from(chance).unwrap_or(0) / 1024);
     }
+}
+
+fn count_settled(of: &Committers, numbers: &mut Numbers, settled: Settled) {
+    count(&of.counters.settled);
+    of.counters.lost.fetch_add(numbers.settle(settled), Ordering::Relaxed);
 }
 
 fn count(counter: &AtomicU64) {

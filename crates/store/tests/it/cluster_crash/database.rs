@@ -62,8 +62,7 @@ impl Shared {
     ) -> Result<(), CommitError> {
         let result = own.commit(worker, number, group);
         if result.is_ok() {
-            let writes = !group.writes.is_empty() || !group.counters.is_empty();
-            state.committed((worker, number), op, self.database.commits(), writes);
+            state.committed((worker, number), op, self.database.commits(), group);
         }
         result
     }
@@ -165,12 +164,8 @@ impl Database for ServerDatabase {
         self.pass(|state| state.rates.settlings / 2)?;
         let settled = self.own.settle(worker, number);
         self.pass(|state| state.rates.settlings / 2)?;
-        match settled {
-            Ok(Settled::Committed) => {
-                self.shared.world.state().acknowledged(self.slot, worker, number);
-            }
-            Ok(_) => self.shared.world.state().slots[self.slot].void += 1,
-            Err(_) => {}
+        if matches!(settled, Ok(Settled::Committed)) {
+            self.shared.world.state().acknowledged(self.slot, worker, number);
         }
         settled
     }

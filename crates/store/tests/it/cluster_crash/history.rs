@@ -9,12 +9,8 @@ use std::sync::Arc;
 
 use liteio_store::VersionId;
 
-use super::model::{Content, Expected, Facts, Made, Model};
-use super::op::{Answer, Op, OpId};
-
-/// Time by which the clock of a server may be behind that of the database: as long as an answer of the database may
-/// be under way.
-const BEHIND_MS: u64 = 300_000;
+use super::model::{BEHIND_MS, Content, EXPIRING, Expected, Facts, Made, Model};
+use super::op::{Answer, KEYS, Op, OpId};
 
 /// A version, as an operation has told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +85,8 @@ impl History {
 
     pub(super) fn begin(&mut self, id: OpId, op: &Op, now_ms: u64) {
         let begun = self.log.len() - 1;
-        let forgets = Vec::new();
-        let facts = Facts { id, begun_ms: now_ms, now_ms, users_stamp: None, forgets };
+        let (forgets, expires) = (Vec::new(), Vec::new());
+        let facts = Facts { id, begun_ms: now_ms, now_ms, users_stamp: None, forgets, expires };
         self.ops.insert(id, State { op: op.clone(), begun, facts, effect: None });
     }
 
@@ -99,11 +95,18 @@ impl History {
         self.ops.get_mut(&id).map(|state| &mut state.facts)
     }
 
-    /// An update of an operation has committed.
-    pub(super) fn committed(&mut self, id: OpId, commit: u64, now_ms: u64) {
+    /// An update of an operation has committed, which writes these keys.
+    pub(super) fn committed(&mut self, id: OpId, commit: u64, now_ms: u64, keys: &[&[u8]]) {
         let mut model = self.model().clone();
         let Some(state) = self.ops.get_mut(&id).filter(|state| state.op.writes()) else { return };
-        let facts = Facts { now_ms, ..state.facts.clone() };
+        let mut facts = Facts { now_ms, ..state.facts.clone() };
+        // Another server may have taken some of them.
+        facts.forgets.retain(|(number, _)| keys.iter().any(|it| it.ends_with(&number.to_be_bytes())));
+        if matches!(state.op, Op::Lifecycle) {
+            // It has a commit for each bucket, and others.
+            state.effect = None;
+            facts.expires = model.buckets.values().map(|it| it.id).filter(|id| expires(*id, keys)).collect();
+        }
         let what = format!("operation {id} {:?}", state.op);
         if state.effect.as_ref().is_some_and(|effect| !effect.is_lost) {
             return self.break_with(format!("{what} has committed twice"));
@@ -132,11 +135,6 @@ impl History {
         }
     }
 
-    /// Replaces what the servers hold, after a commit that ended what the lifecycle may end.
-    pub(super) fn replace(&mut self, commit: u64, model: Model) {
-        self.push(commit, model);
-    }
-
     pub(super) fn finish(&mut self, id: OpId, outcome: &Outcome, now_ms: u64) {
         let Some(state) = self.ops.get(&id) else { return };
         let what = format!("operation {id} {:?}", state.op);
@@ -144,7 +142,8 @@ impl History {
         match outcome {
             Outcome::Broken(error) => self.break_with(format!("{what}: {error}")),
             Outcome::Failed { error, is_certain } => {
-                if *is_certain && effect.is_some_and(|effect| !effect.is_lost) {
+                let has_happened = effect.is_some_and(|effect| !effect.is_lost);
+                if *is_certain && has_happened && !state.op.is_own() {
                     self.break_with(format!("{what} has committed, and said that it failed: {error}"));
                 }
             }
@@ -191,7 +190,9 @@ impl History {
         for model in &self.log[state.begun..] {
             for now_ms in [now_ms, state.facts.begun_ms.saturating_sub(BEHIND_MS)] {
                 let mut after = Model::clone(model);
-                let expected = after.apply(&state.op, &Facts { now_ms, ..state.facts.clone() });
+                let forgets = Vec::new();
+                let facts = Facts { now_ms, forgets, ..state.facts.clone() };
+                let expected = after.apply(&state.op, &facts);
                 let is_nothing = after == **model || matches!(expected, Answer::Refused(_));
                 if is_nothing && !all.contains(&expected) {
                     all.push(expected);
@@ -217,6 +218,12 @@ impl History {
                 (false, None) => !found.id.is_null() && !self.ids.values().any(|id| *id == found.id),
             }
     }
+}
+
+/// `true` if one of these keys is that of the object of a bucket that may end.
+fn expires(bucket: u32, keys: &[&[u8]]) -> bool {
+    let place = [&bucket.to_be_bytes()[..], KEYS[EXPIRING].as_bytes()].concat();
+    keys.iter().any(|key| key.windows(place.len()).any(|window| window == place))
 }
 
 /// The versions of both, in the same order.

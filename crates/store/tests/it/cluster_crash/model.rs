@@ -8,7 +8,9 @@ use super::op::{Answer, BUCKETS, Condition, KEYS, LOCKABLE, Named, Op, OpId, Pla
 use super::op::{body, md5};
 
 /// The length of a day of the lifecycle.
-pub(super) const DAY_MS: u64 = 60_000;
+pub(super) const DAY_MS: u64 = 600_000;
+/// The key whose objects end by the lifecycle.
+pub(super) const EXPIRING: usize = 4;
 
 /// A version, by the operation that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +74,8 @@ pub(super) enum Versioning {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ModelBucket {
+    /// The number in record keys.
+    pub(super) id: u32,
     pub(super) versioning: Versioning,
     pub(super) is_told: bool,
     pub(super) has_lifecycle: bool,
@@ -90,6 +94,8 @@ pub(super) struct ModelUpload {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Model {
     pub(super) buckets: BTreeMap<usize, ModelBucket>,
+    /// Number of buckets that there have been.
+    created: u32,
     pub(super) users: BTreeMap<u8, OpId>,
     /// Number of changes of users.
     pub(super) users_stamp: u64,
@@ -109,8 +115,10 @@ pub(super) struct Facts {
     pub(super) now_ms: u64,
     /// The stamp of the users that the server has read last.
     pub(super) users_stamp: Option<u64>,
-    /// The events that are forgotten, by key.
-    pub(super) forgets: Vec<(String, usize)>,
+    /// The numbers of the events that are forgotten, with their keys.
+    pub(super) forgets: Vec<(u64, String)>,
+    /// The numbers of the buckets in which an object is ended.
+    pub(super) expires: Vec<u32>,
 }
 
 impl Made {
@@ -125,6 +133,10 @@ impl Made {
         if self.is_null { Named::Null } else { Named::Id(self.by) }
     }
 }
+
+/// Time by which the clock of a server may be behind that of the database: as long as an answer of the database may
+/// be under way.
+pub(super) const BEHIND_MS: u64 = 300_000;
 
 pub(super) type Expected = Answer<Made>;
 
@@ -256,6 +268,22 @@ impl Model {
         Answer::Deleted { existed: true, is_marker, version: Some(removed.made) }
     }
 
+    /// Ends the object of a bucket by its lifecycle. The error says why that must not be.
+    fn expire(&mut self, bucket: usize, facts: &Facts) -> Result<(), &'static str> {
+        let found = &self.buckets[&bucket];
+        let current = found.current(EXPIRING).ok_or("there was no object to end")?;
+        let (begun_ms, _) = current.made.at_ms;
+        if !found.has_lifecycle {
+            return Err("there was no rule to end it by");
+        }
+        if facts.now_ms + BEHIND_MS < begun_ms + DAY_MS {
+            return Err("an object has ended before its time");
+        }
+        let id = facts.id + 1 + bucket as OpId;
+        self.delete((bucket, EXPIRING), &Facts { id, ..facts.clone() });
+        Ok(())
+    }
+
     /// Does an operation. The answer is what it must be; of one that is refused, or has nothing to do, the model
     /// stays.
     pub(super) fn apply(&mut self, op: &Op, facts: &Facts) -> Expected {
@@ -268,7 +296,9 @@ impl Model {
                     true => Versioning::Enabled,
                     false => Versioning::Never,
                 };
-                self.buckets.insert(*bucket, ModelBucket { versioning, ..Default::default() });
+                self.created += 1;
+                let id = self.created;
+                self.buckets.insert(*bucket, ModelBucket { id, versioning, ..Default::default() });
                 Answer::Done
             }
             Op::DeleteBucket { bucket } => {
@@ -405,10 +435,25 @@ impl Model {
                 self.users_stamp += 1;
                 Answer::Done
             }
+            Op::Lifecycle => {
+                let buckets = self.buckets.iter().filter(|(_, it)| facts.expires.contains(&it.id));
+                let buckets: Vec<usize> = buckets.map(|(bucket, _)| *bucket).collect();
+                for bucket in buckets {
+                    // Events of the lifecycle are not told.
+                    let is_told = std::mem::take(&mut self.buckets.get_mut(&bucket).expect("there").is_told);
+                    if let Err(reason) = self.expire(bucket, facts) {
+                        return Answer::Refused(reason);
+                    }
+                    self.buckets.get_mut(&bucket).expect("there").is_told = is_told;
+                }
+                Answer::Done
+            }
             Op::Forget { .. } => {
-                for (key, count) in &facts.forgets {
-                    let Some(events) = self.events.get_mut(key) else { continue };
-                    events.drain(..(*count).min(events.len()));
+                for (_, key) in &facts.forgets {
+                    let Some(events) = self.events.get_mut(key) else {
+                        return Answer::Refused("an event that was taken already");
+                    };
+                    events.remove(0);
                     if events.is_empty() {
                         self.events.remove(key);
                     }

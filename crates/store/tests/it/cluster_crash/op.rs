@@ -166,7 +166,10 @@ pub(super) enum Op {
     Tidy,
     Lifecycle,
     /// Looks whether everything that is left is whole, and nothing is left over.
-    Verify,
+    Verify {
+        /// `true` if bodies may be left that no record needs.
+        leaves_orphans: bool,
+    },
     /// Looks whether the server has noticed the commits that it has lost.
     CountLost,
 }
@@ -192,8 +195,7 @@ impl Op {
                 | Self::Open
                 | Self::Beat
                 | Self::Tidy
-                | Self::Lifecycle
-                | Self::Verify
+                | Self::Verify { .. }
                 | Self::CountLost
         )
     }
@@ -207,7 +209,7 @@ impl Op {
                 | Self::Tidy
                 | Self::Lifecycle
                 | Self::DropStaged
-                | Self::Verify
+                | Self::Verify { .. }
                 | Self::CountLost
         )
     }

@@ -40,6 +40,7 @@ pub(super) struct Plan {
     jumps: bool,
     fails_over: bool,
     sleeps: bool,
+    days: bool,
 }
 
 impl Plan {
@@ -62,7 +63,8 @@ impl Plan {
             },
         };
         Self {
-            steps: 40 + random.below(100),
+            // Some are long.
+            steps: if one_in(12) { 500 } else { 40 + random.below(100) },
             yields: [0, 10, 30, 60][random.below(4) as usize],
             rates,
             cuts: one_in(2),
@@ -70,6 +72,7 @@ impl Plan {
             jumps: one_in(2),
             fails_over: one_in(3),
             sleeps: one_in(3),
+            days: one_in(4),
         }
     }
 }
@@ -84,6 +87,8 @@ pub(super) struct Run {
     pub(super) servers: Vec<Server>,
     pub(super) uploads: Uploads,
     next_id: OpId,
+    /// `true` if a server has died of which a failover may have lost the begin: its bodies may stay.
+    pub(super) has_lost_a_run: bool,
     /// The end of the operation that ended last.
     pub(super) last: Option<Outcome>,
     /// Numbers of commits and the times at which they were the newest.
@@ -106,6 +111,7 @@ impl Run {
             servers: Vec::new(),
             uploads: Uploads::default(),
             next_id: 1,
+            has_lost_a_run: false,
             last: None,
             commits: Vec::new(),
         };
@@ -123,6 +129,16 @@ impl Run {
     pub(super) fn tell(&self, what: String) {
         let passed = self.passed();
         self.shared.world.state().told.push(format!("{passed:>7} ms  {what}"));
+    }
+
+    /// What has happened, for people.
+    pub(super) fn told(&self) -> Vec<String> {
+        self.shared.world.state().told.clone()
+    }
+
+    /// Loses the last commits, and tells nobody.
+    pub(super) fn lose_in_silence(&self) {
+        self.shared.database.fail_over(6);
     }
 
     fn new_server(&self) -> Server {
@@ -176,6 +192,7 @@ impl Run {
         match self.random.below(100) {
             0..10 => {
                 let ms = match self.random.below(20) {
+                    0..3 if self.plan.days => 650_000,
                     0 => 12_000,
                     1..5 => 3_000,
                     _ => self.random.below(1_500),
@@ -263,7 +280,10 @@ impl Run {
                 at.is_open = is_done;
                 (at.beat_ms, at.heard_ms) = (begun_ms, passed_ms);
             }
-            Op::Beat if is_done => (at.beat_ms, at.heard_ms) = (begun_ms, passed_ms),
+            Op::Beat if is_done => {
+                (at.beat_ms, at.heard_ms) = (begun_ms, passed_ms);
+                at.may_have_lost_its_run &= at.lost_at_ms >= begun_ms;
+            }
             // It may have failed behind its commit.
             Op::Beat => at.heard_ms = passed_ms,
             Op::Stage { bytes } if is_done => at.staged.push((id, bytes)),
@@ -297,8 +317,15 @@ impl Run {
         }
         drop(state);
         // A process that cannot start ends, and so does one that others have ended.
-        if is_ended || (matches!(op, Op::Open) && !is_done) {
-            self.kill(server);
+        match op {
+            Op::Open if !is_done => self.kill(server),
+            Op::Beat if is_ended => {
+                self.servers[server].may_have_lost_its_run = false;
+                self.kill(server);
+            }
+            // It notices with its next beat.
+            _ if is_ended => self.begin(server, Op::Beat),
+            _ => {}
         }
     }
 
@@ -335,6 +362,8 @@ impl Run {
     /// Kills a server, and starts it again.
     pub(super) fn kill(&mut self, server: usize) {
         self.tell(format!("server {server} is killed"));
+        // Nobody may know any more that it was there.
+        self.has_lost_a_run |= self.servers[server].may_have_lost_its_run;
         let slot = self.servers[server].slot;
         self.shared.world.state().slots[slot].is_dead = true;
         if self.turn(server) == Turn::Waiting {
@@ -382,7 +411,9 @@ impl Run {
         self.shared.fail_over(commits);
         let newest = self.shared.database.commits();
         self.commits.retain(|(commit, _)| *commit <= newest);
-        self.servers.iter_mut().for_each(|server| server.may_have_lost_its_run = true);
+        for server in &mut self.servers {
+            (server.may_have_lost_its_run, server.lost_at_ms) = (true, now);
+        }
     }
 }
 

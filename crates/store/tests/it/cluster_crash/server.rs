@@ -82,6 +82,8 @@ pub(super) struct Server {
     pub(super) heard_ms: u64,
     /// `true` if a failover has lost commits since it began.
     pub(super) may_have_lost_its_run: bool,
+    /// The time of the last failover.
+    pub(super) lost_at_ms: u64,
     /// The operation that it does, and the time of its begin.
     pub(super) doing: Option<(OpId, Op, u64)>,
     commands: Option<Sender<Command>>,
@@ -134,6 +136,7 @@ impl Server {
             beat_ms: 0,
             heard_ms: 0,
             may_have_lost_its_run: false,
+            lost_at_ms: 0,
             doing: None,
             commands: Some(sender),
             thread: Some(thread),

@@ -50,7 +50,7 @@ impl Run {
                 self.begin(server, Op::Beat);
                 self.begin(server, Op::Tidy);
             }
-            self.begin(0, Op::Verify);
+            self.begin(0, Op::Verify { leaves_orphans: self.has_lost_a_run });
             self.check()?;
             if turn >= TURNS_MIN && self.is_done() && self.check_servers().is_ok() {
                 break;

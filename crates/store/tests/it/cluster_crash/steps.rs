@@ -61,7 +61,8 @@ pub(super) fn next_op(random: &SeededRandom, model: &Model, server: &Server, now
         },
         50..51 => Op::DropStaged,
         51..57 => Op::Copy { from: somewhere(), to: anywhere() },
-        57..67 => Op::Delete { place: somewhere() },
+        57..66 => Op::Delete { place: somewhere() },
+        66..67 => Op::Put { place: (bucket, 4), bytes: bytes(random), condition: Condition::None },
         67..69 => Op::DeleteAll { bucket },
         69..75 => {
             let (place, version) = version();
@@ -131,6 +132,7 @@ pub(super) fn next_op(random: &SeededRandom, model: &Model, server: &Server, now
         138..142 => Op::Settings { bucket },
         142..144 => Op::Events,
         144..146 => Op::Forget { count: 1 + random.below(3) as usize },
+        146..148 => Op::Lifecycle,
         _ => Op::Tidy,
     }
 }

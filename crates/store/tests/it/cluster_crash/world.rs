@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use liteio_kv::database::Worker;
+use liteio_kv::database::{Group, Worker};
 use liteio_store::SeededRandom;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -52,8 +52,6 @@ pub(super) struct Slot {
     acknowledged: Vec<u64>,
     /// Number of those that a failover has lost.
     pub(super) lost: u64,
-    /// Number of commits that it knows not to have happened.
-    pub(super) void: u64,
     outcome: Option<Outcome>,
 }
 
@@ -96,11 +94,13 @@ impl State {
         (worker, number): (Worker, u64),
         op: Option<OpId>,
         commit: u64,
-        writes: bool,
+        group: &Group,
     ) {
         self.commits.insert((worker, number), commit);
+        let writes = !group.writes.is_empty() || !group.counters.is_empty();
         if let Some(op) = op.filter(|_| writes) {
-            self.history.committed(op, commit, self.now_ms);
+            let keys: Vec<&[u8]> = group.writes.iter().map(|write| &write.key[..]).collect();
+            self.history.committed(op, commit, self.now_ms, &keys);
         }
     }
 
@@ -155,7 +155,6 @@ impl World {
             is_struck: false,
             acknowledged: Vec::new(),
             lost: 0,
-            void: 0,
             outcome: None,
         });
         state.slots.len() - 1
