@@ -202,6 +202,17 @@ impl Cluster for Servers {
         self.state.lock().serving(self.clock.monotonic_ms())
     }
 
+    fn still_keeping(&self, kept: &Kept) -> Result<(), StoreError> {
+        let state = self.state.lock();
+        state.serving(self.clock.monotonic_ms())?;
+        match &kept.open {
+            Some(open) if open.began_before(state.hears_since_ms) => Err(Self::suspended(
+                "This server did not reach the database for a while, and what it was reading may be gone. Try again.",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn lease(&self, job: &Job) -> Result<Option<Term>, StoreError> {
         self.alone.standing()?;
         let now = self.clock.monotonic_ms();
@@ -233,14 +244,14 @@ impl Cluster for Servers {
     }
 
     fn reading(&self) -> Reading<'_> {
-        let open = Readers::section(&self.readers, self.clock.now_ms());
+        let open = Readers::section(&self.readers, &*self.clock);
         Reading { _open: Some(Box::new(open)), ..self.alone.reading() }
     }
 
     fn keep(&self, content: &Content, opened: Opened) -> Kept {
         // A file on another machine, or an object, does not survive its deletion.
-        let open = Readers::keep(&self.readers, self.clock.now_ms());
-        Kept { _open: Some(Box::new(open)), ..self.alone.keep(content, opened) }
+        let open = Readers::keep(&self.readers, &*self.clock);
+        Kept { open: Some(Box::new(open)), ..self.alone.keep(content, opened) }
     }
 
     fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {
