@@ -385,6 +385,27 @@ fn acknowledged_commits_that_a_failover_has_lost_are_noticed_and_counted() {
     assert_eq!(kv.stats().commits_lost, 2);
 }
 
+/// A failover that takes longer than a committer asks: it has become another worker by then.
+#[test]
+fn commits_that_are_lost_while_nobody_answers_are_noticed_when_somebody_does() {
+    let database = SimulatedDatabase::new();
+    let server = database.server();
+    let kv = over(&server, 1);
+    for expected in 1..=5 {
+        assert_eq!(increment(&kv, b"counter").expect("update"), expected);
+    }
+    server.cut_off(true);
+    let blind = kv.update::<(), KvError, _>(|transaction| transaction.put(b"blind", b"1"));
+    let error = blind.wait().expect_err("cut off");
+    assert!(matches!(error, KvError::Unsettled(_)), "{error}");
+    database.fail_over(2);
+    server.cut_off(false);
+    assert_eq!(increment(&kv, b"counter").expect("update"), 4, "by what is left");
+    // Asked behind that commit, and counted once.
+    assert_eq!(increment(&kv, b"counter").expect("update"), 5);
+    assert_eq!(kv.stats().commits_lost, 2);
+}
+
 #[test]
 fn a_commit_begins_the_epochs_of_its_keys() {
     let database = SimulatedDatabase::new();

@@ -101,11 +101,14 @@ impl History {
         let Some(state) = self.ops.get_mut(&id).filter(|state| state.op.writes()) else { return };
         let mut facts = Facts { now_ms, ..state.facts.clone() };
         // Another server may have taken some of them.
-        facts.forgets.retain(|(number, _)| keys.iter().any(|it| it.ends_with(&number.to_be_bytes())));
+        facts
+            .forgets
+            .retain(|(number, _)| keys.iter().any(|it| it.ends_with(&number.to_be_bytes())));
         if matches!(state.op, Op::Lifecycle) {
             // It has a commit for each bucket, and others.
             state.effect = None;
-            facts.expires = model.buckets.values().map(|it| it.id).filter(|id| expires(*id, keys)).collect();
+            facts.expires =
+                model.buckets.values().map(|it| it.id).filter(|id| expires(*id, keys)).collect();
         }
         let what = format!("operation {id} {:?}", state.op);
         if state.effect.as_ref().is_some_and(|effect| !effect.is_lost) {
@@ -144,7 +147,9 @@ impl History {
             Outcome::Failed { error, is_certain } => {
                 let has_happened = effect.is_some_and(|effect| !effect.is_lost);
                 if *is_certain && has_happened && !state.op.is_own() {
-                    self.break_with(format!("{what} has committed, and said that it failed: {error}"));
+                    self.break_with(format!(
+                        "{what} has committed, and said that it failed: {error}"
+                    ));
                 }
             }
             Outcome::Answered(_) if state.op.is_own() => {}
@@ -215,7 +220,9 @@ impl History {
             && match (made.is_null, self.ids.get(&made.by)) {
                 (true, _) => found.id.is_null(),
                 (false, Some(id)) => found.id == *id,
-                (false, None) => !found.id.is_null() && !self.ids.values().any(|id| *id == found.id),
+                (false, None) => {
+                    !found.id.is_null() && !self.ids.values().any(|id| *id == found.id)
+                }
             }
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use liteio_store::ETag;
 
-use super::op::{Answer, BUCKETS, Condition, KEYS, LOCKABLE, Named, Op, OpId, Place, Seen, ToldEvent};
+use super::op::{
+    Answer, BUCKETS, Condition, KEYS, LOCKABLE, Named, Op, OpId, Place, Seen, ToldEvent,
+};
 use super::op::{body, md5};
 
 /// The length of a day of the lifecycle.
@@ -207,11 +209,8 @@ impl Model {
         let Some(found) = self.buckets.get_mut(&bucket) else {
             return Answer::Refused("NoSuchBucket");
         };
-        let made = Made {
-            by: facts.id,
-            is_null: found.is_null(),
-            at_ms: (facts.begun_ms, facts.now_ms),
-        };
+        let made =
+            Made { by: facts.id, is_null: found.is_null(), at_ms: (facts.begun_ms, facts.now_ms) };
         let etag = content.etag.clone();
         let content = Some(content);
         let version = ModelVersion { made, content, until_ms: 0, is_held: false, upload };
@@ -233,13 +232,11 @@ impl Model {
             }
             return Answer::Deleted { existed, is_marker: false, version: None };
         }
-        let made = Made {
-            by: facts.id,
-            is_null: found.is_null(),
-            at_ms: (facts.begun_ms, facts.now_ms),
-        };
+        let made =
+            Made { by: facts.id, is_null: found.is_null(), at_ms: (facts.begun_ms, facts.now_ms) };
         let version = Some(made.clone());
-        let marker = ModelVersion { made, content: None, until_ms: 0, is_held: false, upload: None };
+        let marker =
+            ModelVersion { made, content: None, until_ms: 0, is_held: false, upload: None };
         found.add(key, marker);
         let empty = ETag::Md5(md5(&[])).to_string();
         self.tell(bucket, key, ("ObjectRemoved:DeleteMarkerCreated", Some(empty)));
@@ -417,7 +414,7 @@ impl Model {
             }
             Op::Complete { place, upload, numbers } => {
                 self.complete((*place, *upload), numbers, facts)
-            },
+            }
             Op::Abort { place, upload } => {
                 let Some(found) = self.buckets.get_mut(&place.0) else {
                     return Answer::Refused("NoSuchBucket");
@@ -440,7 +437,8 @@ impl Model {
                 let buckets: Vec<usize> = buckets.map(|(bucket, _)| *bucket).collect();
                 for bucket in buckets {
                     // Events of the lifecycle are not told.
-                    let is_told = std::mem::take(&mut self.buckets.get_mut(&bucket).expect("there").is_told);
+                    let is_told =
+                        std::mem::take(&mut self.buckets.get_mut(&bucket).expect("there").is_told);
                     if let Err(reason) = self.expire(bucket, facts) {
                         return Answer::Refused(reason);
                     }
@@ -510,7 +508,8 @@ impl Model {
                 None => Answer::Refused("NoSuchUpload"),
             };
         };
-        let parts: Option<Vec<_>> = numbers.iter().map(|it| upload.parts.get(it).copied()).collect();
+        let parts: Option<Vec<_>> =
+            numbers.iter().map(|it| upload.parts.get(it).copied()).collect();
         let Some(parts) = parts else { return Answer::Refused("InvalidPart") };
         found.uploads.remove(&id);
         let content = Content::of_parts(parts);
@@ -567,9 +566,8 @@ impl Model {
                 let Some(found) = bucket_of(bucket) else { return NO_BUCKET };
                 let mut uploads: Vec<_> = found.uploads.iter().collect();
                 uploads.sort_by_key(|(id, upload)| (KEYS[upload.place.1], **id));
-                let name = |(id, upload): (&OpId, &ModelUpload)| {
-                    (KEYS[upload.place.1].to_owned(), *id)
-                };
+                let name =
+                    |(id, upload): (&OpId, &ModelUpload)| (KEYS[upload.place.1].to_owned(), *id);
                 Answer::Uploads(uploads.into_iter().map(name).collect())
             }
             Op::Usage { bucket } => {

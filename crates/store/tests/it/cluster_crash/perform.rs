@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use liteio_store::{
-    BodyOptions, Bucket, Cause, CompletePart, CopyOptions, DeleteOutcome, DeleteTarget, DocumentKind,
-    ETagText, EtagCondition, Expiration, GetOptions, IdentityEntry, Lifecycle, LifecycleFilter,
-    LifecycleRule, ListEntry, ListQuery, ListUploadsQuery, ListVersionsQuery, ListedObject, NewBucket,
-    NotificationRule, Notifications, ObjectId, ObjectMetadata, ObjectVersion, PutOptions, ReadError,
-    Retention, RetentionMode, StagedBody, Store, StoreError, UploadEntry, UploadOptions,
-    VersionChange, VersionEntry, Versioning, WriteConditions,
+    BodyOptions, Bucket, Cause, CompletePart, CopyOptions, DeleteOutcome, DeleteTarget,
+    DocumentKind, ETagText, EtagCondition, Expiration, GetOptions, IdentityEntry, Lifecycle,
+    LifecycleFilter, LifecycleRule, ListEntry, ListQuery, ListUploadsQuery, ListVersionsQuery,
+    ListedObject, NewBucket, NotificationRule, Notifications, ObjectId, ObjectMetadata,
+    ObjectVersion, PutOptions, ReadError, Retention, RetentionMode, StagedBody, Store, StoreError,
+    UploadEntry, UploadOptions, VersionChange, VersionEntry, Versioning, WriteConditions,
 };
 
 use super::history::{FoundVersion, Outcome};
@@ -81,10 +81,7 @@ fn from_read(error: ReadError) -> StoreError {
 
 fn version_of(object: &ObjectVersion) -> Seen<FoundVersion> {
     Seen {
-        version: FoundVersion {
-            id: object.version_id,
-            modified_ms: Some(object.modified_ms),
-        },
+        version: FoundVersion { id: object.version_id, modified_ms: Some(object.modified_ms) },
         key: object.key.as_str().to_owned(),
         is_marker: false,
         is_latest: object.is_latest,
@@ -194,7 +191,8 @@ fn call(
             opened.reader.limit_pieces(Some(100));
             let seen = version_of(&opened.found.object);
             // What it must bring is told by its entity tag, in the end.
-            held.reader = Some(Reading { reader: opened.reader, rest: Vec::new(), seen: seen.clone() });
+            held.reader =
+                Some(Reading { reader: opened.reader, rest: Vec::new(), seen: seen.clone() });
             Ok(Answer::Object(seen))
         }
         Op::Events => {
@@ -220,8 +218,11 @@ fn call(
         }
         Op::CreateUpload { place } => {
             let bucket = bucket_of(&store, place.0)?;
-            let options =
-                UploadOptions { metadata: metadata(id), owner: owner(), ..UploadOptions::default() };
+            let options = UploadOptions {
+                metadata: metadata(id),
+                owner: owner(),
+                ..UploadOptions::default()
+            };
             let upload = store.create_upload(&bucket, key(KEYS[place.1]), options).wait()?;
             machine.uploads.lock().push((id, upload.id));
             Ok(Answer::Done)
@@ -354,7 +355,8 @@ fn write(
             let bucket = bucket_of(store, *bucket)?;
             let upload = names.upload.expect("it was answered");
             let body = stage(store, id, *bytes)?;
-            let put = store.put_part(&bucket, &key(KEYS[*place]), &upload, number(*part), body, None);
+            let put =
+                store.put_part(&bucket, &key(KEYS[*place]), &upload, number(*part), body, None);
             put.wait().map(|_| Answer::Done)
         }
         Op::Complete { place: (bucket, place), numbers, .. } => {
@@ -362,8 +364,13 @@ fn write(
             let upload = names.upload.expect("it was answered");
             let part = |it: &u16| CompletePart { number: number(*it), etag: None, checksum: None };
             let parts = numbers.iter().map(part).collect();
-            let done =
-                store.complete_upload(&bucket, &key(KEYS[*place]), &upload, parts, Default::default());
+            let done = store.complete_upload(
+                &bucket,
+                &key(KEYS[*place]),
+                &upload,
+                parts,
+                Default::default(),
+            );
             done.wait().map(|object| Answer::Object(version_of(&object)))
         }
         Op::Abort { place: (bucket, place), .. } => {
@@ -385,12 +392,7 @@ fn change_object(
     changed.wait().map(|object| Answer::Object(version_of(&object)))
 }
 
-fn read(
-    machine: &Machine,
-    store: &Store,
-    op: &Op,
-    names: &Names,
-) -> Result<Found, StoreError> {
+fn read(machine: &Machine, store: &Store, op: &Op, names: &Names) -> Result<Found, StoreError> {
     match op {
         Op::Get { place } | Op::GetVersion { place, .. } => {
             let bucket = bucket_of(store, place.0)?;
@@ -525,11 +527,7 @@ fn users(
 }
 
 /// Looks whether everything that is left is whole, and nothing is left over.
-fn verify(
-    machine: &Machine,
-    store: &Store,
-    leaves_orphans: bool,
-) -> Result<Found, StoreError> {
+fn verify(machine: &Machine, store: &Store, leaves_orphans: bool) -> Result<Found, StoreError> {
     let report = store.verify(&mut |_| {})?;
     if !report.damaged.is_empty() {
         return Err(StoreError::Internal { what: format!("{:?}", report.damaged) });
