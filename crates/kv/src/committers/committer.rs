@@ -13,6 +13,7 @@
 //!                                   refused
 //! ```
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,8 @@ use crate::replay::Closures;
 const CONFLICTS_MAX: u32 = 50;
 /// Conflicts after which a group is halved: most of its updates have no part in them.
 const CONFLICTS_TOGETHER_MAX: u32 = 4;
+/// Most workers that a committer was before, of which it asks.
+const LEFT_MAX: usize = 16;
 /// Longest pause before a commit anew.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 /// Longest pause before it is asked again what became of a commit.
@@ -36,8 +39,8 @@ const SETTLE_PAUSE_MAX: Duration = Duration::from_secs(1);
 pub(super) struct Committer<'c> {
     of: &'c Committers,
     own: Numbers,
-    /// Those of workers that it was before: it is open what became of the next commit of each.
-    left: Vec<Numbers>,
+    /// Those of workers that it was before; `true` if it is open what became of the next commit.
+    left: VecDeque<(Numbers, bool)>,
 }
 
 /// The outcome of a commit.
@@ -49,14 +52,17 @@ enum Outcome {
 
 impl<'c> Committer<'c> {
     pub(super) fn new(of: &'c Committers) -> Self {
-        Self { of, own: Numbers::new(of.next_worker()), left: Vec::new() }
+        Self { of, own: Numbers::new(of.next_worker()), left: VecDeque::new() }
     }
 
     /// Becomes another worker, which has no commits yet. What became of the former one is asked once the
     /// database answers again.
     pub(super) fn begin_anew(&mut self) {
         let next = Numbers::new(self.of.next_worker());
-        self.left.push(std::mem::replace(&mut self.own, next));
+        self.left.push_back((std::mem::replace(&mut self.own, next), true));
+        if self.left.len() > LEFT_MAX {
+            self.left.pop_front();
+        }
     }
 
     /// Commits updates, and answers. Returns those that did not fit.
@@ -137,6 +143,10 @@ impl<'c> Committer<'c> {
             match of.database.settle(self.own.worker, self.own.next) {
                 Ok(settled) => {
                     count_settled(of, &mut self.own, settled);
+                    self.own.next += 1;
+                    if matches!(settled, Settled::Lost { .. }) {
+                        self.left.iter_mut().for_each(|(_, is_open)| *is_open = true);
+                    }
                     return Ok(match settled {
                         Settled::Committed => Outcome::Committed,
                         Settled::NotCommitted | Settled::Lost { .. } => Outcome::Again,
@@ -157,18 +167,18 @@ impl<'c> Committer<'c> {
         }
     }
 
-    /// Asks what became of the workers that this was before: their last commit cannot happen any more then, and
-    /// what a failover has lost of the others is counted.
+    /// Asks what became of the workers that this was before: the open commit of each cannot happen any more then, and
+    /// what a failover has lost of the others is counted. A failover that loses some of them later loses commits of
+    /// this worker, too: then they are asked again.
     fn settle_left(&mut self) {
         let of = self.of;
-        self.left.retain_mut(|it| match of.database.settle(it.worker, it.next) {
-            Ok(settled) => {
-                count_settled(of, it, settled);
-                false
+        for (numbers, is_open) in self.left.iter_mut().filter(|(_, is_open)| *is_open) {
+            // A failure is asked about again, behind the next commit.
+            if let Ok(settled) = of.database.settle(numbers.worker, numbers.next) {
+                count_settled(of, numbers, settled);
+                *is_open = false;
             }
-            // Asked again behind the next commit.
-            Err(_) => true,
-        });
+        }
     }
 
     /// Waits before the try with this number: twice as long as before the last one at most, and as long
@@ -185,7 +195,7 @@ impl<'c> Committer<'c> {
 
 fn count_settled(of: &Committers, numbers: &mut Numbers, settled: Settled) {
     count(&of.counters.settled);
-    of.counters.lost.fetch_add(numbers.settle(settled), Ordering::Relaxed);
+    of.counters.lost.fetch_add(numbers.settled(settled), Ordering::Relaxed);
 }
 
 fn count(counter: &AtomicU64) {

@@ -24,25 +24,23 @@ impl Numbers {
         Self { worker, next: 1, void: VecDeque::new() }
     }
 
-    /// Uses up the next number, of which the database has told what became. Returns the number of commits that
-    /// were acknowledged and are lost, without those of earlier calls.
-    pub(super) fn settle(&mut self, settled: Settled) -> u64 {
+    /// Takes note of what the database has told of the next number, which is used up. Returns the number of commits
+    /// that were acknowledged and are lost, without those of earlier calls.
+    pub(super) fn settled(&mut self, settled: Settled) -> u64 {
         let first = match settled {
-            Settled::Committed => {
-                self.next += 1;
-                return 0;
-            }
+            Settled::Committed => return 0,
             Settled::NotCommitted => self.next,
             Settled::Lost { last } => last.saturating_add(1),
         };
-        let known = self.void.iter().map(|(from, to)| (*to).saturating_sub(first.max(*from)));
-        let lost = self.next.saturating_sub(first).saturating_sub(known.sum());
+        let next = self.next;
+        let known =
+            self.void.iter().map(|(from, to)| next.min(*to).saturating_sub(first.max(*from)));
+        let lost = next.saturating_sub(first).saturating_sub(known.sum());
         self.void.retain(|(from, _)| *from < first);
         if let Some((_, to)) = self.void.back_mut() {
             *to = first.min(*to);
         }
-        self.next += 1;
-        self.void.push_back((first, self.next));
+        self.void.push_back((first, next + 1));
         if self.void.len() > VOID_MAX {
             self.void.pop_front();
         }
@@ -57,19 +55,25 @@ mod tests {
     #[test]
     fn what_is_lost_is_counted_once() {
         let mut numbers = Numbers::new(Worker { run: 1, index: 0 });
-        assert_eq!(numbers.settle(Settled::Committed), 0);
-        assert_eq!((numbers.settle(Settled::NotCommitted), numbers.next), (0, 3));
-        numbers.next = 6;
-        // 1, 3, 4 and 5 were acknowledged, and 2 stands for nothing.
-        assert_eq!(numbers.settle(Settled::Lost { last: 3 }), 2);
-        numbers.next = 9;
-        // Of 7 and 8 the second one is lost, then the first one, and 3.
-        assert_eq!(numbers.settle(Settled::Lost { last: 7 }), 1);
-        assert_eq!(numbers.settle(Settled::Lost { last: 2 }), 2);
-        assert_eq!(numbers.settle(Settled::Lost { last: 0 }), 1);
-        assert_eq!((numbers.settle(Settled::Committed), numbers.next), (0, 13));
-        for _ in 0..1000 {
-            assert_eq!(numbers.settle(Settled::NotCommitted), 0);
+        // 1, 3, 4, 5, 7, 8 and 12 are acknowledged.
+        let told = [
+            (2, Settled::NotCommitted, 0),
+            (6, Settled::Lost { last: 3 }, 2),
+            (9, Settled::Lost { last: 7 }, 1),
+            (10, Settled::Lost { last: 2 }, 2),
+            (11, Settled::Lost { last: 0 }, 1),
+            (13, Settled::Committed, 0),
+            // It is asked again, and tells something else after another failover.
+            (13, Settled::Lost { last: 11 }, 1),
+            (13, Settled::Lost { last: 11 }, 0),
+        ];
+        for (next, settled, lost) in told {
+            numbers.next = next;
+            assert_eq!(numbers.settled(settled), lost, "{next}: {settled:?}");
+        }
+        for next in 14..1000 {
+            numbers.next = next;
+            assert_eq!(numbers.settled(Settled::NotCommitted), 0);
         }
         assert!(numbers.void.len() <= VOID_MAX);
     }

@@ -209,12 +209,15 @@ fn call(
             Ok(Answer::Events(by_key.into_iter().collect()))
         }
         Op::Forget { count } => {
-            let taken: Vec<_> = held.events.drain(..(*count).min(held.events.len())).collect();
+            let taken: Vec<_> = held.events.iter().take(*count).cloned().collect();
             if let Some(facts) = machine.shared.world.state().history.facts(id) {
                 facts.forgets.clone_from(&taken);
             }
             let numbers = taken.iter().map(|(number, _)| *number).collect();
-            store.forget_events(TARGET, numbers).wait().map(|()| Answer::Done)
+            store.forget_events(TARGET, numbers).wait()?;
+            // After a failure they are told again.
+            held.events.drain(..taken.len());
+            Ok(Answer::Done)
         }
         Op::CreateUpload { place } => {
             let bucket = bucket_of(&store, place.0)?;

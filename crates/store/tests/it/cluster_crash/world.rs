@@ -48,6 +48,8 @@ pub(super) struct Slot {
     pub(super) op: Option<OpId>,
     /// `true` if a fault has struck this operation.
     pub(super) is_struck: bool,
+    /// The number of its newest worker that has committed.
+    worker: u32,
     /// Commits that its committer knows of, by their numbers.
     acknowledged: Vec<u64>,
     /// Number of those that a failover has lost.
@@ -104,8 +106,13 @@ impl State {
         }
     }
 
-    /// The server knows that this commit has happened.
+    /// The server knows that this commit has happened. Of a worker that it has given up, nobody was told.
     pub(super) fn acknowledged(&mut self, slot: usize, worker: Worker, number: u64) {
+        let newest = &mut self.slots[slot].worker;
+        *newest = (*newest).max(worker.index);
+        if worker.index < *newest {
+            return;
+        }
         match self.commits.get(&(worker, number)) {
             Some(commit) => self.slots[slot].acknowledged.push(*commit),
             // A failover was faster than the answer.
@@ -153,6 +160,7 @@ impl World {
             is_dead: false,
             op: None,
             is_struck: false,
+            worker: 0,
             acknowledged: Vec::new(),
             lost: 0,
             outcome: None,
