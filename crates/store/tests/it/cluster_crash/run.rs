@@ -310,6 +310,8 @@ impl Run {
             && !slot.is_struck
             && !is_suspended
             && !is_ended
+            // What it has open may be gone since it slept.
+            && !matches!(op, Op::ReadOn)
             && !op.is_own()
             && state.yields == 0
         {
