@@ -103,7 +103,7 @@ impl History {
         // Another server may have taken some of them.
         facts
             .forgets
-            .retain(|(number, _)| keys.iter().any(|it| it.ends_with(&number.to_be_bytes())));
+            .retain(|(number, ..)| keys.iter().any(|it| it.ends_with(&number.to_be_bytes())));
         if matches!(state.op, Op::Lifecycle) {
             // It has a commit for each bucket, and others.
             state.effect = None;

@@ -118,7 +118,7 @@ pub(super) struct Facts {
     /// The stamp of the users that the server has read last.
     pub(super) users_stamp: Option<u64>,
     /// The numbers of the events that are forgotten, with their keys.
-    pub(super) forgets: Vec<(u64, String)>,
+    pub(super) forgets: Vec<(u64, String, ToldEvent)>,
     /// The numbers of the buckets in which an object is ended.
     pub(super) expires: Vec<u32>,
 }
@@ -447,11 +447,12 @@ impl Model {
                 Answer::Done
             }
             Op::Forget { .. } => {
-                for (_, key) in &facts.forgets {
-                    let Some(events) = self.events.get_mut(key) else {
+                for (_, key, event) in &facts.forgets {
+                    let events = self.events.entry(key.clone()).or_default();
+                    let Some(at) = events.iter().position(|it| it == event) else {
                         return Answer::Refused("an event that was taken already");
                     };
-                    events.remove(0);
+                    events.remove(at);
                     if events.is_empty() {
                         self.events.remove(key);
                     }

@@ -202,9 +202,9 @@ fn call(
             for queued in events {
                 let event = queued.event?;
                 let place = format!("{}/{}", event.bucket, event.key);
-                held.events.push((queued.number, place.clone()));
-                let etag = event.etag.map(|etag| etag.to_string());
-                by_key.entry(place).or_default().push((event.kind.name(), etag));
+                let told = (event.kind.name(), event.etag.map(|etag| etag.to_string()));
+                held.events.push((queued.number, place.clone(), told.clone()));
+                by_key.entry(place).or_default().push(told);
             }
             Ok(Answer::Events(by_key.into_iter().collect()))
         }
@@ -213,7 +213,7 @@ fn call(
             if let Some(facts) = machine.shared.world.state().history.facts(id) {
                 facts.forgets.clone_from(&taken);
             }
-            let numbers = taken.iter().map(|(number, _)| *number).collect();
+            let numbers = taken.iter().map(|(number, ..)| *number).collect();
             store.forget_events(TARGET, numbers).wait()?;
             // After a failure they are told again.
             held.events.drain(..taken.len());

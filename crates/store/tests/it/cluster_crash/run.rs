@@ -89,6 +89,8 @@ pub(super) struct Run {
     next_id: OpId,
     /// `true` if a server has died of which a failover may have lost the begin: its bodies may stay.
     pub(super) has_lost_a_run: bool,
+    /// The time at which a server has died last.
+    killed_ms: Option<u64>,
     /// The end of the operation that ended last.
     pub(super) last: Option<Outcome>,
     /// Numbers of commits and the times at which they were the newest.
@@ -112,6 +114,7 @@ impl Run {
             uploads: Uploads::default(),
             next_id: 1,
             has_lost_a_run: false,
+            killed_ms: None,
             last: None,
             commits: Vec::new(),
         };
@@ -302,7 +305,8 @@ impl Run {
         if is_ended && !is_silent {
             state.history.break_with(format!("{what}: the server was ended, and was not silent"));
         }
-        if is_done && was_suspended && !op.is_own() {
+        // The end of a body, and what it was begun with, need nobody.
+        if is_done && was_suspended && !op.is_own() && !matches!(op, Op::ReadOn) {
             state.history.break_with(format!("{what} was answered without the database"));
         }
         let slot = &state.slots[slot];
@@ -366,6 +370,7 @@ impl Run {
         self.tell(format!("server {server} is killed"));
         // Nobody may know any more that it was there.
         self.has_lost_a_run |= self.servers[server].may_have_lost_its_run;
+        self.killed_ms = Some(self.passed());
         let slot = self.servers[server].slot;
         self.shared.world.state().slots[slot].is_dead = true;
         if self.turn(server) == Turn::Waiting {
@@ -413,6 +418,8 @@ impl Run {
         self.shared.fail_over(commits);
         let newest = self.shared.database.commits();
         self.commits.retain(|(commit, _)| *commit <= newest);
+        // The row of one that is dead may be among them.
+        self.has_lost_a_run |= self.killed_ms.is_some_and(|at| at + GRACE_MS >= now);
         for server in &mut self.servers {
             (server.may_have_lost_its_run, server.lost_at_ms) = (true, now);
         }

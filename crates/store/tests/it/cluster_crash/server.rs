@@ -14,7 +14,7 @@ use super::clock::MachineClock;
 use super::database::{ServerDatabase, Shared};
 use super::history::{FoundVersion, Outcome};
 use super::model::DAY_MS;
-use super::op::{Op, OpId, Seen};
+use super::op::{Op, OpId, Seen, ToldEvent};
 use super::perform::perform;
 use crate::harness::config;
 
@@ -26,7 +26,7 @@ pub(super) struct Held {
     pub(super) reader: Option<Reading>,
     pub(super) users: Option<Users>,
     /// Events that were read, with their numbers.
-    pub(super) events: Vec<(u64, String)>,
+    pub(super) events: Vec<(u64, String, ToldEvent)>,
 }
 
 /// A reader, what it has brought, and the version that it reads.
