@@ -185,7 +185,11 @@ BEGIN
     END IF;
     -- Last, because all commits that begin an epoch wait for this row.
     IF begins0 + begins1 > 0 THEN
-        UPDATE {schema}.epoch SET n0 = n0 + begins0, n1 = n1 + begins1 WHERE one;
+        -- A version never comes twice. A number that is counted would, after a failover that has lost commits.
+        UPDATE {schema}.epoch SET
+            n0 = CASE begins0 WHEN 0 THEN n0 ELSE group_version END,
+            n1 = CASE begins1 WHEN 0 THEN n1 ELSE group_version END
+            WHERE one;
     END IF;
 END $$;
 

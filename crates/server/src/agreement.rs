@@ -58,11 +58,12 @@ impl Agreement {
         let about = AboutObject { bucket: target.bucket(), key: target.key(), writes };
         let agreed = self.app.store.agree(Some(about)).await?;
         let Some(Agreed { users: epoch, ahead }) = agreed else { return Ok(None) };
-        if *self.read_at.lock() < epoch {
+        // Epochs have no order: after a failover that has lost commits, an older one is right.
+        if *self.read_at.lock() != epoch {
             let (users, read_at) = (Arc::clone(&self.users), Arc::clone(&self.read_at));
             let read = self.app.blocking(move |store| -> Result<(), StoreError> {
                 let mut read_at = read_at.lock();
-                if *read_at < epoch {
+                if *read_at != epoch {
                     users.read_store_again(store)?;
                     *read_at = epoch;
                 }

@@ -1,7 +1,7 @@
 //! Agreement with other servers over the same key space about what this one remembers.
 //!
-//! A request begins with [`Store::agree`], which fetches the epochs of the key space: numbers that grow
-//! with each change of a bucket's settings, or of a user. What was remembered at an older epoch is
+//! A request begins with [`Store::agree`], which fetches the epochs of the key space: numbers that change
+//! with each change of a bucket's settings, or of a user. What was remembered at another epoch is
 //! forgotten. So a request that begins after a change was acknowledged, by any server, sees it. The rows that it
 //! will read come with the epochs.
 
@@ -55,8 +55,8 @@ impl Store {
         let counters = &self.shared().counters;
         let is_newer = [
             self.shared().buckets.agree(moment.epochs[SETTINGS]),
-            counters.users_epoch.fetch_max(moment.epochs[USERS], Ordering::Relaxed)
-                < moment.epochs[USERS],
+            counters.users_epoch.swap(moment.epochs[USERS], Ordering::Relaxed)
+                != moment.epochs[USERS],
         ];
         let reloads = is_newer.into_iter().filter(|it| *it).count() as u64;
         if reloads > 0 {

@@ -8,6 +8,8 @@ use liteio_kv::database::Database;
 
 #[cfg(feature = "cluster")]
 use crate::blob::SharedBlobs;
+#[cfg(any(test, feature = "test-util"))]
+use crate::blob::SimulatedBlobs;
 use crate::blob::{BlobStore, MemoryBlobStore};
 
 /// A database that several servers share.
@@ -44,6 +46,8 @@ pub struct ClusterBlobs(Blobs);
 enum Blobs {
     /// In memory of this process, for several stores in it.
     Memory(Arc<MemoryBlobStore>),
+    #[cfg(any(test, feature = "test-util"))]
+    Simulated(SimulatedBlobs),
     #[cfg(feature = "cluster")]
     Shared(SharedBlobs),
 }
@@ -59,6 +63,8 @@ impl ClusterBlobs {
     pub(crate) fn of_run(&self, run: u32) -> Arc<dyn BlobStore> {
         match &self.0 {
             Blobs::Memory(blobs) => Arc::new(blobs.of_run(run)),
+            #[cfg(any(test, feature = "test-util"))]
+            Blobs::Simulated(blobs) => blobs.of_run(run),
             #[cfg(feature = "cluster")]
             Blobs::Shared(blobs) => blobs.blobs(),
         }
@@ -69,5 +75,12 @@ impl ClusterBlobs {
 impl From<SharedBlobs> for ClusterBlobs {
     fn from(blobs: SharedBlobs) -> Self {
         Self(Blobs::Shared(blobs))
+    }
+}
+
+#[cfg(any(test, feature = "test-util"))]
+impl From<SimulatedBlobs> for ClusterBlobs {
+    fn from(blobs: SimulatedBlobs) -> Self {
+        Self(Blobs::Simulated(blobs))
     }
 }

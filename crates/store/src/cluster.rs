@@ -10,7 +10,7 @@ use liteio_kv::{Ahead, Kv};
 use crate::backend::ClusterDatabase;
 use crate::error::StoreError;
 use crate::meta::server;
-use crate::process::{BEAT_EVERY, Background, Calls, Member, set_clock};
+use crate::process::{BEAT_EVERY, Background, Calls, Member};
 use crate::store::{Inner, Store};
 
 /// The servers of a cluster, and the jobs that they do, as they have told it last.
@@ -119,7 +119,7 @@ impl Store {
             None => return Err(StoreError::Closed),
         };
         if let Some(moment) = kv.moment()? {
-            set_clock(&clock, moment);
+            clock.set(moment);
         }
         servers.beat(&kv)
     }

@@ -326,6 +326,8 @@ pub use backend::{ClusterBackend, ClusterBlobs, ClusterDatabase};
 pub use blob::shared_blobs_contract;
 #[cfg(feature = "cluster")]
 pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
+#[cfg(any(test, feature = "test-util"))]
+pub use blob::{BlobCall, BlobFate, BlobFates, SimulatedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 pub use cluster::{ClusterFigures, ClusterJob, ClusterServer, ClusterView};
 pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};

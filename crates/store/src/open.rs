@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk, ShiftedClock};
+use liteio_disk::{DirectoryLock, Disk, OverlayDisk, RealDisk};
 #[cfg(any(test, feature = "test-util"))]
 use liteio_kv::Spilling;
 use liteio_kv::database::DatabaseConfig;
@@ -29,7 +29,7 @@ use crate::meta::space::{self, QueueKind};
 use crate::meta::standby::StandbyPosition;
 #[cfg(any(test, feature = "test-util"))]
 use crate::process::Shared;
-use crate::process::{ServersConfig, set_clock};
+use crate::process::{DatabaseClock, ServersConfig};
 use crate::queue;
 use crate::store::{Opened, Store};
 
@@ -62,6 +62,22 @@ impl Store {
     pub fn open_as_only_server(config: StoreConfig) -> Result<Self, StoreError> {
         let store = Self::from_opened(Opened { servers: None, ..open(config)? });
         store.start()?;
+        Ok(store)
+    }
+
+    /// Opens the store over a database that `config` describes as one of several servers, without threads that act
+    /// by themselves: the caller runs [`Store::beat`], [`Store::tidy`] and all other jobs. One thread commits, which
+    /// waits for nothing but the database.
+    ///
+    /// # Errors
+    /// The errors of [`Store::open`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn open_in_steps(config: StoreConfig) -> Result<Self, StoreError> {
+        let Backend::Cluster(backend) = config.backend.clone() else { return Self::open(config) };
+        let (committers, settle_time, pause) = (1, Duration::ZERO, Duration::ZERO);
+        let database = DatabaseConfig { committers, settle_time, pause, ..database_config() };
+        let store = Self::from_opened(open_cluster(config, &backend, database)?);
+        store.join()?;
         Ok(store)
     }
 
@@ -164,7 +180,7 @@ impl Store {
 fn open(config: StoreConfig) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
-        Backend::Cluster(backend) => open_cluster(config, &backend),
+        Backend::Cluster(backend) => open_cluster(config, &backend, database_config()),
         Backend::Directory(path) => {
             let disk = RealDisk::open(&path)?;
             let shown = path.display().to_string();
@@ -213,7 +229,7 @@ fn open_existing(
 ) -> Result<Opened, StoreError> {
     match config.backend.clone() {
         Backend::Memory => open_memory(config),
-        Backend::Cluster(backend) => open_cluster(config, &backend),
+        Backend::Cluster(backend) => open_cluster(config, &backend, database_config()),
         Backend::Directory(path) => {
             let disk: Arc<dyn Disk> = Arc::new(RealDisk::open_existing(&path)?);
             let shown = path.display().to_string();
@@ -293,12 +309,16 @@ pub(crate) fn database_config() -> DatabaseConfig {
 }
 
 /// Opens the parts of a store that several servers share.
-fn open_cluster(mut config: StoreConfig, backend: &ClusterBackend) -> Result<Opened, StoreError> {
-    let kv = Kv::over(Arc::clone(&backend.database), database_config())?;
+fn open_cluster(
+    mut config: StoreConfig,
+    backend: &ClusterBackend,
+    database: DatabaseConfig,
+) -> Result<Opened, StoreError> {
+    let kv = Kv::over(Arc::clone(&backend.database), database)?;
     config.inline_bytes_max = config.inline_bytes_max.min(CLUSTER_INLINE_BYTES_MAX);
-    let clock = Arc::new(ShiftedClock::new(Arc::clone(&config.clock)));
+    let clock = Arc::new(DatabaseClock::new(Arc::clone(&config.clock)));
     if let Some(moment) = kv.moment()? {
-        set_clock(&clock, moment);
+        clock.set(moment);
     }
     config.clock = Arc::clone(&clock) as _;
     prepare(&kv, &config)?;
@@ -508,7 +528,8 @@ fn prepare(kv: &Kv, config: &StoreConfig) -> Result<(), StoreError> {
     let record = StoreRecord { format: FORMAT, next_bucket: 1, created_ms: config.clock.now_ms() };
     let prepared = kv.update(move |write| {
         MovingRecord::refuse(write)?;
-        match StoreRecord::read_checked(write)? {
+        // That nothing else is there has been seen. No server writes anything before it has found this record.
+        match StoreRecord::read(write)? {
             // Another server was faster.
             Some(_) => Ok(()),
             None => record.write(write),

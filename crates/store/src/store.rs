@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use liteio_disk::{DirectoryLock, Disk, ShiftedClock};
+use liteio_disk::{DirectoryLock, Disk};
 use liteio_kv::{Follower, Kv, KvError, Position, Snapshot, Transaction};
 use parking_lot::{Mutex, RwLock};
 
@@ -19,7 +19,7 @@ use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
 use crate::process::{
-    Background, Job, Member, OF_STANDBY, ServersConfig, StagedBlob, Term, Worker,
+    Background, DatabaseClock, Job, Member, OF_STANDBY, ServersConfig, StagedBlob, Term, Worker,
 };
 use crate::stats::StoreStats;
 use crate::watch::Watch;
@@ -99,7 +99,7 @@ pub(crate) struct Opened {
     /// The place and reason of the log's end, if it did not end in order.
     pub(crate) log_end: Option<String>,
     /// The part among several servers, and the clock that is set to the time of the database.
-    pub(crate) servers: Option<(ServersConfig, Arc<ShiftedClock>)>,
+    pub(crate) servers: Option<(ServersConfig, Arc<DatabaseClock>)>,
 }
 
 /// The health of a store: whether it accepts writes.

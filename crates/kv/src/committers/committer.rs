@@ -13,12 +13,14 @@
 //!                                   refused
 //! ```
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Committers;
+use super::numbers::Numbers;
 use crate::KvError;
-use crate::database::{CommitError, Group, Settled, Worker};
+use crate::database::{CommitError, Group, Settled};
 use crate::queue::Job;
 use crate::replay::Closures;
 
@@ -26,6 +28,8 @@ use crate::replay::Closures;
 const CONFLICTS_MAX: u32 = 50;
 /// Conflicts after which a group is halved: most of its updates have no part in them.
 const CONFLICTS_TOGETHER_MAX: u32 = 4;
+/// Most workers that a committer was before, of which it asks.
+const LEFT_MAX: usize = 16;
 /// Longest pause before a commit anew.
 const PAUSE_MAX: Duration = Duration::from_millis(100);
 /// Longest pause before it is asked again what became of a commit.
@@ -34,9 +38,9 @@ const SETTLE_PAUSE_MAX: Duration = Duration::from_secs(1);
 /// One thread of the committers.
 pub(super) struct Committer<'c> {
     of: &'c Committers,
-    worker: Worker,
-    /// The number of its next commit.
-    number: u64,
+    own: Numbers,
+    /// Those of workers that it was before; `true` if it is open what became of the next commit.
+    left: VecDeque<(Numbers, bool)>,
 }
 
 /// The outcome of a commit.
@@ -48,12 +52,17 @@ enum Outcome {
 
 impl<'c> Committer<'c> {
     pub(super) fn new(of: &'c Committers) -> Self {
-        Self { of, worker: of.next_worker(), number: 1 }
+        Self { of, own: Numbers::new(of.next_worker()), left: VecDeque::new() }
     }
 
-    /// Becomes another worker, which has no commits yet.
+    /// Becomes another worker, which has no commits yet. What became of the former one is asked once the
+    /// database answers again.
     pub(super) fn begin_anew(&mut self) {
-        *self = Self::new(self.of);
+        let next = Numbers::new(self.of.next_worker());
+        self.left.push_back((std::mem::replace(&mut self.own, next), true));
+        if self.left.len() > LEFT_MAX {
+            self.left.pop_front();
+        }
     }
 
     /// Commits updates, and answers. Returns those that did not fit.
@@ -103,9 +112,10 @@ impl<'c> Committer<'c> {
 
     fn try_commit(&mut self, group: &Group, closures: &mut Closures) -> Result<Outcome, KvError> {
         let (of, database) = (self.of, &*self.of.database);
-        match database.commit(self.worker, self.number, group) {
+        match database.commit(self.own.worker, self.own.next, group) {
             Ok(()) => {
-                self.number += 1;
+                self.own.next += 1;
+                self.settle_left();
                 Ok(Outcome::Committed)
             }
             Err(CommitError::Conflict(rows)) => {
@@ -130,14 +140,13 @@ impl<'c> Committer<'c> {
         let begun = Instant::now();
         let mut times = 0;
         loop {
-            match of.database.settle(self.worker, self.number) {
+            match of.database.settle(self.own.worker, self.own.next) {
                 Ok(settled) => {
-                    count(&of.counters.settled);
-                    if let Settled::Lost { last } = settled {
-                        let lost = self.number.saturating_sub(last.saturating_add(1));
-                        of.counters.lost.fetch_add(lost, Ordering::Relaxed);
+                    count_settled(of, &mut self.own, settled);
+                    self.own.next += 1;
+                    if matches!(settled, Settled::Lost { .. }) {
+                        self.left.iter_mut().for_each(|(_, is_open)| *is_open = true);
                     }
-                    self.number += 1;
                     return Ok(match settled {
                         Settled::Committed => Outcome::Committed,
                         Settled::NotCommitted | Settled::Lost { .. } => Outcome::Again,
@@ -158,15 +167,35 @@ impl<'c> Committer<'c> {
         }
     }
 
+    /// Asks what became of the workers that this was before: the open commit of each cannot happen any more then, and
+    /// what a failover has lost of the others is counted. A failover that loses some of them later loses commits of
+    /// this worker, too: then they are asked again.
+    fn settle_left(&mut self) {
+        let of = self.of;
+        for (numbers, is_open) in self.left.iter_mut().filter(|(_, is_open)| *is_open) {
+            // A failure is asked about again, behind the next commit.
+            if let Ok(settled) = of.database.settle(numbers.worker, numbers.next) {
+                count_settled(of, numbers, settled);
+                *is_open = false;
+            }
+        }
+    }
+
     /// Waits before the try with this number: twice as long as before the last one at most, and as long
     /// as chance says.
     fn pause(&self, tries: u32, pause_max: Duration) {
         let pause = self.of.config.pause.saturating_mul(1 << tries.min(16)).min(pause_max);
-        let name = [self.number, self.worker.index.into(), tries.into(), self.worker.run.into()];
+        let Numbers { worker, next, .. } = self.own;
+        let name = [next, worker.index.into(), tries.into(), worker.run.into()];
         let bytes = name.map(u64::to_le_bytes).concat();
         let chance = twox_hash::XxHash3_64::oneshot(&bytes) % 1024;
         self.of.pause(pause * u32::try_from(chance).unwrap_or(0) / 1024);
     }
+}
+
+fn count_settled(of: &Committers, numbers: &mut Numbers, settled: Settled) {
+    count(&of.counters.settled);
+    of.counters.lost.fetch_add(numbers.settled(settled), Ordering::Relaxed);
 }
 
 fn count(counter: &AtomicU64) {

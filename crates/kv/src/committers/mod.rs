@@ -9,6 +9,7 @@
 //! that wait at the same time commit in any order. While others work, a thread waits a moment for more.
 
 mod committer;
+mod numbers;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use super::{Moment, Row};
 
-/// Time for which the rows are used. Later ones are more likely to have changed, and content that they name
-/// must not be deleted meanwhile.
-const USED_FOR: Duration = Duration::from_secs(1);
+/// Time for which the rows are used: far below the time for which content that they name is kept after its
+/// deletion.
+const USED_FOR: Duration = Duration::from_secs(10);
 
 thread_local! {
     /// The rows of the request that this thread answers.

@@ -49,8 +49,9 @@ pub(crate) use snapshot::{DatabaseSnapshot, nonsense};
 /// Number of the epochs that a database keeps.
 pub const EPOCHS: usize = 2;
 
-/// Numbers that grow with each commit that touches what they stand for: caches of other processes are
-/// exact while the number is the same. Their meaning is the caller's.
+/// Numbers that change with each commit that touches what they stand for: caches of other processes are
+/// exact while the number is the same. Each is the version of the last such commit, so that none comes
+/// twice, even if a failover loses commits. Their meaning is the caller's.
 pub type Epochs = [u64; EPOCHS];
 
 /// The engine of a key space of several processes. Calls block the thread, unless they return a future.

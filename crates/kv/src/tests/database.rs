@@ -385,6 +385,27 @@ fn acknowledged_commits_that_a_failover_has_lost_are_noticed_and_counted() {
     assert_eq!(kv.stats().commits_lost, 2);
 }
 
+/// A failover that takes longer than a committer asks: it has become another worker by then.
+#[test]
+fn commits_that_are_lost_while_nobody_answers_are_noticed_when_somebody_does() {
+    let database = SimulatedDatabase::new();
+    let server = database.server();
+    let kv = over(&server, 1);
+    for expected in 1..=5 {
+        assert_eq!(increment(&kv, b"counter").expect("update"), expected);
+    }
+    server.cut_off(true);
+    let blind = kv.update::<(), KvError, _>(|transaction| transaction.put(b"blind", b"1"));
+    let error = blind.wait().expect_err("cut off");
+    assert!(matches!(error, KvError::Unsettled(_)), "{error}");
+    database.fail_over(2);
+    server.cut_off(false);
+    assert_eq!(increment(&kv, b"counter").expect("update"), 4, "by what is left");
+    // Asked behind that commit, and counted once.
+    assert_eq!(increment(&kv, b"counter").expect("update"), 5);
+    assert_eq!(kv.stats().commits_lost, 2);
+}
+
 #[test]
 fn a_commit_begins_the_epochs_of_its_keys() {
     let database = SimulatedDatabase::new();
@@ -395,7 +416,7 @@ fn a_commit_begins_the_epochs_of_its_keys() {
         let before = moment().epochs;
         kv.update::<(), KvError, _>(|transaction| transaction.put(key, b"")).wait().expect("put");
         let after = moment().epochs;
-        [after[0] - before[0], after[1] - before[1]]
+        [0, 1].map(|epoch| u8::from(after[epoch] != before[epoch]))
     };
     assert_eq!(put(b"objects/1"), [0, 0]);
     assert_eq!(put(b"settings/1"), [1, 0]);
@@ -407,7 +428,13 @@ fn a_commit_begins_the_epochs_of_its_keys() {
     put(b"users/2");
     assert_eq!(kept.moment().expect("readable"), Some(at), "the moment of its first fetch");
     assert_eq!(moment().now_ms, at.now_ms + 7);
-    assert_eq!(moment().epochs[1], at.epochs[1] + 1);
+    let lost = moment().epochs;
+    assert_eq!((lost[0], lost[1] != at.epochs[1]), (at.epochs[0], true));
+    // What was remembered at an epoch that is lost is not taken for that of another commit.
+    database.fail_over(1);
+    assert_eq!(moment().epochs, at.epochs);
+    put(b"users/3");
+    assert!(![lost[1], at.epochs[1]].contains(&moment().epochs[1]));
     assert_eq!(Kv::memory(super::config()).expect("opens").moment().expect("answers"), None);
 }
 

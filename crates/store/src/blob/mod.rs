@@ -47,6 +47,8 @@ mod segments;
 mod shared;
 #[cfg(feature = "cluster")]
 mod shared_directory;
+#[cfg(any(test, feature = "test-util"))]
+mod simulated;
 mod unsynced;
 
 #[cfg(any(test, all(feature = "test-util", feature = "cluster")))]
@@ -78,6 +80,8 @@ pub(crate) use segments::Lengths;
 pub use shared::shared_blobs_contract;
 #[cfg(feature = "cluster")]
 pub use shared::{BlobCache, SharedBlobs};
+#[cfg(any(test, feature = "test-util"))]
+pub use simulated::{BlobCall, BlobFate, BlobFates, SimulatedBlobs};
 
 /// Length of the number of a server's run, with which the ids of a shared blob store begin.
 const RUN_BYTES: usize = 4;

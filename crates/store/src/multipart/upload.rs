@@ -149,6 +149,8 @@ impl Store {
         let (bucket, key, id) = (Arc::clone(bucket), key.clone(), *id);
         self.update_freeing(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
+            // A delete of the object reads the uploads of its key.
+            write.claim(Claim::Key(bucket.id, key.as_str()))?;
             let of_bucket = once_with(|| space::bucket(bucket.name.as_str()));
             write.fetch(of_bucket.chain(once_with(|| space::upload(&id))))?;
             let bucket = bucket.require(write)?;

@@ -32,7 +32,7 @@ pub struct ObjectReader {
     /// The following parts, for an object of parts.
     parts: Option<Box<Parts>>,
     /// Keeps content from deletion that is opened later.
-    _kept: Kept,
+    kept: Kept,
     shared: Arc<Shared>,
 }
 
@@ -199,7 +199,7 @@ impl ObjectReader {
         let kept = store.shared().cluster.keep(content, opened);
         let shared = Arc::clone(store.shared());
         let position = range.start;
-        Self { range, position, piece, piece_bytes_max: u64::MAX, parts, _kept: kept, shared }
+        Self { range, position, piece, piece_bytes_max: u64::MAX, parts, kept, shared }
     }
 
     /// The selected range of the object.
@@ -229,7 +229,7 @@ impl ObjectReader {
     /// # Errors
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
     pub fn try_next(&mut self) -> Result<Option<Option<Bytes>>, StoreError> {
-        self.try_read().inspect_err(|error| self.shared.counters.failed_read(error))
+        self.try_read().map_err(|error| self.failed(error))
     }
 
     fn try_read(&mut self) -> Result<Option<Option<Bytes>>, StoreError> {
@@ -267,7 +267,7 @@ impl ObjectReader {
     /// [`StoreError::Corrupt`] or [`StoreError::Io`].
     #[expect(clippy::should_implement_trait, reason = "every step can fail, so it is no iterator")]
     pub fn next(&mut self) -> Result<Option<Bytes>, StoreError> {
-        self.read().inspect_err(|error| self.shared.counters.failed_read(error))
+        self.read().map_err(|error| self.failed(error))
     }
 
     fn read(&mut self) -> Result<Option<Bytes>, StoreError> {
@@ -289,7 +289,7 @@ impl ObjectReader {
 
     fn advance(&mut self, bytes: Option<Bytes>) -> Result<Option<Bytes>, StoreError> {
         // Behind the read: the content is kept for a server that serves only.
-        self.shared.cluster.serving()?;
+        self.shared.cluster.still_keeping(&self.kept)?;
         match bytes {
             // More or fewer bytes than the record says are damage. A response would break its
             // announced length.
@@ -299,6 +299,13 @@ impl ObjectReader {
             }
             _ => Err(StoreError::corrupt("an object's bytes are not as many as its size says")),
         }
+    }
+
+    /// The error to tell in the place of this one: content that was not kept is no damage.
+    fn failed(&self, error: StoreError) -> StoreError {
+        let error = self.shared.cluster.still_keeping(&self.kept).err().unwrap_or(error);
+        self.shared.counters.failed_read(&error);
+        error
     }
 
     fn open_next_part(&mut self) -> Result<(), StoreError> {

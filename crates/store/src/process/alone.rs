@@ -45,7 +45,7 @@ impl Cluster for Alone {
 
     fn keep(&self, content: &Content, opened: Opened) -> Kept {
         let pin = || Pins::pin(&self.pins, &self.work, reference::ids(content).collect());
-        Kept { _pin: (opened == Opened::Begun).then(pin), _open: None }
+        Kept { _pin: (opened == Opened::Begun).then(pin), open: None }
     }
 
     fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {

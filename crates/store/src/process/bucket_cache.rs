@@ -70,13 +70,14 @@ impl BucketCache {
     }
 
     /// Removes all entries if other servers, or this one, may have changed a bucket since the last call. `true` if
-    /// it does.
+    /// it does. Epochs have no order: that of a slower caller may be older, and after a failover that has lost
+    /// commits an older one is right.
     pub(crate) fn agree(&self, epoch: u64) -> bool {
-        if self.state.read().epoch >= epoch {
+        if self.state.read().epoch == epoch {
             return false;
         }
         let mut state = self.state.write();
-        let is_newer = state.epoch < epoch;
+        let is_newer = state.epoch != epoch;
         if is_newer {
             state.buckets.clear();
             (state.document_bytes, state.epoch) = (0, epoch);
@@ -148,7 +149,9 @@ mod tests {
         assert_eq!(cache.get(&name), None);
         cache.insert(&bucket, cache.generation());
         cache.agree(1);
-        cache.agree(0);
         assert_eq!(cache.get(&name), Some(bucket));
+        // A failover has lost the commit of the epoch 1.
+        cache.agree(0);
+        assert_eq!(cache.get(&name), None);
     }
 }

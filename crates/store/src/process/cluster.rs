@@ -39,6 +39,15 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// The standing of this process for content that it keeps: whether the others have known all the time that it
+    /// does.
+    ///
+    /// # Errors
+    /// [`StoreError::Suspended`] with the reason why it may be gone.
+    fn still_keeping(&self, _kept: &Kept) -> Result<(), StoreError> {
+        self.serving()
+    }
+
     /// The term in which this process does `job`; `None` while another one does it, or while updates are
     /// suspended. It does not wait: tasks ask, too, and terms are got and kept beside that.
     ///
@@ -202,7 +211,7 @@ pub(crate) enum Opened {
 pub(crate) struct Kept {
     pub(super) _pin: Option<Pin>,
     /// For other processes.
-    pub(super) _open: Option<Box<OpenReader>>,
+    pub(super) open: Option<Box<OpenReader>>,
 }
 
 /// A receiver of [`Cluster::wake`].

@@ -61,7 +61,7 @@ pub(crate) use guard::Guard;
 pub(crate) use hold::{Holder, Holds};
 pub(crate) use ids::Ids;
 use pins::{Pin, Pins};
-pub(crate) use servers::{BEAT_EVERY, Member, Servers, ServersConfig, set_clock};
+pub(crate) use servers::{BEAT_EVERY, DatabaseClock, Member, Servers, ServersConfig};
 #[cfg(any(test, feature = "test-util"))]
 pub use several::Several;
 pub(crate) use signal::{Signals, TellObserver, WakeSender};

@@ -167,11 +167,7 @@ impl Store {
                 };
                 drop(own);
                 let tended = store.tend_lost();
-                let result = store.reclaim_queue().and_then(|report| {
-                    let is_over = store.sweep_once()?;
-                    store.sweep_runs()?;
-                    Ok((report, is_over))
-                });
+                let result = store.reclaim_and_sweep();
                 // The error is not reported here: `Store::health` reports a failed disk, `verify`
                 // finds damage. The work is tried again.
                 timeout = match (&result, tended) {
@@ -191,6 +187,26 @@ impl Store {
         })?;
         *self.inner.worker.lock() = Some(Worker::new(thread));
         Ok(())
+    }
+
+    /// Works off the queue, and sweeps what is to be swept. `false` while another server sweeps.
+    fn reclaim_and_sweep(&self) -> Result<(ReclaimReport, bool), StoreError> {
+        let report = self.reclaim_queue()?;
+        let is_over = self.sweep_once()?;
+        self.sweep_runs()?;
+        Ok((report, is_over))
+    }
+
+    /// One turn of the reclaimer, on the calling thread. `true` if this server does the job.
+    ///
+    /// # Errors
+    /// The errors of [`Store::reclaim`] and [`Store::sweep`].
+    #[cfg(any(test, feature = "test-util"))]
+    pub fn tidy(&self) -> Result<bool, StoreError> {
+        match self.for_job(Job::Reclaim)? {
+            Some(store) => store.reclaim_and_sweep().map(|_| true),
+            None => self.delete_abandoned().map(|()| false),
+        }
     }
 
     fn delete_abandoned(&self) -> Result<(), StoreError> {

@@ -6,6 +6,7 @@ mod backup;
 mod body_rows;
 mod bucket;
 mod cluster;
+mod cluster_crash;
 mod cluster_move;
 mod copy_source;
 mod crash;

@@ -56,7 +56,8 @@ struct Commit {
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
     number: u64,
-    is_committed: bool,
+    /// The last one before it, if it was settled; `None` if it was committed.
+    before: Option<u64>,
 }
 
 impl State {
@@ -198,7 +199,7 @@ impl State {
             return Err(CommitError::Conflict(changed));
         }
         self.apply(group);
-        self.workers.insert(worker, Used { number, is_committed: true });
+        self.workers.insert(worker, Used { number, before: None });
         let keys = group.writes.iter().map(|write| write.key.clone()).collect();
         let claims = group.claims.clone();
         self.history.push_back(Commit { commit: self.commit, worker, number, keys, claims });
@@ -227,7 +228,9 @@ impl State {
         if group.begins.contains(&true) {
             let mut epochs = self.epochs.last().map(|(_, epochs)| *epochs).unwrap_or_default();
             for (epoch, begins) in epochs.iter_mut().zip(group.begins) {
-                *epoch += u64::from(begins);
+                if begins {
+                    *epoch = group.version;
+                }
             }
             self.epochs.push((at, epochs));
         }
@@ -250,15 +253,12 @@ impl State {
 
     pub(super) fn settle(&mut self, worker: Worker, number: u64) -> Settled {
         let used = self.workers.entry(worker).or_default();
-        if used.number >= number {
-            return match used.is_committed {
-                true => Settled::Committed,
-                false => Settled::NotCommitted,
-            };
+        if used.number < number {
+            *used = Used { number, before: Some(used.number) };
         }
-        let last = used.number;
-        *used = Used { number, is_committed: false };
-        match last + 1 == number {
+        // Again, it tells the same.
+        let Some(last) = used.before else { return Settled::Committed };
+        match last + 1 >= number {
             true => Settled::NotCommitted,
             false => Settled::Lost { last },
         }
@@ -271,7 +271,7 @@ impl State {
             let Some(lost) = self.history.pop_back() else { break };
             let used = self.workers.entry(lost.worker).or_default();
             used.number = used.number.min(lost.number - 1);
-            used.is_committed = true;
+            used.before = None;
             self.commit = lost.commit - 1;
         }
         let newest = self.commit;

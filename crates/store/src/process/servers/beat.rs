@@ -71,7 +71,10 @@ impl Servers {
         let terms = match told.wait() {
             Ok(terms) => terms,
             Err(error) => {
-                self.state.lock().is_ended |= matches!(error, StoreError::Suspended { .. });
+                if matches!(error, StoreError::Suspended { .. }) {
+                    self.state.lock().is_ended = true;
+                    self.leave_trace(kv)?;
+                }
                 return Err(error);
             }
         };
@@ -112,6 +115,25 @@ impl Servers {
         });
         left.wait()?;
         self.state.lock().is_ended = true;
+        Ok(())
+    }
+
+    /// Writes the row of this run, which is over, if there is none: a failover may have lost its begin, and without
+    /// the row nobody would sweep its leftovers.
+    fn leave_trace(&self, kv: &Kv) -> Result<(), StoreError> {
+        if self.state.lock().has_left_trace {
+            return Ok(());
+        }
+        let (run, record) = (self.config.run, self.record());
+        let left = kv.update(move |write| -> Result<_, StoreError> {
+            write.claim(Claim::RunAlone(run))?;
+            match ServerRecord::read(write, run)? {
+                Some(_) => Ok(()),
+                None => record.write(write, run),
+            }
+        });
+        left.wait()?;
+        self.state.lock().has_left_trace = true;
         Ok(())
     }
 

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use liteio_disk::{Clock as _, ShiftedClock};
 use liteio_kv::Kv;
-use liteio_kv::database::Moment;
 
-use super::Servers;
+use super::{DatabaseClock, Servers};
 use crate::error::StoreError;
 use crate::process::Background;
 
@@ -14,18 +12,18 @@ use crate::process::Background;
 #[derive(Debug)]
 pub(crate) struct Member {
     servers: Arc<Servers>,
-    clock: Arc<ShiftedClock>,
+    clock: Arc<DatabaseClock>,
     /// The thread that beats.
     pub(crate) beats: Option<Background<()>>,
 }
 
 impl Member {
-    pub(crate) fn new(servers: Arc<Servers>, clock: Arc<ShiftedClock>) -> Self {
+    pub(crate) fn new(servers: Arc<Servers>, clock: Arc<DatabaseClock>) -> Self {
         Self { servers, clock, beats: None }
     }
 
     /// The parts that a beat needs, so that nothing is locked while it waits for the database.
-    pub(crate) fn parts(&self) -> (Arc<Servers>, Arc<ShiftedClock>) {
+    pub(crate) fn parts(&self) -> (Arc<Servers>, Arc<DatabaseClock>) {
         (Arc::clone(&self.servers), Arc::clone(&self.clock))
     }
 
@@ -42,10 +40,4 @@ impl Member {
         // Without the database the others end this run by themselves.
         let _ = self.servers.leave(kv);
     }
-}
-
-/// Sets a clock to the time of the database.
-pub(crate) fn set_clock(clock: &ShiftedClock, moment: Moment) {
-    let own_ms = clock.now_ms().saturating_add_signed(-clock.offset_ms());
-    clock.set_offset_ms(moment.now_ms.cast_signed().wrapping_sub(own_ms.cast_signed()));
 }

@@ -15,11 +15,12 @@
 //! server's commits, too, whatever its clocks say.
 //!
 //! # Times
-//! Times in rows are those of the database, which all servers know within [`SKEW`]. Whether this
-//! server is up to date is decided by its monotonic clock, from the moment at which its last
+//! Times in rows are those of the database, which all servers know within [`SKEW`] by a
+//! [`DatabaseClock`]. Whether this server is up to date is decided by its monotonic clock, from the moment at which its last
 //! successful beat was sent.
 
 mod beat;
+mod clock;
 mod member;
 mod readers;
 #[cfg(test)]
@@ -42,7 +43,8 @@ use crate::meta::claim::Claim;
 use crate::meta::content::{Content, ContentId};
 use crate::meta::server::{LeaseRecord, ServerRecord};
 use crate::meta::space;
-pub(crate) use member::{Member, set_clock};
+pub(crate) use clock::DatabaseClock;
+pub(crate) use member::Member;
 pub(crate) use readers::OpenReader;
 use readers::Readers;
 
@@ -100,6 +102,8 @@ struct State {
     hears_since_ms: u64,
     /// `true` once others have ended the run.
     is_ended: bool,
+    /// `true` once the row of the run that is over was seen.
+    has_left_trace: bool,
     jobs: HashMap<Job, Wanted>,
     /// All servers at the last beat, by their runs.
     servers: BTreeMap<u32, ServerRecord>,
@@ -198,6 +202,17 @@ impl Cluster for Servers {
         self.state.lock().serving(self.clock.monotonic_ms())
     }
 
+    fn still_keeping(&self, kept: &Kept) -> Result<(), StoreError> {
+        let state = self.state.lock();
+        state.serving(self.clock.monotonic_ms())?;
+        match &kept.open {
+            Some(open) if open.began_before(state.hears_since_ms) => Err(Self::suspended(
+                "This server did not reach the database for a while, and what it was reading may be gone. Try again.",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     fn lease(&self, job: &Job) -> Result<Option<Term>, StoreError> {
         self.alone.standing()?;
         let now = self.clock.monotonic_ms();
@@ -229,14 +244,14 @@ impl Cluster for Servers {
     }
 
     fn reading(&self) -> Reading<'_> {
-        let open = Readers::section(&self.readers, self.clock.now_ms());
+        let open = Readers::section(&self.readers, &*self.clock);
         Reading { _open: Some(Box::new(open)), ..self.alone.reading() }
     }
 
     fn keep(&self, content: &Content, opened: Opened) -> Kept {
         // A file on another machine, or an object, does not survive its deletion.
-        let open = Readers::keep(&self.readers, self.clock.now_ms());
-        Kept { _open: Some(Box::new(open)), ..self.alone.keep(content, opened) }
+        let open = Readers::keep(&self.readers, &*self.clock);
+        Kept { open: Some(Box::new(open)), ..self.alone.keep(content, opened) }
     }
 
     fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use liteio_disk::Clock;
 use parking_lot::Mutex;
 
 /// The open readers.
@@ -25,23 +26,34 @@ struct Open {
 pub(crate) struct OpenReader {
     readers: Arc<Readers>,
     since_ms: u64,
+    /// The monotonic time at which it began.
+    began_ms: u64,
     is_kept: bool,
+}
+
+impl OpenReader {
+    /// `true` if it began before this monotonic time.
+    pub(super) fn began_before(&self, monotonic_ms: u64) -> bool {
+        self.began_ms < monotonic_ms
+    }
 }
 
 impl Readers {
     /// Begins a section.
-    pub(super) fn section(readers: &Arc<Self>, now_ms: u64) -> OpenReader {
-        *readers.open.lock().sections.entry(now_ms).or_default() += 1;
-        OpenReader { readers: Arc::clone(readers), since_ms: now_ms, is_kept: false }
+    pub(super) fn section(readers: &Arc<Self>, clock: &dyn Clock) -> OpenReader {
+        let (since_ms, began_ms) = (clock.now_ms(), clock.monotonic_ms());
+        *readers.open.lock().sections.entry(since_ms).or_default() += 1;
+        OpenReader { readers: Arc::clone(readers), since_ms, began_ms, is_kept: false }
     }
 
     /// Keeps what a section has found. It counts from the begin of the oldest section, since the
     /// caller's own is one of them.
-    pub(super) fn keep(readers: &Arc<Self>, now_ms: u64) -> OpenReader {
+    pub(super) fn keep(readers: &Arc<Self>, clock: &dyn Clock) -> OpenReader {
+        let (now_ms, began_ms) = (clock.now_ms(), clock.monotonic_ms());
         let mut open = readers.open.lock();
         let since_ms = open.sections.keys().next().copied().unwrap_or(now_ms);
         *open.kept.entry(since_ms).or_default() += 1;
-        OpenReader { readers: Arc::clone(readers), since_ms, is_kept: true }
+        OpenReader { readers: Arc::clone(readers), since_ms, began_ms, is_kept: true }
     }
 
     /// The time at which the oldest one began; `now_ms` if there is none.
@@ -72,16 +84,17 @@ mod tests {
     #[test]
     fn the_oldest_reader_counts_until_it_ends() {
         let readers = Arc::<Readers>::default();
+        let at = liteio_disk::ManualClock::new;
         assert_eq!(readers.since_ms(9), 9);
-        let first = Readers::section(&readers, 1);
-        let second = Readers::section(&readers, 2);
-        let kept = Readers::keep(&readers, 3);
+        let first = Readers::section(&readers, &at(1));
+        let second = Readers::section(&readers, &at(2));
+        let kept = Readers::keep(&readers, &at(3));
         drop((first, second));
         // What it found may be what the oldest section found.
         assert_eq!(readers.since_ms(9), 1);
         // A section that begins later does not hand that on.
-        let third = Readers::section(&readers, 4);
-        let later = Readers::keep(&readers, 5);
+        let third = Readers::section(&readers, &at(4));
+        let later = Readers::keep(&readers, &at(5));
         drop((third, kept));
         assert_eq!(readers.since_ms(9), 4);
         drop(later);

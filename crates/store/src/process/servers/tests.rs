@@ -203,8 +203,9 @@ fn content_is_deleted_once_no_reader_of_any_server_needs_it() {
     beat();
     assert_eq!(deletable(&[new]), [new]);
     // Readers of a server that is silent do not count for ever: it has cut them.
-    let _kept = second.servers.keep(&content, Opened::Whole);
+    let kept = second.servers.keep(&content, Opened::Whole);
     second.beat();
+    second.servers.still_keeping(&kept).expect("all know of it");
     assert_eq!(deletable(&[old]), []);
     for _ in 0..3 {
         rig.pass(Duration::from_secs(8));
@@ -212,6 +213,12 @@ fn content_is_deleted_once_no_reader_of_any_server_needs_it() {
     }
     assert!(is_suspended(second.servers.serving()));
     assert_eq!(deletable(&[old]), [old]);
+    // It serves again, and what it had open may be gone.
+    second.beat();
+    second.servers.serving().expect("it has beaten");
+    assert!(is_suspended(second.servers.still_keeping(&kept)));
+    let kept = second.servers.keep(&content, Opened::Whole);
+    second.servers.still_keeping(&kept).expect("it is new");
 }
 
 #[test]
