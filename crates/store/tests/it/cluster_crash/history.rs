@@ -39,6 +39,8 @@ struct State {
     op: Op,
     /// The place in the log at which it began.
     begun: usize,
+    /// Number of failovers before it.
+    failovers: u32,
     facts: Facts,
     effect: Option<Effect>,
 }
@@ -59,6 +61,8 @@ pub(super) struct History {
     /// The states that are left, with the numbers of their commits.
     lineage: Vec<(u64, Arc<Model>)>,
     ops: BTreeMap<OpId, State>,
+    /// Number of failovers that have lost commits.
+    failovers: u32,
     ids: BTreeMap<OpId, VersionId>,
     /// The first deviation.
     pub(super) violation: Option<String>,
@@ -87,7 +91,8 @@ impl History {
         let begun = self.log.len() - 1;
         let (forgets, expires) = (Vec::new(), Vec::new());
         let facts = Facts { id, begun_ms: now_ms, now_ms, users_stamp: None, forgets, expires };
-        self.ops.insert(id, State { op: op.clone(), begun, facts, effect: None });
+        let failovers = self.failovers;
+        self.ops.insert(id, State { op: op.clone(), begun, failovers, facts, effect: None });
     }
 
     /// Tells what an operation has seen before it decides.
@@ -130,6 +135,7 @@ impl History {
 
     /// The commits behind this one are lost.
     pub(super) fn fail_over(&mut self, newest: u64) {
+        self.failovers += 1;
         self.lineage.retain(|(commit, _)| *commit <= newest);
         let (_, model) = self.lineage.last().expect("the first one stays");
         self.log.push(Arc::clone(model));
@@ -153,6 +159,9 @@ impl History {
                 }
             }
             Outcome::Answered(_) if state.op.is_own() => {}
+            // It has found the bucket that was there, and a failover has brought an earlier one back.
+            Outcome::Answered(Answer::Refused("NoSuchBucket"))
+                if effect.is_none() && state.failovers < self.failovers => {}
             Outcome::Answered(found) => {
                 let expected = match effect {
                     Some(effect) => vec![effect.expected.clone()],
