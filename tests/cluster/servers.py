@@ -14,7 +14,7 @@ from postgres import LONG, Postgres, until
 # The client of those tests.
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../backup"))
 
-from bodies import Bucket, Directory  # noqa: E402, the path is set above
+from bodies import IDENTITY, Bucket, Directory  # noqa: E402, F401, the path is set above
 from s3 import ACCESS, SECRET, Client, Refused  # noqa: E402, F401
 
 LITEIO = os.environ["LITEIO"]
@@ -137,6 +137,11 @@ class Cluster:
         self.rounds += 1
         self.standby = self.database.standby(f"{self.directory}/postgres-{self.rounds}", name, port)
         self.database.wait_for_standby(name, self.standby_kind == "sync")
+
+    def wait_for_standby(self):
+        """Waits until the standby has everything."""
+        behind = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn < pg_current_wal_lsn()"
+        until(lambda: self.database.query(behind) == "0", "the standby")
 
     def fail_over(self):
         """Kills the primary, and promotes the standby."""

@@ -9,6 +9,7 @@ mod commands;
 mod moves;
 #[cfg(feature = "cluster")]
 mod place;
+pub(crate) mod watch;
 
 use liteio_store::{ClusterBackend, KeyRing};
 

@@ -39,6 +39,16 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// `true` once the others have ended this process: only another start can serve again.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// The reason why bodies cannot be read or written, as far as it is known; `None` if they can.
+    fn blobs_failure(&self) -> Option<String> {
+        None
+    }
+
     /// The term in which this process does `job`; `None` while another one does it, or while updates are
     /// suspended. It does not wait: tasks ask, too, and terms are got and kept beside that.
     ///

@@ -6,7 +6,8 @@ use liteio_disk::{Clock as _, ShiftedClock};
 use liteio_kv::Kv;
 use liteio_kv::database::Moment;
 
-use super::Servers;
+use super::{Probes, Servers};
+use crate::blob::BlobStore;
 use crate::error::StoreError;
 use crate::process::Background;
 
@@ -17,11 +18,12 @@ pub(crate) struct Member {
     clock: Arc<ShiftedClock>,
     /// The thread that beats.
     pub(crate) beats: Option<Background<()>>,
+    probes: Option<Probes>,
 }
 
 impl Member {
     pub(crate) fn new(servers: Arc<Servers>, clock: Arc<ShiftedClock>) -> Self {
-        Self { servers, clock, beats: None }
+        Self { servers, clock, beats: None, probes: None }
     }
 
     /// The parts that a beat needs, so that nothing is locked while it waits for the database.
@@ -34,8 +36,15 @@ impl Member {
         self.servers.join(kv)
     }
 
+    /// Starts the thread that probes the blobs.
+    pub(crate) fn start_probes(&mut self, blobs: Arc<dyn BlobStore>) -> Result<(), StoreError> {
+        self.probes = Some(Arc::clone(&self.servers).start_probes(blobs)?);
+        Ok(())
+    }
+
     /// Ends the beats, and leaves the others. All threads that write have ended.
     pub(crate) fn leave(&mut self, kv: &Kv) {
+        self.probes = None;
         if let Some(beats) = self.beats.take() {
             beats.stop();
         }

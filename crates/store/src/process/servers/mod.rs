@@ -21,6 +21,7 @@
 
 mod beat;
 mod member;
+mod probe;
 mod readers;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,8 @@ use crate::meta::content::{Content, ContentId};
 use crate::meta::server::{LeaseRecord, ServerRecord};
 use crate::meta::space;
 pub(crate) use member::{Member, set_clock};
+use probe::Probed;
+pub(crate) use probe::Probes;
 pub(crate) use readers::OpenReader;
 use readers::Readers;
 
@@ -90,6 +93,7 @@ pub(crate) struct Servers {
     clock: Arc<dyn Clock>,
     readers: Arc<Readers>,
     state: Mutex<State>,
+    probed: Mutex<Probed>,
 }
 
 #[derive(Debug, Default)]
@@ -147,7 +151,9 @@ fn ms(duration: Duration) -> u64 {
 
 impl Servers {
     pub(super) fn new(alone: Alone, config: ServersConfig, clock: Arc<dyn Clock>) -> Self {
-        Self { config, alone, clock, readers: Arc::default(), state: Mutex::default() }
+        let probed = Probed { good_ms: clock.monotonic_ms(), ..Probed::default() };
+        let (state, probed) = (Mutex::default(), Mutex::new(probed));
+        Self { config, alone, clock, readers: Arc::default(), state, probed }
     }
 
     fn suspended(reason: &str) -> StoreError {
@@ -196,6 +202,14 @@ impl Cluster for Servers {
 
     fn serving(&self) -> Result<(), StoreError> {
         self.state.lock().serving(self.clock.monotonic_ms())
+    }
+
+    fn is_over(&self) -> bool {
+        self.state.lock().is_ended
+    }
+
+    fn blobs_failure(&self) -> Option<String> {
+        self.probe_failure()
     }
 
     fn lease(&self, job: &Job) -> Result<Option<Term>, StoreError> {
