@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use liteio_kv::Write as _;
+use liteio_kv::{Read as _, Write as _};
 
 use super::publish::Slot;
 use crate::error::StoreError;
 use crate::limits::DELETE_OBJECTS_MAX;
 use crate::meta::claim::Claim;
 use crate::meta::event::Cause;
+use crate::meta::space;
 use crate::name::{ObjectKey, VersionId};
-use crate::pending::{Committed, Pending};
+use crate::pending::{Committed, Pending, PendingAll};
 use crate::precondition::WriteConditions;
 use crate::process::Bucket;
 use crate::store::Store;
@@ -107,7 +108,8 @@ impl Store {
         }
     }
 
-    /// Deletes objects in one transaction. Each has its own outcome, in the order of `targets`.
+    /// Deletes objects, [some](crate::limits::CHANGED_TOGETHER) in one transaction. Each has its own outcome, in the order of
+    /// `targets`.
     ///
     /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more
     /// than [`DELETE_OBJECTS_MAX`] targets.
@@ -115,15 +117,24 @@ impl Store {
         &self,
         bucket: &Arc<Bucket>,
         targets: Vec<DeleteTarget>,
-    ) -> Pending<Vec<Result<DeleteOutcome, StoreError>>> {
+    ) -> PendingAll<Result<DeleteOutcome, StoreError>> {
         if targets.len() > DELETE_OBJECTS_MAX {
             let message = format!("more than {DELETE_OBJECTS_MAX} objects to delete");
-            return Pending::ready(Err(StoreError::InvalidRequest { message }));
+            return PendingAll::refused(StoreError::InvalidRequest { message });
         }
+        PendingAll::of_few(targets, |few| self.delete_few(bucket, few))
+    }
+
+    fn delete_few(
+        &self,
+        bucket: &Arc<Bucket>,
+        targets: Vec<DeleteTarget>,
+    ) -> Pending<Vec<Result<DeleteOutcome, StoreError>>> {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;
             let state = bucket.state(write)?;
+            write.fetch(targets.iter().map(|it| space::current(state.id, it.key.as_str())))?;
             let mut outcomes = Vec::with_capacity(targets.len());
             let mut wakes = Vec::new();
             for target in &targets {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use liteio_disk::SimulatedDisk;
 use liteio_store::vectors::{CreateIndex, DistanceMetric, NewVectors, VectorName};
 use liteio_store::{
-    Cause, CopyOptions, ListQuery, ListVersionsQuery, NotificationRule, Notifications, ObjectId,
-    Store, StoreConfig, VersionChange, Versioning,
+    Cause, CopyOptions, DeleteTarget, ListQuery, ListVersionsQuery, NotificationRule,
+    Notifications, ObjectId, Store, StoreConfig, VersionChange, Versioning,
 };
 
 use crate::harness::*;
@@ -91,6 +91,14 @@ fn each_operation_fetches_and_claims_no_more_than_the_table_says() {
     });
     table.line("delete", |store| delete(store, "b/1"));
     table.line("delete of nothing", |store| delete(store, "b/1"));
+    for number in 0..8 {
+        put(&table.store, &format!("several/{number}"), &bytes(1, 500));
+    }
+    table.line("delete several", |store| {
+        let target = |number| DeleteTarget::new(key(&format!("several/{number}")), None);
+        let targets = (0..8).map(target).collect();
+        store.delete_objects(&bucket(store, "bucket"), targets).wait().expect("deleted")
+    });
     let upload = table.line("create upload", |store| create_upload(store, "parts"));
     for number in [1, 2] {
         table.line("put part", |store| {
@@ -160,6 +168,7 @@ list with a delimiter: +1
 list versions with a delimiter: +2
 delete: 3 bK
 delete of nothing: 2 bK
+delete several: 18 bKKKKKKKK
 create upload: 2 bK
 put part: 3 bu
 put part: 3 bu
