@@ -166,11 +166,11 @@ impl Servers {
         )
     }
 
-    /// The time before which all readers of all servers began that are still open, less the grace.
+    /// The time before which all readers of all servers began that are still open.
     fn horizon_ms(&self, state: &State, now_ms: u64) -> u64 {
         let counts = |it: &&ServerRecord| it.beat_ms.saturating_add(ms(UNREAD_AFTER)) > now_ms;
         let oldest = state.servers.values().filter(counts).map(|it| it.reads_since_ms).min();
-        oldest.unwrap_or(0).saturating_sub(ms(SKEW) + ms(self.config.deletion_grace))
+        oldest.unwrap_or(0).saturating_sub(ms(SKEW))
     }
 }
 
@@ -262,11 +262,16 @@ impl Cluster for Servers {
         Ok(())
     }
 
+    fn deletion_grace(&self) -> Duration {
+        self.config.deletion_grace
+    }
+
     fn may_delete_in_tier(&self, body: &[u8; 16]) -> Result<bool, StoreError> {
         self.serving()?;
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
         let horizon_ms = self.horizon_ms(&state, now_ms);
+        let horizon_ms = horizon_ms.saturating_sub(ms(self.config.deletion_grace));
         Ok(state.bodies.is_before(*body, now_ms, horizon_ms))
     }
 
