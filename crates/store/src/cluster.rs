@@ -7,6 +7,7 @@ use std::thread;
 use liteio_kv::Kv;
 use liteio_kv::database::{DatabaseConfig, Moment};
 
+use crate::agreement::SETTINGS;
 use crate::backend::ClusterDatabase;
 use crate::error::StoreError;
 use crate::meta::server;
@@ -125,6 +126,8 @@ impl Store {
         };
         if let Some(moment) = kv.moment()? {
             set_clock(&clock, moment);
+            // Requests agree by themselves; work in the background goes by rules, too, and a server may get no request.
+            self.shared().buckets.agree(moment.epochs[SETTINGS]);
         }
         servers.beat(&kv)
     }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use liteio_kv::database::{Faults, SimulatedDatabase};
 use liteio_store::{
-    ClusterBackend, ClusterBlobs, IdentityEntry, Job, ManualClock, PutOptions, Selection, Store,
-    StoreConfig, StoreError,
+    ClusterBackend, ClusterBlobs, Expiration, IdentityEntry, Job, Lifecycle, LifecycleRule,
+    ManualClock, PutOptions, Selection, Store, StoreConfig, StoreError,
 };
 
 use crate::harness::{
-    complete, config, create_bucket, create_upload, delete, delete_bucket, get, name, put,
+    bucket, complete, config, create_bucket, create_upload, delete, delete_bucket, get, name, put,
     put_part, stage, try_get, try_put,
 };
 
@@ -101,6 +101,37 @@ fn a_bucket_that_another_server_deletes_or_makes_anew_is_no_longer_remembered() 
     create_bucket(one, "bucket");
     agree(two);
     assert_ne!(two.bucket(&name("bucket")).expect("there is one").id, seen.id);
+}
+
+#[test]
+fn a_rule_that_one_server_has_removed_ends_nothing_at_another_one() {
+    let servers = servers(2);
+    let [one, two] = [0, 1].map(|server| &servers[server].1);
+    create_bucket(one, "bucket");
+    let rule = LifecycleRule {
+        id: "rule".to_owned(),
+        is_enabled: true,
+        expiration: Some(Expiration::At(1)),
+        ..LifecycleRule::default()
+    };
+    let rules = Lifecycle { rules: vec![rule], document: Vec::new() };
+    let here = bucket(one, "bucket");
+    let set = |rules| one.set_lifecycle(&here, rules).wait().expect("set");
+    // Without a request, which would look for changes.
+    let walk = || loop {
+        match two.run_lifecycle() {
+            Ok(state) => return state.ended,
+            Err(StoreError::Suspended { .. }) => two.beat().expect("a beat"),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    set(Some(rules));
+    put(one, "expires", b"body");
+    assert_eq!(walk(), 1);
+    set(None);
+    put(one, "stays", b"body");
+    assert_eq!(walk(), 0);
+    assert_eq!(get(one, "stays"), b"body");
 }
 
 #[test]
