@@ -55,11 +55,11 @@ class Server:
 class ServersOfCluster:
     """Several servers as one endpoint."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, in_bucket=False):
         from proxy import RoundRobin
         from servers import Cluster
 
-        self.cluster = Cluster(arguments=arguments, root=(ACCESS_KEY, SECRET_KEY))
+        self.cluster = Cluster(arguments=arguments, root=(ACCESS_KEY, SECRET_KEY), in_bucket=in_bucket)
         self.balancer = RoundRobin(lambda: [server.port for server in self.cluster.servers])
         self.endpoint = f"http://127.0.0.1:{self.balancer.port}"
 
@@ -71,6 +71,7 @@ class ServersOfCluster:
 def pytest_addoption(parser):
     parser.addoption("--tls", action="store_true", help="over HTTPS")
     parser.addoption("--cluster", action="store_true", help="against three servers over PostgreSQL")
+    parser.addoption("--in-bucket", action="store_true", help="with --cluster: with the bodies in a bucket of another server")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -124,7 +125,7 @@ def server(request, tmp_path_factory):
     keys = make_keys(tmp_path_factory.mktemp("keys"))
     if request.param == "cluster":
         # It has a master key of its own.
-        started = ServersOfCluster(*keys[2:])
+        started = ServersOfCluster(*keys[2:], in_bucket=request.config.getoption("--in-bucket"))
     elif request.param == "memory":
         started = Server("--memory", *keys)
     else:

@@ -1,6 +1,9 @@
-"""kill.py SECONDS: six writers change objects on three servers, while servers and PostgreSQL are killed and started again at
-random. At the end every server has to have everything that was acknowledged, and the directory of bodies exactly what
-records name.
+"""kill.py SECONDS [--in-bucket]: six writers change objects on three servers, while servers and PostgreSQL are killed and
+started again at random. At the end every server has to have everything that was acknowledged, and the place of bodies
+exactly what records name.
+
+With --in-bucket the bodies are in a bucket of another LiteIO, which is killed and started again as well. Otherwise
+they are in a directory.
 
 LITEIO names the program. LITEIO_KILL_SEED repeats the choices of a run."""
 
@@ -11,7 +14,7 @@ import sys
 import time
 
 from postgres import until
-from servers import Cluster, with_cluster
+from servers import Bucket, Cluster, with_cluster
 from state import BUCKET, Found, Shared, Writer, digest
 
 WRITERS = 6
@@ -24,13 +27,19 @@ class Killer:
 
     def __init__(self, cluster, random_):
         self.cluster, self.random = cluster, random_
-        self.servers = self.databases = 0
+        self.servers = self.databases = self.buckets = 0
 
     def kill_for(self, seconds):
         end = time.time() + seconds
         while time.time() < end:
             time.sleep(self.random.uniform(0.3, 3.0))
-            if self.random.random() < 0.3:
+            chance = self.random.random()
+            if isinstance(self.cluster.bodies, Bucket) and chance >= 0.8:
+                self.buckets += 1
+                self.cluster.bodies.kill()
+                time.sleep(self.random.choice([0, 0, 0.5, 3.0]))
+                self.cluster.bodies.start()
+            elif chance < 0.3:
                 self.databases += 1
                 self.cluster.database.kill()
                 time.sleep(self.random.choice([0, 0, 0.5, 3.0]))
@@ -78,13 +87,13 @@ def abort_uploads(cluster):
 
 
 def check_bodies(cluster, bodies):
-    """The directory has the bodies that records name, once those of former records are deleted."""
+    """The place of bodies has those that records name, once those of former records are deleted."""
     expected = sum(len(body) > INLINE_BYTES for body in bodies.values())
     begun = time.time()
     try:
-        until(lambda: len(cluster.body_files()) == expected, "the deletion of bodies")
+        until(lambda: len(cluster.bodies.names()) == expected, "the deletion of bodies")
     except AssertionError as late:
-        raise Found(f"there are {len(cluster.body_files())} files of bodies, and {expected} records with one") from late
+        raise Found(f"there are {len(cluster.bodies.names())} bodies, and {expected} records with one") from late
     return expected, time.time() - begun
 
 
@@ -104,7 +113,8 @@ def run(cluster, seconds, seed):
         if writer.failure is not None:
             raise writer.failure
     acknowledged = sum(writer.acknowledged for writer in writers)
-    print(f"{killer.servers} kills of servers, {killer.databases} of PostgreSQL; {acknowledged} acknowledged writes, "
+    print(f"{killer.servers} kills of servers, {killer.databases} of PostgreSQL, {killer.buckets} of the bucket of bodies; "
+          f"{acknowledged} acknowledged writes, "
           f"{sum(writer.unanswered for writer in writers)} without an answer, "
           f"{sum(writer.refused for writer in writers)} conditions not met, {len(shared.keys)} keys created by several",
           flush=True)
@@ -129,7 +139,7 @@ def main():
     seconds = float(sys.argv[1])
     seed = int(os.environ.get("LITEIO_KILL_SEED", random.randrange(1 << 32)))
     print(f"seed {seed}, {seconds:.0f} s", flush=True)
-    cluster = Cluster()
+    cluster = Cluster(in_bucket="--in-bucket" in sys.argv[2:])
     with_cluster(cluster, lambda: run(cluster, seconds, seed))
 
 

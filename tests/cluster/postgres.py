@@ -105,8 +105,9 @@ class Postgres:
         assert done.returncode == 0, f"{text}: {done.stderr}"
         return done.stdout.strip()
 
-    def ask(self, text):
-        return subprocess.run([f"{BIN}/psql", "-XAtq", "-h", "127.0.0.1", "-p", str(self.port), "-U", "liteio",
+    def ask(self, text, port=None):
+        """The end of a query, also by way of another port."""
+        return subprocess.run([f"{BIN}/psql", "-XAtq", "-h", "127.0.0.1", "-p", str(port or self.port), "-U", "liteio",
                                "-c", text, "postgres"], capture_output=True, text=True, check=False)
 
     def run(self, program, *arguments):

@@ -1,4 +1,4 @@
-"""Servers of a cluster: several processes over one PostgreSQL, or a pair of them, and one directory of bodies."""
+"""Servers of a cluster: several processes over one PostgreSQL, or a pair of them, and one place of bodies."""
 
 import os
 import re
@@ -14,7 +14,8 @@ from postgres import LONG, Postgres, until
 # The client of those tests.
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../backup"))
 
-from s3 import ACCESS, SECRET, Client, Refused  # noqa: E402, F401, the path is set above
+from bodies import IDENTITY, Bucket, Directory  # noqa: E402, F401, the path is set above
+from s3 import ACCESS, SECRET, Client, Refused  # noqa: E402, F401
 
 LITEIO = os.environ["LITEIO"]
 SERVERS = 3
@@ -83,9 +84,11 @@ class NotStarted(Exception):
 
 
 class Cluster:
-    """PostgreSQL, a directory of bodies and servers. `standby` is `None`, "sync" or "async"."""
+    """PostgreSQL, a place of bodies and servers. `standby` is `None`, "sync" or "async"; with `in_bucket` the bodies are in a
+    bucket of another LiteIO; `pooler` makes what the servers reach the database through."""
 
-    def __init__(self, servers=SERVERS, standby=None, arguments=(), root=(ACCESS, SECRET)):
+    def __init__(self, servers=SERVERS, standby=None, arguments=(), root=(ACCESS, SECRET), in_bucket=False,
+                 pooler=None):
         self.directory = tempfile.mkdtemp(prefix="liteio-cluster-")
         # PostgreSQL runs as another user.
         os.chmod(self.directory, 0o711)
@@ -96,16 +99,37 @@ class Cluster:
         if standby:
             self.add_standby(None)
             hosts += f",127.0.0.1:{self.standby.port}"
-        self.bodies = f"{self.directory}/bodies"
-        os.mkdir(self.bodies)
-        key = f"{self.directory}/master.key"
+        self.bodies = Bucket(LITEIO, self.directory) if in_bucket else Directory(f"{self.directory}/bodies")
+        key = self.key = f"{self.directory}/master.key"
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("LITEIO_")}
-        self.environment |= {"LITEIO_ACCESS_KEY": root[0], "LITEIO_SECRET_KEY": root[1]}
+        self.environment |= {"LITEIO_ACCESS_KEY": root[0], "LITEIO_SECRET_KEY": root[1]} | self.bodies.environment
         self.run("key", "new", key)
-        self.place = ["--metadata", f"postgres://liteio@{hosts}/postgres?target_session_attrs=read-write",
-                      "--blobs", f"file://{self.bodies}", "--master-key-file", key]
+        self.pooler = pooler and pooler(self.database)
+        if self.pooler:
+            hosts = f"127.0.0.1:{self.pooler.port}"
+        self.metadata = f"postgres://liteio@{hosts}/postgres?target_session_attrs=read-write"
+        self.metadata += self.pooler.parameters if self.pooler else ""
+        self.place = ["--metadata", self.metadata, "--blobs", self.bodies.location, "--master-key-file", key]
         self.command("create")
-        self.servers = [Server(self, f"server-{number}", arguments) for number in range(servers)]
+        self.servers = []
+        self.start_servers(servers, arguments)
+
+    def start_servers(self, number, arguments=()):
+        """Starts more servers."""
+        first = len(self.servers)
+        self.servers += [Server(self, f"server-{each}", arguments) for each in range(first, first + number)]
+
+    def end_servers(self):
+        for server in self.servers:
+            server.end()
+        self.servers = []
+
+    def begin_anew(self, name):
+        """Another cluster in the same database, in the place of this one."""
+        self.bodies = Directory(f"{self.directory}/{name}-bodies")
+        self.place = ["--metadata", self.metadata, "--blobs", self.bodies.location, "--master-key-file", self.key,
+                      "--cluster-name", name]
+        self.command("create")
 
     def add_standby(self, port):
         """Gives the primary a standby."""
@@ -113,6 +137,11 @@ class Cluster:
         self.rounds += 1
         self.standby = self.database.standby(f"{self.directory}/postgres-{self.rounds}", name, port)
         self.database.wait_for_standby(name, self.standby_kind == "sync")
+
+    def wait_for_standby(self):
+        """Waits until the standby has everything."""
+        behind = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn < pg_current_wal_lsn()"
+        until(lambda: self.database.query(behind) == "0", "the standby")
 
     def fail_over(self):
         """Kills the primary, and promotes the standby."""
@@ -149,14 +178,8 @@ class Cluster:
         # A run ends a minute after the last beat.
         until(is_swept, "the sweep of all runs", 300)
 
-    def body_files(self):
-        """The files of bodies in the directory, those that are being written included."""
-        return [f"{directory}/{file}" for directory, _, files in os.walk(self.bodies)
-                for file in files if file != "liteio-cluster"]
-
     def end(self):
-        for server in self.servers:
-            server.end()
+        self.end_servers()
         self.remove()
 
     def remove(self):
@@ -172,6 +195,9 @@ class Cluster:
         for database in (self.database, self.standby):
             if database and database.process.poll() is None:
                 database.kill()
+        self.bodies.stop()
+        if self.pooler:
+            self.pooler.stop()
 
 
 def with_cluster(cluster, test):

@@ -1,9 +1,11 @@
-"""zombie.py: a server that sends events, deletes bodies and writes is stopped for longer than the others wait for it. They
-take over; once it goes on, nothing that it does counts any more: its commits are refused, and it sends no event twice
-that another one has sent since. Then the database itself is away for as long, and all servers go on behind it.
+"""zombie.py: a server that sends events, deletes bodies, expires objects and writes is stopped for longer than the others
+wait for it. They take over; once it goes on, nothing that it does counts any more: its commits are refused, it sends
+no event twice that another one has sent since, and it ends itself. Then the database itself is away for as long, and
+all servers go on behind it.
 
 LITEIO names the program."""
 
+import base64
 import hashlib
 import http.server
 import json
@@ -11,11 +13,15 @@ import re
 import threading
 import time
 import urllib.parse
+from http.client import HTTPException
 
 from postgres import until
 from servers import Cluster, Refused, with_cluster
 
-BUCKET = "stopped"
+BUCKET, EXPIRED = "stopped", "expired"
+OBJECTS = 1500
+# Of the server that is stopped.
+JOBS = {"reclaim", "events hook", "lifecycle"}
 # Seconds after its last beat at which others have ended the run of a server, and have taken over its jobs.
 SILENCE = 75
 LONG_BODY = 50_000
@@ -90,30 +96,54 @@ class Puts(threading.Thread):
                 assert refused.status == 503, refused
                 self.refused += 1
                 time.sleep(0.05)
-            except OSError:
+            except (OSError, HTTPException):
                 self.unknown[path] = body
                 self.client.connection.close()
+                time.sleep(0.05)
+
+
+def expire(client, state):
+    """Lets everything in the bucket of expired objects expire, or nothing."""
+    if not state:
+        client.request("DELETE", f"/{EXPIRED}", [("lifecycle", "")])
+        return
+    rule = ("<LifecycleConfiguration><Rule><ID>all</ID><Filter/><Status>Enabled</Status>"
+            "<Expiration><Date>2020-01-01T00:00:00Z</Date></Expiration></Rule></LifecycleConfiguration>").encode()
+    # Required for this operation.
+    digest = base64.b64encode(hashlib.md5(rule).digest()).decode()
+    client.request("PUT", f"/{EXPIRED}", [("lifecycle", "")], rule, {"Content-MD5": digest})
+
+
+def put_expired(client):
+    for number in range(OBJECTS):
+        client.put(f"/{EXPIRED}/{number:04}", b"an object")
 
 
 def run(cluster, receiver):
+    # Alone it gets all jobs.
     stopped = cluster.servers[0]
+    client = stopped.client()
+    for bucket in (BUCKET, EXPIRED):
+        client.put(f"/{bucket}", b"")
+    notify(client)
+    client.put(f"/{BUCKET}/first", b"")
+    put_expired(client)
+    until(lambda: receiver.keys() == ["first"], "the first event")
+    until(lambda: JOBS <= set(holders(cluster).get(stopped.name, [])), "the jobs")
+    cluster.start_servers(2, cluster.servers[0].arguments)
     others = cluster.servers[1:]
     other = others[0].client()
-    other.put(f"/{BUCKET}", b"")
-    notify(other)
-    other.put(f"/{BUCKET}/first", b"")
-    until(lambda: receiver.keys() == ["first"], "the first event")
-    # Whoever has the jobs is the one to stop.
-    names = until(lambda: {name: jobs for name, jobs in holders(cluster).items() if "reclaim" in jobs}, "the jobs")
-    stopped = next(server for server in cluster.servers if server.name in names)
-    others = [server for server in cluster.servers if server is not stopped]
-    other = others[0].client()
-    print(f"{stopped.name} has {', '.join(names[stopped.name])}", flush=True)
     writer = Puts(stopped)
     writer.start()
     until(lambda: len(writer.acknowledged) == 20 and len(receiver.keys()) > 30, "its writes and events")
+    expire(other, True)
+    # In the middle of all of it.
+    until(lambda: len(other.keys(EXPIRED)) < OBJECTS, "the first expirations")
     stopped.pause()
     paused = time.monotonic()
+    left = len(other.keys(EXPIRED))
+    print(f"{stopped.name} is stopped with {', '.join(sorted(JOBS))}, and {left} of {OBJECTS} objects to expire", flush=True)
+    assert left > 0, "it was faster"
     # The others go on with everything, its keys included.
     written = {}
     for number in range(60):
@@ -122,37 +152,36 @@ def run(cluster, receiver):
         other.put(path, body)
         written[path] = body
     until(lambda: {f"others/{number}" for number in range(20, 60)} <= set(receiver.keys()), "the events by another server")
+    until(lambda: not other.keys(EXPIRED), "the expirations by another server", 200)
+    # What it would expire is there again, and stays from now on.
+    expire(other, False)
+    put_expired(other)
     until(lambda: f"{stopped.name} (run" not in cluster.status() or "ended" in cluster.status(), "the end of its run", 150)
     time.sleep(max(0.0, SILENCE - (time.monotonic() - paused)))
     takers = holders(cluster)
-    assert stopped.name not in takers and any("reclaim" in jobs for jobs in takers.values()), takers
+    assert stopped.name not in takers and JOBS <= {job for jobs in takers.values() for job in jobs}, takers
     print(f"after {time.monotonic() - paused:.0f} s {takers}", flush=True)
     before = len(receiver.keys())
     stopped.resume()
-    refused = writer.refused
-    until(lambda: writer.refused > refused + 20, "the refusals of its writes")
+    # It hears that the others have ended it, and ends itself, so that it is started again.
+    assert stopped.process.wait(60) == 1
+    assert stopped.told("the others have ended it. Start it again.")
     writer.is_stopped = True
     writer.join(120)
-    # Nothing of it has come through: neither its write that was under way, nor events.
+    # Nothing of it has come through: neither its write that was under way, nor events, nor expirations.
     for path, body in written.items():
         for server in others:
             assert server.client().get(path) == body, f"{path} is not what was written meanwhile"
     late = receiver.keys()[before:]
     assert not late, f"it has sent {late}"
-    try:
-        stopped.client().get(f"/{BUCKET}/first")
-    except Refused as answered:
-        assert answered.status == 503, answered
-    else:
-        raise AssertionError("it answers although its run is over")
-    print(f"it has refused {writer.refused} writes since", flush=True)
-    # Started again it is one of them.
-    stopped.kill()
+    assert len(other.keys(EXPIRED)) == OBJECTS, "it has expired objects that are not its own"
+    print(f"{stopped.name} has ended itself", flush=True)
+    stopped.process.stdout.close()
     stopped.start()
     assert stopped.client().get(f"/{BUCKET}/first") == b""
     cluster.wait_until_swept()
     count = sum(1 for key in others[0].client().keys(BUCKET) if key.startswith(("own/", "others/")))
-    until(lambda: len(cluster.body_files()) == count, "the deletion of bodies")
+    until(lambda: len(cluster.bodies.names()) == count, "the deletion of bodies")
     checked = cluster.command("check")
     print(checked.strip())
     assert ", 0 damaged, 0 bodies that no record names" in checked
@@ -183,7 +212,8 @@ def outage(cluster):
 
 def main():
     receiver = Receiver()
-    cluster = Cluster(arguments=receiver.arguments)
+    # A day of lifecycles has 40 seconds.
+    cluster = Cluster(servers=1, arguments=(*receiver.arguments, "--lifecycle-day", "40"))
 
     def both():
         run(cluster, receiver)

@@ -163,7 +163,9 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     // Flush the log first, so that the reason for the failure comes after the lines that led to it.
     drop(log);
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(None) => ExitCode::SUCCESS,
+        // Whoever watches over the process starts it again.
+        Ok(Some(reason)) => fail(FAILED, &reason),
         Err(ServerError::Config(error)) => fail(USAGE, &error),
         Err(error) => fail(FAILED, &error),
     }
@@ -229,7 +231,8 @@ fn tell_that_it_is_ready(profile: Option<Profile>, server: &ServerHandle) {
     }
 }
 
-async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerError> {
+/// Returns the reason why the server has ended without a signal, if it has.
+async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<String>, ServerError> {
     let signal = |source| ServerError::Open(format!("cannot listen for signals: {source}"));
     // Before the start, so that a signal during the start is not lost.
     let stop_signal = stop_signal().map_err(signal)?;
@@ -240,7 +243,7 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerEr
         server = Server::spawn(config.clone()) => server?,
         name = &mut stop_signal => {
             tracing::info!(signal = name, "stopped during startup");
-            return Ok(());
+            return Ok(None);
         }
     };
     // Generated credentials are shown even with `--quiet`: nobody could use the server without
@@ -252,11 +255,16 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<(), ServerEr
     let name = loop {
         tokio::select! {
             name = &mut stop_signal => break name,
+            reason = server.over() => {
+                tracing::error!(reason, "stopping");
+                server.stop().await;
+                return Ok(Some(reason));
+            }
             Some(()) = scrub_signal.recv() => server.scrub(),
             Some(()) = reload_signal.recv() => server.reload(),
         }
     };
     tracing::info!(signal = name, "stopping");
     server.stop().await;
-    Ok(())
+    Ok(None)
 }

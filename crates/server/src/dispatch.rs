@@ -88,7 +88,8 @@ impl Dispatch {
             move || {
                 let app = &spaces.main().app;
                 // At once: everything else asks the database.
-                if let Some(reason) = app.store.cluster_figures().and_then(|it| it.suspended) {
+                let figures = app.store.cluster_figures();
+                if let Some(reason) = figures.and_then(|it| it.suspended.or(it.blobs_failure)) {
                     return Readiness::NotReady(reason.into());
                 }
                 let ready = readiness(app, &stopping, &logged, lost_at_start, &followers);
@@ -129,7 +130,11 @@ impl Dispatch {
                 Box::pin(async move { space.app.look(has_buckets).await })
             }
         };
-        let health = Health::new(readiness, details, has_buckets);
+        let over = {
+            let spaces = spaces.clone();
+            move || spaces.main().app.store.cluster_figures().filter(|it| it.is_over)?.suspended
+        };
+        let health = Health::new(readiness, details, has_buckets).with_over(over);
         let tracer = Arc::new(Tracer::default());
         let others = vectors::operation_names().chain(iam::operation_names());
         let counters = Arc::new(Counters::new(s3::operation_names(), others));

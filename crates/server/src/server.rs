@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::backup::{Backup, Copies, OpenedTarget, Pair, Standby, check_apart, lazy, prepare};
 use crate::banner::{self, Encryption};
+use crate::cluster::{self, watch::Over};
 use crate::config::{
     AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
     CredentialsSource, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
@@ -428,7 +429,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let backup = open_backup(&config)?;
     let mut seed = [0; 24];
     getrandom::fill(&mut seed).map_err(ServerError::Random)?;
-    let mut made_credentials = None;
+    let (mut made_credentials, mut opened_store) = (None, None);
     #[cfg(feature = "testkit")]
     let mut test_control = None;
     let handler = match handler {
@@ -460,6 +461,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
             };
             let copies =
                 data.and_then(|data| Copies::listen(spaces.main().app.store.clone(), &data));
+            opened_store = Some(spaces.main().app.store.clone());
             Arc::new(Dispatch::new(spaces, followers, pair, copies, config.console))
         }
     };
@@ -474,6 +476,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let domains = Domains::new(config.domains, &config.region);
     let front = Arc::new(Front::new(limits, domains, proxies, seed, handler));
     let (stop, stopping) = watch::channel(false);
+    let over = opened_store.and_then(|store| cluster::watch::start(store, stop.subscribe()));
     let handler = Arc::clone(&front.handler);
     let certificates = tls.as_ref().map(|tls| Arc::clone(&tls.certificates));
     if let Some(certificates) = &certificates {
@@ -501,6 +504,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         test_control,
         handler,
         stop,
+        over,
         task: Some(task),
     })
 }
@@ -583,6 +587,8 @@ pub struct ServerHandle {
     test_control: Option<TestControl>,
     handler: Arc<dyn Handler>,
     stop: watch::Sender<bool>,
+    /// Of one of several servers.
+    over: Option<Over>,
     task: Option<JoinHandle<()>>,
 }
 
@@ -688,6 +694,17 @@ impl ServerHandle {
     /// call returns, the change is in effect. If the file is invalid, the users stay unchanged.
     pub fn reload(&self) {
         self.handler.reload();
+    }
+
+    /// Waits until the other servers of its cluster have ended this one, which then can never serve again.
+    /// Returns the reason.
+    pub(crate) async fn over(&self) -> String {
+        if let Some(mut over) = self.over.clone()
+            && let Ok(reason) = over.wait_for(Option::is_some).await
+        {
+            return reason.clone().unwrap_or_default();
+        }
+        std::future::pending().await
     }
 
     /// Stops accepting connections, finishes the requests in flight (for 30 seconds at most), and

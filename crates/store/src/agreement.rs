@@ -8,6 +8,7 @@
 use std::sync::atomic::Ordering;
 
 use liteio_kv::Ahead;
+use liteio_kv::database::Moment;
 
 use crate::error::StoreError;
 use crate::meta::space;
@@ -52,6 +53,22 @@ impl Store {
         self.shared().cluster.serving()?;
         let Some(ahead) = self.fetch_ahead(self.rows_of(about)).await? else { return Ok(None) };
         let moment = ahead.moment();
+        self.agree_with(moment);
+        Ok(Some(Agreed { users: moment.epochs[USERS], ahead }))
+    }
+
+    /// [`Store::agree`] for work in the background, which goes by the settings of buckets. Waits for the database.
+    pub(crate) fn agree_now(&self) -> Result<(), StoreError> {
+        self.shared().cluster.serving()?;
+        let kv = self.inner.kv.read().clone().ok_or(StoreError::Closed)?;
+        if let Some(moment) = kv.moment()? {
+            self.agree_with(moment);
+        }
+        Ok(())
+    }
+
+    /// Forgets what was remembered at other epochs.
+    fn agree_with(&self, moment: Moment) {
         let counters = &self.shared().counters;
         let is_newer = [
             self.shared().buckets.agree(moment.epochs[SETTINGS]),
@@ -62,7 +79,6 @@ impl Store {
         if reloads > 0 {
             counters.epoch_reloads.fetch_add(reloads, Ordering::Relaxed);
         }
-        Ok(Some(Agreed { users: moment.epochs[USERS], ahead }))
     }
 
     /// The rows that an operation on an object reads first. None if the bucket is not remembered: their places

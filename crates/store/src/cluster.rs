@@ -7,6 +7,7 @@ use std::thread;
 use liteio_kv::database::DatabaseConfig;
 use liteio_kv::{Ahead, Kv};
 
+use crate::agreement::SETTINGS;
 use crate::backend::ClusterDatabase;
 use crate::error::StoreError;
 use crate::meta::server;
@@ -76,6 +77,10 @@ impl ClusterView {
 pub struct ClusterFigures {
     /// The reason why it answers no requests; `None` if it does.
     pub suspended: Option<String>,
+    /// `true` once the others have ended it: only another start can serve again.
+    pub is_over: bool,
+    /// The reason why the place of bodies has not answered for half a minute; `None` if it has.
+    pub blobs_failure: Option<String>,
     /// Number of runs of other servers that are over and whose leftovers wait to be swept.
     pub runs_waiting: u64,
 }
@@ -87,6 +92,8 @@ impl Store {
         let cluster = &self.shared().cluster;
         self.reads_may_wait().then(|| ClusterFigures {
             suspended: cluster.serving().err().map(|error| error.to_string()),
+            is_over: cluster.is_over(),
+            blobs_failure: cluster.blobs_failure(),
             runs_waiting: cluster.ended_runs().len() as u64,
         })
     }
@@ -120,6 +127,8 @@ impl Store {
         };
         if let Some(moment) = kv.moment()? {
             clock.set(moment);
+            // Requests agree by themselves; work in the background goes by rules, too, and a server may get no request.
+            self.shared().buckets.agree(moment.epochs[SETTINGS]);
         }
         servers.beat(&kv)
     }
@@ -134,7 +143,7 @@ impl Store {
         }
     }
 
-    /// Starts the thread of the beats.
+    /// Starts the threads of the beats, and of the probes of the blobs.
     pub(crate) fn start_beats(&self) -> Result<(), StoreError> {
         let mut member = self.inner.member.lock();
         let Some(member) = &mut *member else { return Ok(()) };
@@ -153,6 +162,6 @@ impl Store {
             }
         })?;
         member.beats = Some(Background::new(calls, thread));
-        Ok(())
+        member.start_probes(Arc::clone(&self.shared().blobs))
     }
 }

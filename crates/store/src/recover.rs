@@ -21,14 +21,14 @@ use liteio_kv::{Read, Snapshot, Write as _};
 
 use crate::blob::{BlobError, BlobId};
 use crate::error::StoreError;
-use crate::limits::SWEEP_BATCH;
+use crate::limits::{RECLAIM_BATCH, SWEEP_BATCH};
 use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
 use crate::meta::upload::PartRecord;
 use crate::meta::{key, space};
 use crate::pending::Committed;
 use crate::process::Job;
-use crate::reclaim::{ReclaimReport, WithoutSpace};
+use crate::reclaim::WithoutSpace;
 use crate::store::Store;
 
 /// A visitor of keys and their values.
@@ -114,8 +114,12 @@ impl Store {
         }
     }
 
-    /// Deletes the orphans of other servers whose runs are over. A server that ends in order leaves none;
-    /// a look at the blobs of one that does not reads every record, as a sweep does.
+    /// Queues the orphans of other servers whose runs are over for deletion. A server that ends in order leaves
+    /// none; a look at the blobs of those that did not reads every record, as a sweep does, once for all of
+    /// them.
+    ///
+    /// The queue keeps them for the readers, which they have none of, and for the grace: what a database has lost
+    /// was the record of an orphan, and may be so again.
     ///
     /// # Errors
     /// Errors that a later attempt may not meet.
@@ -126,18 +130,34 @@ impl Store {
         }
         let Some(store) = self.for_job(Job::Sweep)? else { return Ok(()) };
         let blobs = &store.shared().blobs;
-        for run in ended {
-            store.scan_orphans_of(&|found| blobs.scan_run(run, found), &mut |orphan| {
-                store.check_term()?;
-                store.shared().counters.orphans_swept.fetch_add(1, Ordering::Relaxed);
-                store.delete_blob(&orphan, &mut ReclaimReport::default())
-            })?;
-            blobs.clean_run(run)?;
-            let forgotten = store.update_freeing(move |write, _| {
-                Ok(Committed::new(write.delete(&space::server(run))?))
-            });
-            forgotten.wait()?;
-        }
+        let scan = |found: &mut dyn FnMut(BlobId)| {
+            ended.iter().try_for_each(|run| blobs.scan_run(*run, found))
+        };
+        let mut orphans = Vec::new();
+        store.scan_orphans_of(&scan, &mut |orphan| {
+            orphans.push(ContentId::Blob(orphan.0));
+            if orphans.len() >= RECLAIM_BATCH {
+                store.queue_orphans(&mut orphans)?;
+            }
+            Ok(())
+        })?;
+        store.queue_orphans(&mut orphans)?;
+        ended.iter().try_for_each(|run| blobs.clean_run(*run))?;
+        let forgotten = store.update_freeing(move |write, _| {
+            for run in &ended {
+                write.delete(&space::server(*run))?;
+            }
+            Ok(Committed::new(()))
+        });
+        forgotten.wait()?;
+        store.shared().work.wake();
+        Ok(())
+    }
+
+    fn queue_orphans(&self, orphans: &mut Vec<ContentId>) -> Result<(), StoreError> {
+        let number = orphans.len() as u64;
+        self.queue_since(std::mem::take(orphans), self.shared().config.clock.now_ms())?;
+        self.shared().counters.orphans_swept.fetch_add(number, Ordering::Relaxed);
         Ok(())
     }
 

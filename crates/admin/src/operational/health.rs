@@ -13,7 +13,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// Liveness: the process runs and responds.
+/// Liveness: the process runs and responds, and may serve again.
 const LIVE_PATH: &str = "/_liteio/health/live";
 /// Readiness: requests can be served.
 pub const READY_PATH: &str = "/_liteio/health/ready";
@@ -36,6 +36,7 @@ pub struct Health {
     pub(super) readiness: Box<dyn Fn() -> Readiness + Send + Sync>,
     details: Box<dyn Fn() -> BoxFuture<'static, Map<String, Value>> + Send + Sync>,
     pub(super) has_buckets: Box<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>,
+    over: Box<dyn Fn() -> Option<String> + Send + Sync>,
     pub(super) started: Timestamp,
 }
 
@@ -51,7 +52,23 @@ impl Health {
             readiness: Box::new(readiness),
             details: Box::new(details),
             has_buckets: Box::new(has_buckets),
+            over: Box::new(|| None),
             started: Timestamp::now(),
+        }
+    }
+
+    /// The same with the reason why the process can never serve again, asked for by each request for
+    /// liveness, which must not wait: whoever watches over the process is to start it again.
+    #[must_use]
+    pub fn with_over(self, over: impl Fn() -> Option<String> + Send + Sync + 'static) -> Health {
+        Health { over: Box::new(over), ..self }
+    }
+
+    /// The status of liveness: 503 once only another start can serve again.
+    pub(super) fn liveness(&self) -> StatusCode {
+        match (self.over)() {
+            Some(_) => StatusCode::SERVICE_UNAVAILABLE,
+            None => StatusCode::OK,
         }
     }
 }
@@ -61,8 +78,13 @@ pub(super) fn routes() -> Router<Arc<Health>> {
     Router::new().route(LIVE_PATH, get(live)).route(READY_PATH, get(ready))
 }
 
-pub(super) async fn live() -> Response {
-    line(StatusCode::OK, &json!({ "status": "live" }))
+pub(super) async fn live(State(health): State<Arc<Health>>) -> Response {
+    match (health.over)() {
+        Some(reason) => {
+            line(StatusCode::SERVICE_UNAVAILABLE, &json!({ "status": "over", "reason": reason }))
+        }
+        None => line(StatusCode::OK, &json!({ "status": "live" })),
+    }
 }
 
 pub(super) async fn ready(State(health): State<Arc<Health>>) -> Response {

@@ -86,12 +86,12 @@ pub(super) fn routes() -> Router<Arc<Health>> {
         .route(HEALTHZ_LIVE, get(live))
 }
 
-/// Liveness is 200 even if the server is not ready: restarting the process would not help.
+/// Liveness is 200 even if the server is not ready, as long as restarting the process would not help.
 async fn minio_live(State(health): State<Arc<Health>>) -> Response {
     let offline = (SERVER_STATUS, HeaderValue::from_static("offline"));
     match (health.readiness)() {
-        Readiness::NotReady(_) => [offline].into_response(),
-        Readiness::Ready | Readiness::Degraded(_) => StatusCode::OK.into_response(),
+        Readiness::NotReady(_) => (health.liveness(), [offline]).into_response(),
+        Readiness::Ready | Readiness::Degraded(_) => health.liveness().into_response(),
     }
 }
 

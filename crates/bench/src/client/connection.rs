@@ -157,7 +157,7 @@ impl Connection {
             None => false,
         };
         if !open {
-            let stream = TcpStream::connect(&self.endpoint.host).await?;
+            let stream = TcpStream::connect(self.endpoint.next_host()).await?;
             stream.set_nodelay(true)?;
             let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
             tokio::spawn(connection);

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::{Bytes, BytesMut};
@@ -48,10 +49,21 @@ const STREAMING: &str = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
 pub(crate) struct Endpoint {
     /// Host with port.
     pub(crate) host: String,
+    /// The same of other servers with the same data: connections are made to all of them in turn.
+    pub(crate) others: Vec<String>,
     pub(crate) access_key: String,
     pub(crate) secret_key: String,
     /// Region for signatures.
     pub(crate) region: String,
+}
+
+impl Endpoint {
+    /// The host of the next connection.
+    pub(crate) fn next_host(&self) -> &str {
+        static TURN: AtomicUsize = AtomicUsize::new(0);
+        let turn = TURN.fetch_add(1, Ordering::Relaxed) % (self.others.len() + 1);
+        turn.checked_sub(1).map_or(&self.host, |other| &self.others[other])
+    }
 }
 
 /// Signs requests to one endpoint.

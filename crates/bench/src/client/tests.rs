@@ -68,7 +68,10 @@ const HOST: &str = "127.0.0.1:9000";
 fn signer(service: Service) -> Signer {
     let [host, access_key, secret_key, region] =
         [HOST, "KEY", "secret", "eu-west-1"].map(str::to_owned);
-    Signer::new(Arc::new(Endpoint { host, access_key, secret_key, region }), service)
+    Signer::new(
+        Arc::new(Endpoint { host, others: Vec::new(), access_key, secret_key, region }),
+        service,
+    )
 }
 
 fn time() -> SystemTime {

@@ -80,6 +80,7 @@ impl Planned {
         let host = if host.contains(':') { host.to_owned() } else { format!("{host}:80") };
         let endpoint = Endpoint {
             host,
+            others: Vec::new(),
             access_key: access_key.to_owned(),
             secret_key: secret_key.to_owned(),
             region: region.to_owned(),

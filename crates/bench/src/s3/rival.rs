@@ -31,6 +31,11 @@ pub(crate) struct Rival {
     /// Durability of an acknowledged write: its level, and the exact meaning.
     pub(crate) level: Level,
     pub(crate) durability: &'static str,
+    /// A script that starts it, of the files below, for more than one process: it runs with bash, gets the
+    /// arguments, and has the program and the keys in the variables `PROGRAM`, `ACCESS` and `SECRET`.
+    script: Option<&'static str>,
+    /// Number of servers with the same data, at the first ports, which clients connect to in turn.
+    servers: usize,
     /// Arguments that start it, separated by spaces.
     arguments: &'static [&'static str],
     /// Environment variables; an empty value removes one.
@@ -53,6 +58,7 @@ pub(crate) struct Site {
     pub(crate) directory: PathBuf,
     ports: Vec<u16>,
     keys: (&'static str, &'static str),
+    servers: usize,
 }
 
 /// Number of ports for each server.
@@ -74,8 +80,39 @@ const LITEIO: &str = "server --log off --address {address0} --access-key {access
 
 const LITEIO_FILES: &[(&str, &str)] = &[("master.key", MASTER_KEY)];
 
+const MINIO_ENVIRONMENT: &[(&str, &str)] = &[
+    ("MINIO_ROOT_USER", "{access}"),
+    ("MINIO_ROOT_PASSWORD", "{secret}"),
+    ("MINIO_BROWSER", "off"),
+    ("MINIO_KMS_SECRET_KEY", "bench:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="),
+    ("MINIO_UPDATE", "off"),
+];
+
+const SEAWEEDFS: &[&str] = &[
+    "-logdir={log} server -ip=127.0.0.1 -ip.bind=127.0.0.1 -filer -s3 -dir={data}",
+    "-s3.config={directory}/s3.json -s3.port={port0} -s3.port.grpc={port1}",
+    "-master.port={port2} -master.port.grpc={port3} -volume.port={port4}",
+    "-volume.port.grpc={port5} -filer.port={port6} -filer.port.grpc={port7}",
+    // Each bucket gets volumes of its own, and two buckets use up the default of eight.
+    "-volume.max=500 -master.volumeSizeLimitMB=1024",
+    "-s3.port.iceberg=0 -s3.port.lance=0 -master.telemetry=false",
+];
+
+const SEAWEEDFS_KEYS: (&str, &str) = (
+    "s3.json",
+    r#"{"identities": [{
+        "name": "bench",
+        "credentials": [{"accessKey": "{access}", "secretKey": "{secret}"}],
+        "actions": ["Admin", "Read", "Write", "List", "Tagging"]
+    }]}"#,
+);
+
+/// The PostgreSQL of a cluster, at the last port.
+const POSTGRES: (&str, &str) = ("postgres.sh", include_str!("../../rivals/cluster/postgres.sh"));
+const POSTGRES_PORT: (&str, &str) = ("POSTGRES_PORT", "{port9}");
+
 /// All servers, in the order of reports.
-pub(crate) static RIVALS: [Rival; 13] = [
+pub(crate) static RIVALS: [Rival; 16] = [
     Rival {
         arguments: &[LITEIO, "--data-dir data --durability fsync"],
         files: LITEIO_FILES,
@@ -99,13 +136,7 @@ pub(crate) static RIVALS: [Rival; 13] = [
     },
     Rival {
         arguments: &["server --quiet --address {address0} --console-address {address1} {data}"],
-        environment: &[
-            ("MINIO_ROOT_USER", "{access}"),
-            ("MINIO_ROOT_PASSWORD", "{secret}"),
-            ("MINIO_BROWSER", "off"),
-            ("MINIO_KMS_SECRET_KEY", "bench:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="),
-            ("MINIO_UPDATE", "off"),
-        ],
+        environment: MINIO_ENVIRONMENT,
         ..rival(["minio"; 3], (Level::Partial, "data synced, directories not"))
     },
     Rival {
@@ -195,7 +226,53 @@ pub(crate) static RIVALS: [Rival; 13] = [
             (Level::Process, "of a group of writes, at most the first is synced"),
         )
     },
+    // Several processes on one machine: what scaling out costs, not what it brings.
+    Rival {
+        servers: 3,
+        arguments: &["{address0} {address1} {address2}"],
+        environment: &[POSTGRES_PORT],
+        files: &[
+            LITEIO_FILES[0],
+            POSTGRES,
+            ("start.sh", include_str!("../../rivals/cluster/liteio.sh")),
+        ],
+        ..cluster(
+            ["liteio-cluster", "liteio"],
+            (Level::PowerCut, "bodies, names and the commit of PostgreSQL synced"),
+        )
+    },
+    Rival {
+        version: &["version"],
+        arguments: SEAWEEDFS,
+        environment: &[POSTGRES_PORT],
+        files: &[
+            SEAWEEDFS_KEYS,
+            POSTGRES,
+            ("filer.toml", include_str!("../../rivals/cluster/filer.toml")),
+            ("start.sh", include_str!("../../rivals/cluster/seaweedfs.sh")),
+        ],
+        ..cluster(
+            ["seaweedfs-postgres", "weed"],
+            (Level::Partial, "the commit of PostgreSQL synced, bodies not"),
+        )
+    },
+    Rival {
+        servers: 4,
+        arguments: &["{address0} {address1} {address2} {address3}"],
+        environment: MINIO_ENVIRONMENT,
+        files: &[("start.sh", include_str!("../../rivals/cluster/minio.sh"))],
+        ..cluster(
+            ["minio-4", "minio"],
+            (Level::Partial, "four processes, erasure coded: data synced, directories not"),
+        )
+    },
 ];
+
+/// Several processes, started by a script beside a PostgreSQL or not.
+const fn cluster(names: [&'static str; 2], durability: (Level, &'static str)) -> Rival {
+    let [name, program] = names;
+    Rival { script: Some("start.sh"), ..rival([name, "cluster", program], durability) }
+}
 
 /// A server with the usual properties: it prints its version for `--version`, takes our keys, and
 /// needs no setup after its start. `names` are its name, its family and its program.
@@ -211,6 +288,8 @@ const fn rival(
         version: &["--version"],
         level,
         durability,
+        script: None,
+        servers: 1,
         arguments: &[],
         environment: &[],
         files: &[],
@@ -227,23 +306,8 @@ const fn seaweedfs(
 ) -> Rival {
     Rival {
         version: &["version"],
-        arguments: &[
-            "-logdir={log} server -ip=127.0.0.1 -ip.bind=127.0.0.1 -filer -s3 -dir={data}",
-            "-s3.config={directory}/s3.json -s3.port={port0} -s3.port.grpc={port1}",
-            "-master.port={port2} -master.port.grpc={port3} -volume.port={port4}",
-            "-volume.port.grpc={port5} -filer.port={port6} -filer.port.grpc={port7}",
-            // Each bucket gets volumes of its own, and two buckets use up the default of eight.
-            "-volume.max=500 -master.volumeSizeLimitMB=1024",
-            "-s3.port.iceberg=0 -s3.port.lance=0 -master.telemetry=false",
-        ],
-        files: &[(
-            "s3.json",
-            r#"{"identities": [{
-                "name": "bench",
-                "credentials": [{"accessKey": "{access}", "secretKey": "{secret}"}],
-                "actions": ["Admin", "Read", "Write", "List", "Tagging"]
-            }]}"#,
-        )],
+        arguments: SEAWEEDFS,
+        files: &[SEAWEEDFS_KEYS],
         after_start,
         ..rival([name, "seaweedfs", "weed"], (Level::Process, durability))
     }
@@ -267,7 +331,7 @@ impl Rival {
     fn program(&self) -> Option<PathBuf> {
         let named = self.variable.and_then(|variable| std::env::var(variable).ok());
         let beside = std::env::current_exe().ok()?.parent()?.join(self.program);
-        let beside = Some(beside).filter(|path| self.family == LITEIO_FAMILY && path.is_file());
+        let beside = Some(beside).filter(|path| self.program == LITEIO_FAMILY && path.is_file());
         match named {
             Some(named) => find_program(&named),
             None => beside.or_else(|| find_program(self.program)),
@@ -287,7 +351,19 @@ impl Rival {
             fs::write(site.directory.join(name), site.fill(text))?;
         }
         let arguments = self.arguments.iter().flat_map(|part| part.split(' '));
-        let launch = Launch::new(&site.program).arguments(arguments.map(|part| site.fill(part)));
+        let arguments = arguments.map(|part| site.fill(part));
+        let launch = match self.script {
+            None => Launch::new(&site.program),
+            Some(script) => {
+                let missing = || io::Error::new(io::ErrorKind::NotFound, "bash is not on PATH");
+                let bash = Launch::new(find_program("bash").ok_or_else(missing)?);
+                bash.arguments([script])
+                    .variable("PROGRAM", site.program.display())
+                    .variable("ACCESS", site.keys.0)
+                    .variable("SECRET", site.keys.1)
+            }
+        };
+        let launch = launch.arguments(arguments);
         let launch = self.environment.iter().fold(launch, |launch, (name, value)| match *value {
             "" => launch.without_variable(name),
             value => launch.variable(name, site.fill(value)),
@@ -300,6 +376,7 @@ impl Rival {
 pub(crate) fn endpoint(host: String) -> Endpoint {
     Endpoint {
         host,
+        others: Vec::new(),
         access_key: ACCESS_KEY.to_owned(),
         secret_key: SECRET_KEY.to_owned(),
         region: "us-east-1".to_owned(),
@@ -311,12 +388,15 @@ impl Site {
     pub(crate) fn new(rival: &Rival, directory: PathBuf) -> Result<Site, BenchError> {
         let program = rival.program();
         let program = program.ok_or_else(|| BenchError::Absent("not installed".to_owned()))?;
-        Ok(Site { program, directory, ports: free_ports(PORTS)?, keys: rival.keys })
+        let (keys, servers) = (rival.keys, rival.servers);
+        Ok(Site { program, directory, ports: free_ports(PORTS)?, keys, servers })
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
         let (access_key, secret_key) = (self.keys.0.to_owned(), self.keys.1.to_owned());
-        Endpoint { access_key, secret_key, ..endpoint(self.fill("{address0}")) }
+        let others = (1..self.servers).map(|server| self.fill(&format!("{{address{server}}}")));
+        let others = others.collect();
+        Endpoint { others, access_key, secret_key, ..endpoint(self.fill("{address0}")) }
     }
 
     /// Substitutes ports, folders and keys in a text.
@@ -387,13 +467,15 @@ mod tests {
     fn nothing_is_left_to_fill_in() {
         let (program, directory) = (PathBuf::from("program"), PathBuf::from("/place"));
         let ports = (20_000..20_000 + PORTS as u16).collect();
-        let site = Site { program, directory, ports, keys: (ACCESS_KEY, SECRET_KEY) };
+        let site = Site { program, directory, ports, keys: (ACCESS_KEY, SECRET_KEY), servers: 1 };
         assert_eq!(
             site.fill("-a={address1} {port9} {data}"),
             "-a=127.0.0.1:20001 20009 /place/data"
         );
         for rival in &RIVALS {
-            let pairs = rival.environment.iter().chain(rival.files).map(|(_, text)| text);
+            // Scripts have braces of their own.
+            let files = rival.files.iter().filter(|(name, _)| !name.ends_with(".sh"));
+            let pairs = rival.environment.iter().chain(files).map(|(_, text)| text);
             for text in pairs.chain(rival.arguments).map(|text| site.fill(text)) {
                 let left =
                     text.split('{').skip(1).any(|rest| rest.starts_with(char::is_alphabetic));

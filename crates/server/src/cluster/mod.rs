@@ -9,6 +9,9 @@ mod commands;
 mod moves;
 #[cfg(feature = "cluster")]
 mod place;
+#[cfg(feature = "cluster")]
+mod progress;
+pub(crate) mod watch;
 
 use liteio_store::{ClusterBackend, KeyRing};
 

@@ -9,6 +9,7 @@ use liteio_store::{ClusterBackend, KeyRing, StoreConfig, StoreError};
 
 use super::commands::settings;
 use super::place;
+use super::progress::Progress;
 use crate::cli::ClusterMoveArgs;
 use crate::config::resolve_keys;
 use crate::keys;
@@ -61,16 +62,18 @@ fn source(directory: &Path, keys: &Arc<KeyRing>) -> Result<MoveSource, String> {
 }
 
 fn into(source: &MoveSource, to: &ClusterBackend) -> Result<Moved, String> {
-    source.move_into(to, &mut |_| {}).map_err(|error| error.to_string())
+    let mut progress = Progress::new();
+    source.move_into(to, &mut |moved| progress.set(moved)).map_err(|error| error.to_string())
 }
 
 fn out(from: &ClusterBackend, directory: &Path, keys: &Arc<KeyRing>) -> Result<Moved, String> {
     let told = |error: StoreError| format!("--to-directory: {error}");
-    move_out(from, config(directory, keys), &mut |_| {}).map_err(told)
+    let mut progress = Progress::new();
+    move_out(from, config(directory, keys), &mut |moved| progress.set(moved)).map_err(told)
 }
 
 fn text(moved: &Moved, to: &str) -> String {
-    let Moved { pairs, pair_bytes, written, blobs, blob_bytes, left_out, reasons } = moved;
+    let Moved { pairs, pair_bytes, written, blobs, blob_bytes, left_out, reasons, .. } = moved;
     let mut text = format!(
         "moved {pairs} records with {pair_bytes} bytes {to}, {written} of them now, and {blobs} bodies with {blob_bytes} \
          bytes. Both sides are equal\n"

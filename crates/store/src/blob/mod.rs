@@ -259,6 +259,14 @@ pub(crate) trait BlobStore: Debug + Send + Sync + 'static {
         Ok(())
     }
 
+    /// Asks whether the blobs of several servers can be reached. It may take as long as a call.
+    ///
+    /// # Errors
+    /// [`BlobError::Unavailable`] or [`BlobError::Io`].
+    fn probe(&self) -> Result<(), BlobError> {
+        Ok(())
+    }
+
     /// Gives a blob a file of its own, with its id as the name, if it has none.
     ///
     /// # Errors

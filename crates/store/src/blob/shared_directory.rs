@@ -167,6 +167,10 @@ impl BlobStore for SharedDirectoryBlobStore {
         })
     }
 
+    fn probe(&self) -> Result<(), BlobError> {
+        self.probe_identity()
+    }
+
     fn clean_run(&self, run: u32) -> Result<(), BlobError> {
         match file::remove_files(&*self.disk, &temporary_of(run)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

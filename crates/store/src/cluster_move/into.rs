@@ -99,6 +99,7 @@ impl MoveSource {
         let mut after: Option<Vec<u8>> = None;
         loop {
             let page = page(&from.snapshot()?, after.as_deref())?;
+            moved.pairs += page.pairs.len() as u64;
             let there = between(&kv.snapshot()?, after.as_deref(), page.next.as_deref())?;
             let changes = changes(page.pairs, there);
             self.copy_blobs(&*blobs, &changes, &mut shared, &mut moved)?;
@@ -111,7 +112,12 @@ impl MoveSource {
             }
         }
         let same = |_: &_, _: &[u8], value| Ok(value);
-        let compared = Sum::of(&from, same)?.compare(&Sum::of(&kv, same)?, &mut moved);
+        let mut seen = |pairs| {
+            moved.compared += pairs;
+            progress(&moved);
+        };
+        let (wanted, found) = (Sum::of(&from, same, &mut seen)?, Sum::of(&kv, same, &mut seen)?);
+        let compared = wanted.compare(&found, &mut moved);
         compared.map_err(|differ| refused(format!("{differ}: run the command again")))?;
         let own = record;
         let ended = kv.update(move |write| -> Result<(), StoreError> {

@@ -27,12 +27,15 @@ const REASONS_MAX: usize = 20;
 /// The result of a move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    /// Number of pairs of the key space that both sides have now, bodies of small objects included.
+    /// Number of pairs of the key space that both sides have now, bodies of small objects included; meanwhile
+    /// of those that were looked at.
     pub pairs: u64,
     /// Their bytes.
     pub pair_bytes: u64,
     /// Number of pairs that this call has written. The others were there from an earlier call.
     pub written: u64,
+    /// Number of pairs that were read again so far, of both sides, to compare them.
+    pub compared: u64,
     /// Number of blobs that this call has written.
     pub blobs: u64,
     /// Their bytes.

@@ -50,6 +50,7 @@ pub fn move_out(
         let page = page(&snapshot, after.as_deref())?;
         let mut changes = Vec::new();
         moved.written += page.pairs.len() as u64;
+        moved.pairs = moved.written;
         for (key, value) in page.pairs {
             let value = added_up(&snapshot, &key, value, number)?;
             append_change(Change::Put { key: &key, value: &value }, &mut changes);
@@ -73,8 +74,13 @@ pub fn move_out(
             break;
         }
     }
-    let wanted = Sum::of(&kv, |snapshot, key, value| added_up(snapshot, key, value, number))?;
-    let found = Sum::of(&to.kv, |_, _, value| Ok(value))?;
+    let mut seen = |pairs| {
+        moved.compared += pairs;
+        progress(&moved);
+    };
+    let added = |snapshot: &_, key: &[u8], value| added_up(snapshot, key, value, number);
+    let wanted = Sum::of(&kv, added, &mut seen)?;
+    let found = Sum::of(&to.kv, |_, _, value| Ok(value), &mut seen)?;
     let compared = wanted.compare(&found, &mut moved);
     compared.map_err(|differ| {
         refused(format!("{differ}: stop all servers of the cluster, and run the command again"))

@@ -132,16 +132,19 @@ impl Sum {
         self.pairs += 1;
     }
 
-    /// The sum of all pairs of a key space, with the values that `value` returns.
+    /// The sum of all pairs of a key space, with the values that `value` returns. `seen` is told of the pairs of
+    /// each page.
     pub(super) fn of(
         kv: &Kv,
         mut value: impl FnMut(&Snapshot, &[u8], Vec<u8>) -> Result<Vec<u8>, StoreError>,
+        seen: &mut dyn FnMut(u64),
     ) -> Result<Self, StoreError> {
         let mut sum = Self::new();
         let mut after: Option<Vec<u8>> = None;
         loop {
             let snapshot = kv.snapshot()?;
             let page = page(&snapshot, after.as_deref())?;
+            seen(page.pairs.len() as u64);
             for (key, old) in page.pairs {
                 let new = value(&snapshot, &key, old)?;
                 sum.add(&(key, new));

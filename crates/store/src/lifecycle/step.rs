@@ -57,6 +57,8 @@ pub(super) enum Due {
 impl Store {
     /// Looks at the page after the position of `state`; `None` after the last bucket.
     pub(super) fn plan_step(&self, state: &LifecycleState) -> Result<Option<Step>, StoreError> {
+        // A rule that another server has removed ends nothing any more.
+        self.agree_now()?;
         let mut position = state.position.clone();
         let is_tier = |class: &str| {
             self.shared().tiers.tier_of(class).is_some() || is_archive_class(Some(class))

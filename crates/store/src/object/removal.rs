@@ -47,6 +47,7 @@ fn uploads_of(
         ids.push(id.ok_or_else(|| StoreError::corrupt("the key of an upload's entry"))?);
     }
     drop(cursor);
+    from.fetch(ids.iter().map(space::upload))?;
     let mut uploads = Vec::with_capacity(ids.len());
     for id in ids {
         let upload = UploadRecord::read(from, &id)?;

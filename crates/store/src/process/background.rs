@@ -59,6 +59,12 @@ impl<S: Clone> Calls<S> {
         self.changed.notify_all();
     }
 
+    /// Stops the thread, without waiting for its end.
+    pub(crate) fn stop(&self) {
+        self.state.lock().is_stopped = true;
+        self.changed.notify_all();
+    }
+
     /// `true` once per request, however many calls there were.
     pub(crate) fn take_call(&self) -> bool {
         self.is_asked.swap(false, Ordering::Relaxed)
@@ -83,8 +89,7 @@ impl<S: Clone> Background<S> {
 
     /// Stops the thread and waits for its end.
     pub(crate) fn stop(self) {
-        self.calls.state.lock().is_stopped = true;
-        self.calls.changed.notify_all();
+        self.calls.stop();
         // The thread itself may hold the last handle of the store, and must not join itself.
         if self.thread.thread().id() != thread::current().id() {
             // The panic hook has reported a panic of the thread already.

@@ -12,6 +12,7 @@
 //! it has: no method tells.
 
 use std::fmt;
+use std::time::Duration;
 
 use liteio_kv::{Snapshot, Transaction};
 use parking_lot::RwLockReadGuard;
@@ -48,6 +49,16 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
         self.serving()
     }
 
+    /// `true` once the others have ended this process: only another start can serve again.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// The reason why bodies cannot be read or written, as far as it is known; `None` if they can.
+    fn blobs_failure(&self) -> Option<String> {
+        None
+    }
+
     /// The term in which this process does `job`; `None` while another one does it, or while updates are
     /// suspended. It does not wait: tasks ask, too, and terms are got and kept beside that.
     ///
@@ -78,6 +89,12 @@ pub(crate) trait Cluster: fmt::Debug + Send + Sync + 'static {
     /// # Errors
     /// The errors of asking the others. Nothing may be deleted then.
     fn may_delete(&self, queued: &mut Vec<ContentId>) -> Result<(), StoreError>;
+
+    /// Time for which content stays in the queue before [`Cluster::may_delete`] is asked about it: a database that
+    /// has lost its last commits, or was restored, may have records of it again.
+    fn deletion_grace(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// `true` if the remote objects of this body, queued for deletion like the content of
     /// [`Cluster::may_delete`], may be deleted in their tier.

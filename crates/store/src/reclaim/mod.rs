@@ -13,6 +13,7 @@
 //! ```
 //! A part list is taken apart in bounded steps, which queue its blobs in turn.
 
+mod grace;
 mod indexes;
 mod lost;
 
@@ -45,6 +46,14 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Interval at which free space and the day are checked while there are lost blobs, and after which
 /// the space of deleted blobs is given back.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Looks at the queue in the time for which its content is kept.
+const GRACE_LOOKS: u32 = 100;
+/// Longest pause between two of them: a server that does not ask for a job soon loses it.
+const GRACE_PAUSE_MAX: Duration = Duration::from_secs(60);
+
+/// An entry of the queue, and the time since which it is known to be in it, in milliseconds since 1970.
+type Queued = (ContentId, Option<u64>);
 
 /// The result of [`Store::reclaim`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,6 +176,7 @@ impl Store {
                 };
                 drop(own);
                 let tended = store.tend_lost();
+                let grace = shared.cluster.deletion_grace();
                 let result = store.reclaim_and_sweep();
                 // The error is not reported here: `Store::health` reports a failed disk, `verify`
                 // finds damage. The work is tried again.
@@ -180,7 +190,13 @@ impl Store {
                 let holds = shared.holds.is_held();
                 let is_costly =
                     |report: ReclaimReport| report.syncs > 0 || (holds && report.waiting > 0);
-                if result.is_ok_and(|(report, _)| is_costly(report)) {
+                // Nor a look each second at all that is kept for a day.
+                if let Ok((report, _)) = result
+                    && report.waiting > 0
+                    && !grace.is_zero()
+                {
+                    shared.work.pause((grace / GRACE_LOOKS).clamp(RETRY_AFTER, GRACE_PAUSE_MAX));
+                } else if result.is_ok_and(|(report, _)| is_costly(report)) {
                     shared.work.pause(shared.config.sync_interval);
                 }
             }
@@ -248,9 +264,11 @@ impl Store {
             if self.shared().work.is_stopped() {
                 return Err(StoreError::Closed);
             }
-            let mut batch = self.read_queue(&position)?;
-            let Some(last) = batch.last() else { return Ok(()) };
+            let batch = self.read_queue(&position)?;
+            let Some((last, _)) = batch.last() else { return Ok(()) };
             position = Bound::Excluded(space::deletion(last));
+            let queued = batch.len();
+            let mut batch = self.out_of_grace(batch)?;
             if batch.iter().any(|id| matches!(id, ContentId::Blob(_))) {
                 // Queued → synced. Without the sync a crash may bring back a record that references
                 // the blobs, or replay notes in the log that write the blobs again.
@@ -259,7 +277,6 @@ impl Store {
             // Nothing of it is an update, and it cannot be undone.
             self.check_term()?;
             // Synced → no reader left. The entries are committed.
-            let queued = batch.len();
             self.shared().cluster.may_delete(&mut batch)?;
             report.waiting += (queued - batch.len()) as u64;
             let mut blobs = Vec::new();
@@ -297,17 +314,19 @@ impl Store {
         }
     }
 
-    fn read_queue(&self, position: &Bound<Vec<u8>>) -> Result<Vec<ContentId>, StoreError> {
+    /// Reads entries of the queue, with the times since which they are known to be in it.
+    fn read_queue(&self, position: &Bound<Vec<u8>>) -> Result<Vec<Queued>, StoreError> {
         let end = key::successor(space::ALL_DELETIONS).unwrap_or_default();
         let snapshot = self.snapshot()?;
         let lower = position.as_ref().map(Vec::as_slice);
         let mut cursor = snapshot.cursor(lower, Bound::Excluded(&end))?;
         let mut batch = Vec::new();
         while batch.len() < RECLAIM_BATCH
-            && let Some((entry, _)) = cursor.next()?
+            && let Some((entry, since)) = cursor.next()?
         {
             let id = space::split_deletion(entry);
-            batch.push(id.ok_or_else(|| StoreError::corrupt("an entry of the deletion queue"))?);
+            let id = id.ok_or_else(|| StoreError::corrupt("an entry of the deletion queue"))?;
+            batch.push((id, since.try_into().ok().map(u64::from_be_bytes)));
         }
         Ok(batch)
     }

@@ -1,11 +1,13 @@
 //! Stores over one database: what one of them acknowledges, all others see.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use liteio_kv::database::{Faults, SimulatedDatabase};
 use liteio_store::{
-    ClusterBackend, ClusterBlobs, DeleteTarget, IdentityEntry, Job, ManualClock, NewBucket,
-    ObjectLock, PutOptions, Retention, RetentionMode, Selection, Store, StoreConfig, StoreError,
+    ClusterBackend, ClusterBlobs, DeleteTarget, Expiration, IdentityEntry, Job, Lifecycle,
+    LifecycleRule, ManualClock, NewBucket, ObjectLock, PutOptions, Retention, RetentionMode,
+    Selection, Store, StoreConfig, StoreError,
 };
 
 use crate::harness::{
@@ -27,20 +29,30 @@ fn servers_by(number: u64, clock: &Arc<ManualClock>) -> Vec<(Arc<SimulatedDataba
     let blobs = ClusterBlobs::memory();
     let open = |server: u64| {
         let database = if server == 1 { Arc::clone(&first) } else { first.server() };
-        let backend = ClusterBackend {
-            database: Arc::clone(&database) as _,
-            blobs: blobs.clone(),
-            server_name: format!("server {server}"),
-            deletion_grace: Default::default(),
-        };
-        let StoreConfig { backend, .. } = StoreConfig::cluster(backend);
-        let clock = Arc::clone(clock) as _;
-        let config = config(server);
-        let config =
-            StoreConfig { backend, clock, runs_twice: false, runs_in_pieces: false, ..config };
-        (database, Store::open(config).expect("opens"))
+        let store = open_server(server, &database, &blobs, clock, Duration::ZERO);
+        (database, store)
     };
     (1..=number).map(open).collect()
+}
+
+fn open_server(
+    server: u64,
+    database: &Arc<SimulatedDatabase>,
+    blobs: &ClusterBlobs,
+    clock: &Arc<ManualClock>,
+    deletion_grace: Duration,
+) -> Store {
+    let backend = ClusterBackend {
+        database: Arc::clone(database) as _,
+        blobs: blobs.clone(),
+        server_name: format!("server {server}"),
+        deletion_grace,
+    };
+    let StoreConfig { backend, .. } = StoreConfig::cluster(backend);
+    let clock = Arc::clone(clock) as _;
+    let config = config(server);
+    let config = StoreConfig { backend, clock, runs_twice: false, runs_in_pieces: false, ..config };
+    Store::open(config).expect("opens")
 }
 
 /// The agreement that each request begins with.
@@ -90,6 +102,37 @@ fn a_bucket_that_another_server_deletes_or_makes_anew_is_no_longer_remembered() 
     create_bucket(one, "bucket");
     agree(two);
     assert_ne!(two.bucket(&name("bucket")).expect("there is one").id, seen.id);
+}
+
+#[test]
+fn a_rule_that_one_server_has_removed_ends_nothing_at_another_one() {
+    let servers = servers(2);
+    let [one, two] = [0, 1].map(|server| &servers[server].1);
+    create_bucket(one, "bucket");
+    let rule = LifecycleRule {
+        id: "rule".to_owned(),
+        is_enabled: true,
+        expiration: Some(Expiration::At(1)),
+        ..LifecycleRule::default()
+    };
+    let rules = Lifecycle { rules: vec![rule], document: Vec::new() };
+    let here = bucket(one, "bucket");
+    let set = |rules| one.set_lifecycle(&here, rules).wait().expect("set");
+    // Without a request, which would look for changes.
+    let walk = || loop {
+        match two.run_lifecycle() {
+            Ok(state) => return state.ended,
+            Err(StoreError::Suspended { .. }) => two.beat().expect("a beat"),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    set(Some(rules));
+    put(one, "expires", b"body");
+    assert_eq!(walk(), 1);
+    set(None);
+    put(one, "stays", b"body");
+    assert_eq!(walk(), 0);
+    assert_eq!(get(one, "stays"), b"body");
 }
 
 #[test]
@@ -189,8 +232,86 @@ fn the_leftovers_of_a_server_that_died_are_swept_and_nothing_else() {
         std::thread::yield_now();
     }
     assert_eq!(get(&two, "kept"), LONG);
+    reclaim_until(&database, &two, |two| two.stats().blobs_deleted == 1);
     let report = two.verify(&mut |_| {}).expect("verified");
     assert_eq!((report.blobs, report.damaged, report.orphans), (1, Vec::new(), 0));
+}
+
+/// Lets a server work the deletion queue off until a condition holds, while some seconds pass at the database.
+fn reclaim_until(database: &SimulatedDatabase, store: &Store, holds: impl Fn(&Store) -> bool) {
+    let mut seconds = 0;
+    while !holds(store) {
+        assert!(seconds < 60, "it takes too long");
+        store.beat().expect("a beat");
+        match store.reclaim() {
+            // The time passes for readers, too.
+            Ok(_) => {
+                database.advance(3_000);
+                seconds += 3;
+            }
+            // It has not got the job yet.
+            Err(StoreError::Suspended { .. }) => std::thread::yield_now(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+#[test]
+fn content_is_kept_for_the_grace_also_if_the_server_changes_that_works_the_queue_off() {
+    let clock = Arc::new(ManualClock::new(1_700_000_000_000));
+    let grace = Duration::from_secs(3600);
+    let database = SimulatedDatabase::new();
+    let blobs = ClusterBlobs::memory();
+    let one = open_server(1, &database, &blobs, &clock, grace);
+    create_bucket(&one, "bucket");
+    put(&one, "object", LONG);
+    delete(&one, "object");
+    let is_seen = |store: &Store| store.reclaim().is_ok_and(|report| report.waiting == 1);
+    reclaim_until(&database, &one, is_seen);
+    one.close();
+    database.advance(59 * 60_000);
+    let database = database.server();
+    let two = open_server(2, &database, &blobs, &clock, grace);
+    let is_tried = std::cell::Cell::new(0);
+    reclaim_until(&database, &two, |store| {
+        is_tried.set(is_tried.get() + u32::from(is_seen(store)));
+        is_tried.get() > 5
+    });
+    assert_eq!(two.stats().blobs_deleted, 0);
+    database.advance(60_000);
+    reclaim_until(&database, &two, |two| two.stats().blobs_deleted == 1);
+    assert_eq!(two.verify(&mut |_| {}).expect("verified").blobs, 0);
+}
+
+#[test]
+fn orphans_are_kept_for_the_grace() {
+    let clock = Arc::new(ManualClock::new(1_700_000_000_000));
+    let grace = Duration::from_secs(3600);
+    let first = SimulatedDatabase::new();
+    let blobs = ClusterBlobs::memory();
+    let one = open_server(1, &first, &blobs, &clock, grace);
+    create_bucket(&one, "bucket");
+    let staged = stage(&one, LONG).expect("staged");
+    let database = first.server();
+    let two = open_server(2, &database, &blobs, &clock, grace);
+    first.cut_off(true);
+    // It is killed.
+    std::mem::forget((staged, one));
+    two.beat().expect("a beat");
+    database.advance(61_000);
+    for _ in 0..4 {
+        clock.advance_ms(5_000);
+        two.beat().expect("a beat");
+    }
+    while two.stats().orphans_swept == 0 {
+        two.beat().expect("a beat");
+        std::thread::yield_now();
+    }
+    // Its record may come back with a database that had lost it.
+    reclaim_until(&database, &two, |store| store.reclaim().is_ok_and(|report| report.waiting == 1));
+    assert_eq!(two.verify(&mut |_| {}).expect("verified").blobs, 1);
+    database.advance(3_600_000);
+    reclaim_until(&database, &two, |two| two.stats().blobs_deleted == 1);
 }
 
 #[test]

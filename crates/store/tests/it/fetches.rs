@@ -95,6 +95,14 @@ fn each_operation_fetches_and_claims_no_more_than_the_table_says() {
     });
     table.line("delete", |store| delete(store, "b/1"));
     table.line("delete of nothing", |store| delete(store, "b/1"));
+    for number in 0..8 {
+        put(&table.store, &format!("several/{number}"), &bytes(1, 500));
+    }
+    table.line("delete several", |store| {
+        let target = |number| DeleteTarget::new(key(&format!("several/{number}")), None);
+        let targets = (0..8).map(target).collect();
+        store.delete_objects(&bucket(store, "bucket"), targets).wait().expect("deleted")
+    });
     let upload = table.line("create upload", |store| create_upload(store, "parts"));
     for number in [1, 2] {
         table.line("put part", |store| {

@@ -58,6 +58,19 @@ fn listed(store: &Store) -> Vec<String> {
 }
 
 #[test]
+fn a_page_of_versions_that_are_all_due_ends_on_every_backend() {
+    on_every_backend(|store| {
+        let at = Some(Expiration::At(1));
+        set(store, vec![LifecycleRule { expiration: at, ..rule("") }]);
+        for number in 0..100 {
+            put(store, &format!("object {number}"), &bytes(1, 300));
+        }
+        assert_eq!(store.run_lifecycle().expect("a walk").ended, 100);
+        assert_eq!(listed(store), Vec::<String>::new());
+    });
+}
+
+#[test]
 fn objects_end_by_days_date_prefix_tags_and_size() {
     let (store, clock) = open();
     let tag = ("k".to_owned(), "v".to_owned());

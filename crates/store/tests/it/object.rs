@@ -1,9 +1,10 @@
 use std::ops::Range;
 
 use liteio_store::{
-    ChecksumAlgorithm, ConditionResult, ContentHeaders, CopyOptions, DeleteTarget, EtagCondition,
-    GetOptions, ObjectChecksum, ObjectId, ObjectMetadata, PutOptions, ReadConditions, Selection,
-    Store, StoreError, SystemClock, VersionId, WriteConditions,
+    Cause, ChecksumAlgorithm, ConditionResult, ContentHeaders, CopyOptions, DeleteTarget,
+    EtagCondition, GetOptions, ListVersionsQuery, NotificationRule, Notifications, ObjectChecksum,
+    ObjectId, ObjectMetadata, PutOptions, ReadConditions, Selection, Store, StoreError,
+    SystemClock, VersionEntry, VersionId, Versioning, WriteConditions,
 };
 
 use crate::harness::*;
@@ -218,6 +219,52 @@ fn each_of_several_deletes_has_its_own_outcome() {
         let many = vec![target("x", WriteConditions::default()); 1001];
         let refused = store.delete_objects(&bucket(store, "bucket"), many).wait();
         assert!(matches!(refused, Err(StoreError::InvalidRequest { .. })), "{refused:?}");
+    });
+}
+
+#[test]
+fn as_many_versions_as_a_request_may_name_are_deleted_at_once() {
+    on_every_backend(|store| {
+        let here = bucket(store, "bucket");
+        store.set_versioning(&here, Versioning::Enabled).wait().expect("set");
+        let rule = NotificationRule {
+            id: "rule".to_owned(),
+            target: "target".to_owned(),
+            events: vec!["ObjectRemoved:*".to_owned()],
+            prefix: String::new(),
+            suffix: String::new(),
+        };
+        let rules = Notifications { rules: vec![rule], document: Vec::new() };
+        store.set_notifications(&here, Some(rules), Cause::Unknown).wait().expect("set");
+        (0..80).for_each(|_| _ = create_upload(store, "object 0"));
+        // Whatever a deletion may have to look for: older versions, other copies of the body, uploads.
+        for number in 0..40 {
+            let object = format!("object {number}");
+            put(store, &object, &bytes(1, 300));
+            put(store, &object, &bytes(2, 300));
+            copy(store, &object, &format!("copy {number}"), CopyOptions::default())
+                .expect("copied");
+            create_upload(store, &object);
+        }
+        let query = ListVersionsQuery { max: 1000, ..ListVersionsQuery::default() };
+        let here = bucket(store, "bucket");
+        let versions = || store.list_versions(&here, &query).expect("listed").entries;
+        let targets: Vec<_> = versions()
+            .into_iter()
+            .map(|entry| match entry {
+                VersionEntry::Version(it) | VersionEntry::DeleteMarker(it) => {
+                    DeleteTarget::new(key(&it.key), Some(it.version_id))
+                }
+                VersionEntry::Prefix(_) => panic!("there is no delimiter"),
+            })
+            .collect();
+        assert_eq!(targets.len(), 120);
+        let outcomes = store.delete_objects(&here, targets).wait().expect("deleted");
+        assert_eq!(
+            outcomes.iter().filter(|it| it.as_ref().is_ok_and(|it| it.existed)).count(),
+            120
+        );
+        assert_eq!(versions(), []);
     });
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use liteio_disk::SimulatedDisk;
+use liteio_kv::database::SimulatedDatabase;
 use liteio_store::{
     ArchiveAccess, Cause, DeleteTarget, GetOptions, ManualClock, NotificationRule, Notifications,
     ObjectMetadata, PutOptions, RestoreRequest, RestoreState, RetrievalTier, Store, StoreConfig,
@@ -199,4 +200,20 @@ fn many_restores_end_in_several_transactions() {
     put(&site.store, "plain", b"x");
     let refused = site.restore("plain", 1).expect_err("not archived");
     assert!(matches!(refused, StoreError::NotArchived { class: None }), "{refused}");
+}
+
+#[test]
+fn many_restores_that_are_due_end_over_a_database() {
+    let config = StoreConfig { restore_delay: Duration::ZERO, ..over(&SimulatedDatabase::new()) };
+    let store = Store::open_as_only_server(config).expect("over a database");
+    create_bucket(&store, "bucket");
+    let (disk, clock) = (Arc::new(SimulatedDisk::new(1)), Arc::new(ManualClock::new(START_MS)));
+    let site = Site { disk, clock, store };
+    for number in 0..100 {
+        let name = format!("object {number}");
+        site.put(&name);
+        site.restore(&name, 1).expect("asked for");
+    }
+    site.store.run_restores().expect("all of them end");
+    assert!(site.is_readable("object 99"));
 }

@@ -329,6 +329,10 @@ impl BlobStore for RemoteBlobStore {
         self.list(Some(run), found)
     }
 
+    fn probe(&self) -> Result<(), BlobError> {
+        self.probe_identity()
+    }
+
     fn clean_run(&self, _run: u32) -> Result<(), BlobError> {
         Ok(())
     }

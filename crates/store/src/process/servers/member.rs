@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use liteio_kv::Kv;
 
-use super::{DatabaseClock, Servers};
+use super::{DatabaseClock, Probes, Servers};
+use crate::blob::BlobStore;
 use crate::error::StoreError;
 use crate::process::Background;
 
@@ -15,11 +16,12 @@ pub(crate) struct Member {
     clock: Arc<DatabaseClock>,
     /// The thread that beats.
     pub(crate) beats: Option<Background<()>>,
+    probes: Option<Probes>,
 }
 
 impl Member {
     pub(crate) fn new(servers: Arc<Servers>, clock: Arc<DatabaseClock>) -> Self {
-        Self { servers, clock, beats: None }
+        Self { servers, clock, beats: None, probes: None }
     }
 
     /// The parts that a beat needs, so that nothing is locked while it waits for the database.
@@ -32,8 +34,15 @@ impl Member {
         self.servers.join(kv)
     }
 
+    /// Starts the thread that probes the blobs.
+    pub(crate) fn start_probes(&mut self, blobs: Arc<dyn BlobStore>) -> Result<(), StoreError> {
+        self.probes = Some(Arc::clone(&self.servers).start_probes(blobs)?);
+        Ok(())
+    }
+
     /// Ends the beats, and leaves the others. All threads that write have ended.
     pub(crate) fn leave(&mut self, kv: &Kv) {
+        self.probes = None;
         if let Some(beats) = self.beats.take() {
             beats.stop();
         }

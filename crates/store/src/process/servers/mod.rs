@@ -22,6 +22,7 @@
 mod beat;
 mod clock;
 mod member;
+mod probe;
 mod readers;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,8 @@ use crate::meta::server::{LeaseRecord, ServerRecord};
 use crate::meta::space;
 pub(crate) use clock::DatabaseClock;
 pub(crate) use member::Member;
+use probe::Probed;
+pub(crate) use probe::Probes;
 pub(crate) use readers::OpenReader;
 use readers::Readers;
 
@@ -92,6 +95,7 @@ pub(crate) struct Servers {
     clock: Arc<dyn Clock>,
     readers: Arc<Readers>,
     state: Mutex<State>,
+    probed: Mutex<Probed>,
 }
 
 #[derive(Debug, Default)]
@@ -151,7 +155,9 @@ fn ms(duration: Duration) -> u64 {
 
 impl Servers {
     pub(super) fn new(alone: Alone, config: ServersConfig, clock: Arc<dyn Clock>) -> Self {
-        Self { config, alone, clock, readers: Arc::default(), state: Mutex::default() }
+        let probed = Probed { good_ms: clock.monotonic_ms(), ..Probed::default() };
+        let (state, probed) = (Mutex::default(), Mutex::new(probed));
+        Self { config, alone, clock, readers: Arc::default(), state, probed }
     }
 
     fn suspended(reason: &str) -> StoreError {
@@ -164,11 +170,11 @@ impl Servers {
         )
     }
 
-    /// The time before which all readers of all servers began that are still open, less the grace.
+    /// The time before which all readers of all servers began that are still open.
     fn horizon_ms(&self, state: &State, now_ms: u64) -> u64 {
         let counts = |it: &&ServerRecord| it.beat_ms.saturating_add(ms(UNREAD_AFTER)) > now_ms;
         let oldest = state.servers.values().filter(counts).map(|it| it.reads_since_ms).min();
-        oldest.unwrap_or(0).saturating_sub(ms(SKEW) + ms(self.config.deletion_grace))
+        oldest.unwrap_or(0).saturating_sub(ms(SKEW))
     }
 }
 
@@ -211,6 +217,14 @@ impl Cluster for Servers {
             )),
             _ => Ok(()),
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.state.lock().is_ended
+    }
+
+    fn blobs_failure(&self) -> Option<String> {
+        self.probe_failure()
     }
 
     fn lease(&self, job: &Job) -> Result<Option<Term>, StoreError> {
@@ -263,11 +277,16 @@ impl Cluster for Servers {
         Ok(())
     }
 
+    fn deletion_grace(&self) -> Duration {
+        self.config.deletion_grace
+    }
+
     fn may_delete_in_tier(&self, body: &[u8; 16]) -> Result<bool, StoreError> {
         self.serving()?;
         let now_ms = self.clock.now_ms();
         let mut state = self.state.lock();
         let horizon_ms = self.horizon_ms(&state, now_ms);
+        let horizon_ms = horizon_ms.saturating_sub(ms(self.config.deletion_grace));
         Ok(state.bodies.is_before(*body, now_ms, horizon_ms))
     }
 

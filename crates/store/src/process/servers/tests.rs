@@ -5,8 +5,9 @@ use std::time::Duration;
 use liteio_disk::Clock;
 use liteio_kv::{Kv, KvConfig, Read as _, Write as _};
 
+use super::probe::PROBED_WITHIN;
 use super::{ENDED_AFTER, HEARD_FOR, LEASE, SUSPENDED_AFTER, Servers, ServersConfig, ms};
-use crate::blob::{BlobId, MemoryBlobStore};
+use crate::blob::{BlobError, BlobId, MemoryBlobStore};
 use crate::config::StoreConfig;
 use crate::error::StoreError;
 use crate::meta::content::{Content, ContentId, Extent};
@@ -146,6 +147,40 @@ fn a_server_without_the_database_stops_to_answer_and_ends_when_others_say_so() {
     assert!(is_suspended(first.servers.beat(&rig.kv)));
     assert!(is_suspended(first.servers.serving()));
     second.commit(None).expect("it goes on");
+}
+
+#[test]
+fn a_server_that_others_have_ended_is_over_and_one_without_the_database_is_not() {
+    let rig = Rig::new();
+    let (first, second) = (rig.server(1), rig.server(2));
+    rig.pass(SUSPENDED_AFTER);
+    assert!(is_suspended(first.servers.serving()) && !first.servers.is_over());
+    second.beat_through(&rig, ENDED_AFTER + Duration::from_secs(1));
+    assert!(is_suspended(first.servers.beat(&rig.kv)));
+    assert!(first.servers.is_over() && !second.servers.is_over());
+}
+
+#[test]
+fn the_blobs_count_as_away_without_a_probe_of_the_last_half_minute() {
+    let rig = Rig::new();
+    let server = rig.server(1);
+    let servers = &server.servers;
+    let now = || rig.clock.monotonic_ms();
+    let away = || BlobError::Unavailable { reason: "It is away.".to_owned() };
+    // One that was begun and has not ended says nothing.
+    let begun = now();
+    rig.pass(PROBED_WITHIN - Duration::from_millis(1));
+    servers.probed(now(), Err(away()));
+    assert_eq!(servers.blobs_failure(), None);
+    rig.pass(Duration::from_millis(1));
+    assert_eq!(servers.blobs_failure().as_deref(), Some("It is away."));
+    servers.probed(begun, Ok(()));
+    assert_eq!(
+        servers.blobs_failure().as_deref(),
+        Some("The blob store has not answered for 30 s.")
+    );
+    servers.probed(now(), Ok(()));
+    assert_eq!(servers.blobs_failure(), None);
 }
 
 #[test]
