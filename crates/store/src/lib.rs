@@ -327,7 +327,7 @@ pub use blob::shared_blobs_contract;
 pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, SharedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 pub use cluster::{ClusterFigures, ClusterJob, ClusterServer, ClusterView};
-pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
+pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig, VectorCache};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,

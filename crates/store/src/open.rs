@@ -129,6 +129,36 @@ impl Store {
         Ok(StandbyPosition::read(&opened.kv.snapshot()?)?.is_some())
     }
 
+    /// Opens the store of the mirrors of vectors that `config` describes, without threads that write by
+    /// themselves. A directory that cannot be read is made anew: all in it is in the logs, too.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`]; the errors of the disk.
+    pub(crate) fn open_mirrors(config: StoreConfig) -> Result<Self, StoreError> {
+        let store = match &config.backend {
+            Backend::Directory(path) => {
+                let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(path)?);
+                let lock = DirectoryLock::acquire(path).map_err(refusal_of_lock)?;
+                let opened = match open_on(Arc::clone(&disk), config.clone()) {
+                    Err(
+                        StoreError::Corrupt { .. }
+                        | StoreError::FormatTooNew { .. }
+                        | StoreError::NotADataDirectory { .. },
+                    ) => {
+                        directory::remove_files(&*disk, "")?;
+                        directory::write_format(&*disk, directory::format_of(&config))?;
+                        open_on(disk, config)
+                    }
+                    opened => opened,
+                };
+                Self::from_opened(Opened { directory_lock: Some(lock), ..opened? })
+            }
+            _ => Self::from_opened(open(config)?),
+        };
+        store.start_columns();
+        Ok(store)
+    }
+
     /// Starts the threads of an open store.
     pub(crate) fn start(&self) -> Result<(), StoreError> {
         self.start_columns();
@@ -148,6 +178,7 @@ impl Store {
             self.start_scrubber()?;
         }
         self.start_lifecycle()?;
+        self.start_snapshots()?;
         self.start_usage()
     }
 
@@ -280,6 +311,7 @@ pub(crate) fn open_memory_with(
         was_clean: true,
         may_sweep: true,
         log_end: None,
+        logs_vectors: false,
         servers: None,
     })
 }
@@ -318,6 +350,7 @@ fn open_cluster(mut config: StoreConfig, backend: &ClusterBackend) -> Result<Ope
         was_clean: true,
         may_sweep: true,
         log_end: None,
+        logs_vectors: true,
         servers: Some((servers, clock)),
     })
 }
@@ -430,6 +463,7 @@ fn open_parts(
         was_clean: false,
         may_sweep: is_whole,
         log_end,
+        logs_vectors: false,
         servers: None,
     })
 }

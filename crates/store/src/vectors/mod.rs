@@ -40,9 +40,11 @@ mod fingerprint;
 mod get;
 mod index;
 mod list;
+mod log;
 mod make_columns;
 #[cfg(test)]
 mod meanwhile_tests;
+mod mirror;
 mod open;
 mod position;
 mod publish;
