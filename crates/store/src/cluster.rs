@@ -12,6 +12,7 @@ use crate::error::StoreError;
 use crate::meta::server;
 use crate::process::{BEAT_EVERY, Background, Calls, Member, set_clock};
 use crate::store::{Inner, Store};
+use crate::vectors::MirrorFigures;
 
 /// The servers of a cluster, and the jobs that they do, as they have told it last.
 #[derive(Clone, Debug)]
@@ -78,6 +79,8 @@ pub struct ClusterFigures {
     pub suspended: Option<String>,
     /// Number of runs of other servers that are over and whose leftovers wait to be swept.
     pub runs_waiting: u64,
+    /// The cache of vectors.
+    pub vectors: MirrorFigures,
 }
 
 impl Store {
@@ -88,6 +91,7 @@ impl Store {
         self.reads_may_wait().then(|| ClusterFigures {
             suspended: cluster.serving().err().map(|error| error.to_string()),
             runs_waiting: cluster.ended_runs().len() as u64,
+            vectors: self.mirror_figures().unwrap_or_default(),
         })
     }
 

@@ -167,6 +167,14 @@ pub(crate) fn is_of_servers(key: &[u8]) -> bool {
     matches!(key.first(), Some(&(SERVER | RUNNING | JOB | USERS_STAMP | MOVING)))
 }
 
+/// `true` for rows that vectors have in slots, or in a log.
+pub(crate) fn is_of_vectors(key: &[u8]) -> bool {
+    matches!(
+        key.first(),
+        Some(&(VECTOR | VECTOR_SLOT | ELEMENTS | VECTOR_LOG | VECTOR_CHANGE | MIRROR))
+    )
+}
+
 /// The key of the position of a standby.
 pub(crate) const STANDBY_KEY: &[u8] = &[STANDBY];
 /// The key of the record of all queues of replication, of earlier programs.

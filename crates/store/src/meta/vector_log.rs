@@ -101,8 +101,11 @@ impl LogHead {
     }
 
     pub(crate) fn write(&self, to: &mut impl Write, index: IndexId) -> Result<(), StoreError> {
-        let key = space::vector_log(index);
-        Ok(to.put(&key, &record::seal(1, &key, self, &[]))?)
+        Ok(to.put(&space::vector_log(index), &self.encode(index))?)
+    }
+
+    pub(crate) fn encode(&self, index: IndexId) -> Vec<u8> {
+        record::seal(1, &space::vector_log(index), self, &[])
     }
 
     /// `true` if so many changes are behind the newest snapshot that the next one is due: a quarter of its

@@ -39,6 +39,7 @@ mod tiers;
 mod tree_damage;
 mod usage;
 mod vectors;
+mod vectors_cluster;
 mod vectors_crash;
 mod vectors_damage;
 mod vectors_filter;

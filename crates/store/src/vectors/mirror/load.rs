@@ -5,7 +5,7 @@ use std::sync::Arc;
 use liteio_kv::{Read as _, Write as _};
 
 use super::follow::{BYTES_AT_ONCE, CHANGES_AT_ONCE, Progress};
-use crate::blob::{BlobExtent, BlobId, ExtentReader};
+use crate::blob::{BlobExtent, BlobId, BlobStore, ExtentReader};
 use crate::error::StoreError;
 use crate::indexes::{Index, VectorName};
 use crate::meta::content::{Content, Extent};
@@ -110,7 +110,7 @@ pub(crate) struct Entries {
     /// Bytes that were read and not taken yet.
     rest: Vec<u8>,
     /// Keeps the blobs while they are read.
-    _kept: Kept,
+    _kept: Option<Kept>,
 }
 
 impl Entries {
@@ -125,10 +125,22 @@ impl Entries {
     ) -> Result<Self, StoreError> {
         let content = Content::Extents(snapshot.extents.clone());
         let kept = store.shared().cluster.keep(&content, Opened::Begun);
+        Ok(Self { _kept: Some(kept), ..Self::of(&store.shared().blobs, index, snapshot)? })
+    }
+
+    /// Opens a snapshot that nobody deletes.
+    ///
+    /// # Errors
+    /// The errors of opening a blob.
+    pub(crate) fn of(
+        blobs: &Arc<dyn BlobStore>,
+        index: IndexId,
+        snapshot: &LogSnapshot,
+    ) -> Result<Self, StoreError> {
         let extents = snapshot.extents.iter().map(extent).collect();
-        let reader = ExtentReader::open(Arc::clone(&store.shared().blobs), extents)?;
+        let reader = ExtentReader::open(Arc::clone(blobs), extents)?;
         let (position, left) = (snapshot.position, snapshot.vectors);
-        Ok(Self { index, position, left, reader, rest: Vec::new(), _kept: kept })
+        Ok(Self { index, position, left, reader, rest: Vec::new(), _kept: None })
     }
 
     /// The next entries; none at the end.

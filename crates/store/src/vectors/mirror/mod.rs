@@ -16,6 +16,8 @@ mod follow;
 mod load;
 mod snapshot;
 
+pub(crate) use load::Entries;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
