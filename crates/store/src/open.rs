@@ -130,31 +130,37 @@ impl Store {
     }
 
     /// Opens the store of the mirrors of vectors that `config` describes, without threads that write by
-    /// themselves. A directory that cannot be read is made anew: all in it is in the logs, too.
+    /// themselves. A directory that cannot be read is made anew, and so is one that `is_damaged`: all in it is
+    /// in the logs, too.
     ///
     /// # Errors
     /// [`StoreError::InUse`]; the errors of the disk.
-    pub(crate) fn open_mirrors(config: StoreConfig) -> Result<Self, StoreError> {
-        let store = match &config.backend {
-            Backend::Directory(path) => {
-                let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(path)?);
-                let lock = DirectoryLock::acquire(path).map_err(refusal_of_lock)?;
-                let opened = match open_on(Arc::clone(&disk), config.clone()) {
-                    Err(
-                        StoreError::Corrupt { .. }
-                        | StoreError::FormatTooNew { .. }
-                        | StoreError::NotADataDirectory { .. },
-                    ) => {
-                        directory::remove_files(&*disk, "")?;
-                        directory::write_format(&*disk, directory::format_of(&config))?;
-                        open_on(disk, config)
-                    }
-                    opened => opened,
-                };
-                Self::from_opened(Opened { directory_lock: Some(lock), ..opened? })
-            }
-            _ => Self::from_opened(open(config)?),
+    pub(crate) fn open_mirrors(config: StoreConfig, is_damaged: bool) -> Result<Self, StoreError> {
+        let Backend::Directory(path) = &config.backend else {
+            let store = Self::from_opened(open(config)?);
+            store.start_columns();
+            return Ok(store);
         };
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(path)?);
+        let lock = DirectoryLock::acquire(path).map_err(refusal_of_lock)?;
+        let opened = match is_damaged {
+            true => Err(StoreError::corrupt("the mirrors of vectors")),
+            false => open_on(Arc::clone(&disk), config.clone()),
+        };
+        let opened = match opened {
+            Err(
+                StoreError::Corrupt { .. }
+                | StoreError::FormatTooNew { .. }
+                | StoreError::NotADataDirectory { .. }
+                | StoreError::Io(_),
+            ) => {
+                directory::remove_files(&*disk, "")?;
+                directory::write_format(&*disk, directory::format_of(&config))?;
+                open_on(disk, config)
+            }
+            opened => opened,
+        };
+        let store = Self::from_opened(Opened { directory_lock: Some(lock), ..opened? });
         store.start_columns();
         Ok(store)
     }

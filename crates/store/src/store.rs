@@ -93,6 +93,8 @@ pub(crate) struct MirrorStore {
     pub(crate) mirrors: Mirrors,
     /// `None` until the first use.
     pub(crate) store: Mutex<Option<Store>>,
+    /// `true` if the next one is to be made anew.
+    pub(crate) is_damaged: AtomicBool,
     /// The thread that writes snapshots.
     pub(crate) thread: Mutex<Option<Background<()>>>,
 }
@@ -159,6 +161,7 @@ impl Store {
         let mirrors = opened.logs_vectors.then(|| MirrorStore {
             mirrors: Mirrors::new(cache.bytes_max, cache.snapshot_changes),
             store: Mutex::new(None),
+            is_damaged: AtomicBool::new(false),
             thread: Mutex::new(None),
         });
         let inner = Inner {

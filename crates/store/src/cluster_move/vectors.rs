@@ -7,7 +7,7 @@
 //! Out of a cluster the newest snapshot and the changes behind it become the rows of a backup, from which
 //! [`Restore`] makes the files.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -261,12 +261,11 @@ impl<'a> Target<'a> {
     }
 
     fn write(&mut self, batch: Vec<Change>) -> Result<(), StoreError> {
-        let mut newest: HashMap<String, Option<LoggedVector>> = HashMap::new();
-        batch.into_iter().for_each(|change| drop(newest.insert(change.key, change.vector)));
+        batch.iter().try_for_each(|change| change.check(self.index.dimension))?;
         let snapshot = self.to.kv.snapshot()?;
         let id = self.index.id;
         let mut rows = Vec::new();
-        for (key, vector) in newest {
+        for Change { key, vector } in Change::newest(batch) {
             let old = VectorRecord::read(&snapshot, id, &key)?;
             if let Some(old) = &old {
                 self.count -= 1;
@@ -281,9 +280,6 @@ impl<'a> Target<'a> {
                 }
                 continue;
             };
-            if elements.len() != self.index.dimension as usize {
-                return Err(StoreError::corrupt("a vector in the log has another dimension"));
-            }
             let slot = old.map_or_else(
                 || {
                     self.next += 1;

@@ -20,7 +20,7 @@ pub(crate) struct Mirrors {
     table: Mutex<HashMap<IndexId, Arc<Mirror>>>,
     /// Indexes that may be due for a snapshot.
     due: Mutex<HashMap<IndexId, Index>>,
-    /// Logical clock of uses.
+    /// Logical clock of uses, and of looks at logs.
     clock: AtomicU64,
     /// Bytes of all mirrors above which the least recently used ones are dropped.
     bytes_max: u64,
@@ -64,6 +64,8 @@ pub(crate) struct MirrorState {
     pub(crate) bytes: u64,
     /// Number of the newest change that this server has seen in the head of the log.
     pub(crate) seen: u64,
+    /// Clock value before the last look at the log that it was brought up to.
+    compared: u64,
 }
 
 impl Mirrors {
@@ -81,8 +83,13 @@ impl Mirrors {
     /// The mirror of an index, used from now on.
     pub(crate) fn mirror(&self, id: IndexId) -> Arc<Mirror> {
         let mirror = Arc::clone(self.table.lock().entry(id).or_default());
-        mirror.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        mirror.used.store(self.tick(), Ordering::Relaxed);
         mirror
+    }
+
+    /// The next value of the clock.
+    pub(crate) fn tick(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The mirrors to drop, so that all have no more than their bytes: the least recently used first, and
@@ -105,6 +112,11 @@ impl Mirrors {
             }
         }
         dropped
+    }
+
+    /// Forgets the content of all mirrors.
+    pub(crate) fn forget_all(&self) {
+        self.table.lock().values().for_each(|mirror| mirror.set(None, 0));
     }
 
     /// Notes that an index may be due for a snapshot. `true` if it was not noted before.
@@ -147,6 +159,16 @@ impl Mirror {
     pub(crate) fn set(&self, position: Option<LogPosition>, bytes: u64) {
         let mut state = self.state.lock();
         (state.position, state.bytes) = (position, bytes);
+    }
+
+    /// Notes that it has all changes that the log had at this value of the clock.
+    pub(crate) fn compared(&self, looked: u64) {
+        self.state.lock().compared = looked;
+    }
+
+    /// `true` if it was brought up to a log that was looked at behind this value of the clock.
+    pub(crate) fn was_compared_since(&self, began: u64) -> bool {
+        self.state.lock().compared > began
     }
 
     /// Notes the newest change that was seen.

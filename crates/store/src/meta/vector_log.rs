@@ -10,6 +10,8 @@
 //! gaps, and the random identity of the commit. A [`LogPosition`] has both: a database that has lost its
 //! last commits in a failover gives the same numbers again, and not the same identities.
 
+use std::collections::HashSet;
+
 use liteio_kv::{Read, Write};
 use serde::{Deserialize, Serialize};
 
@@ -140,6 +142,26 @@ impl Change {
             None => return Err(StoreError::corrupt("a deleted vector with elements")),
         };
         Ok((Self { key, vector }, commit))
+    }
+
+    /// The last change of each key, in their order.
+    pub(crate) fn newest(changes: Vec<Self>) -> Vec<Self> {
+        let mut seen = HashSet::new();
+        let mut newest: Vec<Self> = changes.into_iter().rev().collect();
+        newest.retain(|change| seen.insert(change.key.clone()));
+        newest.reverse();
+        newest
+    }
+
+    /// Checks that a vector has so many elements.
+    pub(crate) fn check(&self, dimension: u32) -> Result<(), StoreError> {
+        match &self.vector {
+            Some(vector) if vector.elements.len() != dimension as usize => {
+                let key = &self.key;
+                Err(StoreError::corrupt(format!("the vector {key:?} in the log is not whole")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Appends it to a snapshot of its index: the length of the row, and the row.

@@ -44,13 +44,24 @@ impl Store {
         Ok(())
     }
 
-    /// The head of the log of an index, in a snapshot that begins with it: one fetch.
+    /// The head of the log of an index, by one fetch.
     ///
     /// # Errors
     /// [`StoreError::NoSuchIndex`]; the errors of a read.
-    pub(super) fn head_of_log(&self, index: &Index) -> Result<(Snapshot, LogHead), StoreError> {
+    pub(super) fn head_of_log(&self, index: &Index) -> Result<LogHead, StoreError> {
         let [record, head] = rows_of(index);
         let snapshot = self.snapshot_with(&[&record, &head])?;
+        index.require(&snapshot)?;
+        LogHead::read(&snapshot, index.id)
+    }
+
+    /// The head of the log of an index, in a snapshot of one moment, for reads of the log behind it.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchIndex`]; the errors of a read.
+    pub(super) fn log_at_once(&self, index: &Index) -> Result<(Snapshot, LogHead), StoreError> {
+        let snapshot = self.snapshot()?;
+        snapshot.fetch(rows_of(index))?;
         index.require(&snapshot)?;
         let head = LogHead::read(&snapshot, index.id)?;
         Ok((snapshot, head))

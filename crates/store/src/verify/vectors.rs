@@ -135,10 +135,7 @@ impl VectorVerifier {
                 if batch.is_empty() {
                     return Ok(count);
                 }
-                if let Some(wrong) = batch.iter().find(|change| !is_of(index, change)) {
-                    let key = &wrong.key;
-                    return Err(StoreError::corrupt(format!("the vector {key:?} is not whole")));
-                }
+                batch.iter().try_for_each(|change| change.check(index.dimension))?;
                 count += batch.len() as u64;
             }
         };
@@ -168,15 +165,19 @@ impl VectorVerifier {
         report: &mut VerifyReport,
     ) -> Result<Option<Damage>, StoreError> {
         let Some(index) = self.indexes.get(&id) else { return Ok(None) };
-        let what = match Change::decode(place, value) {
-            Ok((change, _)) if is_of(index, &change) => {
+        let read = || -> Result<Change, StoreError> {
+            let (change, _) = Change::decode(place, value)?;
+            change.check(index.dimension)?;
+            Ok(change)
+        };
+        let what = match read() {
+            Ok(change) => {
                 if change.vector.is_some() {
                     report.vectors += 1;
                     report.bytes += u64::from(index.dimension) * 4;
                 }
                 return Ok(None);
             }
-            Ok((change, _)) => format!("the vector {:?} in its log is not whole", change.key),
             Err(error) => error.to_string(),
         };
         let snapshot = store.snapshot()?;
@@ -239,12 +240,6 @@ impl VectorVerifier {
             }
         }
     }
-}
-
-/// `true` if a change puts a vector with as many elements as those of the index, or deletes one.
-fn is_of(index: &Index, change: &Change) -> bool {
-    let dimension = index.dimension as usize;
-    change.vector.as_ref().is_none_or(|vector| vector.elements.len() == dimension)
 }
 
 fn verify_slot(

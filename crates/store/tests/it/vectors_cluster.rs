@@ -32,6 +32,16 @@ impl Cluster {
 
     /// A server, with a random source of this seed.
     fn server(&self, seed: u64, cache: &VectorCache) -> Store {
+        Store::open(self.config(seed, cache)).expect("opens")
+    }
+
+    /// A server that does nothing by itself, and writes a snapshot after so many changes if it is told to.
+    fn snapshot_writer(&self, snapshot_changes: u64) -> Store {
+        let cache = VectorCache { snapshot_changes, ..MEMORY };
+        Store::open_to_read(self.config(99, &cache)).expect("opens")
+    }
+
+    fn config(&self, seed: u64, cache: &VectorCache) -> StoreConfig {
         let backend = ClusterBackend {
             database: self.database.server(),
             blobs: self.blobs.clone(),
@@ -39,7 +49,7 @@ impl Cluster {
             deletion_grace: Default::default(),
         };
         let StoreConfig { backend, .. } = StoreConfig::cluster(backend);
-        Store::open(StoreConfig {
+        StoreConfig {
             backend,
             clock: Arc::new(ManualClock::new(1_700_000_000_000)),
             random: Arc::new(SeededRandom::new(seed)),
@@ -47,8 +57,7 @@ impl Cluster {
             runs_twice: false,
             runs_in_pieces: false,
             ..config(seed)
-        })
-        .expect("opens")
+        }
     }
 
     /// Servers with caches in memory.
@@ -190,18 +199,19 @@ fn two_servers_that_write_at_once_lose_nothing() {
 #[test]
 fn snapshots_are_written_loaded_and_followed() {
     let cluster = Cluster::new();
-    let cache = VectorCache { snapshot_changes: 100, ..MEMORY };
-    let [one, two] = [1, 2].map(|seed| cluster.server(seed, &cache));
+    let [one, two] = cluster.servers();
     let index = create(&one, 2, DistanceMetric::Euclidean);
-    let write_snapshot = |store: &Store| {
-        // Asked for, and taken with the next beat.
-        while store.write_vector_snapshots().expect("written") == 0 {
-            store.beat().expect("a beat");
+    let writer = cluster.snapshot_writer(100);
+    let write_snapshot = || {
+        // Seen as due, asked for, and taken with the next beat.
+        all(&writer, &index);
+        while writer.write_vector_snapshots().expect("written") == 0 {
+            writer.beat().expect("a beat");
         }
     };
     put_many(&one, &index, 0..600);
     delete(&one, &index, "000007");
-    write_snapshot(&one);
+    write_snapshot();
     // Behind the snapshot.
     delete(&one, &index, "000008");
     put(&one, &index, "000009", &[-9.0, 1.0]);
@@ -212,24 +222,30 @@ fn snapshots_are_written_loaded_and_followed() {
     assert_eq!(figures(&two).changes, 3, "the others are from the snapshot");
     // With the second one the log is kept from the first one on, and its blobs go.
     put_many(&one, &index, 600..1_000);
-    write_snapshot(&one);
+    write_snapshot();
     put_many(&two, &index, 1_000..1_100);
     assert_eq!(figures(&two).loads, 1);
     assert_eq!(all(&two, &index).len(), 1_099);
     assert_eq!(figures(&two).loads, 1, "less than a snapshot behind");
-    let late = cluster.server(3, &cache);
+    let late = cluster.server(3, &MEMORY);
     assert_eq!(all(&late, &index), all(&one, &index));
     assert_eq!(figures(&late).changes, 100);
-    while one.reclaim().is_err() {
+    let reclaim = || {
+        // Later than all readers that may have seen what is deleted.
+        cluster.database.advance(60_000);
         one.beat().expect("a beat");
-    }
+        one.beat().expect("a beat");
+        one.reclaim().expect("reclaimed");
+    };
+    reclaim();
+    reclaim();
     assert_eq!(one.deletions_waiting(10).expect("read"), 0);
     let report = late.verify(&mut |_| {}).expect("verified");
     assert_eq!(report.damaged, []);
     // The blobs of a deleted index go, too.
     one.delete_index(&index).wait().expect("deleted");
-    one.reclaim().expect("reclaimed");
-    one.reclaim().expect("reclaimed");
+    reclaim();
+    reclaim();
     assert_eq!(one.deletions_waiting(10).expect("read"), 0);
     let report = one.verify(&mut |_| {}).expect("verified");
     assert_eq!((report.damaged, report.orphans), (Vec::new(), 0));
@@ -269,6 +285,43 @@ fn a_cache_on_a_disk_is_followed_after_a_start_and_made_anew_if_it_is_damaged() 
     }
 }
 
+#[test]
+fn a_cache_is_followed_or_made_anew_from_any_moment_of_its_files() {
+    let cluster = Cluster::new();
+    let [one] = &cluster.servers();
+    let index = create(one, 2, DistanceMetric::Euclidean);
+    put_many(one, &index, 0..3_000);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let two = cluster.server(2, &on_disk(directory.path()));
+    for round in 0..6 {
+        // Files as they are while changes are applied, as a kill leaves them, or worse: not of one moment.
+        let copy = tempfile::tempdir().expect("a temporary directory");
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| nearest(&two, &index, &[0.0, 0.0]));
+            copy_files(directory.path(), copy.path());
+            reader.join().expect("an answer");
+        });
+        let three = cluster.server(10 + round, &on_disk(copy.path()));
+        assert_eq!(nearest(&three, &index, &vector(77)).as_deref(), Some("000077"));
+        assert_eq!(all(&three, &index), all(one, &index), "{round}");
+        let begin = 3_000 + round as usize * 700;
+        put_many(one, &index, begin..begin + 700);
+        delete(one, &index, &format!("{begin:06}"));
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    let mut files = Vec::new();
+    files_below(from, &mut files);
+    for file in files {
+        let name = file.strip_prefix(from).expect("below");
+        let target = to.join(name);
+        std::fs::create_dir_all(target.parent().expect("a directory")).expect("made");
+        // One that is removed meanwhile is missing.
+        let _ = std::fs::copy(&file, target);
+    }
+}
+
 fn files_below(directory: &Path, files: &mut Vec<std::path::PathBuf>) {
     for entry in std::fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
@@ -277,6 +330,53 @@ fn files_below(directory: &Path, files: &mut Vec<std::path::PathBuf>) {
             false => files.push(path),
         }
     }
+}
+
+#[test]
+fn a_cache_that_has_what_a_failover_lost_is_made_anew() {
+    let cluster = Cluster::new();
+    let [one, two] = &cluster.servers();
+    let index = create(one, 2, DistanceMetric::Euclidean);
+    put_many(one, &index, 0..100);
+    // More, as many, and fewer changes than the cache has.
+    for after in [0, 1, 5] {
+        put(one, &index, "lost", &[-5.0, 1.0]);
+        let before = all(one, &index);
+        assert_eq!(all(two, &index), before);
+        cluster.database.fail_over(1);
+        assert_eq!(get(two, &index, "lost"), None, "after {after}");
+        let writer = cluster.server(10 + after, &MEMORY);
+        for number in 0..after {
+            put(&writer, &index, &format!("new {after} {number}"), &[-6.0, number as f32]);
+        }
+        let expected = all(&writer, &index);
+        assert_eq!(expected.len(), before.len() - 1 + after as usize);
+        for store in [one, two] {
+            assert_eq!(all(store, &index), expected, "after {after}");
+        }
+    }
+    assert!(figures(two).loads > 1, "{:?}", figures(two));
+}
+
+#[test]
+fn an_index_id_that_is_given_again_after_a_failover_has_no_vectors_of_the_lost_index() {
+    let cluster = Cluster::new();
+    let [one, two] = &cluster.servers();
+    let films = create(one, 2, DistanceMetric::Euclidean);
+    let name = |name: &str| VectorName::index(name).expect("a name");
+    let options = |dimension| CreateIndex::new(dimension, DistanceMetric::Euclidean);
+    let lost = one.create_index(&bucket(one), name("lost"), options(2)).wait().expect("new");
+    // Without a vector: both logs are empty.
+    assert_eq!(nearest(two, &lost, &[1.0, 1.0]), None);
+    cluster.database.fail_over(1);
+    let third = cluster.server(3, &MEMORY);
+    let again = third.create_index(&bucket(&third), name("again"), options(3)).wait();
+    let again = again.expect("new");
+    assert_eq!(again.id, lost.id);
+    assert_eq!(nearest(two, &again, &[1.0, 1.0, 1.0]), None);
+    put(&third, &again, "third", &[1.0, 1.0, 1.0]);
+    assert_eq!(nearest(two, &again, &[1.0, 1.0, 1.0]).as_deref(), Some("third"));
+    assert_eq!(nearest(two, &films, &[1.0, 1.0]), None);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Bringing a mirror up to the head of its log.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use crate::indexes::mirrors::Mirror;
 use crate::meta::claim::Claim;
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
-use crate::meta::vector_log::{Change, LogHead, LogPosition, LoggedVector, MirrorRecord};
+use crate::meta::vector_log::{Change, LogHead, LogPosition, MirrorRecord};
 use crate::pending::Committed;
 use crate::store::{MirrorStore, Store};
 
@@ -35,6 +35,29 @@ struct Batch {
     to: LogPosition,
 }
 
+/// The reason why a mirror could not be brought up to date.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The log or its snapshot could not be read.
+    Log(StoreError),
+    /// The mirror could not be written or read.
+    Mirror(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Log(error)
+    }
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Log(error) | Failure::Mirror(error) => error,
+        }
+    }
+}
+
 /// The progress of a mirror.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
@@ -43,31 +66,39 @@ pub(super) struct Progress {
 }
 
 impl Store {
-    /// Brings the mirror of an index up to the head of its log. Returns the position that it has then.
+    /// Brings the mirror of an index up to the head that its log has, at `began` of the
+    /// [clock](crate::indexes::mirrors::Mirrors::tick) or later.
     ///
     /// # Errors
-    /// [`StoreError::Suspended`] while another request makes the mirror for long;
-    /// [`StoreError::NoSuchIndex`]; the errors of reading the log and of writing the mirror.
+    /// [`StoreError::Suspended`] while another request makes the mirror for long; [`StoreError::Busy`] if the
+    /// log changes again and again; [`StoreError::NoSuchIndex`]; the errors of reading the log and of writing
+    /// the mirror.
     pub(super) fn bring_up(
         &self,
         own: &MirrorStore,
         mirrors: &Self,
         index: &Index,
         mirror: &Mirror,
-    ) -> Result<LogPosition, StoreError> {
+        began: u64,
+    ) -> Result<(), Failure> {
         let _applying = mirror.applying.try_lock_for(WAIT).ok_or_else(busy)?;
         let mut at = mirror.progress_of(index);
+        if at.is_some() && mirror.was_compared_since(began) {
+            // Another request has done it meanwhile.
+            return Ok(());
+        }
         // Nobody reads a mirror that is made anew before it is at the head: a snapshot may lack vectors
         // that later changes put.
         let mut alone = None;
         let mut loads = 0;
-        let wanted = loop {
+        let looked = loop {
+            let looked = own.mirrors.tick();
             // Content of the snapshot is not deleted while it is read.
             let section = self.shared().cluster.reading();
-            let (snapshot, head) = self.head_of_log(index)?;
+            let (snapshot, head) = self.log_at_once(index)?;
             mirror.saw(head.position.number);
             let batch = match at {
-                Some(Progress { position, .. }) if position == head.position => break position,
+                Some(Progress { position, .. }) if position == head.position => break looked,
                 Some(Progress { position, .. }) => {
                     batch_behind(&snapshot, index, &head, &position)?
                 }
@@ -85,19 +116,19 @@ impl Store {
                         }
                         at = Some(progress);
                         if batch.to == head.position {
-                            break batch.to;
+                            break looked;
                         }
                         continue;
                     }
-                    Err(error) if is_damage(&error) && loads < LOADS_MAX => {
+                    Err(error) if is_damage(&error) && loads == 0 => {
                         at = None;
                         continue;
                     }
-                    Err(error) => return Err(error),
+                    Err(error) => return Err(Failure::Mirror(error)),
                 }
             }
             if loads == LOADS_MAX {
-                return Err(StoreError::corrupt("the log of an index changes while it is read"));
+                return Err(StoreError::Busy.into());
             }
             loads += 1;
             let entries = head.snapshot.as_ref().map(|it| Entries::open(self, index.id, it));
@@ -111,10 +142,11 @@ impl Store {
             at = Some(mirrors.load(index, entries)?);
         };
         if let (Some(_), Some(progress)) = (&alone, at) {
-            mirrors.complete(index, progress)?;
+            mirrors.complete(index, progress).map_err(Failure::Mirror)?;
             mirror.reached(index, &progress);
         }
-        Ok(wanted)
+        mirror.compared(looked);
+        Ok(())
     }
 
     /// Takes changes into a mirror, in one transaction. `progress` has the position behind them, and the
@@ -127,18 +159,13 @@ impl Store {
         is_complete: bool,
     ) -> Result<Progress, StoreError> {
         let own = mirrored(index)?;
-        let mut newest: HashMap<String, Option<LoggedVector>> = HashMap::new();
-        changes.into_iter().for_each(|change| drop(newest.insert(change.key, change.vector)));
         let (mut keys, mut metadata, mut elements) = (Vec::new(), Vec::new(), Vec::new());
         let mut deleted = Vec::new();
-        for (key, vector) in newest {
+        for Change { key, vector } in Change::newest(changes) {
             let Some(mut vector) = vector else {
                 deleted.push(key);
                 continue;
             };
-            if vector.elements.len() != index.dimension as usize {
-                return Err(StoreError::corrupt("a vector in the log has another dimension"));
-            }
             keys.push(key);
             metadata.push(vector.metadata);
             elements.append(&mut vector.elements);
@@ -247,6 +274,7 @@ fn batch_behind(
             return Err(gap());
         }
         let (change, commit) = Change::decode(place, value)?;
+        change.check(index.dimension)?;
         let position = LogPosition { number, commit };
         number += 1;
         if position.number == at.number {

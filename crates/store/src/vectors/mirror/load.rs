@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use liteio_kv::{Read as _, Write as _};
 
-use super::follow::{BYTES_AT_ONCE, CHANGES_AT_ONCE, Progress};
+use super::follow::{BYTES_AT_ONCE, CHANGES_AT_ONCE, Failure, Progress};
 use crate::blob::{BlobExtent, BlobId, BlobStore, ExtentReader};
 use crate::error::StoreError;
 use crate::indexes::{Index, VectorName};
@@ -34,9 +34,9 @@ impl Store {
         &self,
         index: &Index,
         snapshot: Option<Entries>,
-    ) -> Result<Progress, StoreError> {
-        self.remove_mirror(index.id)?;
-        self.create_mirror(index)?;
+    ) -> Result<Progress, Failure> {
+        let prepared = self.remove_mirror(index.id).and_then(|()| self.create_mirror(index));
+        prepared.map_err(Failure::Mirror)?;
         let mut progress = Progress { position: LogPosition::default(), bytes: 0 };
         let Some(mut entries) = snapshot else { return Ok(progress) };
         progress.position = entries.position;
@@ -45,7 +45,9 @@ impl Store {
             if batch.is_empty() {
                 return Ok(progress);
             }
-            progress = self.apply_changes(index, batch, progress, false)?;
+            batch.iter().try_for_each(|change| change.check(index.dimension))?;
+            let applied = self.apply_changes(index, batch, progress, false);
+            progress = applied.map_err(Failure::Mirror)?;
         }
     }
 

@@ -8,7 +8,7 @@
 //! slots of a single server. So it sees everything that was acknowledged before it began, by any server.
 //!
 //! All mirrors are in a store of their own, in the cache directory or in memory: an index there has the
-//! same rows and files as in a data directory, and a row with the [position](LogPosition) that it has. Both
+//! same rows and files as in a data directory, and a row with the [position](crate::meta::vector_log::LogPosition) that it has. Both
 //! change in one transaction, so a crash leaves an older mirror. Nothing in it is needed: what is missing,
 //! damaged, or not a part of the log, is made anew.
 
@@ -18,6 +18,9 @@ mod snapshot;
 
 pub(crate) use load::Entries;
 
+use self::follow::{Failure, Progress};
+
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -29,7 +32,7 @@ use crate::error::StoreError;
 use crate::indexes::mirrors::{Mirror, Mirrors};
 use crate::indexes::{Index, Vectors};
 use crate::meta::space;
-use crate::meta::vector_log::{LogPosition, MirrorRecord};
+use crate::meta::vector_log::MirrorRecord;
 use crate::name::IndexId;
 use crate::store::{MirrorStore, Store};
 
@@ -106,29 +109,57 @@ impl Store {
         index: &Index,
         read: &dyn Fn(&Self, &Index) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let store = self.store_of_mirrors(own)?;
         let mirror = own.mirrors.mirror(index.id);
-        let (_, head) = self.head_of_log(index)?;
+        let began = own.mirrors.tick();
+        let head = self.head_of_log(index)?;
         mirror.saw(head.position.number);
         self.note_head(own, index, &head);
-        let mut wanted = Wanted::Exactly(head.position);
-        let mut is_made_anew = false;
+        let (mut is_made_anew, mut are_all_made_anew) = (false, false);
         for _ in 0..ATTEMPTS_MAX {
+            let store = self.store_of_mirrors(own)?;
             let content = mirror.content.try_read_for(WAIT).ok_or_else(busy)?;
-            let found = mirror.progress_of(index).map(|progress| progress.position);
-            if wanted.is_met(found) {
+            // A mirror that has more than the head had may have what the database has lost, unless somebody has
+            // compared it with the log since.
+            let is_current = |found: Progress| {
+                found.position == head.position || mirror.was_compared_since(began)
+            };
+            if mirror.progress_of(index).is_some_and(is_current) {
                 match read(&store, &mirrored(index)?) {
                     Err(error) if is_damage(&error) && !is_made_anew => {}
+                    // Another request makes all mirrors anew.
+                    Err(StoreError::Closed) => continue,
                     result => return result.map_err(|error| of_index(index, error)),
                 }
                 is_made_anew = true;
                 mirror.set(None, mirror.state().bytes);
             }
             drop(content);
-            wanted = Wanted::AtLeast(self.bring_up(own, &store, index, &mirror)?);
+            match self.bring_up(own, &store, index, &mirror, began) {
+                Ok(()) | Err(Failure::Mirror(StoreError::Closed)) => {}
+                // More than this mirror is damaged.
+                Err(Failure::Mirror(error)) if is_damage(&error) && !are_all_made_anew => {
+                    are_all_made_anew = true;
+                    self.forget_mirrors(own, &store);
+                }
+                Err(Failure::Mirror(error) | Failure::Log(error)) => {
+                    return Err(of_index(index, error));
+                }
+            }
             self.make_room_for(own, index.id)?;
         }
         Err(busy())
+    }
+
+    /// Closes a store of mirrors that is damaged. The next one is made anew.
+    fn forget_mirrors(&self, own: &MirrorStore, damaged: &Self) {
+        let mut opened = own.store.lock();
+        if !opened.as_ref().is_some_and(|it| Arc::ptr_eq(&it.inner, &damaged.inner)) {
+            return;
+        }
+        *opened = None;
+        own.mirrors.forget_all();
+        damaged.close();
+        own.is_damaged.store(true, Ordering::Relaxed);
     }
 
     /// What `from` returns for the open indexes that have vectors; `None` if there are none.
@@ -153,7 +184,8 @@ impl Store {
             Some(directory) => Backend::Directory(directory.join(MIRRORS)),
             None => Backend::Memory,
         };
-        let store = Self::open_mirrors(StoreConfig {
+        let is_damaged = own.is_damaged.load(Ordering::Relaxed);
+        let config = StoreConfig {
             backend,
             // What a power cut takes is made anew.
             durability: Durability::Os,
@@ -163,7 +195,9 @@ impl Store {
             clock: Arc::clone(&config.clock),
             random: Arc::clone(&config.random),
             ..StoreConfig::memory()
-        })?;
+        };
+        let store = Self::open_mirrors(config, is_damaged)?;
+        own.is_damaged.store(false, Ordering::Relaxed);
         // What a kill has left of the removal of an index.
         store.reclaim()?;
         store.read_mirrors(&own.mirrors)?;
@@ -215,36 +249,16 @@ impl Store {
     }
 }
 
-/// The position that a read needs.
-#[derive(Clone, Copy, Debug)]
-enum Wanted {
-    /// This one. A mirror that has more may have changes that the database has lost.
-    Exactly(LogPosition),
-    /// This one or a later one: the mirror has been compared with the log since the read began.
-    AtLeast(LogPosition),
-}
-
-impl Wanted {
-    fn is_met(self, found: Option<LogPosition>) -> bool {
-        match (self, found) {
-            (_, None) => false,
-            (Self::Exactly(wanted), Some(found)) => found == wanted,
-            (Self::AtLeast(wanted), Some(found)) => {
-                found == wanted || found.number > wanted.number
-            }
-        }
-    }
-}
-
 /// `true` for an error that a mirror made anew may not have.
 fn is_damage(error: &StoreError) -> bool {
-    matches!(
-        error,
+    match error {
         StoreError::Corrupt { .. }
-            | StoreError::IndexDamaged { .. }
-            | StoreError::FormatTooNew { .. }
-            | StoreError::NoSuchIndex { .. }
-    )
+        | StoreError::IndexDamaged { .. }
+        | StoreError::FormatTooNew { .. }
+        | StoreError::NoSuchIndex { .. } => true,
+        StoreError::Io(error) => error.kind() == ErrorKind::InvalidData,
+        _ => false,
+    }
 }
 
 fn busy() -> StoreError {

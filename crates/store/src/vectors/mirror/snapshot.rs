@@ -47,7 +47,14 @@ impl Store {
         let Some(own) = &self.inner.mirrors else { return Ok(0) };
         let (mut written, mut failure) = (0, None);
         for index in own.mirrors.due() {
-            let Some(worker) = self.for_job(Job::Index(index.id.0))? else { continue };
+            let Some(worker) = self.for_job(Job::Index(index.id.0))? else {
+                // Another server writes it, or has done so.
+                let head = self.head_of_log(&index);
+                if !head.is_ok_and(|it| it.is_snapshot_due(own.mirrors.snapshot_changes)) {
+                    own.mirrors.is_done(index.id);
+                }
+                continue;
+            };
             match worker.write_snapshot(own, &index) {
                 Ok(is_written) => {
                     own.mirrors.is_done(index.id);
@@ -86,7 +93,7 @@ impl Store {
 
     /// Writes a snapshot of an index, if it is due.
     fn write_snapshot(&self, own: &MirrorStore, index: &Index) -> Result<bool, StoreError> {
-        let (_, head) = self.head_of_log(index)?;
+        let head = self.head_of_log(index)?;
         if !head.is_snapshot_due(own.mirrors.snapshot_changes) {
             return Ok(false);
         }
@@ -102,7 +109,7 @@ impl Store {
     fn moment_of_mirror(&self, own: &MirrorStore, index: &Index) -> Result<Moment, StoreError> {
         let mirrors = self.store_of_mirrors(own)?;
         let mirror = own.mirrors.mirror(index.id);
-        self.bring_up(own, &mirrors, index, &mirror)?;
+        self.bring_up(own, &mirrors, index, &mirror, own.mirrors.tick())?;
         // Nobody changes or drops it while the parts are taken.
         let _applying = mirror.applying.try_lock_for(WAIT).ok_or_else(busy)?;
         let position = mirror.state().position.ok_or_else(busy)?;
@@ -178,7 +185,7 @@ impl Store {
     /// Removes the changes that nobody needs any more.
     fn remove_old_changes(&self, index: &Index) -> Result<(), StoreError> {
         loop {
-            let (snapshot, head) = self.head_of_log(index)?;
+            let (snapshot, head) = self.log_at_once(index)?;
             let lower = space::vector_change(index.id, 0);
             let upper = space::vector_change(index.id, head.kept_from.number + 1);
             let mut rows = snapshot.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
