@@ -129,7 +129,9 @@ fn write_cluster(page: &mut Page, store: &StoreFigures) {
     optional(page, "liteio_cluster_runs_waiting", help, cluster.map(|it| it.runs_waiting));
     let vectors = cluster.map(|it| &it.vectors);
     let gauges: [Column<MirrorFigures>; 3] = [
-        ("liteio_cluster_vector_cache_indexes", "Indexes of vectors in the cache.", |it| it.indexes),
+        ("liteio_cluster_vector_cache_indexes", "Indexes of vectors in the cache.", |it| {
+            it.indexes
+        }),
         ("liteio_cluster_vector_cache_bytes", "Their estimated bytes.", |it| it.bytes),
         (
             "liteio_cluster_vector_changes_behind",

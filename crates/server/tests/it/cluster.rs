@@ -282,8 +282,7 @@ async fn vectors_move_into_a_cluster_and_each_server_finds_them() {
     let credentials =
         [("LITEIO_ACCESS_KEY", ALICE.access_key), ("LITEIO_SECRET_KEY", ALICE.secret_key)];
     let single = ["server", "--data-dir", "data", "--address", "127.0.0.1:0"];
-    let single =
-        [&single[..], &["--master-key-file", "master.key"]].concat();
+    let single = [&single[..], &["--master-key-file", "master.key"]].concat();
     let server = Running::start(place.command(&single).envs(credentials));
     vectors(&server, "CreateVectorBucket", r#"{"vectorBucketName":"films"}"#).await;
     let index = r#"{"vectorBucketName":"films","indexName":"i","dataType":"float32","dimension":2,"distanceMetric":"euclidean"}"#;
@@ -306,8 +305,7 @@ async fn vectors_move_into_a_cluster_and_each_server_finds_them() {
     assert!(nearest(one, "[5,5]").await.contains("moved"));
     // The cache of another server.
     let arguments = ["server", "--address", "127.0.0.1:0", "--server-name", "three"];
-    let three =
-        Running::start(place.at(&arguments).env("LITEIO_VECTOR_CACHE", place.path("one")));
+    let three = Running::start(place.at(&arguments).env("LITEIO_VECTOR_CACHE", place.path("one")));
     let refused = RawRequest::of_vectors(address(&three), "us-east-1", "QueryVectors", QUERY);
     let refused = refused.send().await;
     assert!(refused.status >= 500, "{}", refused.text());

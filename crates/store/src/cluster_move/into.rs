@@ -296,7 +296,10 @@ pub(super) fn changes(wanted: Vec<Pair>, there: Vec<Pair>) -> BTreeMap<Vec<u8>, 
     changes
 }
 
-pub(super) fn apply(kv: &Kv, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Result<(), StoreError> {
+pub(super) fn apply(
+    kv: &Kv,
+    changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+) -> Result<(), StoreError> {
     if changes.is_empty() {
         return Ok(());
     }

@@ -77,12 +77,7 @@ fn remove_others(to: &Kv, indexes: &BTreeMap<IndexId, Index>) -> Result<u64, Sto
     Ok(removed)
 }
 
-fn index_into(
-    from: &Store,
-    to: &Kv,
-    index: &Index,
-    moved: &mut Moved,
-) -> Result<u64, StoreError> {
+fn index_into(from: &Store, to: &Kv, index: &Index, moved: &mut Moved) -> Result<u64, StoreError> {
     let open = from.open_index(index)?;
     let snapshot = from.snapshot()?;
     let mut rows = space::within(&snapshot, &space::vectors_of(index.id))?;
@@ -290,7 +285,8 @@ impl<'a> Target<'a> {
             let record = VectorRecord { slot, crc: vector_crc(&elements), metadata };
             self.count += 1;
             self.sum = self.sum.wrapping_add(sum_of(&key, &record));
-            let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_le_bytes()).collect();
+            let bytes: Vec<u8> =
+                elements.iter().flat_map(|element| element.to_le_bytes()).collect();
             let put = [
                 (place, record.encoded()),
                 (space::vector_slot(id, slot), key.into_bytes()),

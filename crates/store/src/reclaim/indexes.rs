@@ -84,8 +84,7 @@ impl Store {
 fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreError> {
     write.claim(Claim::Index(id))?;
     let mut places = Vec::new();
-    for prefix in
-        [space::vectors_of(id), space::vector_slots_of(id), space::vector_changes_of(id)]
+    for prefix in [space::vectors_of(id), space::vector_slots_of(id), space::vector_changes_of(id)]
     {
         let mut cursor = space::within(write, &prefix)?;
         while places.len() < RECLAIM_BATCH

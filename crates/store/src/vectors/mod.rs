@@ -63,9 +63,9 @@ pub use index::{CreateIndex, IndexPage, ListIndexes};
 pub(crate) use open::{DIRECTORY, path as path_of_index, shape, shape_of, used_slots};
 
 pub use list::{ListVectors, Segment, VectorPage};
-pub use position::QueryPosition;
 pub(crate) use mirror::Entries;
 pub use mirror::MirrorFigures;
+pub use position::QueryPosition;
 pub use put::NewVectors;
 pub use query::{Hit, QueryAnswer, QueryText, VectorQuery};
 pub use tags::Tagged;

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use liteio_kv::database::{Database as _, Faults, SimulatedDatabase, Want};
 use liteio_store::cluster_move::{MoveSource, Moved, move_out};
 use liteio_store::vectors::{
-    CreateIndex, DistanceMetric, Index, ListVectors, NewVectors, StoredVector, VectorName, VectorQuery,
+    CreateIndex, DistanceMetric, Index, ListVectors, NewVectors, StoredVector, VectorName,
+    VectorQuery,
 };
 use liteio_store::{
     ClusterBackend, ClusterBlobs, IdentityEntry, Selection, Store, StoreConfig, StoreError,
@@ -87,7 +88,8 @@ fn write_snapshot(backend: &ClusterBackend) {
     let StoreConfig { backend, .. } = StoreConfig::cluster(backend.clone());
     let vector_cache = VectorCache { snapshot_changes: 1_000, ..VectorCache::default() };
     let config = StoreConfig { backend, vector_cache, runs_twice: false, ..config(8) };
-    let store = Store::open_to_read(StoreConfig { runs_in_pieces: false, ..config }).expect("opens");
+    let store =
+        Store::open_to_read(StoreConfig { runs_in_pieces: false, ..config }).expect("opens");
     all_vectors(&store);
     while store.write_vector_snapshots().expect("written") == 0 {
         store.beat().expect("a beat");

@@ -272,7 +272,8 @@ fn a_cache_on_a_disk_is_followed_after_a_start_and_made_anew_if_it_is_damaged() 
     files_below(directory.path(), &mut files);
     assert!(files.iter().any(|file| file.extension().is_some_and(|it| it == "slots")), "{files:?}");
     for file in files {
-        let bytes = std::fs::read(&file).expect("readable");
+        // One that is made anew may have another name.
+        let Ok(bytes) = std::fs::read(&file) else { continue };
         for damaged in [Vec::new(), vec![0x55; bytes.len()], bytes[..bytes.len() / 2].to_vec()] {
             if std::fs::write(&file, &damaged).is_err() {
                 continue;

@@ -128,7 +128,8 @@ impl Store {
         index: &Index,
         moment: &Moment,
     ) -> Result<(LogSnapshot, Vec<StagedBlob>), StoreError> {
-        let mut target = Target { store: self, begun: None, extents: Vec::new(), blobs: Vec::new() };
+        let mut target =
+            Target { store: self, begun: None, extents: Vec::new(), blobs: Vec::new() };
         let (mut vectors, mut piece) = (0, Vec::with_capacity(2 * PIECE_BYTES));
         let prefix = space::vectors_of(index.id);
         let mut rows = space::within(&moment.snapshot, &prefix)?;
@@ -149,8 +150,7 @@ impl Store {
         }
         target.write(&piece)?;
         target.seal()?;
-        let snapshot =
-            LogSnapshot { position: moment.position, vectors, extents: target.extents };
+        let snapshot = LogSnapshot { position: moment.position, vectors, extents: target.extents };
         Ok((snapshot, target.blobs))
     }
 
