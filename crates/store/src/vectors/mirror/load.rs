@@ -25,7 +25,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 
 /// The names of the vector bucket and of the index of a mirror.
 pub(super) fn names_of(id: IndexId) -> Result<(VectorName, VectorName), StoreError> {
-    Ok((VectorName::bucket(BUCKET_NAME)?, VectorName::index(&format!("index-{:08x}", id.0))?))
+    Ok((VectorName::bucket(BUCKET_NAME)?, VectorName::index(format!("index-{:08x}", id.0))?))
 }
 
 impl Store {
