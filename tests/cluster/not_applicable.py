@@ -1,13 +1,11 @@
 """Tests of tests/clients that say nothing about a cluster, by their names, with the reasons."""
 
 OWN = "it starts servers of its own, in memory or on a directory"
-VECTORS = "a cluster refuses S3 Vectors"
 
 # By the name of the module: all of its tests, or those that are listed.
 LEFT_OUT = {
     "test_aws_answers": {
         "test_a_region_that_does_not_exist": OWN,
-        "test_a_vector_policy_may_name_another_bucket": VECTORS,
         "test_new_buckets_of_the_profiles_are_as_on_aws": OWN,
     },
     "test_events": {"*": OWN},
@@ -16,7 +14,6 @@ LEFT_OUT = {
     "test_reports": {"*": OWN},
     "test_restart": {"*": OWN},
     "test_restore": {"test_kills_lose_no_restore": OWN},
-    "test_s3vectors": {"*": VECTORS},
 }
 
 

@@ -82,15 +82,6 @@ impl Exception {
         )
     }
 
-    pub(super) fn not_in_cluster() -> Exception {
-        exception(
-            "NotImplementedException",
-            StatusCode::NOT_IMPLEMENTED,
-            "S3 Vectors is not implemented for several servers over one database: use a server with a data \
-             directory of its own for vectors.",
-        )
-    }
-
     fn not_found(message: impl Into<String>) -> Exception {
         exception("NotFoundException", StatusCode::NOT_FOUND, message)
     }

@@ -200,9 +200,6 @@ impl VectorsService {
         if let Some(origin) = parts.extensions.get::<Arc<Origin>>() {
             origin.found.note_operation(name_of(action));
         }
-        if self.app.ask(Store::reads_may_wait) {
-            return Err(Exception::not_in_cluster());
-        }
         let query = parts.uri.query().unwrap_or_default().to_owned();
         let body = collect(body, BODY_BYTES_MAX).await.map_err(|error| match error {
             CollectError::TooLarge => Exception::body_too_large(),

@@ -265,6 +265,10 @@ fn store_config(config: &Config) -> StoreConfig {
     let eighth = usize::try_from(Grant::of_process().memory_bytes / 8).unwrap_or(usize::MAX);
     let metadata_bytes = config.metadata_bytes.unwrap_or(store_config.memory_bytes.min(eighth));
     store_config.memory_bytes = metadata_bytes;
+    if let Storage::Cluster(settings) = &config.storage {
+        store_config.vector_cache.directory.clone_from(&settings.vector_cache);
+        store_config.vector_cache.bytes_max = u64::from(settings.vector_cache_mib) << 20;
+    }
     store_config.takes_empty_directories = config.preparation.directories_are_buckets;
     store_config.region.clone_from(&config.region);
     let day = Duration::from_secs(24 * 60 * 60);

@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::meta::server;
 use crate::process::{BEAT_EVERY, Background, Calls, Member};
 use crate::store::{Inner, Store};
+use crate::vectors::MirrorFigures;
 
 /// The servers of a cluster, and the jobs that they do, as they have told it last.
 #[derive(Clone, Debug)]
@@ -83,6 +84,8 @@ pub struct ClusterFigures {
     pub blobs_failure: Option<String>,
     /// Number of runs of other servers that are over and whose leftovers wait to be swept.
     pub runs_waiting: u64,
+    /// The cache of vectors.
+    pub vectors: MirrorFigures,
 }
 
 impl Store {
@@ -95,6 +98,7 @@ impl Store {
             is_over: cluster.is_over(),
             blobs_failure: cluster.blobs_failure(),
             runs_waiting: cluster.ended_runs().len() as u64,
+            vectors: self.mirror_figures().unwrap_or_default(),
         })
     }
 

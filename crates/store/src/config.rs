@@ -10,7 +10,7 @@ use crate::backend::ClusterBackend;
 use crate::encryption::KeyRing;
 use crate::limits::{
     EVENTS_WAITING_MAX, INLINE_BYTES_MAX, LOGGED_BYTES_MAX, PART_BYTES_MIN, RECORD_BODY_BYTES_MAX,
-    SEGMENT_BYTES_MAX,
+    SEGMENT_BYTES_MAX, VECTOR_CACHE_BYTES, VECTOR_SNAPSHOT_CHANGES,
 };
 use crate::meta::{BlobSource, EventObserver};
 use liteio_disk::{Clock, SystemClock};
@@ -27,6 +27,24 @@ pub enum Backend {
     Memory,
     /// A database and blobs that several servers share.
     Cluster(ClusterBackend),
+}
+
+/// The cache of one of several servers for the indexes of vectors that it is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VectorCache {
+    /// A directory for it, which no other server uses; `None` for memory.
+    pub directory: Option<PathBuf>,
+    /// Bytes from which indexes are dropped that were not used lately. One that is larger is kept alone.
+    pub bytes_max: u64,
+    /// Changes of an index from which its next snapshot is due: [`VECTOR_SNAPSHOT_CHANGES`]; tests lower it.
+    pub snapshot_changes: u64,
+}
+
+impl Default for VectorCache {
+    fn default() -> Self {
+        let snapshot_changes = VECTOR_SNAPSHOT_CHANGES;
+        Self { directory: None, bytes_max: VECTOR_CACHE_BYTES, snapshot_changes }
+    }
 }
 
 /// The part of a store in a pair of servers.
@@ -99,6 +117,8 @@ pub struct StoreConfig {
     pub event_observer: Option<Arc<dyn EventObserver>>,
     /// The backup that has the blobs which a lazy restore has left there.
     pub blob_source: Option<Arc<dyn BlobSource>>,
+    /// The cache of vectors, where several servers share a database.
+    pub vector_cache: VectorCache,
     /// The part of the store in a pair of servers.
     pub role: Role,
     /// Accept a new data directory that has empty directories with bucket names. The caller then
@@ -164,6 +184,7 @@ impl StoreConfig {
             events_waiting_max: EVENTS_WAITING_MAX,
             event_observer: None,
             blob_source: None,
+            vector_cache: VectorCache::default(),
             role: Role::Primary,
             takes_empty_directories: false,
             #[cfg(any(test, feature = "test-util"))]

@@ -125,6 +125,22 @@ pub(crate) fn empty_directories(disk: &dyn Disk) -> Result<Vec<BucketName>, Stor
     Ok(empty)
 }
 
+/// Removes all files of a directory but the lock.
+///
+/// # Errors
+/// The errors of the disk.
+pub(crate) fn remove_files(disk: &dyn Disk, path: &str) -> Result<(), StoreError> {
+    for entry in disk.list(path)? {
+        let name = if path.is_empty() { entry.name } else { format!("{path}/{}", entry.name) };
+        match entry.is_dir {
+            true => remove_files(disk, &name)?,
+            false if name == "lock" => {}
+            false => disk.remove_if_there(&name)?,
+        }
+    }
+    Ok(())
+}
+
 /// `true` if there is a file of this name.
 ///
 /// # Errors

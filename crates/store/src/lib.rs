@@ -330,7 +330,7 @@ pub use blob::{BlobAccess, BlobCache, BlobLocation, BucketLocation, ClusterId, S
 pub use blob::{BlobCall, BlobFate, BlobFates, SimulatedBlobs};
 pub use bucket::{BucketPage, ListBuckets, ListedBucket, NewBucket};
 pub use cluster::{ClusterFigures, ClusterJob, ClusterServer, ClusterView};
-pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig};
+pub use config::{Backend, DEFAULT_DIRECTORY, Role, StoreConfig, VectorCache};
 pub use encryption::{
     DefaultEncryption, DefaultMethod, Encryption, EncryptionKey, EncryptionScheme, KeyRing,
     MissingKeys, NamedKey, Sealing, SecretKeys, WrappingKeyId,

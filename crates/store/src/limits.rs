@@ -138,6 +138,13 @@ pub const LOST_DAYS: u32 = 7;
 /// open.
 pub const OPEN_INDEXES_MAX: usize = 256;
 
+/// Where several servers share a database: changes of an index from which the next snapshot of its vectors is
+/// due. Until then a server that has none of them reads them from the database, and from a snapshot afterwards.
+pub const VECTOR_SNAPSHOT_CHANGES: u64 = 65_536;
+
+/// Size of the cache of vectors of one of several servers, unless it is set.
+pub const VECTOR_CACHE_BYTES: u64 = 1 << 30;
+
 /// Size of all filter columns together. The least recently used are evicted. If a column does not
 /// fit at all, every query reads the records instead.
 pub const COLUMN_BYTES_MAX: usize = 128 << 20;

@@ -145,6 +145,42 @@ impl Store {
         Ok(StandbyPosition::read(&opened.kv.snapshot()?)?.is_some())
     }
 
+    /// Opens the store of the mirrors of vectors that `config` describes, without threads that write by
+    /// themselves. A directory that cannot be read is made anew, and so is one that `is_damaged`: all in it is
+    /// in the logs, too.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`]; the errors of the disk.
+    pub(crate) fn open_mirrors(config: StoreConfig, is_damaged: bool) -> Result<Self, StoreError> {
+        let Backend::Directory(path) = &config.backend else {
+            let store = Self::from_opened(open(config)?);
+            store.start_columns();
+            return Ok(store);
+        };
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(path)?);
+        let lock = DirectoryLock::acquire(path).map_err(refusal_of_lock)?;
+        let opened = match is_damaged {
+            true => Err(StoreError::corrupt("the mirrors of vectors")),
+            false => open_on(Arc::clone(&disk), config.clone()),
+        };
+        let opened = match opened {
+            Err(
+                StoreError::Corrupt { .. }
+                | StoreError::FormatTooNew { .. }
+                | StoreError::NotADataDirectory { .. }
+                | StoreError::Io(_),
+            ) => {
+                directory::remove_files(&*disk, "")?;
+                directory::write_format(&*disk, directory::format_of(&config))?;
+                open_on(disk, config)
+            }
+            opened => opened,
+        };
+        let store = Self::from_opened(Opened { directory_lock: Some(lock), ..opened? });
+        store.start_columns();
+        Ok(store)
+    }
+
     /// Starts the threads of an open store.
     pub(crate) fn start(&self) -> Result<(), StoreError> {
         self.start_columns();
@@ -164,6 +200,7 @@ impl Store {
             self.start_scrubber()?;
         }
         self.start_lifecycle()?;
+        self.start_snapshots()?;
         self.start_usage()
     }
 
@@ -296,6 +333,7 @@ pub(crate) fn open_memory_with(
         was_clean: true,
         may_sweep: true,
         log_end: None,
+        logs_vectors: false,
         servers: None,
     })
 }
@@ -338,6 +376,7 @@ fn open_cluster(
         was_clean: true,
         may_sweep: true,
         log_end: None,
+        logs_vectors: true,
         servers: Some((servers, clock)),
     })
 }
@@ -450,6 +489,7 @@ fn open_parts(
         was_clean: false,
         may_sweep: is_whole,
         log_end,
+        logs_vectors: false,
         servers: None,
     })
 }

@@ -25,6 +25,7 @@ use crate::limits::{RECLAIM_BATCH, SWEEP_BATCH};
 use crate::meta::content::{Content, ContentId};
 use crate::meta::object::ObjectRecord;
 use crate::meta::upload::PartRecord;
+use crate::meta::vector_log::LogHead;
 use crate::meta::{key, space};
 use crate::pending::Committed;
 use crate::process::Job;
@@ -228,8 +229,8 @@ impl Store {
                 extents.iter().for_each(|extent| _ = blobs.remove(&BlobId(extent.blob)));
             }
         };
-        // Current and archived versions, parts of uploads and of objects, and content queued for
-        // deletion.
+        // Current and archived versions, parts of uploads and of objects, snapshots of vectors, and content
+        // queued for deletion.
         for objects in [space::ALL_CURRENT, space::ALL_HISTORY] {
             // Manifests only: damage of inline bytes says nothing about blobs.
             self.walk(&snapshot, objects, &mut |place, value| {
@@ -239,6 +240,12 @@ impl Store {
         }
         self.walk(&snapshot, space::ALL_PARTS, &mut |place, value| {
             named(&PartRecord::decode_manifest(place, value)?);
+            Ok(())
+        })?;
+        self.walk(&snapshot, space::ALL_VECTOR_LOGS, &mut |place, value| {
+            if let Some(it) = LogHead::decode(place, value)?.snapshot {
+                named(&Content::Extents(it.extents));
+            }
             Ok(())
         })?;
         self.walk(&snapshot, space::ALL_DELETIONS, &mut |key, _| {

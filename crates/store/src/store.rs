@@ -15,6 +15,7 @@ use crate::config::{Role, StoreConfig};
 use crate::directory;
 use crate::error::StoreError;
 use crate::indexes::Vectors;
+use crate::indexes::mirrors::Mirrors;
 use crate::meta::ScrubState;
 use crate::name::BucketName;
 use crate::pending::{Committed, Pending};
@@ -46,6 +47,8 @@ pub(crate) struct Inner {
     /// The thread that watches the names of the data directory.
     watch: Mutex<Option<Watch>>,
     pub(crate) vectors: Vectors,
+    /// The mirrors of indexes whose vectors are in logs; `None` if they are in slots of this store.
+    pub(crate) mirrors: Option<MirrorStore>,
     /// The thread that reclaims and sweeps.
     pub(crate) worker: Mutex<Option<Worker>>,
     /// The thread that scrubs.
@@ -84,6 +87,18 @@ pub(crate) struct Inner {
     pub(crate) member: Mutex<Option<Member>>,
 }
 
+/// The mirrors of indexes, and the store in which they are.
+#[derive(Debug)]
+pub(crate) struct MirrorStore {
+    pub(crate) mirrors: Mirrors,
+    /// `None` until the first use.
+    pub(crate) store: Mutex<Option<Store>>,
+    /// `true` if the next one is to be made anew.
+    pub(crate) is_damaged: AtomicBool,
+    /// The thread that writes snapshots.
+    pub(crate) thread: Mutex<Option<Background<()>>>,
+}
+
 /// The parts of a store, opened.
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -98,6 +113,8 @@ pub(crate) struct Opened {
     pub(crate) may_sweep: bool,
     /// The place and reason of the log's end, if it did not end in order.
     pub(crate) log_end: Option<String>,
+    /// `true` if the vectors of indexes are in logs.
+    pub(crate) logs_vectors: bool,
     /// The part among several servers, and the clock that is set to the time of the database.
     pub(crate) servers: Option<(ServersConfig, Arc<DatabaseClock>)>,
 }
@@ -140,7 +157,15 @@ impl Store {
         if shared.config.role == Role::Standby {
             shared.gate.close(OF_STANDBY);
         }
+        let cache = &shared.config.vector_cache;
+        let mirrors = opened.logs_vectors.then(|| MirrorStore {
+            mirrors: Mirrors::new(cache.bytes_max, cache.snapshot_changes),
+            store: Mutex::new(None),
+            is_damaged: AtomicBool::new(false),
+            thread: Mutex::new(None),
+        });
         let inner = Inner {
+            mirrors,
             kv: RwLock::new(Some(opened.kv)),
             shared: Arc::new(shared),
             vectors: Vectors::new(opened.disk.is_some()),
@@ -491,6 +516,17 @@ impl Store {
     }
 }
 
+impl MirrorStore {
+    fn close(&self) {
+        let thread = self.thread.lock().take();
+        thread.into_iter().for_each(Background::stop);
+        // A request may hold it still.
+        if let Some(store) = self.store.lock().take() {
+            store.close();
+        }
+    }
+}
+
 impl Inner {
     pub(crate) fn check_open(&self) -> Result<(), StoreError> {
         if self.kv.read().is_some() { Ok(()) } else { Err(StoreError::Closed) }
@@ -518,6 +554,9 @@ impl Inner {
             worker.stop(&self.shared.work);
         }
         self.vectors.close();
+        if let Some(mirrors) = &self.mirrors {
+            mirrors.close();
+        }
         // Taking the write lock waits for updates that are being submitted; dropping the key space
         // finishes the queued ones.
         let Some(kv) = self.kv.write().take() else { return };

@@ -1,5 +1,6 @@
 //! LiteIO's own metrics. `docs/metrics.md` describes each of them.
 
+use liteio_store::vectors::MirrorFigures;
 use liteio_store::{StoreStats, Usage};
 
 use super::figures::{Buckets, Figures, Replicated, StoreFigures};
@@ -126,6 +127,47 @@ fn write_cluster(page: &mut Page, store: &StoreFigures) {
     optional(page, "liteio_cluster_serving", help, is_serving);
     let help = "Runs of servers that have ended, and whose leftovers wait to be swept.";
     optional(page, "liteio_cluster_runs_waiting", help, cluster.map(|it| it.runs_waiting));
+    let vectors = cluster.map(|it| &it.vectors);
+    let gauges: [Column<MirrorFigures>; 3] = [
+        ("liteio_cluster_vector_cache_indexes", "Indexes of vectors in the cache.", |it| {
+            it.indexes
+        }),
+        ("liteio_cluster_vector_cache_bytes", "Their estimated bytes.", |it| it.bytes),
+        (
+            "liteio_cluster_vector_changes_behind",
+            "Changes of vectors that the cache does not have yet, as far as the server knows of them.",
+            |it| it.behind,
+        ),
+    ];
+    for (name, help, value) in gauges {
+        optional(page, name, help, vectors.map(value));
+    }
+    let counters: [Column<MirrorFigures>; 4] = [
+        (
+            "liteio_cluster_vector_changes_total",
+            "Changes of vectors that the cache took from the database.",
+            |it| it.changes,
+        ),
+        (
+            "liteio_cluster_vector_loads_total",
+            "Indexes of vectors that were fetched as a whole.",
+            |it| it.loads,
+        ),
+        (
+            "liteio_cluster_vector_drops_total",
+            "Indexes of vectors that were dropped to make room.",
+            |it| it.dropped,
+        ),
+        (
+            "liteio_cluster_vector_snapshots_total",
+            "Snapshots of indexes of vectors that this server wrote.",
+            |it| it.snapshots,
+        ),
+    ];
+    for (name, help, value) in counters {
+        let mut metric = page.metric(name, Kind::Counter, help);
+        vectors.iter().for_each(|figures| metric.sample(&[], value(figures)));
+    }
     let counters: [Column<StoreStats>; 7] = [
         ("liteio_cluster_commits_total", "Commits of the database.", |it| it.kv.groups),
         (

@@ -46,6 +46,13 @@ pub(crate) struct ClusterArgs {
     /// Size of --blob-cache in MiB [default: 1024].
     #[arg(long, value_name = "MIB", env = "LITEIO_BLOB_CACHE_SIZE")]
     pub(crate) blob_cache_size: Option<u32>,
+    /// Directory for copies of the indexes of vectors that were asked for last, on a disk of this server
+    /// [default: none, they are in memory].
+    #[arg(long, value_name = "DIR", env = "LITEIO_VECTOR_CACHE")]
+    pub(crate) vector_cache: Option<PathBuf>,
+    /// Size of these copies in MiB [default: 1024].
+    #[arg(long, value_name = "MIB", env = "LITEIO_VECTOR_CACHE_SIZE")]
+    pub(crate) vector_cache_size: Option<u32>,
     /// Name of the cluster, and of its schema in the database [default: liteio].
     #[arg(long, value_name = "NAME", env = "LITEIO_CLUSTER_NAME")]
     pub(crate) cluster_name: Option<String>,

@@ -81,6 +81,8 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use liteio_store::vectors::MirrorFigures;
+
     use super::*;
 
     #[test]
@@ -90,6 +92,7 @@ mod tests {
             is_over: false,
             blobs_failure: None,
             runs_waiting: 0,
+            vectors: MirrorFigures::default(),
         };
         let mut seen = Seen { figures: well.clone(), lost: 0 };
         let away = ClusterFigures {

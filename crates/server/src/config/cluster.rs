@@ -11,7 +11,7 @@ use crate::cli::{ClusterArgs, ServerArgs};
 
 /// Connections for reads: half of them are for reads that last long.
 const CONNECTIONS: std::ops::RangeInclusive<usize> = 2..=1000;
-/// Size of the cache of bodies in MiB, if none is given.
+/// Size of the cache of bodies, and of that of vectors, in MiB, if none is given.
 const CACHE_MIB: u32 = 1024;
 /// Longest time for which deleted bodies are kept.
 const GRACE_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -29,6 +29,10 @@ pub struct ClusterSettings {
     pub allows_unsafe: bool,
     /// The place of the bodies.
     pub blobs: BlobsPlace,
+    /// The directory of the cache of vectors; `None` for memory.
+    pub vector_cache: Option<PathBuf>,
+    /// Its size in MiB.
+    pub vector_cache_mib: u32,
     /// The name of the cluster.
     pub name: String,
     /// The name of this server.
@@ -112,6 +116,10 @@ pub(crate) fn resolve(arguments: &ClusterArgs) -> Result<Option<ClusterSettings>
             }
         },
     };
+    let vector_cache_mib = match arguments.vector_cache_size.unwrap_or(CACHE_MIB) {
+        0 => return error("--vector-cache-size is 1 or more"),
+        mib => mib,
+    };
     let server_name = arguments.server_name.clone().or_else(host_name);
     Ok(Some(ClusterSettings {
         metadata,
@@ -119,6 +127,8 @@ pub(crate) fn resolve(arguments: &ClusterArgs) -> Result<Option<ClusterSettings>
         connections,
         allows_unsafe: arguments.metadata_unsafe,
         blobs: blobs(arguments, location)?,
+        vector_cache: arguments.vector_cache.clone(),
+        vector_cache_mib,
         name,
         server_name: server_name.unwrap_or_else(|| "server".to_owned()),
         deletion_grace,
@@ -148,6 +158,8 @@ fn given(arguments: &ClusterArgs) -> Option<&'static str> {
         ("--blobs-secret-key-file", arguments.blobs_secret_key_file.is_some()),
         ("--blob-cache", arguments.blob_cache.is_some()),
         ("--blob-cache-size", arguments.blob_cache_size.is_some()),
+        ("--vector-cache", arguments.vector_cache.is_some()),
+        ("--vector-cache-size", arguments.vector_cache_size.is_some()),
         ("--cluster-name", arguments.cluster_name.is_some()),
         ("--server-name", arguments.server_name.is_some()),
         ("--deletion-grace", arguments.deletion_grace.is_some()),

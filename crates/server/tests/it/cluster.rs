@@ -277,18 +277,65 @@ async fn a_directory_moves_into_a_cluster_and_back() {
 }
 
 #[tokio::test]
-async fn a_directory_with_vectors_is_refused() {
+async fn vectors_move_into_a_cluster_and_each_server_finds_them() {
     let place = Place::created("vectors");
     let credentials =
         [("LITEIO_ACCESS_KEY", ALICE.access_key), ("LITEIO_SECRET_KEY", ALICE.secret_key)];
     let single = ["server", "--data-dir", "data", "--address", "127.0.0.1:0"];
+    let single = [&single[..], &["--master-key-file", "master.key"]].concat();
     let server = Running::start(place.command(&single).envs(credentials));
-    let body = r#"{"vectorBucketName":"films"}"#;
-    let made = RawRequest::of_vectors(address(&server), "us-east-1", "CreateVectorBucket", body);
-    made.send().await.expect_status(200);
+    vectors(&server, "CreateVectorBucket", r#"{"vectorBucketName":"films"}"#).await;
+    let index = r#"{"vectorBucketName":"films","indexName":"i","dataType":"float32","dimension":2,"distanceMetric":"euclidean"}"#;
+    vectors(&server, "CreateIndex", index).await;
+    put_vector(&server, "moved", "[1,2]").await;
     assert_eq!(server.signal("TERM").0, Some(0));
-    let before = place.state();
-    let refused = place.refusal(&mut place.at(&["cluster", "move", "--from-directory", "data"]));
-    assert!(refused.contains("vector buckets, which a cluster does not support"), "{refused}");
-    assert_eq!(place.state(), before);
+    place.succeeds(&mut place.at(&["cluster", "move", "--from-directory", "data"]));
+
+    let cached = |name: &str| {
+        let arguments = ["server", "--address", "127.0.0.1:0", "--server-name", name];
+        Running::start(place.at(&arguments).env("LITEIO_VECTOR_CACHE", place.path(name)))
+    };
+    let servers = ["one", "two"].map(cached);
+    let [one, two] = &servers;
+    assert!(nearest(two, "[1,2]").await.contains("moved"));
+    put_vector(one, "new", "[5,5]").await;
+    assert!(nearest(two, "[5,5]").await.contains("new"));
+    let deleted = r#"{"vectorBucketName":"films","indexName":"i","keys":["new"]}"#;
+    vectors(two, "DeleteVectors", deleted).await;
+    assert!(nearest(one, "[5,5]").await.contains("moved"));
+    // The cache of another server.
+    let arguments = ["server", "--address", "127.0.0.1:0", "--server-name", "three"];
+    let three = Running::start(place.at(&arguments).env("LITEIO_VECTOR_CACHE", place.path("one")));
+    let refused = RawRequest::of_vectors(address(&three), "us-east-1", "QueryVectors", QUERY);
+    let refused = refused.send().await;
+    assert!(refused.status >= 500, "{}", refused.text());
+    assert_eq!(three.signal("TERM").0, Some(0));
+    for server in servers {
+        assert_eq!(server.signal("TERM").0, Some(0));
+    }
+    place.succeeds(&mut place.at(&["cluster", "check"]));
+    place.succeeds(&mut place.at(&["cluster", "move", "--to-directory", "back"]));
+    let back = ["server", "--data-dir", "back", "--address", "127.0.0.1:0"];
+    let back = [&back[..], &["--master-key-file", "master.key"]].concat();
+    let server = Running::start(place.command(&back).envs(credentials));
+    assert!(nearest(&server, "[5,5]").await.contains("moved"));
+}
+
+const QUERY: &str =
+    r#"{"vectorBucketName":"films","indexName":"i","topK":1,"queryVector":{"float32":[1,1]}}"#;
+
+async fn vectors(server: &Running, operation: &'static str, body: &str) -> String {
+    let request = RawRequest::of_vectors(address(server), "us-east-1", operation, body);
+    request.send().await.expect_status(200).text()
+}
+
+async fn put_vector(server: &Running, key: &str, elements: &str) {
+    let body = format!(
+        r#"{{"vectorBucketName":"films","indexName":"i","vectors":[{{"key":"{key}","data":{{"float32":{elements}}}}}]}}"#
+    );
+    vectors(server, "PutVectors", &body).await;
+}
+
+async fn nearest(server: &Running, elements: &str) -> String {
+    vectors(server, "QueryVectors", &QUERY.replace("[1,1]", elements)).await
 }

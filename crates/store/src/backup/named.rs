@@ -5,6 +5,7 @@ use crate::meta::content::Content;
 use crate::meta::object::ObjectRecord;
 use crate::meta::space;
 use crate::meta::upload::PartRecord;
+use crate::meta::vector_log::LogHead;
 
 /// A blob of a backup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,6 +26,9 @@ pub fn blobs_of(key: &[u8], value: &[u8]) -> Result<Vec<BackupBlob>, StoreError>
         ObjectRecord::decode_manifest(key, value)?
     } else if is_in(space::ALL_PARTS) {
         PartRecord::decode_manifest(key, value)?
+    } else if is_in(space::ALL_VECTOR_LOGS) {
+        let extents = LogHead::decode(key, value)?.snapshot.map_or_else(Vec::new, |it| it.extents);
+        Content::Extents(extents)
     } else {
         return Ok(Vec::new());
     };

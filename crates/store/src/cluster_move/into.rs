@@ -8,6 +8,7 @@ use liteio_kv::{Kv, Read as _, Transaction, Write as _};
 use parking_lot::Mutex;
 
 use super::pairs::{Pair, Sum, between, first_of, is_counter, page};
+use super::vectors::vectors_into;
 use super::{Moved, is_of_one_blob, refused};
 use crate::backend::ClusterBackend;
 use crate::backup::{BackupBlob, blobs_of};
@@ -50,13 +51,6 @@ impl MoveSource {
             return Err(refused(
                 "the data directory was restored lazily, and some of its bodies are still in the backup only: let the \
                  server run until /_liteio/health/ready tells that all are there",
-            ));
-        }
-        let vectors = [space::ALL_VECTOR_BUCKETS, space::ALL_INDEXES, space::ALL_INDEX_DELETIONS];
-        if first_of(&snapshot, &vectors)?.is_some() {
-            return Err(refused(
-                "the data directory has vector buckets, which a cluster does not support: delete them first, or stay on \
-                 one machine",
             ));
         }
         drop(snapshot);
@@ -111,6 +105,8 @@ impl MoveSource {
                 break;
             }
         }
+        moved.written += vectors_into(&self.store, &kv, &mut moved)?;
+        progress(&moved);
         let same = |_: &_, _: &[u8], value| Ok(value);
         let mut seen = |pairs| {
             moved.compared += pairs;
@@ -119,6 +115,13 @@ impl MoveSource {
         let (wanted, found) = (Sum::of(&from, same, &mut seen)?, Sum::of(&kv, same, &mut seen)?);
         let compared = wanted.compare(&found, &mut moved);
         compared.map_err(|differ| refused(format!("{differ}: run the command again")))?;
+        // What is left out was told by the first walk.
+        let mut again = Moved::default();
+        if vectors_into(&self.store, &kv, &mut again)? > 0 {
+            return Err(refused("the vectors of the two sides differ: run the command again"));
+        }
+        moved.pairs += again.pairs;
+        moved.pair_bytes += again.pair_bytes;
         let own = record;
         let ended = kv.update(move |write| -> Result<(), StoreError> {
             if MovingRecord::read(write)? != Some(source) {
@@ -287,7 +290,7 @@ pub(super) fn check_servers(kv: &Kv) -> Result<(), StoreError> {
 }
 
 /// The writes by which `there` becomes `wanted`.
-fn changes(wanted: Vec<Pair>, there: Vec<Pair>) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
+pub(super) fn changes(wanted: Vec<Pair>, there: Vec<Pair>) -> BTreeMap<Vec<u8>, Option<Vec<u8>>> {
     let mut there: BTreeMap<_, _> = there.into_iter().collect();
     let mut changes = BTreeMap::new();
     for (key, value) in wanted {
@@ -299,7 +302,10 @@ fn changes(wanted: Vec<Pair>, there: Vec<Pair>) -> BTreeMap<Vec<u8>, Option<Vec<
     changes
 }
 
-fn apply(kv: &Kv, changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>) -> Result<(), StoreError> {
+pub(super) fn apply(
+    kv: &Kv,
+    changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+) -> Result<(), StoreError> {
     if changes.is_empty() {
         return Ok(());
     }

@@ -11,11 +11,13 @@
 //!
 //! The rows of a directory alone (its place in a backup, the lease there) and of servers alone are left out. Counters are
 //! in one row in a directory, and the changes of servers to them in others beside it: a move out adds them up.
+//! Vectors, which are in slots here and in logs there, are a part of their own.
 //! At the end both sides are read again, and what they count and sum up to is compared.
 
 mod into;
 mod out;
 mod pairs;
+mod vectors;
 
 use crate::error::StoreError;
 pub use into::MoveSource;

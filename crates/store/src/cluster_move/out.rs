@@ -6,6 +6,7 @@ use liteio_kv::{Change, Kv, append_change};
 
 use super::into::check_servers;
 use super::pairs::{Sum, added_up, page};
+use super::vectors::vectors_out;
 use super::{Moved, is_of_one_blob, refused};
 use crate::backend::ClusterBackend;
 use crate::backup::{BackupBlob, Restore, RestoredPart};
@@ -63,6 +64,8 @@ pub fn move_out(
         }
     }
     let blobs = from.blobs.of_run(from.database.run());
+    let vectors = vectors_out(&kv, &blobs, &to, &mut Moved::default())?;
+    moved.written += vectors;
     loop {
         let missing = to.missing(&RestoredPart::Everything, after.as_deref(), BLOBS_AT_ONCE)?;
         for (blob, _) in missing.blobs {
@@ -85,13 +88,17 @@ pub fn move_out(
     compared.map_err(|differ| {
         refused(format!("{differ}: stop all servers of the cluster, and run the command again"))
     })?;
+    moved.pairs += vectors;
     check_servers(&kv)?;
     let mut last = Vec::new();
     let value = record.encoded();
     append_change(Change::Put { key: space::STORE_KEY, value: &value }, &mut last);
     to.apply(last)?;
-    to.finish()?;
-    Ok(moved)
+    let report = to.finish()?;
+    match (report.vectors, report.left_out) == (vectors, 0) {
+        true => Ok(moved),
+        false => Err(refused("the vectors of the two sides differ: run the command again")),
+    }
 }
 
 fn copy_blob(

@@ -30,7 +30,10 @@ pub(super) struct Page {
 /// `true` for the pairs that a move compares and writes. The store's own record is the last one, by which the rest is known
 /// to be whole.
 fn is_moved(key: &[u8]) -> bool {
-    key != space::STORE_KEY && !space::is_of_directory(key) && !space::is_of_servers(key)
+    key != space::STORE_KEY
+        && !space::is_of_directory(key)
+        && !space::is_of_servers(key)
+        && !space::is_of_vectors(key)
 }
 
 /// `true` for the row of a counter.

@@ -4,6 +4,7 @@
 //! [`vectors`](crate::vectors).
 
 mod index;
+pub(crate) mod mirrors;
 pub(crate) mod name;
 
 mod open;

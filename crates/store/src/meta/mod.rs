@@ -30,6 +30,7 @@ mod types;
 pub(crate) mod upload;
 pub(crate) mod usage;
 pub(crate) mod vector;
+pub(crate) mod vector_log;
 pub(crate) mod vector_metadata;
 mod within;
 

@@ -42,6 +42,9 @@
 //! | `45` | index id (4), slot (4) | the vector key |
 //! | `46` | index id (4) | nothing: index to delete |
 //! | `47` | index id (4), slot (4) | the elements of a slot, in backups and while one is restored only |
+//! | `48` | index id (4) | of several servers only: the [head](super::vector_log::LogHead) of the log of an index |
+//! | `49` | index id (4), number (8) | of several servers only: a [change](super::vector_log::Change) of a vector |
+//! | `4A` | index id (4) | in the cache of a server only: the [mirror](super::vector_log::MirrorRecord) of an index |
 //! | `50` | number of a run (4) | of several servers only: a [server](super::server::ServerRecord) |
 //! | `51` | number of a run (4) | nothing: the server of the run may commit |
 //! | `52` | name of a job | its [lease](super::server::LeaseRecord) |
@@ -96,6 +99,9 @@ const VECTOR: u8 = 0x44;
 const VECTOR_SLOT: u8 = 0x45;
 const INDEX_DELETION: u8 = 0x46;
 const ELEMENTS: u8 = 0x47;
+const VECTOR_LOG: u8 = 0x48;
+const VECTOR_CHANGE: u8 = 0x49;
+const MIRROR: u8 = 0x4A;
 const SERVER: u8 = 0x50;
 const RUNNING: u8 = 0x51;
 const JOB: u8 = 0x52;
@@ -161,6 +167,14 @@ pub(crate) fn is_of_servers(key: &[u8]) -> bool {
     matches!(key.first(), Some(&(SERVER | RUNNING | JOB | USERS_STAMP | MOVING)))
 }
 
+/// `true` for rows that vectors have in slots, or in a log.
+pub(crate) fn is_of_vectors(key: &[u8]) -> bool {
+    matches!(
+        key.first(),
+        Some(&(VECTOR | VECTOR_SLOT | ELEMENTS | VECTOR_LOG | VECTOR_CHANGE | MIRROR))
+    )
+}
+
 /// The key of the position of a standby.
 pub(crate) const STANDBY_KEY: &[u8] = &[STANDBY];
 /// The key of the record of all queues of replication, of earlier programs.
@@ -219,6 +233,13 @@ pub(crate) const ALL_VECTOR_BUCKETS: &[u8] = &[VECTOR_BUCKET];
 pub(crate) const ALL_INDEXES: &[u8] = &[INDEX];
 /// The prefix of all keys of indexes to delete.
 pub(crate) const ALL_INDEX_DELETIONS: &[u8] = &[INDEX_DELETION];
+
+/// The prefix of all keys of the heads of logs of vectors.
+pub(crate) const ALL_VECTOR_LOGS: &[u8] = &[VECTOR_LOG];
+/// The prefix of all keys of changes of vectors.
+pub(crate) const ALL_VECTOR_CHANGES: &[u8] = &[VECTOR_CHANGE];
+/// The prefix of all keys of mirrors.
+pub(crate) const ALL_MIRRORS: &[u8] = &[MIRROR];
 
 /// The location of a backup.
 pub(crate) fn backup_location(location: &str) -> Vec<u8> {
@@ -683,6 +704,46 @@ pub(crate) fn split_index_deletion(bytes: &[u8]) -> Option<IndexId> {
     Some(IndexId(u32::from_be_bytes(id)))
 }
 
+/// The head of the log of an index.
+pub(crate) fn vector_log(index: IndexId) -> Vec<u8> {
+    of_number(VECTOR_LOG, index.0, 0)
+}
+
+/// The index in a key made by [`vector_log`].
+pub(crate) fn split_vector_log(bytes: &[u8]) -> Option<IndexId> {
+    let id = bytes.strip_prefix(&[VECTOR_LOG])?.try_into().ok()?;
+    Some(IndexId(u32::from_be_bytes(id)))
+}
+
+/// The prefix of the keys of the changes of an index.
+pub(crate) fn vector_changes_of(index: IndexId) -> Vec<u8> {
+    of_number(VECTOR_CHANGE, index.0, 0)
+}
+
+/// The change of an index with this number.
+pub(crate) fn vector_change(index: IndexId, number: u64) -> Vec<u8> {
+    let mut bytes = of_number(VECTOR_CHANGE, index.0, 8);
+    bytes.extend_from_slice(&number.to_be_bytes());
+    bytes
+}
+
+/// Index and number in a key made by [`vector_change`].
+pub(crate) fn split_vector_change(bytes: &[u8]) -> Option<(IndexId, u64)> {
+    let (id, number) = bytes.strip_prefix(&[VECTOR_CHANGE])?.split_first_chunk()?;
+    Some((IndexId(u32::from_be_bytes(*id)), u64::from_be_bytes(number.try_into().ok()?)))
+}
+
+/// The record of the mirror of an index.
+pub(crate) fn mirror(index: IndexId) -> Vec<u8> {
+    of_number(MIRROR, index.0, 0)
+}
+
+/// The index in a key made by [`mirror`].
+pub(crate) fn split_mirror(bytes: &[u8]) -> Option<IndexId> {
+    let id = bytes.strip_prefix(&[MIRROR])?.try_into().ok()?;
+    Some(IndexId(u32::from_be_bytes(id)))
+}
+
 const BLOB_KIND: u8 = 0;
 const PARTS_KIND: u8 = 1;
 /// The bucket's number, then zeros.
@@ -750,6 +811,10 @@ mod tests {
         assert_eq!(split_vector(&vector(index_id, "k")), Some((index_id, "k")));
         assert_eq!(split_vector_slot(&vector_slot(index_id, 9)), Some((index_id, 9)));
         assert_eq!(split_index_deletion(&index_deletion(index_id)), Some(index_id));
+        assert_eq!(split_vector_log(&vector_log(index_id)), Some(index_id));
+        assert_eq!(split_vector_change(&vector_change(index_id, 259)), Some((index_id, 259)));
+        assert_eq!(split_vector_change(&vector_changes_of(index_id)), None);
+        assert_eq!(split_mirror(&mirror(index_id)), Some(index_id));
         for kind in [QueueKind::Events, QueueKind::Replication] {
             let rows = queue_rows(kind, "t");
             let row = [&rows[..], &258_u64.to_be_bytes()].concat();

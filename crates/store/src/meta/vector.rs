@@ -168,8 +168,12 @@ impl VectorRecord {
         index: IndexId,
         key: &str,
     ) -> Result<(), StoreError> {
-        to.put(&space::vector(index, key), &record::encode(1, self))?;
+        to.put(&space::vector(index, key), &self.encoded())?;
         Ok(to.put(&space::vector_slot(index, self.slot), key.as_bytes())?)
+    }
+
+    pub(crate) fn encoded(&self) -> Vec<u8> {
+        record::encode(1, self)
     }
 
     /// The slot in a record, without the rest.

@@ -165,6 +165,8 @@ pub enum Job {
     Tiers,
     /// Writing inventories.
     Inventories,
+    /// Writing snapshots of the vectors of the index with this number.
+    Index(u32),
 }
 
 /// The right of this process to do a job, until another one gets it.
@@ -190,6 +192,7 @@ impl Job {
             Self::Resync => "resync".to_owned(),
             Self::Tiers => "tiers".to_owned(),
             Self::Inventories => "inventories".to_owned(),
+            Self::Index(id) => format!("index {id}"),
         }
     }
 }

@@ -20,7 +20,7 @@
 //! | [`Signals`]: wake-ups of event senders | events are queued here, and one sender per target sends them | [`Cluster::wake`], and [`Cluster::lease`] for each target |
 //! | [`Background`]: calls to the scrub and the lifecycle | one thread does each | [`Cluster::lease`] for each |
 //! | [`TierState`]: bodies in tiers that are read | the deletion of remote objects sees every reader | [`Cluster::may_delete_in_tier`], by the same delay |
-//! | `Vectors`: open vector files | one writer allocates slots and sees every reader | one owner per index |
+//! | `Vectors`: open vector files | one writer allocates slots and sees every reader | a log per index in the key space, and `MirrorStore`: files of each process that follow it |
 //!
 //! None of it survives the process. A start rebuilds it: ids continue from the clock, the sweep
 //! finds orphaned blobs, the used slots are read from the records.

@@ -12,8 +12,10 @@ use super::ReclaimReport;
 use crate::error::StoreError;
 use crate::limits::RECLAIM_BATCH;
 use crate::meta::claim::Claim;
-use crate::meta::space;
+use crate::meta::content::Content;
 use crate::meta::vector::IndexRecord;
+use crate::meta::vector_log::LogHead;
+use crate::meta::{reference, space};
 use crate::name::IndexId;
 use crate::pending::Committed;
 use crate::store::Store;
@@ -82,7 +84,8 @@ impl Store {
 fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreError> {
     write.claim(Claim::Index(id))?;
     let mut places = Vec::new();
-    for prefix in [space::vectors_of(id), space::vector_slots_of(id)] {
+    for prefix in [space::vectors_of(id), space::vector_slots_of(id), space::vector_changes_of(id)]
+    {
         let mut cursor = space::within(write, &prefix)?;
         while places.len() < RECLAIM_BATCH
             && let Some((place, _)) = cursor.next()?
@@ -92,6 +95,10 @@ fn take_apart(write: &mut Transaction<'_>, id: IndexId) -> Result<u64, StoreErro
     }
     places.iter().try_for_each(|place| write.delete(place))?;
     if places.is_empty() {
+        if let Some(snapshot) = LogHead::read(write, id)?.snapshot {
+            reference::release(&Content::Extents(snapshot.extents), write)?;
+        }
+        write.delete(&space::vector_log(id))?;
         write.delete(&space::index_deletion(id))?;
     }
     Ok(places.len() as u64)

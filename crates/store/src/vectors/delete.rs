@@ -11,6 +11,7 @@ use crate::limits::PUT_VECTORS_MAX;
 use crate::meta::claim::Claim;
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
+use crate::meta::vector_log::Change;
 use crate::pending::Committed;
 use crate::store::Store;
 
@@ -25,6 +26,10 @@ impl Store {
         check::count(keys.len(), PUT_VECTORS_MAX, "/keys")?;
         for (position, key) in keys.iter().enumerate() {
             check::vector_key(key, || format!("/keys/{position}"))?;
+        }
+        if let Some(mirrors) = &self.inner.mirrors {
+            let change = |key| Change { key, vector: None };
+            return self.append_to_log(mirrors, index, keys.into_iter().map(change).collect());
         }
         let open = self.open_index(index)?;
         open.vectors.slots().check().map_err(|error| index.failure(error))?;

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use liteio_kv::{Read as _, Snapshot};
 
 use crate::error::StoreError;
+use crate::indexes::Vectors;
 use crate::meta::key::successor;
 use crate::meta::space;
 use crate::store::Store;
@@ -41,7 +42,7 @@ impl Store {
             indexes: count(&snapshot, space::ALL_INDEXES)?,
             ..VectorFigures::default()
         };
-        for open in self.inner.vectors.all_open() {
+        for open in self.open_indexes(Vectors::all_open).unwrap_or_default() {
             figures.open_indexes += 1;
             figures.open_vectors += open.vectors.slots().view().vector_count() as u64;
             figures.preparing += u64::from(open.vectors.is_preparing());

@@ -55,6 +55,14 @@ impl Store {
         for (position, key) in query.keys.iter().enumerate() {
             check::vector_key(key, || format!("/keys/{position}"))?;
         }
+        self.read_vectors(index, |store, index| store.get_stored(index, query))
+    }
+
+    fn get_stored(
+        &self,
+        index: &Index,
+        query: &GetVectors,
+    ) -> Result<Vec<StoredVector>, StoreError> {
         let open = self.open_index(index)?;
         self.consistently(&open, |view| {
             let snapshot = self.snapshot()?;

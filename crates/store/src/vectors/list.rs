@@ -92,6 +92,10 @@ impl Store {
         index: &Index,
         query: &ListVectors,
     ) -> Result<VectorPage, StoreError> {
+        self.read_vectors(index, |store, index| store.list_stored(index, query))
+    }
+
+    fn list_stored(&self, index: &Index, query: &ListVectors) -> Result<VectorPage, StoreError> {
         let max = query.max.clamp(1, LIST_VECTORS_MAX);
         let open = self.open_index(index)?;
         self.consistently(&open, |view| {

@@ -40,9 +40,11 @@ mod fingerprint;
 mod get;
 mod index;
 mod list;
+mod log;
 mod make_columns;
 #[cfg(test)]
 mod meanwhile_tests;
+mod mirror;
 mod open;
 mod position;
 mod publish;
@@ -61,6 +63,8 @@ pub use index::{CreateIndex, IndexPage, ListIndexes};
 pub(crate) use open::{DIRECTORY, path as path_of_index, shape, shape_of, used_slots};
 
 pub use list::{ListVectors, Segment, VectorPage};
+pub(crate) use mirror::Entries;
+pub use mirror::MirrorFigures;
 pub use position::QueryPosition;
 pub use put::NewVectors;
 pub use query::{Hit, QueryAnswer, QueryText, VectorQuery};

@@ -12,6 +12,7 @@ use crate::indexes::Index;
 use crate::meta::claim::Claim;
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
+use crate::meta::vector_log::{Change, LoggedVector};
 use crate::meta::vector_metadata::Metadata;
 use crate::pending::Committed;
 use crate::store::Store;
@@ -66,11 +67,28 @@ impl Store {
         assert!(vectors.is_consistent(), "every vector has a key, metadata and an end");
         self.shared().cluster.standing()?;
         check::new_vectors(&vectors, index)?;
-        self.inner.check_space(vectors.elements.len() as u64 * 4)?;
+        if let Some(mirrors) = &self.inner.mirrors {
+            return self.append_to_log(mirrors, index, changes(vectors));
+        }
+        let NewVectors { keys, metadata, elements, .. } = vectors;
+        self.place_vectors(index, metadata, elements, |records| {
+            self.commit_records(index, keys, records)
+        })
+    }
+
+    /// Puts elements into free slots, has their records committed by `commit`, which returns the slots that
+    /// no record references any more, and publishes both.
+    pub(super) fn place_vectors(
+        &self,
+        index: &Index,
+        metadata: Vec<Metadata>,
+        elements: Vec<f32>,
+        commit: impl FnOnce(&Arc<Vec<VectorRecord>>) -> Result<Vec<Slot>, StoreError>,
+    ) -> Result<(), StoreError> {
+        self.inner.check_space(elements.len() as u64 * 4)?;
         let open = self.open_index(index)?;
         // First, so that this put can use them.
         self.free_unused(&open)?;
-        let NewVectors { keys, metadata, elements, .. } = vectors;
         let written =
             open.vectors.slots().append_many(&elements).map_err(|error| index.failure(error))?;
         drop(elements);
@@ -84,7 +102,7 @@ impl Store {
         // Held until the publication, so that `hold` finds no commit halfway.
         let committing = open.referenced.committing();
         let records = Arc::new(records(metadata, &written));
-        let result = synced.and_then(|()| self.commit_records(index, keys, &records));
+        let result = synced.and_then(|()| commit(&records));
         let removed = match result {
             Ok(removed) => removed,
             Err(error) => {
@@ -127,6 +145,18 @@ impl Store {
         });
         committed.wait()
     }
+}
+
+/// The changes by which vectors are put into a log.
+fn changes(vectors: NewVectors) -> Vec<Change> {
+    let NewVectors { keys, metadata, elements, ends } = vectors;
+    let mut begin = 0;
+    let change = |((key, metadata), end): ((String, Metadata), usize)| {
+        let elements = elements[begin..end].to_vec();
+        begin = end;
+        Change { key, vector: Some(LoggedVector { metadata, elements }) }
+    };
+    keys.into_iter().zip(metadata).zip(ends).map(change).collect()
 }
 
 fn records(metadata: Vec<Metadata>, written: &[Written]) -> Vec<VectorRecord> {

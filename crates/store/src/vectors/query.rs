@@ -166,7 +166,8 @@ impl Store {
     /// [`StoreError::NoSuchIndex`].
     pub fn recall(&self, index: &Index) -> Result<Option<Recall>, StoreError> {
         index.require(&self.snapshot()?)?;
-        Ok(self.inner.vectors.if_open(index.id).and_then(|open| open.vectors.recall()))
+        let open = self.open_indexes(|vectors| vectors.if_open(index.id));
+        Ok(open.flatten().and_then(|open| open.vectors.recall()))
     }
 
     /// The best results of a query, or a page of them, which ends with the result that reaches
@@ -183,8 +184,10 @@ impl Store {
         query: &VectorQuery,
     ) -> Result<QueryAnswer, StoreError> {
         let searches = query.check(index)?;
-        let open = self.open_index(index)?;
-        self.consistently(&open, |view| self.try_query(&open, view, index, query, &searches))
+        self.read_vectors(index, |store, index| {
+            let open = store.open_index(index)?;
+            store.consistently(&open, |view| store.try_query(&open, view, index, query, &searches))
+        })
     }
 
     /// One attempt of a query; `None` if vectors were replaced meanwhile.

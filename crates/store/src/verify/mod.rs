@@ -160,7 +160,7 @@ fn verify_opened(
 }
 
 /// The key spaces whose records are verified one by one.
-pub(crate) const SPACES: [&[u8]; 20] = [
+pub(crate) const SPACES: [&[u8]; 22] = [
     space::ALL_DOCUMENTS,
     space::OUTBOX_KEY,
     space::ALL_EVENTS,
@@ -181,6 +181,8 @@ pub(crate) const SPACES: [&[u8]; 20] = [
     space::ALL_PARTS,
     space::ALL_VECTORS,
     space::ALL_VECTOR_SLOTS,
+    space::ALL_VECTOR_LOGS,
+    space::ALL_VECTOR_CHANGES,
 ];
 
 /// A key with its value.

@@ -1,6 +1,7 @@
 //! Verification of vectors: every record is compared with its slot.
 
 use std::collections::HashMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use liteio_kv::Read;
@@ -11,8 +12,10 @@ use crate::error::StoreError;
 use crate::indexes::{Index, OpenIndex};
 use crate::meta::space;
 use crate::meta::vector::VectorRecord;
+use crate::meta::vector_log::{Change, LogHead};
 use crate::name::IndexId;
 use crate::store::Store;
+use crate::vectors::Entries;
 
 /// The verification of vectors.
 #[derive(Default)]
@@ -32,7 +35,13 @@ impl VectorVerifier {
 
     /// `true` for keys of vector records, by their first byte.
     pub(super) fn is_for(tag: u8) -> bool {
-        [space::ALL_VECTORS, space::ALL_VECTOR_SLOTS].contains(&&[tag][..])
+        let spaces = [
+            space::ALL_VECTORS,
+            space::ALL_VECTOR_SLOTS,
+            space::ALL_VECTOR_LOGS,
+            space::ALL_VECTOR_CHANGES,
+        ];
+        spaces.contains(&&[tag][..])
     }
 
     /// Damaged indexes (their files cannot be read at all) that were not returned before.
@@ -54,6 +63,12 @@ impl VectorVerifier {
         value: &[u8],
         report: &mut VerifyReport,
     ) -> Result<Option<Damage>, StoreError> {
+        if let Some(id) = space::split_vector_log(place) {
+            return self.verify_log(store, id, place, value, report);
+        }
+        if let Some((id, _)) = space::split_vector_change(place) {
+            return self.verify_change(store, id, place, value, report);
+        }
         let vector = space::split_vector(place);
         let slot = space::split_vector_slot(place);
         let Some(id) = vector.map(|it| it.0).or(slot.map(|it| it.0)) else {
@@ -75,6 +90,99 @@ impl VectorVerifier {
         let snapshot = store.snapshot()?;
         let is_still_there = snapshot.get(place)?.is_some_and(|found| *found == *value);
         Ok(is_still_there.then(|| damage(&index, &what)))
+    }
+
+    /// Reads the head of the log of an index, its newest snapshot, and that no change is missing.
+    fn verify_log(
+        &self,
+        store: &Store,
+        id: IndexId,
+        place: &[u8],
+        value: &[u8],
+        report: &mut VerifyReport,
+    ) -> Result<Option<Damage>, StoreError> {
+        let Some(index) = self.indexes.get(&id) else { return Ok(None) };
+        let head = match LogHead::decode(place, value) {
+            Ok(head) => head,
+            Err(error) => return Ok(Some(damage(index, &error.to_string()))),
+        };
+        // Of one moment with the head, unless that is newer now, which the next verification looks at.
+        let _section = store.shared().cluster.reading();
+        let snapshot = store.snapshot()?;
+        if snapshot.get(place)?.is_none_or(|now| *now != *value) {
+            return Ok(None);
+        }
+        let lower = space::vector_change(id, head.kept_from.number + 1);
+        let upper = space::vector_change(id, head.position.number + 1);
+        let mut rows = snapshot.cursor(Bound::Included(&lower), Bound::Excluded(&upper))?;
+        let mut number = head.kept_from.number;
+        while let Some((row, _)) = rows.next()? {
+            number += 1;
+            if space::split_vector_change(row) != Some((id, number)) {
+                break;
+            }
+        }
+        drop(rows);
+        if number != head.position.number {
+            return Ok(Some(damage(index, &format!("the change {number} is missing in its log"))));
+        }
+        let Some(written) = &head.snapshot else { return Ok(None) };
+        let read = || -> Result<u64, StoreError> {
+            let mut entries = Entries::open(store, id, written)?;
+            let mut count = 0;
+            loop {
+                let batch = entries.next_batch()?;
+                if batch.is_empty() {
+                    return Ok(count);
+                }
+                batch.iter().try_for_each(|change| change.check(index.dimension))?;
+                count += batch.len() as u64;
+            }
+        };
+        match read() {
+            Ok(vectors) => {
+                report.vectors += vectors;
+                report.bytes += vectors * u64::from(index.dimension) * 4;
+                Ok(None)
+            }
+            Err(error @ (StoreError::Corrupt { .. } | StoreError::FormatTooNew { .. })) => {
+                // Replaced, and deleted, meanwhile.
+                let now = store.snapshot()?;
+                let is_still_there = now.get(place)?.is_some_and(|found| *found == *value);
+                Ok(is_still_there.then(|| damage(index, &format!("its snapshot: {error}"))))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads a change of a vector.
+    fn verify_change(
+        &self,
+        store: &Store,
+        id: IndexId,
+        place: &[u8],
+        value: &[u8],
+        report: &mut VerifyReport,
+    ) -> Result<Option<Damage>, StoreError> {
+        let Some(index) = self.indexes.get(&id) else { return Ok(None) };
+        let read = || -> Result<Change, StoreError> {
+            let (change, _) = Change::decode(place, value)?;
+            change.check(index.dimension)?;
+            Ok(change)
+        };
+        let what = match read() {
+            Ok(change) => {
+                if change.vector.is_some() {
+                    report.vectors += 1;
+                    report.bytes += u64::from(index.dimension) * 4;
+                }
+                return Ok(None);
+            }
+            Err(error) => error.to_string(),
+        };
+        let snapshot = store.snapshot()?;
+        let is_still_there = snapshot.get(place)?.is_some_and(|found| *found == *value);
+        Ok(is_still_there.then(|| damage(index, &what)))
     }
 
     fn verify_vector(

@@ -6,14 +6,20 @@ use std::sync::Arc;
 
 use liteio_kv::database::{Database as _, Faults, SimulatedDatabase, Want};
 use liteio_store::cluster_move::{MoveSource, Moved, move_out};
+use liteio_store::vectors::{
+    CreateIndex, DistanceMetric, Index, ListVectors, NewVectors, StoredVector, VectorName,
+    VectorQuery,
+};
 use liteio_store::{
     ClusterBackend, ClusterBlobs, IdentityEntry, Selection, Store, StoreConfig, StoreError,
+    VectorCache,
 };
 
 use crate::harness::{
     bucket, bytes, complete, config, create_bucket, create_upload, get, name, on_directory, put,
     put_into, put_part, try_get,
 };
+use crate::vectors;
 
 fn backend(database: &Arc<SimulatedDatabase>, blobs: &ClusterBlobs) -> ClusterBackend {
     ClusterBackend {
@@ -58,7 +64,64 @@ fn fill(path: &Path) {
     put_part(&store, "open", &open, 1, &[8; 500]).expect("a part");
     let entry = IdentityEntry { key: b"alice".to_vec(), value: Some(b"1".to_vec()) };
     store.change_identities(vec![entry], None).wait().expect("changed");
+    fill_vectors(&store);
     store.close();
+}
+
+/// Vectors of several commits, some of which were replaced and deleted, and an index without any.
+fn fill_vectors(store: &Store) {
+    let index = vectors::create(store, 2, DistanceMetric::Euclidean);
+    for begin in [0, 400, 800] {
+        let mut new = NewVectors::default();
+        (begin..begin + 400).for_each(|it| new.push(format!("{it:06}"), &[it as f32, 1.0]));
+        store.put_vectors(&index, new).expect("stored");
+    }
+    vectors::put(store, &index, "000007", &[-7.0, 1.0]);
+    store.delete_vectors(&index, vec!["000008".to_owned()]).expect("deleted");
+    let options = CreateIndex::new(3, DistanceMetric::Cosine);
+    let name = VectorName::index("empty").expect("a name");
+    store.create_index(&vectors::bucket(store), name, options).wait().expect("new");
+}
+
+/// Writes a snapshot of the vectors by a server of its own.
+fn write_snapshot(backend: &ClusterBackend) {
+    let StoreConfig { backend, .. } = StoreConfig::cluster(backend.clone());
+    let vector_cache = VectorCache { snapshot_changes: 1_000, ..VectorCache::default() };
+    let config = StoreConfig { backend, vector_cache, runs_twice: false, ..config(8) };
+    let store =
+        Store::open_to_read(StoreConfig { runs_in_pieces: false, ..config }).expect("opens");
+    all_vectors(&store);
+    while store.write_vector_snapshots().expect("written") == 0 {
+        store.beat().expect("a beat");
+    }
+    store.close();
+}
+
+fn index(store: &Store, name: &str) -> Index {
+    let name = VectorName::index(name).expect("a name");
+    store.index(&vectors::bucket(store), &name).expect("there")
+}
+
+/// All vectors, with their keys and metadata.
+fn all_vectors(store: &Store) -> Vec<StoredVector> {
+    let index = index(store, "films");
+    let mut query =
+        ListVectors { with_elements: true, with_metadata: true, ..ListVectors::default() };
+    let mut all = Vec::new();
+    loop {
+        let mut page = store.list_vectors(&index, &query).expect("a page");
+        all.append(&mut page.vectors);
+        query.after = page.next;
+        if query.after.is_none() {
+            return all;
+        }
+    }
+}
+
+fn nearest(store: &Store, vector: &[f32]) -> String {
+    let query = VectorQuery::nearest(vector.to_vec(), 1);
+    let mut found = store.query_vectors(&index(store, "films"), &query).expect("an answer");
+    found.hits.pop().expect("one").key
 }
 
 fn check(store: &Store) {
@@ -67,6 +130,10 @@ fn check(store: &Store) {
     }
     assert_eq!(get(store, "parts"), [&[7; 500][..], b"the end"].concat());
     assert_eq!(store.identities().expect("read").entries.len(), 1);
+    assert_eq!(all_vectors(store).len(), 1_199);
+    assert_eq!(nearest(store, &[-7.0, 1.0]), "000007");
+    let empty = VectorQuery::nearest(vec![1.0; 3], 1);
+    assert_eq!(store.query_vectors(&index(store, "empty"), &empty).expect("empty").hits, []);
     let report = store.verify(&mut |_| {}).expect("verified");
     assert_eq!((report.damaged.len(), report.orphans), (0, 0), "{report:?}");
 }
@@ -96,6 +163,14 @@ fn a_directory_moves_into_a_cluster_and_back() {
     put(&store, "new", &[9; 500]);
     put_into(&store, "bucket", "object 500", b"another");
     assert_eq!(usage(&store), before + 1);
+    // A snapshot, and changes behind it.
+    vectors::put(&store, &index(&store, "films"), "more", &[-8.0, 1.0]);
+    write_snapshot(&backend(&database.server(), &blobs));
+    vectors::put(&store, &index(&store, "films"), "000009", &[-9.0, 1.0]);
+    vectors::put(&store, &index(&store, "films"), "new", &[-10.0, 1.0]);
+    let gone = vec!["000010".to_owned(), "more".to_owned()];
+    store.delete_vectors(&index(&store, "films"), gone).expect("deleted");
+    let vectors = all_vectors(&store);
     let to = backend(&database.server(), &blobs);
     let back = tempfile::tempdir().expect("a temporary directory");
     let out = |path: &Path| move_out(&to, on_directory(path), &mut |_| {});
@@ -110,6 +185,8 @@ fn a_directory_moves_into_a_cluster_and_back() {
     assert_eq!(get(&store, "new"), [9; 500]);
     assert_eq!(get(&store, "object 500"), b"another");
     assert_eq!(usage(&store), before + 1);
+    assert_eq!(all_vectors(&store), vectors);
+    assert_eq!(nearest(&store, &[-9.0, 1.0]), "000009");
     let report = store.verify(&mut |_| {}).expect("verified");
     assert_eq!((report.damaged.len(), report.orphans), (0, 0), "{report:?}");
     store.close();

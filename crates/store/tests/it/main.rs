@@ -40,6 +40,7 @@ mod tiers;
 mod tree_damage;
 mod usage;
 mod vectors;
+mod vectors_cluster;
 mod vectors_crash;
 mod vectors_damage;
 mod vectors_filter;

@@ -10,7 +10,7 @@ use liteio_store::vectors::{
 };
 use liteio_store::{ManualClock, Store, StoreConfig, StoreError};
 
-use crate::harness::{config, on_directory, owner};
+use crate::harness::{config, on_directory, over_a_database, owner};
 
 pub(crate) fn bucket(store: &Store) -> VectorBucket {
     store.vector_bucket(&VectorName::bucket("media").expect("a name")).expect("there")
@@ -33,6 +33,7 @@ pub(crate) fn create(store: &Store, dimension: u32, metric: DistanceMetric) -> I
 }
 
 pub(crate) fn on_every_backend(test: impl Fn(&Store)) {
+    over_a_database(&test);
     test(&Store::open(config(1)).expect("memory"));
     let directory = tempfile::tempdir().expect("a temporary directory");
     test(&Store::open(on_directory(directory.path())).expect("a new directory"));
