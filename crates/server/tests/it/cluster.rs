@@ -285,7 +285,7 @@ async fn vectors_move_into_a_cluster_and_each_server_finds_them() {
     let single = [&single[..], &["--master-key-file", "master.key"]].concat();
     let server = Running::start(place.command(&single).envs(credentials));
     vectors(&server, "CreateVectorBucket", r#"{"vectorBucketName":"films"}"#).await;
-    let index = r#"{"vectorBucketName":"films","indexName":"i","dataType":"float32","dimension":2,"distanceMetric":"euclidean"}"#;
+    let index = r#"{"vectorBucketName":"films","indexName":"plots","dataType":"float32","dimension":2,"distanceMetric":"euclidean"}"#;
     vectors(&server, "CreateIndex", index).await;
     put_vector(&server, "moved", "[1,2]").await;
     assert_eq!(server.signal("TERM").0, Some(0));
@@ -300,7 +300,7 @@ async fn vectors_move_into_a_cluster_and_each_server_finds_them() {
     assert!(nearest(two, "[1,2]").await.contains("moved"));
     put_vector(one, "new", "[5,5]").await;
     assert!(nearest(two, "[5,5]").await.contains("new"));
-    let deleted = r#"{"vectorBucketName":"films","indexName":"i","keys":["new"]}"#;
+    let deleted = r#"{"vectorBucketName":"films","indexName":"plots","keys":["new"]}"#;
     vectors(two, "DeleteVectors", deleted).await;
     assert!(nearest(one, "[5,5]").await.contains("moved"));
     // The cache of another server.
@@ -322,7 +322,7 @@ async fn vectors_move_into_a_cluster_and_each_server_finds_them() {
 }
 
 const QUERY: &str =
-    r#"{"vectorBucketName":"films","indexName":"i","topK":1,"queryVector":{"float32":[1,1]}}"#;
+    r#"{"vectorBucketName":"films","indexName":"plots","topK":1,"queryVector":{"float32":[1,1]}}"#;
 
 async fn vectors(server: &Running, operation: &'static str, body: &str) -> String {
     let request = RawRequest::of_vectors(address(server), "us-east-1", operation, body);
@@ -331,7 +331,7 @@ async fn vectors(server: &Running, operation: &'static str, body: &str) -> Strin
 
 async fn put_vector(server: &Running, key: &str, elements: &str) {
     let body = format!(
-        r#"{{"vectorBucketName":"films","indexName":"i","vectors":[{{"key":"{key}","data":{{"float32":{elements}}}}}]}}"#
+        r#"{{"vectorBucketName":"films","indexName":"plots","vectors":[{{"key":"{key}","data":{{"float32":{elements}}}}}]}}"#
     );
     vectors(server, "PutVectors", &body).await;
 }
