@@ -69,6 +69,9 @@ impl Store {
 
     /// Forgets what was remembered at other epochs.
     fn agree_with(&self, moment: Moment) {
+        if let Some(member) = &*self.inner.member.lock() {
+            member.clock().advance(moment);
+        }
         let counters = &self.shared().counters;
         let is_newer = [
             self.shared().buckets.agree(moment.epochs[SETTINGS]),

@@ -369,7 +369,7 @@ pub use object::{
     VersionChange, VersionEntry, VersionPage,
 };
 pub use outbox::QueuedEvent;
-pub use pending::Pending;
+pub use pending::{Pending, PendingAll};
 #[cfg(any(test, feature = "test-util"))]
 pub use process::Several;
 pub use process::{Bucket, Job, TierBodies, TierError};

@@ -45,6 +45,10 @@ pub const EVENTS_WAITING_MAX: u64 = 100_000;
 /// Most keys that one request deletes. S3's limit.
 pub const DELETE_OBJECTS_MAX: usize = 1000;
 
+/// Keys that one transaction changes where many change. Versions of one key that are removed together may need some
+/// reads each that depend on each other, and a transaction over a database has a bound of them.
+pub const CHANGED_TOGETHER: usize = 8;
+
 /// Most buckets on one page of a listing. S3's limit.
 pub const LIST_BUCKETS_MAX: usize = 10_000;
 

@@ -1,10 +1,12 @@
 //! The answer of a write in progress.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::error::StoreError;
+use crate::limits::CHANGED_TOGETHER;
 use crate::process::{Guard, StagedBlob};
 
 /// Resolves when the write has the promised durability, or has failed. Await it, or call
@@ -116,5 +118,74 @@ impl<T> Future for Pending<T> {
             State::Submitted(pending) => std::task::ready!(Pin::new(pending).poll(context)),
         };
         Poll::Ready(finish(result, &std::mem::take(&mut self.blobs)))
+    }
+}
+
+/// The answers of several writes in progress, in their order. Dropping it cancels none of them.
+#[derive(Debug)]
+#[must_use = "a write is acknowledged only when this resolves to Ok"]
+pub struct PendingAll<T> {
+    left: VecDeque<Pending<Vec<T>>>,
+    answers: Vec<T>,
+    /// The first failure. The others are waited for all the same.
+    failure: Option<StoreError>,
+}
+
+impl<T> PendingAll<T> {
+    /// Submits a write for each [few](CHANGED_TOGETHER) of many things.
+    pub(crate) fn of_few<Thing>(
+        things: Vec<Thing>,
+        mut write: impl FnMut(Vec<Thing>) -> Pending<Vec<T>>,
+    ) -> Self {
+        let mut things = things.into_iter();
+        let writes = std::iter::from_fn(|| {
+            let few: Vec<_> = things.by_ref().take(CHANGED_TOGETHER).collect();
+            (!few.is_empty()).then(|| write(few))
+        });
+        Self { left: writes.collect(), answers: Vec::new(), failure: None }
+    }
+
+    pub(crate) fn refused(error: StoreError) -> Self {
+        Self { left: VecDeque::new(), answers: Vec::new(), failure: Some(error) }
+    }
+
+    /// Blocks the thread until all writes are durable or have failed.
+    ///
+    /// # Errors
+    /// The reason why the first one that did was refused or failed.
+    pub fn wait(mut self) -> Result<Vec<T>, StoreError> {
+        while let Some(write) = self.left.pop_front() {
+            self.note(write.wait());
+        }
+        self.end()
+    }
+
+    fn note(&mut self, result: Result<Vec<T>, StoreError>) {
+        match result {
+            Ok(answers) => self.answers.extend(answers),
+            Err(error) => _ = self.failure.get_or_insert(error),
+        }
+    }
+
+    fn end(&mut self) -> Result<Vec<T>, StoreError> {
+        match self.failure.take() {
+            Some(error) => Err(error),
+            None => Ok(std::mem::take(&mut self.answers)),
+        }
+    }
+}
+
+impl<T> Unpin for PendingAll<T> {}
+
+impl<T> Future for PendingAll<T> {
+    type Output = Result<Vec<T>, StoreError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        while let Some(write) = self.left.front_mut() {
+            let result = std::task::ready!(Pin::new(write).poll(context));
+            self.left.pop_front();
+            self.note(result);
+        }
+        Poll::Ready(self.end())
     }
 }

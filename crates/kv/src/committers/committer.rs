@@ -142,9 +142,9 @@ impl<'c> Committer<'c> {
         loop {
             match of.database.settle(self.own.worker, self.own.next) {
                 Ok(settled) => {
-                    count_settled(of, &mut self.own, settled);
+                    let lost = count_settled(of, &mut self.own, settled);
                     self.own.next += 1;
-                    if matches!(settled, Settled::Lost { .. }) {
+                    if lost > 0 {
                         self.left.iter_mut().for_each(|(_, is_open)| *is_open = true);
                     }
                     return Ok(match settled {
@@ -172,11 +172,24 @@ impl<'c> Committer<'c> {
     /// this worker, too: then they are asked again.
     fn settle_left(&mut self) {
         let of = self.of;
-        for (numbers, is_open) in self.left.iter_mut().filter(|(_, is_open)| *is_open) {
-            // A failure is asked about again, behind the next commit.
-            if let Ok(settled) = of.database.settle(numbers.worker, numbers.next) {
-                count_settled(of, numbers, settled);
+        let mut is_again = true;
+        while std::mem::take(&mut is_again) {
+            for at in 0..self.left.len() {
+                let (numbers, is_open) = &mut self.left[at];
+                // A failure is asked about again, behind the next commit.
+                let Some(settled) = is_open
+                    .then(|| of.database.settle(numbers.worker, numbers.next).ok())
+                    .flatten()
+                else {
+                    continue;
+                };
                 *is_open = false;
+                if count_settled(of, numbers, settled) > 0 {
+                    // The failover may have lost commits of the others as well, which were asked before it.
+                    let others = self.left.iter_mut().enumerate().filter(|(other, _)| *other != at);
+                    others.for_each(|(_, (_, is_open))| *is_open = true);
+                    is_again = true;
+                }
             }
         }
     }
@@ -193,9 +206,12 @@ impl<'c> Committer<'c> {
     }
 }
 
-fn count_settled(of: &Committers, numbers: &mut Numbers, settled: Settled) {
+/// Counts what became of commits. Returns how many of them were acknowledged and are lost, of which nobody knew.
+fn count_settled(of: &Committers, numbers: &mut Numbers, settled: Settled) -> u64 {
     count(&of.counters.settled);
-    of.counters.lost.fetch_add(numbers.settled(settled), Ordering::Relaxed);
+    let lost = numbers.settled(settled);
+    of.counters.lost.fetch_add(lost, Ordering::Relaxed);
+    lost
 }
 
 fn count(counter: &AtomicU64) {

@@ -4,12 +4,12 @@
 //!         new day, clock trusted              end of the last bucket
 //!  idle ─────────────────────────► walking ─────────────────────────► idle
 //!                                   │    ▲
-//!                                   └────┘ step: plan one page, end what is due in one transaction,
+//!                                   └────┘ step: plan one page, end what is due,
 //!                                          rest twice as long
 //! ```
 //!
-//! A day begins at midnight UTC, as in S3. The transaction of a step also stores the position, so a
-//! walk resumes after a restart, and no step is large.
+//! A day begins at midnight UTC, as in S3. A step ends what is due in transactions of a few versions, and then stores
+//! the position, so a walk resumes after a restart.
 
 mod step;
 

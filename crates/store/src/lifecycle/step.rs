@@ -19,7 +19,7 @@ use crate::name::{BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::current::Found;
 use crate::object::publish::{Slot, Wakes};
 use crate::object::{DeleteTarget, ListVersionsQuery, ListedObject, VersionEntry, history};
-use crate::pending::Committed;
+use crate::pending::{Committed, PendingAll};
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::{Shared, Store};
 use crate::tiers;
@@ -232,24 +232,32 @@ impl Store {
         Ok(Step { bucket, due, looked_at, next })
     }
 
-    /// Ends what is due, and stores the position after it in the same transaction. Returns the
-    /// state with the updated count.
+    /// Ends what is due, then stores the position after it. Returns the state with the updated count. If it is
+    /// interrupted, the page is looked at again, which finds the rest.
     pub(super) fn end_due(
         &self,
         step: Step,
         state: LifecycleState,
     ) -> Result<LifecycleState, StoreError> {
-        let ended = self.update_freeing(move |write, shared| {
-            let mut wakes = Vec::new();
-            let mut state = state.clone();
-            write.for_each(&step.due, |write, due| {
-                state.ended += u64::from(end(write, shared, &step.bucket, due, &mut wakes)?);
-                Ok::<_, StoreError>(())
-            })?;
-            write_state(write, &state)?;
-            Ok(Committed::with_guard(state, wakes))
+        let ended = PendingAll::of_few(step.due, |few| {
+            let bucket = Arc::clone(&step.bucket);
+            self.update_freeing(move |write, shared| {
+                let mut wakes = Vec::new();
+                let mut ended = Vec::new();
+                write.for_each(&few, |write, due| {
+                    ended.push(end(write, shared, &bucket, due, &mut wakes)?);
+                    Ok::<_, StoreError>(())
+                })?;
+                Ok(Committed::with_guard(ended, wakes))
+            })
         });
-        ended.wait()
+        let ended = ended.wait()?.into_iter().filter(|has_ended| *has_ended).count() as u64;
+        let state = LifecycleState { ended: state.ended + ended, ..state };
+        let stored = self.update_freeing(move |write, _| {
+            write_state(write, &state)?;
+            Ok(Committed::new(state.clone()))
+        });
+        stored.wait()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::limits::DELETE_OBJECTS_MAX;
 use crate::meta::claim::Claim;
 use crate::meta::event::Cause;
 use crate::name::{ObjectKey, VersionId};
-use crate::pending::{Committed, Pending};
+use crate::pending::{Committed, Pending, PendingAll};
 use crate::precondition::WriteConditions;
 use crate::process::Bucket;
 use crate::store::Store;
@@ -109,7 +109,8 @@ impl Store {
         }
     }
 
-    /// Deletes objects in one transaction. Each has its own outcome, in the order of `targets`.
+    /// Deletes objects, [some](crate::limits::CHANGED_TOGETHER) in one transaction. Each has its own outcome, in the order of
+    /// `targets`.
     ///
     /// Fails with [`StoreError::NoSuchBucket`], and with [`StoreError::InvalidRequest`] for more
     /// than [`DELETE_OBJECTS_MAX`] targets.
@@ -117,11 +118,19 @@ impl Store {
         &self,
         bucket: &Arc<Bucket>,
         targets: Vec<DeleteTarget>,
-    ) -> Pending<Vec<Result<DeleteOutcome, StoreError>>> {
+    ) -> PendingAll<Result<DeleteOutcome, StoreError>> {
         if targets.len() > DELETE_OBJECTS_MAX {
             let message = format!("more than {DELETE_OBJECTS_MAX} objects to delete");
-            return Pending::ready(Err(StoreError::InvalidRequest { message }));
+            return PendingAll::refused(StoreError::InvalidRequest { message });
         }
+        PendingAll::of_few(targets, |few| self.delete_few(bucket, few))
+    }
+
+    fn delete_few(
+        &self,
+        bucket: &Arc<Bucket>,
+        targets: Vec<DeleteTarget>,
+    ) -> Pending<Vec<Result<DeleteOutcome, StoreError>>> {
         let bucket = Arc::clone(bucket);
         self.update_freeing(move |write, shared| {
             write.claim(Claim::Bucket(bucket.id))?;

@@ -27,12 +27,12 @@ use crate::meta::restore::{self, Requested, RestoreRow};
 use crate::meta::space::{self, RestoreStep};
 use crate::meta::{RestoreRequest, RestoreState, RetrievalTier, is_archive_class};
 use crate::name::ObjectKey;
-use crate::pending::Committed;
+use crate::pending::{Committed, PendingAll};
 use crate::process::Bucket;
 use crate::replication::find;
 use crate::store::{Shared, Store};
 
-/// Rows per transaction.
+/// Rows that are looked for together.
 const ROWS_AT_ONCE: usize = 100;
 
 /// The storage class that has the retrieval tiers standard and bulk only.
@@ -64,13 +64,15 @@ impl Store {
             if due.is_empty() {
                 return Ok(());
             }
-            let ended = self.update_freeing(move |write, shared| {
-                let mut guards = Vec::new();
-                write.for_each(&due, |write, row| {
-                    guards.extend(end(write, shared, row)?);
-                    Ok::<_, StoreError>(())
-                })?;
-                Ok(Committed::with_guard((), guards))
+            let ended = PendingAll::of_few(due, |few| {
+                self.update_freeing(move |write, shared| {
+                    let mut guards = Vec::new();
+                    write.for_each(&few, |write, row| {
+                        guards.extend(end(write, shared, row)?);
+                        Ok::<_, StoreError>(())
+                    })?;
+                    Ok(Committed::with_guard(vec![()], guards))
+                })
             });
             ended.wait()?;
         }

@@ -264,12 +264,13 @@ list with a delimiter: +1
 list versions with a delimiter: +2
 delete: 2 bK
 delete of nothing: 1 bK
+delete several: 10 bKKKKKKKK
 create upload: 1 bK
 put part: 1 bu
 put part: 1 bu
 complete with two parts: 2 UbKu
 create upload: 1 bK
-abort: 2 bU
+abort: 2 bKU
 set versioning: 2 b
 put a version: 1 bK
 add a marker: 1 bK

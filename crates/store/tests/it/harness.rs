@@ -19,8 +19,8 @@ pub(crate) const RECORD_BYTES: usize = 24;
 /// Parts are at least as large.
 pub(crate) const PART_BYTES: u64 = 8;
 
-/// Fetches of an update at most, whatever it does.
-const UPDATE_FETCHES_MAX: usize = 12;
+/// Fetches of an update at most, whatever it does: far below the limit, which is 64.
+const UPDATE_FETCHES_MAX: usize = 32;
 
 /// Small limits, a clock that stands still, and ids that follow from `seed`.
 pub(crate) fn config(seed: u64) -> StoreConfig {

@@ -30,6 +30,15 @@ impl DatabaseClock {
     }
 }
 
+impl DatabaseClock {
+    /// Sets it to a moment that the database has told, perhaps some time ago: it never goes back. The monotonic clock
+    /// of a machine that was asleep stands still meanwhile.
+    pub(crate) fn advance(&self, moment: Moment) {
+        let offset_ms = difference(moment.now_ms, self.machine.monotonic_ms());
+        self.offset_ms.fetch_max(offset_ms, Ordering::Relaxed);
+    }
+}
+
 impl Clock for DatabaseClock {
     fn now_ms(&self) -> u64 {
         let offset_ms = self.offset_ms.load(Ordering::Relaxed);
@@ -61,5 +70,9 @@ mod tests {
         machine.set_ms(1);
         machine.advance_ms(20);
         assert_eq!((clock.now_ms(), clock.monotonic_ms()), (9_020, 20));
+        for now_ms in [9_500, 9_400] {
+            clock.advance(Moment { now_ms, epochs: Default::default() });
+            assert_eq!(clock.now_ms(), 9_500);
+        }
     }
 }

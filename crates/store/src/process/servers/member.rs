@@ -29,6 +29,11 @@ impl Member {
         (Arc::clone(&self.servers), Arc::clone(&self.clock))
     }
 
+    /// The clock of the store.
+    pub(crate) fn clock(&self) -> &DatabaseClock {
+        &self.clock
+    }
+
     /// Joins the other servers.
     pub(crate) fn join(&self, kv: &Kv) -> Result<(), StoreError> {
         self.servers.join(kv)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use liteio_store::ETag;
 
 use super::op::{
-    Answer, BUCKETS, Condition, KEYS, LOCKABLE, Named, Op, OpId, Place, Seen, ToldEvent,
+    Answer, BUCKETS, Condition, KEYS, LOCKABLE, Named, Op, OpId, Place, Seen, ToldEvent, in_order,
 };
 use super::op::{body, md5};
 
@@ -594,7 +594,8 @@ impl Model {
             }
             Op::Users => Answer::Users(self.users.iter().map(|(user, by)| (*user, *by)).collect()),
             Op::Events => {
-                let events = self.events.iter().map(|(key, all)| (key.clone(), all.clone()));
+                let events = self.events.iter();
+                let events = events.map(|(key, all)| (key.clone(), in_order(all.clone())));
                 Answer::Events(events.collect())
             }
             _ => Answer::Done,

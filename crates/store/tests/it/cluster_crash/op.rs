@@ -255,8 +255,16 @@ pub(super) enum Answer<V> {
         has_lifecycle: bool,
     },
     Users(Vec<(u8, OpId)>),
-    /// By key, in order: the kind, and the entity tag of what was created.
+    /// By key, [in order](in_order): the kind, and the entity tag of what was created.
     Events(Vec<(String, Vec<ToldEvent>)>),
+}
+
+/// The events of a key in their order; the removals of versions, in theirs, behind all others. The removal of an old
+/// version writes no row that a new version of its key writes. If both are under way at the same time,
+/// their numbers may be in one order and their commits in the other.
+pub(super) fn in_order(mut events: Vec<ToldEvent>) -> Vec<ToldEvent> {
+    events.sort_by_key(|(kind, _)| kind.ends_with(":Delete"));
+    events
 }
 
 /// The kind of an event, and the entity tag of what was created.

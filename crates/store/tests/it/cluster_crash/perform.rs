@@ -17,7 +17,9 @@ use liteio_store::{
 };
 
 use super::history::{FoundVersion, Outcome};
-use super::op::{Answer, BUCKETS, Condition, KEYS, LOCKABLE, Op, OpId, Seen, TARGET, body};
+use super::op::{
+    Answer, BUCKETS, Condition, KEYS, LOCKABLE, Op, OpId, Seen, TARGET, body, in_order,
+};
 use super::server::{Held, Machine, Names, Reading, Users};
 use crate::harness::{key, name, now, number, owner};
 
@@ -227,7 +229,8 @@ fn request(
                 held.events.push((queued.number, place.clone(), told.clone()));
                 by_key.entry(place).or_default().push(told);
             }
-            Ok(Answer::Events(by_key.into_iter().collect()))
+            let by_key = by_key.into_iter().map(|(key, events)| (key, in_order(events)));
+            Ok(Answer::Events(by_key.collect()))
         }
         Op::Forget { count } => {
             let taken: Vec<_> = held.events.iter().take(*count).cloned().collect();
