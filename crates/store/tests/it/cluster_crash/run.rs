@@ -35,10 +35,10 @@ pub(super) struct Plan {
     pub(super) steps: u64,
     yields: u64,
     rates: Rates,
-    cuts: bool,
+    pub(super) cuts: bool,
     kills: bool,
     jumps: bool,
-    fails_over: bool,
+    pub(super) fails_over: bool,
     sleeps: bool,
     days: bool,
 }

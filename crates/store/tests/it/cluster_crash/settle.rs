@@ -50,7 +50,9 @@ impl Run {
                 self.begin(server, Op::Beat);
                 self.begin(server, Op::Tidy);
             }
-            self.begin(0, Op::Verify { leaves_orphans: self.has_lost_a_run });
+            // A failover may lose the row of a server that was cut off and is ended without having said so again.
+            let leaves_orphans = self.has_lost_a_run || self.plan.fails_over && self.plan.cuts;
+            self.begin(0, Op::Verify { leaves_orphans });
             self.check()?;
             if turn >= TURNS_MIN && self.is_done() && self.check_servers().is_ok() {
                 break;
