@@ -70,7 +70,8 @@ def check(client):
 def moved(cluster, kills, random_, *direction):
     """Runs the command until it ends by itself, and kills it before as often as this."""
     command = [LITEIO, "cluster", "move", *direction, *cluster.place]
-    killed, longest = 0, 1.0
+    # The first kills come early, however fast it is.
+    killed, longest = 0, 0.1
     while True:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                    env=cluster.environment)
