@@ -8,8 +8,8 @@
 //!                                          rest twice as long
 //! ```
 //!
-//! A day begins at midnight UTC, as in S3. A step ends what is due in transactions of a few versions, and then stores
-//! the position, so a walk resumes after a restart.
+//! A day begins at midnight UTC, as in S3. A step ends what is due in transactions of a few versions, the last of
+//! which stores the position behind them, so a walk resumes after a restart.
 
 mod step;
 
@@ -174,10 +174,11 @@ impl Store {
                 return Ok(state);
             };
             has_begun = true;
+            let before = state.clone();
             state.looked_at += step.looked_at;
             state.position = step.next.clone();
             if !step.due.is_empty() {
-                state = self.end_due(step, state)?;
+                state = self.end_due(&step, &before, state)?;
                 saved = Instant::now();
             } else if saved.elapsed() >= SAVE_EVERY {
                 self.save_lifecycle(&state)?;

@@ -7,6 +7,7 @@ use liteio_kv::{Transaction, Write as _};
 use super::{LifecycleState, Position, write_state};
 use crate::bucket::ListBuckets;
 use crate::error::StoreError;
+use crate::limits::CHANGED_TOGETHER;
 use crate::meta::bucket::BucketState;
 use crate::meta::claim::Claim;
 use crate::meta::event::Cause;
@@ -19,7 +20,7 @@ use crate::name::{BucketName, ObjectKey, UploadId, VersionId};
 use crate::object::current::Found;
 use crate::object::publish::{Slot, Wakes};
 use crate::object::{DeleteTarget, ListVersionsQuery, ListedObject, VersionEntry, history};
-use crate::pending::{Committed, PendingAll};
+use crate::pending::Committed;
 use crate::process::{Bucket, WakeReclaimer};
 use crate::store::{Shared, Store};
 use crate::tiers;
@@ -232,32 +233,34 @@ impl Store {
         Ok(Step { bucket, due, looked_at, next })
     }
 
-    /// Ends what is due, then stores the position after it. Returns the state with the updated count. If it is
-    /// interrupted, the page is looked at again, which finds the rest.
+    /// Ends what is due, and stores the state with what was ended in the same transactions: `before` the step, and
+    /// `after` it with the last of them. A walk that is interrupted looks at the page again, and finds
+    /// the rest. Returns the state after it.
     pub(super) fn end_due(
         &self,
-        step: Step,
-        state: LifecycleState,
+        step: &Step,
+        before: &LifecycleState,
+        after: LifecycleState,
     ) -> Result<LifecycleState, StoreError> {
-        let ended = PendingAll::of_few(step.due, |few| {
-            let bucket = Arc::clone(&step.bucket);
-            self.update_freeing(move |write, shared| {
+        let mut ended = after.ended;
+        let mut left = step.due.chunks(CHANGED_TOGETHER).peekable();
+        while let Some(few) = left.next() {
+            let state = if left.peek().is_some() { before } else { &after };
+            let state = LifecycleState { ended, ..state.clone() };
+            let (few, bucket) = (few.to_vec(), Arc::clone(&step.bucket));
+            let update = self.update_freeing(move |write, shared| {
                 let mut wakes = Vec::new();
-                let mut ended = Vec::new();
+                let mut state = state.clone();
                 write.for_each(&few, |write, due| {
-                    ended.push(end(write, shared, &bucket, due, &mut wakes)?);
+                    state.ended += u64::from(end(write, shared, &bucket, due, &mut wakes)?);
                     Ok::<_, StoreError>(())
                 })?;
-                Ok(Committed::with_guard(ended, wakes))
-            })
-        });
-        let ended = ended.wait()?.into_iter().filter(|has_ended| *has_ended).count() as u64;
-        let state = LifecycleState { ended: state.ended + ended, ..state };
-        let stored = self.update_freeing(move |write, _| {
-            write_state(write, &state)?;
-            Ok(Committed::new(state.clone()))
-        });
-        stored.wait()
+                write_state(write, &state)?;
+                Ok(Committed::with_guard(state.ended, wakes))
+            });
+            ended = update.wait()?;
+        }
+        Ok(LifecycleState { ended, ..after })
     }
 }
 
