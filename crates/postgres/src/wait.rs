@@ -37,7 +37,7 @@ fn park_until<F: Future>(runtime: &Handle, future: F) -> F::Output {
     }
 }
 
-/// A future that uses the timers and sockets of a runtime, whoever polls it.
+/// A future that uses the timers and sockets of a runtime, also if a task of another one polls it.
 pub(crate) struct Within<F> {
     runtime: Handle,
     future: Pin<Box<F>>,

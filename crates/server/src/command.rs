@@ -164,7 +164,7 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
     drop(log);
     match result {
         Ok(None) => ExitCode::SUCCESS,
-        // Whoever watches over the process starts it again.
+        // A supervisor starts it again.
         Ok(Some(reason)) => fail(FAILED, &reason),
         Err(ServerError::Config(error)) => fail(USAGE, &error),
         Err(error) => fail(FAILED, &error),

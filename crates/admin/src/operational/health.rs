@@ -57,8 +57,8 @@ impl Health {
         }
     }
 
-    /// The same with the reason why the process can never serve again, asked for by each request for
-    /// liveness, which must not wait: whoever watches over the process is to start it again.
+    /// The same, with the reason why the process can never serve again. Each request for liveness asks for it,
+    /// so it must not wait. A supervisor starts the process again then.
     #[must_use]
     pub fn with_over(self, over: impl Fn() -> Option<String> + Send + Sync + 'static) -> Health {
         Health { over: Box::new(over), ..self }

@@ -36,7 +36,7 @@ pub(crate) fn start(store: Store, mut stopping: watch::Receiver<bool>) -> Option
     Some(over)
 }
 
-/// What was seen last.
+/// The figures of the last look.
 struct Seen {
     figures: ClusterFigures,
     /// Commits that were lost so far.

@@ -135,8 +135,8 @@ impl Sum {
         self.pairs += 1;
     }
 
-    /// The sum of all pairs of a key space, with the values that `value` returns. `seen` is told of the pairs of
-    /// each page.
+    /// The sum of all pairs of a key space, with the values that `value` returns. Calls `seen` with the number of
+    /// pairs of each page.
     pub(super) fn of(
         kv: &Kv,
         mut value: impl FnMut(&Snapshot, &[u8], Vec<u8>) -> Result<Vec<u8>, StoreError>,

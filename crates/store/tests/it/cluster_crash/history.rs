@@ -74,7 +74,7 @@ impl History {
         Self { log: vec![Arc::clone(&model)], lineage: vec![(0, model)], ..Self::default() }
     }
 
-    /// What the servers hold now.
+    /// The state that the servers hold now.
     pub(super) fn model(&self) -> &Model {
         self.lineage.last().map(|(_, model)| &**model).expect("the first one stays")
     }

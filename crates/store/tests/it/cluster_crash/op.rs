@@ -227,7 +227,7 @@ pub(super) struct Seen<V> {
     pub(super) etag: String,
 }
 
-/// What an operation answers.
+/// The answer of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer<V> {
     Done,

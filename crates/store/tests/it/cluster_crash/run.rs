@@ -29,7 +29,7 @@ const GRACE_MS: u64 = 20_000;
 /// The result of a check; an error describes the deviation.
 pub(super) type Check = Result<(), String>;
 
-/// What may go wrong in a run.
+/// The faults of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) steps: u64,
@@ -134,7 +134,7 @@ impl Run {
         self.shared.world.state().told.push(format!("{passed:>7} ms  {what}"));
     }
 
-    /// What has happened, for people.
+    /// The steps so far, for people.
     pub(super) fn told(&self) -> Vec<String> {
         self.shared.world.state().told.clone()
     }

@@ -18,7 +18,7 @@ use super::op::{Op, OpId, Seen, ToldEvent};
 use super::perform::perform;
 use crate::harness::config;
 
-/// What the process of a server holds.
+/// The memory of the process of a server.
 #[derive(Default)]
 pub(super) struct Held {
     pub(super) store: Option<Store>,
@@ -57,7 +57,7 @@ struct Command {
     names: Names,
 }
 
-/// What a run needs to open its store.
+/// The parts of which a run opens its store.
 pub(super) struct Machine {
     pub(super) shared: Arc<Shared>,
     pub(super) slot: usize,

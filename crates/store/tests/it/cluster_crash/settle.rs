@@ -98,7 +98,7 @@ impl Run {
         found.map_or(Vec::new(), |it| it.versions(key).iter().map(|it| it.made.name()).collect())
     }
 
-    /// Nobody who is dead is among the servers, or has a job.
+    /// Checks that no dead server is in the list of servers, or has a job.
     fn check_servers(&self) -> Check {
         let database: ClusterDatabase = Arc::clone(&self.shared.database) as _;
         let view = ClusterView::read(&database).map_err(|error| error.to_string())?;

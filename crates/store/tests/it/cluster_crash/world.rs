@@ -28,7 +28,7 @@ pub(super) struct Rates {
     pub(super) blobs: u64,
 }
 
-/// Whether the thread of a server runs.
+/// The state of the thread of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
     Idle,
@@ -67,7 +67,7 @@ pub(super) struct State {
     pub(super) history: History,
     /// Commits of workers that have happened, by their numbers.
     commits: BTreeMap<(Worker, u64), u64>,
-    /// What has happened, for people.
+    /// The steps so far, for people.
     pub(super) told: Vec<String>,
 }
 
