@@ -132,12 +132,8 @@ impl State {
     /// the more groups there are, the more updates wait for the next one, which begins with the end of
     /// another one at the latest.
     fn is_group(&self) -> bool {
-        let enough = match self.groups {
-            _ if self.is_closed => 1,
-            0 | 1 => 1,
-            groups => 1 << (groups - 1).min(12),
-        };
-        self.jobs.len() >= enough
+        let enough = 1 << self.groups.saturating_sub(1).min(12);
+        self.jobs.len() >= if self.is_closed { 1 } else { enough }
     }
 }
 

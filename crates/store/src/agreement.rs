@@ -31,12 +31,12 @@ pub struct AboutObject<'r> {
     pub writes: bool,
 }
 
-/// What a request begins with, beside other servers.
+/// The begin of a request, beside other servers.
 #[derive(Clone, Debug)]
 pub struct Agreed {
     /// The epoch of the entries about users, which the caller remembers.
     pub users: u64,
-    /// What the request will read first: see [`Ahead::around`].
+    /// The rows that the request will read first: see [`Ahead::around`].
     pub ahead: Ahead,
 }
 
@@ -51,7 +51,8 @@ impl Store {
         about: Option<AboutObject<'_>>,
     ) -> Result<Option<Agreed>, StoreError> {
         self.shared().cluster.serving()?;
-        let Some(ahead) = self.fetch_ahead(self.rows_of(about)).await? else { return Ok(None) };
+        let fetched = self.kv()?.fetch_ahead(self.rows_of(about)).await?;
+        let Some(ahead) = fetched else { return Ok(None) };
         let moment = ahead.moment();
         self.agree_with(moment);
         Ok(Some(Agreed { users: moment.epochs[USERS], ahead }))
@@ -60,8 +61,7 @@ impl Store {
     /// [`Store::agree`] for work in the background, which goes by the settings of buckets. Waits for the database.
     pub(crate) fn agree_now(&self) -> Result<(), StoreError> {
         self.shared().cluster.serving()?;
-        let kv = self.inner.kv.read().clone().ok_or(StoreError::Closed)?;
-        if let Some(moment) = kv.moment()? {
+        if let Some(moment) = self.kv()?.moment()? {
             self.agree_with(moment);
         }
         Ok(())

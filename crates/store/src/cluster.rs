@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::thread;
 
+use liteio_kv::Kv;
 use liteio_kv::database::DatabaseConfig;
-use liteio_kv::{Ahead, Kv};
 
 use crate::agreement::SETTINGS;
 use crate::backend::ClusterDatabase;
@@ -102,13 +102,10 @@ impl Store {
         })
     }
 
-    /// Fetches rows for a request; `None` for a store of one process.
-    pub(crate) async fn fetch_ahead(
-        &self,
-        keys: Vec<Vec<u8>>,
-    ) -> Result<Option<Ahead>, StoreError> {
-        let kv = self.inner.kv.read().clone();
-        Ok(kv.ok_or(StoreError::Closed)?.fetch_ahead(keys).await?)
+    /// A handle of the key space, for calls that wait for the database: the lock of the store is not held
+    /// meanwhile.
+    pub(crate) fn kv(&self) -> Result<Kv, StoreError> {
+        self.inner.kv.read().clone().ok_or(StoreError::Closed)
     }
 
     /// `true` if reads of records may wait for a network.
@@ -125,10 +122,7 @@ impl Store {
     pub fn beat(&self) -> Result<(), StoreError> {
         let parts = self.inner.member.lock().as_ref().map(Member::parts);
         let Some((servers, clock)) = parts else { return Ok(()) };
-        let kv = match &*self.inner.kv.read() {
-            Some(kv) => kv.clone(),
-            None => return Err(StoreError::Closed),
-        };
+        let kv = self.kv()?;
         if let Some(moment) = kv.moment()? {
             clock.set(moment);
             // Requests agree by themselves; work in the background goes by rules, too, and a server may get no request.

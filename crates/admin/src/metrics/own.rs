@@ -164,10 +164,7 @@ fn write_cluster(page: &mut Page, store: &StoreFigures) {
             |it| it.snapshots,
         ),
     ];
-    for (name, help, value) in counters {
-        let mut metric = page.metric(name, Kind::Counter, help);
-        vectors.iter().for_each(|figures| metric.sample(&[], value(figures)));
-    }
+    optional_counters(page, counters, vectors);
     let counters: [Column<StoreStats>; 7] = [
         ("liteio_cluster_commits_total", "Commits of the database.", |it| it.kv.groups),
         (
@@ -199,9 +196,18 @@ fn write_cluster(page: &mut Page, store: &StoreFigures) {
             |it| it.epoch_reloads,
         ),
     ];
+    optional_counters(page, counters, cluster.map(|_| &store.stats));
+}
+
+/// Counters of figures that are not always there: without them a counter has no sample.
+fn optional_counters<Figures, const N: usize>(
+    page: &mut Page,
+    counters: [Column<Figures>; N],
+    figures: Option<&Figures>,
+) {
     for (name, help, value) in counters {
         let mut metric = page.metric(name, Kind::Counter, help);
-        cluster.iter().for_each(|_| metric.sample(&[], value(&store.stats)));
+        figures.iter().for_each(|figures| metric.sample(&[], value(figures)));
     }
 }
 

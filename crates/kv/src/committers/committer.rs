@@ -171,25 +171,21 @@ impl<'c> Committer<'c> {
     /// what a failover has lost of the others is counted. A failover that loses some of them later loses commits of
     /// this worker, too: then they are asked again.
     fn settle_left(&mut self) {
-        let of = self.of;
-        let mut is_again = true;
-        while std::mem::take(&mut is_again) {
-            for at in 0..self.left.len() {
-                let (numbers, is_open) = &mut self.left[at];
-                // A failure is asked about again, behind the next commit.
-                let Some(settled) = is_open
-                    .then(|| of.database.settle(numbers.worker, numbers.next).ok())
-                    .flatten()
-                else {
-                    continue;
-                };
-                *is_open = false;
-                if count_settled(of, numbers, settled) > 0 {
-                    // The failover may have lost commits of the others as well, which were asked before it.
-                    let others = self.left.iter_mut().enumerate().filter(|(other, _)| *other != at);
-                    others.for_each(|(_, (_, is_open))| *is_open = true);
-                    is_again = true;
-                }
+        let (of, mut at) = (self.of, 0);
+        while at < self.left.len() {
+            let (numbers, is_open) = &mut self.left[at];
+            at += 1;
+            if !*is_open {
+                continue;
+            }
+            // A failure is asked about again, behind the next commit.
+            let Ok(settled) = of.database.settle(numbers.worker, numbers.next) else { continue };
+            *is_open = false;
+            if count_settled(of, numbers, settled) > 0 {
+                // The failover may have lost commits of the others as well, which were asked before it.
+                let others = self.left.iter_mut().enumerate().filter(|(other, _)| other + 1 != at);
+                others.for_each(|(_, (_, is_open))| *is_open = true);
+                at = 0;
             }
         }
     }

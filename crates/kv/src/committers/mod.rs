@@ -20,10 +20,9 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 
 use self::committer::Committer;
-use crate::database::Ahead;
 use crate::database::{
-    Answer, CountedDatabase, Database, DatabaseConfig, DatabaseSnapshot, Moment, Want, Worker,
-    nonsense,
+    Ahead, Answer, CountedDatabase, Database, DatabaseConfig, DatabaseSnapshot, Moment, Want,
+    Worker, nonsense,
 };
 use crate::queue::Queue;
 use crate::{KvError, KvStats};

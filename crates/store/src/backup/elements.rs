@@ -41,8 +41,7 @@ impl<'a> Elements<'a> {
         key: &[u8],
         value: &[u8],
     ) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreError> {
-        let (id, _) =
-            space::split_vector(key).ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
+        let (id, _) = VectorRecord::index_and_key(key)?;
         let (slot, crc) = VectorRecord::slot_and_crc_of(value)?;
         let Some((index, open)) = self.index(id)? else { return Ok(None) };
         let mut elements = vec![0.0; index.dimension as usize];

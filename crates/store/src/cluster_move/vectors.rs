@@ -90,8 +90,7 @@ fn index_into(from: &Store, to: &Kv, index: &Index, moved: &mut Moved) -> Result
         while wanted.len() < PUT_VECTORS_MAX
             && let Some((place, value)) = rows.next()?
         {
-            let (_, key) = space::split_vector(place)
-                .ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
+            let (_, key) = VectorRecord::index_and_key(place)?;
             let record = VectorRecord::decode(value)?;
             let mut elements = vec![0.0; index.dimension as usize];
             let read = open.vectors.slots().read_into(Slot::new(record.slot), &mut elements);
@@ -224,13 +223,13 @@ pub(super) fn vectors_out(
             {
                 number += 1;
                 if space::split_vector_change(place) != Some((target.index.id, number)) {
-                    return Err(StoreError::corrupt("changes are missing in the log of an index"));
+                    return Err(LogHead::gap());
                 }
                 bytes += value.len();
                 batch.push(Change::decode(place, value)?.0);
             }
             if batch.is_empty() {
-                return Err(StoreError::corrupt("changes are missing in the log of an index"));
+                return Err(LogHead::gap());
             }
             target.write(batch)?;
         }
@@ -308,8 +307,7 @@ impl<'a> Target<'a> {
         let mut rows = space::within(&snapshot, &space::vectors_of(self.index.id))?;
         let (mut count, mut sum) = (0, 0_u64);
         while let Some((place, value)) = rows.next()? {
-            let (_, key) = space::split_vector(place)
-                .ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
+            let (_, key) = VectorRecord::index_and_key(place)?;
             count += 1;
             sum = sum.wrapping_add(sum_of(key, &VectorRecord::decode(value)?));
             moved.pairs += 1;

@@ -172,6 +172,11 @@ impl VectorRecord {
         Ok(to.put(&space::vector_slot(index, self.slot), key.as_bytes())?)
     }
 
+    /// The index and the key in the key of a vector's row.
+    pub(crate) fn index_and_key(row: &[u8]) -> Result<(IndexId, &str), StoreError> {
+        space::split_vector(row).ok_or_else(|| StoreError::corrupt("the key of a vector"))
+    }
+
     pub(crate) fn encoded(&self) -> Vec<u8> {
         record::encode(1, self)
     }

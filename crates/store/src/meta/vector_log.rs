@@ -90,6 +90,11 @@ const MIRROR: &str = "the record of a mirror of vectors";
 pub(crate) const LENGTH_BYTES: usize = 4;
 
 impl LogHead {
+    /// The error of a log that does not have all of its changes.
+    pub(crate) fn gap() -> StoreError {
+        StoreError::corrupt("changes are missing in the log of an index")
+    }
+
     /// The head of the log of an index; that of an empty log if there is none.
     pub(crate) fn read(from: &impl Read, index: IndexId) -> Result<Self, StoreError> {
         let key = space::vector_log(index);

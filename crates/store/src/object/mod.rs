@@ -15,7 +15,7 @@ mod list_versions;
 mod parts;
 pub(crate) mod publish;
 mod put;
-mod reader;
+pub(crate) mod reader;
 pub(crate) mod release;
 pub(crate) mod remote;
 mod removal;

@@ -425,7 +425,8 @@ pub(crate) fn slice(content: &Content, range: &Range<u64>) -> Content {
     }
 }
 
-fn to_blob_extent(extent: &Extent) -> BlobExtent {
+/// The bytes of a blob that an extent stands for.
+pub(crate) fn to_blob_extent(extent: &Extent) -> BlobExtent {
     let Extent { blob, blob_bytes, offset, bytes } = *extent;
     BlobExtent { blob: BlobId(blob), blob_bytes, offset, bytes }
 }

@@ -52,8 +52,7 @@ impl Store {
             return Ok(translated);
         }
         for (row, value) in rows {
-            let split = space::split_vector(&row);
-            let (id, key) = split.ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
+            let (id, key) = VectorRecord::index_and_key(&row)?;
             // A damaged record was damaged at the primary, and is left out.
             let record = value.and_then(|value| VectorRecord::decode(&value).ok());
             by_index.entry(id).or_default().push((key.to_owned(), record));

@@ -109,8 +109,7 @@ impl Store {
             let mut page = VectorPage { vectors: Vec::new(), next: None };
             let mut bytes = 0;
             while let Some((place, value)) = cursor.next()? {
-                let (_, key) = space::split_vector(place)
-                    .ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
+                let (_, key) = VectorRecord::index_and_key(place)?;
                 if !query.segment.contains(key.as_bytes()) {
                     continue;
                 }

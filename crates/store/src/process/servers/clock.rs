@@ -28,9 +28,7 @@ impl DatabaseClock {
         let offset_ms = difference(moment.now_ms, self.machine.monotonic_ms());
         self.offset_ms.store(offset_ms, Ordering::Relaxed);
     }
-}
 
-impl DatabaseClock {
     /// Sets it to a moment that the database has told, perhaps some time ago: it never goes back. The monotonic clock
     /// of a machine that was asleep stands still meanwhile.
     pub(crate) fn advance(&self, moment: Moment) {

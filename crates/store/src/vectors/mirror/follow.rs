@@ -271,7 +271,7 @@ fn batch_behind(
     let (mut number, mut bytes) = (first, 0);
     while let Some((place, value)) = rows.next()? {
         if space::split_vector_change(place) != Some((index.id, number)) {
-            return Err(gap());
+            return Err(LogHead::gap());
         }
         let (change, commit) = Change::decode(place, value)?;
         change.check(index.dimension)?;
@@ -293,10 +293,6 @@ fn batch_behind(
     }
     match batch.to == head.position {
         true => Ok(Some(batch)),
-        false => Err(gap()),
+        false => Err(LogHead::gap()),
     }
-}
-
-fn gap() -> StoreError {
-    StoreError::corrupt("changes are missing in the log of an index")
 }

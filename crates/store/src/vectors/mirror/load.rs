@@ -5,14 +5,15 @@ use std::sync::Arc;
 use liteio_kv::{Read as _, Write as _};
 
 use super::follow::{BYTES_AT_ONCE, CHANGES_AT_ONCE, Failure, Progress};
-use crate::blob::{BlobExtent, BlobId, BlobStore, ExtentReader};
+use crate::blob::{BlobStore, ExtentReader};
 use crate::error::StoreError;
 use crate::indexes::{Index, VectorName};
-use crate::meta::content::{Content, Extent};
+use crate::meta::content::Content;
 use crate::meta::vector::{IndexRecord, VectorBucketRecord};
 use crate::meta::vector_log::{Change, LogPosition, LogSnapshot};
 use crate::meta::{Owner, space};
 use crate::name::{BucketId, IndexId};
+use crate::object::reader::to_blob_extent;
 use crate::pending::Committed;
 use crate::process::{Kept, Opened};
 use crate::store::Store;
@@ -139,7 +140,7 @@ impl Entries {
         index: IndexId,
         snapshot: &LogSnapshot,
     ) -> Result<Self, StoreError> {
-        let extents = snapshot.extents.iter().map(extent).collect();
+        let extents = snapshot.extents.iter().map(to_blob_extent).collect();
         let reader = ExtentReader::open(Arc::clone(blobs), extents)?;
         let (position, left) = (snapshot.position, snapshot.vectors);
         Ok(Self { index, position, left, reader, rest: Vec::new(), _kept: None })
@@ -174,14 +175,5 @@ impl Entries {
                 None => return Err(StoreError::corrupt("a snapshot of vectors is cut off")),
             }
         }
-    }
-}
-
-fn extent(extent: &Extent) -> BlobExtent {
-    BlobExtent {
-        blob: BlobId(extent.blob),
-        blob_bytes: extent.blob_bytes,
-        offset: extent.offset,
-        bytes: extent.bytes,
     }
 }

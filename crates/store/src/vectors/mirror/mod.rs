@@ -162,7 +162,7 @@ impl Store {
         own.is_damaged.store(true, Ordering::Relaxed);
     }
 
-    /// What `from` returns for the open indexes that have vectors; `None` if there are none.
+    /// The result of `from` for the open indexes that have vectors; `None` if there are none.
     pub(super) fn open_indexes<T>(&self, from: impl FnOnce(&Vectors) -> T) -> Option<T> {
         match &self.inner.mirrors {
             None => Some(from(&self.inner.vectors)),

@@ -1,8 +1,8 @@
 //! Snapshots of the vectors of an index, in blobs.
 //!
 //! The server that has the lease of the index writes one from its mirror. Puts and deletes go on meanwhile:
-//! a vector that they replace may be missing in the snapshot. Their changes are behind its position, and
-//! whoever makes a mirror from it takes them, too, before anybody reads it.
+//! a vector that they replace may be missing in the snapshot. Their changes are behind its position. A mirror
+//! that is made from the snapshot takes these changes, too, before it is read.
 //!
 //! The commit of a snapshot queues the blobs of the one before for deletion. From then on the log is kept
 //! from the position of that one: a server that is less than a snapshot behind need not fetch any.
@@ -134,8 +134,7 @@ impl Store {
         let prefix = space::vectors_of(index.id);
         let mut rows = space::within(&moment.snapshot, &prefix)?;
         while let Some((place, value)) = rows.next()? {
-            let (_, key) = space::split_vector(place)
-                .ok_or_else(|| StoreError::corrupt("the key of a vector"))?;
+            let (_, key) = VectorRecord::index_and_key(place)?;
             let record = VectorRecord::decode(value)?;
             let Some(elements) = moment.elements(index, key, &record)? else { continue };
             let vector = Some(LoggedVector { metadata: record.metadata, elements });
