@@ -276,7 +276,7 @@ async fn a_standby_takes_the_place_of_a_primary_that_was_killed() {
 }
 
 #[tokio::test]
-async fn of_two_standbys_that_are_promoted_one_wins() {
+async fn of_two_standbys_that_are_promoted_one_writes() {
     let directory = directory();
     let location = location(&directory);
     let primary = Served::primary(&directory, "data", &["--backup", &location]).await;
@@ -290,11 +290,19 @@ async fn of_two_standbys_that_are_promoted_one_wins() {
     let commands = names.map(|name| promoting(&directory, name));
     let outputs = commands.map(|command| command.wait_with_output().expect("it ends"));
     let won: Vec<bool> = outputs.iter().map(|output| output.status.success()).collect();
-    assert_eq!(won.iter().filter(|won| **won).count(), 1, "{outputs:?}");
+    assert!(won.contains(&true), "{outputs:?}");
+    // The later command may find the first one done: then the new primary hands over like any other,
+    // and both have won, one after the other.
+    let mut writers = 0;
     for (standby, won) in standbys.iter().zip(&won) {
         let put = standby.request("PUT", "/photos/cat").body("meow").send().await;
-        assert_eq!(put.status, if *won { 200 } else { 503 }, "{}", put.text());
+        match put.status {
+            200 if *won => writers += 1,
+            503 => {}
+            status => panic!("{status} {} {outputs:?}", put.text()),
+        }
     }
+    assert_eq!(writers, 1, "{outputs:?}");
     primary.refuses("/photos/dog").await;
     for (standby, won) in standbys.iter().zip(&won) {
         if !won {
