@@ -22,7 +22,9 @@ pub(crate) use self::backup::{
     BackupAccessArgs, BackupArgs, BackupCommand, BackupCommandArgs, BackupTargetArgs, CopyArgs,
     NowArgs, PromoteArgs, PruneArgs, RestoreArgs, StandbyCommand,
 };
-pub(crate) use self::cluster::{ClusterArgs, ClusterCommand, ClusterMoveArgs, ClusterPlaceArgs};
+pub(crate) use self::cluster::{ClusterArgs, ClusterCommand};
+#[cfg(feature = "cluster")]
+pub(crate) use self::cluster::{ClusterMoveArgs, ClusterPlaceArgs};
 
 /// An object store that speaks Amazon S3: durable by default, one static binary.
 #[derive(Debug, Parser)]

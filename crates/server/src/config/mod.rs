@@ -22,6 +22,7 @@ use std::time::Duration;
 pub use liteio_store::Durability;
 
 pub use self::backup::{BackupSettings, BackupTarget};
+#[cfg(feature = "cluster")]
 pub(crate) use self::cluster::resolve as resolve_cluster;
 pub use self::cluster::{BlobsPlace, ClusterSettings};
 pub use self::metrics::MetricsAuth;
