@@ -242,6 +242,8 @@ fn updates(server: &Server, kv: &Kv, clients: usize, time: Duration, prefix: u64
         let key = format!("put/{prefix}/{number:016x}/{client}").into_bytes();
         let value = vec![7; BYTES];
         let put = kv.update(move |update| {
+            // As a put of an object: all that it will read, at once.
+            update.fetch([&b"no bucket"[..], b"usage", &key])?;
             update.claim(Named(b"bucket", true))?;
             update.get(b"no bucket")?;
             update.claim(Named(&key, false))?;
