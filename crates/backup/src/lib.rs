@@ -1,6 +1,6 @@
 //! The continuous backup of a data directory, and its restore to any moment.
 //!
-//! A [`Writer`](writer::Writer) follows a store in use. It keeps at a [target](target) *bases*, which have everything,
+//! A [`Writer`](writer::Writer) follows a store in use. It keeps at a [target] *bases*, which have everything,
 //! and *segments* of the log, which have every change since. A [`Repository`] is what is there: it restores a directory to
 //! any moment from the end of a base on, verifies and prunes.
 //!
