@@ -53,6 +53,11 @@ pub use text::parse_duration;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+/// The command line of the client, as `client`: for completions and man pages.
+pub fn command() -> clap::Command {
+    verbs::command()
+}
+
 /// Runs the client with these arguments. The first one is the name of the program, which its help
 /// shows.
 ///

@@ -13,7 +13,7 @@ use crate::platform::{
     disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
 };
 use crate::server::{Server, ServerError, ServerHandle};
-use crate::{backup, cluster, exec, give_back, health, keys, repair, verify};
+use crate::{about, backup, cluster, exec, give_back, health, keys, repair, verify};
 use liteio_import as import;
 use liteio_observe::telemetry;
 use liteio_wire::serve::stop_signal;
@@ -66,6 +66,21 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
                 Err(reason) => fail(FAILED, &reason),
             }
         }
+        Ok(Command::Version(arguments)) => {
+            print(&about::version(&arguments));
+            ExitCode::SUCCESS
+        }
+        Ok(Command::Completion(arguments)) => {
+            print_bytes(&about::completion(&arguments));
+            ExitCode::SUCCESS
+        }
+        Ok(Command::Man(arguments)) => match about::man(&arguments) {
+            Ok(page) => {
+                print(&page);
+                ExitCode::SUCCESS
+            }
+            Err(reason) => fail(FAILED, &reason),
+        },
         Err(Stop::Help(text)) => {
             print(&text);
             ExitCode::SUCCESS
@@ -104,9 +119,13 @@ fn fail(code: u8, reason: &dyn std::fmt::Display) -> ExitCode {
 }
 
 fn print(text: &str) {
+    print_bytes(text.as_bytes());
+}
+
+fn print_bytes(text: &[u8]) {
     // A closed standard output is not an error of the command.
     let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    let _ = stdout.write_all(text).and_then(|()| stdout.flush());
 }
 
 fn ask_health(arguments: &HealthArgs) -> ExitCode {

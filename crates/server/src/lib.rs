@@ -32,7 +32,7 @@
 //!
 //! ```text
 //! main ──► run ──► liteio_applets ──► command ──► cli ──► config ──► server ──► dispatch ──► spaces ──► open
-//!                                       └──► exec, verify, repair, keys, health, backup, give_back
+//!                                       └──► exec, verify, repair, keys, health, backup, give_back, about
 //! ```
 //!
 //! | Module | Content |
@@ -43,7 +43,7 @@
 //! | `open` | Opening the users, the targets of events and the data of a configuration, and what is prepared in it |
 //! | `cli`, `config` | Every setting once; settings checked together, from flags, our variables and the variables of other servers (`config/environment`), and profiles |
 //! | `backup` | The continuous backup of a server, and the commands on one |
-//! | `command`, `banner`, `health`, `exec`, `give_back`, `verify`, `repair`, `keys` | The command and its subcommands |
+//! | `command`, `about`, `banner`, `health`, `exec`, `give_back`, `verify`, `repair`, `keys` | The command and its subcommands |
 //! | `made_credentials` | Credentials that are made at the first start of a container |
 //! | `platform` | Signals and limits of the process |
 //!
@@ -58,6 +58,7 @@
 //! | `otlp` | Spans of requests for collectors of OpenTelemetry |
 //! | `test-util` | Servers over a store that the caller has opened |
 
+mod about;
 mod agreement;
 mod backup;
 mod banner;

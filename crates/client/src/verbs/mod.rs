@@ -50,6 +50,11 @@ const INTERRUPTED: u8 = 130;
 #[cfg(unix)]
 const TERMINATED: u8 = 143;
 
+/// The arguments, as clap has them.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
 /// Runs the verb in the arguments. Not generic: every caller would compile all verbs again.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let called = arguments.first().map(|it| Path::new(it).file_stem().unwrap_or_default());

@@ -1,5 +1,6 @@
 //! The binary and the server, as their users see them.
 
+mod about;
 mod access_logs;
 mod acl;
 mod acl_access;

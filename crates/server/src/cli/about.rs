@@ -1,0 +1,39 @@
+//! The arguments of the commands that describe the program itself.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// The arguments of `liteio version`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct VersionArgs {
+    /// Print one JSON object.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The arguments of `liteio completion`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CompletionArgs {
+    /// The shell.
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+/// A shell with completions.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    #[value(name = "powershell")]
+    PowerShell,
+}
+
+/// The arguments of `liteio man`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ManArgs {
+    /// Directory for the pages of all commands; created if missing.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+}
