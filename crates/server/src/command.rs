@@ -9,6 +9,7 @@ use crate::backup::CommandError;
 use crate::cli::{self, Command, ExecCommand, HealthArgs, ServerArgs, Source, Stop};
 use crate::config::environment::{self, Variables};
 use crate::config::{Config, Profile, resolve_health_url};
+use crate::notify::Notifier;
 use crate::platform::{
     disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
 };
@@ -271,9 +272,22 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
         print(&server.banner(&config));
     }
     tell_that_it_is_ready(config.profile, &server);
+    let notifier = Notifier::of_environment();
+    if let Some(notifier) = &notifier {
+        notifier.ready(&server.endpoint());
+    }
+    let condition = server.condition();
+    let pings = async {
+        match &notifier {
+            Some(notifier) => notifier.keep_pinging(condition).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(pings);
     let name = loop {
         tokio::select! {
             name = &mut stop_signal => break name,
+            () = &mut pings => {}
             reason = server.over() => {
                 tracing::error!(reason, "stopping");
                 server.stop().await;
@@ -284,6 +298,9 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
         }
     };
     tracing::info!(signal = name, "stopping");
+    if let Some(notifier) = &notifier {
+        notifier.stopping();
+    }
     server.stop().await;
     Ok(None)
 }

@@ -45,6 +45,7 @@
 //! | `backup` | The continuous backup of a server, and the commands on one |
 //! | `command`, `about`, `banner`, `health`, `exec`, `give_back`, `verify`, `repair`, `keys` | The command and its subcommands |
 //! | `made_credentials` | Credentials that are made at the first start of a container |
+//! | `notify`, `condition` | Messages to the service manager, and what they say |
 //! | `platform` | Signals and limits of the process |
 //!
 //! The crate must not know redb, file names, page layouts or syncs: those are below `liteio_store`. Only `server`
@@ -65,6 +66,7 @@ mod banner;
 mod cli;
 mod cluster;
 mod command;
+mod condition;
 mod config;
 mod dispatch;
 #[cfg(test)]
@@ -74,6 +76,7 @@ mod give_back;
 mod health;
 mod keys;
 mod made_credentials;
+mod notify;
 mod open;
 mod platform;
 mod repair;

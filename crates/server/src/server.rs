@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use crate::backup::{Backup, Copies, OpenedTarget, Pair, Standby, check_apart, lazy, prepare};
 use crate::banner::{self, Encryption};
 use crate::cluster::{self, watch::Over};
+use crate::condition;
 use crate::config::{
     AuditSettings, BackupSettings, CertificateFiles, Config, ConfigError, ConsoleAddress,
     CredentialsSource, Durability, EventSettings, InitialBucket, KeySources, ListenAddress,
@@ -476,6 +477,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
     let domains = Domains::new(config.domains, &config.region);
     let front = Arc::new(Front::new(limits, domains, proxies, seed, handler));
     let (stop, stopping) = watch::channel(false);
+    let asked_store = opened_store.clone();
     let over = opened_store.and_then(|store| cluster::watch::start(store, stop.subscribe()));
     let handler = Arc::clone(&front.handler);
     let certificates = tls.as_ref().map(|tls| Arc::clone(&tls.certificates));
@@ -504,6 +506,7 @@ async fn spawn(builder: ServerBuilder) -> Result<ServerHandle, ServerError> {
         test_control,
         handler,
         stop,
+        store: asked_store,
         over,
         task: Some(task),
     })
@@ -587,6 +590,8 @@ pub struct ServerHandle {
     test_control: Option<TestControl>,
     handler: Arc<dyn Handler>,
     stop: watch::Sender<bool>,
+    /// The store of the main space, to ask for its condition.
+    store: Option<Store>,
     /// Of one of several servers.
     over: Option<Over>,
     task: Option<JoinHandle<()>>,
@@ -696,6 +701,11 @@ impl ServerHandle {
         self.handler.reload();
     }
 
+    /// Describes the state of the store in a few words. It reads, so it returns only if the store answers.
+    pub(crate) fn condition(&self) -> impl Fn() -> String + Clone + Send + use<> {
+        condition::of(self.store.clone())
+    }
+
     /// Waits until the other servers of its cluster have ended this one, which then can never serve again.
     /// Returns the reason.
     pub(crate) async fn over(&self) -> String {
@@ -710,6 +720,7 @@ impl ServerHandle {
     /// Stops accepting connections, finishes the requests in flight (for 30 seconds at most), and
     /// closes the data.
     pub async fn stop(mut self) {
+        self.store = None;
         self.stop.send_replace(true);
         if let Some(task) = self.task.take()
             && let Err(error) = task.await

@@ -70,6 +70,7 @@ mod request_members;
 mod restore;
 mod scrub;
 mod secrets;
+mod service_manager;
 #[cfg(feature = "cluster")]
 mod shared_blobs;
 mod snowball;
