@@ -44,7 +44,7 @@ pub(crate) fn completion(arguments: &CompletionArgs) -> Vec<u8> {
         Shell::Bash => script(aot::Bash),
         Shell::Zsh => script(aot::Zsh),
         Shell::Fish => script(aot::Fish),
-        Shell::PowerShell => script(aot::PowerShell),
+        Shell::Powershell => script(aot::PowerShell),
     }
 }
 

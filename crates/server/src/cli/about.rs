@@ -26,8 +26,7 @@ pub(crate) enum Shell {
     Bash,
     Zsh,
     Fish,
-    #[value(name = "powershell")]
-    PowerShell,
+    Powershell,
 }
 
 /// The arguments of `liteio man`.
