@@ -157,7 +157,7 @@ fn every_command_has_a_man_page_that_is_well_formed() {
     for (program, arguments) in
         [("groff", &["-man", "-ww", "-Tutf8", "-z"][..]), ("mandoc", &["-Tlint", "-Wwarning"])]
     {
-        if !Command::new(program).arg("--help").output().is_ok() {
+        if Command::new(program).arg("--help").output().is_err() {
             continue;
         }
         let files = found.iter().map(|name| pages.join(name));
