@@ -4,6 +4,8 @@
 FROM rust:1.95-bookworm AS tree
 WORKDIR /src
 COPY . .
+# For `liteio version`: there is no .git here.
+ARG LITEIO_BUILD_COMMIT
 RUN .ci/image-tree "$(.ci/static-build)" /tree
 
 FROM scratch AS base
