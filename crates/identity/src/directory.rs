@@ -148,7 +148,9 @@ impl DirectoryBuilder {
     pub fn account(&mut self, account: Account) -> Result<Arc<Account>, IdentityError> {
         let Directory { accounts, by_canonical_id, first_account, .. } = &mut self.directory;
         if by_canonical_id.contains_key(&account.canonical_id) {
-            return fail("another user has this id");
+            return fail(
+                "another user has this access key or canonical id: give each user an access key of its own",
+            );
         }
         if accounts.contains_key(&account.id) {
             return fail(format!(

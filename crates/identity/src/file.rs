@@ -330,7 +330,10 @@ mod tests {
             (user("a", "a/b/c", "hush-hush"), "visible ASCII"),
             (user("a", "abc", "hush"), "user \"a\": secret_key is shorter than 8"),
             (a.clone() + &user("a", "abd", "hush-hush"), "are named \"a\""),
-            (a.clone() + &user("b", "abc", "hush-hush"), "user \"b\": another user has this id"),
+            (
+                a.clone() + &user("b", "abc", "hush-hush"),
+                "user \"b\": another user has this access key",
+            ),
             (
                 a.clone() + &user("b", "abc", "hush-hush") + "id = 'b'",
                 "another user has the access_key \"abc\"",

@@ -4,9 +4,12 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::iter;
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::backup::CommandError;
-use crate::cli::{self, Command, ExecCommand, HealthArgs, ServerArgs, Source, Stop};
+use crate::cli::{
+    self, Command, ExecCommand, HealthArgs, MetricsTokenArgs, ServerArgs, Source, Stop,
+};
 use crate::config::environment::{self, Variables};
 use crate::config::{Config, Profile, resolve_health_url};
 use crate::notify::Notifier;
@@ -15,6 +18,7 @@ use crate::platform::{
 };
 use crate::server::{Server, ServerError, ServerHandle};
 use crate::{about, backup, cluster, exec, give_back, health, keys, repair, verify};
+use liteio_admin::metrics::scraper_token;
 use liteio_import as import;
 use liteio_observe::telemetry;
 use liteio_wire::serve::stop_signal;
@@ -34,6 +38,12 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(Command::Health(arguments)) => ask_health(&arguments),
+        Ok(Command::MetricsToken(arguments)) => {
+            let expires = now_seconds().saturating_add(i64::from(arguments.days) * 86_400);
+            let MetricsTokenArgs { access_key, secret_key, .. } = &arguments;
+            print(&(scraper_token(access_key, secret_key, expires) + "\n"));
+            ExitCode::SUCCESS
+        }
         Ok(Command::Client(arguments)) => {
             let program = OsString::from("liteio client");
             liteio_client::run(iter::once(program).chain(arguments.arguments))
@@ -87,6 +97,10 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(Stop::Usage(line)) => fail(USAGE, &line),
+        Err(Stop::Commands(text)) => {
+            let _ = io::stderr().write_all(text.as_bytes());
+            ExitCode::from(USAGE)
+        }
     }
 }
 
@@ -117,6 +131,12 @@ fn fail(code: u8, reason: &dyn std::fmt::Display) -> ExitCode {
     // If standard error is closed, the exit code is still reported.
     let _ = writeln!(io::stderr(), "liteio: {reason}");
     ExitCode::from(code)
+}
+
+/// The time in seconds since 1970.
+fn now_seconds() -> i64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn print(text: &str) {

@@ -203,7 +203,10 @@ fn read_format(disk: &dyn Disk) -> Result<Option<u32>, StoreError> {
     let number = text.and_then(|text| text.strip_prefix(FORMAT_MAGIC)?.trim_end().parse().ok());
     match number {
         Some(number) => Ok(Some(number)),
-        None => Err(StoreError::NotADataDirectory { path: "the data directory".to_owned() }),
+        None => Err(StoreError::NotADataDirectory {
+            path: "the data directory, whose file `format` is empty or of another program,"
+                .to_owned(),
+        }),
     }
 }
 

@@ -352,6 +352,7 @@ pub struct Found {
     /// The canonical id of the owner of the bucket.
     owner: OnceLock<String>,
     is_health: OnceLock<()>,
+    is_scrape: OnceLock<()>,
     /// The access key, and `true` if it belongs to a session.
     key: OnceLock<(String, bool)>,
     operation: OnceLock<&'static str>,
@@ -394,6 +395,16 @@ impl Found {
     /// `true` if the request was answered as a health check.
     pub fn is_health(&self) -> bool {
         self.is_health.get().is_some()
+    }
+
+    /// Notes that the request is answered with metrics.
+    pub fn note_scrape(&self) {
+        self.is_scrape.get_or_init(|| ());
+    }
+
+    /// `true` for a health check and for a scrape of metrics, which machines repeat day and night.
+    pub fn is_routine(&self) -> bool {
+        self.is_health() || self.is_scrape.get().is_some()
     }
 
     /// Notes the access key whose signature was verified, and whether it belongs to a session. The

@@ -14,6 +14,7 @@ use super::minio::Part;
 use super::page::Format;
 use super::{Metrics, access, minio, own};
 use crate::operator::Refused;
+use liteio_wire::origin::Origin;
 use liteio_wire::reply::{ApiError, Dialect, ErrorCode};
 
 /// Path prefix of MinIO's metrics.
@@ -70,6 +71,9 @@ async fn answer_all_of_minio(
 
 async fn gather(metrics: &Metrics, request: Request) -> Result<Figures, Refused> {
     let (mut head, _) = request.into_parts();
+    if let Some(origin) = head.extensions.get::<Arc<Origin>>() {
+        origin.found.note_scrape();
+    }
     let owner = access::decide(metrics, &mut head).await?;
     Figures::gather(metrics, owner).await.map_err(|error| {
         tracing::error!(%error, "metrics cannot be read");

@@ -2,7 +2,7 @@
 //! user has signed with the secret key (HS512), for the issuer `prometheus`.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::Sha512;
 
 use liteio_identity::SecretKey;
@@ -11,6 +11,20 @@ use liteio_identity::SecretKey;
 const ISSUER: &str = "prometheus";
 /// Longest accepted token; it has a header and three claims.
 const BYTES_MAX: usize = 4_096;
+
+/// A token for scrapers in the name of this access key, signed with its secret key. It is valid until
+/// `expires`, in seconds since 1970, and as long as the key.
+pub fn scraper_token(access_key: &str, secret_key: &str, expires: i64) -> String {
+    let coded = |value: Value| base64_simd::URL_SAFE_NO_PAD.encode_to_string(value.to_string());
+    let header = coded(json!({"alg": "HS512", "typ": "JWT"}));
+    let claims = coded(json!({"exp": expires, "iss": ISSUER, "sub": access_key}));
+    let signed = format!("{header}.{claims}");
+    let mut mac =
+        Hmac::<Sha512>::new_from_slice(secret_key.as_bytes()).expect("a key of any length is one");
+    mac.update(signed.as_bytes());
+    let signature = base64_simd::URL_SAFE_NO_PAD.encode_to_string(mac.finalize().into_bytes());
+    format!("{signed}.{signature}")
+}
 
 /// A token whose signature is not verified yet.
 #[derive(Debug)]
@@ -73,8 +87,6 @@ impl<'t> Token<'t> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn coded(bytes: impl AsRef<[u8]>) -> String {
@@ -111,6 +123,15 @@ mod tests {
         assert!(token.is_good(&key("minioadmin"), 1_800_000_000));
         assert!(!token.is_good(&key("minioadmin"), 4_810_072_144), "its time is over");
         assert!(!token.is_good(&key("minioadmiN"), 1_800_000_000));
+    }
+
+    #[test]
+    fn a_token_is_good_for_its_key_until_its_time_is_over() {
+        let text = scraper_token("me", "a long secret", 1_001);
+        let token = Token::parse(&text).expect("a token");
+        assert_eq!(token.access_key(), Some("me"));
+        assert!(is_good(&text, "a long secret") && !is_good(&text, "another secret"));
+        assert!(!token.is_good(&key("a long secret"), 1_001));
     }
 
     #[test]

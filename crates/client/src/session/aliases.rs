@@ -13,6 +13,12 @@ use crate::error::Error;
 /// Supported version of the file.
 const VERSION: &str = "10";
 const VARIABLE: &str = "MC_HOST_";
+/// The keys of a server that was started without any, and its address.
+const OF_SERVER: [(&str, &str); 3] = [
+    ("LITEIO_ACCESS_KEY", "liteio"),
+    ("LITEIO_SECRET_KEY", "liteio123"),
+    ("LITEIO_ADDRESS", "127.0.0.1:9000"),
+];
 
 /// A service and the keys of a user there.
 #[derive(Clone, Default, Deserialize, Serialize)]
@@ -264,7 +270,26 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 fn built_in(name: &str) -> Option<Alias> {
-    (name == "local").then(|| Alias::new("http://localhost:9000", "", "", PathStyle::Auto))
+    (name == "local").then(|| local(|name| std::env::var(name).ok()))
+}
+
+/// A server on this machine, with the variables that it takes its own settings from.
+fn local(variable: impl Fn(&str) -> Option<String>) -> Alias {
+    let given = |name| variable(name).filter(|value| !value.trim().is_empty());
+    let [access, secret, address] = OF_SERVER;
+    let (access_key, secret_key) = match (given(access.0), given(secret.0)) {
+        (Some(access_key), Some(secret_key)) => (access_key, secret_key),
+        // The server would refuse one without the other.
+        _ => (access.1.to_owned(), secret.1.to_owned()),
+    };
+    let address = given(address.0).unwrap_or_else(|| address.1.to_owned());
+    let (host, port) = address.trim().rsplit_once(':').unwrap_or((address.trim(), "9000"));
+    let host = match host {
+        // It listens everywhere, and so here.
+        "" | "0.0.0.0" | "[::]" | "*" | "127.0.0.1" => "localhost",
+        host => host,
+    };
+    Alias::new(&format!("http://{host}:{port}"), &access_key, &secret_key, PathStyle::Auto)
 }
 
 #[cfg(unix)]
@@ -345,6 +370,31 @@ mod tests {
         assert_eq!((alias.url.as_str(), alias.access_key.as_str()), ("http://host", ""));
         assert!(Alias::of_variable("host").is_err());
         assert!(Alias::of_variable("http://key@host").is_err());
+    }
+
+    #[test]
+    fn the_server_on_this_machine_is_known_without_a_word() {
+        type Given = &'static [(&'static str, &'static str)];
+        let rows: [(Given, [&str; 3]); 5] = [
+            (&[], ["http://localhost:9000", "liteio", "liteio123"]),
+            (
+                &[("LITEIO_ACCESS_KEY", "mine"), ("LITEIO_SECRET_KEY", "my-secret")],
+                ["http://localhost:9000", "mine", "my-secret"],
+            ),
+            (&[("LITEIO_ACCESS_KEY", "mine")], ["http://localhost:9000", "liteio", "liteio123"]),
+            (
+                &[("LITEIO_ADDRESS", "0.0.0.0:9100")],
+                ["http://localhost:9100", "liteio", "liteio123"],
+            ),
+            (&[("LITEIO_ADDRESS", "[::1]:91")], ["http://[::1]:91", "liteio", "liteio123"]),
+        ];
+        for (given, expected) in rows {
+            let variable = |name: &str| {
+                given.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            let alias = local(variable);
+            assert_eq!([alias.url, alias.access_key, alias.secret_key], expected, "{given:?}");
+        }
     }
 
     #[test]

@@ -57,6 +57,15 @@ fn parse(filter: &str) -> Result<Targets, String> {
     if let Some(half) = filter.split(',').map(str::trim).find(|part| is_half(part)) {
         return Err(format!("{half:?} is not TARGET=LEVEL"));
     }
+    // `tracing` reads a word that is no level as a target, and then shows that one alone.
+    let is_level = |word: &str| word.parse::<filter::LevelFilter>().is_ok();
+    let is_known = |part: &str| {
+        let target = part.split("::").next().unwrap_or_default();
+        part.contains('=') || is_level(part) || target.starts_with("liteio")
+    };
+    if let Some(word) = filter.split(',').map(str::trim).find(|part| !is_known(part)) {
+        return Err(format!("{word:?} is none of error, warn, info, debug, trace and off"));
+    }
     filter.parse().map_err(|error: filter::ParseError| error.to_string())
 }
 
@@ -94,10 +103,10 @@ mod tests {
 
     #[test]
     fn filters() {
-        for filter in ["info", "warn,liteio::access=info", "liteio=debug"] {
+        for filter in ["info", "warn,liteio::access=info", "liteio=debug", "OFF", "liteio"] {
             assert_eq!(check_filter(filter), Ok(()), "{filter}");
         }
-        for filter in ["", "  ", "liteio=loud", "=,="] {
+        for filter in ["", "  ", "liteio=loud", "=,=", "verbose", "info,verbose"] {
             assert!(check_filter(filter).is_err(), "{filter}");
         }
     }

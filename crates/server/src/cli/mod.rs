@@ -5,6 +5,7 @@
 mod about;
 mod backup;
 mod cluster;
+mod help;
 mod keys;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use clap::parser::ValueSource;
 use clap::{
     ArgAction, ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
 };
+use liteio_identity::{DEFAULT_ACCESS_KEY, DEFAULT_SECRET_KEY};
 use liteio_import::cli::ImportCommand;
 
 pub(crate) use self::about::{CompletionArgs, ManArgs, Shell, VersionArgs};
@@ -49,6 +51,8 @@ pub(crate) enum Command {
     /// Check that a running server is ready: exit code 0 if it is, else 1.
     #[command(alias = "healthcheck")]
     Health(HealthArgs),
+    /// Print a token with which Prometheus may read the metrics: valid as long as the key is.
+    MetricsToken(MetricsTokenArgs),
     /// Check every blob and record of a data directory that no server uses, without changing it;
     /// exit code 1 on damage.
     Verify(VerifyArgs),
@@ -397,8 +401,8 @@ pub(crate) struct ServerArgs {
     /// Host of the address, if --address is not given. For compatibility with earlier versions.
     #[arg(long, value_name = "HOST", hide = true)]
     pub(crate) host: Option<String>,
-    /// Port of the address, if --address is not given. For compatibility with earlier versions.
-    #[arg(long, short, value_name = "PORT", hide = true)]
+    /// Port of the address, if --address is not given.
+    #[arg(long, short, value_name = "PORT")]
     pub(crate) port: Option<u16>,
     /// Data location as in earlier versions: memory:// or local:///DIR.
     #[arg(long, value_name = "DSN", hide = true)]
@@ -481,6 +485,22 @@ pub(crate) struct HealthArgs {
     pub(crate) tls_self_signed: bool,
 }
 
+/// The arguments of `liteio metrics-token`.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MetricsTokenArgs {
+    /// Access key of a root user, or of one who may do admin:Prometheus.
+    #[arg(long, value_name = "KEY", env = "LITEIO_ACCESS_KEY", default_value = DEFAULT_ACCESS_KEY)]
+    pub(crate) access_key: String,
+    /// Its secret key. Prefer the variable: arguments are visible in the process list.
+    #[arg(long, value_name = "SECRET", env = "LITEIO_SECRET_KEY", hide_env_values = true,
+        default_value = DEFAULT_SECRET_KEY)]
+    pub(crate) secret_key: String,
+    /// Days until the token ends.
+    #[arg(long, value_name = "DAYS", default_value_t = 36_500,
+        value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    pub(crate) days: u32,
+}
+
 /// The arguments of `liteio verify`.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct VerifyArgs {
@@ -519,12 +539,19 @@ pub(crate) enum Stop {
     Help(String),
     /// Invalid arguments: print this one line, exit code 2.
     Usage(String),
+    /// A command is missing: print the list of them to standard error, exit code 2.
+    Commands(String),
+}
+
+/// The parser of the command line.
+fn parser() -> clap::Command {
+    help::by_subject(Cli::command())
 }
 
 /// The whole command line, with the commands of the client, for what describes it: completions and
 /// man pages.
 pub(crate) fn command() -> clap::Command {
-    Cli::command().mut_subcommand("client", |client| {
+    parser().mut_subcommand("client", |client| {
         let about = client.get_about().cloned().unwrap_or_default();
         liteio_client::command().about(about)
     })
@@ -540,9 +567,16 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             Stop::Help(error.render().to_string())
         }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Stop::Commands(error.render().to_string())
+        }
+        ErrorKind::UnknownArgument if arguments.get(1).is_some_and(|it| it == "exec") => {
+            let line = with_variable(&error, &arguments);
+            Stop::Usage(format!("{line}; write `--` before the command: liteio exec -- aws s3 ls"))
+        }
         _ => Stop::Usage(with_variable(&error, &arguments)),
     };
-    let matches = without_empty_variables(Cli::command());
+    let matches = without_empty_variables(parser());
     let matches = matches.try_get_matches_from(&arguments).map_err(stop)?;
     let parsed = Cli::from_arg_matches(&matches).map_err(stop)?;
     match parsed.command {
@@ -645,6 +679,7 @@ fn one_line(message: &str) -> String {
     let wanted = lines
         .take_while(|line| !line.starts_with("Usage:"))
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
-    let line = wanted.collect::<Vec<_>>().join("; ");
+    // A list, such as that of missing arguments, is announced by a colon.
+    let line = wanted.collect::<Vec<_>>().join("; ").replace(":; ", ": ");
     line.strip_prefix("error: ").unwrap_or(&line).to_owned()
 }

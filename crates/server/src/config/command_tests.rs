@@ -70,15 +70,21 @@ fn a_flag_counts_before_ours_and_ours_before_others_and_the_profile_last() {
     let narrow = of("--profile minio --cors-origin https://a.example", &[]).expect("settings");
     assert_eq!(narrow.cors_origins, ["https://a.example"]);
     let aws = [("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "long-enough")];
-    let of_shell = of("", &aws).expect("settings");
-    assert_eq!(of_shell.credentials, pair("AKIAEXAMPLE", "long-enough"));
+    let of_container = of("--in-container", &aws).expect("settings");
+    assert_eq!(of_container.credentials, pair("AKIAEXAMPLE", "long-enough"));
     let session = [aws[0], aws[1], ("AWS_SESSION_TOKEN", "token")];
-    assert_eq!(of("", &session).expect("settings").credentials, CredentialsSource::well_known());
+    let of_session = of("--in-container", &session).expect("settings");
+    assert_eq!(of_session.credentials, CredentialsSource::Made);
     // LocalStack's usual credentials are too weak for a server, so they are ignored.
     let short = [("AWS_ACCESS_KEY_ID", "test"), ("AWS_SECRET_ACCESS_KEY", "test")];
-    let (config, notes) = told("", &short).expect("settings");
-    assert_eq!(config.credentials, CredentialsSource::well_known());
+    let (config, notes) = told("--in-container", &short).expect("settings");
+    assert_eq!(config.credentials, CredentialsSource::Made);
     assert!(notes[0].contains("AWS_ACCESS_KEY_ID"), "{notes:?}");
+    // Those of a developer's shell are for AWS itself.
+    let (config, notes) = told("", &aws).expect("settings");
+    assert_eq!(config.credentials, CredentialsSource::well_known());
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].contains("AWS_ACCESS_KEY_ID") && !notes[0].contains("AKIA"), "{notes:?}");
     let minio = of("--profile minio", &aws).expect("settings");
     assert_eq!(minio.credentials, pair("minioadmin", "minioadmin"));
 }

@@ -10,7 +10,10 @@ pub(crate) fn liteio(directory: &tempfile::TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_liteio"));
     for (name, _) in std::env::vars_os() {
         let name_of = name.to_string_lossy();
-        if ["LITEIO_", "MINIO_", "AWS_"].iter().any(|prefix| name_of.starts_with(prefix)) {
+        if ["LITEIO_", "MINIO_", "AWS_", "MC_", "RUST_LOG"]
+            .iter()
+            .any(|prefix| name_of.starts_with(prefix))
+        {
             command.env_remove(&name);
         }
     }

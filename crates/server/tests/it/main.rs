@@ -50,6 +50,7 @@ mod metrics_of_the_store;
 mod minio_extensions;
 mod missing_keys;
 mod multipart;
+mod newcomer;
 mod object;
 mod object_lock;
 mod operations;

@@ -183,6 +183,12 @@ impl Drop for Exchange {
             return;
         }
         let Origin { ids, peer, target, found, .. } = &*self.origin;
+        let status = self.status.load(Ordering::Relaxed);
+        // A probe each five seconds would be 17,280 lines a day.
+        let is_quiet = found.is_routine() && (200..400).contains(&status);
+        if is_quiet && !tracing::enabled!(target: ACCESS_LOG, tracing::Level::DEBUG) {
+            return;
+        }
         let query = target.query_names();
         // Status 0: the client left before there was an answer.
         tracing::info!(
@@ -195,7 +201,7 @@ impl Drop for Exchange {
             bucket = target.bucket(),
             key = target.key(),
             query = Some(&*query).filter(|query| !query.is_empty()),
-            status = self.status.load(Ordering::Relaxed),
+            status,
             code = self.code.get().map(String::as_str),
             denied = found.denial(),
             bytes_in = self.bytes_in.load(Ordering::Relaxed),

@@ -78,7 +78,7 @@ enum Ended {
     /// Closed by either side, or broken.
     Closed,
     /// The bytes are not a request; `has_line` tells whether a whole first line arrived.
-    Malformed { has_line: bool },
+    Malformed { has_line: bool, is_tls: bool },
     /// No request for some time.
     Parked,
     /// A phase lasted too long.
@@ -191,7 +191,17 @@ pub(super) async fn serve(
                 return Box::pin(take_rest_of_body(io.into_stream(), &front, stopping)).await;
             }
             Ended::Closed => return close(io.into_stream(), &front).await,
-            Ended::Malformed { has_line } => {
+            Ended::Malformed { is_tls: true, .. } => {
+                let client = sender.peer.name();
+                tracing::info!(%client, "a client began TLS on an address of plain HTTP");
+                let error = ApiError::new(
+                    ErrorCode::InvalidRequest,
+                    "This address takes plain HTTP only: use http:// instead of https://, or start the server with \
+                     --tls-self-signed or --tls-cert.",
+                );
+                return Box::pin(reject(io.into_stream(), &front, &error)).await;
+            }
+            Ended::Malformed { has_line, .. } => {
                 let error = rejection(io.rejected(), has_line);
                 return Box::pin(reject(io.into_stream(), &front, &error)).await;
             }
@@ -227,6 +237,7 @@ async fn serve_requests(
     mut stopping: watch::Receiver<bool>,
 ) -> (Ended, ConnectionIo) {
     let (front, state, sender) = (Arc::clone(front), Arc::clone(state), sender.clone());
+    let sender_is_secure = sender.peer.secure;
     let service = FrontService { front: Arc::clone(&front), state: Arc::clone(&state), sender };
     let mut connection = http().serve_connection(io, service);
     let mut watchdog = Watchdog::new(&front.limits, &state);
@@ -242,7 +253,7 @@ async fn serve_requests(
                     tracing::debug!(%error, "connection broken");
                     let malformed = error.is_parse() && !state.is_in_request();
                     return Poll::Ready(match malformed {
-                        true => Ended::Malformed { has_line: true },
+                        true => Ended::Malformed { has_line: true, is_tls: false },
                         false => Ended::Closed,
                     });
                 }
@@ -263,7 +274,10 @@ async fn serve_requests(
     .await;
     let parts = connection.into_parts();
     let ended = match ended {
-        Ended::Malformed { .. } => Ended::Malformed { has_line: parts.read_buf.contains(&b'\n') },
+        Ended::Malformed { .. } => Ended::Malformed {
+            has_line: parts.read_buf.contains(&b'\n'),
+            is_tls: !sender_is_secure && parts.read_buf.first() == Some(&HANDSHAKE),
+        },
         ended => ended,
     };
     let mut io = parts.io;

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use liteio_observe::telemetry;
+
 use crate::cli::ServerArgs;
 
 /// Parses `1`, `true`, `yes`, `on` and their opposites.
@@ -142,6 +144,18 @@ pub(super) fn debug(value: &str, arguments: &mut ServerArgs) -> Result<bool, Str
 pub(super) fn level(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
     let level = value.strip_suffix("-internal").unwrap_or(value).replace("warning", "warn");
     arguments.log = Some(level);
+    Ok(true)
+}
+
+/// `RUST_LOG`, if it says something about this program: one that is for another crate alone would
+/// silence it.
+pub(super) fn rust_log(value: &str, arguments: &mut ServerArgs) -> Result<bool, String> {
+    let mut parts = value.split(',').map(str::trim);
+    let is_ours = parts.any(|part| part.starts_with("liteio") || !part.contains(['=', ':']));
+    if !is_ours || telemetry::check_filter(value).is_err() {
+        return Ok(false);
+    }
+    arguments.log = Some(value.to_owned());
     Ok(true)
 }
 

@@ -142,7 +142,7 @@ fn fill_some(
         let is_read = match row.program {
             Program::LocalStack => profile == Some(Profile::Localstack),
             Program::S3Mock => profile == Some(Profile::S3mock),
-            Program::LiteIo | Program::Minio | Program::Aws => true,
+            Program::LiteIo | Program::Minio | Program::Aws | Program::Rust => true,
         };
         let Some(value) = variables.get(row.name).filter(|_| is_read) else { continue };
         if arguments.sources.get(setting).is_some() {
@@ -172,6 +172,17 @@ fn fill_credentials(
         let is_skipped =
             is_aws && (variables.get("AWS_SESSION_TOKEN").is_some() || profile.is_some());
         if is_skipped {
+            continue;
+        }
+        // A container has them for its server. A shell has them for AWS itself, and a developer must not
+        // find his real pair in a server that he tries.
+        if is_aws && !arguments.in_container {
+            if variables.get(access).is_some() {
+                arguments.notes.push(format!(
+                    "{access} is for clients: this server does not take it as its own key; give one with \
+                     --access-key and --secret-key"
+                ));
+            }
             continue;
         }
         match (credential(access, variables)?, credential(secret, variables)?) {

@@ -13,6 +13,7 @@ pub(super) enum Program {
     LocalStack,
     S3Mock,
     Aws,
+    Rust,
 }
 
 /// The effect of a variable.
@@ -39,7 +40,7 @@ pub(super) struct Variable {
 }
 
 use Effect::{Credentials, File, Gives, Nothing};
-use Program::{Aws, LiteIo, LocalStack, Minio, S3Mock};
+use Program::{Aws, LiteIo, LocalStack, Minio, Rust, S3Mock};
 
 const fn row(name: &'static str, program: Program, effect: Effect, note: &'static str) -> Variable {
     Variable { name, program, effect, note }
@@ -252,12 +253,17 @@ pub(super) const TABLE: &[Variable] = &[
     row("LS_LOG", LocalStack, Gives("log", give::level), "`--log`"),
     row("SERVICES", LocalStack, Nothing, "S3, S3 Vectors, IAM and STS are always available"),
     row("EAGER_SERVICE_LOADING", LocalStack, Nothing, "all services are available from the start"),
-    row("AWS_ACCESS_KEY_ID", Aws, Credentials, "`--access-key`, unless `AWS_SESSION_TOKEN` is set"),
+    row(
+        "AWS_ACCESS_KEY_ID",
+        Aws,
+        Credentials,
+        "`--access-key` in a container, unless `AWS_SESSION_TOKEN` is set",
+    ),
     row(
         "AWS_SECRET_ACCESS_KEY",
         Aws,
         Credentials,
-        "`--secret-key`, unless `AWS_SESSION_TOKEN` is set",
+        "`--secret-key` in a container, unless `AWS_SESSION_TOKEN` is set",
     ),
     row(
         "AWS_REGION",
@@ -271,6 +277,12 @@ pub(super) const TABLE: &[Variable] = &[
         Gives("told_region", give::told_region),
         "as the variable above",
     ),
+    row(
+        "RUST_LOG",
+        Rust,
+        Gives("log", give::rust_log),
+        "`--log`, unless it is about other crates alone",
+    ),
 ];
 
 /// The table in Markdown, as in docs/environment.md.
@@ -279,6 +291,7 @@ pub(crate) fn table() -> String {
     for Variable { name, program, effect, note } in TABLE {
         let program = match program {
             LiteIo => "LiteIO",
+            Rust => "Rust",
             Minio => "MinIO",
             LocalStack => "LocalStack",
             S3Mock => "S3Mock",

@@ -1,0 +1,170 @@
+//! The first hour: what a developer's shell, habits and slips meet.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+use crate::command::{Running, liteio, stderr};
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn address(server: &Running) -> String {
+    server.endpoint().strip_prefix("http://").expect("a URL").to_owned()
+}
+
+fn ask(address: &str, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).expect("it accepts");
+    stream.write_all(bytes).expect("it reads");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+fn get(address: &str, path: &str) -> String {
+    let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    ask(address, head.as_bytes())
+}
+
+#[test]
+fn keys_that_a_shell_has_for_aws_are_not_those_of_the_server() {
+    let directory = directory();
+    let server = Running::start(
+        liteio(&directory)
+            .args(["--memory", "--address", "127.0.0.1:0"])
+            .env("AWS_ACCESS_KEY_ID", "AKIAREALREALREALREAL")
+            .env("AWS_SECRET_ACCESS_KEY", "of-production-and-real"),
+    );
+    assert!(server.block().contains("liteio / liteio123"), "{}", server.block());
+    let (code, log) = server.signal("TERM");
+    assert_eq!(code, Some(0));
+    let told: Vec<&str> = log.lines().filter(|line| line.contains("AWS_ACCESS_KEY_ID")).collect();
+    assert_eq!(told.len(), 1, "{log}");
+    assert!(!log.contains("AKIAREAL") && !log.contains("of-production"), "{log}");
+}
+
+#[test]
+fn the_client_knows_a_fresh_server_as_local() {
+    let directory = directory();
+    let own = [("LITEIO_ACCESS_KEY", "alice"), ("LITEIO_SECRET_KEY", "hush-hush")];
+    for variables in [&[][..], &own] {
+        let variables = variables.iter().copied();
+        let server = Running::start(
+            liteio(&directory)
+                .args(["--memory", "--address", "127.0.0.1:0", "--bucket", "photos"])
+                .envs(variables.clone()),
+        );
+        let mut client = liteio(&directory);
+        client.args(["client", "ls", "local"]).env("MC_CONFIG_DIR", directory.path().join("mc"));
+        client.env("LITEIO_ADDRESS", address(&server)).envs(variables);
+        let output = client.output().expect("it runs");
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("photos"), "{output:?}");
+        assert_eq!(server.signal("TERM").0, Some(0));
+    }
+}
+
+#[test]
+fn probes_and_scrapes_are_no_lines_of_the_log_unless_asked_for() {
+    let directory = directory();
+    let paths =
+        ["/_liteio/health/live", "/_liteio/health/ready", "/minio/health/live", "/_liteio/metrics"];
+    for (filter, lines) in [("info", 0), ("info,liteio::access=debug", paths.len())] {
+        let server = Running::start(liteio(&directory).args([
+            "--memory",
+            "--address",
+            "127.0.0.1:0",
+            "--metrics-auth",
+            "public",
+            "--log",
+            filter,
+        ]));
+        let address = address(&server);
+        for path in paths {
+            let answer = get(&address, path);
+            assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        }
+        // One that fails is always told.
+        assert!(get(&address, "/_liteio/health/lively").starts_with("HTTP/1.1 404"));
+        let (_, log) = server.signal("TERM");
+        let logged = log.lines().filter(|line| line.contains("liteio::access")).count();
+        assert_eq!(logged, lines + 1, "{filter}: {log}");
+    }
+}
+
+#[test]
+fn the_log_takes_what_rust_programs_are_told() {
+    let directory = directory();
+    let rows = [("warn", 0), ("liteio=warn,hyper=debug", 0), ("hyper=debug", 1), ("info", 1)];
+    for (filter, lines) in rows {
+        let server = Running::start(
+            liteio(&directory)
+                .args(["--memory", "--address", "127.0.0.1:0"])
+                .env("RUST_LOG", filter),
+        );
+        get(&address(&server), "/photos");
+        let (_, log) = server.signal("TERM");
+        let logged = log.lines().filter(|line| line.contains("liteio::access")).count();
+        assert_eq!(logged, lines, "{filter}: {log}");
+    }
+    let output = liteio(&directory).args(["--memory", "--log", "verbose"]).output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let line = stderr(&output);
+    assert!(line.contains("\"verbose\"") && line.contains("debug"), "{line}");
+}
+
+#[test]
+fn a_client_that_begins_tls_on_the_plain_port_is_told_and_named() {
+    let directory = directory();
+    let server = Running::start(liteio(&directory).args(["--memory", "--address", "127.0.0.1:0"]));
+    // The head of a record with a ClientHello (RFC 8446, section 5.1), and the first bytes of it.
+    let hello = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3];
+    let answer = ask(&address(&server), &[&hello[..], &[7; 501]].concat());
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert!(answer.contains("http://") && answer.contains("--tls-self-signed"), "{answer}");
+    let (_, log) = server.signal("TERM");
+    let line = log.lines().find(|line| line.contains("began TLS")).expect("a line");
+    assert!(line.contains("client=127.0.0.1:"), "{line}");
+}
+
+#[test]
+fn a_command_without_its_command_lists_them() {
+    let directory = directory();
+    for (command, expected) in [("key", "new"), ("import", "minio"), ("cluster", "create")] {
+        let output = liteio(&directory).arg(command).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        let text = stderr(&output);
+        let is_listed = |line: &str| line.trim_start().starts_with(expected);
+        assert!(text.contains("Commands:\n") && text.lines().any(is_listed), "{command}: {text}");
+    }
+    // This one takes a directory, too.
+    let output = liteio(&directory).arg("backup").output().expect("it runs");
+    assert!(stderr(&output).contains("not provided: <DIR>"), "{}", stderr(&output));
+    let output = liteio(&directory).args(["exec", "aws", "s3", "ls"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    let line = stderr(&output);
+    assert!(line.contains("liteio exec -- aws s3 ls") && line.lines().count() == 1, "{line}");
+}
+
+#[test]
+fn a_token_for_prometheus_needs_no_other_program() {
+    let directory = directory();
+    let server = Running::start(liteio(&directory).args(["--memory", "--address", "127.0.0.1:0"]));
+    let address = address(&server);
+    for (secret, status) in [("liteio123", "200"), ("liteio124", "403")] {
+        let mut command = liteio(&directory);
+        command.arg("metrics-token").env("LITEIO_SECRET_KEY", secret);
+        let output = command.output().expect("it runs");
+        let token = String::from_utf8(output.stdout).expect("text");
+        let head = format!(
+            "GET /_liteio/metrics HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\nconnection: close\r\n\r\n",
+            token.trim()
+        );
+        let answer = ask(&address, head.as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        assert_eq!(answer.contains("liteio_requests_total"), status == "200", "{answer}");
+    }
+    let output = liteio(&directory).args(["metrics-token", "--days", "0"]).output();
+    assert_eq!(output.expect("it runs").status.code(), Some(2));
+}
