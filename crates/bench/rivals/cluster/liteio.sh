@@ -1,4 +1,4 @@
-# Three LiteIO servers over a PostgreSQL, with their bodies in one directory.
+# LiteIO servers over a PostgreSQL, with their bodies in one directory.
 set -eu
 . ./postgres.sh
 mkdir bodies

@@ -112,7 +112,7 @@ const POSTGRES: (&str, &str) = ("postgres.sh", include_str!("../../rivals/cluste
 const POSTGRES_PORT: (&str, &str) = ("POSTGRES_PORT", "{port9}");
 
 /// All servers, in the order of reports.
-pub(crate) static RIVALS: [Rival; 16] = [
+pub(crate) static RIVALS: [Rival; 17] = [
     Rival {
         arguments: &[LITEIO, "--data-dir data --durability fsync"],
         files: LITEIO_FILES,
@@ -227,20 +227,8 @@ pub(crate) static RIVALS: [Rival; 16] = [
         )
     },
     // Several processes on one machine: what scaling out costs, not what it brings.
-    Rival {
-        servers: 3,
-        arguments: &["{address0} {address1} {address2}"],
-        environment: &[POSTGRES_PORT],
-        files: &[
-            LITEIO_FILES[0],
-            POSTGRES,
-            ("start.sh", include_str!("../../rivals/cluster/liteio.sh")),
-        ],
-        ..cluster(
-            ["liteio-cluster", "liteio"],
-            (Level::PowerCut, "bodies, names and the commit of PostgreSQL synced"),
-        )
-    },
+    liteio_cluster("liteio-cluster", 3, &["{address0} {address1} {address2}"]),
+    liteio_cluster("liteio-postgres", 1, &["{address0}"]),
     Rival {
         version: &["version"],
         arguments: SEAWEEDFS,
@@ -267,6 +255,27 @@ pub(crate) static RIVALS: [Rival; 16] = [
         )
     },
 ];
+
+const CLUSTER_FILES: &[(&str, &str)] =
+    &[LITEIO_FILES[0], POSTGRES, ("start.sh", include_str!("../../rivals/cluster/liteio.sh"))];
+
+/// So many servers over one PostgreSQL and one directory.
+const fn liteio_cluster(
+    name: &'static str,
+    servers: usize,
+    arguments: &'static [&'static str],
+) -> Rival {
+    Rival {
+        servers,
+        arguments,
+        environment: &[POSTGRES_PORT],
+        files: CLUSTER_FILES,
+        ..cluster(
+            [name, "liteio"],
+            (Level::PowerCut, "bodies, names and the commit of PostgreSQL synced"),
+        )
+    }
+}
 
 /// Several processes, started by a script beside a PostgreSQL or not.
 const fn cluster(names: [&'static str; 2], durability: (Level, &'static str)) -> Rival {
