@@ -17,7 +17,7 @@ func Binary(path string) Option { return func(s *settings) { s.binary = path } }
 // DataDir sets a directory for the data. Without it they are in memory.
 func DataDir(path string) Option { return func(s *settings) { s.dataDir = path } }
 
-// Buckets creates buckets at start, each NAME[:public|download|upload][:versioned].
+// Buckets creates buckets at start, each NAME[:public|download|upload][:versioned|locked].
 func Buckets(buckets ...string) Option {
 	return func(s *settings) { s.buckets = append(s.buckets, buckets...) }
 }

@@ -16,6 +16,12 @@
 //! policies = ["arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"]
 //! policy_files = ["backup.json"]
 //!
+//! [[user]]                                # keys in files beside this one, as mounted secrets are
+//! name = "app"
+//! parent = "alice"
+//! access_key_file = "app.key"
+//! secret_key_file = "app.secret"
+//!
 //! [[role]]                                # what bob and others may do for a time
 //! name = "reader"
 //! parent = "alice"
@@ -45,10 +51,12 @@ use liteio_policy::{Kind, Policy};
 /// The account id of the command-line user.
 const ONLY_ACCOUNT: &str = "000000000000";
 
-const USER_KEYS: [&str; 9] = [
+const USER_KEYS: [&str; 11] = [
     "name",
     "access_key",
+    "access_key_file",
     "secret_key",
+    "secret_key_file",
     "id",
     "display_name",
     "account",
@@ -85,7 +93,7 @@ pub fn only_user(
     Ok(directory.build())
 }
 
-/// Parses a credentials file. `read` returns the text of a policy file that it names.
+/// Parses a credentials file. `read` returns the text of a file that it names, with a policy or a key.
 ///
 /// # Errors
 /// [`IdentityError`] with one line that names the user or the line of the file, without secrets.
@@ -106,7 +114,7 @@ pub fn read_credentials(
     let mut directory = DirectoryBuilder::default();
     let mut accounts = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.parent.is_none()) {
-        let account = entry.add_root(&mut directory).map_err(|error| entry.error(&error))?;
+        let account = entry.add_root(read, &mut directory).map_err(|error| entry.error(&error))?;
         accounts.insert(entry.name.as_str(), account);
     }
     for entry in &entries {
@@ -148,7 +156,11 @@ impl<'t> Entry<'t> {
     }
 
     /// Adds a root user and its account.
-    fn add_root(&self, directory: &mut DirectoryBuilder) -> Result<Arc<Account>, IdentityError> {
+    fn add_root(
+        &self,
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+        directory: &mut DirectoryBuilder,
+    ) -> Result<Arc<Account>, IdentityError> {
         for key in ["policies", "policy_files"] {
             if self.fields.has(key) {
                 return fail(format!(
@@ -157,7 +169,7 @@ impl<'t> Entry<'t> {
                 ));
             }
         }
-        let access_key = self.fields.required("access_key")?;
+        let access_key = self.text_or_file("access_key", "access_key_file", read)?;
         let canonical_id = self.fields.text("id")?;
         let canonical_id = canonical_id.unwrap_or_else(|| canonical_id_of_key(&access_key));
         let id = self.fields.text("account")?;
@@ -166,7 +178,7 @@ impl<'t> Entry<'t> {
         let display_name = display_name.unwrap_or_else(|| self.name.clone());
         let account = directory.account(Account::new(id, canonical_id, display_name)?)?;
         let user = User::root(&self.name, Arc::clone(&account))?;
-        directory.key(self.key(access_key, user)?)?;
+        directory.key(self.key(access_key, user, read)?)?;
         Ok(account)
     }
 
@@ -181,12 +193,37 @@ impl<'t> Entry<'t> {
             return fail(format!("{key} is the parent's; remove it, or remove parent"));
         }
         let user = User::member(&self.name, account, policies_of(self.fields, read)?)?;
-        directory.key(self.key(self.fields.required("access_key")?, user)?)
+        let access_key = self.text_or_file("access_key", "access_key_file", read)?;
+        directory.key(self.key(access_key, user, read)?)
     }
 
-    fn key(&self, access_key: String, user: User) -> Result<AccessKey, IdentityError> {
-        let secret = SecretKey::new(self.fields.required("secret_key")?)?;
+    fn key(
+        &self,
+        access_key: String,
+        user: User,
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<AccessKey, IdentityError> {
+        let secret = SecretKey::new(self.text_or_file("secret_key", "secret_key_file", read)?)?;
         AccessKey::new(access_key, secret, Arc::new(user))
+    }
+
+    /// The text of a field, or of the file that its sibling names, without white space around it: files end with a
+    /// line break.
+    fn text_or_file(
+        &self,
+        field: &str,
+        file_field: &str,
+        read: &mut dyn FnMut(&str) -> Result<String, String>,
+    ) -> Result<String, IdentityError> {
+        match (self.fields.text(field)?, self.fields.text(file_field)?) {
+            (Some(_), Some(_)) => fail(format!("give {field} or {file_field}, not both")),
+            (Some(text), None) => Ok(text),
+            (None, None) => Ok(self.fields.required(field)?),
+            (None, Some(path)) => match read(&path)?.trim() {
+                "" => fail(format!("{file_field}: {path} is empty")),
+                text => Ok(text.to_owned()),
+            },
+        }
     }
 }
 
@@ -251,6 +288,9 @@ mod tests {
     fn read(text: &str) -> Result<Directory, IdentityError> {
         read_credentials(text, &mut |path| match path {
             "good.json" => Ok(POLICY.to_owned()),
+            "app.key" => Ok("app-key\n".to_owned()),
+            "app.secret" => Ok("app-secret\n".to_owned()),
+            "empty" => Ok("\n".to_owned()),
             path => Err(format!("cannot read {path}")),
         })
     }
@@ -296,6 +336,17 @@ mod tests {
     }
 
     #[test]
+    fn keys_come_from_files() {
+        let alice = "[[user]]\nname = 'alice'\naccess_key = 'alice-key'\nsecret_key_file = 'app.secret'\n";
+        let app = "[[user]]\nname = 'app'\nparent = 'alice'\naccess_key_file = 'app.key'\nsecret_key_file = 'app.secret'";
+        let directory = read(&(alice.to_owned() + app)).expect("valid file");
+        for (key, name) in [("alice-key", "alice"), ("app-key", "app")] {
+            let found = directory.find(key).expect(key);
+            assert_eq!((&*found.user.name, found.secret.expose()), (name, "app-secret"));
+        }
+    }
+
+    #[test]
     fn a_secret_is_never_printed() {
         let printed = format!("{:?}", read(USERS).expect("valid file"));
         assert!(printed.contains("alice-key") && printed.contains("[hidden]"));
@@ -324,6 +375,16 @@ mod tests {
             (
                 "[[user]]\nname = 'a'\naccess_key = 'abc'\nsecret_key = 987654321".into(),
                 "secret_key must be a string",
+            ),
+            (a.clone() + "access_key_file = 'app.key'", "give access_key or access_key_file"),
+            (a.clone() + "secret_key_file = 'app.secret'", "give secret_key or secret_key_file"),
+            (
+                "[[user]]\nname = 'a'\naccess_key = 'abc'\nsecret_key_file = 'empty'".into(),
+                "user \"a\": secret_key_file: empty is empty",
+            ),
+            (
+                "[[user]]\nname = 'a'\naccess_key = 'abc'\nsecret_key_file = 'none'".into(),
+                "user \"a\": cannot read none",
             ),
             (user("", "abc", "hush-hush"), "name is empty"),
             (user("a", "ab", "hush-hush"), "user \"a\": access_key has 2 characters"),

@@ -1,4 +1,4 @@
-//! Prepares buckets, with their policies and versioning.
+//! Prepares buckets, with their policies, versioning and object lock.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::policy::canned;
 use crate::prepare::settings::InitialBucket;
 use liteio_access::public_access_block;
 
-/// Creates the missing buckets, with their anonymous access and versioning.
+/// Creates the missing buckets, with their anonymous access, versioning and object lock.
 pub(super) fn make(site: &Site, buckets: &[InitialBucket]) -> Result<(), String> {
     make_missing(site, buckets.iter().map(InitialBucket::name))?;
     for wanted in buckets.iter().filter(|wanted| site.wants(wanted.name().as_str())) {
@@ -17,6 +17,10 @@ pub(super) fn make(site: &Site, buckets: &[InitialBucket]) -> Result<(), String>
         let bucket = site.store.bucket(wanted.name()).map_err(failed)?;
         if wanted.is_versioned() && bucket.versioning != Versioning::Enabled {
             site.store.set_versioning(&bucket, Versioning::Enabled).wait().map_err(failed)?;
+        }
+        // One that has it may have a default retention, which stays.
+        if wanted.is_locked() && !bucket.object_lock {
+            site.store.set_object_lock(&bucket, None).wait().map_err(failed)?;
         }
         let policy = canned(wanted.access(), wanted.name().as_str());
         policy.map_or(Ok(()), |policy| open_up(site, &bucket, policy)).map_err(failed)?;

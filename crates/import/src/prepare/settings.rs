@@ -23,12 +23,13 @@ pub struct Preparation {
 }
 
 /// A bucket that is created at startup, unless it exists. Parsed from
-/// `NAME[:public|download|upload][:versioned]`.
+/// `NAME[:public|download|upload][:versioned|locked]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialBucket {
     name: BucketName,
     access: PublicAccess,
     is_versioned: bool,
+    is_locked: bool,
 }
 
 /// Anonymous access to a bucket, by MinIO's canned policies.
@@ -56,9 +57,14 @@ impl InitialBucket {
         self.access
     }
 
-    /// True if its versioning is enabled.
+    /// True if its versioning is enabled, which object lock needs.
     pub fn is_versioned(&self) -> bool {
-        self.is_versioned
+        self.is_versioned || self.is_locked
+    }
+
+    /// True if it has object lock, without a default retention.
+    pub fn is_locked(&self) -> bool {
+        self.is_locked
     }
 }
 
@@ -69,12 +75,17 @@ impl FromStr for InitialBucket {
         let mut words = text.split(':').map(str::trim);
         let name = BucketName::new(words.next().unwrap_or_default());
         let name = name.map_err(|reason| ConfigError(reason.to_string()))?;
-        let mut bucket = InitialBucket { name, access: PublicAccess::None, is_versioned: false };
+        let access = PublicAccess::None;
+        let mut bucket = InitialBucket { name, access, is_versioned: false, is_locked: false };
         let (mut has_access, mut has_versioning) = (false, false);
         for word in words {
             let access = match word {
                 "versioned" if !has_versioning => {
                     (has_versioning, bucket.is_versioned) = (true, true);
+                    continue;
+                }
+                "locked" if !has_versioning => {
+                    (has_versioning, bucket.is_locked) = (true, true);
                     continue;
                 }
                 // The names of `mc anonymous set` are accepted, too.
@@ -96,7 +107,7 @@ impl FromStr for InitialBucket {
 fn unknown(text: &str) -> Result<InitialBucket, ConfigError> {
     error(format!(
         "the bucket {text:?} is not valid: give NAME, and behind it :public, :download or :upload, and \
-         :versioned"
+         :versioned or :locked"
     ))
 }
 
@@ -108,7 +119,11 @@ impl fmt::Display for InitialBucket {
             PublicAccess::Upload => ":upload",
             PublicAccess::Public => ":public",
         };
-        let versioned = if self.is_versioned { ":versioned" } else { "" };
+        let versioned = match (self.is_locked, self.is_versioned) {
+            (true, _) => ":locked",
+            (false, true) => ":versioned",
+            (false, false) => "",
+        };
         write!(formatter, "{}{access}{versioned}", self.name())
     }
 }
@@ -126,6 +141,7 @@ mod tests {
             ("photos:versioned:upload", "photos:upload:versioned"),
             ("photos:none:versioned", "photos:versioned"),
             ("photos:private", "photos"),
+            ("photos:locked:download", "photos:download:locked"),
         ];
         for (text, expected) in rows {
             let bucket: InitialBucket = text.parse().expect(text);
@@ -140,6 +156,8 @@ mod tests {
             ("photos:open", ":download"),
             ("photos:public:upload", ":public"),
             ("photos:versioned:versioned", ":versioned"),
+            ("photos:versioned:locked", ":locked"),
+            ("photos:locked:locked", ":locked"),
         ] {
             let refused = text.parse::<InitialBucket>().expect_err(text).to_string();
             assert!(refused.contains(told) && !refused.contains('\n'), "{text}: {refused}");

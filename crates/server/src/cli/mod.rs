@@ -264,10 +264,10 @@ pub(crate) struct ServerArgs {
         value_parser = BoolishValueParser::new())]
     pub(crate) aws_defaults: bool,
     /// Bucket to create at startup if it does not exist, repeatable: public, download (read) and
-    /// upload (write) grant anonymous access; versioned enables versioning.
+    /// upload (write) grant anonymous access; versioned enables versioning, locked object lock.
     #[arg(
         long,
-        value_name = "NAME[:public|download|upload][:versioned]",
+        value_name = "NAME[:public|download|upload][:versioned|locked]",
         env = "LITEIO_BUCKET",
         value_delimiter = ','
     )]

@@ -284,6 +284,32 @@ fn an_unknown_variable_of_another_server_is_told_and_an_empty_one_is_none() {
 }
 
 #[test]
+fn variables_that_kubernetes_makes_of_services_are_no_settings() {
+    let of_services = [
+        ("LITEIO_PORT", "tcp://10.0.0.7:9000"),
+        ("LITEIO_SERVICE_HOST", "10.0.0.7"),
+        ("LITEIO_SERVICE_PORT", "9000"),
+        ("LITEIO_SERVICE_PORT_S3", "9000"),
+        ("LITEIO_PORT_9000_TCP", "tcp://10.0.0.7:9000"),
+        ("LITEIO_PORT_9000_TCP_ADDR", "10.0.0.7"),
+        ("LITEIO_HOST_PORT_9000_TCP_PORT", "9000"),
+        ("MINIO_PORT", "tcp://10.0.0.8:9000"),
+        ("MINIO_SERVICE_HOST", "10.0.0.8"),
+        ("MINIO_PORT_9000_UDP", "udp://10.0.0.8:9000"),
+    ];
+    assert_eq!(of("", &of_services), Ok(Config::default()));
+    let pairs = of_services.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    assert!(Variables::with_file(pairs.collect()).expect("read").unknown().is_empty());
+    // The name of the others is that of a setting, too.
+    let by_name = of_services.iter().filter(|(name, _)| super::environment::is_of_service(name));
+    assert_eq!(by_name.count(), of_services.len() - 2);
+    let port = of("", &[("LITEIO_PORT", "tcp:/10.0.0.7")]).expect_err("no port");
+    assert!(port.to_string().starts_with("LITEIO_PORT: "), "{port}");
+    let settings = [("MINIO_API_PORT_NUMBER", "9100"), ("LITEIO_HOST", "127.0.0.1")];
+    assert_eq!(of("", &settings).expect("settings").address.port, 9100);
+}
+
+#[test]
 fn the_higher_of_two_settings_that_contradict_each_other_counts() {
     let directories = [("MINIO_VOLUMES", "/data")];
     assert_eq!(of("--memory", &directories).expect("settings").storage, Storage::Memory);

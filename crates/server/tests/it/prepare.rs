@@ -96,6 +96,34 @@ async fn what_is_there_stays_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_bucket_may_have_object_lock_from_the_start() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = directory.path().join("data");
+    let server = start(&data, |builder| builder.bucket(bucket("plain"))).await;
+    server.stop().await;
+    let rules = "<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled><Rule><DefaultRetention>\
+                 <Mode>GOVERNANCE</Mode><Days>1</Days></DefaultRetention></Rule></ObjectLockConfiguration>";
+    for round in 0..2 {
+        // The second one is there already, without versions.
+        let both = |builder: ServerBuilder| {
+            builder.bucket(bucket("vault:locked")).bucket(bucket("plain:download:locked"))
+        };
+        let server = start(&data, both).await;
+        for name in ["vault", "plain"] {
+            let versioning = send(&server, "GET", &format!("/{name}?versioning")).await;
+            assert_eq!(versioning.element("Status"), "Enabled");
+            let lock = send(&server, "GET", &format!("/{name}?object-lock")).await;
+            assert_eq!(lock.element("ObjectLockEnabled"), "Enabled");
+            let has_default = lock.text().contains("GOVERNANCE");
+            assert_eq!(has_default, round == 1 && name == "vault", "{}", lock.text());
+        }
+        let put = RawRequest::of_s3(server.address(), "us-east-1", "PUT", "/vault?object-lock");
+        put.body(rules).send().await.expect_status(200);
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn empty_directories_become_buckets_where_that_was_asked_for() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let data = directory.path().join("data");

@@ -21,7 +21,7 @@ class Server(Space):
     """A server on a free port of this machine, and its main space.
 
     It keeps everything in memory unless `data_dir` is given. `buckets` are created at start, each
-    NAME[:public|download|upload][:versioned]; `seed` is a directory or an archive whose directories become buckets;
+    NAME[:public|download|upload][:versioned|locked]; `seed` is a directory or an archive whose directories become buckets;
     `profile` is "minio", "localstack" or "s3mock". `arguments` are additional flags of `liteio server`, `environment`
     additional variables; the server does not inherit variables of this process that would be settings of it.
 

@@ -56,6 +56,7 @@ impl Variables {
             let of_minio = read_variables(&text_of(name, Path::new(&path))?);
             known.extend(of_minio.into_iter().filter(|(name, _)| name.starts_with("MINIO_")));
         }
+        known.retain(|name, value| !is_of_service(name) && !is_address_of_service(name, value));
         Ok(Variables(known))
     }
 
@@ -90,6 +91,27 @@ impl Variables {
 /// True for a variable of the table.
 pub(crate) fn is_known(name: &str) -> bool {
     TABLE.iter().any(|row| row.name == name) || super::audit::is_of_minio(name)
+}
+
+/// True for the name of a variable that Kubernetes makes of a Service in the namespace: those of one named `liteio` would
+/// pass for unknown settings.
+pub(crate) fn is_of_service(name: &str) -> bool {
+    // LITEIO_SERVICE_HOST, LITEIO_SERVICE_PORT, LITEIO_SERVICE_PORT_S3
+    let is_of_itself = name.ends_with("_SERVICE_HOST")
+        || name.ends_with("_SERVICE_PORT")
+        || name.contains("_SERVICE_PORT_");
+    // LITEIO_PORT_9000_TCP, LITEIO_PORT_9000_TCP_ADDR
+    is_of_itself
+        || name.rsplit_once("_PORT_").is_some_and(|(_, port)| {
+            let (port, protocol) = port.split_once('_').unwrap_or((port, ""));
+            let is_protocol = ["TCP", "UDP", "SCTP"].iter().any(|it| protocol.starts_with(it));
+            is_protocol && port.bytes().all(|byte| byte.is_ascii_digit())
+        })
+}
+
+/// True for the variable of a Service that has the name of a setting: `LITEIO_PORT=tcp://10.0.0.7:9000`.
+fn is_address_of_service(name: &str, value: &str) -> bool {
+    name.ends_with("_PORT") && ["tcp://", "udp://", "sctp://"].iter().any(|it| value.starts_with(it))
 }
 
 /// Fills in settings that are not given from the variables, in table order.

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Inherited
 @ExtendWith(LiteIOExtension.class)
 public @interface LiteIO {
-    /** Buckets created at start in the server's main space, each NAME[:public|download|upload][:versioned]. */
+    /** Buckets created at start in the server's main space, each NAME[:public|download|upload][:versioned|locked]. */
     String[] buckets() default {};
 
     /** A directory or an archive whose directories become buckets of the main space. */

@@ -91,7 +91,7 @@ public final class LiteIOServer extends LiteIOSpace {
             return this;
         }
 
-        /** Buckets created at start, each NAME[:public|download|upload][:versioned]. */
+        /** Buckets created at start, each NAME[:public|download|upload][:versioned|locked]. */
         public Builder buckets(String... names) {
             buckets.addAll(List.of(names));
             return this;
