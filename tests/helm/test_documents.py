@@ -86,7 +86,8 @@ def test_versions_are_those_of_the_program():
     assert chart["version"] == workspace and chart["appVersion"] == workspace
 
 
-@pytest.mark.parametrize("page", ["docs/kubernetes.md", "deploy/kubernetes/README.md", "deploy/compose/README.md"])
+@pytest.mark.parametrize("page", ["docs/kubernetes.md", "deploy/kubernetes/README.md", "deploy/compose/README.md",
+                                  "packaging/helm/liteio/README.md"])
 def test_links_lead_somewhere(page):
     file = ROOT / page
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text()):

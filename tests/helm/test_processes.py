@@ -2,11 +2,12 @@
 
 import os
 import subprocess
+from contextlib import ExitStack
 
 import pytest
 
 import pods
-from chart import pod, rendered, template, workload, VALUES
+from chart import RELEASE, pod, rendered, workload
 from pods import Pod, Server
 from postgres import Postgres, until
 
@@ -104,30 +105,79 @@ def test_the_values_of_minio(tmp_path):
     assert (place / "store/format").is_file()
 
 
-def test_servers_over_a_database(tmp_path):
-    objects = template([VALUES / "shared.yaml"])
+@pytest.fixture
+def database(tmp_path):
     database = Postgres.made(str(tmp_path / "postgres"))
-    try:
-        subprocess.run([os.environ["LITEIO"], "key", "new", str(tmp_path / "master.key")], check=True)
-        secrets = {
-            "root": {"rootUser": ROOT_USER[0], "rootPassword": ROOT_USER[1]},
-            "master": {"key": (tmp_path / "master.key").read_text()},
-            "database": {"uri": f"postgresql://liteio@127.0.0.1:{database.port}/postgres?sslmode=disable"},
-        }
-        claims = {"bodies": volume(tmp_path, "bodies")}
-        spec = pod(objects)
-        assert workload(objects)["spec"]["replicas"] == 2
-        members = [Pod(objects, spec, tmp_path / f"pod-{each}", secrets, claims, f"pod-{each}") for each in range(2)]
-        # All pods begin at the same time, and each again whenever it is made anew.
-        creating = [each.start(spec["initContainers"][0]) for each in (*members, *members)]
-        told = [each.communicate(timeout=pods.LONG)[0] for each in creating]
-        assert [each.returncode for each in creating] == [0] * 4, told
-        with Server(members[0]) as first, Server(members[1]) as second:
-            assert first.probe("readinessProbe") == 200 and second.probe("readinessProbe") == 200
-            file = tmp_path / "a.txt"
-            file.write_text("shared text")
-            code, told = first.client(*ROOT_USER, "cp", str(file), "s3/shared/a.txt")
+    yield database
+    database.kill()
+
+
+@pytest.fixture
+def master(tmp_path):
+    subprocess.run([os.environ["LITEIO"], "key", "new", str(tmp_path / "master.key")], check=True)
+    return (tmp_path / "master.key").read_text()
+
+
+def check_servers(members, tmp_path, bucket):
+    """Starts pods over the same database, and what one of them stores, the next one has."""
+    spec = members[0].spec
+    # All pods begin at the same time, and each again whenever it is made anew.
+    creating = [each.start(spec["initContainers"][0]) for each in (*members, *members)]
+    told = [each.communicate(timeout=pods.LONG)[0] for each in creating]
+    assert [each.returncode for each in creating] == [0] * len(creating), told
+    with ExitStack() as stack:
+        servers = [stack.enter_context(Server(each)) for each in members]
+        assert [each.probe("readinessProbe") for each in servers] == [200] * len(servers)
+        code, told = servers[0].client(*ROOT_USER, "mb", "--ignore-existing", f"s3/{bucket}")
+        assert code == 0, told
+        # Long enough for the place of bodies.
+        file = tmp_path / "a.txt"
+        file.write_text("shared text\n" * 10_000)
+        for server, other in zip(servers, servers[1:] + servers[:1]):
+            name = f"s3/{bucket}/{server.pod.name}"
+            code, told = server.client(*ROOT_USER, "cp", str(file), name)
             assert code == 0, told
-            assert second.client("reader", "reader-secret", "cat", "s3/shared/a.txt") == (0, "shared text")
+            assert other.client(*ROOT_USER, "cat", name) == (0, file.read_text())
+        return servers[-1].client("reader", "reader-secret", "cat", f"s3/{bucket}/{members[0].name}")
+
+
+def test_servers_over_a_database_and_a_shared_volume(tmp_path, database, master):
+    objects = rendered("shared")
+    secrets = {
+        "root": {"rootUser": ROOT_USER[0], "rootPassword": ROOT_USER[1]},
+        "master": {"key": master},
+        "database": {"uri": f"postgresql://liteio@127.0.0.1:{database.port}/postgres?sslmode=disable"},
+    }
+    claims = {"bodies": volume(tmp_path, "bodies")}
+    count = workload(objects)["spec"]["replicas"]
+    members = [Pod(objects, pod(objects), tmp_path / f"pod-{each}", secrets, claims, f"pod-{each}")
+               for each in range(count)]
+    code, told = check_servers(members, tmp_path, "shared")
+    assert code == 0 and told.startswith("shared text"), told
+
+
+def test_the_example_of_three_servers(tmp_path, database, master):
+    objects = rendered("cluster")
+    store = subprocess.Popen([os.environ["LITEIO"], "server", "--memory", "--address", "127.0.0.1:0", "--bucket", "bodies"],
+                             env={"LITEIO_ACCESS_KEY": "store-key", "LITEIO_SECRET_KEY": "store-secret"},
+                             text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        endpoint = next(line.split()[1] for line in store.stdout if "Endpoint" in line)
+        secrets = {
+            "liteio-master-key": {"master.key": master},
+            "liteio-blobs": {"access-key": "store-key", "secret-key": "store-secret"},
+            f"{RELEASE}-database-app": {"password": "any: this database trusts"},
+        }
+        # The places are those of this machine. Everything else is as in the example.
+        variables = {
+            "LITEIO_METADATA": f"postgres://liteio@127.0.0.1:{database.port}/postgres?sslmode=disable",
+            "LITEIO_BLOBS": f"s3://bodies/liteio?region=us-east-1&endpoint={endpoint}",
+        }
+        assert workload(objects)["spec"]["replicas"] == 3
+        members = [Pod(objects, pod(objects), tmp_path / f"pod-{each}", secrets, name=f"pod-{each}", variables=variables)
+                   for each in range(3)]
+        code, told = check_servers(members, tmp_path, "photos")
+        assert code != 0, "nobody has this name"
     finally:
-        database.kill()
+        store.terminate()
+        store.communicate(timeout=pods.LONG)

@@ -59,8 +59,14 @@ fn created(settings: &ClusterSettings, if_missing: bool) -> Result<(String, bool
             }
             let mut id = [0; 16];
             SystemRandom.fill(&mut id).map_err(|error| error.to_string())?;
-            create(&config, liteio_postgres::ClusterId(id)).map_err(of_database)?;
-            ClusterId(id)
+            match create(&config, liteio_postgres::ClusterId(id)) {
+                Ok(()) => ClusterId(id),
+                // By another command since the look above: all servers of a deployment may start with this one.
+                Err(PostgresError::Exists { .. }) if if_missing => {
+                    ClusterId(status(&config).map_err(of_database)?.cluster.0)
+                }
+                Err(error) => return Err(of_database(error)),
+            }
         }
         Err(error) => return Err(of_database(error)),
     };
