@@ -4,7 +4,9 @@ import base64
 import os
 import pathlib
 import re
+import ssl
 import subprocess
+import threading
 import urllib.error
 import urllib.request
 
@@ -15,7 +17,7 @@ LONG = 60
 
 
 class Pod:
-    """The volumes and containers of one pod. `secrets` has those that are not among the objects, by name."""
+    """The volumes and containers of one pod. `secrets` has the Secrets and ConfigMaps that are not among the objects, by name."""
 
     def __init__(self, objects, spec, directory, secrets=(), claims=(), name="pod-0", variables=()):
         self.spec, self.name = spec, name
@@ -42,7 +44,13 @@ class Pod:
         """The directory of a volume, with its files."""
         place = self.directory / f"volume-{volume['name']}"
         if "persistentVolumeClaim" in volume:
-            return self.claims[volume["persistentVolumeClaim"]["claimName"]]
+            place = self.claims[volume["persistentVolumeClaim"]["claimName"]]
+            for container in self.spec["containers"]:
+                for mount in container["volumeMounts"]:
+                    if mount["name"] == volume["name"] and "subPath" in mount:
+                        (place / mount["subPath"]).mkdir(exist_ok=True)
+                        writable(place / mount["subPath"])
+            return place
         place.mkdir(exist_ok=True)
         sources = volume.get("projected", {}).get("sources", [])
         if "secret" in volume:
@@ -98,7 +106,7 @@ class Pod:
         if "fieldRef" in source:
             assert source["fieldRef"]["fieldPath"] == "metadata.name"
             return self.name
-        reference = source["secretKeyRef"]
+        reference = source.get("secretKeyRef") or source["configMapKeyRef"]
         return self.secrets[reference["name"]][reference["key"]]
 
     def start(self, container):
@@ -132,6 +140,9 @@ class Server:
             self.lines.append(line)
             if found := re.search(r"Endpoint +(\S+)", line):
                 self.endpoint = found[1]
+                # A log that nobody reads would stop the server.
+                self.reader = threading.Thread(target=lambda: self.lines.extend(self.process.stdout))
+                self.reader.start()
                 return
         raise AssertionError("".join(self.lines))
 
@@ -140,8 +151,8 @@ class Server:
 
     def __exit__(self, *_):
         self.process.terminate()
-        rest, _ = self.process.communicate(timeout=LONG)
-        self.lines.append(rest)
+        self.process.wait(timeout=LONG)
+        self.reader.join()
         assert self.process.returncode == 0, "".join(self.lines)
 
     def probe(self, name):
@@ -150,7 +161,9 @@ class Server:
         port, = self.container["ports"]
         assert get["port"] == port["name"] and self.endpoint.startswith(get["scheme"].lower() + "://")
         try:
-            with urllib.request.urlopen(self.endpoint + get["path"], timeout=10) as answer:
+            # The kubelet does not look at certificates.
+            context = ssl._create_unverified_context()
+            with urllib.request.urlopen(self.endpoint + get["path"], timeout=10, context=context) as answer:
                 return answer.status
         except urllib.error.HTTPError as error:
             return error.code
@@ -160,7 +173,7 @@ class Server:
         scheme, address = self.endpoint.split("://")
         environment = {"HOME": str(self.pod.directory), "PATH": os.environ["PATH"],
                        "MC_HOST_s3": f"{scheme}://{user}:{password}@{address}"}
-        done = subprocess.run([os.environ["LITEIO"], "client", *arguments], env=environment, text=True,
+        done = subprocess.run([os.environ["LITEIO"], "client", "--insecure", *arguments], env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LONG)
         return done.returncode, done.stdout
 

@@ -86,7 +86,7 @@ def test_the_values_of_minio(tmp_path):
     with Server(Pod(objects, pod(objects), tmp_path / "pod", secrets, {"data": place})) as server:
         owner, auditor, photographer = (
             ("owner", "owner-password"), ("auditor", "auditor-password"),
-            ("photographer", "quotes%20%22%20and%20%5C%20in%20it"))
+            ("photographer", 'quotes " and \\ in it'))
         assert server.probe("readinessProbe") == 200
         code, told = server.client(*owner, "ls", "s3")
         assert code == 0 and all(name in told for name in ("photos", "logs", "vault")), told
@@ -103,6 +103,31 @@ def test_the_values_of_minio(tmp_path):
         assert code == 0 and "enabled" in told, told
     # In the directory below the mount.
     assert (place / "store/format").is_file()
+
+
+def test_https_and_the_other_values(tmp_path, master):
+    objects = rendered("everything")
+    certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-subj", "/CN=store", "-days", "2", "-out", certificate, "-keyout", key], check=True,
+                   capture_output=True)
+    secrets = {
+        f"{RELEASE}-store-tls": {"tls.crt": certificate.read_text(), "tls.key": key.read_text()},
+        "master": {"master.key": master},
+        "authorities": {"public.crt": certificate.read_text()},
+        "more": {"config.env": "MINIO_API_CORS_ALLOW_ORIGIN=https://app.example.com\n"},
+        "site": {"region": "eu-central-1"},
+    }
+    claims = {"claimed": volume(tmp_path, "claimed"), f"{RELEASE}-backup": volume(tmp_path, "backup")}
+    with Server(Pod(objects, pod(objects), tmp_path / "pod", secrets, claims)) as server:
+        assert server.endpoint.startswith("https://")
+        assert [server.probe(name) for name in ("startupProbe", "livenessProbe", "readinessProbe")] == [200] * 3
+        code, told = server.client(*ROOT_USER, "mb", "--region", "eu-central-1", "s3/photos")
+        assert code == 0, told
+        until((claims[f"{RELEASE}-backup"] / "backup.json").is_file, "the backup", pods.LONG)
+    assert (claims["claimed"] / "liteio/format").is_file()
+    # The lines behind the banner are JSON.
+    assert any(line.startswith("{") and "bucket" in line for line in server.lines), server.lines
 
 
 @pytest.fixture
