@@ -121,13 +121,14 @@ def test_community_files_are_where_they_are_looked_for():
 @pytest.fixture
 def tree(tmp_path):
     """The files that .ci/publish reads, as of a release 1.2.3."""
-    for name in (".ci/publish", "Cargo.toml", "packaging/helm/liteio/Chart.yaml", "packaging/helm/liteio/values.yaml"):
+    for name in (".ci/publish", ".ci/image-index", "Cargo.toml", "packaging/helm/liteio/Chart.yaml", "packaging/helm/liteio/values.yaml"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         text = (ROOT / name).read_text()
-        if name != ".ci/publish":
+        if not name.startswith(".ci/"):
             text = re.sub(r'(?m)^(version[ =:]+"?)[0-9.]+', r"\g<1>1.2.3", text)
         (tmp_path / name).write_text(text)
-    (tmp_path / ".ci/publish").chmod(0o755)
+    for script in (tmp_path / ".ci").iterdir():
+        script.chmod(0o755)
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.3\n\n- now\n\n## 1.2.2\n\n- before\n")
     return tmp_path
 
@@ -148,10 +149,10 @@ def test_notes_are_the_section_of_the_version(tree):
     (["npm", "now"], "npm takes no argument"),
     ([], "give tag, notes, image, chart, npm, maven or homebrew"),
     (["everything"], "give tag, notes, image, chart, npm, maven or homebrew"),
-    (["image", "example.com/liteio"], "target/dist/image/index.json is missing: run .ci/release first"),
+    (["image", "example.com/liteio"], "target/dist has no archive for Linux: run .ci/release first"),
     (["npm"], "target/dist/npm is missing"),
     (["maven"], "target/dist/maven is missing"),
-    (["homebrew", "somebody"], "target/dist/homebrew is missing"),
+    (["homebrew", "somebody"], "target/dist/liteio.rb is missing"),
 ])
 def test_what_is_not_right_is_refused_in_one_line(tree, arguments, told):
     code, output, errors = publish(tree, *arguments)
