@@ -1,4 +1,4 @@
-"""Containers of rendered pods as processes of this machine: files of their volumes in a directory, loopback for their network."""
+"""Containers of rendered pods as processes of this machine: volumes are directories, the network is loopback."""
 
 import base64
 import os
@@ -17,7 +17,7 @@ LONG = 60
 
 
 class Pod:
-    """The volumes and containers of one pod. `secrets` has the Secrets and ConfigMaps that are not among the objects, by name."""
+    """The volumes and containers of one pod. `secrets` has the Secrets and ConfigMaps that no object is, by name."""
 
     def __init__(self, objects, spec, directory, secrets=(), claims=(), name="pod-0", variables=()):
         self.spec, self.name = spec, name

@@ -56,7 +56,8 @@ def test_the_single_server_of_the_compose_file(tmp_path):
     subprocess.run([os.environ["LITEIO"], "key", "new", str(tmp_path / "master.key")], check=True)
     given = {"LITEIO_ACCESS_KEY": "admin", "LITEIO_SECRET_KEY": "a-secret-key", "LITEIO_BUCKET": "photos"}
     places = {"/run/secrets/master-key": str(tmp_path / "master.key")}
-    environment = {"LITEIO_IN_CONTAINER": "true", "LITEIO_ADDRESS": "127.0.0.1:0", "LITEIO_DATA_DIR": str(tmp_path / "data")}
+    environment = {"LITEIO_IN_CONTAINER": "true", "LITEIO_ADDRESS": "127.0.0.1:0",
+                   "LITEIO_DATA_DIR": str(tmp_path / "data")}
     for name, value in service["environment"].items():
         if value.startswith("${"):
             assert value.startswith((f"${{{name}:?", f"${{{name}:-")), value

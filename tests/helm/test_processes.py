@@ -1,4 +1,4 @@
-"""Pods of the chart as processes: what they are told in variables and files makes a server that the probes find ready."""
+"""Pods of the chart as processes: their variables and files make a server that the probes find ready."""
 
 import os
 import subprocess
@@ -183,8 +183,8 @@ def test_servers_over_a_database_and_a_shared_volume(tmp_path, database, master)
 
 def test_the_example_of_three_servers(tmp_path, database, master):
     objects = rendered("cluster")
-    store = subprocess.Popen([os.environ["LITEIO"], "server", "--memory", "--address", "127.0.0.1:0", "--bucket", "bodies"],
-                             env={"LITEIO_ACCESS_KEY": "store-key", "LITEIO_SECRET_KEY": "store-secret"},
+    command = [os.environ["LITEIO"], "server", "--memory", "--address", "127.0.0.1:0", "--bucket", "bodies"]
+    store = subprocess.Popen(command, env={"LITEIO_ACCESS_KEY": "store-key", "LITEIO_SECRET_KEY": "store-secret"},
                              text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         endpoint = next(line.split()[1] for line in store.stdout if "Endpoint" in line)
@@ -199,8 +199,8 @@ def test_the_example_of_three_servers(tmp_path, database, master):
             "LITEIO_BLOBS": f"s3://bodies/liteio?region=us-east-1&endpoint={endpoint}",
         }
         assert workload(objects)["spec"]["replicas"] == 3
-        members = [Pod(objects, pod(objects), tmp_path / f"pod-{each}", secrets, name=f"pod-{each}", variables=variables)
-                   for each in range(3)]
+        members = [Pod(objects, pod(objects), tmp_path / name, secrets, name=name, variables=variables)
+                   for name in ("pod-0", "pod-1", "pod-2")]
         code, told = check_servers(members, tmp_path, "photos")
         assert code != 0, "nobody has this name"
     finally:

@@ -94,6 +94,9 @@ cluster:
     ("networkPolicy: {enabled: true, egress: {enabled: true}}", "networkPolicy.egress.ports: set the ports"),
     ("mcImage: {repository: mc}", "mcImage: remove it"),
     ("postJob: {annotations: {a: b}}", "postJob: remove it"),
+    ("{mcImage: {a: b}, makeUserJob: {a: b}, certsPath: /c, minioConsolePort: '9001'}",
+     "mcImage, makeUserJob: remove it, since the server makes buckets, users and policies itself, without a Job; "
+     "certsPath: remove it, since tls.publicCrt and tls.privateKey name the files; minioConsolePort: remove it"),
     ("svcaccts: [{accessKey: a}]", "svcaccts: remove it, and add entries to users"),
     ("customCommands: [{command: ls}]", "customCommands: remove it, and run `liteio client`"),
     ("drivesPerNode: 4", "drivesPerNode: a server has one volume"),
@@ -126,4 +129,10 @@ def test_values_that_are_refused(values, expected, tmp_path):
 
 def test_the_values_of_the_refusals_are_good_otherwise(tmp_path):
     assert refusal(CLUSTER, tmp_path) == ""
+    assert refusal(CLUSTER.replace('url: "postgres://liteio@db/liteio"', "url: null, urlKey: uri"), tmp_path) == ""
+    # Files for MinIO's chart have a null where they mean nothing.
+    nothing = "service: {clusterIP: null, loadBalancerIP: null}\ningress: {ingressClassName: null}\nextraSecret: null\n"
+    nothing += "tls: {certSecret: null}\nnetworkPolicy: {flavor: null}\n"
+    nothing += "".join(f"{name}: null\n" for name in ("environment", "extraArgs", "users", "buckets", "customCommands"))
+    assert refusal(nothing, tmp_path) == ""
     assert refusal("oidc: {enabled: false}\netcd: {endpoints: []}\nsvcaccts: []\npostJob: {}", tmp_path) == ""

@@ -38,7 +38,7 @@
 {{- end -}}
 {{- $own := list "LITEIO_PORT" "LITEIO_ADDRESS" "LITEIO_CREDENTIALS_FILE" "LITEIO_DATA_DIR" "LITEIO_METADATA" "LITEIO_METADATA_PASSWORD_FILE" "LITEIO_BLOBS" "LITEIO_BLOBS_ACCESS_KEY" "LITEIO_BLOBS_SECRET_KEY_FILE" "LITEIO_MASTER_KEY_FILE" "LITEIO_BUCKET" "LITEIO_DOMAIN" "LITEIO_TRUSTED_PROXY" "LITEIO_TLS_CERT" "LITEIO_TLS_KEY" "LITEIO_CA_FILE" -}}
 {{- $root := list "LITEIO_ACCESS_KEY" "LITEIO_SECRET_KEY" "MINIO_ROOT_USER" "MINIO_ROOT_PASSWORD" "MINIO_ACCESS_KEY" "MINIO_SECRET_KEY" -}}
-{{- $names := keys $v.environment -}}
+{{- $names := keys (default dict $v.environment) -}}
 {{- range $v.extraEnv }}{{ $names = append $names .name }}{{ end -}}
 {{- range $names -}}
 {{- if has . $root -}}
@@ -83,7 +83,7 @@
 {{- if and .urlKey (not .existingSecret) -}}
 {{- fail "cluster.database.urlKey: set existingSecret, too, the Secret that has the key" -}}
 {{- end -}}
-{{- if regexMatch "^[a-z]+://[^/@]*:[^/@]*@" .url -}}
+{{- if regexMatch "^[a-z]+://[^/@]*:[^/@]*@" (default "" .url) -}}
 {{- fail "cluster.database.url: a password has no place there: put it in a Secret, and set existingSecret and passwordKey" -}}
 {{- end -}}
 {{- end -}}
@@ -109,19 +109,27 @@
 {{- if eq $v.mode "distributed" -}}
 {{- fail "mode: distributed is that of MinIO: set standalone for one server with a volume, or cluster for several over PostgreSQL" -}}
 {{- end -}}
-{{- $no := "remove it: the server makes buckets, users and policies itself, without a Job" -}}
+{{- /* All of them at once: a whole file of MinIO's chart has several. */ -}}
+{{- $messages := list -}}
+{{- $jobs := list -}}
+{{- range $name := list "mcImage" "postJob" "makeBucketJob" "makeUserJob" "makePolicyJob" "makeServiceAccountJob" "customCommandJob" -}}
+{{- if get $v $name }}{{ $jobs = append $jobs $name }}{{ end -}}
+{{- end -}}
+{{- with $jobs -}}
+{{- $messages = append $messages (printf "%s: remove it, since the server makes buckets, users and policies itself, without a Job" (join ", " .)) -}}
+{{- end -}}
 {{- $reasons := dict
-  "mcImage" $no "postJob" $no "makeBucketJob" $no "makeUserJob" $no "makePolicyJob" $no "makeServiceAccountJob" $no "customCommandJob" $no
   "customCommands" "remove it, and run `liteio client` in a Job of your own, which extraObjects can have"
   "svcaccts" "remove it, and add entries to users"
-  "minioConsolePort" "remove it: the console is at the port of S3"
-  "certsPath" "remove it: tls.publicCrt and tls.privateKey name the files"
-  "configPathmc" "remove it: there is no client"
-  "ignoreChartChecksums" "remove it: the server reads its users again without a restart"
+  "minioConsolePort" "remove it, since the console is at the port of S3"
+  "certsPath" "remove it, since tls.publicCrt and tls.privateKey name the files"
+  "configPathmc" "remove it, since there is no client"
+  "ignoreChartChecksums" "remove it, since the server reads its users again without a restart"
 -}}
 {{- range $name, $reason := $reasons -}}
-{{- if get $v $name }}{{ fail (printf "%s: %s" $name $reason) }}{{ end -}}
+{{- if get $v $name }}{{ $messages = append $messages (printf "%s: %s" $name $reason) }}{{ end -}}
 {{- end -}}
+{{- with $messages }}{{ fail (join "; " .) }}{{ end -}}
 {{- range $name := list "drivesPerNode" "pools" -}}
 {{- if gt (int (default 1 (get $v $name))) 1 }}{{ fail (printf "%s: a server has one volume: remove it" $name) }}{{ end -}}
 {{- end -}}
@@ -131,7 +139,7 @@
 {{- if (default dict $v.etcd).endpoints -}}
 {{- fail "etcd: remove it: users are in the store of the servers" -}}
 {{- end -}}
-{{- if ne $v.networkPolicy.flavor "kubernetes" -}}
+{{- if ne (default "kubernetes" $v.networkPolicy.flavor) "kubernetes" -}}
 {{- fail "networkPolicy.flavor: set kubernetes, and add policies of other kinds with extraObjects" -}}
 {{- end -}}
 {{- with $v.metrics.serviceMonitor -}}

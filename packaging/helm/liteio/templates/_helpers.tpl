@@ -47,7 +47,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 
 {{- define "liteio.certSecret" -}}
-{{ tpl .Values.tls.certSecret . | default (printf "%s-tls" (include "liteio.fullname" .)) }}
+{{ tpl (default "" .Values.tls.certSecret) . | default (printf "%s-tls" (include "liteio.fullname" .)) }}
 {{- end }}
 
 {{/* The file names in the Secret of the certificate: cert-manager has names of its own. */}}

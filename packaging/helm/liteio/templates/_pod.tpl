@@ -333,7 +333,7 @@ spec:
   containers:
     - name: liteio
       {{- include "liteio.program" . | nindent 6 }}
-      args: {{ toJson (concat (list "server") .Values.extraArgs) }}
+      args: {{ toJson (concat (list "server") (default list .Values.extraArgs)) }}
       ports:
         - name: s3
           containerPort: {{ .Values.minioAPIPort }}
