@@ -337,7 +337,8 @@ mod tests {
 
     #[test]
     fn keys_come_from_files() {
-        let alice = "[[user]]\nname = 'alice'\naccess_key = 'alice-key'\nsecret_key_file = 'app.secret'\n";
+        let alice =
+            "[[user]]\nname = 'alice'\naccess_key = 'alice-key'\nsecret_key_file = 'app.secret'\n";
         let app = "[[user]]\nname = 'app'\nparent = 'alice'\naccess_key_file = 'app.key'\nsecret_key_file = 'app.secret'";
         let directory = read(&(alice.to_owned() + app)).expect("valid file");
         for (key, name) in [("alice-key", "alice"), ("app-key", "app")] {

@@ -181,7 +181,8 @@ fn serve(arguments: &ServerArgs) -> ExitCode {
         Err(reason) => return fail(FAILED, &reason),
     };
     let unknown = cli::unknown_variables(std::env::vars_os().map(|(name, _)| name));
-    let is_ours = |name: &&String| !environment::is_known(name) && !environment::is_of_service(name);
+    let is_ours =
+        |name: &&String| !environment::is_known(name) && !environment::is_of_service(name);
     for variable in unknown.iter().filter(is_ours) {
         tracing::warn!(variable, "unknown variable ignored; see `liteio --help`");
     }

@@ -111,7 +111,8 @@ pub(crate) fn is_of_service(name: &str) -> bool {
 
 /// True for the variable of a Service that has the name of a setting: `LITEIO_PORT=tcp://10.0.0.7:9000`.
 fn is_address_of_service(name: &str, value: &str) -> bool {
-    name.ends_with("_PORT") && ["tcp://", "udp://", "sctp://"].iter().any(|it| value.starts_with(it))
+    name.ends_with("_PORT")
+        && ["tcp://", "udp://", "sctp://"].iter().any(|it| value.starts_with(it))
 }
 
 /// Fills in settings that are not given from the variables, in table order.
