@@ -215,18 +215,20 @@ impl Memtable {
 }
 
 /// The newest visible version of each key.
+///
+/// The nodes behind the last entry are looked at by the next step only: the first of them may lie in a part of the
+/// order that is not sorted yet, and a reader of the range before it does not need it.
 #[derive(Clone, Debug)]
 pub(crate) struct Entries<'m> {
-    /// The node at which the search for the next entry begins.
-    next: Option<Node<'m>>,
-    /// The nodes after it.
     walk: Walk<'m>,
+    /// The key of the last entry, whose older versions are skipped.
+    last: Option<&'m [u8]>,
     sequence: u64,
 }
 
 impl<'m> Entries<'m> {
-    fn of(mut walk: Walk<'m>, sequence: u64) -> Self {
-        Self { next: walk.next(), walk, sequence }
+    fn of(walk: Walk<'m>, sequence: u64) -> Self {
+        Self { walk, last: None, sequence }
     }
 }
 
@@ -236,17 +238,12 @@ impl<'m> Iterator for Entries<'m> {
     #[inline]
     fn next(&mut self) -> Option<Entry<'m>> {
         loop {
-            let node = self.next?;
-            self.next = self.walk.next();
-            if !node.is_visible(self.sequence) {
-                continue;
+            let node = self.walk.next()?;
+            let key = node.key();
+            if node.is_visible(self.sequence) && self.last != Some(key) {
+                self.last = Some(key);
+                return Some(Entry::of(node));
             }
-            let entry = Entry::of(node);
-            // Skip older versions of the same key.
-            while self.next.is_some_and(|older| older.key() == entry.key) {
-                self.next = self.walk.next();
-            }
-            return Some(entry);
         }
     }
 }

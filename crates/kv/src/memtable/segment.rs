@@ -170,13 +170,18 @@ enum Found {
 }
 
 /// A position at a node of a segment, or at its end.
+///
+/// A bucket is entered, and sorted by the first reader, only when its first node is asked for: the keys of one kind may
+/// fill a bucket with nearly all nodes, and readers of the few others would wait for all of it.
 #[derive(Clone, Debug)]
 pub(super) struct Position<'m> {
     segment: &'m Segment,
     list: &'m List,
-    /// Number of nodes before it, its bucket, and the end of that bucket.
+    /// Number of nodes before it.
     at: usize,
+    /// The bucket that was entered last, or else the first that may have the node.
     bucket: usize,
+    /// The end of the entered bucket; not above `at` before a bucket is entered.
     end: usize,
     node: Option<Node<'m>>,
 }
@@ -184,32 +189,33 @@ pub(super) struct Position<'m> {
 impl<'m> Position<'m> {
     /// The first node.
     pub(super) fn first(segment: &'m Segment, list: &'m List) -> Self {
-        let mut position = Self { segment, list, at: 0, bucket: 0, end: 0, node: None };
-        position.enter(0);
-        position
+        Self { segment, list, at: 0, bucket: 0, end: 0, node: None }
     }
 
     /// The first node not before the newest version of `key` not above `sequence`.
     pub(super) fn at(segment: &'m Segment, list: &'m List, key: &[u8], sequence: u64) -> Self {
         let (at, bucket) = segment.search(list, key, sequence);
-        let mut position = Self { segment, list, at, bucket, end: 0, node: None };
-        position.enter(bucket);
-        position
+        Self { segment, list, at, bucket, end: 0, node: None }
     }
 
+    /// The node here; `None` at the end.
     #[inline]
-    pub(super) fn node(&self) -> Option<Node<'m>> {
+    pub(super) fn node(&mut self) -> Option<Node<'m>> {
+        if self.at >= self.end {
+            self.enter();
+        }
         self.node
     }
 
-    /// Moves to the node at `at`, which lies in the first non-exhausted bucket from `bucket` on.
-    fn enter(&mut self, bucket: usize) {
+    /// Enters the first bucket from `bucket` on that has the node at `at`.
+    fn enter(&mut self) {
         let ends = &self.segment.ends;
-        let behind = ends[bucket.min(ends.len())..].iter().position(|end| *end as usize > self.at);
-        let Some(bucket) = behind.map(|skipped| bucket + skipped) else {
-            self.node = None;
+        let behind = ends[self.bucket..].iter().position(|end| *end as usize > self.at);
+        let Some(skipped) = behind else {
+            (self.bucket, self.node) = (ends.len(), None);
             return;
         };
+        let bucket = self.bucket + skipped;
         self.bucket = bucket;
         self.end = ends[bucket] as usize;
         self.segment.bucket(self.list, bucket);
@@ -232,15 +238,46 @@ impl<'m> Position<'m> {
         self.node = Some(self.list.node(place));
     }
 
-    /// Moves to the next node.
+    /// Moves behind the node here.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.at += 1;
         if self.at < self.end {
             self.fetch(NODES_AHEAD);
             self.show();
-        } else {
-            self.enter(self.bucket + 1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_sorted_only_when_its_first_node_is_asked_for() {
+        let list = List::new();
+        // Rows of two kinds. Those of the second share the bytes that tell buckets apart.
+        let keys = (0..90_u64).rev().map(|number| match number {
+            0..3 => vec![1, number as u8],
+            _ => [&[16, 0, 0, 0, 0, 0, 0, 0][..], &number.to_be_bytes()].concat(),
+        });
+        let places: Vec<Place> =
+            keys.map(|key| list.write(&key, Some(&[]), 1).expect("there is room")).collect();
+        let segment = Segment::new(&list, &places);
+        let is_sorted = |bucket: usize| segment.sorted[bucket].is_completed();
+        let large = segment.ends.len() - 1;
+        assert_eq!(segment.ends[large] as usize - segment.start_of(large), 87);
+
+        let mut position = Position::at(&segment, &list, &[1], u64::MAX);
+        for number in 0..3 {
+            assert_eq!(position.node().expect("there").key(), [1, number]);
+            position.advance();
+        }
+        assert!(!is_sorted(large));
+        let first = position.node().expect("there").key();
+        assert_eq!((first[0], first[15]), (16, 3));
+        assert!(is_sorted(large));
+        (0..87).for_each(|_| position.advance());
+        assert!(position.node().is_none());
     }
 }
