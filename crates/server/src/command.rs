@@ -17,7 +17,7 @@ use crate::platform::{
     disable_huge_pages, hide_memory, raise_file_limit, reload_signal, scrub_signal,
 };
 use crate::server::{Server, ServerError, ServerHandle};
-use crate::{about, backup, cluster, exec, give_back, health, keys, repair, verify};
+use crate::{about, backup, cluster, exec, give_back, health, keys, own_pages, repair, verify};
 use liteio_admin::metrics::scraper_token;
 use liteio_import as import;
 use liteio_observe::telemetry;
@@ -306,6 +306,7 @@ async fn serve_until_told(config: Config, is_quiet: bool) -> Result<Option<Strin
         }
     };
     tokio::pin!(pings);
+    own_pages::give_back();
     let name = loop {
         tokio::select! {
             name = &mut stop_signal => break name,

@@ -47,6 +47,7 @@
 //! | `made_credentials` | Credentials that are made at the first start of a container |
 //! | `notify`, `condition` | Messages to the service manager, and what they say |
 //! | `platform` | Signals and limits of the process |
+//! | `own_pages` | Resident pages of the program's own file |
 //!
 //! The crate must not know redb, file names, page layouts or syncs: those are below `liteio_store`. Only `server`
 //! names `dispatch`, and only `dispatch` and `open` know that there are several services.
@@ -78,6 +79,7 @@ mod keys;
 mod made_credentials;
 mod notify;
 mod open;
+mod own_pages;
 mod platform;
 mod repair;
 #[cfg(test)]
