@@ -33,10 +33,13 @@ impl<'a> Parameter<'a> {
 
 /// The bytes of a text without percent-encoding.
 pub(super) fn decoded(text: &str) -> Cow<'_, [u8]> {
-    match has_escapes(text) {
-        true => percent_encoding::percent_decode_str(text).into(),
-        false => Cow::Borrowed(text.as_bytes()),
+    if !has_escapes(text) {
+        return Cow::Borrowed(text.as_bytes());
     }
+    // The conversion of `percent_encoding` allocates three times.
+    let mut bytes = Vec::with_capacity(text.len());
+    bytes.extend(percent_encoding::percent_decode_str(text));
+    Cow::Owned(bytes)
 }
 
 /// `true` if decoding would change the text.

@@ -113,9 +113,8 @@ impl Front {
         };
         // Takes the place of the request in the budget; a refusal is answered below.
         let is_within_limits = connection.request_started(&client);
-        let ids = self.ids.next();
         let origin = Arc::new(Origin {
-            ids: ids.clone(),
+            ids: self.ids.next(),
             peer,
             target: Target::of(&parts, &self.domains, entrance),
             version: parts.version,
@@ -166,9 +165,9 @@ impl Front {
             if error.status().as_u16() >= 400 {
                 exchange.set_code(error.code());
             }
-            error_response(error, origin.target.path(), &ids, head)
+            error_response(error, origin.target.path(), &origin.ids, head)
         });
-        let response = finish(response, version, &ids, exchange, is_waiting);
+        let response = finish(response, version, &origin.ids, exchange, is_waiting);
         match response.extensions().get() {
             Some(&withheld) => Err(withheld),
             None => Ok(response),

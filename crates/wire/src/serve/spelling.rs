@@ -29,19 +29,19 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 
 /// The names in most answers for objects, with those that hyper adds. A short list is cheap to copy.
-const OF_OBJECTS: [&str; 11] = [
+const OF_OBJECTS: [&str; 8] = [
     "Accept-Ranges",
     "Connection",
     "Content-Length",
-    "Content-Range",
     "Content-Type",
     "Date",
     "ETag",
     "Last-Modified",
     "Server",
-    "Transfer-Encoding",
-    "Vary",
 ];
+
+/// The names in answers for parts of objects and for pages, and the one that hyper adds to an answer without a length.
+const OF_PARTS: [&str; 3] = ["Content-Range", "Transfer-Encoding", "Vary"];
 
 /// The other names of answers, except `x-amz-…`, which S3 sends in lower case, too.
 const OTHERS: [&str; 40] = [
@@ -109,43 +109,44 @@ pub(super) fn spell<B>(response: &mut Response<B>) {
 
 /// Spellings in the form in which hyper keeps them.
 struct Spellings {
-    of_objects: Extensions,
-    all: Extensions,
+    /// The names of objects, those with the names of parts, and all names.
+    lists: [Extensions; 3],
 }
 
 impl Spellings {
     fn learn() -> Spellings {
-        let all = OF_OBJECTS.into_iter().chain(OTHERS).flat_map(|name| {
+        let (objects, parts) = (OF_OBJECTS.into_iter(), OF_OBJECTS.into_iter().chain(OF_PARTS));
+        let all = parts.clone().chain(OTHERS).flat_map(|name| {
             let times = if REPEATED.contains(&name) { REPEATED_MAX } else { 1 };
             std::iter::repeat_n(name, times)
         });
-        Spellings { of_objects: parsed(OF_OBJECTS.into_iter()), all: parsed(all) }
+        Spellings { lists: [parsed(objects), parsed(parts), parsed(all)] }
     }
 
     /// The shortest list that has all names of an answer.
     fn of(&self, headers: &HeaderMap) -> &Extensions {
         let is_repeated = headers.keys_len() != headers.len();
-        match !is_repeated && headers.keys().all(is_of_objects) {
-            true => &self.of_objects,
-            false => &self.all,
+        // Without a length, hyper may add `Transfer-Encoding`.
+        let (mut list, mut without_length) = (0, 1);
+        for name in headers.keys() {
+            list = list.max(list_of(name));
+            if *name == CONTENT_LENGTH {
+                without_length = 0;
+            }
         }
+        &self.lists[if is_repeated { 2 } else { list.max(without_length) }]
     }
 }
 
-/// True for a name in [`OF_OBJECTS`], and for one that stays in lower case. (hyper adds the others.)
-fn is_of_objects(name: &HeaderName) -> bool {
-    matches!(
-        *name,
-        ACCEPT_RANGES
-            | CONTENT_LENGTH
-            | CONTENT_RANGE
-            | CONTENT_TYPE
-            | DATE
-            | ETAG
-            | LAST_MODIFIED
-            | SERVER
-            | VARY
-    ) || name.as_str().starts_with("x-amz-")
+/// The number of the first list with a name, or that of an answer in which it stays in lower case.
+/// (hyper adds the others.)
+fn list_of(name: &HeaderName) -> usize {
+    match *name {
+        ACCEPT_RANGES | CONTENT_LENGTH | CONTENT_TYPE | DATE | ETAG | LAST_MODIFIED | SERVER => 0,
+        CONTENT_RANGE | VARY => 1,
+        _ if name.as_str().starts_with("x-amz-") => 0,
+        _ => 2,
+    }
 }
 
 /// The extensions of a request with these header names, as hyper's server parses it.
@@ -275,7 +276,7 @@ mod tests {
 
     #[test]
     fn hyper_writes_every_name_as_it_is_spelled_here() {
-        for name in OF_OBJECTS.into_iter().chain(OTHERS) {
+        for name in OF_OBJECTS.into_iter().chain(OF_PARTS).chain(OTHERS) {
             // hyper decides about these two by itself; the integration tests see them.
             // The third is the one beside which the others are looked at.
             if matches!(name, "Transfer-Encoding" | "Trailer" | "Retry-After") {
@@ -310,11 +311,23 @@ mod tests {
     }
 
     #[test]
-    fn the_short_list_has_the_names_that_it_is_chosen_for() {
-        for name in OF_OBJECTS {
-            let added = matches!(name, "Connection" | "Transfer-Encoding");
-            let parsed = HeaderName::from_bytes(name.as_bytes()).expect("a name");
-            assert_eq!(is_of_objects(&parsed), !added, "{name}");
+    fn names_of_an_answer_with_a_length_are_spelled() {
+        for name in OF_OBJECTS.into_iter().filter(|name| *name != "Content-Length") {
+            let written = written(&answer(&[name, "Content-Length", "x-amz-id-2"]));
+            for name in [name, "Content-Length", "Date", "Connection", "x-amz-id-2"] {
+                assert!(written.iter().any(|it| it == name), "{name} in {written:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_short_list_has_the_names_that_it_is_chosen_for() {
+        for (number, list) in [&OF_OBJECTS[..], &OF_PARTS, &OTHERS].into_iter().enumerate() {
+            for name in list {
+                let added = matches!(*name, "Connection" | "Transfer-Encoding");
+                let parsed = HeaderName::from_bytes(name.as_bytes()).expect("a name");
+                assert_eq!(list_of(&parsed) == number, !added, "{name}");
+            }
         }
     }
 }
