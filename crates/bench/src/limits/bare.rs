@@ -28,7 +28,7 @@ pub(super) fn least(task: &Task) -> Option<Measure> {
     match task {
         Task::Hash => Some(hash),
         Task::Case(case) => match case.work {
-            Work::Put { bytes: LARGE_BYTES, .. } => Some(write),
+            Work::Put { bytes: LARGE_BYTES, .. } if case.clients == 1 => Some(write),
             Work::Put { .. } if case.clients == 1 => Some(sync),
             Work::Get { bytes: LARGE_BYTES } => Some(read),
             _ => None,

@@ -1,10 +1,11 @@
 //! LiteIO beside the limits of the machine: `liteio-bench limits`.
 //!
-//! [`bare`] does with a file, a socket and a hash what a server cannot do faster, [`fresh`] starts
-//! servers for a single figure, [`rows`] lists the rows, and [`run`] puts it together.
+//! [`bare`] does with a file, a socket and a hash what a server cannot do faster, [`bare_server`] answers requests
+//! without a store, [`fresh`] starts servers for a single figure, [`rows`] lists the rows, and [`run`] puts it together.
 
 pub mod run;
 
 mod bare;
+mod bare_server;
 mod fresh;
 mod rows;

@@ -8,6 +8,8 @@ use crate::s3::case::{Case, KeyShape, ROW, Work, counted, job};
 
 /// Bytes of the large objects.
 pub(super) const LARGE_BYTES: usize = 10 << 20;
+/// Bytes of the parts of a multipart upload.
+pub(super) const PART_BYTES: usize = 5 << 20;
 /// Phases of jobs with several rows.
 pub(super) const RESTART: &str = "restart";
 pub(super) const LIST_KEYS: &str = "list_keys";
@@ -32,6 +34,24 @@ pub(super) enum Task {
     Uploads { clients: usize, mebibytes: usize },
 }
 
+/// A row about bodies that the machine receives, too.
+fn received(job: Job<Case>) -> Job<Case> {
+    noted(
+        job,
+        "the machine: received, hashed by MD5 and SHA-256, written past the page cache, fdatasync",
+    )
+}
+
+/// A row about short requests that the machine answers, too.
+fn answered(job: Job<Case>) -> Job<Case> {
+    noted(job, "the machine: read and answered over the socket")
+}
+
+fn noted(mut job: Job<Case>, note: &str) -> Job<Case> {
+    job.rows.iter_mut().for_each(|row| row.note = Some(note.to_owned()));
+    job
+}
+
 /// All jobs with a row that passes the filter.
 pub(super) fn jobs(quick: bool, filter: &RowFilter) -> Vec<Job<Task>> {
     let (kb, large) = (1 << 10, LARGE_BYTES);
@@ -44,18 +64,26 @@ pub(super) fn jobs(quick: bool, filter: &RowFilter) -> Vec<Job<Task>> {
     cases[0].rows[0].note = Some("the machine: a page of a file, and fdatasync".to_owned());
     cases[1].rows[0].note = Some("the machine: a new file, and fdatasync".to_owned());
     cases[2].rows[0].note = Some("the machine: a file through a socket by hand".to_owned());
+    if !quick {
+        for clients in [2, 16] {
+            let name = format!("Write 10 MB, {}", counted(clients));
+            cases.push(received(job("Disk", name, clients, put(large))));
+        }
+    }
+    let multipart = Work::Multipart { parts: 3, bytes: PART_BYTES };
+    cases.push(received(job("Disk", "Multipart 15 MB in 3 parts".to_owned(), 1, multipart)));
     for clients in [8, 64] {
         cases.push(job("Disk", format!("Write 1 KB, {}", counted(clients)), clients, put(kb)));
     }
     for (shown, bytes) in [("1 KB", kb), ("64 KB", 64 * kb)] {
         for clients in [1, 16] {
             let name = format!("Read {shown}, {}", counted(clients));
-            cases.push(job("Processor", name, clients, Work::Get { bytes }));
+            cases.push(answered(job("Processor", name, clients, Work::Get { bytes })));
         }
     }
     for clients in [1, 16] {
         let name = format!("Stat, {}", counted(clients));
-        cases.push(job("Processor", name, clients, Work::Head { existing: true }));
+        cases.push(answered(job("Processor", name, clients, Work::Head { existing: true })));
     }
     let case = |job: Job<Case>| Job {
         work: Task::Case(job.work),

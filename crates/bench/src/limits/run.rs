@@ -7,15 +7,15 @@ use std::time::Duration;
 use clap::Args;
 
 use super::bare::least;
-use super::fresh;
-use super::rows::{LARGE_BYTES, Task, jobs};
+use super::rows::{LARGE_BYTES, PART_BYTES, Task, jobs};
+use super::{bare_server, fresh};
 use crate::client::{PayloadMode, Stock};
 use crate::error::BenchError;
 use crate::report::{Durability, Level, Report, Target};
 use crate::run::{
     Bench, Failure, Job, Outcome, Phase, RowTime, RunOptions, Subject, block_on, turns,
 };
-use crate::s3::case::ROW;
+use crate::s3::case::{Case, ROW};
 use crate::s3::options::Planned;
 use crate::s3::rival::Rival;
 use crate::s3::server::Server;
@@ -54,11 +54,12 @@ async fn run_all(options: &Options) -> Result<Report, BenchError> {
     let turns = turns(&jobs, &options.run, |_| servers.len() + 1);
     let mut bench = Bench::begin("the limits of the machine", &options.run, turns)?;
     bench.report.setting("time of a row", format!("{time:?} at each target"));
-    let stock = Rc::new(Stock::new([1 << 10, 64 << 10, LARGE_BYTES], PayloadMode::Signed));
+    let stock =
+        Rc::new(Stock::new([1 << 10, 64 << 10, PART_BYTES, LARGE_BYTES], PayloadMode::Signed));
     let about = Durability::new(Level::ByRow, "no store: a file, a socket, a hash");
     let machine = Target::new(MACHINE, about);
     let data = bench.data().to_owned();
-    let subject = |kind| Limited { kind, time, data: data.clone() };
+    let subject = |kind| Limited { kind, time, data: data.clone(), stock: Rc::clone(&stock) };
     let mut subjects = vec![subject(Kind::Machine(machine))];
     for planned in &servers {
         let mode = PayloadMode::Signed;
@@ -88,6 +89,7 @@ struct Limited {
     kind: Kind,
     time: Duration,
     data: PathBuf,
+    stock: Rc<Stock>,
 }
 
 enum Kind {
@@ -99,7 +101,12 @@ impl Limited {
     async fn phases(&mut self, task: &Task, round: usize) -> Result<Vec<Phase>, Failure> {
         let (server, rival) = match &mut self.kind {
             Kind::Machine(_) => {
-                let (measure, path) = (least(task).ok_or("nothing to do")?, self.data.join("bare"));
+                let path = self.data.join("bare");
+                if let Some(case) = of_bare_server(task) {
+                    let measured = bare_server::measure(case, &path, &self.stock, self.time);
+                    return Ok(vec![measured.await?]);
+                }
+                let measure = least(task).ok_or("nothing to do")?;
                 let driven = measure(&path, self.time);
                 let _ = std::fs::remove_file(path);
                 return Ok(vec![driven?.phase(ROW, None)]);
@@ -129,6 +136,14 @@ impl Limited {
     }
 }
 
+/// The case of a task that is compared with the bare server.
+fn of_bare_server(task: &Task) -> Option<&Case> {
+    match task {
+        Task::Case(case) => Some(case).filter(|case| bare_server::serves(case)),
+        _ => None,
+    }
+}
+
 impl Subject for Limited {
     type Work = Task;
 
@@ -141,7 +156,7 @@ impl Subject for Limited {
 
     fn takes_part(&self, job: &Job<Task>) -> bool {
         match (&self.kind, &job.work) {
-            (Kind::Machine(_), task) => least(task).is_some(),
+            (Kind::Machine(_), task) => of_bare_server(task).is_some() || least(task).is_some(),
             (Kind::Server(..), Task::Case(_)) => true,
             (Kind::Server(..), Task::Hash) => false,
             (Kind::Server(_, None), _) => false,

@@ -11,6 +11,7 @@ fn the_machine_is_measured_beside_a_server() {
     let report = with_servers(vec![("served", Server::builder().memory())], |targets| {
         let mut line = vec!["--quick", "--rounds=2", "--time=1", &targets[0]];
         line.extend(["--filter=10 MB", "--filter=1 KB, 1 client", "--filter=stat"]);
+        line.push("--filter=multipart");
         let options: Options = options(directory.path(), &line);
         run(&options).expect("the run succeeds")
     });
@@ -22,6 +23,7 @@ fn the_machine_is_measured_beside_a_server() {
             "Write 1 KB, 1 client",
             "Write 10 MB",
             "Read 10 MB",
+            "Multipart 15 MB in 3 parts",
             "Read 1 KB, 1 client",
             "Stat, 1 client",
             "Stat, 16 clients",
@@ -35,7 +37,15 @@ fn the_machine_is_measured_beside_a_server() {
             assert!(rounds.len() == 2 && rounds.iter().all(|rate| *rate > 0.0), "{}", row.name);
         }
     }
-    for name in ["Write 1 KB, 1 client", "Write 10 MB", "Read 10 MB"] {
+    let compared = [
+        "Write 1 KB, 1 client",
+        "Write 10 MB",
+        "Read 10 MB",
+        "Multipart 15 MB in 3 parts",
+        "Read 1 KB, 1 client",
+        "Stat, 16 clients",
+    ];
+    for name in compared {
         let row = report.rows.iter().find(|row| row.name == name).expect("there is one");
         assert!(report.ratio(row, "served").is_some(), "{name} is compared with the machine");
     }
