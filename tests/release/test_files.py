@@ -52,6 +52,14 @@ class Files(unittest.TestCase):
             found["rpm"] = run("rpm", "--query", "--package", "--queryformat", "%{VERSION}", RPM).stdout
         self.assertEqual(found, dict.fromkeys(found, VERSION))
 
+    def test_a_directory_of_others_is_not_emptied(self):
+        mine = scratch(self)
+        (mine / "thesis.txt").write_text("mine")
+        refused = run(ROOT / ".ci/release", "--binary", "/bin/true", mine, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(len(refused.stderr.splitlines()), 1, refused.stderr)
+        self.assertEqual((mine / "thesis.txt").read_text(), "mine")
+
     def test_the_release_is_made_of_the_binary_that_it_is_told(self):
         other = scratch(self) / "liteio"
         other.write_text("#!/bin/sh\necho liteio 9.9.9\n")
