@@ -184,8 +184,9 @@ mod tests {
             let error = all.try_get_matches_from_mut(command.split(' ')).expect_err("help");
             let help = error.render().to_string();
             let at = |word: &str| help.find(word).unwrap_or_else(|| panic!("{word} in {help}"));
-            assert!(at("Common options:") < at("--data-dir"), "{help}");
-            assert!(at("--data-dir") < at("--port") && at("--port") < at("Backup:"), "{help}");
+            assert!(at("Common options:") < at("--data-dir <"), "{help}");
+            assert!(at("--data-dir <") < at("--port <"), "{help}");
+            assert!(at("--port <") < at("Backup:"), "{help}");
         }
     }
 }
