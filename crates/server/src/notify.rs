@@ -13,13 +13,19 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::process;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 const SOCKET_VARIABLE: &str = "NOTIFY_SOCKET";
 /// Microseconds without a ping after which the manager ends the process.
 const INTERVAL_VARIABLE: &str = "WATCHDOG_USEC";
 /// The process that has to ping: a child that inherits the variables must not.
 const PROCESS_VARIABLE: &str = "WATCHDOG_PID";
+
+/// Longest wait of the two messages that come once for a manager that reads slowly; a ping is followed by others.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The way to the service manager.
 #[derive(Debug)]
@@ -65,12 +71,12 @@ impl Notifier {
 
     /// Reports that the store is open and requests are accepted.
     pub(crate) fn ready(&self, endpoint: &str) {
-        self.send(&format!("READY=1\nSTATUS=ready at {endpoint}"));
+        self.send(&format!("READY=1\nSTATUS=ready at {endpoint}"), PATIENCE);
     }
 
     /// Reports that the server has begun to stop.
     pub(crate) fn stopping(&self) {
-        self.send("STOPPING=1\nSTATUS=stopping");
+        self.send("STOPPING=1\nSTATUS=stopping", PATIENCE);
     }
 
     /// Pings the manager for as long as `condition`, which describes the state of the server, returns. Never ends.
@@ -86,14 +92,21 @@ impl Notifier {
             ticks.tick().await;
             // One that panics has not answered.
             if let Ok(condition) = tokio::task::spawn_blocking(condition.clone()).await {
-                self.send(&format!("WATCHDOG=1\nSTATUS={}", condition.replace('\n', " ")));
+                let ping = format!("WATCHDOG=1\nSTATUS={}", condition.replace('\n', " "));
+                self.send(&ping, Duration::ZERO);
             }
         }
     }
 
-    fn send(&self, message: &str) {
-        if let Err(error) = self.socket.send_to_addr(message.as_bytes(), &self.manager) {
-            tracing::warn!(%error, "the service manager was not notified");
+    /// Sends a message; while the manager has many others to read, tries again for so long.
+    fn send(&self, message: &str, patience: Duration) {
+        let begun = Instant::now();
+        while let Err(error) = self.socket.send_to_addr(message.as_bytes(), &self.manager) {
+            if error.kind() != io::ErrorKind::WouldBlock || begun.elapsed() >= patience {
+                tracing::warn!(%error, "the service manager was not notified");
+                return;
+            }
+            thread::park_timeout(PAUSE);
         }
     }
 }
