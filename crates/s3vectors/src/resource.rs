@@ -24,6 +24,7 @@ impl Call {
         name: &VectorName,
         asked: &Asked<'_>,
     ) -> ApiResult<GrantedAccount> {
+        self.note(name, None);
         let granted = self.buckets.new_bucket(&self.question(self.creation(asked), asked), name);
         granted.map_err(|refusal| self.refused(refusal))
     }
@@ -34,6 +35,7 @@ impl Call {
         name: &VectorName,
         asked: &Asked<'_>,
     ) -> ApiResult<Granted<Named<VectorBucket>>> {
+        self.note(name, None);
         let actions = [self.action];
         let question = self.question(&actions, asked);
         let granted = self.buckets.bucket(&self.app.store, &question, name);
@@ -47,6 +49,7 @@ impl Call {
         also: Option<Action>,
         asked: &Asked<'_>,
     ) -> ApiResult<Granted<Named<Index>>> {
+        self.note(bucket, Some(name));
         let actions = [self.action, also.unwrap_or(self.action)];
         let actions = &actions[..1 + usize::from(also.is_some())];
         let question = self.question(actions, asked);
@@ -68,6 +71,7 @@ impl Call {
         asked: &Asked<'_>,
     ) -> ApiResult<Granted<Named<VectorBucket>>> {
         let name = bucket_name(fields)?;
+        self.note(&name, Some(index));
         let question = self.question(self.creation(asked), asked);
         let granted = self.buckets.new_index(&self.app.store, &question, &name, index);
         granted.map_err(|refusal| self.refused(refusal))
@@ -100,6 +104,13 @@ impl Call {
             (Action::CreateIndex, false) => &[Action::CreateIndex, Action::TagResource],
             (_, true) => &[Action::CreateVectorBucket],
             (_, false) => &[Action::CreateVectorBucket, Action::TagResource],
+        }
+    }
+
+    /// Notes the names for the log.
+    fn note(&self, bucket: &VectorName, index: Option<&VectorName>) {
+        if let Some(origin) = &self.sent.origin {
+            origin.found.note_vectors(bucket.as_str(), index.map(VectorName::as_str));
         }
     }
 

@@ -57,7 +57,7 @@
 //! |---|---|
 //! | `cluster` (default) | Blob stores that several servers share, in `liteio-store` |
 //! | `testkit` (default) | The test API, `/_liteio/test`, for programs that embed a server too |
-//! | `otlp` | Spans of requests for collectors of OpenTelemetry |
+//! | `otlp` (default) | Spans of requests for collectors of OpenTelemetry |
 //! | `test-util` | Servers over a store that the caller has opened |
 
 mod about;

@@ -356,6 +356,8 @@ pub struct Found {
     /// The access key, and `true` if it belongs to a session.
     key: OnceLock<(String, bool)>,
     operation: OnceLock<&'static str>,
+    /// The names of a vector bucket and, unless it is about the bucket alone, of an index.
+    vectors: OnceLock<(String, Option<String>)>,
     denial: OnceLock<(DenialBy, String)>,
     locale: OnceLock<Arc<Locale>>,
     is_acl_required: OnceLock<()>,
@@ -421,6 +423,16 @@ impl Found {
     /// Notes the operation. The first counts.
     pub fn note_operation(&self, name: &'static str) {
         self.operation.get_or_init(|| name);
+    }
+
+    /// Notes the vector bucket, and the index, that a body names. The first call counts.
+    pub fn note_vectors(&self, bucket: &str, index: Option<&str>) {
+        self.vectors.get_or_init(|| (bucket.to_owned(), index.map(str::to_owned)));
+    }
+
+    /// The vector bucket, and the index, of the request.
+    pub fn vectors(&self) -> Option<(&str, Option<&str>)> {
+        self.vectors.get().map(|(bucket, index)| (&**bucket, index.as_deref()))
     }
 
     /// Notes the reason why access was denied, and whose documents it names. The first counts.

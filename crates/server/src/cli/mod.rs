@@ -349,8 +349,7 @@ pub(crate) struct ServerArgs {
     /// Bearer token for --audit-webhook.
     #[arg(long, value_name = "TOKEN", env = "LITEIO_AUDIT_WEBHOOK_TOKEN", hide_env_values = true)]
     pub(crate) audit_webhook_token: Option<String>,
-    /// URL of an OpenTelemetry collector that request spans are sent to (OTLP over HTTP). Needs a
-    /// binary built with the feature otlp.
+    /// URL of an OpenTelemetry collector that request spans are sent to (OTLP over HTTP).
     #[arg(long, value_name = "URL", env = "LITEIO_OTLP_ENDPOINT", hide_env_values = true)]
     pub(crate) otlp_endpoint: Option<String>,
     /// PEM file of certificate authorities to trust for outgoing connections, in addition to the

@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
 use crate::command::{Running, liteio, stderr};
+use crate::harness::{ALICE, RawRequest};
 
 fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
@@ -167,4 +168,49 @@ fn a_token_for_prometheus_needs_no_other_program() {
     }
     let output = liteio(&directory).args(["metrics-token", "--days", "0"]).output();
     assert_eq!(output.expect("it runs").status.code(), Some(2));
+}
+
+#[tokio::test]
+async fn lines_about_vectors_have_the_bucket_and_the_index() {
+    let directory = directory();
+    let server = Running::start(
+        liteio(&directory)
+            .args(["--memory", "--address", "127.0.0.1:0", "--log-format", "json"])
+            .args(["--access-key", ALICE.access_key, "--secret-key", ALICE.secret_key]),
+    );
+    let address = address(&server).parse().expect("an address");
+    let index = r#""vectorBucketName": "pictures", "indexName": "faces""#;
+    for (operation, body) in [
+        ("CreateVectorBucket", r#"{"vectorBucketName": "pictures"}"#.to_owned()),
+        (
+            "CreateIndex",
+            format!(
+                "{{{index}, \"dataType\": \"float32\", \"dimension\": 2, \"distanceMetric\": \"cosine\"}}"
+            ),
+        ),
+        (
+            "QueryVectors",
+            format!("{{{index}, \"topK\": 1, \"queryVector\": {{\"float32\": [1, 2]}}}}"),
+        ),
+    ] {
+        let request = RawRequest::of_vectors(address, "us-east-1", operation, body);
+        request.send().await.expect_status(200);
+    }
+    let (_, log) = server.signal("TERM");
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("every line is JSON"))
+        .filter(|line: &serde_json::Value| line["target"] == "liteio::access")
+        .collect();
+    let named = |line: &serde_json::Value| {
+        let text = |name: &str| line[name].as_str().map(str::to_owned);
+        (text("operation"), text("bucket"), text("index"))
+    };
+    let expected = [
+        ("CreateVectorBucket", None),
+        ("CreateIndex", Some("faces".to_owned())),
+        ("QueryVectors", Some("faces".to_owned())),
+    ]
+    .map(|(operation, index)| (Some(operation.to_owned()), Some("pictures".to_owned()), index));
+    assert_eq!(lines.iter().map(named).collect::<Vec<_>>(), expected, "{log}");
 }

@@ -190,6 +190,11 @@ impl Drop for Exchange {
             return;
         }
         let query = target.query_names();
+        // The path of S3 Vectors has the operation.
+        let (bucket, index) = match found.vectors() {
+            Some((bucket, index)) => (bucket, index),
+            None => (target.bucket(), None),
+        };
         // Status 0: the client left before there was an answer.
         tracing::info!(
             target: ACCESS_LOG,
@@ -198,7 +203,8 @@ impl Drop for Exchange {
             user = found.user(),
             method = %self.method,
             operation = found.operation(),
-            bucket = target.bucket(),
+            bucket,
+            index,
             key = target.key(),
             query = Some(&*query).filter(|query| !query.is_empty()),
             status,
