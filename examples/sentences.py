@@ -1,4 +1,4 @@
-"""Finds sentences by their meaning, with S3 Vectors on LiteIO.
+"""Finds sentences by their meaning and their words, with S3 Vectors on LiteIO.
 
 Start a server, then run this:
 
@@ -9,6 +9,9 @@ Start a server, then run this:
 model2vec and its dependencies take 29 MB (numpy is 17 of them; no torch). The first run downloads the model
 minishlab/potion-base-8M from Hugging Face, some 30 MB. With --words neither is needed: sentences are then
 found by words shared with the question, not by meaning.
+
+Each query has the embedding of the question and its text. The server ranks the sentences by both and fuses the
+two rankings. The columns are the fused score, the distance, and the BM25 score of the text if it shares a word.
 
 To use another server, set LITEIO_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
 """
@@ -37,8 +40,8 @@ SENTENCES = [
 ]
 QUESTIONS = [
     ("Which animal flies at night?", None),
-    ("Why does dough get bigger?", "kitchen"),
-    ("How can data survive an outage?", "computing"),
+    ("Why does bread dough get bigger?", "kitchen"),
+    ("How does stored data survive a power cut?", "computing"),
 ]
 DIMENSION = 256
 
@@ -64,7 +67,7 @@ def count_words(texts):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Finds sentences by their meaning.")
+    parser = argparse.ArgumentParser(description="Finds sentences by their meaning and their words.")
     parser.add_argument("question", nargs="*")
     parser.add_argument("--words", action="store_true", help="match shared words, without a model")
     arguments = parser.parse_args()
@@ -93,10 +96,14 @@ def main():
         query = {"filter": {"topic": topic}} if topic else {}
         found = client.query_vectors(
             indexArn=index, topK=2, queryVector={"float32": embed([question])[0]},
-            returnDistance=True, returnMetadata=True, **query)
+            queryTexts=[{"metadataKey": "text", "text": question}],
+            returnMetadata=True, returnScores=True, **query)
         print(question)
         for hit in found["vectors"]:
-            print(f"  {hit['distance']:.3f}  {hit['metadata']['text']}")
+            scores = hit["scores"]
+            words = sum(one["score"] for one in scores.get("bm25Scores", []))
+            print(f"  {scores['fused']:.4f}  {scores['vectorDistance']:.3f}  "
+                  f"{f'{words:.3f}' if words else '-':>5}  {hit['metadata']['text']}")
 
     client.delete_index(indexArn=index)
     client.delete_vector_bucket(vectorBucketName=bucket)

@@ -34,6 +34,21 @@ def test_the_questions_of_the_example_are_answered_each_time(find):
     assert find("--words") == first
 
 
+def test_each_question_of_the_example_finds_its_sentence_first(find):
+    lines = find("--words")
+    for question, nearest, sentence in zip(lines[::3], lines[1::3], [
+            "Bats are the only mammals", "Bread rises because yeast", "A power cut in the middle"]):
+        assert sentence in nearest, question
+
+
+def test_the_text_is_searched_too(find):
+    # "flying" has another beginning of four letters than "fly", so only the text search, which compares stems, knows
+    # that they are one word.
+    _, nearest, other = find("--words", "flying")
+    assert "can truly fly" in nearest
+    assert nearest.split()[2] != "-" and other.split()[2] == "-"
+
+
 def test_all_that_it_stores_is_deleted_again(find, sandbox):
     find("--words")
     sandbox.run_command(["bash", "-c", f"""[ "$(aws s3vectors list-vector-buckets --output text \\
