@@ -17,7 +17,8 @@ DOCUMENTS = ["README.md", "CONTRIBUTING.md", "crates/server/README.md",
              *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").glob("*.md")))]
 # Figures and samples of output, not for running. The rustdoc of a crate runs what is `rust,no_run`.
 FIGURES = ("text",)
-PROGRAMS = ("sh", "python", "js", "rust", "go", "java", "toml", "json", "yaml")
+PROXIES = ("nginx", "caddy", "haproxy")
+PROGRAMS = ("sh", "python", "js", "rust", "go", "java", "toml", "json", "yaml", *PROXIES)
 # They are not run here: their lines stand in the file of their test.
 COMPILED = ("rust", "go", "java")
 
