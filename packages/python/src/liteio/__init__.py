@@ -12,7 +12,7 @@ from ._clock import Clock
 from ._control import LiteIOError, TestApiError, TestApiMissing, WaitTimeout
 from ._environment import environment
 from ._faults import Fault
-from ._mock import mock_s3
+from ._mock import mock_aws, mock_iam, mock_s3, mock_sts
 from ._process import StartFailed
 from ._records import Event, RecordedRequest
 from ._server import Server
@@ -33,6 +33,9 @@ __all__ = [
     "WaitTimeout",
     "environment",
     "find_binary",
+    "mock_aws",
+    "mock_iam",
     "mock_s3",
+    "mock_sts",
 ]
 __version__ = "0.1.0"

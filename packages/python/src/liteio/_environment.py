@@ -5,29 +5,49 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from typing import Any, Iterator
+from typing import Any, ContextManager, Dict, Iterator, Optional, Tuple
 
 from ._space import Space
 
-# These would select other credentials or another endpoint, or conflict with the new values.
-REMOVED = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN",
-           "AWS_CREDENTIAL_EXPIRATION", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_ROLE_ARN",
-           "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")
+# These would redirect to another endpoint, or conflict with the new values.
+REMOVED_OF_ENDPOINT = ("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT")
+# These would select other credentials.
+REMOVED_OF_CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN",
+                          "AWS_CREDENTIAL_EXPIRATION", "AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE")
+CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+REGION = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
-@contextmanager
-def environment(space: Space) -> Iterator[None]:
+def environment(space: Space) -> ContextManager[None]:
     """Points the variables AWS_… of the whole process at a space, and restores them at the end.
 
     It also replaces boto3's default session meanwhile, because that session caches credentials."""
+    return set_meanwhile(space.env(), (*REMOVED_OF_ENDPOINT, *REMOVED_OF_CREDENTIALS), True)
+
+
+def environment_of_mock(
+    space: Space, *, region: Optional[str], mock_credentials: bool, reset_boto3_session: bool
+) -> ContextManager[None]:
+    """The same for mock_aws: a region of the environment stays unless one is given, and so do the credentials if
+    mock_credentials is false."""
     values = space.env()
-    before = {name: os.environ.get(name) for name in (*values, *REMOVED)}
+    if region is None and any(os.environ.get(name) for name in REGION):
+        values = {name: value for name, value in values.items() if name not in REGION}
+    removed = REMOVED_OF_ENDPOINT + (REMOVED_OF_CREDENTIALS if mock_credentials else ())
+    if not mock_credentials:
+        values = {name: value for name, value in values.items() if name not in CREDENTIALS}
+    return set_meanwhile(values, removed, reset_boto3_session)
+
+
+@contextmanager
+def set_meanwhile(values: Dict[str, str], removed: Tuple[str, ...], new_default_session: bool) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in (*values, *removed)}
     os.environ.update(values)
-    for name in REMOVED:
+    for name in removed:
         os.environ.pop(name, None)
     boto3: Any = sys.modules.get("boto3")
     session = getattr(boto3, "DEFAULT_SESSION", None)
-    if boto3 is not None:
+    if boto3 is not None and new_default_session:
         boto3.DEFAULT_SESSION = None
     try:
         yield
@@ -39,5 +59,5 @@ def environment(space: Space) -> Iterator[None]:
                 os.environ[name] = value
         # boto3 may have been imported meanwhile.
         boto3 = sys.modules.get("boto3")
-        if boto3 is not None:
+        if boto3 is not None and new_default_session:
             boto3.DEFAULT_SESSION = session

@@ -1,4 +1,4 @@
-"""mock_s3: a server for the duration of a test, as a decorator or a context manager."""
+"""mock_aws: a server for the duration of a test, as a decorator, a context manager, or between start() and stop()."""
 
 from __future__ import annotations
 
@@ -7,48 +7,75 @@ import inspect
 import unittest
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, Callable, List, Optional, Type, TypeVar, overload
+from typing import Any, Callable, Dict, List, Mapping, Optional, Type, TypeVar, overload
 
-from ._environment import environment
 from ._server import Server
+from ._uses import SWITCHES, Use, current, start, stop
 
 # Attribute of an instance of a decorated class: a subclass may skip its setup_method.
 ENTERED = "_liteio_entered"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-class MockS3:
-    """Starts a server in memory for each use, and points the variables AWS_… of the process at it meanwhile.
+class MockAWS:
+    """Points the AWS SDKs of this process at a server in memory for the duration of each use, in place of moto's
+    decorators.
 
-    As a decorator, with or without options of `Server`, it accepts functions, generators, async functions, and
-    classes, whose methods `test…` get a server each (with setUp and tearDown, or setup_method and
-    teardown_method). As a context manager it returns the `Server`."""
+    There is one server in a process. It is reset at the start of each use, and a use inside another is the same one.
+    It accepts any credentials and any region. Options are those of `Server`; a use with options has a server of its
+    own, which is kept for later uses with the same options. With access_key, secret_key or profile, credentials are
+    checked as `Server` does. `config` is moto's: {"core": {"mock_credentials": False, "reset_boto3_session": False}}.
 
-    def __init__(self, **options: Any) -> None:
+    As a decorator, with or without options, it accepts functions, generators, async functions, and classes, each of
+    whose tests is a use (with setUp and tearDown, or setup_method and teardown_method). As a context manager it
+    returns the `Server`."""
+
+    def __init__(self, config: Optional[Mapping[str, Any]] = None, **options: Any) -> None:
         self._options = options
-        self._entered: List[ExitStack] = []
+        self._switches = None if config is None else switches_of(config)
+        self._started: List[Use] = []
 
     @overload
     def __call__(self, decorated: Decorated) -> Decorated: ...
 
     @overload
-    def __call__(self, **options: Any) -> MockS3: ...
+    def __call__(self, *, config: Optional[Mapping[str, Any]] = None, **options: Any) -> MockAWS: ...
 
-    def __call__(self, decorated: Any = None, **options: Any) -> Any:
+    def __call__(self, decorated: Any = None, *, config: Optional[Mapping[str, Any]] = None, **options: Any) -> Any:
+        if decorated is not None and not callable(decorated):
+            raise TypeError("mock_aws takes options by name, or a function or class to decorate")
+        mock = self
+        if decorated is None or options or config is not None:
+            mock = MockAWS(config, **{**self._options, **options})
         if decorated is None:
-            return MockS3(**{**self._options, **options})
-        if options or not callable(decorated):
-            raise TypeError("mock_s3 takes options by name, or a function or class to decorate")
+            return mock
         if inspect.isclass(decorated):
-            return decorate_class(self, decorated)
-        return decorate_function(self, decorated)
+            return decorate_class(mock, decorated)
+        return decorate_function(mock, decorated)
+
+    def start(self) -> Server:
+        """Starts a use, which ends with stop()."""
+        use = start(self._options, self._switches)
+        self._started.append(use)
+        return use.server
+
+    def stop(self) -> None:
+        """Ends the use. The server goes on, so that clients work in the next one.
+
+        As with moto, another mock than the one that was started may stop it."""
+        use = self._started.pop() if self._started else current()
+        if use is None:
+            raise RuntimeError("stop() was called before start()")
+        stop(use)
+
+    def reset(self) -> None:
+        """Restores the initial state of the server; no effect outside of a use, since each starts with it."""
+        use = self._started[-1] if self._started else current()
+        if use is not None:
+            use.server.reset()
 
     def __enter__(self) -> Server:
-        with ExitStack() as stack:
-            server = stack.enter_context(Server(**self._options))
-            stack.enter_context(environment(server))
-            self._entered.append(stack.pop_all())
-        return server
+        return self.start()
 
     def __exit__(
         self,
@@ -56,12 +83,21 @@ class MockS3:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        self._entered.pop().close()
+        self.stop()
 
 
-def decorate_function(mock: MockS3, function: Callable[..., Any]) -> Callable[..., Any]:
+def switches_of(config: Mapping[str, Any]) -> Dict[str, bool]:
+    """The part of moto's configuration that has a meaning here; raises TypeError for the rest."""
+    core = config.get("core", {})
+    others = [name for name in config if name != "core"] + [f"core.{name}" for name in core if name not in SWITCHES]
+    if others:
+        raise TypeError(f"mock_aws does not have the configuration {', '.join(others)}")
+    return {**SWITCHES, **core}
+
+
+def decorate_function(mock: MockAWS, function: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.isasyncgenfunction(function):
-        raise TypeError("mock_s3 does not decorate asynchronous generators: use `with mock_s3():` inside")
+        raise TypeError("mock_aws does not decorate asynchronous generators: use `with mock_aws():` inside")
     if inspect.iscoroutinefunction(function):
 
         @functools.wraps(function)
@@ -87,7 +123,11 @@ def decorate_function(mock: MockS3, function: Callable[..., Any]) -> Callable[..
     return in_function
 
 
-def decorate_class(mock: MockS3, decorated: Type[Any]) -> Type[Any]:
+def decorate_class(mock: MockAWS, decorated: Type[Any]) -> Type[Any]:
+    for name, inner in list(vars(decorated).items()):
+        # Not classes from elsewhere that are only attributes.
+        if inspect.isclass(inner) and inner.__qualname__ == f"{decorated.__qualname__}.{name}":
+            decorate_class(mock, inner)
     if issubclass(decorated, unittest.TestCase):
         # run() calls setUp, the test and tearDown.
         decorated.run = decorate_function(mock, decorated.run)  # type: ignore[method-assign]
@@ -105,7 +145,7 @@ def decorate_class(mock: MockS3, decorated: Type[Any]) -> Type[Any]:
     return decorated
 
 
-def surround_methods(mock: MockS3, decorated: Type[Any]) -> None:
+def surround_methods(mock: MockAWS, decorated: Type[Any]) -> None:
     """pytest calls setup_method and teardown_method around each test of a class."""
     setup = getattr(decorated, "setup_method", None)
     teardown = getattr(decorated, "teardown_method", None)
@@ -138,4 +178,6 @@ def call_with(function: Optional[Callable[..., Any]], self: Any, method: Any) ->
         function(self)
 
 
-mock_s3 = MockS3()
+mock_aws = MockAWS()
+# Names of moto before its version 5. Each of them is the whole server.
+mock_s3 = mock_iam = mock_sts = mock_aws

@@ -23,7 +23,8 @@ class Server(Space):
     It keeps everything in memory unless `data_dir` is given. `buckets` are created at start, each
     NAME[:public|download|upload][:versioned|locked]; `seed` is a directory or an archive whose directories become buckets;
     `profile` is "minio", "localstack" or "s3mock". `arguments` are additional flags of `liteio server`, `environment`
-    additional variables; the server does not inherit variables of this process that would be settings of it.
+    additional variables; the server does not inherit variables of this process that would be settings of it. With
+    `region=None` it accepts every region.
 
     `with` or start() starts it. It stops at the end of the `with`, by stop(), or when this process ends for any reason.
     """
@@ -37,7 +38,7 @@ class Server(Space):
         profile: Optional[str] = None,
         access_key: Optional[str] = None,
         secret_key: Optional[str] = None,
-        region: str = "us-east-1",
+        region: Optional[str] = "us-east-1",
         binary: Optional[Path] = None,
         arguments: Iterable[str] = (),
         environment: Optional[Mapping[str, str]] = None,
@@ -51,11 +52,13 @@ class Server(Space):
             endpoint="",
             access_key=access_key or default_access_key,
             secret_key=secret_key or default_secret_key,
-            region=region,
+            region=region or "us-east-1",
         )
         self._process: Optional[Process] = None
         self._binary = binary
-        self._command: List[str] = ["--address", "127.0.0.1:0", "--region", region]
+        self._command: List[str] = ["--address", "127.0.0.1:0"]
+        if region is not None:
+            self._command += ["--region", region]
         self._command += ["--memory"] if data_dir is None else ["--data-dir", os.fspath(data_dir)]
         for bucket in buckets:
             self._command += ["--bucket", bucket]
@@ -82,6 +85,10 @@ class Server(Space):
     def log(self) -> str:
         """Last lines of the server log: warnings, unless `environment` sets another LITEIO_LOG."""
         return self._process.log if self._process else ""
+
+    def is_running(self) -> bool:
+        """Whether it was started and not stopped."""
+        return self._process is not None
 
     def start(self: ServerType) -> ServerType:
         """Starts the server and waits until it is ready; no effect if it is running.

@@ -1,0 +1,105 @@
+"""The uses of mock_aws in this process, and their servers.
+
+A server is kept until the process ends, and is reset at the start of each use, so that clients made in an earlier use
+go on working.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from contextlib import ExitStack
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from ._control import TestApiMissing
+from ._environment import environment_of_mock
+from ._redirect import redirect
+from ._server import Server
+
+SWITCHES = {"mock_credentials": True, "reset_boto3_session": True}
+
+
+class Use:
+    """An outermost use, with those inside it that have the same options."""
+
+    def __init__(self, options: Mapping[str, Any], switches: Mapping[str, bool], server: Server) -> None:
+        self.options = options
+        self.switches = switches
+        self.server = server
+        self.count = 1
+        self.end = ExitStack()
+
+
+# A fork has the uses of its parent, but makes servers of its own: resets would disturb the parent.
+_servers: Dict[Tuple[int, str], Server] = {}
+_uses: List[Use] = []
+_lock = threading.RLock()
+
+
+def start(options: Mapping[str, Any], switches: Optional[Mapping[str, bool]]) -> Use:
+    """Starts a use, or takes part in the current one if that has these options or none are given."""
+    with _lock:
+        current = _uses[-1] if _uses else None
+        if current is not None and (not options or options == current.options):
+            if switches is None or switches == current.switches:
+                current.count += 1
+                return current
+        else:
+            current = None
+        switches = switches or SWITCHES
+        with ExitStack() as stack:
+            server = current.server if current else server_for(options, stack)
+            stack.enter_context(environment_of_mock(server, region=options.get("region"), **switches))
+            stack.enter_context(redirect(server.endpoint))
+            forget_listings()
+            use = Use(options, switches, server)
+            use.end = stack.pop_all()
+        _uses.append(use)
+        return use
+
+
+def stop(use: Use) -> None:
+    with _lock:
+        use.count -= 1
+        if use.count == 0:
+            _uses.remove(use)
+            use.end.close()
+
+
+def current() -> Optional[Use]:
+    return _uses[-1] if _uses else None
+
+
+def server_for(options: Mapping[str, Any], stack: ExitStack) -> Server:
+    """A running server in its initial state."""
+    given = {"region": None, **options}
+    if "access_key" not in given and "secret_key" not in given and given.get("profile") is None:
+        given["arguments"] = [*given.get("arguments", ()), "--no-auth"]
+    if given.get("data_dir") is not None:
+        return stack.enter_context(Server(**given))  # A reset would empty the directory.
+    key = (os.getpid(), repr(sorted(options.items())))
+    server = _servers.get(key)
+    if server is None:
+        server = _servers.setdefault(key, Server(**given))
+    elif server.is_running():
+        try:
+            server.reset()
+        except (OSError, TestApiMissing):  # It was killed, or cannot be reset.
+            server.stop()
+    return server.start()
+
+
+def forget_listings() -> None:
+    """Clears the cache of file systems of s3fs, which have the listings of an earlier use."""
+    s3fs: Any = sys.modules.get("s3fs")
+    if s3fs is not None:
+        s3fs.S3FileSystem.clear_instance_cache()
+
+
+def _in_fork() -> None:
+    global _lock
+    _lock = threading.RLock()  # Another thread of the parent may have held it.
+
+
+os.register_at_fork(after_in_child=_in_fork)
