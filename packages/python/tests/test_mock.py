@@ -69,12 +69,24 @@ def test_a_context_manager():
             assert use() == server.endpoint
 
 
-def test_mocks_in_mocks():
+def test_a_mock_in_a_mock_is_the_same_server():
     with mock_s3 as outer:
         use()
-        with mock_s3 as inner:
-            assert use() == inner.endpoint != outer.endpoint
-        assert [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]] == ["photos"]
+        for mock in (mock_s3, mock_s3()):
+            with mock as inner:
+                assert inner is outer
+                boto3.client("s3").head_bucket(Bucket="photos")
+        boto3.client("s3").head_bucket(Bucket="photos")
+
+
+def test_a_mock_in_a_mock_with_other_options_is_another_server():
+    with mock_s3 as outer:
+        use()
+        with mock_s3(buckets=["letters"]) as inner, mock_s3:
+            assert os.environ["AWS_ENDPOINT_URL"] == inner.endpoint != outer.endpoint
+            assert [each["Name"] for each in boto3.client("s3").list_buckets()["Buckets"]] == ["letters"]
+        assert os.environ["AWS_ENDPOINT_URL"] == outer.endpoint
+        boto3.client("s3").head_bucket(Bucket="photos")
 
 
 def test_the_environment_is_put_back(monkeypatch):

@@ -1,0 +1,311 @@
+"""mock_aws by the names and behaviour of moto's."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import unittest
+import urllib.request
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.httpsession import URLLib3Session
+
+import liteio
+from liteio import mock_aws, mock_iam, mock_s3, mock_sts
+from liteio._redirect import redirected
+
+REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+KEYS = dict(aws_access_key_id="testing", aws_secret_access_key="testing")
+MADE_BEFORE = boto3.client("s3", region_name="eu-west-1", **KEYS)
+RESOURCE_MADE_BEFORE = boto3.resource("s3", region_name="us-east-1", **KEYS)
+
+
+def names(client=None):
+    client = client or boto3.client("s3")
+    return [each["Name"] for each in client.list_buckets()["Buckets"]]
+
+
+def test_start_and_stop():
+    mock = mock_aws()
+    mock.start()
+    boto3.client("s3").create_bucket(Bucket="photos")
+    assert names() == ["photos"]
+    mock.stop()
+    assert "AWS_ENDPOINT_URL" not in os.environ
+    with pytest.raises(RuntimeError, match="before start"):
+        mock.stop()
+
+
+def test_another_mock_stops_what_one_has_started():
+    mock_aws().start()
+    mock_aws().stop()
+    assert "AWS_ENDPOINT_URL" not in os.environ
+
+
+def test_names_before_moto_5():
+    with mock_s3() as s3, mock_sts() as sts, mock_iam() as iam:
+        assert s3 is sts is iam
+        boto3.client("iam").create_user(UserName="ann")
+        assert boto3.client("sts").get_caller_identity()["Account"]
+
+
+def test_reset(test_api):
+    mock = mock_aws()
+    mock.reset()  # Nothing to do: the next use begins empty.
+    with mock:
+        boto3.client("s3").create_bucket(Bucket="photos")
+        mock.reset()
+        assert names() == []
+
+
+def test_mocks_that_end_in_another_order():
+    first, second = mock_aws(), mock_aws()
+    first.start()
+    second.start()
+    first.stop()
+    assert names() == []
+    second.stop()
+    assert "AWS_ENDPOINT_URL" not in os.environ
+
+
+def test_one_server_for_the_process_that_each_use_finds_empty(test_api):
+    with mock_aws() as first:
+        client, endpoint = boto3.client("s3"), first.endpoint
+        client.create_bucket(Bucket="photos")
+    with mock_aws() as second:
+        assert second is first and second.endpoint == endpoint
+        assert names(client) == []
+        client.create_bucket(Bucket="photos")
+
+
+def test_options_have_a_server_that_each_use_finds_empty(test_api):
+    endpoints = set()
+    for _ in range(2):
+        with mock_aws(buckets=["letters"]) as server:
+            assert names() == ["letters"]
+            server.client("s3").put_object(Bucket="letters", Key="a")
+            assert boto3.client("s3").list_objects_v2(Bucket="letters")["KeyCount"] == 1
+            endpoints.add(server.endpoint)
+    assert len(endpoints) == 1
+
+
+def test_a_directory_is_not_emptied(tmp_path):
+    for found in ([], ["photos"]):
+        with mock_aws(data_dir=tmp_path / "data") as server:
+            assert names() == found
+            if not found:
+                boto3.client("s3").create_bucket(Bucket="photos")
+    with pytest.raises(liteio.LiteIOError):
+        server.endpoint
+
+
+def test_a_server_that_was_killed_is_replaced():
+    with mock_aws() as server:
+        os.killpg(server._process._process.pid, signal.SIGKILL)
+        server._process._process.wait()
+    with mock_aws():
+        assert names() == []
+
+
+def test_a_fork_has_a_server_of_its_own():
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+
+    def child():
+        with mock_aws() as server:
+            theirs.send(server.endpoint)
+
+    with mock_aws() as server:
+        endpoint = server.endpoint
+    process = context.Process(target=child)
+    process.start()
+    assert ours.poll(60) and ours.recv() != endpoint
+    process.join()
+
+
+@pytest.mark.parametrize("token", [None, "a-token"])
+def test_any_credentials_are_taken(token):
+    with mock_aws():
+        session = boto3.Session("AKIAEXAMPLE", "a-secret", token, region_name="ap-south-1")
+        session.resource("s3").create_bucket(
+            Bucket="photos", CreateBucketConfiguration={"LocationConstraint": "ap-south-1"}
+        )
+        session.client("s3").put_object(Bucket="photos", Key="a", Body=b"a")
+        assert names() == ["photos"]
+
+
+def test_credentials_that_are_given_are_checked():
+    with mock_aws(access_key="the-only-key", secret_key="the-only-secret"):
+        assert names() == []
+        with pytest.raises(boto3.client("s3").exceptions.ClientError, match="InvalidAccessKeyId"):
+            boto3.client("s3", **KEYS).list_buckets()
+
+
+@pytest.mark.parametrize("name", REGIONS)
+def test_the_region_of_the_environment_stays(name, monkeypatch):
+    for each in REGIONS:
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(name, "eu-central-1")
+    before = {each: os.environ.get(each) for each in REGIONS}
+    with mock_aws():
+        assert {each: os.environ.get(each) for each in REGIONS} == before
+        where = {"LocationConstraint": "eu-central-1"}
+        boto3.client("s3", region_name="eu-central-1").create_bucket(Bucket="photos", CreateBucketConfiguration=where)
+        assert boto3.client("s3").get_bucket_location(Bucket="photos")["LocationConstraint"] == "eu-central-1"
+
+
+def test_a_region_is_there_without_one(monkeypatch):
+    for each in REGIONS:
+        monkeypatch.delenv(each, raising=False)
+    with mock_aws():
+        assert boto3.client("s3vectors").meta.region_name == "us-east-1"
+
+
+def test_configuration_of_moto(monkeypatch):
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "mine")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "mine")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "mine")
+    boto3.setup_default_session()
+    session = boto3.DEFAULT_SESSION
+    kept = {"core": {"mock_credentials": False, "reset_boto3_session": False}}
+    with mock_aws(config=kept):
+        assert os.environ["AWS_ACCESS_KEY_ID"] == os.environ["AWS_SESSION_TOKEN"] == "mine"
+        assert boto3.DEFAULT_SESSION is session
+        assert names() == []
+    with mock_aws() as outer:
+        assert os.environ["AWS_ACCESS_KEY_ID"] != "mine" and boto3.DEFAULT_SESSION is not session
+        with mock_aws(config=kept) as inner:
+            assert inner is outer
+    with pytest.raises(TypeError, match="core.passthrough"):
+        mock_aws(config={"core": {"passthrough": {"services": ["s3"]}}})
+    with pytest.raises(TypeError, match="lambda"):
+        mock_aws(config={"lambda": {"use_docker": False}})
+
+
+@mock_aws(config={"core": {"reset_boto3_session": False}})
+def test_a_decorator_with_a_configuration():
+    assert names() == []
+
+
+def test_clients_that_were_made_before_the_first_mock():
+    where = {"LocationConstraint": "eu-west-1"}
+    with mock_aws():
+        MADE_BEFORE.create_bucket(Bucket="photos.of.summer", CreateBucketConfiguration=where)
+        MADE_BEFORE.put_object(Bucket="photos.of.summer", Key="a b/ü?.txt", Body=b"hello")
+        made = RESOURCE_MADE_BEFORE.create_bucket(Bucket="letters")
+        made.upload_fileobj(open(__file__, "rb"), "this.py")
+        assert [each.key for each in made.objects.all()] == ["this.py"]
+        s3 = boto3.client("s3")
+        assert s3.get_object(Bucket="photos.of.summer", Key="a b/ü?.txt")["Body"].read() == b"hello"
+        assert names() == ["letters", "photos.of.summer"]
+
+
+def test_clients_whose_endpoint_is_of_aws():
+    with mock_aws():
+        for url in ("https://s3.amazonaws.com", "https://s3.eu-west-1.amazonaws.com"):
+            s3 = boto3.client("s3", endpoint_url=url, config=Config(s3={"addressing_style": "virtual"}))
+            s3.create_bucket(Bucket=f"photos-{url.count('.')}")
+        assert names() == ["photos-2", "photos-3"]
+
+
+def test_how_requests_are_sent_is_put_back():
+
+
+    before = URLLib3Session.send
+    with mock_aws():
+        assert URLLib3Session.send is not before
+    assert URLLib3Session.send is before
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("https://photos.s3.amazonaws.com/a/b?x=1", "/photos/a/b?x=1"),
+        ("https://photos.s3.amazonaws.com", "/photos/"),
+        ("https://a.s3.b.s3.eu-west-1.amazonaws.com/k", "/a.s3.b/k"),
+        ("https://x.s3.s3.us-gov-west-1.amazonaws.com/k", "/x.s3/k"),
+        ("https://photos.s3.dualstack.eu-west-1.amazonaws.com/k", "/photos/k"),
+        ("https://photos.s3-fips.us-east-1.amazonaws.com/k", "/photos/k"),
+        ("https://photos.s3-accelerate.amazonaws.com/k", "/photos/k"),
+        ("https://photos.s3-us-west-2.amazonaws.com/k", "/photos/k"),
+        ("https://photos.s3.cn-north-1.amazonaws.com.cn/k", "/photos/k"),
+        ("https://s3.eu-west-1.amazonaws.com/photos/k", "/photos/k"),
+        ("https://sts.amazonaws.com/", "/"),
+        ("https://s3vectors.us-east-1.api.aws/ListIndexes", "/ListIndexes"),
+    ],
+)
+def test_a_url_of_aws_becomes_one_of_the_server(url, path):
+    assert redirected(url, "http://127.0.0.1:1") == f"http://127.0.0.1:1{path}"
+
+
+@pytest.mark.parametrize(
+    "url", ["http://169.254.169.254/latest", "https://amazonaws.com.example.org/k", "http://127.0.0.1:2/photos/k"]
+)
+def test_other_urls_stay(url):
+    assert redirected(url, "http://127.0.0.1:1") == url
+
+
+def test_a_presigned_url_is_read_by_other_clients():
+    with mock_aws():
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket="photos")
+        s3.put_object(Bucket="photos", Key="a", Body=b"hello")
+        url = s3.generate_presigned_url("get_object", Params=dict(Bucket="photos", Key="a"))
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url) as answer:
+            assert answer.read() == b"hello"
+
+
+def test_s3fs_sees_no_listing_of_an_earlier_use():
+    s3fs = pytest.importorskip("s3fs")
+    for key in ("a", "b"):
+        with mock_aws():
+            files = s3fs.S3FileSystem()
+            files.mkdir("photos")
+            boto3.client("s3").put_object(Bucket="photos", Key=key, Body=b"hello")
+            assert files.ls("photos") == [f"photos/{key}"]
+            assert files.cat(f"photos/{key}") == b"hello"
+
+
+def test_aiobotocore():
+    aiobotocore = pytest.importorskip("aiobotocore.session")
+
+    @mock_aws
+    async def use(**options):
+        async with aiobotocore.get_session().create_client("s3", **options) as s3:
+            await s3.create_bucket(Bucket="photos")
+            await s3.put_object(Bucket="photos", Key="a", Body=b"hello")
+            answer = await s3.get_object(Bucket="photos", Key="a")
+            assert await answer["Body"].read() == b"hello"
+
+    asyncio.run(use())
+    asyncio.run(use(region_name="us-east-1", aws_access_key_id="any", aws_secret_access_key="any"))
+    asyncio.run(use(endpoint_url="https://s3.amazonaws.com"))
+
+
+@mock_aws
+class TestOuter:
+    class TestInner:
+        def test_it_has_a_server(self):
+            assert names() == []
+
+    elsewhere = dict
+
+    def test_classes_from_elsewhere_stay(self):
+        assert self.elsewhere is dict and names() == []
+
+
+class TestStartedInSetUp(unittest.TestCase):
+    def setUp(self):
+        mock = mock_aws()
+        mock.start()
+        self.addCleanup(mock.stop)
+        boto3.client("s3").create_bucket(Bucket="photos")
+
+    def test_it_has_the_bucket(self):
+        self.assertEqual(names(), ["photos"])
+
+    @mock_aws
+    def test_a_decorated_method_has_the_same_server(self):
+        self.assertEqual(names(), ["photos"])
