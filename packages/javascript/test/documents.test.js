@@ -10,7 +10,7 @@ import { skip } from "./harness.js";
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const page = readFileSync(join(HERE, "javascript.md"), "utf8");
 const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, block]) => block);
-const OF_TEST_API = /useSpace|\.fault\(/;
+const OF_TEST_API = /useSpace|\.fault\(|server\.space\(\)/;
 
 /** The program that runs a block, and the name of its file. */
 function runner(block) {

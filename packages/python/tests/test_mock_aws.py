@@ -211,8 +211,6 @@ def test_clients_whose_endpoint_is_of_aws():
 
 
 def test_how_requests_are_sent_is_put_back():
-
-
     before = URLLib3Session.send
     with mock_aws():
         assert URLLib3Session.send is not before
