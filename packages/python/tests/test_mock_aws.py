@@ -109,6 +109,13 @@ def test_a_server_that_was_killed_is_replaced():
         assert names() == []
 
 
+def test_without_the_test_api_each_use_is_empty_too():
+    for _ in range(2):
+        with mock_aws(environment={"LITEIO_TEST_API": ""}):
+            assert names() == []
+            boto3.client("s3").create_bucket(Bucket="photos")
+
+
 def test_a_fork_has_a_server_of_its_own():
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
