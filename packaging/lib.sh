@@ -30,3 +30,10 @@ debian_architecture() {
     esac
 }
 rpm_architecture() { echo "${1%%-*}"; }
+
+# has PROGRAM WHAT PACKAGE: whether the program is there; without it, one line tells what is not made.
+has() {
+    command -v "$1" >/dev/null && return
+    printf '\n!!!! NOT MADE: %s: apt-get install %s\n\n' "$2" "$3" >&2
+    return 1
+}

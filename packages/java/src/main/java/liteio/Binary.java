@@ -7,8 +7,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** Finds the server binary: the given path, LITEIO_BINARY, or `liteio` on PATH. */
+/** Finds the server binary: the given path, LITEIO_BINARY, the jar of this platform, or `liteio` on PATH, in this order. */
 final class Binary {
+    private static final String CLASSIFIER =
+            PackagedBinary.classifier(System.getProperty("os.name"), System.getProperty("os.arch"));
+
+    private static Path packaged;
+
     private Binary() {}
 
     static Path find(Path given, Map<String, String> environment) {
@@ -19,6 +24,10 @@ final class Binary {
         if (named != null && !named.isEmpty()) {
             return checked(Path.of(named), "LITEIO_BINARY");
         }
+        Path extracted = packaged(environment);
+        if (extracted != null) {
+            return extracted;
+        }
         for (String directory : environment.getOrDefault("PATH", "").split(File.pathSeparator)) {
             Path candidate = Path.of(directory, "liteio");
             if (isProgram(candidate) && !isScript(candidate)) {
@@ -26,9 +35,18 @@ final class Binary {
             }
         }
         throw new LiteIOException(
-                "the LiteIO binary was not found: set LITEIO_BINARY to its path, or put the program "
-                        + "`liteio` on PATH",
+                "the LiteIO binary was not found: add the jar of liteio-junit with the classifier " + CLASSIFIER
+                        + " (docs/java.md lists those that exist; on Windows use WSL), set LITEIO_BINARY to its path, or put "
+                        + "the program `liteio` on PATH",
                 null);
+    }
+
+    /** The binary of the jar, which a JVM verifies once. */
+    private static synchronized Path packaged(Map<String, String> environment) {
+        if (packaged == null || !isProgram(packaged)) {
+            packaged = new PackagedBinary(Binary.class.getClassLoader(), CLASSIFIER).extract(environment);
+        }
+        return packaged;
     }
 
     private static Path checked(Path path, String source) {

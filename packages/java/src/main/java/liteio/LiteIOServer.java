@@ -79,7 +79,7 @@ public final class LiteIOServer extends LiteIOSpace {
 
         private Builder() {}
 
-        /** Path of the server binary; default: LITEIO_BINARY, or `liteio` on PATH. */
+        /** Path of the server binary; default: LITEIO_BINARY, the jar of this platform, or PATH. */
         public Builder binary(Path path) {
             binary = path;
             return this;

@@ -1,0 +1,17 @@
+# shellcheck shell=bash
+# Where files of the library lie in a Maven repository.
+name=$(python3 packaging/registry.py maven-name packages/java/pom.xml)
+version=$(field version)
+
+# folder DIRECTORY: the folder of this version in the repository DIRECTORY/maven; the group is `liteio`.
+folder() { echo "$1/maven/liteio/$name/$version"; }
+
+# add_sums FILE…: the sums that Maven verifies.
+add_sums() {
+    local file
+    for file in "$@"; do
+        for sum in md5 sha1 sha256 sha512; do
+            "${sum}sum" <"$file" | cut -d ' ' -f 1 | tr -d '\n' >"$file.$sum"
+        done
+    done
+}
