@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import tarfile
 import tomllib
 import unittest
@@ -12,25 +13,31 @@ import crates
 from dist import DEB, DIST, NAME, ROOT, RPM, TARGET, VERSION, run, scratch, sha256, unpacked
 
 
+def files(directory):
+    """SHA-256 of each file, by its path."""
+    return {it.relative_to(directory).as_posix(): sha256(it) for it in directory.rglob("*") if it.is_file()}
+
+
 class Files(unittest.TestCase):
     maxDiff = None
 
     def test_the_folder_has_what_a_release_is(self):
         names = {it.name for it in DIST.iterdir()}
         made = {f"{NAME}.tar.gz", f"{NAME}.cdx.json", DEB.name, "SHA256SUMS", "install.sh", "liteio.rb", "PKGBUILD",
-                "flake.nix"}
+                "flake.nix", "python", "maven"} | ({"npm"} if shutil.which("npm") else set())
         self.assertEqual(names - {RPM and RPM.name}, made)
 
     def test_the_sums_name_every_file(self):
         lines = (DIST / "SHA256SUMS").read_text().splitlines()
         sums = dict(reversed(line.split("  ")) for line in lines)
-        found = {it.name: sha256(it) for it in DIST.iterdir() if it.name != "SHA256SUMS"}
+        found = files(DIST)
+        del found["SHA256SUMS"]
         self.assertEqual(sums, found)
         run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=DIST)
 
     def test_a_second_run_makes_the_same_bytes(self):
         again = pathlib.Path(os.environ["DIST_AGAIN"])
-        self.assertEqual({it.name: sha256(it) for it in DIST.iterdir()}, {it.name: sha256(it) for it in again.iterdir()})
+        self.assertEqual(files(DIST), files(again))
 
     def test_the_version_of_cargo_is_the_one_everywhere(self):
         binary = unpacked(self) / "liteio"
