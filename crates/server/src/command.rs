@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::iter;
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::backup::CommandError;
 use crate::cli::{
@@ -21,6 +20,7 @@ use crate::{about, backup, cluster, exec, give_back, health, keys, own_pages, re
 use liteio_admin::metrics::scraper_token;
 use liteio_import as import;
 use liteio_observe::telemetry;
+use liteio_store::{Clock as _, SystemClock};
 use liteio_wire::serve::stop_signal;
 
 /// Exit code: the server cannot start or is not ready, or its data is damaged.
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         }
         Ok(Command::Health(arguments)) => ask_health(&arguments),
         Ok(Command::MetricsToken(arguments)) => {
-            let expires = now_seconds().saturating_add(i64::from(arguments.days) * 86_400);
+            let expires = SystemClock.now_ms() / 1000 + u64::from(arguments.days) * 86_400;
             let MetricsTokenArgs { access_key, secret_key, .. } = &arguments;
             print(&(scraper_token(access_key, secret_key, expires) + "\n"));
             ExitCode::SUCCESS
@@ -131,12 +131,6 @@ fn fail(code: u8, reason: &dyn std::fmt::Display) -> ExitCode {
     // If standard error is closed, the exit code is still reported.
     let _ = writeln!(io::stderr(), "liteio: {reason}");
     ExitCode::from(code)
-}
-
-/// The time in seconds since 1970.
-fn now_seconds() -> i64 {
-    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX)
 }
 
 fn print(text: &str) {

@@ -9,21 +9,35 @@ use liteio_identity::SecretKey;
 
 /// The required issuer. Tokens made for another purpose are rejected.
 const ISSUER: &str = "prometheus";
+/// The only accepted algorithm.
+const ALGORITHM: &str = "HS512";
 /// Longest accepted token; it has a header and three claims.
 const BYTES_MAX: usize = 4_096;
 
 /// A token for scrapers in the name of this access key, signed with its secret key. It is valid until
 /// `expires`, in seconds since 1970, and as long as the key.
-pub fn scraper_token(access_key: &str, secret_key: &str, expires: i64) -> String {
-    let coded = |value: Value| base64_simd::URL_SAFE_NO_PAD.encode_to_string(value.to_string());
-    let header = coded(json!({"alg": "HS512", "typ": "JWT"}));
-    let claims = coded(json!({"exp": expires, "iss": ISSUER, "sub": access_key}));
-    let signed = format!("{header}.{claims}");
+pub fn scraper_token(access_key: &str, secret_key: &str, expires: u64) -> String {
+    let header = json!({"alg": ALGORITHM, "typ": "JWT"});
+    let claims = json!({"exp": expires, "iss": ISSUER, "sub": access_key});
+    signed(&header, &claims, secret_key)
+}
+
+/// A token with this header and these claims.
+fn signed(header: &Value, claims: &Value, secret_key: &str) -> String {
+    let text = format!("{}.{}", coded(header.to_string()), coded(claims.to_string()));
+    let signature = coded(mac(secret_key, &text).finalize().into_bytes());
+    format!("{text}.{signature}")
+}
+
+fn mac(secret_key: &str, text: &str) -> Hmac<Sha512> {
     let mut mac =
         Hmac::<Sha512>::new_from_slice(secret_key.as_bytes()).expect("a key of any length is one");
-    mac.update(signed.as_bytes());
-    let signature = base64_simd::URL_SAFE_NO_PAD.encode_to_string(mac.finalize().into_bytes());
-    format!("{signed}.{signature}")
+    mac.update(text.as_bytes());
+    mac
+}
+
+fn coded(bytes: impl AsRef<[u8]>) -> String {
+    base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes)
 }
 
 /// A token whose signature is not verified yet.
@@ -52,7 +66,7 @@ impl<'t> Token<'t> {
         let (header, claims) = signed.split_once('.')?;
         let header = object(header)?;
         // Only this algorithm is accepted: a token must not choose another one, or none.
-        if header.get("alg")?.as_str()? != "HS512" || header.contains_key("crit") {
+        if header.get("alg")?.as_str()? != ALGORITHM || header.contains_key("crit") {
             return None;
         }
         Some(Token { claims: object(claims)?, signed, signature: decoded(signature)? })
@@ -66,11 +80,8 @@ impl<'t> Token<'t> {
     /// True if the token is signed with this key, for scrapers, and valid at `now`, in seconds
     /// since 1970.
     pub(super) fn is_good(&self, key: &SecretKey, now: i64) -> bool {
-        let mut mac = Hmac::<Sha512>::new_from_slice(key.expose().as_bytes())
-            .expect("a key of any length is one");
-        mac.update(self.signed.as_bytes());
         // Compares in constant time.
-        if mac.verify_slice(&self.signature).is_err() {
+        if mac(key.expose(), self.signed).verify_slice(&self.signature).is_err() {
             return false;
         }
         let seconds = |name| {
@@ -87,21 +98,11 @@ impl<'t> Token<'t> {
 
 #[cfg(test)]
 mod tests {
+    use super::signed as token;
     use super::*;
-
-    fn coded(bytes: impl AsRef<[u8]>) -> String {
-        base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes)
-    }
 
     fn key(secret: &str) -> SecretKey {
         SecretKey::new(secret).expect("a secret")
-    }
-
-    fn token(header: &Value, claims: &Value, secret: &str) -> String {
-        let signed = format!("{}.{}", coded(header.to_string()), coded(claims.to_string()));
-        let mut mac = Hmac::<Sha512>::new_from_slice(secret.as_bytes()).expect("a key");
-        mac.update(signed.as_bytes());
-        format!("{signed}.{}", coded(mac.finalize().into_bytes()))
     }
 
     fn header() -> Value {

@@ -259,7 +259,7 @@ pub(crate) static RIVALS: [Rival; 17] = [
 const CLUSTER_FILES: &[(&str, &str)] =
     &[LITEIO_FILES[0], POSTGRES, ("start.sh", include_str!("../../rivals/cluster/liteio.sh"))];
 
-/// So many servers over one PostgreSQL and one directory.
+/// LiteIO, as a number of servers over one PostgreSQL and one directory.
 const fn liteio_cluster(
     name: &'static str,
     servers: usize,

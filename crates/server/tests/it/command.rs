@@ -32,12 +32,18 @@ pub(crate) fn copied(directory: &tempfile::TempDir) -> PathBuf {
     program
 }
 
-fn directory() -> tempfile::TempDir {
+pub(crate) fn directory() -> tempfile::TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("messages are text")
+}
+
+/// The lines about requests, of a log in JSON.
+pub(crate) fn access_lines(log: &str) -> Vec<serde_json::Value> {
+    let lines = log.lines().map(|line| serde_json::from_str(line).expect("every line is JSON"));
+    lines.filter(|line: &serde_json::Value| line["target"] == "liteio::access").collect()
 }
 
 /// A server that is killed when the test ends.
@@ -342,11 +348,7 @@ fn every_request_is_one_line_in_the_log() {
     let id = answer.lines().find_map(|line| line.strip_prefix("x-amz-request-id: "));
     let id = id.expect("every answer has an id");
     let (_, log) = server.signal("TERM");
-    let lines: Vec<serde_json::Value> = log
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("every line is JSON"))
-        .filter(|line: &serde_json::Value| line["target"] == "liteio::access")
-        .collect();
+    let lines = access_lines(&log);
     assert_eq!(lines.len(), 1, "{log}");
     let line = &lines[0];
     assert_eq!(line["id"], id);

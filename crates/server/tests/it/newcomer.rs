@@ -3,12 +3,8 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use crate::command::{Running, liteio, stderr};
+use crate::command::{Running, access_lines, directory, liteio, stderr};
 use crate::harness::{ALICE, RawRequest};
-
-fn directory() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a temporary directory")
-}
 
 fn address(server: &Running) -> String {
     server.endpoint().strip_prefix("http://").expect("a URL").to_owned()
@@ -197,11 +193,7 @@ async fn lines_about_vectors_have_the_bucket_and_the_index() {
         request.send().await.expect_status(200);
     }
     let (_, log) = server.signal("TERM");
-    let lines: Vec<serde_json::Value> = log
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("every line is JSON"))
-        .filter(|line: &serde_json::Value| line["target"] == "liteio::access")
-        .collect();
+    let lines = access_lines(&log);
     let named = |line: &serde_json::Value| {
         let text = |name: &str| line[name].as_str().map(str::to_owned);
         (text("operation"), text("bucket"), text("index"))
