@@ -565,6 +565,7 @@ impl Inner {
         }
         drop(kv);
         // After an error the next start sweeps, which only costs time.
+        let _ = self.delete_discarded();
         let is_final = self.shared.blobs.close().unwrap_or(false);
         let is_clean =
             is_final && self.is_swept.load(Ordering::Acquire) && self.shared.staging.is_settled();

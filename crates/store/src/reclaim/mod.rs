@@ -13,6 +13,7 @@
 //! ```
 //! A part list is taken apart in bounded steps, which queue its blobs in turn.
 
+mod discarded;
 mod grace;
 mod indexes;
 mod lost;
@@ -231,16 +232,7 @@ impl Store {
     }
 
     fn delete_discarded(&self, report: &mut ReclaimReport) -> Result<(), StoreError> {
-        let mut discarded = self.shared().staging.take_discarded();
-        while let Some(id) = discarded.pop() {
-            if let Err(error) = self.delete_blob(&id, report) {
-                // Kept for the next call: forgetting the blob would leave an orphan until the next
-                // sweep.
-                discarded.push(id);
-                discarded.into_iter().for_each(|id| self.shared().staging.discard(id));
-                return Err(error);
-            }
-        }
+        report.blobs += self.inner.delete_discarded()?;
         Ok(())
     }
 
@@ -249,9 +241,7 @@ impl Store {
         id: &BlobId,
         report: &mut ReclaimReport,
     ) -> Result<(), StoreError> {
-        self.shared().blobs.delete(id)?;
-        self.inner.removed_from.lock().insert(id.0[0]);
-        self.shared().counters.blobs_deleted.fetch_add(1, Ordering::Relaxed);
+        self.inner.delete_blob(id)?;
         report.blobs += 1;
         Ok(())
     }
