@@ -1,4 +1,4 @@
-"""The options that the README names are there."""
+"""The options that docs/options.md names are there."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from blocks import ROOT
 
 
 def test_every_flag_of_the_table_is_one_of_the_server():
-    rows = re.findall(r"^\| (`--.*?) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (`--.*?) \|", (ROOT / "docs/options.md").read_text(), re.MULTILINE)
     flags = [flag for row in rows for flag in re.findall(r"--[a-z-]+", row)]
     help = subprocess.run([os.environ["LITEIO"], "server", "--help"], check=True, text=True,
                           capture_output=True).stdout

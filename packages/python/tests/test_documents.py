@@ -1,4 +1,4 @@
-"""Every example of docs/python.md runs, and that of README.md."""
+"""Every example of docs/python.md runs, and that of docs/testing.md."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ def blocks_of(page):
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-BLOCKS = blocks_of(PAGE) + [block for block in blocks_of(ROOT / "README.md") if "s3_client" in block]
+BLOCKS = blocks_of(PAGE) + [block for block in blocks_of(ROOT / "docs" / "testing.md") if "s3_client" in block]
 OF_TEST_API = ("s3_space", "s3_client", "s3_bucket", "server.fault(")
 
 

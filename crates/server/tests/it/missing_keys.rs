@@ -125,7 +125,7 @@ fn no_command_is_content_without_the_keys_of_the_directory() {
     }
 }
 
-/// The sequence of README: rotate, restart, rewrap, and remove the old keys.
+/// The sequence of docs/encryption.md: rotate, restart, rewrap, and remove the old keys.
 #[test]
 fn objects_are_read_after_the_old_keys_are_gone() {
     let directory = directory();

@@ -1,4 +1,4 @@
-//! A server inside a test, as the README has it. Its lines stand here, in their order (`tests/examples`).
+//! A server inside a test, as docs/rust.md has it. Its lines stand here, in their order (`tests/examples`).
 
 use aws_sdk_s3::config::{Config, Credentials, Region};
 
