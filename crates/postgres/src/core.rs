@@ -71,6 +71,8 @@ impl Core {
             });
             let error = match answered.await {
                 Err(_) => return Err(no_answer()),
+                // What a former primary has is old, perhaps older than what this process has committed meanwhile.
+                Ok(Ok(_)) if !session.is_at_newest() && Instant::now() < deadline => continue,
                 Ok(Ok(rows)) => {
                     leased.end();
                     Counters::count(&self.counters.fetches);
@@ -147,7 +149,11 @@ impl Core {
                     let is_over = self.is_over(&fault, &error);
                     (fault, is_over)
                 }
-                Err(_) => (Fault::Unknown(no_answer()), true),
+                Err(_) => {
+                    // It may be a former primary, whose commits wait for a standby that follows another one.
+                    self.pool.leave_host();
+                    (Fault::Unknown(no_answer()), true)
+                }
             };
             let is_nothing = !is_sent || is_harmless || matches!(fault, Fault::Stale(_));
             let is_over =

@@ -62,6 +62,7 @@ mod fetch;
 mod limits;
 mod locks;
 mod pool;
+mod primary;
 mod schema;
 mod session;
 mod statements;

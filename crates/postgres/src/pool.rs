@@ -70,11 +70,11 @@ impl Pool {
         }
     }
 
-    /// A session that rests and is open.
+    /// A session that rests and is of use.
     fn rested(&self) -> Option<Session> {
         let mut resting = self.resting.lock();
         while let Some(session) = resting.pop() {
-            if !session.is_closed() {
+            if session.is_of_use() {
                 return Some(session);
             }
         }
@@ -93,6 +93,12 @@ impl Pool {
     /// Ends all sessions that rest: they are at a host that is of no use any more.
     pub(crate) fn forget(&self) {
         self.resting.lock().clear();
+    }
+
+    /// As [`Pool::forget`], for a host that does not answer commits: another one is tried first from now on.
+    pub(crate) fn leave_host(&self) {
+        self.connector.leave_host();
+        self.forget();
     }
 }
 
@@ -127,7 +133,7 @@ impl Drop for Leased {
     fn drop(&mut self) {
         if let Some(session) = self.session.take()
             && self.is_idle
-            && !session.is_closed()
+            && session.is_of_use()
         {
             self.resting.lock().push(session);
         }

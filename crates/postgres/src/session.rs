@@ -2,17 +2,18 @@
 
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use tokio::time::timeout;
 use tokio_postgres::config::{SslMode as PgSslMode, TargetSessionAttrs};
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{AsyncMessage, Client, Config, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Config, Row, SimpleQueryMessage, Statement};
 
-use crate::config::{PostgresConfig, SslMode};
+use crate::config::{Host, PostgresConfig, SslMode};
 use crate::error::{PostgresError, may_pass, refuses_parameters};
 use crate::limits;
+use crate::primary::{Newest, Primary};
 use crate::statements::{Kind, Texts};
 use crate::tls::Tls;
 
@@ -21,6 +22,11 @@ pub(crate) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// Opens sessions.
 pub(crate) struct Connector {
+    hosts: Vec<Host>,
+    /// The number of the host that is tried first, without end.
+    first: AtomicUsize,
+    newest: Arc<Newest>,
+    /// Without hosts, as the next one.
     config: Config,
     /// The same without parameters of the session, which PgBouncer refuses.
     plain: Config,
@@ -45,9 +51,6 @@ impl Connector {
         if let Some(password) = &config.password {
             plain.password(password.text());
         }
-        for host in &config.hosts {
-            plain.host(&host.name).port(host.port);
-        }
         plain
             .ssl_mode(match config.ssl.mode {
                 SslMode::Disable => PgSslMode::Disable,
@@ -66,6 +69,9 @@ impl Connector {
         let mut with_options = plain.clone();
         with_options.options(options());
         Ok(Self {
+            hosts: config.hosts.clone(),
+            first: AtomicUsize::new(0),
+            newest: Arc::default(),
             config: with_options,
             plain,
             is_plain: AtomicBool::new(false),
@@ -75,21 +81,41 @@ impl Connector {
         })
     }
 
-    /// Opens a session at the first host that has one of the wanted kind.
+    /// Lets another host be the first that is tried.
+    pub(crate) fn leave_host(&self) {
+        self.first.fetch_add(1, Relaxed);
+    }
+
+    /// Opens a session at the first host that has one of the wanted kind, and is no former primary.
     pub(crate) async fn connect(&self) -> Result<Session, NotConnected> {
+        let session = self.connect_to_any().await.map_err(not_connected)?;
+        if !self.newest.admit(session.primary) {
+            self.leave_host();
+            let error = PostgresError::Database("another primary has replaced it".to_owned());
+            return Err(NotConnected { may_pass: true, error });
+        }
+        Ok(session)
+    }
+
+    async fn connect_to_any(&self) -> Result<Session, Option<tokio_postgres::Error>> {
         if !self.is_plain.load(Relaxed) {
             match self.connect_by(&self.config).await {
                 Err(error) if error.as_ref().is_some_and(refuses_parameters) => {
                     self.is_plain.store(true, Relaxed);
                 }
-                other => return other.map_err(not_connected),
+                other => return other,
             }
         }
-        self.connect_by(&self.plain).await.map_err(not_connected)
+        self.connect_by(&self.plain).await
     }
 
     /// `None` for a time that ran out.
     async fn connect_by(&self, config: &Config) -> Result<Session, Option<tokio_postgres::Error>> {
+        let mut config = config.clone();
+        let first = self.first.load(Relaxed) % self.hosts.len().max(1);
+        for host in self.hosts[first..].iter().chain(&self.hosts[..first]) {
+            config.host(&host.name).port(host.port);
+        }
         // A host that accepts and says nothing is given up, too.
         let opened = timeout(limits::CONNECTION_WAIT, config.connect(self.tls.clone()));
         let (client, mut connection) = opened.await.map_err(|_| None)?.map_err(Some)?;
@@ -107,8 +133,12 @@ impl Connector {
                 }
             }
         });
+        let told = timeout(limits::CONNECTION_WAIT, client.simple_query(Primary::QUERY));
+        let primary = primary_of(&told.await.map_err(|_| None)?.unwrap_or_default());
         Ok(Session {
             client,
+            primary,
+            newest: self.newest.clone(),
             warned,
             texts: self.texts.clone(),
             statements: [const { None }; Kind::COUNT],
@@ -129,6 +159,14 @@ fn options() -> String {
     options + " -c max_parallel_workers_per_gather=0 -c plan_cache_mode=force_generic_plan"
 }
 
+/// The primary that a session has told; `None` for one that cannot tell.
+fn primary_of(answer: &[SimpleQueryMessage]) -> Option<Primary> {
+    answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Primary::parse(row.get(0)?, row.get(1)?),
+        _ => None,
+    })
+}
+
 fn not_connected(error: Option<tokio_postgres::Error>) -> NotConnected {
     match error {
         Some(error) => {
@@ -144,6 +182,8 @@ fn not_connected(error: Option<tokio_postgres::Error>) -> NotConnected {
 /// A connection to the database.
 pub(crate) struct Session {
     client: Client,
+    primary: Option<Primary>,
+    newest: Arc<Newest>,
     warned: Arc<AtomicBool>,
     texts: Arc<Texts>,
     statements: [Option<Statement>; Kind::COUNT],
@@ -151,9 +191,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// `true` if the connection has ended.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+    /// `true` if the connection has not ended and is not known to be at a former primary.
+    pub(crate) fn is_of_use(&self) -> bool {
+        !self.client.is_closed() && self.is_at_newest()
+    }
+
+    /// `true` if its host is not known to be a former primary.
+    pub(crate) fn is_at_newest(&self) -> bool {
+        self.newest.is_at(self.primary)
     }
 
     /// `true` if the database has warned since the last call.

@@ -51,6 +51,7 @@ impl Snapshot {
             });
             match answered.await {
                 Err(_) => return Err(no_answer()),
+                Ok(Ok(_)) if !leased.begin().is_at_newest() && Instant::now() < deadline => {}
                 Ok(Ok(((), rows))) => return Ok((leased, request.answers(&rows)?)),
                 Ok(Err(error)) => match Fault::of(&error) {
                     Fault::Stale(_) if Instant::now() < deadline => self.core.pool.forget(),

@@ -256,8 +256,6 @@ fn nothing_acknowledged_is_lost_with_the_primary_of_a_pair() {
     let created = created(&primary);
     let status = liteio_postgres::status(&created).expect("a status");
     assert!(status.waits_for_standby && status.dangers.is_empty(), "{status:?}");
-    let directory =
-        |server: &Server| server.socket().parent().expect("a directory").display().to_string();
     let url =
         format!("postgres://liteio@/postgres?host={},{}", directory(&primary), directory(&standby));
     let config = PostgresConfig::parse(&url, |_| None).expect("valid");
@@ -268,6 +266,40 @@ fn nothing_acknowledged_is_lost_with_the_primary_of_a_pair() {
         standby.promote();
         wait(60);
     });
+}
+
+/// A primary that goes on behind the promotion of its standby, since nobody stops it, still answers reads.
+#[test]
+fn a_former_primary_that_goes_on_is_not_read_again() {
+    let former = Server::new(None, &["fsync=off"]);
+    let promoted = former.standby("b", None, &["fsync=off"]);
+    let created = created(&former);
+    // New sessions go to the promoted one, as soon as it is.
+    let url =
+        format!("postgres://liteio@/postgres?host={},{}", directory(&promoted), directory(&former));
+    let config = config(&url).with_cluster(created.cluster()).expect("a name");
+    let mut process = Process::open(&config);
+    process.put(b"k", b"former");
+    let view = process.database.view().expect("a view");
+    view.fetch(&[Want::Key(b"k".to_vec())]).expect("it is fetched");
+    let behind = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn < pg_current_wal_lsn()";
+    wait_for(&former, behind, "0");
+    promoted.promote();
+    // By a session of its own.
+    process.put(b"k", b"promoted");
+    drop(view);
+    let in_view = "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
+    wait_for(&former, in_view, "0");
+    for _ in 0..100 {
+        let row = process.get(b"k").expect("it is there");
+        assert_eq!(row.value, b"promoted");
+    }
+    assert_eq!(former.query("SELECT pg_is_in_recovery()"), "f", "it goes on");
+}
+
+/// The directory of the socket of a server, as a URL names it.
+fn directory(server: &Server) -> String {
+    server.socket().parent().expect("a directory").display().to_string()
 }
 
 #[test]
@@ -325,8 +357,6 @@ fn a_host_that_only_reads_is_left() {
     )
     .expect("it is made");
     let _ = servers[1].query(&format!("SELECT setval('{}.event', 1024001)", config.cluster()));
-    let directory =
-        |server: &Server| server.socket().parent().expect("a directory").display().to_string();
     let url = format!(
         "postgres://liteio@/postgres?host={},{}",
         directory(&servers[0]),
