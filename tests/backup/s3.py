@@ -1,10 +1,11 @@
-"""A client of S3 that does no more than these tests need, and never tries anything twice: a writer has to know of each
-request whether it was answered."""
+"""A client of S3 and S3 Vectors that does no more than these tests need, and never tries anything twice: a writer has to know of
+each request whether it was answered."""
 
 import datetime
 import hashlib
 import hmac
 import http.client
+import json
 import re
 import urllib.parse
 
@@ -21,9 +22,10 @@ class Refused(Exception):
 
 
 class Client:
-    """One connection to a server."""
+    """One connection to a server, for a service of AWS by its name in signatures."""
 
-    def __init__(self, port):
+    def __init__(self, port, service="s3"):
+        self.service = service
         self.host = f"127.0.0.1:{port}"
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._day = self._key = None
@@ -34,7 +36,7 @@ class Client:
         text = "&".join(f"{urllib.parse.quote(name, safe='')}={urllib.parse.quote(value, safe='')}"
                         for name, value in sorted(query))
         quoted = urllib.parse.quote(path)
-        signed = dict(headers) | self._signature(method, quoted, text)
+        signed = dict(headers) | self._signature(method, quoted, text, body)
         target = f"{quoted}?{text}" if text else quoted
         self.connection.request(method, target, body=body, headers=signed)
         reply = self.connection.getresponse()
@@ -42,6 +44,12 @@ class Client:
         if reply.status >= 300:
             raise Refused(reply.status, answered)
         return reply.headers, answered
+
+    def call(self, operation, **parameters):
+        """The answer of an operation of a service that speaks JSON."""
+        body = json.dumps(parameters).encode()
+        _, answered = self.request("POST", f"/{operation}", body=body, headers={"content-type": "application/json"})
+        return json.loads(answered or b"{}")
 
     def put(self, path, body):
         self.request("PUT", path, body=body)
@@ -83,19 +91,20 @@ class Client:
                 return found
             token = after[1].decode()
 
-    def _signature(self, method, path, query):
+    def _signature(self, method, path, query, body=b""):
         now = datetime.datetime.now(datetime.timezone.utc)
         time, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
-        headers = {"host": self.host, "x-amz-content-sha256": UNSIGNED, "x-amz-date": time}
+        payload = UNSIGNED if self.service == "s3" else hashlib.sha256(body).hexdigest()
+        headers = {"host": self.host, "x-amz-content-sha256": payload, "x-amz-date": time}
         names = ";".join(headers)
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
-        canonical = f"{method}\n{path}\n{query}\n{lines}\n{names}\n{UNSIGNED}"
-        scope = f"{day}/{REGION}/s3/aws4_request"
+        canonical = f"{method}\n{path}\n{query}\n{lines}\n{names}\n{payload}"
+        scope = f"{day}/{REGION}/{self.service}/aws4_request"
         digest = hashlib.sha256(canonical.encode()).hexdigest()
         text = f"AWS4-HMAC-SHA256\n{time}\n{scope}\n{digest}"
         if self._day != day:
             key = f"AWS4{SECRET}".encode()
-            for part in (day, REGION, "s3", "aws4_request"):
+            for part in (day, REGION, self.service, "aws4_request"):
                 key = hmac.digest(key, part.encode(), "sha256")
             self._day, self._key = day, key
         signature = hmac.digest(self._key, text.encode(), "sha256").hex()

@@ -96,6 +96,15 @@ class Postgres:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
+    def stop(self):
+        """Kills it, if it runs."""
+        if self.process and self.process.poll() is None:
+            self.kill()
+
+    @property
+    def ports(self):
+        return [self.port]
+
     def remove(self):
         shutil.rmtree(self.directory)
 

@@ -45,12 +45,20 @@ class Server:
         self.process.wait()
         raise NotStarted(f"{self.name} ended with {self.process.returncode}: see {self.log}")
 
-    def client(self):
-        return Client(self.port)
+    def client(self, service="s3"):
+        return Client(self.port, service)
 
     def get(self, path):
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=60) as reply:
             return reply.read().decode()
+
+    def is_ready(self):
+        """`True` if a balancer would send requests to it."""
+        try:
+            self.get("/_liteio/health/ready")
+        except OSError:
+            return False
+        return True
 
     def metrics(self):
         return {name: float(value) for name, value in
@@ -85,20 +93,21 @@ class NotStarted(Exception):
 
 class Cluster:
     """PostgreSQL, a place of bodies and servers. `standby` is `None`, "sync" or "async"; with `in_bucket` the bodies are in a
-    bucket of another LiteIO; `pooler` makes what the servers reach the database through."""
+    bucket of another LiteIO; `pooler` makes what the servers reach the database through; `database` makes the
+    database in a directory, if it is to be another one than a PostgreSQL alone."""
 
     def __init__(self, servers=SERVERS, standby=None, arguments=(), root=(ACCESS, SECRET), in_bucket=False,
-                 pooler=None):
+                 pooler=None, database=None):
         self.directory = tempfile.mkdtemp(prefix="liteio-cluster-")
         # PostgreSQL runs as another user.
         os.chmod(self.directory, 0o711)
         self.standby_kind, self.rounds = standby, 0
-        self.database = Postgres.made(f"{self.directory}/postgres-0")
+        self.database = database(self.directory) if database else Postgres.made(f"{self.directory}/postgres-0")
         self.standby = None
-        hosts = f"127.0.0.1:{self.database.port}"
         if standby:
             self.add_standby(None)
-            hosts += f",127.0.0.1:{self.standby.port}"
+        ports = self.database.ports + (self.standby.ports if standby else [])
+        hosts = ",".join(f"127.0.0.1:{port}" for port in ports)
         self.bodies = Bucket(LITEIO, self.directory) if in_bucket else Directory(f"{self.directory}/bodies")
         key = self.key = f"{self.directory}/master.key"
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("LITEIO_")}
@@ -192,9 +201,9 @@ class Cluster:
             if server.process.poll() is None:
                 server.resume()
                 server.kill()
-        for database in (self.database, self.standby):
-            if database and database.process.poll() is None:
-                database.kill()
+        self.database.stop()
+        if self.standby:
+            self.standby.stop()
         self.bodies.stop()
         if self.pooler:
             self.pooler.stop()
