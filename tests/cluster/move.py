@@ -7,12 +7,11 @@ LITEIO names the program. LITEIO_KILL_SEED repeats the choices of a run."""
 import hashlib
 import os
 import random
-import re
 import subprocess
 import sys
 
-from postgres import LONG
-from servers import ACCESS, LITEIO, SECRET, Client, Cluster, with_cluster
+from directory import OnDirectory
+from servers import LITEIO, Cluster, with_cluster
 
 BUCKET = "moved"
 OBJECTS = 1500
@@ -23,28 +22,6 @@ LONG_BODY = 300_000
 def body(number):
     short = hashlib.sha512(str(number).encode()).digest()
     return short * (LONG_BODY // len(short)) if number % 10 == 0 else short
-
-
-class OnDirectory:
-    """A server with a directory, for as long as it is used."""
-
-    def __init__(self, directory, key, *arguments):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("LITEIO_")}
-        environment |= {"LITEIO_ACCESS_KEY": ACCESS, "LITEIO_SECRET_KEY": SECRET}
-        self.process = subprocess.Popen(
-            [LITEIO, "server", "--data-dir", directory, "--address", "127.0.0.1:0", "--master-key-file", key,
-             "--log", "error", *arguments], stdout=subprocess.PIPE, text=True, env=environment)
-        found = next(re.search(r"https?://127\.0\.0\.1:(\d+)", line) for line in self.process.stdout if "://" in line)
-        self.client = Client(int(found[1]))
-
-    def __enter__(self):
-        return self.client
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        code = self.process.wait(LONG)
-        self.process.stdout.close()
-        assert code == 0, code
 
 
 def fill(client):

@@ -35,18 +35,27 @@ class NotSent(Exception):
 class Connections:
     """Requests of one writer, each to another server. One that ends without an answer raises `OSError`."""
 
-    def __init__(self, cluster, seed):
+    def __init__(self, cluster, seed, service="s3"):
         self.cluster, self.random, self.open = cluster, random.Random(seed), {}
+        self.service = service
 
     def ask(self, *request, **more):
+        """The headers and the body of an answer."""
+        return self.by(Client.request, *request, **more)
+
+    def call(self, operation, **parameters):
+        """The document of an answer."""
+        return self.by(Client.call, operation, **parameters)
+
+    def by(self, method, *request, **more):
         server = self.random.choice(self.cluster.servers)
         client = self.open.get(server.name)
         if client is None or client.port != server.port:
-            client = Client(server.port)
+            client = Client(server.port, self.service)
             client.port = server.port
             self.open[server.name] = client
         try:
-            return client.request(*request, **more)
+            return method(client, *request, **more)
         except ConnectionRefusedError as error:
             time.sleep(0.02)
             raise NotSent from error
