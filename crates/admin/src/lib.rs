@@ -15,7 +15,7 @@
 //! | [`operational`] | The claim to a request and the router: `health`, `trace`, the health paths of other servers (`others`) |
 //! | [`operator`] | The sender of such a request, and the decision about it |
 //! | [`metrics`] | Prometheus metrics: `requests` counts by operation without locks, `figures` looks up the rest on demand, `page` writes it under our names (`own`) and MinIO's (`minio`); `access` and `token` decide who reads them |
-//! | [`minio`] | MinIO's admin API as `mc admin` calls it: `call` (request, permission, body), `sealed` (encrypted bodies), one file per family |
+//! | [`minio`] | MinIO's admin API as `mc admin` calls it: `call` (request, permission, body; secrets are encrypted by `liteio_client::sealed`), one file per family |
 //! | [`console`] | The console: pages (`crates/admin/console/`), sessions, links to objects; `browser` gives objects that a browser opens an origin of their own |
 //! | `fuzzing` | Encrypted bodies for clients of tests (feature `fuzzing`) |
 //!

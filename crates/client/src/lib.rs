@@ -23,6 +23,8 @@
 //! | `call` | [`BucketCall`]: any request to it, also with a body that another task feeds |
 //! | `source` | [`Source`] |
 //! | `keys` | [`ServiceKeys`] of both |
+//! | [`scraper`] | bearer tokens of scrapers, for both sides |
+//! | [`sealed`] | bodies of MinIO's admin API that are encrypted with a secret key, for both sides |
 //! | `error`, `text` | the error type, with remedies; sizes, durations, times and patterns as users write them |
 //!
 //! The client must not know any other crate of this workspace: it talks to every service over HTTP.
@@ -34,6 +36,8 @@ mod error;
 mod keys;
 mod local;
 mod s3;
+pub mod scraper;
+pub mod sealed;
 mod session;
 mod source;
 mod target;

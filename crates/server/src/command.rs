@@ -17,7 +17,7 @@ use crate::platform::{
 };
 use crate::server::{Server, ServerError, ServerHandle};
 use crate::{about, backup, cluster, exec, give_back, health, keys, own_pages, repair, verify};
-use liteio_admin::metrics::scraper_token;
+use liteio_client::scraper;
 use liteio_import as import;
 use liteio_observe::telemetry;
 use liteio_store::{Clock as _, SystemClock};
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(Command::MetricsToken(arguments)) => {
             let expires = SystemClock.now_ms() / 1000 + u64::from(arguments.days) * 86_400;
             let MetricsTokenArgs { access_key, secret_key, .. } = &arguments;
-            print(&(scraper_token(access_key, secret_key, expires) + "\n"));
+            print(&(scraper::token(access_key, secret_key, expires) + "\n"));
             ExitCode::SUCCESS
         }
         Ok(Command::Client(arguments)) => {

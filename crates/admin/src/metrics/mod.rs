@@ -20,7 +20,6 @@ use std::sync::{Arc, OnceLock};
 
 use self::requests::Requests;
 pub use self::routes::{is_minio, routes};
-pub use self::token::scraper_token;
 use liteio_access::state::App;
 use liteio_wire::budget::Budget;
 use liteio_wire::front::{Finished, Observer};

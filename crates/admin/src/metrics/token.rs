@@ -1,44 +1,12 @@
 //! Bearer tokens of scrapers, as created by `mc admin prometheus generate`: a JSON Web Token that a
 //! user has signed with the secret key (HS512), for the issuer `prometheus`.
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use serde_json::{Map, Value, json};
-use sha2::Sha512;
-
+use liteio_client::scraper::{ALGORITHM, ISSUER, is_signature};
 use liteio_identity::SecretKey;
+use serde_json::{Map, Value};
 
-/// The required issuer. Tokens made for another purpose are rejected.
-const ISSUER: &str = "prometheus";
-/// The only accepted algorithm.
-const ALGORITHM: &str = "HS512";
 /// Longest accepted token; it has a header and three claims.
 const BYTES_MAX: usize = 4_096;
-
-/// A token for scrapers in the name of this access key, signed with its secret key. It is valid until
-/// `expires`, in seconds since 1970, and as long as the key.
-pub fn scraper_token(access_key: &str, secret_key: &str, expires: u64) -> String {
-    let header = json!({"alg": ALGORITHM, "typ": "JWT"});
-    let claims = json!({"exp": expires, "iss": ISSUER, "sub": access_key});
-    signed(&header, &claims, secret_key)
-}
-
-/// A token with this header and these claims.
-fn signed(header: &Value, claims: &Value, secret_key: &str) -> String {
-    let text = format!("{}.{}", coded(header.to_string()), coded(claims.to_string()));
-    let signature = coded(mac(secret_key, &text).finalize().into_bytes());
-    format!("{text}.{signature}")
-}
-
-fn mac(secret_key: &str, text: &str) -> Hmac<Sha512> {
-    let mut mac =
-        Hmac::<Sha512>::new_from_slice(secret_key.as_bytes()).expect("a key of any length is one");
-    mac.update(text.as_bytes());
-    mac
-}
-
-fn coded(bytes: impl AsRef<[u8]>) -> String {
-    base64_simd::URL_SAFE_NO_PAD.encode_to_string(bytes)
-}
 
 /// A token whose signature is not verified yet.
 #[derive(Debug)]
@@ -80,8 +48,7 @@ impl<'t> Token<'t> {
     /// True if the token is signed with this key, for scrapers, and valid at `now`, in seconds
     /// since 1970.
     pub(super) fn is_good(&self, key: &SecretKey, now: i64) -> bool {
-        // Compares in constant time.
-        if mac(key.expose(), self.signed).verify_slice(&self.signature).is_err() {
+        if !is_signature(key.expose(), self.signed, &self.signature) {
             return false;
         }
         let seconds = |name| {
@@ -98,7 +65,9 @@ impl<'t> Token<'t> {
 
 #[cfg(test)]
 mod tests {
-    use super::signed as token;
+    use liteio_client::scraper::{signed as token, token as scraper_token};
+    use serde_json::json;
+
     use super::*;
 
     fn key(secret: &str) -> SecretKey {

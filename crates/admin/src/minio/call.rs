@@ -1,5 +1,7 @@
 //! [`Call`]: a request of the admin API, as its handler sees it.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::response::{IntoResponse as _, Response};
@@ -11,9 +13,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 
-use super::sealed::{self, Unsealable};
 use super::{Admin, Answer};
 use crate::operator::{Operator, Refused};
+use liteio_client::sealed::{self, Unsealable};
 use liteio_iam::minio::{Sender, bad_json, invalid_argument, of_store, too_large};
 use liteio_wire::reply::ApiError;
 
@@ -142,7 +144,9 @@ impl Call {
         let plain = json_of(value)?;
         let secret = self.operator.secret().clone();
         let _alone = ALONE.lock().await;
-        let sealed = admin.app.blocking(move |_| sealed::seal(secret.expose(), &plain));
+        let sealed = admin.app.blocking(move |_| {
+            sealed::seal(secret.expose(), &plain).map_err(|error| StoreError::Io(Arc::new(error)))
+        });
         let sealed = sealed.await.map_err(|error| of_store(&error))?;
         Ok(([(CONTENT_TYPE, "application/json")], sealed).into_response())
     }

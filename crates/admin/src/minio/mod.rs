@@ -2,7 +2,7 @@
 //! inspect the server.
 //!
 //! Requests are signed like S3 requests. In addition, bodies and responses with secrets are
-//! [encrypted](sealed) with the sender's secret key. [`routes`] lists the implemented operations;
+//! [encrypted](liteio_client::sealed) with the sender's secret key. [`routes`] lists the implemented operations;
 //! every other path below the prefix is answered with `NotImplemented`. Users are IAM users
 //! ([`Manager`]).
 
@@ -11,7 +11,6 @@ mod groups;
 mod info;
 mod policies;
 mod remotes;
-pub mod sealed;
 mod service_accounts;
 mod tiers;
 mod trace;

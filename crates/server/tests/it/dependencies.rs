@@ -475,7 +475,7 @@ const PACKAGES: [(&str, &[&str], &[&str]); 26] = [
     ("liteio-tier", &["access", "client", "store"], &["tokio"]),
     (
         "liteio-admin",
-        &["access", "auth", "iam", "identity", "observe", "store", "tier", "wire"],
+        &["access", "auth", "client", "iam", "identity", "observe", "store", "tier", "wire"],
         &["axum", "rustix", "serde", "tokio"],
     ),
     ("liteio-replicate", &["access", "client", "s3", "store"], &["getrandom", "tokio"]),

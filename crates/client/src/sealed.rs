@@ -1,4 +1,5 @@
-//! Encrypted bodies of MinIO's admin API, with a key derived from the sender's secret key.
+//! Encrypted bodies of MinIO's admin API, with a key derived from the sender's secret key. Clients and
+//! servers encrypt and decrypt alike.
 //!
 //! ```text
 //! salt, 32 bytes | cipher, 1 byte | nonce, 8 bytes | fragments of 16 KiB with a tag of 16 bytes each
@@ -7,12 +8,13 @@
 //! associated data is a byte that marks the last fragment, followed by the tag of an empty text
 //! under number 0. So fragments cannot be removed, truncated or reordered.
 
+use std::io;
+
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use aws_lc_rs::aead::{
     AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey,
 };
 use aws_lc_rs::pbkdf2;
-use liteio_store::{RandomSource as _, StoreError, SystemRandom};
 
 const SALT_BYTES: usize = 32;
 const NONCE_BYTES: usize = 8;
@@ -140,27 +142,26 @@ pub fn open(secret: &str, sealed: &[u8]) -> Result<Vec<u8>, Unsealable> {
     Ok(plain)
 }
 
-/// Encrypts a response for a holder of `secret`, with Argon2id as MinIO does: its client for Python
+/// Encrypts a body for a holder of `secret`, with Argon2id as MinIO does: its client for Python
 /// has no PBKDF2. Takes as long as [`open`].
 ///
 /// # Errors
-/// [`StoreError`] if the system has no random bytes.
-pub(crate) fn seal(secret: &str, plain: &[u8]) -> Result<Vec<u8>, StoreError> {
+/// The system has no random bytes.
+pub fn seal(secret: &str, plain: &[u8]) -> io::Result<Vec<u8>> {
     seal_by(Cipher::Argon2AesGcm, secret, plain)
 }
 
-/// Encrypts a request for tests, with the cipher that needs no memory.
+/// Encrypts a body with the cipher that needs no memory, for tests that send many.
 ///
 /// # Errors
-/// [`StoreError`] if the system has no random bytes.
-#[cfg(any(test, feature = "fuzzing"))]
-pub(crate) fn seal_request(secret: &str, plain: &[u8]) -> Result<Vec<u8>, StoreError> {
+/// The system has no random bytes.
+pub fn seal_quickly(secret: &str, plain: &[u8]) -> io::Result<Vec<u8>> {
     seal_by(Cipher::Pbkdf2AesGcm, secret, plain)
 }
 
-fn seal_by(cipher: Cipher, secret: &str, plain: &[u8]) -> Result<Vec<u8>, StoreError> {
+fn seal_by(cipher: Cipher, secret: &str, plain: &[u8]) -> io::Result<Vec<u8>> {
     let mut header = [0; HEADER_BYTES];
-    SystemRandom.fill(&mut header)?;
+    getrandom::fill(&mut header).map_err(io::Error::other)?;
     header[SALT_BYTES] = cipher as u8;
     let mut nonce = [0; NONCE_BYTES];
     nonce.copy_from_slice(&header[SALT_BYTES + 1..]);
@@ -217,7 +218,7 @@ mod tests {
     fn what_was_sealed_is_opened_in_fragments_of_any_number() {
         for bytes in [0, 1, FRAGMENT_BYTES - 1, FRAGMENT_BYTES, FRAGMENT_BYTES + 1, 100_000] {
             let plain: Vec<u8> = (0..bytes).map(|it| it as u8).collect();
-            let sealed = seal_request(SECRET, &plain).expect("random bytes");
+            let sealed = seal_quickly(SECRET, &plain).expect("random bytes");
             assert_eq!(open(SECRET, &sealed).as_deref(), Ok(&*plain), "{bytes} bytes");
         }
         let answer = seal(SECRET, b"plain").expect("random bytes");
@@ -243,7 +244,7 @@ mod tests {
     #[test]
     fn a_body_that_is_cut_moved_or_changed_is_refused() {
         let plain = vec![1; 2 * FRAGMENT_BYTES + 3];
-        let sealed = seal_request(SECRET, &plain).expect("random bytes");
+        let sealed = seal_quickly(SECRET, &plain).expect("random bytes");
         let fragment = FRAGMENT_BYTES + TAG_BYTES;
         let without_last = &sealed[..HEADER_BYTES + 2 * fragment];
         assert_eq!(open(SECRET, without_last), Err(Unsealable::NotAuthentic));
