@@ -195,6 +195,22 @@ def test_the_server_tells_of_its_buckets(mc, tmp_path):
     mc.run("rb", "--force", "lite/mc-admin-info")
 
 
+def test_a_quota_refuses_what_is_beyond_it(mc, tmp_path):
+    mc.run("mb", "lite/mc-admin-quota")
+    target = "lite/mc-admin-quota"
+    assert mc.run("quota", "set", target, "--size", "1KiB")[0]["quota"] == 1024
+    told = mc.run("quota", "info", target)[0]
+    assert (told["quota"], told["type"]) == (1024, "hard")
+    file = tmp_path / "object"
+    file.write_bytes(b"x" * 1025)
+    refused = mc.run("cp", str(file), f"{target}/object", check=False)
+    assert refused == "XMinioAdminBucketQuotaExceeded"
+    mc.run("quota", "clear", target)
+    assert "quota" not in mc.run("quota", "info", target)[0]
+    mc.run("cp", str(file), f"{target}/object")
+    mc.run("rb", "--force", target)
+
+
 def test_the_trace_tells_of_requests(mc):
     listening = subprocess.Popen(mc.command("admin", "trace", "lite"), stdout=subprocess.PIPE,
                                  env=mc.environment)

@@ -1,6 +1,7 @@
 //! Bucket settings in the documents that other stores keep or send.
 
-use liteio_store::{DocumentKind, Versioning};
+use liteio_store::{DocumentKind, Quota, Versioning};
+use serde_json::Value;
 
 use super::tally::Tally;
 use super::target::BucketSettings;
@@ -16,6 +17,8 @@ pub(crate) struct Documents<'b> {
     pub versioning: Versioning,
     pub tags: &'b [u8],
     pub cors: &'b [u8],
+    /// JSON of MinIO.
+    pub quota: &'b [u8],
 }
 
 /// Parses and checks the documents of the bucket `name`. Invalid settings are skipped and reported.
@@ -57,7 +60,28 @@ pub(crate) fn settings(tally: &Tally, name: &str, documents: &Documents<'_>) -> 
             Err(reason) => left_out("CORS configuration", &reason),
         }
     }
+    if !documents.quota.is_empty() {
+        match quota(documents.quota) {
+            Ok(quota) => settings.quota = quota,
+            Err(reason) => left_out("quota", &reason),
+        }
+    }
     settings
+}
+
+/// The quota in a document of MinIO; `None` if it sets none.
+fn quota(document: &[u8]) -> Result<Option<Quota>, String> {
+    let document: Value = serde_json::from_slice(document).map_err(|error| error.to_string())?;
+    let number = |name: &str| document[name].as_u64().unwrap_or_default();
+    if !matches!(document["quotatype"].as_str(), None | Some("" | "hard")) {
+        return Err("only hard quotas are supported".to_owned());
+    }
+    if number("rate") != 0 || number("requests") != 0 {
+        return Err("quotas of rates and requests are not supported".to_owned());
+    }
+    // Older versions write only `quota`.
+    let bytes = number("size").max(number("quota"));
+    Ok((bytes != 0).then_some(Quota { bytes }))
 }
 
 #[cfg(test)]
@@ -73,12 +97,28 @@ mod tests {
             (Documents { object_lock: b"<L", ..none() }, false),
             (Documents { tags: b"<L", ..none() }, false),
             (Documents { cors: b"<L", ..none() }, false),
+            (Documents { quota: b"{", ..none() }, false),
+            (Documents { quota: br#"{"quota":9,"quotatype":"fifo"}"#, ..none() }, false),
+            (Documents { quota: br#"{"size":9,"rate":1}"#, ..none() }, false),
             (none(), true),
         ];
         for (documents, is_whole) in rows {
             let tally = Tally::new(0);
             settings(&tally, "bucket", &documents);
             assert_eq!(tally.finish("data"), is_whole, "{documents:?}");
+        }
+    }
+
+    #[test]
+    fn the_quota_has_two_names() {
+        let rows = [
+            (r#"{"quota":9,"size":9,"rate":0,"requests":0,"quotatype":"hard"}"#, Some(9)),
+            (r#"{"quota":7,"quotatype":"hard"}"#, Some(7)),
+            (r#"{"quota":0,"size":0}"#, None),
+        ];
+        for (document, bytes) in rows {
+            let bytes = bytes.map(|bytes| Quota { bytes });
+            assert_eq!(quota(document.as_bytes()), Ok(bytes), "{document}");
         }
     }
 }

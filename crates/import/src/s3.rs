@@ -163,6 +163,8 @@ impl Reader {
             },
             tags: &tags,
             cors: &cors,
+            // No operation of S3 tells it.
+            quota: &[],
         };
         target.set(bucket, settings(&target.tally, name, &documents))
     }

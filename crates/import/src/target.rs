@@ -10,8 +10,8 @@ use std::time::Duration;
 use liteio_store::limits::LIST_BUCKETS_MAX;
 use liteio_store::{
     Bucket, BucketName, DefaultRetention, DocumentKind, ETag, ImportedObject, ImportedVersion,
-    KnownVersion, Lifecycle, ListBuckets, NewBucket, ObjectKey, ObjectLock, Owner, Pending, Store,
-    StoreConfig, StoreError, VersionId, Versioning,
+    KnownVersion, Lifecycle, ListBuckets, NewBucket, ObjectKey, ObjectLock, Owner, Pending, Quota,
+    Store, StoreConfig, StoreError, VersionId, Versioning,
 };
 use parking_lot::Mutex;
 
@@ -66,6 +66,7 @@ pub(crate) struct BucketSettings {
     /// Object lock is enabled, with this default retention.
     pub object_lock: Option<Option<DefaultRetention>>,
     pub lifecycle: Option<Lifecycle>,
+    pub quota: Option<Quota>,
     pub documents: Vec<(DocumentKind, Vec<u8>)>,
 }
 
@@ -224,7 +225,7 @@ impl Target {
         bucket: &Arc<Bucket>,
         settings: BucketSettings,
     ) -> Result<Arc<Bucket>, Failure> {
-        let BucketSettings { versioning, object_lock, lifecycle, documents } = settings;
+        let BucketSettings { versioning, object_lock, lifecycle, quota, documents } = settings;
         let kept = |what: &str| {
             let name = &bucket.name;
             self.tally
@@ -248,6 +249,11 @@ impl Target {
         match (&bucket.settings.lifecycle, lifecycle) {
             (None, Some(lifecycle)) => self.store.set_lifecycle(bucket, Some(lifecycle)).wait()?,
             (Some(own), Some(lifecycle)) if **own != lifecycle => kept("lifecycle"),
+            _ => {}
+        }
+        match (bucket.settings.quota, quota) {
+            (None, Some(quota)) => self.store.set_quota(bucket, Some(quota)).wait()?,
+            (Some(own), Some(quota)) if own != quota => kept("quota"),
             _ => {}
         }
         for (kind, document) in documents {

@@ -142,6 +142,14 @@ pub(super) fn from_store(error: impl Into<StoreError>) -> S3Error {
         ),
         StoreError::PartTooLarge { bytes, maximum } => too_large(bytes, maximum),
         StoreError::ObjectTooLarge { bytes } => too_large(bytes, OBJECT_BYTES_MAX),
+        StoreError::QuotaExceeded { bucket, quota_bytes, bytes } => {
+            // MinIO's code; AWS has no quotas of buckets.
+            let message = format!(
+                "Bucket quota exceeded: the bucket may have {quota_bytes} bytes, and would have {bytes}."
+            );
+            let error = custom("XMinioAdminBucketQuotaExceeded", StatusCode::BAD_REQUEST, &message);
+            Details::add(error, "BucketName", bucket)
+        }
         StoreError::Archived { class } => s3_error!(
             Details::of("StorageClass", class),
             InvalidObjectState,

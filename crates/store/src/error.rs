@@ -215,6 +215,18 @@ pub enum StoreError {
         /// The size.
         bytes: u64,
     },
+    /// The write would grow the bucket beyond its quota.
+    #[error(
+        "the bucket {bucket} may have {quota_bytes} bytes, and would have {bytes}: delete objects, or raise its quota"
+    )]
+    QuotaExceeded {
+        /// The name.
+        bucket: BucketName,
+        /// The quota.
+        quota_bytes: u64,
+        /// The bytes that the bucket would have.
+        bytes: u64,
+    },
     /// The bytes do not match the announced checksum.
     #[error("the received bytes do not have the announced {algorithm:?} checksum: send them again")]
     ChecksumMismatch {

@@ -347,10 +347,10 @@ pub use meta::{
     BlobSource, Cause, ChangeTimes, DefaultRetention, DocumentKind, Due, Event, EventKind,
     EventObserver, Expiration, LegalHold, Lifecycle, LifecycleFilter, LifecycleRule,
     NoncurrentExpiration, NoncurrentTransition, NotificationRule, Notifications, ObjectLock,
-    OutboxState, QueueState, Replication, ReplicationRow, ReplicationRule, ReplicationStatus,
-    ReplicationTask, Requester, Restore, RestoreFacts, RestoreRequest, RestoreState, Resync,
-    Retention, RetentionMode, RetentionPeriod, RetrievalTier, ScrubState, Settings, Subject,
-    Transition, Usage, Versioning, is_archive_class,
+    OutboxState, QueueState, Quota, Replication, ReplicationRow, ReplicationRule,
+    ReplicationStatus, ReplicationTask, Requester, Restore, RestoreFacts, RestoreRequest,
+    RestoreState, Resync, Retention, RetentionMode, RetentionPeriod, RetrievalTier, ScrubState,
+    Settings, Subject, Transition, Usage, Versioning, is_archive_class,
 };
 pub use multipart::{
     CompleteOptions, CompletePart, CopyPartOptions, CopyPartOutcome, ListUploadsQuery, Part,

@@ -10,6 +10,7 @@ mod call;
 mod groups;
 mod info;
 mod policies;
+mod quotas;
 mod remotes;
 mod service_accounts;
 mod tiers;
@@ -73,6 +74,8 @@ pub fn routes() -> Router<Arc<Admin>> {
         .route("/group", get(groups::info))
         .route("/groups", get(groups::list))
         .route("/set-group-status", put(groups::set_status))
+        .route("/set-bucket-quota", put(quotas::set))
+        .route("/get-bucket-quota", get(quotas::get))
         .route("/set-remote-target", put(remotes::set))
         .route("/list-remote-targets", get(remotes::list))
         .route("/remove-remote-target", delete(remotes::remove))

@@ -47,6 +47,12 @@ pub fn of_store(of: &StoreError) -> ApiError {
     iam_error::of_store(of).in_dialect(Dialect::Admin)
 }
 
+/// MinIO's error for a bucket that does not exist, or belongs to another account (404).
+pub fn no_such_bucket(name: &str) -> ApiError {
+    let message = format!("The bucket {} does not exist.", shown(name));
+    error("NoSuchBucket", StatusCode::NOT_FOUND, message)
+}
+
 pub(super) fn no_such_user(name: &str) -> ApiError {
     let message = format!("The user {} does not exist.", shown(name));
     error("XMinioAdminNoSuchUser", StatusCode::NOT_FOUND, message)

@@ -68,7 +68,7 @@ fn parse(bytes: &[u8]) -> Result<(Documents<'_>, Vec<&'static str>), Failed> {
             "CorsConfigXML" => documents.cors = reader.bytes()?,
             "NotificationConfigXML" => other("notifications", reader.bytes()?),
             "EncryptionConfigXML" => other("default encryption", reader.bytes()?),
-            "QuotaConfigJSON" => other("quota", reader.bytes()?),
+            "QuotaConfigJSON" => documents.quota = reader.bytes()?,
             "ReplicationConfigXML" => other("replication", reader.bytes()?),
             _ => reader.skip()?,
         }

@@ -12,7 +12,8 @@ use crate::meta::bucket::BucketRecord;
 use crate::meta::claim::Claim;
 use crate::meta::event::{Cause, Event, EventKind};
 use crate::meta::{
-    DefaultRetention, DocumentKind, Lifecycle, Notifications, Replication, Versioning, document,
+    DefaultRetention, DocumentKind, Lifecycle, Notifications, Quota, Replication, Versioning,
+    document,
 };
 use crate::object::history;
 use crate::outbox;
@@ -100,6 +101,14 @@ impl Store {
     ) -> Pending<()> {
         let document = encryption.as_ref().map(document::encode_setting);
         self.set_document(bucket, document::ENCRYPTION, document)
+    }
+
+    /// Sets the quota of a bucket, or removes it. Objects that are there stay, whatever their size.
+    ///
+    /// Fails with [`StoreError::NoSuchBucket`].
+    pub fn set_quota(&self, bucket: &Arc<Bucket>, quota: Option<Quota>) -> Pending<()> {
+        let document = quota.as_ref().map(document::encode_setting);
+        self.set_document(bucket, document::QUOTA, document)
     }
 
     /// Sets the notifications of a bucket, which the caller has checked, or removes them. Every

@@ -76,6 +76,8 @@ pub(crate) const NOTIFICATION: u8 = 10;
 /// Number of the replication. A program that does not know it refuses the bucket, whose changes it
 /// would not queue.
 pub(crate) const REPLICATION: u8 = 21;
+/// Number of the quota. A program that does not know it refuses the bucket, which it would let grow.
+pub(crate) const QUOTA: u8 = 22;
 
 /// The document of the kind with this number, if the bucket has one.
 pub(crate) fn read(

@@ -16,6 +16,7 @@ pub(crate) mod moving;
 mod notification;
 pub(crate) mod object;
 pub(crate) mod queue;
+mod quota;
 pub(crate) mod record;
 pub(crate) mod reference;
 pub(crate) mod remote;
@@ -47,6 +48,7 @@ pub use lock::{
 };
 pub use notification::{NotificationRule, Notifications};
 pub use queue::QueueState;
+pub use quota::Quota;
 pub use replication::{
     ChangeTimes, Replication, ReplicationRow, ReplicationRule, ReplicationStatus, ReplicationTask,
     Resync,

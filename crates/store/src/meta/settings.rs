@@ -14,6 +14,7 @@ use super::key::successor;
 use super::lifecycle::Lifecycle;
 use super::lock::DefaultRetention;
 use super::notification::Notifications;
+use super::quota::Quota;
 use super::replication::Replication;
 use super::space;
 use crate::encryption::DefaultEncryption;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub notifications: Option<Arc<Notifications>>,
     /// Replication rules.
     pub replication: Option<Arc<Replication>>,
+    /// The quota.
+    pub quota: Option<Quota>,
     documents: BTreeMap<DocumentKind, Arc<[u8]>>,
     parsed: Parsed,
     bytes: usize,
@@ -126,13 +129,16 @@ impl Settings {
             (document::REPLICATION, _) => {
                 self.replication = Some(Arc::new(document::decode_setting(document)?));
             }
+            (document::QUOTA, _) => {
+                self.quota = Some(document::decode_setting(document)?);
+            }
             (document::ENCRYPTION, _) => {
                 self.default_encryption = Some(document::decode_setting(document)?);
             }
             (_, Some(kind)) => {
                 self.documents.insert(kind, document.into());
             }
-            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 21 }),
+            (_, None) => return Err(StoreError::FormatTooNew { found: number.into(), known: 22 }),
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ use crate::object::body::NewBody;
 use crate::object::copy::{check_copy_source, name_of_copy};
 use crate::object::current::{self, Found};
 use crate::object::get::pieces;
+use crate::object::quota;
 use crate::object::release::release;
 use crate::object::{ArchiveAccess, BodyOptions, GetOptions, ObjectId, Selection, StagedBody};
 use crate::pending::{Committed, Pending};
@@ -292,6 +293,8 @@ impl Target {
     ) -> Result<(Part, WakeReclaimer), StoreError> {
         let modified_ms = shared.config.clock.now_ms();
         let (bytes, md5) = (body.digests.bytes, body.tag);
+        // Parts count when they are completed. A part that the bucket has no room for is refused now.
+        quota::check(write, &self.bucket, bytes, 0)?;
         let is_encrypted = upload.extensions.encryption()?.is_some();
         let salt = body.part_salt(&self.id, is_encrypted)?;
         let extensions = Extensions::default().with_part_salt(salt);

@@ -15,6 +15,7 @@ mod list_versions;
 mod parts;
 pub(crate) mod publish;
 mod put;
+pub(crate) mod quota;
 pub(crate) mod reader;
 pub(crate) mod release;
 pub(crate) mod remote;

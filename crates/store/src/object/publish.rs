@@ -33,6 +33,7 @@ use bytes::Bytes;
 use liteio_kv::{Read, Transaction, Write};
 
 use super::current::Found;
+use super::quota;
 use super::release::release;
 use super::removal::note_removal;
 use super::replicate::{queue_deletion, queue_new};
@@ -137,6 +138,7 @@ impl<'a> Slot<'a> {
         key: &'a ObjectKey,
     ) -> Result<Self, StoreError> {
         write.claim(Claim::Bucket(bucket.id))?;
+        quota::ahead(write, bucket);
         fetch(write, bucket, [key], None)?;
         let state = bucket.state(write)?;
         Self::open_in(write, shared, bucket, state, key)
@@ -227,13 +229,27 @@ impl<'a> Slot<'a> {
         check(conditions, self.current.as_ref(), self.key)
     }
 
-    /// Makes `new` the current object. The guard must live until the commit.
+    /// Makes `new` the current object, if the quota of the bucket has room for it. The guard must live
+    /// until the commit.
+    ///
+    /// # Errors
+    /// [`StoreError::QuotaExceeded`], and the errors of [`Slot::publish_moved`].
+    pub(crate) fn publish(
+        self,
+        write: &mut Transaction<'_>,
+        new: NewVersion,
+    ) -> Result<(ObjectVersion, Wakes), StoreError> {
+        self.check_quota(write, new.bytes)?;
+        self.publish_moved(write, new)
+    }
+
+    /// [`Slot::publish`] of bytes that the bucket has already.
     ///
     /// # Errors
     /// [`StoreError::ObjectLocked`] if it would remove a locked version,
     /// [`StoreError::InvalidRequest`] if it has a lock in a bucket without object lock; both before
     /// the first write.
-    pub(crate) fn publish(
+    pub(crate) fn publish_moved(
         mut self,
         write: &mut Transaction<'_>,
         mut new: NewVersion,

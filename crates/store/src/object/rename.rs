@@ -97,7 +97,7 @@ impl Store {
             let (mut new, removed) = withdrawn.ok_or_else(|| no_such_key(&source))?;
             // The rows of a restore name the version by its stamp, which is another one now.
             new.extensions = new.extensions.with_renamed(renamed.as_ref()).with_restore(None);
-            let (object, wakes) = to.publish(write, new)?;
+            let (object, wakes) = to.publish_moved(write, new)?;
             Ok(Committed::with_guard(object, (removed, wakes)))
         })
     }

@@ -12,6 +12,7 @@ use liteio_kv::{Read, Transaction, Write as _};
 use super::change::VersionChange;
 use super::history;
 use super::publish::{NewVersion, Slot, Wakes};
+use super::quota;
 use crate::error::StoreError;
 use crate::etag::ETag;
 use crate::limits::REPLICA_AHEAD_MS_MAX;
@@ -257,9 +258,16 @@ impl Slot<'_> {
         }
         let newest = self.newest_stamp(write)?;
         let is_newest = newest.is_none_or(|newest| replica.stamp < newest);
-        if replica.is_null
-            && let Some(null) = self.find_null(write)?
-        {
+        let null = if replica.is_null { self.find_null(write)? } else { None };
+        if let Some(new) = &new {
+            let replaced = match &null {
+                Some(null) if null.record.stamp < replica.stamp => new.bytes,
+                Some(null) => null.record.bytes,
+                None => 0,
+            };
+            quota::check(write, self.bucket, new.bytes, replaced)?;
+        }
+        if let Some(null) = null {
             if null.record.stamp < replica.stamp {
                 return self.unneeded(write, new, null.record, null.is_current);
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use liteio_kv::database::{Faults, SimulatedDatabase};
 use liteio_store::{
     ClusterBackend, ClusterBlobs, DeleteTarget, Expiration, IdentityEntry, Job, Lifecycle,
-    LifecycleRule, ManualClock, NewBucket, ObjectLock, PutOptions, Retention, RetentionMode,
+    LifecycleRule, ManualClock, NewBucket, ObjectLock, PutOptions, Quota, Retention, RetentionMode,
     Selection, Store, StoreConfig, StoreError,
 };
 
@@ -58,6 +58,25 @@ fn open_server(
 /// The agreement that each request begins with.
 fn agree(store: &Store) {
     now(store.agree(None)).expect("the database answers");
+}
+
+#[test]
+fn a_quota_is_of_all_servers_together() {
+    let servers = servers(2);
+    let [one, two] = [0, 1].map(|server| &servers[server].1);
+    create_bucket(one, "bucket");
+    let quota = Some(Quota { bytes: 1_000 });
+    one.set_quota(&bucket(one, "bucket"), quota).wait().expect("set");
+    agree(two);
+    put(two, "a", LONG);
+    put(one, "b", LONG);
+    for store in [one, two] {
+        agree(store);
+        let refused = try_put(store, "c", b"1", PutOptions::default());
+        assert!(matches!(refused, Err(StoreError::QuotaExceeded { .. })), "{refused:?}");
+    }
+    delete(one, "a");
+    put(two, "c", LONG);
 }
 
 #[test]

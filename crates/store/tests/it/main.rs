@@ -28,6 +28,7 @@ mod log_damage;
 mod lost;
 mod multipart;
 mod object;
+mod quota;
 mod read_only;
 mod reclaim;
 mod rename;
