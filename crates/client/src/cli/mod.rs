@@ -1,11 +1,23 @@
 //! The command line: all commands with their options, as `mc` has them. Values that need more than
 //! parsing are checked by the commands.
 
+mod admin;
+mod settings;
+
 use std::path::PathBuf;
 
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand};
 
+pub(crate) use self::admin::{
+    AdminVerb, AttachArgs, GroupVerb, KeyArgs, KeyVerb, PolicyVerb, PrometheusVerb,
+    ServerConfigVerb, TraceArgs, UserVerb,
+};
+pub(crate) use self::settings::{
+    CorsVerb, EncryptVerb, EventArgs, EventVerb, IlmVerb, LegalHoldVerb, QuotaVerb, ReplicateArgs,
+    ReplicateVerb, RetentionVerb, RuleAddArgs, RuleArgs, RuleEditArgs, RuleRemoveArgs, RuleVerb,
+    SelectionArgs,
+};
 use crate::session::PathStyle;
 
 /// The everyday commands of mc for any S3 service. Targets are ALIAS/BUCKET/KEY or file paths.
@@ -113,15 +125,33 @@ pub(crate) enum Verb {
     Tag(TagVerb),
     /// Measure the response time of a service.
     Ping(PingArgs),
-    /// Not supported here: the server has these.
-    #[command(hide = true)]
-    Admin(Elsewhere),
-    /// Not supported.
-    #[command(hide = true)]
-    Event(Elsewhere),
-    /// Not supported.
-    #[command(hide = true)]
-    Ilm(Elsewhere),
+    /// Manage the quota of a bucket.
+    #[command(subcommand)]
+    Quota(QuotaVerb),
+    /// Manage retentions, which protect objects for some time.
+    #[command(subcommand)]
+    Retention(RetentionVerb),
+    /// Manage legal holds, which protect objects until they are cleared.
+    #[command(subcommand)]
+    Legalhold(LegalHoldVerb),
+    /// Manage the encryption of new objects of a bucket.
+    #[command(subcommand)]
+    Encrypt(EncryptVerb),
+    /// Manage the CORS rules of a bucket.
+    #[command(subcommand)]
+    Cors(CorsVerb),
+    /// Manage the lifecycle rules of a bucket.
+    #[command(subcommand)]
+    Ilm(IlmVerb),
+    /// Manage the notifications of a bucket.
+    #[command(subcommand)]
+    Event(EventVerb),
+    /// Manage the replication of a bucket.
+    #[command(subcommand)]
+    Replicate(ReplicateVerb),
+    /// Manage users and keys of a server, and look at it.
+    #[command(subcommand)]
+    Admin(Box<AdminVerb>),
 }
 
 /// The arguments of an unsupported `mc` command.

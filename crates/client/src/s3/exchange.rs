@@ -387,9 +387,10 @@ async fn refusal(response: Response) -> ServiceError {
     let status = response.status.as_u16();
     let region = response.header("x-amz-bucket-region").map(ToOwned::to_owned);
     let error = ServiceError { status, region: region.clone(), ..ServiceError::default() };
-    let mut error = match response.bytes().await.ok().and_then(|it| Element::parse(&it).ok()) {
-        Some(root) if root.name == "Error" => described(&root, error),
-        _ => error,
+    let body = response.bytes().await.unwrap_or_default();
+    let mut error = match Element::parse(&body) {
+        Ok(root) if root.name == "Error" => described(&root, error),
+        _ => described_in_json(&body, error),
     };
     // An answer to HEAD has no document.
     let known = match status {
@@ -421,6 +422,13 @@ fn described(root: &Element, error: ServiceError) -> ServiceError {
     let text = |name: &str| root.text(name).unwrap_or_default().to_owned();
     let region = root.text("Region").map(ToOwned::to_owned).or(error.region);
     ServiceError { code: text("Code"), message: text("Message"), region, ..error }
+}
+
+/// Errors of admin APIs are JSON.
+fn described_in_json(body: &[u8], error: ServiceError) -> ServiceError {
+    let Ok(document) = serde_json::from_slice::<serde_json::Value>(body) else { return error };
+    let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
+    ServiceError { code: text("Code"), message: text("Message"), ..error }
 }
 
 /// `true` if the same request may succeed later.

@@ -1,5 +1,6 @@
 //! The protocol: [`S3`] has a method for each operation that the verbs need.
 
+mod admin;
 mod bucket;
 mod checksum;
 mod connect;
@@ -13,8 +14,11 @@ mod multipart;
 mod object;
 mod presign;
 mod request;
+mod settings;
 mod sign;
+mod tree;
 
+pub(crate) use admin::AdminCall;
 pub(crate) use bucket::Bucket;
 pub use checksum::md5_base64;
 pub(crate) use connect::{Http, connect};
@@ -29,4 +33,6 @@ pub(crate) use listing::{Entry, Listed, Lister, Scope};
 pub(crate) use multipart::{Part, Span, Upload};
 pub(crate) use object::{CopySource, Head, NotStored, REMOVALS_MAX, Removal, Removed};
 pub(crate) use request::{Request, Sent};
+pub(crate) use settings::{Locked, Retention};
 pub(crate) use sign::Credentials;
+pub(crate) use tree::Shape;

@@ -1,31 +1,43 @@
 //! The verbs, one file each.
 
+mod admin;
 mod age;
 mod alias;
 mod anonymous;
 mod canned;
 mod cat;
+mod cors;
 mod cp;
 mod diff;
 mod du;
 #[cfg(unix)]
 mod echo;
+mod encrypt;
+mod event;
 mod find;
+mod ilm;
+mod legalhold;
 mod ls;
 mod mb;
 mod merge;
 mod mirror;
+mod note;
 mod ping;
 mod pipe;
 mod properties;
+mod quota;
 mod rb;
 mod ready;
 mod removal;
+mod replicate;
+mod retention;
 mod rm;
 mod secret;
+mod selection;
 mod share;
 mod stat;
 mod tag;
+mod text_input;
 mod version;
 
 use std::ffi::OsString;
@@ -144,15 +156,24 @@ async fn act(session: &Arc<Session>, verb: Verb) -> Result<(), Error> {
         Verb::Diff(arguments) => diff::run(session, &arguments).await,
         Verb::Tag(verb) => tag::run(session, verb).await,
         Verb::Ping(arguments) => ping::run(session, &arguments).await,
-        Verb::Admin(_) => Err(elsewhere(
-            "admin",
-            "users, keys and settings belong to the server: `liteio --help` lists its commands",
-        )),
-        Verb::Event(_) => {
-            Err(elsewhere("event", "use `aws s3api put-bucket-notification-configuration`"))
-        }
-        Verb::Ilm(_) => Err(elsewhere("ilm", "use `aws s3api put-bucket-lifecycle-configuration`")),
+        Verb::Quota(verb) => quota::run(session, verb).await,
+        Verb::Retention(verb) => retention::run(session, verb).await,
+        Verb::Legalhold(verb) => legalhold::run(session, verb).await,
+        Verb::Encrypt(verb) => encrypt::run(session, verb).await,
+        Verb::Cors(verb) => cors::run(session, verb).await,
+        Verb::Ilm(verb) => ilm::run(session, verb).await,
+        Verb::Event(verb) => event::run(session, verb).await,
+        Verb::Replicate(verb) => replicate::run(session, verb).await,
+        Verb::Admin(verb) => admin::run(session, *verb).await,
     }
+}
+
+/// A new id of a rule: 20 letters and digits, as `mc` makes them.
+fn new_id() -> Result<String, Error> {
+    let mut bytes = [0; 10];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Error::refused(format!("no random bytes: {error}")))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 fn elsewhere(verb: &str, instead: &str) -> Error {

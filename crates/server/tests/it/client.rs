@@ -18,8 +18,13 @@ pub(crate) struct Shell {
 
 impl Shell {
     pub(crate) fn start() -> Shell {
+        Shell::start_with(&[])
+    }
+
+    /// The same with these options of the server.
+    pub(crate) fn start_with(options: &[&str]) -> Shell {
         let files = tempfile::tempdir().expect("a temporary directory");
-        let arguments = ["--memory", "--address", "127.0.0.1:0"];
+        let arguments = [&["--memory", "--address", "127.0.0.1:0"], options].concat();
         let server = Running::start_with(&files, &arguments, &[]);
         let url = server.endpoint().to_owned();
         Shell { files, server: Some(server), url }
@@ -63,6 +68,26 @@ impl Shell {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
         assert_eq!(stderr(&output), "", "{arguments:?}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The JSON objects that a verb prints.
+    #[track_caller]
+    pub(crate) fn json(&self, arguments: &[&str]) -> Vec<serde_json::Value> {
+        let text = self.ok(&[arguments, &["--json"]].concat());
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    }
+
+    /// The output of a verb that succeeds, which reads a text from standard input.
+    #[track_caller]
+    pub(crate) fn ok_with(&self, arguments: &[&str], input: &str) -> String {
+        use std::io::Write as _;
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
         String::from_utf8(output.stdout).expect("text")
     }
 
@@ -386,10 +411,11 @@ fn former_names_of_verbs_still_work() {
     shell.ok(&["mirror", "-a", "--skip-errors", "--summary", "--debug", "site", "old/bucket"]);
     shell.ok(&["cp", "--preserve", "--limit-upload", "10MiB", "site/page", "old/bucket/copy"]);
     for (arguments, expected) in [
-        (&["mirror", "--watch", "site", "old/bucket"][..], "--watch"),
-        (&["admin", "user", "add", "old", "-x"], "liteio --help"),
-        (&["event", "add", "old/bucket", "arn"], "put-bucket-notification-configuration"),
-        (&["ilm", "rule", "add", "--expire-days", "1", "old/bucket"], "lifecycle"),
+        (&["ilm", "tier", "ls", "old"][..], "mc ilm tier"),
+        (&["ilm", "restore", "old/bucket/page"], "restore-object"),
+        (&["admin", "heal", "old"], "`admin heal` is not part of this client"),
+        (&["admin", "config", "set", "old", "region", "name=x"], "liteio --help"),
+        (&["replicate", "resync", "start", "old/bucket"], "mc replicate resync"),
     ] {
         let message = shell.fails(arguments);
         assert!(message.contains(expected), "{arguments:?}: {message}");

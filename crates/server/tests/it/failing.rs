@@ -139,11 +139,15 @@ fn answer(status: u16, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
 
 /// Reads a URL.
 pub(crate) fn get(url: &str) -> (u16, Vec<u8>) {
+    get_with(url, "")
+}
+
+/// The same with more lines of headers, each with its end.
+pub(crate) fn get_with(url: &str, headers: &str) -> (u16, Vec<u8>) {
     let (host, path) = split(url);
-    exchange(
-        host,
-        format!("GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").as_bytes(),
-    )
+    let head =
+        format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n");
+    exchange(host, head.as_bytes())
 }
 
 /// Does what a command of `curl` with `-F` does, with these bytes for the file.
