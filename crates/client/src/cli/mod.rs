@@ -149,9 +149,28 @@ pub(crate) enum Verb {
     /// Manage the replication of a bucket.
     #[command(subcommand)]
     Replicate(ReplicateVerb),
+    /// Print changes below a target as they happen.
+    Watch(WatchArgs),
     /// Manage users and keys of a server, and look at it.
     #[command(subcommand)]
     Admin(Box<AdminVerb>),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WatchArgs {
+    pub(crate) target: String,
+    /// Kinds of events: put, delete.
+    #[arg(long, value_name = "KINDS", default_value = "put,delete")]
+    pub(crate) events: String,
+    /// Only names that begin with this.
+    #[arg(long, default_value = "")]
+    pub(crate) prefix: String,
+    /// Only names that end with this.
+    #[arg(long, default_value = "")]
+    pub(crate) suffix: String,
+    /// No effect: everything below the target is watched.
+    #[arg(long, hide = true)]
+    pub(crate) recursive: bool,
 }
 
 /// The arguments of an unsupported `mc` command.
@@ -320,8 +339,8 @@ pub(crate) struct MirrorArgs {
     /// No effect: all properties that can be kept are kept.
     #[arg(long, short = 'a', hide = true)]
     pub(crate) preserve: bool,
-    /// Not supported.
-    #[arg(long, short = 'w', hide = true)]
+    /// Look for changes again and again until interrupted.
+    #[arg(long, short = 'w')]
     pub(crate) watch: bool,
     /// No effect: the command always continues after a failure.
     #[arg(long, hide = true)]

@@ -10,6 +10,7 @@ use super::age::Age;
 use super::merge::{Difference, Merge, Pair, difference};
 use super::properties::properties;
 use super::removal::{How, Remover};
+use super::watch::PAUSE;
 use crate::cli::MirrorArgs;
 use crate::error::Error;
 use crate::s3::{Bucket, Removal};
@@ -46,17 +47,42 @@ impl fmt::Display for MirrorMessage {
 }
 
 pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Result<(), Error> {
-    if arguments.watch {
-        return Err(Error::refused(
-            "--watch is not supported; run `mirror` again, from a timer for example",
-        ));
+    once(session, arguments, Round::First).await?;
+    let mut told = String::new();
+    while arguments.watch {
+        tokio::time::sleep(PAUSE).await;
+        // A service that restarts is mirrored on. A line every two seconds says no more than one.
+        match once(session, arguments, Round::Again).await {
+            Ok(()) => told.clear(),
+            Err(error) if error.is_closed_output() => return Err(error),
+            Err(error) => {
+                let line = error.to_string();
+                if told != line {
+                    session.output.failure("Unable to mirror:", &error);
+                    told = line;
+                }
+            }
+        }
     }
+    Ok(())
+}
+
+/// The rounds of `--watch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    First,
+    /// Differences that are not copied were reported.
+    Again,
+}
+
+async fn once(session: &Arc<Session>, arguments: &MirrorArgs, round: Round) -> Result<(), Error> {
     let source = Target::parse(session, &arguments.source)?;
     // All buckets of a service are mirrored to buckets of the same names.
     let target = Target::parse(session, &arguments.target)?;
     let mut mirror = Mirror {
         session,
         arguments,
+        round,
         age: Age::of(&arguments.age)?,
         exclude: arguments.exclude.iter().map(|it| Flat::new(it)).collect(),
         properties: Arc::new(properties(&arguments.properties, arguments.disable_multipart)?),
@@ -107,6 +133,7 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Resul
 struct Mirror<'a> {
     session: &'a Arc<Session>,
     arguments: &'a MirrorArgs,
+    round: Round,
     age: Age,
     exclude: Vec<Flat>,
     properties: Arc<Properties>,
@@ -147,6 +174,7 @@ impl Mirror<'_> {
                     match difference(&first, &second) {
                         Difference::None => {}
                         _ if self.arguments.overwrite => self.add(first, target).await?,
+                        _ if self.round == Round::Again => {}
                         _ => {
                             let reason = "it differs there; use --overwrite to replace it";
                             let message =

@@ -39,6 +39,7 @@ mod stat;
 mod tag;
 mod text_input;
 mod version;
+mod watch;
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -164,6 +165,7 @@ async fn act(session: &Arc<Session>, verb: Verb) -> Result<(), Error> {
         Verb::Ilm(verb) => ilm::run(session, verb).await,
         Verb::Event(verb) => event::run(session, verb).await,
         Verb::Replicate(verb) => replicate::run(session, verb).await,
+        Verb::Watch(arguments) => watch::run(session, &arguments).await,
         Verb::Admin(verb) => admin::run(session, *verb).await,
     }
 }

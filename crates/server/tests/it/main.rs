@@ -20,6 +20,7 @@ mod client_admin;
 mod client_losses;
 mod client_names;
 mod client_settings;
+mod client_watch;
 mod cluster;
 mod command;
 mod compatibility;
