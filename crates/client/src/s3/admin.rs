@@ -77,14 +77,15 @@ impl S3 {
 
     /// Sends a request, and returns its encrypted JSON document.
     pub(crate) async fn admin_opened(&self, call: AdminCall) -> Result<Value, Error> {
+        json_of(&self.admin_plain(call).await?)
+    }
+
+    /// Sends a request, and returns the bytes of its encrypted answer.
+    pub(crate) async fn admin_plain(&self, call: AdminCall) -> Result<Vec<u8>, Error> {
         let answer = self.admin(call).await?;
-        if answer.is_empty() {
-            return Ok(Value::Null);
-        }
-        let plain = sealed::open(self.secret()?, &answer).map_err(|_| {
+        sealed::open(self.secret()?, &answer).map_err(|_| {
             Error::transport("the answer is not encrypted with the key of the alias")
-        })?;
-        json_of(&plain)
+        })
     }
 
     fn secret(&self) -> Result<&str, Error> {

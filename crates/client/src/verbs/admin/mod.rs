@@ -32,8 +32,10 @@ pub(super) async fn run(session: &Arc<Session>, verb: AdminVerb) -> Result<(), E
         AdminVerb::Config(ServerConfigVerb::Get { target, key }) => {
             let key = key.unwrap_or_default();
             let call = get("get-config-kv").query("key", &key);
-            let found = service(session, &target)?.admin_opened(call).await?;
-            tell(session, found.to_string(), serde_json::json!({ "config": found }))
+            let found = service(session, &target)?.admin_plain(call).await?;
+            let text = String::from_utf8_lossy(&found).trim_end().to_owned();
+            let json = serde_json::json!({ "value": text });
+            tell(session, text, json)
         }
         AdminVerb::Config(ServerConfigVerb::Other(arguments)) => Err(unknown("config", &arguments)),
         AdminVerb::Other(arguments) => {
