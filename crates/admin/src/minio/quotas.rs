@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use liteio_access::Refusal;
 use liteio_iam::minio::{invalid_argument, no_such_bucket, of_store};
-use liteio_store::{Bucket, BucketName, Quota, StoreError};
+use liteio_store::{Bucket, Quota, StoreError};
 use liteio_wire::reply::ApiError;
 use serde::{Deserialize, Serialize};
 
@@ -55,13 +56,17 @@ impl Document {
     }
 }
 
-/// The bucket with this name, of this account.
+/// The bucket with this name, of this account. The action on it is the admin API's own, which the caller
+/// has decided about.
 async fn bucket(admin: &Admin, account_id: &str, name: &str) -> Result<Arc<Bucket>, ApiError> {
-    let Ok(known) = BucketName::new(name) else { return Err(no_such_bucket(name)) };
-    match admin.app.look(|store| store.bucket(&known)).await {
+    match admin.app.look(|store| liteio_access::bucket_for_rules(store, name)).await {
         Ok(bucket) if bucket.owner.id == account_id => Ok(bucket),
-        Ok(_) | Err(StoreError::NoSuchBucket { .. }) => Err(no_such_bucket(name)),
-        Err(error) => Err(of_store(&error)),
+        Ok(_)
+        | Err(Refusal::Store(
+            StoreError::NoSuchBucket { .. } | StoreError::InvalidBucketName { .. },
+        )) => Err(no_such_bucket(name)),
+        Err(Refusal::Store(error)) => Err(of_store(&error)),
+        Err(_) => Err(invalid_argument("The bucket is not one that may have a quota.")),
     }
 }
 

@@ -83,9 +83,8 @@ impl S3 {
     /// Sends a request, and returns the bytes of its encrypted answer.
     pub(crate) async fn admin_plain(&self, call: AdminCall) -> Result<Vec<u8>, Error> {
         let answer = self.admin(call).await?;
-        sealed::open(self.secret()?, &answer).map_err(|_| {
-            Error::transport("the answer is not encrypted with the key of the alias")
-        })
+        sealed::open(self.secret()?, &answer)
+            .map_err(|_| Error::transport("the answer is not encrypted with the key of the alias"))
     }
 
     fn secret(&self) -> Result<&str, Error> {

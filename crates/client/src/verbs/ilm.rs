@@ -137,7 +137,9 @@ async fn remove(session: &Arc<Session>, arguments: RuleRemoveArgs) -> Result<(),
         }
         (None, true, true) => rules.clear(),
         (None, true, false) => return Err(Error::refused("--all needs --force")),
-        (None, false, _) => return Err(Error::refused("name a rule with --id, or use --all --force")),
+        (None, false, _) => {
+            return Err(Error::refused("name a rule with --id, or use --all --force"));
+        }
     }
     put(&remote, rules).await?;
     let text = match &id {
@@ -215,7 +217,9 @@ fn line(rule: &Value) -> String {
         let tags: Vec<String> = tags.iter().map(|(key, value)| format!("{key}={value}")).collect();
         parts.push(format!("tags {}", tags.join("&")));
     }
-    for (name, words) in [("ObjectSizeGreaterThan", "larger than"), ("ObjectSizeLessThan", "smaller than")] {
+    for (name, words) in
+        [("ObjectSizeGreaterThan", "larger than"), ("ObjectSizeLessThan", "smaller than")]
+    {
         if let Some(bytes) = filter[name].as_u64() {
             parts.push(format!("{words} {bytes} bytes"));
         }

@@ -21,7 +21,9 @@ pub(super) async fn run(session: &Arc<Session>, verb: LegalHoldVerb) -> Result<(
     while let Some(one) = all.next(session).await? {
         let s3 = &one.remote.s3;
         let found = match status {
-            Some(status) => s3.set_legal_hold(one.locked(), status).await.map(|()| status.to_owned()),
+            Some(status) => {
+                s3.set_legal_hold(one.locked(), status).await.map(|()| status.to_owned())
+            }
             None => s3.legal_hold(one.locked()).await,
         };
         match found {

@@ -42,9 +42,7 @@ pub(super) async fn run(session: &Arc<Session>, verb: ReplicateVerb) -> Result<(
             (Some(id), _, _) => remove(session, &target, Some(id)).await,
             (None, true, true) => remove(session, &target, None).await,
             (None, true, false) => Err(Error::refused("--all needs --force")),
-            (None, false, _) => {
-                Err(Error::refused("name a rule with --id, or use --all --force"))
-            }
+            (None, false, _) => Err(Error::refused("name a rule with --id, or use --all --force")),
         },
         ReplicateVerb::Export { target } => {
             let remote = Target::bucket(session, &target)?;
@@ -79,7 +77,12 @@ async fn some(remote: &Remote) -> Result<Value, Error> {
 }
 
 async fn put(remote: &Remote, config: &Value) -> Result<(), Error> {
-    let document = REPLICATION.to_xml(config);
+    let mut config = config.clone();
+    if config.is_object() && config["Role"].is_null() {
+        // The services want a role, and use none.
+        config["Role"] = "".into();
+    }
+    let document = REPLICATION.to_xml(&config);
     let document = document.map_err(|reason| Error::refused(format!("the rules: {reason}")))?;
     remote.s3.put_setting(&remote.bucket, "replication", document).await
 }

@@ -141,7 +141,8 @@ async fn set_default(
         Some((mode, validity)) => {
             let validity = validity.words();
             let text = format!("Object locking '{mode}' is configured for {validity}.");
-            let json = json!({ "op": "set", "enabled": "Enabled", "mode": mode, "validity": validity });
+            let json =
+                json!({ "op": "set", "enabled": "Enabled", "mode": mode, "validity": validity });
             tell(session, text, json)
         }
         None => {
@@ -201,8 +202,7 @@ enum Validity {
 
 impl Validity {
     fn parse(text: &str) -> Result<Validity, Error> {
-        let wrong =
-            || Error::refused(format!("'{text}' is no time; write days or years: 30d, 1y"));
+        let wrong = || Error::refused(format!("'{text}' is no time; write days or years: 30d, 1y"));
         let split = text.len().checked_sub(1).filter(|at| text.is_char_boundary(*at));
         let (number, unit) = text.split_at(split.ok_or_else(wrong)?);
         let number = number.parse().ok().filter(|number| (1..=36_500).contains(number));
@@ -245,7 +245,9 @@ mod tests {
         for (text, expected) in [("30d", Validity::Days(30)), ("1Y", Validity::Years(1))] {
             assert_eq!(Validity::parse(text).expect(text), expected);
         }
-        for text in ["", "d", "0d", "-1d", "30", "30h", "1.5d", "999y", "3ü", "99999999999999999999d"] {
+        for text in
+            ["", "d", "0d", "-1d", "30", "30h", "1.5d", "999y", "3ü", "99999999999999999999d"]
+        {
             assert!(Validity::parse(text).is_err(), "{text}");
         }
         let now = "2026-01-01T00:00:00Z".parse().expect("a time");

@@ -58,9 +58,7 @@ impl Selection {
         }
         match versions {
             true => Selection::among(remote, listed).await,
-            false => {
-                Ok(Selection::One(Some(Selected { remote, version: version_id.clone() })))
-            }
+            false => Ok(Selection::One(Some(Selected { remote, version: version_id.clone() }))),
         }
     }
 

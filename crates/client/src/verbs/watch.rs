@@ -4,6 +4,7 @@
 //! and does not see what was made and removed in between.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,7 +50,8 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &WatchArgs) -> Result
     let mut known = look(session, &target, arguments).await?;
     if !session.options.json {
         // Told once the first look is complete: every later change is printed.
-        eprintln!("Watching {}", target.name());
+        // If standard error is closed, nobody waits for it.
+        let _ = writeln!(std::io::stderr(), "Watching {}", target.name());
     }
     let mut told = String::new();
     loop {
@@ -74,7 +76,12 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &WatchArgs) -> Result
         }
         for (name, state) in &known {
             if kinds.delete && !now.contains_key(name) {
-                print(session, "s3:ObjectRemoved:Delete", name, &State { size: 0, ..state.clone() })?;
+                print(
+                    session,
+                    "s3:ObjectRemoved:Delete",
+                    name,
+                    &State { size: 0, ..state.clone() },
+                )?;
             }
         }
         known = now;

@@ -16,7 +16,8 @@ struct Watching {
 impl Watching {
     fn start(shell: &Shell, arguments: &[&str]) -> Watching {
         let mut command = shell.command(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("starts");
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         Watching { child, lines }
     }

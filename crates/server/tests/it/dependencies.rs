@@ -53,7 +53,7 @@ const RESETS: [&str; 2] = ["store.reset(", "store.reset_bucket("];
 
 const RULES: &[Rule] = &[
     // The client: arguments at the top; the protocol and files know neither each other nor settings.
-    except("client", &["verbs"], Paths(&["crate::cli"])),
+    except("client", &["cli", "verbs"], Paths(&["crate::cli"])),
     within("client", &["s3"], Paths(&["crate::local", "crate::session", "crate::target"])),
     within("client", &["local"], Paths(&["crate::s3", "crate::session", "crate::target"])),
     within("client", &["session"], Paths(&["crate::target", "crate::transfer"])),

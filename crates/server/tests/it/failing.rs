@@ -145,8 +145,7 @@ pub(crate) fn get(url: &str) -> (u16, Vec<u8>) {
 /// The same with more lines of headers, each with its end.
 pub(crate) fn get_with(url: &str, headers: &str) -> (u16, Vec<u8>) {
     let (host, path) = split(url);
-    let head =
-        format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n");
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {host}\r\n{headers}connection: close\r\n\r\n");
     exchange(host, head.as_bytes())
 }
 

@@ -41,8 +41,7 @@ pub(super) async fn run(session: &Arc<Session>, verb: GroupVerb) -> Result<(), E
                 "Group: {group}\nStatus: {status}\nPolicy: {policy}\nMembers: {}",
                 names.join(",")
             );
-            let mut json =
-                json!({ "groupName": group, "groupStatus": status, "members": members });
+            let mut json = json!({ "groupName": group, "groupStatus": status, "members": members });
             if !policy.is_empty() {
                 json["groupPolicy"] = policy.into();
             }

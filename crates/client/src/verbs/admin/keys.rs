@@ -23,11 +23,7 @@ pub(super) enum Style {
     ServiceAccounts,
 }
 
-pub(super) async fn run(
-    session: &Arc<Session>,
-    verb: KeyVerb,
-    style: Style,
-) -> Result<(), Error> {
+pub(super) async fn run(session: &Arc<Session>, verb: KeyVerb, style: Style) -> Result<(), Error> {
     match verb {
         KeyVerb::Create { target, user, access_key, properties } => {
             let s3 = service(session, &target)?;
@@ -203,12 +199,7 @@ impl Whose {
     }
 }
 
-async fn list(
-    session: &Arc<Session>,
-    s3: &S3,
-    kind: &str,
-    whose: Whose,
-) -> Result<(), Error> {
+async fn list(session: &Arc<Session>, s3: &S3, kind: &str, whose: Whose) -> Result<(), Error> {
     let call = get("list-access-keys-bulk").query("listType", kind);
     let found = match whose {
         Whose::Own => s3.admin_opened(call).await?,

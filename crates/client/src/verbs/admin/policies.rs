@@ -89,7 +89,8 @@ async fn entities(
         }
     }
     let found = service(session, target)?.admin_opened(call).await?;
-    let mut lines = vec![format!("Query time: {}", found["timestamp"].as_str().unwrap_or_default())];
+    let mut lines =
+        vec![format!("Query time: {}", found["timestamp"].as_str().unwrap_or_default())];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     for (field, word, name) in
         [("userMappings", "User", "user"), ("groupMappings", "Group", "group")]

@@ -84,8 +84,10 @@ fn print(session: &Session, entry: &Value, verbose: bool) -> Result<(), Error> {
     let status = response["statuscode"].as_u64().unwrap_or_default();
     let words = u16::try_from(status).ok().and_then(|it| http::StatusCode::from_u16(it).ok());
     let words = words.and_then(|it| it.canonical_reason()).unwrap_or_default();
-    let (time, host, function) = (text(&entry["time"]), text(&entry["nodename"]), text(&entry["funcname"]));
-    let (path, query, client) = (text(&entry["path"]), text(&request["rawquery"]), text(&request["client"]));
+    let (time, host, function) =
+        (text(&entry["time"]), text(&entry["nodename"]), text(&entry["funcname"]));
+    let (path, query, client) =
+        (text(&entry["path"]), text(&request["rawquery"]), text(&request["client"]));
     let error = text(&entry["error"]);
     let milliseconds = entry["dur"].as_u64().unwrap_or_default() as f64 / 1e6;
     let question = if query.is_empty() { String::new() } else { format!("?{query}") };

@@ -50,8 +50,12 @@ pub(super) async fn run(session: &Arc<Session>, verb: UserVerb) -> Result<(), Er
             let found = info(&*service(session, &target)?, &user).await?;
             let (_, json) = described(&user, &found);
             let text = |name: &str| found[name].as_str().unwrap_or_default();
-            let groups: Vec<&str> =
-                found["memberOf"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let groups: Vec<&str> = found["memberOf"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .collect();
             let shown = format!(
                 "AccessKey: {user}\nStatus: {}\nPolicyName: {}\nMemberOf: [{}]",
                 text("status"),
