@@ -59,6 +59,10 @@ impl S3 {
         }
         let key = format!("minio/admin/v3/{path}");
         let mut request = Request::new(method, "", &key);
+        if !body.is_empty() {
+            // A MinIO refuses a POST without it.
+            request = request.header("content-type", "application/octet-stream");
+        }
         (request.query, request.body) = (query, Bytes::from(body));
         // A change that is repeated may find its own effect.
         request.repeatable = request.method == Method::GET;
