@@ -48,8 +48,16 @@ impl fmt::Display for MirrorMessage {
 
 pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Result<(), Error> {
     once(session, arguments, Round::First).await?;
+    match arguments.watch {
+        true => again_and_again(session, arguments).await,
+        false => Ok(()),
+    }
+}
+
+/// Mirrors until interrupted.
+async fn again_and_again(session: &Arc<Session>, arguments: &MirrorArgs) -> Result<(), Error> {
     let mut told = String::new();
-    while arguments.watch {
+    loop {
         tokio::time::sleep(PAUSE).await;
         // A service that restarts is mirrored on. A line every two seconds says no more than one.
         match once(session, arguments, Round::Again).await {
@@ -64,7 +72,6 @@ pub(super) async fn run(session: &Arc<Session>, arguments: &MirrorArgs) -> Resul
             }
         }
     }
-    Ok(())
 }
 
 /// The rounds of `--watch`.

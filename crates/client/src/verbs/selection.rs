@@ -27,7 +27,7 @@ impl Selected {
 pub(super) enum Selection {
     One(Option<Selected>),
     /// Objects of a listing, only the one with this key if there is one.
-    Many(Remote, Listing, Option<String>),
+    Many(Remote, Box<Listing>, Option<String>),
 }
 
 impl Selection {
@@ -50,9 +50,11 @@ impl Selection {
         if *recursive {
             let start = Target::Remote(remote.clone());
             return Ok(match folder_or_object(session, &start, listed).await? {
-                Named::Folder(folder) => {
-                    Selection::Many(remote, Listing::of(&folder, true, listed).await?, None)
-                }
+                Named::Folder(folder) => Selection::Many(
+                    remote,
+                    Box::new(Listing::of(&folder, true, listed).await?),
+                    None,
+                ),
                 Named::Object(object) => Selection::among(object, listed).await?,
             });
         }
@@ -66,7 +68,7 @@ impl Selection {
     async fn among(remote: Remote, listed: Listed) -> Result<Selection, Error> {
         let key = remote.key.clone();
         let listing = Listing::of(&Target::Remote(remote.clone()), true, listed).await?;
-        Ok(Selection::Many(remote, listing, Some(key)))
+        Ok(Selection::Many(remote, Box::new(listing), Some(key)))
     }
 
     /// The next object. Delete markers are left out: they have no locks and no tags.
